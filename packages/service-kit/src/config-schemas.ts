@@ -1,0 +1,52 @@
+import { Type } from 'typebox';
+
+/** What every setting says of itself, next to what its type needs. */
+export interface SettingOptions<Value> {
+  /** Shown to the operator when the value is missing or wrong, and in the generated documentation. */
+  readonly description: string;
+  readonly default?: Value;
+  /** Never printed; may also be given as the path of a file in `NAME_FILE`. */
+  readonly secret?: boolean;
+  /** The empty string is a value; without it, it counts as not set. */
+  readonly emptyIsValue?: boolean;
+}
+
+/** A TCP port to listen on; 0 takes a free one. */
+export const port = (options: SettingOptions<number>): Type.TInteger =>
+  Type.Integer({ minimum: 0, maximum: 65_535, ...options });
+
+/** A duration in seconds, fractions allowed; not negative. */
+export const seconds = (
+  options: SettingOptions<number> & { readonly minimum?: number; readonly maximum?: number },
+): Type.TNumber => Type.Number({ minimum: 0, unit: 'seconds', ...options });
+
+/** A text that is never printed, for example a key; it may come from the file that `NAME_FILE` names. */
+export const secret = (options: SettingOptions<string> & { readonly minLength?: number }): Type.TString =>
+  Type.String({ minLength: 1, ...options, secret: true });
+
+/** One of a few fixed words. */
+export const oneOf = <const Words extends string[]>(
+  words: readonly [...Words],
+  options: SettingOptions<NoInfer<Words[number]>>,
+): Type.TEnum<Words> => Type.Enum<Words>(words, { ...options });
+
+/** Values between commas, each converted and checked by `item`; spaces around them and empty ones are dropped. */
+export const list = <Item extends Type.TSchema>(
+  item: Item,
+  options: SettingOptions<readonly Type.Static<Item>[]> & {
+    readonly minItems?: number;
+    readonly maxItems?: number;
+    readonly uniqueItems?: boolean;
+  },
+): Type.TArray<Item> => Type.Array(item, { ...options });
+
+/** An absolute URL, kept as it was written. `protocols` as in `URL.protocol`, with the colon. */
+export const url = ({
+  protocols = ['http:', 'https:'],
+  ...options
+}: SettingOptions<string> & { readonly protocols?: readonly string[] }): Type.TRefine<Type.TString> =>
+  Type.Refine(
+    Type.String({ ...options, protocols }),
+    (text) => protocols.includes(URL.parse(text)?.protocol ?? ''),
+    () => `is not a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+  );

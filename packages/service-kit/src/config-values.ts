@@ -1,0 +1,117 @@
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+
+/** A text from the environment, read the way its schema asks for. */
+export type ReadValue =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly wrong: string };
+
+const INTEGER = /^[+-]?\d{1,16}$/;
+const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+const BOOLEANS = new Map<string, boolean>([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
+
+/** Converts `text` by the kind of `schema` and checks every rule of it. `wrong` never quotes the text. */
+export const readValue = (schema: Type.TSchema, text: string): ReadValue => {
+  const converted = convert(schema, text);
+  if (!converted.ok) return converted;
+  const [error] = Value.Errors(schema, converted.value);
+  return error === undefined ? converted : { ok: false, wrong: error.message };
+};
+
+const convert = (schema: Type.TSchema, text: string): ReadValue => {
+  if (Type.IsInteger(schema)) {
+    return INTEGER.test(text) && Number.isSafeInteger(Number(text))
+      ? { ok: true, value: Number(text) }
+      : { ok: false, wrong: 'is not a whole number' };
+  }
+  if (Type.IsNumber(schema)) {
+    return NUMBER.test(text) && Number.isFinite(Number(text))
+      ? { ok: true, value: Number(text) }
+      : { ok: false, wrong: 'is not a number' };
+  }
+  if (Type.IsBoolean(schema)) {
+    const value = BOOLEANS.get(text.toLowerCase());
+    return value === undefined ? { ok: false, wrong: 'is neither true nor false' } : { ok: true, value };
+  }
+  if (Type.IsLiteral(schema)) return oneOfValues([schema.const], text);
+  if (Type.IsEnum(schema)) return oneOfValues(schema.enum, text);
+  if (Type.IsUnion(schema)) return firstThatFits(schema.anyOf, text);
+  if (Type.IsArray(schema)) return convertItems(schema.items, text);
+  if (Type.IsString(schema)) return { ok: true, value: text };
+  throw new TypeError(
+    'a configuration schema holds a property that no text can be read as. Use integer, number, boolean, literal, enum, union, array or string.',
+  );
+};
+
+const oneOfValues = (values: readonly unknown[], text: string): ReadValue => {
+  const value = values.find((candidate) => String(candidate) === text);
+  return value === undefined ? { ok: false, wrong: 'is not one of the values allowed' } : { ok: true, value };
+};
+
+const firstThatFits = (variants: readonly Type.TSchema[], text: string): ReadValue =>
+  variants.map((variant) => readValue(variant, text)).find((read) => read.ok) ?? {
+    ok: false,
+    wrong: 'is not one of the values allowed',
+  };
+
+const convertItems = (item: Type.TSchema, text: string): ReadValue => {
+  const reads = text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+    .map((part) => readValue(item, part));
+  const position = reads.findIndex((read) => !read.ok);
+  const bad = reads[position];
+  if (bad !== undefined && !bad.ok)
+    return { ok: false, wrong: `has an item (number ${position + 1}) that ${bad.wrong}` };
+  return { ok: true, value: reads.flatMap((read) => (read.ok ? [read.value] : [])) };
+};
+
+/** What would be right, in words: "a whole number from 0 to 65535". */
+export const expected = (schema: Type.TSchema): string => {
+  if (Type.IsInteger(schema)) return `a whole number${bounds(schema)}`;
+  if (Type.IsNumber(schema)) {
+    return keyword(schema, 'unit') === 'seconds'
+      ? `a number of seconds${bounds(schema)}`
+      : `a number${bounds(schema)}`;
+  }
+  if (Type.IsBoolean(schema)) return 'true or false';
+  if (Type.IsLiteral(schema)) return String(schema.const);
+  if (Type.IsEnum(schema)) return `one of ${schema.enum.join(', ')}`;
+  if (Type.IsUnion(schema)) return schema.anyOf.map(expected).join(' or ');
+  if (Type.IsArray(schema)) return `a list with commas, each item ${expected(schema.items)}`;
+  const protocols = keyword(schema, 'protocols');
+  if (Array.isArray(protocols))
+    return `a URL that begins with ${protocols.map((name) => `${name}//`).join(' or ')}`;
+  const pattern = keyword(schema, 'pattern');
+  if (pattern !== undefined) return `a text like ${written(pattern)}`;
+  const minLength = keyword(schema, 'minLength');
+  return typeof minLength === 'number' && minLength > 1
+    ? `a text of at least ${minLength} characters`
+    : 'a text';
+};
+
+const bounds = (schema: Type.TSchema): string => {
+  const minimum = keyword(schema, 'minimum');
+  const maximum = keyword(schema, 'maximum');
+  if (minimum !== undefined && maximum !== undefined)
+    return ` from ${written(minimum)} to ${written(maximum)}`;
+  if (minimum !== undefined) return ` of at least ${written(minimum)}`;
+  return maximum === undefined ? '' : ` of at most ${written(maximum)}`;
+};
+
+/** A value as one would write it in the environment. */
+export const written = (value: unknown): string => {
+  if (Array.isArray(value)) return value.map(written).join(',');
+  if (typeof value === 'string') return value;
+  return value instanceof RegExp ? value.source : JSON.stringify(value);
+};
+
+/** A keyword of the schema; undefined when it has none of that name. */
+export const keyword = (schema: Type.TSchema, name: string): unknown =>
+  Object.entries(schema).find(([key]) => key === name)?.[1];

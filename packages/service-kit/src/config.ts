@@ -1,0 +1,148 @@
+import { readFileSync, statSync } from 'node:fs';
+import type { Type } from 'typebox';
+import { IsOptional } from 'typebox';
+import { Value } from 'typebox/value';
+import { expected, keyword, readValue, written } from './config-values.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface ConfigProblem {
+  readonly variable: string;
+  readonly wrong: string;
+  readonly right: string;
+}
+
+/** Everything that is wrong with an environment, at once; the message is readable lines without secrets. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly code = 'config_invalid';
+  readonly problems: readonly ConfigProblem[];
+
+  constructor(problems: readonly ConfigProblem[]) {
+    const count = problems.length === 1 ? 'one problem' : `${problems.length} problems`;
+    const lines = problems.map(
+      ({ variable, wrong, right }) => `  ${variable} ${wrong}. It should be ${right}.`,
+    );
+    super([`the configuration has ${count}:`, ...lines].join('\n'));
+    this.problems = problems;
+  }
+}
+
+/**
+ * Reads the environment variables that the properties of `schema` name.
+ * An unset variable takes the schema's `default`, is left out when optional, and is a problem otherwise.
+ * @throws {ConfigError} with all problems
+ */
+export const readConfig = <Schema extends Type.TObject>(
+  schema: Schema,
+  env: Environment,
+): Type.Static<Schema> => {
+  const values: Record<string, unknown> = {};
+  const problems: ConfigProblem[] = [];
+  for (const [variable, setting] of Object.entries(schema.properties)) {
+    const read = readSetting(variable, setting, env);
+    switch (read.kind) {
+      case 'value':
+        values[variable] = read.value;
+        break;
+      case 'absent':
+        break;
+      case 'problem':
+        problems.push({ variable: read.variable, wrong: read.wrong, right: whatIsRight(setting) });
+    }
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  if (!Value.Check(schema, values)) {
+    const where = Value.Errors(schema, values).map((error) => `${error.instancePath} ${error.message}`);
+    throw new TypeError(`a default of the configuration schema does not fit the schema: ${where.join('; ')}`);
+  }
+  return values;
+};
+
+export interface SettingRow {
+  readonly name: string;
+  /** As one would write it in the environment. */
+  readonly default: string | undefined;
+  readonly required: boolean;
+  readonly description: string;
+  readonly secret: boolean;
+}
+
+/** One row for each variable, in the schema's order, for generated documentation. */
+export const describeConfig = (schema: Type.TObject): SettingRow[] =>
+  Object.entries(schema.properties).map(([name, setting]) => {
+    const preset = keyword(setting, 'default');
+    const secret = isSecret(setting);
+    return {
+      name,
+      default: preset === undefined || secret ? undefined : written(preset),
+      required: preset === undefined && !IsOptional(setting),
+      description: description(setting),
+      secret,
+    };
+  });
+
+type Setting =
+  | { readonly kind: 'value'; readonly value: unknown }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'problem'; readonly variable: string; readonly wrong: string };
+
+const readSetting = (variable: string, setting: Type.TSchema, env: Environment): Setting => {
+  const direct = env[variable];
+  const isSet = direct !== undefined && (direct !== '' || keyword(setting, 'emptyIsValue') === true);
+  const fileVariable = `${variable}_FILE`;
+  const path = isSecret(setting) ? env[fileVariable] : undefined;
+  if (path !== undefined && path !== '') {
+    if (isSet)
+      return { kind: 'problem', variable, wrong: `is set, and so is ${fileVariable}: keep one of them` };
+    const file = readSecretFile(path);
+    return file.ok
+      ? convertSetting(fileVariable, setting, file.text)
+      : { kind: 'problem', variable: fileVariable, wrong: file.wrong };
+  }
+  if (isSet) return convertSetting(variable, setting, direct);
+  const preset = keyword(setting, 'default');
+  if (preset !== undefined) return { kind: 'value', value: preset };
+  return IsOptional(setting) ? { kind: 'absent' } : { kind: 'problem', variable, wrong: 'is not set' };
+};
+
+const convertSetting = (variable: string, setting: Type.TSchema, text: string): Setting => {
+  const read = readValue(setting, text);
+  if (read.ok) return { kind: 'value', value: read.value };
+  return { kind: 'problem', variable, wrong: `${shown(setting, text)}${read.wrong}` };
+};
+
+/** A value with an at sign may hold the password of a URL, however badly the URL is written. */
+const shown = (setting: Type.TSchema, text: string): string =>
+  isSecret(setting) || text.includes('@') ? '' : `= ${JSON.stringify(text.slice(0, 80))} `;
+
+type SecretFile =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly wrong: string };
+
+const MAX_SECRET_BYTES = 64 * 1024;
+
+const readSecretFile = (path: string): SecretFile => {
+  try {
+    const file = statSync(path);
+    if (!file.isFile()) return { ok: false, wrong: `names ${path}, which is not a file` };
+    if (file.size > MAX_SECRET_BYTES)
+      return { ok: false, wrong: `names ${path}, which is larger than 64 KiB` };
+    return { ok: true, text: readFileSync(path, 'utf8').replace(/\r?\n$/, '') };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { ok: false, wrong: `names a file that cannot be read (${why})` };
+  }
+};
+
+const isSecret = (setting: Type.TSchema): boolean => keyword(setting, 'secret') === true;
+
+const description = (setting: Type.TSchema): string => {
+  const text = keyword(setting, 'description');
+  return typeof text === 'string' ? text : '';
+};
+
+const whatIsRight = (setting: Type.TSchema): string => {
+  const purpose = description(setting);
+  return purpose === '' ? expected(setting) : `${expected(setting)} (${purpose})`;
+};

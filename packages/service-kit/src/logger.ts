@@ -1,0 +1,35 @@
+import { pino, stdSerializers, stdTimeFunctions } from 'pino';
+import type { DestinationStream, Logger as PinoLogger } from 'pino';
+import { hideSecretsInLine } from './redaction.ts';
+
+export type Logger = PinoLogger;
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+export interface LoggerOptions {
+  readonly service: string;
+  readonly level: LogLevel;
+  /** Which one of several processes of the same service, for example an executor's id. */
+  readonly instance?: string;
+  /** Where the lines go; standard output when absent. */
+  readonly destination?: DestinationStream;
+}
+
+/**
+ * A logger of JSON lines: `{level, time, service, instance?, pid, ...fields, msg}`, time as ISO 8601 in UTC.
+ * Errors are logged under `err`. Work on one run logs through `logger.child({ run_id })`.
+ * Values of fields named like a secret (authorization, api_key, token, secret, password) and the user part of
+ * URLs are replaced, at any depth; a secret under another name or in prose is the caller's to keep out.
+ */
+export const createLogger = ({ service, level, instance, destination }: LoggerOptions): Logger => {
+  const options = {
+    level,
+    base: { service, ...(instance === undefined ? {} : { instance }), pid: process.pid },
+    timestamp: stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+    serializers: { err: stdSerializers.err },
+    hooks: { streamWrite: hideSecretsInLine },
+  };
+  return destination === undefined ? pino(options) : pino(options, destination);
+};

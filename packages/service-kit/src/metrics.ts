@@ -1,0 +1,18 @@
+import { collectDefaultMetrics, Registry } from 'prom-client';
+
+export { Counter, Gauge, Histogram } from 'prom-client';
+export type { CounterConfiguration, GaugeConfiguration, HistogramConfiguration } from 'prom-client';
+
+export type Metrics = Registry;
+
+/**
+ * A registry of its own (not prom-client's global one) with the default metrics of the process, event loop delay
+ * included, every one with the label `service`. Services add theirs with
+ * `new Counter({ name, help, registers: [metrics] })`. Never label with a run id: each value is a series for ever.
+ */
+export const createMetrics = (service: string): Metrics => {
+  const metrics = new Registry();
+  metrics.setDefaultLabels({ service });
+  collectDefaultMetrics({ register: metrics });
+  return metrics;
+};

@@ -1,0 +1,60 @@
+/**
+ * An AsyncDisposableStack that knows what it is closing, so that a stop that hangs can be blamed on one resource.
+ * A resource is named by its `name`, else by its class, and by the place in the code that opened it.
+ */
+export class OpenedResources extends AsyncDisposableStack {
+  #opened = 0;
+  #closing: string | undefined;
+
+  /** What is being closed right now. */
+  get closing(): string | undefined {
+    return this.#closing;
+  }
+
+  override use<T extends AsyncDisposable | Disposable | null | undefined>(value: T): T {
+    if (value === null || value === undefined) return value;
+    const name = this.#nameOf(value);
+    const inner = new AsyncDisposableStack();
+    inner.use(value);
+    super.defer(() => this.#close(name, () => inner.disposeAsync()));
+    return value;
+  }
+
+  override adopt<T>(value: T, onDispose: (value: T) => PromiseLike<void> | void): T {
+    const name = this.#nameOf(value);
+    super.defer(() => this.#close(name, () => onDispose(value)));
+    return value;
+  }
+
+  override defer(onDispose: () => PromiseLike<void> | void): void {
+    const name = this.#nameOf(onDispose);
+    super.defer(() => this.#close(name, onDispose));
+  }
+
+  async #close(name: string, dispose: () => PromiseLike<void> | void): Promise<void> {
+    this.#closing = name;
+    try {
+      await dispose();
+    } catch (cause) {
+      throw new Error(`failed to close: ${name}`, { cause });
+    }
+    this.#closing = undefined;
+  }
+
+  #nameOf(value: unknown): string {
+    this.#opened += 1;
+    const own = ownName(value) ?? 'resource';
+    const place = callSite();
+    return `${own} (number ${this.#opened} of those opened${place === undefined ? '' : `, ${place}`})`;
+  }
+}
+
+const ownName = (value: unknown): string | undefined => {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return undefined;
+  if ('name' in value && typeof value.name === 'string' && value.name !== '') return value.name;
+  const className = value.constructor?.name;
+  return className === '' || className === 'Object' || className === 'Function' ? undefined : className;
+};
+
+/** Above this function in the stack: #nameOf, then use, adopt or defer, then whoever opened the resource. */
+const callSite = (): string | undefined => new Error('only for its stack').stack?.split('\n')[4]?.trim();

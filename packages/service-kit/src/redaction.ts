@@ -1,0 +1,38 @@
+const HIDDEN = '[hidden]';
+
+/** A cheap look at a whole line, so that only the few lines that may hold a secret are taken apart. */
+const MENTIONS_SECRET = /authorization|cookie|api[-_]?key|token|secret|password/i;
+
+const URL_USER_INFO = /(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/"'\\<>]*@/gi;
+/** 16: shorter words after "Bearer" are prose ("Bearer token missing"), not credentials. */
+const BEARER = /\b(Bearer\s+)[\w.~+/=-]{16,}/gi;
+
+const isSecretField = (name: string): boolean => {
+  const plain = name.toLowerCase().replaceAll(/[-_]/g, '');
+  return (
+    ['authorization', 'proxyauthorization', 'cookie', 'setcookie'].includes(plain) ||
+    /(?:apikey|token|secret|password)$/.test(plain)
+  );
+};
+
+/** The text without the user and password of URLs and without bearer tokens. */
+export const hideSecretsInText = (text: string): string =>
+  text.replaceAll(URL_USER_INFO, `$1${HIDDEN}@`).replaceAll(BEARER, `$1${HIDDEN}`);
+
+const hideSecretFields = (line: string): string =>
+  JSON.stringify(JSON.parse(line), (name, value: unknown) => (isSecretField(name) ? HIDDEN : value));
+
+/**
+ * A finished JSON log line without secrets: fields named like a secret at any depth, and secrets inside texts.
+ * It works on the line, not on the logged object, so that messages, child fields and error causes are covered alike.
+ */
+export const hideSecretsInLine = (line: string): string => {
+  const text = hideSecretsInText(line);
+  if (!MENTIONS_SECRET.test(text)) return text;
+  try {
+    return `${hideSecretFields(text)}\n`;
+  } catch {
+    // Better one line less than one secret more, and never a crash because of a log line.
+    return `{"level":"warn","time":"${new Date().toISOString()}","msg":"a log line was left out: it could not be searched for secrets"}\n`;
+  }
+};
