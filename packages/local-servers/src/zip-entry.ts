@@ -1,0 +1,62 @@
+import { crc32, inflateRawSync } from 'node:zlib';
+
+// Signatures and offsets: APPNOTE.TXT, the ZIP file format specification, 4.3.7, 4.3.12 and 4.3.16.
+const END_OF_DIRECTORY = 0x06054b50;
+const DIRECTORY_ENTRY = 0x02014b50;
+const LOCAL_ENTRY = 0x04034b50;
+const STORED = 0;
+const DEFLATED = 8;
+
+/** The content of one file in a zip archive (no encryption, no zip64), or undefined when it has no such file. */
+export const readZipEntry = (zip: Buffer, name: string): Buffer | undefined => {
+  for (const entry of directoryOf(zip)) {
+    if (entry.name === name) return contentOf(zip, entry);
+  }
+  return undefined;
+};
+
+type Entry = {
+  readonly name: string;
+  readonly method: number;
+  readonly crc: number;
+  readonly packedSize: number;
+  readonly size: number;
+  readonly offset: number;
+};
+
+function* directoryOf(zip: Buffer): Generator<Entry> {
+  const end = zip.lastIndexOf(Buffer.from([0x50, 0x4b, 0x05, 0x06]));
+  if (end === -1 || zip.readUInt32LE(end) !== END_OF_DIRECTORY) throw new Error('This is not a zip archive.');
+  let at = zip.readUInt32LE(end + 16);
+  while (at < end && zip.readUInt32LE(at) === DIRECTORY_ENTRY) {
+    const nameLength = zip.readUInt16LE(at + 28);
+    yield {
+      name: zip.toString('utf8', at + 46, at + 46 + nameLength),
+      method: zip.readUInt16LE(at + 10),
+      crc: zip.readUInt32LE(at + 16),
+      packedSize: zip.readUInt32LE(at + 20),
+      size: zip.readUInt32LE(at + 24),
+      offset: zip.readUInt32LE(at + 42),
+    };
+    at += 46 + nameLength + zip.readUInt16LE(at + 30) + zip.readUInt16LE(at + 32);
+  }
+}
+
+const contentOf = (zip: Buffer, entry: Entry): Buffer => {
+  if (zip.readUInt32LE(entry.offset) !== LOCAL_ENTRY)
+    throw new Error(`The zip entry ${entry.name} is damaged.`);
+  const start = entry.offset + 30 + zip.readUInt16LE(entry.offset + 26) + zip.readUInt16LE(entry.offset + 28);
+  const content = unpack(zip.subarray(start, start + entry.packedSize), entry);
+  if (content.length !== entry.size || crc32(content) !== entry.crc) {
+    throw new Error(`The zip entry ${entry.name} is damaged: its size or checksum is not the stated one.`);
+  }
+  return content;
+};
+
+const unpack = (packed: Buffer, entry: Entry): Buffer => {
+  if (entry.method === STORED) return packed;
+  if (entry.method === DEFLATED) return inflateRawSync(packed, { maxOutputLength: entry.size });
+  throw new Error(
+    `The zip entry ${entry.name} uses compression method ${entry.method}, which is not supported.`,
+  );
+};
