@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['packages/*/test/**/*.test.ts', 'services/*/test/**/*.test.ts', 'apps/*/test/**/*.test.ts'],
+    globalSetup: 'packages/testing/src/global-setup.ts',
     testTimeout: 30_000,
     hookTimeout: 60_000,
     maxWorkers: 2,

@@ -1,0 +1,49 @@
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ServerProcess } from '@runledger/local-servers/server-process';
+
+/** A server of the test's own, which it may treat badly. Its folder is removed on dispose. */
+export type PrivateServer = AsyncDisposable & {
+  /** The same after every restart. */
+  readonly url: string;
+  readonly port: number;
+  /** Ends the process as a power cut would, and resolves when it is gone. */
+  kill9(): Promise<void>;
+  /** Starts it again on the same port and the same data; one that still runs is stopped first. */
+  restart(): Promise<void>;
+  /** Freezes the process: it keeps its connections and answers nothing. */
+  pause(): void;
+  resume(): void;
+};
+
+export type Start = (
+  folder: string,
+  port: number,
+) => Promise<ServerProcess & { readonly url: string; readonly port: number }>;
+
+export const privateServer = async (name: string, start: Start): Promise<PrivateServer> => {
+  await using opened = new AsyncDisposableStack();
+  const folder = opened.use(await mkdtempDisposable(join(tmpdir(), `runledger-test-${name}-`)));
+  let server = await start(folder.path, 0);
+  const { url, port } = server;
+  const kill9 = async (): Promise<void> => {
+    server.kill('SIGKILL');
+    await server.exited;
+  };
+  // Killed rather than stopped: nobody needs its data any more.
+  opened.defer(kill9);
+  const open = opened.move();
+  return {
+    url,
+    port,
+    kill9,
+    restart: async () => {
+      await server.stop();
+      server = await start(folder.path, port);
+    },
+    pause: () => server.kill('SIGSTOP'),
+    resume: () => server.kill('SIGCONT'),
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+};

@@ -1,0 +1,49 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { inspect } from 'node:util';
+
+const ASK_EVERY_MS = 25;
+const LONGEST_SIGHT = 4_000;
+
+/** What is left of a type when `if (value)` holds. */
+export type Truthy<Fact> = Exclude<Fact, false | 0 | 0n | '' | null | undefined>;
+
+/**
+ * Asks for a fact until it is truthy, and gives it. Asking may throw, and is repeated. After `withinMs` (20 s when
+ * left out) the error tells what was waited for and what was seen last.
+ */
+export const waitFor = async <Fact>(
+  what: string,
+  fact: () => Promise<Fact> | Fact,
+  { withinMs = 20_000 }: { readonly withinMs?: number } = {},
+): Promise<Truthy<Fact>> => {
+  const late = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => late.resolve(undefined), withinMs);
+  let seen = 'nothing, the first answer never came';
+  try {
+    for (;;) {
+      // Being late comes first: an answer that is there at once would win for ever.
+      const answer = await Promise.race([late.promise, ask(fact)]);
+      if (answer === undefined) break;
+      if (answer.kind === 'answered' && isTruthy(answer.value)) return answer.value;
+      seen = inspect(answer.kind === 'answered' ? answer.value : answer.error, { depth: 4 });
+      await Promise.race([late.promise, delay(ASK_EVERY_MS)]);
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+  throw new Error(`Waited ${withinMs} ms in vain for ${what}. Last seen: ${seen.slice(0, LONGEST_SIGHT)}`);
+};
+
+type Answer<Fact> =
+  | { readonly kind: 'answered'; readonly value: Fact }
+  | { readonly kind: 'threw'; readonly error: unknown };
+
+const ask = async <Fact>(fact: () => Promise<Fact> | Fact): Promise<Answer<Fact>> => {
+  try {
+    return { kind: 'answered', value: await fact() };
+  } catch (error) {
+    return { kind: 'threw', error };
+  }
+};
+
+const isTruthy = <Fact>(value: Fact): value is Fact & Truthy<Fact> => Boolean(value);
