@@ -1,0 +1,43 @@
+import { execFile } from 'node:child_process';
+import { getuid } from 'node:process';
+import { promisify } from 'node:util';
+
+/**
+ * How a run is kept together. In a PID namespace the kernel ends whatever the program started when the supervisor
+ * ends, however far it went; in a process group what moved to a session of its own must be looked for by its mark.
+ */
+export type Containment =
+  | { kind: 'namespace'; command: string; args: string[] }
+  | { kind: 'group'; why: string };
+
+export const processGroup = (why: string): Containment => ({ kind: 'group', why });
+
+/**
+ * Tries, once at start, whether this machine lets the executor make PID namespaces. `/proc` must be mounted anew
+ * with it: a program that reads `/proc/<its own pid>` would find another process's entry in the outer one.
+ */
+export const probeContainment = async (): Promise<Containment> => {
+  const asUser = ['--user', '--map-current-user', ...namespace];
+  const ways = getuid?.() === 0 ? [namespace, asUser] : [asUser];
+  const refusals: string[] = [];
+  for (const args of ways) {
+    const refusal = await refusalOf(args);
+    if (refusal === null) return { kind: 'namespace', command: 'unshare', args };
+    refusals.push(refusal);
+  }
+  return processGroup(refusals.join('; '));
+};
+
+const namespace = ['--pid', '--fork', '--kill-child', '--mount-proc'];
+
+const refusalOf = async (args: readonly string[]): Promise<string | null> => {
+  try {
+    const test = ['--', '/bin/sh', '-c', 'echo $$ && read -r pid rest </proc/self/stat && echo $pid'];
+    const { stdout } = await promisify(execFile)('unshare', [...args, ...test], { timeout: 10_000 });
+    return stdout.trim() === '1\n1' ? null : 'unshare made no PID namespace';
+  } catch (error) {
+    return error instanceof Error
+      ? error.message.trim().replaceAll(/\s+/g, ' ').slice(0, 300)
+      : 'unshare failed';
+  }
+};

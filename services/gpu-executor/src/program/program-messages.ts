@@ -1,0 +1,80 @@
+import { MAX_LIVE_STATUS } from '@runledger/contracts/limits';
+import type { Line } from './cut-lines.ts';
+
+/** What one line on a program's standard output means. */
+export type ProgramMessage =
+  | { kind: 'report'; progress?: number; liveStatus?: string; output?: OutputEntries }
+  /** It was meant as an output, but cannot be taken; the run must not end as if it had been. */
+  | { kind: 'bad_output'; why: string }
+  | { kind: 'log'; text: string };
+
+/** Kinds of output with their values, in the order written. */
+export type OutputEntries = [kind: string, values: string[]][];
+
+/** More kinds than a person would name; each is a member of the run's data for ever. */
+const longestKind = 64;
+
+export const readMessage = ({ text, cut }: Line): ProgramMessage => {
+  if (cut && /^\s*\{\s*"output"/.test(text))
+    return { kind: 'bad_output', why: 'an {"output": …} line is longer than 64 KiB' };
+  const value = cut ? undefined : parseObject(text);
+  if (value === undefined) return { kind: 'log', text };
+
+  const message: ProgramMessage & { kind: 'report' } = { kind: 'report' };
+  const progress = member(value, 'progress');
+  if (typeof progress === 'number' && progress >= 0 && progress <= 1) message.progress = progress;
+  const status = member(value, 'live_status');
+  if (typeof status === 'string') message.liveStatus = cleanStatus(status);
+  const output = member(value, 'output');
+  if (output !== undefined) {
+    const entries = outputEntries(output);
+    if (entries === null)
+      return { kind: 'bad_output', why: 'an output is not a map of kinds to texts or lists of texts' };
+    message.output = entries;
+  }
+  return Object.keys(message).length > 1 ? message : { kind: 'log', text };
+};
+
+/** One line without control characters, at most as long as the API allows, no character cut in two. */
+const cleanStatus = (text: string): string => {
+  let kept = '';
+  for (const character of text.replaceAll(/[\p{Cc}\p{Cs}\u2028\u2029]+/gu, ' ').trim()) {
+    if (kept.length + character.length > MAX_LIVE_STATUS) break;
+    kept += character;
+  }
+  return kept.trim();
+};
+
+const outputEntries = (output: unknown): OutputEntries | null => {
+  if (!isObject(output)) return null;
+  const entries: OutputEntries = [];
+  for (const [kind, value] of Object.entries(output)) {
+    const values = (Array.isArray(value) ? value : [value]).map(asText);
+    const texts = values.filter((item) => item !== null);
+    if (kind === '' || kind.length > longestKind || texts.length < values.length) return null;
+    entries.push([kind, texts]);
+  }
+  return entries;
+};
+
+const asText = (value: unknown): string | null => {
+  if (typeof value === 'string') return value.toWellFormed();
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null;
+};
+
+const parseObject = (text: string): Record<string, unknown> | undefined => {
+  // Most lines are no messages, and a program may write very many of them.
+  if (!/^\s*\{/.test(text)) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+const member = (value: Record<string, unknown>, name: string): unknown =>
+  Object.hasOwn(value, name) ? value[name] : undefined;
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

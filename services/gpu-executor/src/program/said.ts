@@ -1,0 +1,60 @@
+import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
+import type { ProgressReport, RunData } from '../runner.ts';
+import type { OutputEntries, ProgramMessage } from './program-messages.ts';
+
+/** What a program has said so far: its last progress, and the data that belongs to its result. */
+export type Said = {
+  hear(message: ProgramMessage): void;
+  data(): RunData;
+  /** Why the data is not all that the program said; null when it is. */
+  lost(): string | null;
+};
+
+export const listen = (
+  onProgress: (report: ProgressReport) => void,
+  onLog: (text: string) => void,
+  limit: number = MAX_OUTPUTS_BYTES,
+): Said => {
+  let last: ProgressReport = { progress: 0, live_status: null };
+  let lost: string | null = null;
+  let bytes = 0;
+  const collected = new Map<string, string[]>();
+
+  const collect = (entries: OutputEntries): void => {
+    bytes += jsonSize(entries);
+    if (bytes > limit) {
+      lost ??= `its outputs are larger than ${limit / 1024} KiB as JSON`;
+      return;
+    }
+    for (const [kind, values] of entries) collected.set(kind, [...(collected.get(kind) ?? []), ...values]);
+  };
+
+  const progress = (message: ProgramMessage & { kind: 'report' }): void => {
+    if (message.progress === undefined && message.liveStatus === undefined) return;
+    last = {
+      progress: Math.max(last.progress, message.progress ?? 0),
+      live_status: message.liveStatus ?? last.live_status,
+    };
+    onProgress(last);
+  };
+
+  return {
+    hear: (message) => {
+      switch (message.kind) {
+        case 'log':
+          onLog(message.text);
+          break;
+        case 'bad_output':
+          lost ??= message.why;
+          break;
+        case 'report':
+          progress(message);
+          if (message.output !== undefined) collect(message.output);
+      }
+    },
+    data: () => Object.fromEntries(collected),
+    lost: () => lost,
+  };
+};
+
+const jsonSize = (entries: OutputEntries): number => Buffer.byteLength(JSON.stringify(entries));

@@ -1,0 +1,82 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  allProcesses,
+  formatMark,
+  markName,
+  parseMark,
+  readEnvironment,
+  readStat,
+  type Mark,
+} from './process-mark.ts';
+
+export type Sweep = { killed: number[]; survivors: number[] };
+
+/** Kills what an executor on the same work folder left behind when it was itself killed. */
+export const killOrphans = async (own: Mark): Promise<Sweep> =>
+  killMatching(async (environment) => {
+    const mark = parseMark(environment.get(markName) ?? '');
+    if (mark === null || mark.folder !== own.folder) return false;
+    return !(await isAlive(mark));
+  });
+
+/** Kills what one attempt left outside its process group. */
+export const killStrays = async (own: Mark, runId: string, attempt: number): Promise<Sweep> => {
+  const mark = formatMark(own);
+  return killMatching(
+    async (environment) =>
+      environment.get(markName) === mark &&
+      environment.get('RUNLEDGER_RUN_ID') === runId &&
+      environment.get('RUNLEDGER_ATTEMPT') === String(attempt),
+  );
+};
+
+/** True when no process of the group is alive; one that is dead and not yet collected counts as gone. */
+export const groupIsGone = async (group: number): Promise<boolean> => {
+  try {
+    process.kill(-group, 0);
+  } catch {
+    return true;
+  }
+  const members = (await Promise.all((await allProcesses()).map(readStat))).filter(
+    (stat) => stat?.group === group,
+  );
+  // Without a /proc to look at, the answer of kill is all there is.
+  return members.length > 0 && members.every((stat) => stat?.state === 'Z' || stat?.state === 'X');
+};
+
+const isAlive = async ({ pid, started }: Mark): Promise<boolean> => {
+  const stat = await readStat(pid);
+  return stat !== null && stat.started === started && stat.state !== 'Z' && stat.state !== 'X';
+};
+
+/** Repeats, since a process may have forked between the look and the kill; what cannot be killed is told. */
+const killMatching = async (
+  matches: (environment: Map<string, string>) => Promise<boolean>,
+): Promise<Sweep> => {
+  const killed = new Set<number>();
+  let found: number[] = [];
+  for (let round = 0; round < 40; round += 1) {
+    found = await findMatching(matches);
+    if (found.length === 0) break;
+    for (const pid of found) if (sendKill(pid)) killed.add(pid);
+    await pause(25);
+  }
+  return { killed: [...killed], survivors: found };
+};
+
+const findMatching = async (
+  matches: (environment: Map<string, string>) => Promise<boolean>,
+): Promise<number[]> => {
+  const found: number[] = [];
+  for (const pid of await allProcesses())
+    if (pid !== process.pid && (await matches(await readEnvironment(pid)))) found.push(pid);
+  return found;
+};
+
+const sendKill = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 'SIGKILL');
+  } catch {
+    return false;
+  }
+};

@@ -1,0 +1,51 @@
+/** What passes between the executor and the supervisor of a run, a line of JSON each way. */
+export type Start = { command: string; args: string[]; env: Record<string, string> };
+
+export type Ending =
+  | { kind: 'exited'; code: number | null; signal: string | null }
+  /** `code` is the system's name of the error: `ENOENT`, `EACCES`, … */
+  | { kind: 'not_started'; code: string };
+
+export const parseStart = (line: string): Start => {
+  const value: unknown = JSON.parse(line);
+  if (
+    !isObject(value) ||
+    typeof value.command !== 'string' ||
+    !isStringList(value.args) ||
+    !isStringMap(value.env)
+  )
+    throw new Error(
+      'The executor sent something else than what to start; both are of one release, so this is a bug.',
+    );
+  return { command: value.command, args: value.args, env: value.env };
+};
+
+/** Null for a report that is not whole: the supervisor was killed while writing it. */
+export const parseEnding = (line: string): Ending | null => {
+  const value = parseJson(line);
+  if (!isObject(value)) return null;
+  if (value.kind === 'not_started' && typeof value.code === 'string')
+    return { kind: 'not_started', code: value.code };
+  if (value.kind !== 'exited') return null;
+  const { code, signal } = value;
+  return (typeof code === 'number' || code === null) && (typeof signal === 'string' || signal === null)
+    ? { kind: 'exited', code, signal }
+    : null;
+};
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+};
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isStringList = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string');
+
+const isStringMap = (value: unknown): value is Record<string, string> =>
+  isObject(value) && Object.values(value).every((item) => typeof item === 'string');
