@@ -1,7 +1,16 @@
 import { findNatsServer } from '@runledger/local-servers/nats-server';
+import type { NatsServerBinary } from '@runledger/local-servers/nats-server';
 import type { TestProject } from 'vitest/node';
 import { openSharedMongo } from './shared-mongo.ts';
 import type { SharedMongo } from './shared-mongo.ts';
+
+declare module 'vitest' {
+  // oxlint-disable-next-line typescript/consistent-type-definitions -- only an interface can be added to
+  interface ProvidedContext {
+    /** Where the nats-server of this run comes from. */
+    natsServerSource: NatsServerBinary['source'];
+  }
+}
 
 const open = new AsyncDisposableStack();
 
@@ -10,6 +19,7 @@ export const setup = async (project: TestProject): Promise<void> => {
   const nats = await findNatsServer({ env: process.env, onProgress: say });
   say(`nats-server ${nats.version} from ${nats.source} (${nats.path})`);
   process.env['NATS_SERVER_BIN'] = nats.path;
+  project.provide('natsServerSource', nats.source);
 
   const mongo = await sharedMongo();
   project.provide('sharedMongo', mongo);
