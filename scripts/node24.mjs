@@ -1,0 +1,88 @@
+// Runs a program of this repository on Node 24, whatever Node started it. Plain JavaScript that Node 20 can run.
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+const OLDEST_MAJOR = 24;
+
+/** Installs the dependencies when what is installed is not what package-lock.json names. */
+export const installWhenNeeded = () => {
+  if (holdsAll(packagesIn('package-lock.json'), packagesIn('node_modules/.package-lock.json'))) return;
+  console.error('Installing the dependencies with npm ci; this takes about a minute.');
+  const flags = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
+  // Under npm, the same npm; its script is run with this Node.
+  const npm = process.env.npm_execpath;
+  const [file, args] = npm?.endsWith('.js') ? [process.execPath, [npm, ...flags]] : ['npm', flags];
+  const { status, error } = spawnSync(file, args, { cwd: root, stdio: ['ignore', 2, 2] });
+  if (status === 0) return;
+  fail(`npm ci failed${error ? ` (${error.message})` : ''}. What it printed above tells why; then try again.`);
+};
+
+const packagesIn = (lockFile) => {
+  const path = join(root, lockFile);
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).packages : {};
+};
+
+// By content and not by time: git and npm set the times of these files in any order.
+const holdsAll = (named, installed) =>
+  Object.entries(named)
+    .filter(([path]) => path.includes('node_modules/'))
+    .every(([path, { version, integrity, optional }]) => {
+      const found = installed[path];
+      // What is optional may be for another processor or system.
+      if (found === undefined) return optional === true;
+      return found.version === version && found.integrity === integrity;
+    });
+
+/** The path of a Node that is new enough: the running one, else the one among the dependencies. */
+export const findNode24 = () => {
+  if (majorOf(process.version) >= OLDEST_MAJOR) return process.execPath;
+  const packaged = join(root, 'node_modules', `node-linux-${process.arch}`, 'bin', 'node');
+  if (existsSync(packaged) && majorOf(versionOf(packaged)) >= OLDEST_MAJOR) return packaged;
+  return fail(
+    `This needs Node ${OLDEST_MAJOR} or newer. Node ${process.version} started it, and none came with the dependencies ` +
+      `for ${process.platform} ${process.arch}. Run npm ci in ${root}, or install Node ${OLDEST_MAJOR} from https://nodejs.org.`,
+  );
+};
+
+const versionOf = (node) => {
+  try {
+    return execFileSync(node, ['--version'], { encoding: 'utf8' });
+  } catch {
+    return '';
+  }
+};
+
+const majorOf = (version) => Number(/^v(\d+)\./.exec(version)?.[1] ?? 0);
+
+/** Runs Node 24 with these arguments and ends this process as that one ends. */
+export const runWithNode24 = (args) => {
+  const child = spawn(findNode24(), args, { stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.on(signal, () => {
+      // In a terminal the child has Ctrl-C already, since it is in the same process group, and npm passes it on to
+      // this process a second time: one more would look like a wish to be killed.
+      if (signal === 'SIGINT' && process.stdin.isTTY) return;
+      child.kill(signal);
+    });
+  }
+  child.once('error', (error) => fail(`Node ${OLDEST_MAJOR} cannot be started: ${error.message}`));
+  child.once('exit', (code, signal) => {
+    process.exit(signal === null ? code : 128 + constants.signals[signal]);
+  });
+};
+
+/** The environment in which the repository's tools find Node 24 and each other. */
+export const toolEnvironment = () => ({
+  ...process.env,
+  PATH: [dirname(findNode24()), join(root, 'node_modules', '.bin'), process.env.PATH].join(':'),
+});
+
+const fail = (sentence) => {
+  console.error(sentence);
+  process.exit(1);
+};

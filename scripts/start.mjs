@@ -1,0 +1,6 @@
+// npm start: the whole product on this machine.
+import { join } from 'node:path';
+import { installWhenNeeded, root, runWithNode24 } from './node24.mjs';
+
+installWhenNeeded();
+runWithNode24([join(root, 'apps/standalone/src/main.ts'), ...process.argv.slice(2)]);

@@ -1,0 +1,9 @@
+// npm test: all tests, or those that the arguments name. The last line is the result.
+import { installWhenNeeded } from './node24.mjs';
+import { runTests } from './run-tests.mjs';
+
+installWhenNeeded();
+const { line, status, ranNothing } = await runTests(process.argv.slice(2));
+if (ranNothing) console.log('No test ran. Are the names right that were given?');
+console.log(line);
+process.exitCode = status;
