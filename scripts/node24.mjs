@@ -19,7 +19,9 @@ export const installWhenNeeded = () => {
   const [file, args] = npm?.endsWith('.js') ? [process.execPath, [npm, ...flags]] : ['npm', flags];
   const { status, error } = spawnSync(file, args, { cwd: root, stdio: ['ignore', 2, 2] });
   if (status === 0) return;
-  fail(`npm ci failed${error ? ` (${error.message})` : ''}. What it printed above tells why; then try again.`);
+  fail(
+    `npm ci failed${error ? ` (${error.message})` : ''}. What it printed above tells why; then try again.`,
+  );
 };
 
 const packagesIn = (lockFile) => {
@@ -39,7 +41,7 @@ const holdsAll = (named, installed) =>
     });
 
 /** The path of a Node that is new enough: the running one, else the one among the dependencies. */
-export const findNode24 = () => {
+const findNode24 = () => {
   if (majorOf(process.version) >= OLDEST_MAJOR) return process.execPath;
   const packaged = join(root, 'node_modules', `node-linux-${process.arch}`, 'bin', 'node');
   if (existsSync(packaged) && majorOf(versionOf(packaged)) >= OLDEST_MAJOR) return packaged;
