@@ -1,0 +1,75 @@
+// The sample workflow: a program as any other that an executor runs. It reads one JSON object on standard input,
+// reports on standard output, and leaves a picture of the Mandelbrot set in $RUNLEDGER_OUTPUT_DIR.
+// SIGTERM is left to its default, which ends the process at once, also in the middle of a row.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
+import { PNG } from 'pngjs';
+import { readInputs } from './render-inputs.ts';
+import type { RenderInputs } from './render-inputs.ts';
+import { rowPainter } from './render-row.ts';
+import { readScene } from './render-scene.ts';
+import type { Scene } from './render-scene.ts';
+
+const MOST_REPORTS = 100;
+
+const main = async (): Promise<void> => {
+  const outputFolder = process.env['RUNLEDGER_OUTPUT_DIR'];
+  if (outputFolder === undefined)
+    return refuse(['RUNLEDGER_OUTPUT_DIR is not set: there is no folder for the picture.']);
+  const run = parse(await text(process.stdin));
+  if (run === undefined) return refuse(['standard input is not a JSON object that describes a run.']);
+  const read = readInputs(run['inputs'] ?? {});
+  const scene = readScene(run['workflow']);
+  if (!read.ok) return refuse(read.problems);
+  if (!scene.ok) return refuse([scene.problem]);
+
+  const pixels = await paint(read.inputs, scene.scene);
+  const { size } = read.inputs;
+  report(1, 'writing the PNG');
+  const picture = Object.assign(new PNG({ width: size, height: size }), { data: pixels });
+  writeFileSync(join(outputFolder, 'mandelbrot.png'), PNG.sync.write(picture, RGB));
+};
+
+/** Three bytes a pixel in, three bytes a pixel out. */
+const RGB = { inputColorType: 2, colorType: 2, inputHasAlpha: false } as const;
+
+const paint = async (inputs: RenderInputs, scene: Scene): Promise<Buffer> => {
+  const { size, seconds } = inputs;
+  const pixels = Buffer.alloc(size * size * 3);
+  const paintRow = rowPainter(inputs, scene);
+  const reportEvery = Math.ceil(size / MOST_REPORTS);
+  const startedAt = performance.now();
+  for (let row = 0; row < size; row += 1) {
+    paintRow(row, pixels.subarray(row * size * 3));
+    const done = (row + 1) / size;
+    const aheadMs = startedAt + seconds * 1000 * done - performance.now();
+    if (aheadMs > 1) await pause(aheadMs);
+    if ((row + 1) % reportEvery === 0) report(done, `row ${row + 1}/${size}`);
+  }
+  return pixels;
+};
+
+const report = (progress: number, liveStatus: string): void => {
+  process.stdout.write(`${JSON.stringify({ progress, live_status: liveStatus })}\n`);
+};
+
+const refuse = (problems: readonly string[]): void => {
+  process.stderr.write(`${problems.join('\n')}\n`);
+  process.exitCode = 1;
+};
+
+const parse = (json: string): Record<string, unknown> | undefined => {
+  try {
+    const value: unknown = JSON.parse(json);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+await main();
