@@ -1,0 +1,47 @@
+import { ProgressReport, type LogLine } from '@runledger/contracts/activity';
+import type { ExecutorId } from '@runledger/contracts/ids';
+import { activityOf, type ActivityKind, type RunKey } from '@runledger/contracts/subjects';
+import { Compile } from 'typebox/compile';
+import { askBroker } from './ask-broker.ts';
+import type { EventLog } from './event-log.ts';
+import { parseJson } from './stored-message.ts';
+
+const Progress = Compile(ProgressReport);
+const utf8 = new TextEncoder();
+
+/** Tells how far an attempt is. Not acknowledged, and dropped while the broker is away: the next report says more. */
+export const reportProgress = (
+  log: EventLog,
+  key: RunKey,
+  attempt: number,
+  executor: ExecutorId,
+  report: ProgressReport,
+): void => tell(log, activityOf(key, attempt, executor, 'progress' satisfies ActivityKind), report);
+
+/** Stores a line that the workflow wrote. Not acknowledged, and dropped while the broker is away. */
+export const reportLog = (
+  log: EventLog,
+  key: RunKey,
+  attempt: number,
+  executor: ExecutorId,
+  line: LogLine,
+): void => tell(log, activityOf(key, attempt, executor, 'log' satisfies ActivityKind), line);
+
+/** A client that is not connected keeps what it should send in memory, without a bound. */
+const tell = (log: EventLog, subject: string, body: ProgressReport | LogLine): void => {
+  if (log.connected()) log.nc.publish(subject, utf8.encode(JSON.stringify(body)));
+};
+
+/** The last report of an attempt; undefined when there is none (any more). @throws {LogUnavailable} */
+export const lastProgress = async (
+  log: EventLog,
+  key: RunKey,
+  attempt: number,
+  executor: ExecutorId,
+): Promise<ProgressReport | undefined> => {
+  const subject = activityOf(key, attempt, executor, 'progress');
+  const ask = () => log.jsm.direct.getMessage('ACTIVITY', { last_by_subj: subject });
+  const message = await askBroker(`asking for the progress of run ${key.run_id}`, ask);
+  const report = message ? parseJson(message.data) : undefined;
+  return Progress.Check(report) ? report : undefined;
+};

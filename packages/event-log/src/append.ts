@@ -1,0 +1,58 @@
+import type { RunEvent } from '@runledger/contracts/run-event';
+import { orgId, runId } from '@runledger/contracts/ids';
+import { lifecycleOf, subjectOf } from '@runledger/contracts/subjects';
+import type { EventLog } from './event-log.ts';
+import { publish } from './publish.ts';
+
+export { EventTooLarge, LogFull } from './publish.ts';
+
+export type Appended =
+  | { readonly kind: 'appended'; readonly sequence: number }
+  /** Something else was stored first. Nothing was appended; `head` is what the leader holds now, 0 for nothing. */
+  | { readonly kind: 'conflict'; readonly head: number };
+
+export interface AppendOptions {
+  /** How long the broker may be away; 8 s when left out. */
+  readonly withinMs?: number;
+}
+
+const utf8 = new TextEncoder();
+
+/**
+ * Adds a fact to its run, if the run's head is still `expected`: the one place where lifecycle events are written.
+ * It is stored exactly once, whatever becomes of the acknowledgements.
+ * @throws {LogUnavailable} when the broker does not answer in time: the event may or may not be stored, and
+ *   appending it again, with the same event id, tells
+ * @throws {LogFull} @throws {EventTooLarge}
+ */
+export const append = async (
+  log: EventLog,
+  event: RunEvent,
+  expected: number,
+  { withinMs }: AppendOptions = {},
+): Promise<Appended> => {
+  if (event.type !== 'RunQueued' && expected < 1) {
+    throw new TypeError(
+      `${event.type} of run ${event.run_id} rests on nothing: only RunQueued may be a run's first event. ` +
+        'Read the run, and append at its head.',
+    );
+  }
+  const published = await publish(log, {
+    stream: 'RUNS',
+    subject: subjectOf(event),
+    data: utf8.encode(JSON.stringify(event)),
+    id: event.event_id,
+    // Exactly this filter, always: on replicated streams writers with different overlapping filters could both win.
+    fence: {
+      filter: lifecycleOf({ org_id: orgId(event.org_id), run_id: runId(event.run_id) }),
+      sequence: expected,
+    },
+    ...(withinMs === undefined ? {} : { withinMs }),
+  });
+  switch (published.kind) {
+    case 'stored':
+      return { kind: 'appended', sequence: published.sequence };
+    case 'conflict':
+      return published;
+  }
+};

@@ -1,0 +1,58 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { JetStreamApiError } from '@nats-io/jetstream';
+import {
+  ClosedConnectionError,
+  DrainingConnectionError,
+  RequestError,
+  TimeoutError,
+} from '@nats-io/transport-node';
+import { LogUnavailable } from './event-log.ts';
+
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 500;
+
+/** How long a request is asked again while the broker is away, unless a caller says otherwise. */
+export const ASK_WITHIN_MS = 8_000;
+
+/** The broker did not say no: it is away, starting, electing a leader, or slow. Asking again may help. */
+export const isTransient = (error: unknown): boolean => {
+  if (error instanceof TimeoutError) return true;
+  if (error instanceof RequestError) return error.isNoResponders();
+  if (error instanceof JetStreamApiError) return error.status === 503;
+  // The driver does not export the class: "jetstream is not enabled" is how no responders look to it.
+  return error instanceof Error && error.name === 'JetStreamNotEnabled';
+};
+
+const isClosed = (error: unknown): boolean =>
+  error instanceof ClosedConnectionError || error instanceof DrainingConnectionError;
+
+/**
+ * Asks the broker something that may be asked twice, again and again until it answers.
+ * @throws {LogUnavailable} after `withinMs`, or at once when the connection was closed on this side
+ */
+export const askBroker = async <Answer>(
+  what: string,
+  ask: () => Promise<Answer>,
+  withinMs: number = ASK_WITHIN_MS,
+): Promise<Answer> => {
+  const deadline = performance.now() + withinMs;
+  for (let tries = 1, wait = FIRST_PAUSE_MS; ; tries += 1, wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (isClosed(error)) {
+        throw new LogUnavailable(`${what}: the connection to the broker is closed`, { cause: error });
+      }
+      if (!isTransient(error)) throw error;
+      if (performance.now() + wait >= deadline) {
+        const times = tries === 1 ? 'once' : `${tries} times`;
+        throw new LogUnavailable(
+          `${what}: the broker was asked ${times} within ${withinMs} ms and did not answer. ` +
+            'Check that nats-server runs, and try again.',
+          { cause: error },
+        );
+      }
+      await pause(wait);
+    }
+  }
+};

@@ -1,0 +1,62 @@
+import { Heartbeat } from '@runledger/contracts/fleet';
+import { newUuid } from '@runledger/contracts/ids';
+import type { JsMsg, StreamInfo } from '@nats-io/jetstream';
+import { Compile } from 'typebox/compile';
+import type { EventLog } from './event-log.ts';
+import { publish } from './publish.ts';
+import { pullInOrder } from './pull-in-order.ts';
+import { deliveredTime, parseJson } from './stored-message.ts';
+
+const STREAM = 'KV_EXECUTORS';
+const PREFIX = '$KV.EXECUTORS.';
+/** A late beat is worth nothing: the next one comes. */
+const BEAT_WITHIN_MS = 2_000;
+
+const Beat = Compile(Heartbeat);
+const utf8 = new TextEncoder();
+
+/** Says that the executor lives; forgotten after `ttlMs` (whole seconds, rounded up). @throws {LogUnavailable} after 2 s */
+export const beat = async (log: EventLog, heartbeat: Heartbeat, ttlMs: number): Promise<void> => {
+  await publish(log, {
+    stream: STREAM,
+    subject: `${PREFIX}${heartbeat.executor_id}`,
+    data: utf8.encode(JSON.stringify(heartbeat)),
+    id: newUuid(),
+    ttl: `${Math.max(Math.ceil(ttlMs / 1_000), 1)}s`,
+    withinMs: BEAT_WITHIN_MS,
+  });
+};
+
+/**
+ * Tells the last beat of every executor, then each new one with the broker's time of it. Heals after any restart of
+ * the broker, also when that forgot beats. That a beat is missing is for the listener to notice.
+ */
+export const watchHeartbeats = (
+  log: EventLog,
+  onBeat: (heartbeat: Heartbeat, brokerTime: string) => void,
+): Promise<AsyncDisposable> => {
+  let position = 0;
+  return pullInOrder(log, {
+    stream: STREAM,
+    subjects: [`${PREFIX}>`],
+    begin: (info: StreamInfo) => {
+      const knows = position > 0 && position <= info.state.last_seq;
+      return knows
+        ? { deliver_policy: 'by_start_sequence', opt_start_seq: position + 1 }
+        : { deliver_policy: 'last_per_subject' };
+    },
+    take: async (messages: readonly JsMsg[]) => {
+      for (const message of messages) {
+        position = message.seq;
+        // A marker says that a beat has expired; it has no body.
+        const heartbeat = parseJson(message.data);
+        if (!Beat.Check(heartbeat) || message.subject !== `${PREFIX}${heartbeat.executor_id}`) continue;
+        try {
+          onBeat(heartbeat, deliveredTime(message));
+        } catch (error) {
+          log.logger.error({ err: error, executor: heartbeat.executor_id }, 'a heartbeat could not be taken');
+        }
+      }
+    },
+  });
+};

@@ -1,0 +1,83 @@
+const MiB = 1024 ** 2;
+const GiB = 1024 ** 3;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/**
+ * The limits of the log. Sizes are bytes on each broker, and nats-server refuses a stream whose limit does not fit
+ * its disk (`max_file_store`, by default three quarters of what is free).
+ */
+export interface LogSettings {
+  /** Copies of every stream: 1, or 3 in a cluster. */
+  readonly replicas: number;
+  /** At 80 % of it no new runs are taken, so that the facts of accepted ones always fit. */
+  readonly runsMaxBytes: number;
+  /** Milliseconds. Always longer than the longest allowed run, its start deadline and its attempts. */
+  readonly runsMaxAgeMs: number;
+  /** Consumers of RUNS: two for each service, one for each executor. Fixed when the stream is made. */
+  readonly runsMaxConsumers: number;
+  readonly activityMaxBytes: number;
+  /** Milliseconds for which progress and log lines are kept. */
+  readonly activityMaxAgeMs: number;
+  /** Progress reports, and log lines, kept of each attempt. */
+  readonly activityMaxPerAttempt: number;
+  readonly timersMaxBytes: number;
+  readonly deliveriesMaxBytes: number;
+  /** Milliseconds for which the tries of notifications are kept. */
+  readonly deliveriesMaxAgeMs: number;
+  readonly fleetMaxBytes: number;
+  /** Milliseconds. Longer than an executor runs: its registration is a fact in FLEET. */
+  readonly fleetMaxAgeMs: number;
+  readonly parkedMaxBytes: number;
+  /** Milliseconds in which somebody should look at parked messages. */
+  readonly parkedMaxAgeMs: number;
+  readonly catalogueMaxBytes: number;
+  readonly keysMaxBytes: number;
+  readonly uploadsMaxBytes: number;
+  /** Milliseconds after which what an attempt reserved for its uploads is forgotten; longer than any run. */
+  readonly uploadsMaxAgeMs: number;
+  /** Of all output files together. */
+  readonly outputsMaxBytes: number;
+  readonly snapshotsMaxBytes: number;
+}
+
+export const DEFAULT_LOG_SETTINGS: LogSettings = {
+  replicas: 1,
+  runsMaxBytes: 2 * GiB,
+  runsMaxAgeMs: 7 * DAY_MS,
+  runsMaxConsumers: 20_000,
+  activityMaxBytes: 256 * MiB,
+  activityMaxAgeMs: DAY_MS,
+  activityMaxPerAttempt: 1_000,
+  timersMaxBytes: 64 * MiB,
+  deliveriesMaxBytes: 256 * MiB,
+  deliveriesMaxAgeMs: 7 * DAY_MS,
+  fleetMaxBytes: 64 * MiB,
+  fleetMaxAgeMs: 365 * DAY_MS,
+  parkedMaxBytes: 256 * MiB,
+  parkedMaxAgeMs: 30 * DAY_MS,
+  catalogueMaxBytes: 512 * MiB,
+  keysMaxBytes: 64 * MiB,
+  uploadsMaxBytes: 64 * MiB,
+  uploadsMaxAgeMs: 7 * DAY_MS,
+  outputsMaxBytes: 4 * GiB,
+  snapshotsMaxBytes: 256 * MiB,
+};
+
+/** @throws RangeError with what to change */
+export const logSettings = (given: Partial<LogSettings>): LogSettings => {
+  const settings = { ...DEFAULT_LOG_SETTINGS, ...given };
+  for (const [name, value] of Object.entries(settings)) {
+    if (!Number.isSafeInteger(value) || value < 1) {
+      throw new RangeError(
+        `The log setting ${name} is ${String(value)}: a whole number of at least 1 is needed.`,
+      );
+    }
+  }
+  if (settings.runsMaxAgeMs < HOUR_MS) {
+    throw new RangeError(
+      `The log setting runsMaxAgeMs is ${settings.runsMaxAgeMs}: less than an hour would lose the beginnings of runs.`,
+    );
+  }
+  return settings;
+};

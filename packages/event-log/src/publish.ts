@@ -1,0 +1,140 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { JetStreamApiError } from '@nats-io/jetstream';
+import type { JetStreamPublishOptions } from '@nats-io/jetstream';
+import type { MsgHdrs } from '@nats-io/transport-node';
+import { ASK_WITHIN_MS, askBroker } from './ask-broker.ts';
+import { lastSequence, nextUnder } from './ask-leader.ts';
+import { LogUnavailable, type EventLog } from './event-log.ts';
+
+export interface Publication {
+  readonly stream: string;
+  readonly subject: string;
+  readonly data: Uint8Array;
+  /** Unique to this message: by it the broker drops a second copy, and we know our own again. */
+  readonly id: string;
+  /** The message is stored only if the last one under `filter` is the one at `sequence` (0: there is none). */
+  readonly fence?: { readonly filter: string; readonly sequence: number };
+  readonly ttl?: string;
+  readonly headers?: MsgHdrs;
+  readonly withinMs?: number;
+}
+
+export type Published =
+  | { readonly kind: 'stored'; readonly sequence: number }
+  /** `head`: the sequence of the last message under the fence's filter, as the leader says; 0 when there is none. */
+  | { readonly kind: 'conflict'; readonly head: number };
+
+/** The stream takes nothing more until its limit is raised or old messages expire. */
+export class LogFull extends LogUnavailable {
+  override readonly name = 'LogFull';
+  override readonly code = 'log_full';
+}
+
+/** The message is larger than the broker or the stream takes. Trying again does not help. */
+export class EventTooLarge extends Error {
+  override readonly name = 'EventTooLarge';
+  readonly code = 'event_too_large';
+}
+
+// Error codes of nats-server: https://github.com/nats-io/nats-server/blob/main/server/errors.json
+const CONFLICTS: ReadonlySet<number> = new Set([10071, 10164, 10158]);
+const FULL: ReadonlySet<number> = new Set([10023, 10047, 10077, 10122]);
+const TOO_LARGE: ReadonlySet<number> = new Set([10054, 10097]);
+const HEADERS_BYTES = 1024;
+
+/**
+ * Stores a message exactly once, whatever becomes of the acknowledgements: it is sent again, under the same id, until the
+ * broker answers. A single server checks the fence before it drops copies, so the conflict of a second try may be
+ * with our own first one; the leader knows.
+ * @throws {LogUnavailable} when the broker does not answer in time: the message may or may not be stored
+ * @throws {LogFull} @throws {EventTooLarge}
+ */
+export const publish = async (log: EventLog, message: Publication): Promise<Published> => {
+  const { withinMs = ASK_WITHIN_MS } = message;
+  const deadline = performance.now() + withinMs;
+  refuseTooLarge(log, message);
+  for (;;) {
+    const left = Math.max(deadline - performance.now(), 1);
+    const what = `storing a message under ${message.subject}`;
+    const answer = await askBroker(what, () => send(log, message), left);
+    if (answer.kind === 'stored' || (answer.kind === 'duplicate' && !message.fence)) {
+      return { kind: 'stored', sequence: answer.sequence };
+    }
+    const own = await findOwn(log, message, left);
+    if (own !== undefined) return { kind: 'stored', sequence: own };
+    if (answer.kind === 'duplicate') {
+      throw new Error(
+        `The broker took a message for ${message.subject} for a copy of message ${answer.sequence}, which it is not: ` +
+          `two messages bear the id ${message.id}. Look at both with "nats stream get ${message.stream}".`,
+      );
+    }
+    const head = message.fence ? await lastSequence(log, message.stream, message.fence.filter, left) : 0;
+    if (head !== message.fence?.sequence) return { kind: 'conflict', head };
+    // A replicated stream refuses also for what is proposed but not yet stored: it is decided in a moment.
+    if (performance.now() >= deadline) {
+      throw new LogUnavailable(`${what}: refused for ${withinMs} ms although nothing else was stored`);
+    }
+    await pause(20);
+  }
+};
+
+type Sent =
+  | { readonly kind: 'stored' | 'duplicate'; readonly sequence: number }
+  | { readonly kind: 'conflict' };
+
+const send = async (log: EventLog, { subject, data, ...message }: Publication): Promise<Sent> => {
+  const options: Partial<JetStreamPublishOptions> = {
+    msgID: message.id,
+    ...(message.ttl === undefined ? {} : { ttl: message.ttl }),
+    ...(message.headers === undefined ? {} : { headers: message.headers }),
+    ...(message.fence === undefined
+      ? {}
+      : {
+          expect: {
+            lastSubjectSequence: message.fence.sequence,
+            lastSubjectSequenceSubject: message.fence.filter,
+          },
+        }),
+  };
+  try {
+    const { duplicate, seq, stream } = await log.js.publish(subject, data, options);
+    if (stream !== message.stream) {
+      throw new Error(
+        `${subject} was stored in stream ${stream}, not in ${message.stream}: check its subjects`,
+      );
+    }
+    return { kind: duplicate ? 'duplicate' : 'stored', sequence: seq };
+  } catch (error) {
+    if (error instanceof JetStreamApiError) {
+      if (CONFLICTS.has(error.code)) return { kind: 'conflict' };
+      const said = `stream ${message.stream} refused a message of ${data.byteLength} bytes: ${error.message}`;
+      if (FULL.has(error.code)) {
+        throw new LogFull(`${said}. Raise its limit, or wait until old messages expire.`, { cause: error });
+      }
+      if (TOO_LARGE.has(error.code)) throw new EventTooLarge(said, { cause: error });
+    }
+    throw error;
+  }
+};
+
+/**
+ * If ours was stored, then right after the fence: so it is the first on its subject behind it, and no later message can hide it.
+ */
+const findOwn = async (
+  log: EventLog,
+  message: Publication,
+  withinMs: number,
+): Promise<number | undefined> => {
+  const after = message.fence?.sequence ?? 0;
+  const found = await nextUnder(log, message.stream, after + 1, message.subject, withinMs);
+  return found?.header.get('Nats-Msg-Id') === message.id ? found.seq : undefined;
+};
+
+const refuseTooLarge = (log: EventLog, { subject, data }: Publication): void => {
+  const most = (log.nc.info?.max_payload ?? 1024 * 1024) - HEADERS_BYTES;
+  if (data.byteLength <= most) return;
+  throw new EventTooLarge(
+    `A message for ${subject} has ${data.byteLength} bytes, and the broker takes ${most}. ` +
+      'Store what is large as a file and name it in the event.',
+  );
+};

@@ -1,0 +1,198 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Consumer, ConsumerConfig, ConsumerMessages, JsMsg, StreamInfo } from '@nats-io/jetstream';
+import { nanos } from '@nats-io/transport-node';
+import { askBroker } from './ask-broker.ts';
+import type { EventLog } from './event-log.ts';
+
+export interface PullInOrder {
+  readonly stream: string;
+  readonly subjects: readonly string[];
+  /** Where to begin: asked at the start and after every interruption. What it throws ends the pulling. */
+  begin(info: StreamInfo): Pick<ConsumerConfig, 'deliver_policy'> & { opt_start_seq?: number };
+  /** Called with what is at hand, never concurrently; nothing more is pulled before it is done. What it throws ends the pulling. */
+  take(messages: readonly JsMsg[]): Promise<void>;
+  /** Once, when everything that was stored at the start is taken. */
+  onCaughtUp?(): void;
+}
+
+export interface Pulling extends AsyncDisposable {
+  state(): State;
+  /** Resolves when the pulling has ended by itself. */
+  readonly failed: Promise<Error>;
+}
+
+export type State = { readonly ok: true } | { readonly ok: false; readonly why: string };
+
+/** Bounds what is held in memory: an event has up to 1 MiB. */
+const AT_HAND = 256;
+const PULL_FOR_MS = 30_000;
+/** A broker that says nothing for two of these is taken for lost. */
+const SIGN_OF_LIFE_MS = 2_000;
+const FORGOTTEN_AFTER_MS = 300_000;
+const LONGEST_PAUSE_MS = 2_000;
+
+/**
+ * Reads a stream in its order, for ever, with a consumer that the broker keeps in memory only. Whatever happens to it (a
+ * restart of the broker, a gap in what is delivered), another one is made where `begin` says.
+ * @throws what `begin` throws, and LogUnavailable, at the start
+ */
+export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pulling> => {
+  const stop = new AbortController();
+  const failed = Promise.withResolvers<Error>();
+  let state: State = { ok: true };
+  let caughtUp = pull.onCaughtUp === undefined;
+
+  const reached = (): void => {
+    if (caughtUp) return;
+    caughtUp = true;
+    pull.onCaughtUp?.();
+  };
+  const run = async (first: OpenConsumer): Promise<void> => {
+    let open: OpenConsumer | undefined = first;
+    for (let wait = 100; !stop.signal.aborted; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
+      try {
+        open ??= await openConsumer(log, pull);
+        state = { ok: true };
+        if (open.pending === 0) reached();
+        await pump(open.consumer, pull.take.bind(pull), reached, stop.signal);
+        wait = 100;
+      } catch (error) {
+        if (error instanceof Ended) throw error.cause;
+        if (log.nc.isClosed()) throw error;
+        state = { ok: false, why: `reading ${pull.stream} was interrupted: ${messageOf(error)}` };
+        log.logger.warn(
+          { err: error, stream: pull.stream },
+          'reading a stream was interrupted; it begins again',
+        );
+        await pause(wait, undefined, { signal: stop.signal }).catch(() => undefined);
+      }
+      await open?.delete();
+      open = undefined;
+    }
+    await open?.delete();
+  };
+
+  const first = await openConsumer(log, pull).catch((error: unknown) => {
+    throw error instanceof Ended ? error.cause : error;
+  });
+  const running = run(first).catch((error: unknown) => {
+    const reason = error instanceof Error ? error : new Error(String(error));
+    state = { ok: false, why: reason.message };
+    log.logger.error({ err: reason, stream: pull.stream }, 'reading a stream has ended');
+    failed.resolve(reason);
+  });
+  return {
+    state: () => state,
+    failed: failed.promise,
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await running;
+    },
+  };
+};
+
+/** Carries what the caller threw past the attempts to begin again. */
+class Ended extends Error {}
+
+interface OpenConsumer {
+  readonly consumer: Consumer;
+  readonly pending: number;
+  delete(): Promise<void>;
+}
+
+const openConsumer = async (log: EventLog, pull: PullInOrder): Promise<OpenConsumer> => {
+  const { stream, subjects } = pull;
+  const info = await askBroker(`asking about stream ${stream}`, () => log.jsm.streams.info(stream));
+  let start: ReturnType<PullInOrder['begin']>;
+  try {
+    start = pull.begin(info);
+  } catch (error) {
+    throw new Ended('begin', { cause: error });
+  }
+  const config: Partial<ConsumerConfig> = {
+    ...start,
+    ack_policy: 'none',
+    max_deliver: 1,
+    filter_subjects: [...subjects],
+    mem_storage: true,
+    num_replicas: 1,
+    inactive_threshold: nanos(FORGOTTEN_AFTER_MS),
+  };
+  const made = await askBroker(`reading stream ${stream}`, () => log.jsm.consumers.add(stream, config));
+  return {
+    consumer: log.js.consumers.getConsumerFromInfo(made),
+    pending: made.num_pending,
+    // The broker forgets it after a while in any case.
+    delete: async () =>
+      void (log.connected() && (await log.jsm.consumers.delete(stream, made.name).catch(() => false))),
+  };
+};
+
+/** One pull after the other; a pull delivers what comes until it is used up. */
+const pump = async (
+  consumer: Consumer,
+  take: (messages: readonly JsMsg[]) => Promise<void>,
+  reached: () => void,
+  signal: AbortSignal,
+): Promise<void> => {
+  let delivered = 0;
+  while (!signal.aborted) {
+    const pulled = await consumer.fetch({
+      max_messages: AT_HAND,
+      expires: PULL_FOR_MS,
+      idle_heartbeat: SIGN_OF_LIFE_MS,
+    });
+    const stop = (): void => pulled.stop();
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      for await (const messages of whatIsAtHand(pulled)) {
+        if (signal.aborted) return;
+        for (const message of messages) {
+          delivered += 1;
+          if (message.info.deliverySequence !== delivered) {
+            throw new Error(`message ${delivered} of the delivery is missing`);
+          }
+        }
+        await take(messages).catch((error: unknown) => {
+          throw new Ended('take', { cause: error });
+        });
+        if (messages.at(-1)?.info.pending === 0) reached();
+      }
+    } finally {
+      signal.removeEventListener('abort', stop);
+      pulled.stop();
+    }
+  }
+};
+
+/** What has come while the last batch was taken, together. */
+async function* whatIsAtHand(pulled: ConsumerMessages): AsyncGenerator<readonly JsMsg[]> {
+  const queue = { messages: [] as JsMsg[], over: false, wake: (): void => undefined };
+  const reading = (async () => {
+    try {
+      for await (const message of pulled) {
+        queue.messages.push(message);
+        queue.wake();
+      }
+    } finally {
+      queue.over = true;
+      queue.wake();
+    }
+  })();
+  // Its error is thrown below, behind the messages that came before it.
+  reading.catch(() => undefined);
+  for (;;) {
+    if (queue.messages.length > 0) {
+      yield queue.messages.splice(0);
+    } else if (queue.over) {
+      await reading;
+      return;
+    } else {
+      await new Promise<void>((resolve) => {
+        queue.wake = resolve;
+      });
+    }
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,113 @@
+import { readHistory } from '@runledger/contracts/history';
+import type { History, ReadHistory, RefusedMessage, StoredMessage } from '@runledger/contracts/history';
+import type { Fact, Run } from '@runledger/contracts/run';
+import { lifecycleOf, type RunKey } from '@runledger/contracts/subjects';
+import { askBroker, isTransient } from './ask-broker.ts';
+import { lastSequence } from './ask-leader.ts';
+import { readDirect } from './direct-read.ts';
+import type { EventLog } from './event-log.ts';
+import { readWholeRun } from './read-whole-run.ts';
+import { fromStored } from './stored-message.ts';
+
+export type ReadRun =
+  /** No such run. `head` is 0, or the last message stored under its name, none of which counts. */
+  | { readonly kind: 'none'; readonly head: number }
+  | {
+      readonly kind: 'found';
+      readonly run: Run;
+      readonly history: History;
+      readonly facts: readonly Fact[];
+      readonly refused: readonly RefusedMessage[];
+    }
+  | Exclude<ReadHistory, { kind: 'whole' }>;
+
+export interface ReadRunOptions {
+  /** A sequence of the run that the caller knows of: an answer without it is not taken. */
+  readonly atLeast?: number;
+}
+
+/**
+ * What the log says of a run. One request to any replica as a rule; an answer that is empty, behind `atLeast` or not
+ * a whole chain is settled by the stream's leader.
+ * @throws {LogUnavailable}
+ */
+export const readRun = async (
+  log: EventLog,
+  key: RunKey,
+  { atLeast = 0 }: ReadRunOptions = {},
+): Promise<ReadRun> => {
+  let messages: StoredMessage[] = [];
+  // A replica may be a moment behind the leader, so one that is too old is asked once more.
+  for (let tries = 0; tries < 2; tries += 1) {
+    messages = await lastOfEachSubject(log, key);
+    const read = readHistory(key, messages);
+    if (!isClean(read)) break;
+    if (read.history.head >= atLeast) return summary(read);
+  }
+  return summary(await readWholeRun(log, key, messages));
+};
+
+/**
+ * Every lifecycle event has a subject of its own, so the last of each subject is the whole run, unless a message
+ * that does not belong there hides one.
+ */
+const lastOfEachSubject = async (log: EventLog, key: RunKey): Promise<StoredMessage[]> => {
+  const query = { multi_last: [lifecycleOf(key)] };
+  try {
+    const what = `reading run ${key.run_id}`;
+    return (await askBroker(what, () => readDirect(log, 'RUNS', query))).map(fromStored);
+  } catch (error) {
+    // More subjects than one answer takes (1,024): the leader gives them one by one.
+    if (isTooMany(error)) return [];
+    throw error;
+  }
+};
+
+const isTooMany = (error: unknown): boolean =>
+  !isTransient(error) && error instanceof Error && 'code' in error && error.code === 413;
+
+const isClean = (read: ReadHistory): read is Extract<ReadHistory, { kind: 'whole' }> =>
+  read.kind === 'whole' && read.refused.length === 0 && read.history.run !== undefined;
+
+const summary = (read: ReadHistory): ReadRun => {
+  if (read.kind !== 'whole') return read;
+  const { history, facts, refused } = read;
+  return history.run === undefined
+    ? { kind: 'none', head: history.head }
+    : { kind: 'found', run: history.run, history, facts, refused };
+};
+
+/** The sequence of the last message of the run's lifecycle, asked of the stream's leader; 0 when there is none. */
+export const head = (log: EventLog, key: RunKey): Promise<number> =>
+  lastSequence(log, 'RUNS', lifecycleOf(key));
+
+/** One message of RUNS, from the stream's leader; undefined when it is not (or no longer) there. */
+export const readStored = async (log: EventLog, sequence: number): Promise<StoredMessage | undefined> => {
+  const ask = () => log.jsm.streams.getMessage('RUNS', { seq: sequence });
+  const message = await askBroker(`reading message ${sequence} of RUNS`, ask);
+  return message ? fromStored(message) : undefined;
+};
+
+/** Tells this log from another one, and how full it is. */
+export interface RunsIdentity {
+  readonly stream: 'RUNS';
+  /** The broker's time of the stream's creation. */
+  readonly created: string;
+  readonly firstSequence: number;
+  readonly lastSequence: number;
+  readonly bytes: number;
+  /** The limit on `bytes`; -1 when there is none. */
+  readonly maxBytes: number;
+}
+
+export const runsIdentity = async (log: EventLog): Promise<RunsIdentity> => {
+  const info = await askBroker('asking about the stream RUNS', () => log.jsm.streams.info('RUNS'));
+  return {
+    stream: 'RUNS',
+    created: info.created,
+    firstSequence: info.state.first_seq,
+    lastSequence: info.state.last_seq,
+    bytes: info.state.bytes,
+    maxBytes: info.config.max_bytes,
+  };
+};

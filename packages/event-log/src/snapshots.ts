@@ -1,0 +1,36 @@
+import { Objm } from '@nats-io/obj';
+import type { ObjectStore } from '@nats-io/obj';
+import { askBroker } from './ask-broker.ts';
+import type { EventLog } from './event-log.ts';
+
+/** A snapshot is large, and each of its pieces is flushed. */
+const WRITTEN_WITHIN_MS = 30_000;
+
+/** Replaces the snapshot of this name. @throws {LogUnavailable} */
+export const saveSnapshot = async (log: EventLog, name: string, bytes: Uint8Array): Promise<void> => {
+  const store = await openStore(log);
+  const put = () => store.putBlob({ name }, bytes, { timeout: WRITTEN_WITHIN_MS });
+  await askBroker(`saving the snapshot ${name}`, put, WRITTEN_WITHIN_MS);
+};
+
+/**
+ * The snapshot of this name; undefined when there is none, or when it is damaged: it is derived, and can be
+ * derived again.
+ * @throws {LogUnavailable}
+ */
+export const loadSnapshot = async (log: EventLog, name: string): Promise<Uint8Array | undefined> => {
+  const store = await openStore(log);
+  const what = `loading the snapshot ${name}`;
+  const info = await askBroker(what, () => store.info(name));
+  if (!info || info.deleted) return undefined;
+  try {
+    return (await askBroker(what, () => store.getBlob(name))) ?? undefined;
+  } catch (error) {
+    if (!(error instanceof Error) || !error.message.includes('corrupt')) throw error;
+    log.logger.error({ err: error, snapshot: name }, 'a snapshot is damaged and is not used');
+    return undefined;
+  }
+};
+
+const openStore = (log: EventLog): Promise<ObjectStore> =>
+  askBroker('opening the object store SNAPSHOTS', () => new Objm(log.js).open('SNAPSHOTS', { check: false }));

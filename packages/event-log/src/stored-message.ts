@@ -1,0 +1,48 @@
+import type { StoredMessage } from '@runledger/contracts/history';
+import type { JsMsg, StoredMsg } from '@nats-io/jetstream';
+import type { MsgHdrs } from '@nats-io/transport-node';
+
+const FENCE = 'Nats-Expected-Last-Subject-Sequence-Subject';
+const EXPECTED = 'Nats-Expected-Last-Subject-Sequence';
+
+/** A message as the broker gives it on request. */
+export const fromStored = (message: StoredMsg): StoredMessage => ({
+  subject: message.subject,
+  sequence: message.seq,
+  time: message.time.toISOString(),
+  ...fenceOf(message.header),
+  body: parseJson(message.data),
+});
+
+/** A message as a consumer delivers it. */
+export const fromDelivered = (message: JsMsg): StoredMessage => ({
+  subject: message.subject,
+  sequence: message.seq,
+  time: deliveredTime(message),
+  ...fenceOf(message.headers),
+  body: parseJson(message.data),
+});
+
+/** The driver's own `time` goes through a float, which may round to the next millisecond. */
+export const deliveredTime = (message: JsMsg): string =>
+  new Date(Number(message.timestampNanos / 1_000_000n)).toISOString();
+
+const fenceOf = (headers: MsgHdrs | undefined): Pick<StoredMessage, 'fence' | 'expectedSequence'> => {
+  const fence = headers?.get(FENCE) ?? '';
+  const expected = headers?.get(EXPECTED) ?? '';
+  return {
+    fence: fence === '' ? null : fence,
+    expectedSequence: /^\d{1,15}$/.test(expected) ? Number(expected) : null,
+  };
+};
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Undefined for what is no JSON in UTF-8. */
+export const parseJson = (data: Uint8Array): unknown => {
+  try {
+    return JSON.parse(utf8.decode(data));
+  } catch {
+    return undefined;
+  }
+};

@@ -1,0 +1,140 @@
+import type { StreamConfig } from '@nats-io/jetstream';
+import { nanos } from '@nats-io/transport-node';
+import type { LogSettings } from './log-settings.ts';
+
+export interface StreamDefinition {
+  readonly name: string;
+  /** Guarantees rest on these: another value is refused, never changed in passing. */
+  readonly required: Partial<StreamConfig>;
+  /** Room and time: changed to what the settings say. */
+  readonly limits: Partial<StreamConfig>;
+}
+
+const DUPLICATES_MS = 120_000;
+
+const stream = (
+  name: string,
+  required: Partial<StreamConfig>,
+  limits: Partial<StreamConfig>,
+): StreamDefinition => ({
+  name,
+  required: { retention: 'limits', storage: 'file', allow_direct: true, no_ack: false, ...required },
+  limits: { duplicate_window: nanos(DUPLICATES_MS), ...limits },
+});
+
+/** Every stream, bucket and object store of the log. A bucket is a stream too, and is made as one: read back and checked alike. */
+export const streamDefinitions = (settings: LogSettings): readonly StreamDefinition[] => {
+  const common = { num_replicas: settings.replicas };
+  return [
+    runs(settings),
+    // Progress may be lost with the broker: the next report says more. So it is not flushed.
+    stream(
+      'ACTIVITY',
+      { subjects: ['activity.*.*.*.*.*'], discard: 'old', persist_mode: 'async' },
+      {
+        ...common,
+        max_bytes: settings.activityMaxBytes,
+        max_age: nanos(settings.activityMaxAgeMs),
+        max_msgs_per_subject: settings.activityMaxPerAttempt,
+      },
+    ),
+    // nats-server takes no schedules together with `discard: new`.
+    stream(
+      'TIMERS',
+      { subjects: ['timers.>'], discard: 'old', allow_msg_schedules: true },
+      { ...common, max_bytes: settings.timersMaxBytes },
+    ),
+    stream(
+      'DELIVERIES',
+      { subjects: ['deliveries.>'], discard: 'old' },
+      { ...common, max_bytes: settings.deliveriesMaxBytes, max_age: nanos(settings.deliveriesMaxAgeMs) },
+    ),
+    stream(
+      'FLEET',
+      { subjects: ['fleet.*.*'], discard: 'old', deny_delete: true, deny_purge: true, ...noRollUp },
+      { ...common, max_bytes: settings.fleetMaxBytes, max_age: nanos(settings.fleetMaxAgeMs) },
+    ),
+    stream(
+      'PARKED',
+      { subjects: ['parked.*.*'], discard: 'old' },
+      { ...common, max_bytes: settings.parkedMaxBytes, max_age: nanos(settings.parkedMaxAgeMs) },
+    ),
+    bucket('CATALOGUE', {}, { ...common, max_bytes: settings.catalogueMaxBytes, max_msgs_per_subject: 10 }),
+    bucket('KEYS', {}, { ...common, max_bytes: settings.keysMaxBytes }),
+    bucket('LEASES', {}, { ...common, max_bytes: 1024 ** 2 }),
+    executors(common),
+    bucket(
+      'UPLOADS',
+      {},
+      { ...common, max_bytes: settings.uploadsMaxBytes, max_age: nanos(settings.uploadsMaxAgeMs) },
+    ),
+    objectStore('OUTPUTS', { ...common, max_bytes: settings.outputsMaxBytes }),
+    objectStore('SNAPSHOTS', { ...common, max_bytes: settings.snapshotsMaxBytes }),
+  ];
+};
+
+/** Each of these turns roll-up on, and then one message with `Nats-Rollup: all` from any writer empties the stream. */
+const noRollUp: Partial<StreamConfig> = {
+  allow_rollup_hdrs: false,
+  allow_msg_ttl: false,
+  allow_msg_schedules: false,
+  subject_delete_marker_ttl: 0,
+};
+
+const runs = (settings: LogSettings): StreamDefinition =>
+  stream(
+    'RUNS',
+    {
+      ...noRollUp,
+      subjects: ['runs.>'],
+      discard: 'new',
+      deny_delete: true,
+      deny_purge: true,
+      max_msgs: -1,
+      max_msgs_per_subject: -1,
+      max_consumers: settings.runsMaxConsumers,
+      allow_msg_counter: false,
+      persist_mode: 'default',
+    },
+    {
+      num_replicas: settings.replicas,
+      max_bytes: settings.runsMaxBytes,
+      max_age: nanos(settings.runsMaxAgeMs),
+    },
+  );
+
+const bucket = (
+  name: string,
+  required: Partial<StreamConfig>,
+  limits: Partial<StreamConfig>,
+): StreamDefinition =>
+  stream(
+    `KV_${name}`,
+    {
+      subjects: [`$KV.${name}.>`],
+      discard: 'new',
+      allow_rollup_hdrs: true,
+      deny_delete: true,
+      ...required,
+    },
+    { max_msgs_per_subject: 1, ...limits },
+  );
+
+/**
+ * Heartbeats. nats-server takes `persist_mode: async` with file storage for a bucket with message TTLs (2.15.1), so
+ * the beats survive its restart without a flush for each; after a kill -9 the last ones may be gone, and the next
+ * beats are there within a period. The marker tells a watcher that a key expired.
+ */
+const executors = (common: Partial<StreamConfig>): StreamDefinition =>
+  bucket(
+    'EXECUTORS',
+    { persist_mode: 'async', allow_msg_ttl: true },
+    { ...common, max_bytes: 64 * 1024 ** 2, subject_delete_marker_ttl: nanos(60_000) },
+  );
+
+const objectStore = (name: string, limits: Partial<StreamConfig>): StreamDefinition =>
+  stream(
+    `OBJ_${name}`,
+    { subjects: [`$O.${name}.C.>`, `$O.${name}.M.>`], discard: 'new', allow_rollup_hdrs: true },
+    limits,
+  );
