@@ -9,19 +9,20 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 const OLDEST_MAJOR = 24;
 
-/** Installs the dependencies when what is installed is not what package-lock.json names. */
+/** Installs the dependencies when what is installed is not what package-lock.json names. Whether all is there now. */
 export const installWhenNeeded = () => {
-  if (holdsAll(packagesIn('package-lock.json'), packagesIn('node_modules/.package-lock.json'))) return;
+  if (holdsAll(packagesIn('package-lock.json'), packagesIn('node_modules/.package-lock.json'))) return true;
   console.error('Installing the dependencies with npm ci; this takes about a minute.');
   const flags = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
   // Under npm, the same npm; its script is run with this Node.
   const npm = process.env.npm_execpath;
   const [file, args] = npm?.endsWith('.js') ? [process.execPath, [npm, ...flags]] : ['npm', flags];
   const { status, error } = spawnSync(file, args, { cwd: root, stdio: ['ignore', 2, 2] });
-  if (status === 0) return;
-  fail(
-    `npm ci failed${error ? ` (${error.message})` : ''}. What it printed above tells why; then try again.`,
+  if (status === 0) return true;
+  console.error(
+    `npm ci failed${error ? ` (${error.message})` : ''}. Repair what it tells above, then try again.`,
   );
+  return false;
 };
 
 const packagesIn = (lockFile) => {

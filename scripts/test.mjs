@@ -2,7 +2,10 @@
 import { installWhenNeeded } from './node24.mjs';
 import { runTests } from './run-tests.mjs';
 
-installWhenNeeded();
+if (!installWhenNeeded()) {
+  console.log('0 passed, 1 failed');
+  process.exit(1);
+}
 const { line, status, ranNothing } = await runTests(process.argv.slice(2));
 if (ranNothing) console.log('No test ran. Are the names right that were given?');
 console.log(line);

@@ -25,7 +25,10 @@ const passes = ({ name, command: [tool, ...args], remedy }) => {
   return false;
 };
 
-installWhenNeeded();
+if (!installWhenNeeded()) {
+  console.log('0 passed, 1 failed');
+  process.exit(1);
+}
 const failures = CHECKS.filter((check) => !passes(check)).map(({ name }) => name);
 const withTests = !process.argv.includes('--no-tests');
 const tests = withTests ? await runTests([]) : { status: 0, line: undefined };
