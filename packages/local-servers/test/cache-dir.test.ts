@@ -1,10 +1,14 @@
-import { mkdtempDisposable, stat } from 'node:fs/promises';
+import { chmod, mkdtempDisposable, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { openCacheDir } from '../src/cache-dir.ts';
 
 const temporaryFolder = () => mkdtempDisposable(join(tmpdir(), 'runledger-cache-dir-'));
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
 
 describe('the cache folder', () => {
   it('is the one that RUNLEDGER_CACHE_DIR names, made when it is not there', async () => {
@@ -33,8 +37,17 @@ describe('the cache folder', () => {
   });
 
   it('is a private temporary one when the home cannot be written', async () => {
+    await using temporary = await temporaryFolder();
+    vi.stubEnv('TMPDIR', temporary.path);
     const folder = await openCacheDir({ HOME: '/dev/null' });
-    expect(folder.startsWith(join(tmpdir(), 'runledger-cache-'))).toBe(true);
+    expect(dirname(folder)).toBe(temporary.path);
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
+  });
+
+  it('is no temporary one that others can write', async () => {
+    await using temporary = await temporaryFolder();
+    vi.stubEnv('TMPDIR', temporary.path);
+    await chmod(await openCacheDir({ HOME: '/dev/null' }), 0o777);
+    await expect(openCacheDir({ HOME: '/dev/null' })).rejects.toThrow('Set RUNLEDGER_CACHE_DIR');
   });
 });
