@@ -1,0 +1,81 @@
+import { chmod, mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { takeLock } from './folder-lock.ts';
+import type { Holder } from './folder-lock.ts';
+import { writePrivateFile } from './write-file.ts';
+
+/** Counts up when a release lays the folder out in a way that earlier ones would misread. */
+const FORMAT = 1;
+
+/** The folder with everything that outlives a standalone; one process at a time holds it. */
+export interface DataFolder extends AsyncDisposable {
+  readonly path: string;
+  /** The absolute path of something inside. */
+  readonly at: (name: string) => string;
+  /** Lets a second start see where this one serves. */
+  readonly tellUrl: (url: string) => Promise<void>;
+}
+
+export type OpenedFolder =
+  | { readonly ok: true; readonly folder: DataFolder }
+  /** Sentences for the person who started it. */
+  | { readonly ok: false; readonly why: string };
+
+const CHOOSE_ANOTHER = 'choose another folder with RUNLEDGER_DATA_DIR';
+
+/** Makes the folder when there is none, and holds it until it is disposed of. `path` is absolute. */
+export const openDataFolder = async (path: string, now: () => Date): Promise<OpenedFolder> => {
+  const at = (name: string): string => join(path, name);
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    await chmod(path, 0o700);
+    const locked = await takeLock(at('lock'), now);
+    if (locked.kind === 'held') return { ok: false, why: heldBy(path, locked.by) };
+    const { lock } = locked;
+    const wrong = await checkFormat(path);
+    if (wrong !== undefined) {
+      await lock[Symbol.asyncDispose]();
+      return { ok: false, why: wrong };
+    }
+    const { tellUrl } = lock;
+    return {
+      ok: true,
+      folder: { path, at, tellUrl, [Symbol.asyncDispose]: () => lock[Symbol.asyncDispose]() },
+    };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return {
+      ok: false,
+      why: `The data folder ${path} cannot be used: ${why}. Make it writable, or ${CHOOSE_ANOTHER}.`,
+    };
+  }
+};
+
+const heldBy = (path: string, { pid, since, url }: Holder): string =>
+  `The data folder ${path} is in use: process ${pid} has held it since ${since}` +
+  `${url === undefined ? '' : ` and serves ${url}`}. Use that one, stop it first (kill ${pid}), or ${CHOOSE_ANOTHER}.`;
+
+const checkFormat = async (path: string): Promise<string | undefined> => {
+  const file = join(path, 'format');
+  const found = await readFormat(file);
+  if (found === undefined) {
+    await writePrivateFile(file, `${FORMAT}\n`);
+    return undefined;
+  }
+  if (found === String(FORMAT)) return undefined;
+  if (!/^[1-9]\d{0,5}$/.test(found))
+    return `The data folder ${path} does not look like one: its file "format" holds no number. Restore it, or ${CHOOSE_ANOTHER}.`;
+  return (
+    `The data folder ${path} has format ${found}, and this release of Runledger knows format ${FORMAT}: ` +
+    `a newer release wrote it. Start that release, or ${CHOOSE_ANOTHER}.`
+  );
+};
+
+const readFormat = async (file: string): Promise<string | undefined> => {
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+};

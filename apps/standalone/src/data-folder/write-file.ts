@@ -1,0 +1,33 @@
+import { randomUUID } from 'node:crypto';
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/**
+ * Replaces a file as a whole: whoever reads it, also after a power cut, finds the old text or the new one.
+ * Only this user may read it, from its first byte on.
+ */
+export const writePrivateFile = async (path: string, text: string): Promise<void> => {
+  const draft = await writeDraft(path, text);
+  try {
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+  await flushFolder(dirname(path));
+};
+
+/** Writes the text to a new file beside `path` and gives its name, once its content is on disk. */
+export const writeDraft = async (path: string, text: string): Promise<string> => {
+  const draft = `${path}.${randomUUID()}.draft`;
+  await using file = await open(draft, 'wx', 0o600);
+  await file.writeFile(text);
+  await file.sync();
+  return draft;
+};
+
+/** A new name is on disk only when its folder is. */
+export const flushFolder = async (path: string): Promise<void> => {
+  await using folder = await open(path);
+  await folder.sync();
+};

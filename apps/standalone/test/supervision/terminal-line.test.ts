@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { terminalLine } from '../../src/supervision/terminal-line.ts';
+
+const line = (record: object): string => JSON.stringify(record);
+
+describe('a line of a service', () => {
+  it.each(['trace', 'debug', 'info'])('at level %s is not shown', (level) => {
+    expect(terminalLine('gateway', line({ level, msg: 'hello' }))).toBeUndefined();
+  });
+
+  it.each([
+    [
+      { level: 'warn', msg: 'not ready', why: 'the broker is away' },
+      'gateway warns: not ready (the broker is away)',
+    ],
+    [
+      { level: 'error', msg: 'it failed', err: { message: 'disk full' } },
+      'gateway reports an error: it failed (disk full)',
+    ],
+    [
+      { level: 'error', msg: 'it failed: disk full', err: { message: 'disk full' } },
+      'gateway reports an error: it failed: disk full',
+    ],
+    [{ level: 'fatal' }, 'gateway reports an error: a message without words'],
+  ])('%j is shown in short', (record, shown) => {
+    expect(terminalLine('gateway', line(record))).toBe(shown);
+  });
+
+  it('that is no log line is shown as it is, without control characters and not endless', () => {
+    expect(terminalLine('gateway', '\u001B[31mno\u0007 config')).toBe('gateway:  [31mno  config');
+    expect(terminalLine('gateway', 'x'.repeat(9_000))?.length).toBeLessThan(600);
+  });
+});
