@@ -1,4 +1,5 @@
 import { GPU_MODELS, isGpuModel, type GpuModel } from '@runledger/contracts/gpu';
+import type { ConfigProblem } from '@runledger/service-kit/config';
 import type { DetectedGpu } from './gpu/nvidia-smi.ts';
 
 /** A place where one run at a time may execute. */
@@ -9,7 +10,7 @@ export type GpuSlot = {
   device: string;
 };
 
-export type SlotsSetting = { ok: true; slots: GpuSlot[] } | { ok: false; problem: string };
+export type SlotsSetting = { ok: true; slots: GpuSlot[] } | { ok: false; problem: ConfigProblem };
 
 /** More is a typing error: no machine has so many, and every slot is a process and a heartbeat entry. */
 const mostSlots = 256;
@@ -23,16 +24,23 @@ export const slotsFromSetting = (setting: string, visible?: string): SlotsSettin
   const models: GpuModel[] = [];
   for (const part of setting.split(',')) {
     const parsed = parsePart(part.trim());
-    if (typeof parsed === 'string') return { ok: false, problem: parsed };
-    if (models.length + parsed.count > mostSlots)
-      return {
-        ok: false,
-        problem: `EXECUTOR_GPUS names more than ${mostSlots} slots; use several executors.`,
-      };
+    if ('wrong' in parsed) return problem(parsed.wrong);
+    if (models.length + parsed.count > mostSlots) return problem(`names more than ${mostSlots} slots`);
     for (let n = 0; n < parsed.count; n += 1) models.push(parsed.gpu);
   }
   return placeOnDevices(models, visible);
 };
+
+const problem = (wrong: string): SlotsSetting => ({
+  ok: false,
+  problem: {
+    variable: 'EXECUTOR_GPUS',
+    wrong,
+    right:
+      'entries MODEL:COUNT with commas between them, such as A10G:2,T4:1, each model one of ' +
+      `${GPU_MODELS.join(', ')}, at most ${mostSlots} slots together`,
+  },
+});
 
 /** The slots of the cards that `nvidia-smi` found, and those that no slot can be made of. */
 export const slotsFromGpus = (
@@ -47,14 +55,12 @@ export const slotsFromGpus = (
   return { slots, unknown: allowed.filter(({ model }) => model === null) };
 };
 
-const parsePart = (part: string): { gpu: GpuModel; count: number } | string => {
+const parsePart = (part: string): { gpu: GpuModel; count: number } | { wrong: string } => {
   const [name = '', count = '1', ...rest] = part.split(':').map((piece) => piece.trim());
-  if (part === '' || rest.length > 0)
-    return `EXECUTOR_GPUS has the entry "${part}"; write MODEL:COUNT entries with commas between them, such as A10G:2,T4:1.`;
+  if (part === '' || rest.length > 0) return { wrong: `has the entry ${JSON.stringify(part)}` };
   if (!isGpuModel(name))
-    return `EXECUTOR_GPUS names the GPU model "${name}", which the API does not know; use one of ${GPU_MODELS.join(', ')}.`;
-  if (!/^[1-9]\d{0,2}$/.test(count))
-    return `EXECUTOR_GPUS counts "${count}" of ${name}; the count is a whole number from 1 to ${mostSlots}.`;
+    return { wrong: `names ${JSON.stringify(name)}, a model that the API does not know` };
+  if (!/^[1-9]\d{0,2}$/.test(count)) return { wrong: `counts ${JSON.stringify(count)} of ${name}` };
   return { gpu: name, count: Number(count) };
 };
 
@@ -64,12 +70,9 @@ const placeOnDevices = (models: readonly GpuModel[], visible: string | undefined
   for (const [index, gpu] of models.entries()) {
     const device = devices[index];
     if (device === undefined)
-      return {
-        ok: false,
-        problem:
-          `EXECUTOR_GPUS asks for ${models.length} slots, but CUDA_VISIBLE_DEVICES lets this executor see only ` +
-          `${devices.length} devices; name fewer GPUs or make more devices visible.`,
-      };
+      return problem(
+        `asks for ${models.length} slots, but CUDA_VISIBLE_DEVICES leaves only ${devices.length} devices to this executor`,
+      );
     slots.push({ index, gpu, device });
   }
   return { ok: true, slots };

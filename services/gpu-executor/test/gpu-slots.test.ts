@@ -23,23 +23,30 @@ describe('EXECUTOR_GPUS', () => {
     });
     expect(slotsFromSetting('A10G:2', '4')).toMatchObject({
       ok: false,
-      problem: expect.stringContaining('only 1'),
+      problem: { wrong: expect.stringContaining('only 1') },
     });
   });
 
   it.each([
-    ['', 'write MODEL:COUNT'],
-    ['A10G:2,', 'write MODEL:COUNT'],
-    ['A10G:2:3', 'write MODEL:COUNT'],
-    ['RTX4090:1', 'use one of T4, L4'],
-    ['a10g:1', 'use one of T4, L4'],
-    ['A10G:0', 'whole number from 1'],
-    ['A10G:-1', 'whole number from 1'],
-    ['A10G:1.5', 'whole number from 1'],
+    ['', 'has the entry'],
+    ['A10G:2,', 'has the entry'],
+    ['A10G:2:3', 'has the entry'],
+    ['RTX4090:1', 'does not know'],
+    ['a10g:1', 'does not know'],
+    ['A10G:0', 'counts'],
+    ['A10G:-1', 'counts'],
+    ['A10G:1.5', 'counts'],
     ['A10G:900', 'more than 256'],
-    ['__proto__:1', 'use one of'],
-  ])('refuses "%s" and says what to write', (setting, advice) => {
-    expect(slotsFromSetting(setting)).toEqual({ ok: false, problem: expect.stringContaining(advice) });
+    ['__proto__:1', 'does not know'],
+  ])('refuses "%s", with the reason and what to write', (setting, wrong) => {
+    expect(slotsFromSetting(setting)).toEqual({
+      ok: false,
+      problem: {
+        variable: 'EXECUTOR_GPUS',
+        wrong: expect.stringContaining(wrong),
+        right: expect.stringContaining('A10G:2,T4:1'),
+      },
+    });
   });
 
   it('gives as many slots as were counted, numbered without gaps, for every list of models', () => {
@@ -60,7 +67,7 @@ describe('EXECUTOR_GPUS', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         const read = slotsFromSetting(text);
-        expect(read.ok ? read.slots.length : read.problem.length).toBeGreaterThan(0);
+        expect(read.ok ? read.slots.length : read.problem.wrong.length).toBeGreaterThan(0);
       }),
     );
   });

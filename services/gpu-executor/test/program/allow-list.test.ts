@@ -49,7 +49,13 @@ describe('EXECUTOR_PROGRAMS', () => {
   it.each(['', '[]', 'null', '{', '"x"'])('refuses %j and says what to write', async (setting) => {
     expect(await readAllowList(setting, '')).toEqual({
       ok: false,
-      problems: [expect.stringContaining('write {"name": ["command"')],
+      problems: [
+        {
+          variable: 'EXECUTOR_PROGRAMS',
+          wrong: 'is not a JSON object',
+          right: expect.stringContaining('{"name": ["command"'),
+        },
+      ],
     });
   });
 });

@@ -1,0 +1,26 @@
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export type AttemptFolder = AsyncDisposable & { readonly outputDir: string };
+
+const prefix = 'attempt-';
+
+/** A fresh output folder for one attempt, readable by the executor's user alone; removed when the attempt is over. */
+export const openAttemptFolder = async (workFolder: string): Promise<AttemptFolder> => {
+  const folder = await mkdtemp(join(workFolder, prefix));
+  const outputDir = join(folder, 'outputs');
+  await mkdir(outputDir, { mode: 0o700 });
+  return {
+    outputDir,
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+};
+
+/** Removes what attempts of an executor that was killed left behind. Call it when their processes are gone. */
+export const clearWorkFolder = async (workFolder: string): Promise<number> => {
+  const left = (await readdir(workFolder)).filter(
+    (name) => name.startsWith(prefix) || name.startsWith('tmp-'),
+  );
+  for (const name of left) await rm(join(workFolder, name), { recursive: true, force: true });
+  return left.length;
+};

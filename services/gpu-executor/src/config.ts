@@ -1,0 +1,86 @@
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { brokerConfig } from '@runledger/event-log/broker-config';
+import { list, oneOf, port, seconds, url } from '@runledger/service-kit/config-schemas';
+import { readConfig, type Environment } from '@runledger/service-kit/config';
+import { logLevels } from '@runledger/service-kit/logger';
+import { Type, type Static } from 'typebox';
+
+export const configSchema = Type.Object({
+  ...brokerConfig,
+  EXECUTOR_NAME: Type.String({
+    default: hostname(),
+    minLength: 1,
+    description: 'the readable part of the executor id',
+  }),
+  EXECUTOR_GPUS: Type.Optional(
+    Type.String({ description: 'the slots to offer, such as A10G:2,T4:1; without it what nvidia-smi shows' }),
+  ),
+  EXECUTOR_PROGRAMS: Type.String({
+    default: '{}',
+    description: 'the allow-list of programs as JSON: {"name": ["command", "argument"]}',
+  }),
+  EXECUTOR_MACHINES: list(Type.String({ minLength: 1, maxLength: 128 }), {
+    default: ['*'],
+    maxItems: 1024,
+    description: 'ids or names of the machines that it serves, * for all',
+  }),
+  EXECUTOR_CANCEL_GRACE_S: seconds({
+    default: 10,
+    maximum: 3_600,
+    description: 'from SIGTERM to SIGKILL when a run is cancelled',
+  }),
+  EXECUTOR_PID_NAMESPACE: oneOf(['auto', 'off'], {
+    default: 'auto',
+    description: 'whether runs get a PID namespace where the machine allows it',
+  }),
+  EXECUTOR_WORK_DIR: Type.String({
+    default: join(tmpdir(), 'runledger-executor'),
+    minLength: 1,
+    description: 'holds the output and temporary folders of the attempts; one executor each',
+  }),
+  RUNLEDGER_GATEWAY_URL: url({
+    default: 'http://127.0.0.1:8080',
+    description: 'the origin of the gateway, where output files are stored',
+  }),
+  RUNLEDGER_HEARTBEAT_PERIOD_S: seconds({
+    default: 6,
+    minimum: 0.3,
+    maximum: 3_600,
+    description: 'after so long without a beat the scheduler gives the executor up; the same for both',
+  }),
+  RUNLEDGER_HEALTH_HOST: Type.String({
+    default: '127.0.0.1',
+    description: 'where the health server listens',
+  }),
+  RUNLEDGER_HEALTH_PORT: port({ default: 9103, description: 'of the health server' }),
+  RUNLEDGER_LOG_LEVEL: oneOf([...logLevels], { default: 'info', description: 'the least level logged' }),
+  RUNLEDGER_STOP_WITHIN_S: seconds({
+    default: 10,
+    minimum: 1,
+    description: 'how long a stop may take; runs in hand may finish for about half of it',
+  }),
+});
+
+export type ExecutorConfig = Static<typeof configSchema>;
+
+export type ReadExecutorConfig = {
+  /** Known also when the rest is wrong: a service that cannot start has to stop. */
+  stopWithinMs: number;
+  /** @throws {ConfigError} with everything that is wrong */
+  orThrow: () => ExecutorConfig;
+};
+
+export const readExecutorConfig = (env: Environment): ReadExecutorConfig => {
+  try {
+    const config = readConfig(configSchema, env);
+    return { stopWithinMs: config.RUNLEDGER_STOP_WITHIN_S * 1_000, orThrow: () => config };
+  } catch (error) {
+    return {
+      stopWithinMs: 10_000,
+      orThrow: () => {
+        throw error;
+      },
+    };
+  }
+};

@@ -1,0 +1,41 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ExecutorId } from '@runledger/contracts/ids';
+import { addressedTo } from '@runledger/contracts/subjects';
+import { consume, done, parkBecause, type Consumption } from '@runledger/event-log/consume';
+import { LogUnavailable, type EventLog } from '@runledger/event-log/event-log';
+import type { Executor } from './executor.ts';
+
+/** An executor whose broker was away longer than this begins anew; those that never come back leave nothing behind. */
+const forgetAfterMs = 24 * 3_600_000;
+const retryAfterMs = 500;
+
+/**
+ * Hands the executor every fact that is addressed to it, in the order of the log, from now on. It has to be open before
+ * the executor registers, so that no assignment comes before it.
+ */
+export const consumeAddressed = async (
+  log: EventLog,
+  executorId: ExecutorId,
+  executor: Pick<Executor, 'handle'>,
+  stopping: AbortSignal,
+): Promise<Consumption> => {
+  const options = {
+    name: executorId,
+    stream: 'RUNS',
+    subjects: [addressedTo(executorId)],
+    deliver: 'new' as const,
+    forgetAfterMs,
+  };
+  for (;;) {
+    try {
+      return await consume(log, options, async ({ stored }) => {
+        const handled = executor.handle(stored);
+        return handled.kind === 'taken' ? done : parkBecause(handled.why);
+      });
+    } catch (error) {
+      if (!(error instanceof LogUnavailable)) throw error;
+      log.logger.warn({ err: error }, 'the log is away; opening the consumer again');
+      await pause(retryAfterMs, undefined, { signal: stopping });
+    }
+  }
+};

@@ -1,0 +1,30 @@
+import type { ServiceContract } from '@runledger/contracts/service-contract';
+
+export const contract: ServiceContract = {
+  service: 'gpu-executor',
+  role: 'executor',
+  writes: {
+    runs: ['RunStarted', 'RunUploading', 'RunSucceeded', 'RunFailed', 'RunCancelled'],
+    fleet: ['ExecutorRegistered', 'ExecutorDraining', 'ExecutorLeft'],
+    activity: true,
+  },
+  // Of these only what is addressed to the executor's own id.
+  reads: {
+    runs: [
+      'RunAssigned',
+      'RunCancelRequested',
+      'RunRequeued',
+      'RunTimedOut',
+      'RunGivenUp',
+      'RunCancelEnforced',
+      // Its own, as they come back: they stand between the others.
+      'RunStarted',
+      'RunUploading',
+      'RunSucceeded',
+      'RunFailed',
+      'RunCancelled',
+    ],
+    fleet: [],
+    activity: false,
+  },
+};

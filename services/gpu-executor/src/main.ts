@@ -1,0 +1,130 @@
+import { newAttemptKeys, signAttempt } from '@runledger/contracts/attempt-token';
+import { newUuid } from '@runledger/contracts/ids';
+import { reportProgress } from '@runledger/event-log/activity';
+import { brokerSettings } from '@runledger/event-log/broker-config';
+import { openEventLog } from '@runledger/event-log/event-log';
+import { tellFleet } from '@runledger/event-log/fleet';
+import { beat } from '@runledger/event-log/heartbeats';
+import { awaitProvisioned } from '@runledger/event-log/provision';
+import { openHealthServer, type Check } from '@runledger/service-kit/health';
+import { announce, runService } from '@runledger/service-kit/lifecycle';
+import { createLogger } from '@runledger/service-kit/logger';
+import { createMetrics } from '@runledger/service-kit/metrics';
+import packageJson from '../package.json' with { type: 'json' };
+import { appendTo } from './append-event.ts';
+import { readExecutorConfig, type ExecutorConfig } from './config.ts';
+import { consumeAddressed } from './consume-addressed.ts';
+import { createExecutor } from './executor.ts';
+import { executorMetrics } from './executor-metrics.ts';
+import { fleetFacts } from './fleet-facts.ts';
+import { joinFleet } from './fleet-presence.ts';
+import { newExecutorId } from './identity.ts';
+import { makeOffer } from './offer.ts';
+import { orStop } from './or-stop.ts';
+import { probeContainment, processGroup } from './program/containment.ts';
+import { programRunner } from './program-runner.ts';
+import { retire } from './retire.ts';
+import { storeFiles } from './store-files.ts';
+import { openWorkFolder } from './work-folder.ts';
+
+const now = (): Date => new Date();
+
+const start = async (
+  config: ExecutorConfig,
+  open: AsyncDisposableStack,
+  stopping: AbortSignal,
+): Promise<void> => {
+  const executor_id = newExecutorId(config.EXECUTOR_NAME);
+  const logger = createLogger({
+    service: 'gpu-executor',
+    level: config.RUNLEDGER_LOG_LEVEL,
+    instance: executor_id,
+  });
+  const metrics = createMetrics('gpu-executor');
+  const checks: Record<string, Check> = { registered: () => ({ ok: false, why: 'not registered yet' }) };
+  const { RUNLEDGER_HEALTH_HOST: host, RUNLEDGER_HEALTH_PORT: port } = config;
+  const health = open.use(await openHealthServer({ host, port, checks, metrics, logger, stopping }));
+
+  const { PATH = '/usr/local/bin:/usr/bin:/bin', HOME, LANG, CUDA_VISIBLE_DEVICES } = process.env;
+  const visible = CUDA_VISIBLE_DEVICES === undefined ? {} : { CUDA_VISIBLE_DEVICES };
+  const { slots, programs } = await makeOffer({ ...config, PATH, ...visible }, logger);
+  const work = await openWorkFolder(config.EXECUTOR_WORK_DIR, logger);
+  const containment =
+    config.EXECUTOR_PID_NAMESPACE === 'off'
+      ? processGroup('EXECUTOR_PID_NAMESPACE is off')
+      : await probeContainment();
+  logger.info({ containment, slots, programs: [...programs.keys()] }, 'what this executor offers');
+
+  const log = open.use(await orStop(openEventLog(brokerSettings(config, executor_id), logger), stopping));
+  checks.broker = () => (log.connected() ? { ok: true } : { ok: false, why: 'the broker is away' });
+  await awaitProvisioned(log, stopping);
+
+  const keys = await newAttemptKeys();
+  const cancelGraceMs = config.EXECUTOR_CANCEL_GRACE_S * 1_000;
+  const abandon = new AbortController();
+  const executor = createExecutor({
+    ledger: { append: appendTo(log), newId: newUuid, now, closing: abandon.signal, log: logger },
+    tools: {
+      slots,
+      workFolder: work.path,
+      newId: newUuid,
+      runner: programRunner({
+        programs,
+        containment,
+        mark: work.mark,
+        workFolder: work.path,
+        cancelGraceMs,
+        host: { PATH, HOME, LANG },
+        log: logger,
+      }),
+      sendProgress: (run, report) =>
+        reportProgress(log, run, run.attempt, executor_id, { ...report, time: now().toISOString() }),
+      store: (assignment, files, stop) => {
+        const gateway = new URL(config.RUNLEDGER_GATEWAY_URL);
+        const sign = signAttempt(keys, assignment, assignment.attempt);
+        return storeFiles({ gateway, signAttempt: () => sign, log: logger }, assignment, files, stop);
+      },
+    },
+    log: logger,
+    onOver: () => counts.attemptOver(),
+  });
+  const counts = executorMetrics(metrics, slots.length, () => executor.busy().length);
+
+  const consumption = open.use(await consumeAddressed(log, executor_id, executor, stopping));
+  const registration = {
+    executor_id,
+    slots: slots.map(({ index, gpu }) => ({ slot: index, gpu })),
+    machines: [...config.EXECUTOR_MACHINES],
+    programs: [...programs.keys()],
+    public_key: keys.publicKey,
+    software_version: packageJson.version,
+  };
+  const periodMs = config.RUNLEDGER_HEARTBEAT_PERIOD_S * 1_000;
+  const presence = await joinFleet(
+    {
+      fact: fleetFacts(registration, newUuid, now),
+      tell: (event) => tellFleet(log, event),
+      beat: (said) => beat(log, { executor_id, runs: executor.busy(), ...said }, periodMs * 3),
+      periodMs,
+      log: logger,
+    },
+    stopping,
+  );
+  const stopWithinMs = config.RUNLEDGER_STOP_WITHIN_S * 1_000;
+  open.defer(() => retire({ executor, presence, abandon, stopWithinMs, cancelGraceMs }));
+  checks.consumption = () => consumption.state();
+  checks.registered = () => {
+    const why = presence.absence();
+    return why === null ? { ok: true } : { ok: false, why };
+  };
+  // A fact that this release cannot read may be a cancel request: nothing new is begun, and what runs goes on.
+  void consumption.failed.then(() => presence.drain());
+  announce({ health: health.url, executor_id });
+};
+
+const read = readExecutorConfig(process.env);
+await runService({
+  name: 'gpu-executor',
+  stopWithinMs: read.stopWithinMs,
+  start: (open, stopping) => start(read.orThrow(), open, stopping),
+});

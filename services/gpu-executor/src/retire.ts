@@ -1,0 +1,29 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Executor } from './executor.ts';
+import type { FleetPresence } from './fleet-presence.ts';
+
+export type RetireSettings = {
+  executor: Pick<Executor, 'idle'>;
+  presence: Pick<FleetPresence, 'drain' | 'leave'>;
+  /** Stops the workflows that still run; nothing more is told of them. */
+  abandon: AbortController;
+  stopWithinMs: number;
+  cancelGraceMs: number;
+};
+
+/**
+ * The clean end of an executor: takes nothing new, lets what is in hand finish for a while, stops the rest, and gives
+ * it back. The scheduler requeues on that word, so the programs are gone before it, as far as the time allows.
+ */
+export const retire = async (settings: RetireSettings): Promise<void> => {
+  const { executor, presence, abandon, stopWithinMs, cancelGraceMs } = settings;
+  // Time to stop what does not finish: all of the grace period if that leaves a good part of the stop.
+  const reserveMs = Math.min(cancelGraceMs + 3_000, stopWithinMs * 0.6);
+  const drained = presence.drain();
+  await Promise.race([executor.idle(), pause(stopWithinMs - reserveMs, undefined, { ref: false })]);
+  abandon.abort();
+  // What ignores SIGTERM dies with this process.
+  await Promise.race([executor.idle(), pause(reserveMs / 2, undefined, { ref: false })]);
+  await drained;
+  await presence.leave();
+};
