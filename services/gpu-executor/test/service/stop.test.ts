@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { lastProgress } from '@runledger/event-log/activity';
+import { parseFleetEvent } from '@runledger/event-log/fleet';
+import { waitFor } from '@runledger/testing/wait-for';
+import { describe, expect, it } from 'vitest';
+import { startService, type AService } from './a-service.ts';
+
+const fleetOf = async ({ log, executor }: AService): Promise<string[]> => {
+  const told: string[] = [];
+  for (const fact of ['registered', 'draining', 'left']) {
+    const message = await log.jsm.streams.getMessage('FLEET', { last_by_subj: `fleet.${executor}.${fact}` });
+    const parsed = message === null ? undefined : parseFleetEvent(message.json());
+    if (parsed?.kind === 'event') told.push(parsed.event.type);
+  }
+  return told;
+};
+
+describe('a stop', () => {
+  it('lets what is in hand finish, leaves the fleet and ends with 0', async () => {
+    await using service = await startService();
+    const { run } = await service.assign('render');
+    await service.fact(run, 'RunStarted');
+    service.kill('SIGTERM');
+    expect(await service.exit()).toBe(0);
+    expect((await service.facts(run)).at(-1)?.type).toBe('RunSucceeded');
+    expect(await fleetOf(service)).toEqual(['ExecutorRegistered', 'ExecutorDraining', 'ExecutorLeft']);
+  });
+
+  it('kills what does not finish, tells nothing of it, and leaves it to the scheduler', async () => {
+    await using service = await startService();
+    const { run } = await service.assign('stubborn');
+    await waitFor('progress', () => lastProgress(service.log, run, 1, service.executor));
+    service.kill('SIGTERM');
+    expect(await service.exit()).toBe(0);
+    expect((await service.facts(run)).at(-1)?.type).toBe('RunStarted');
+    expect((await fleetOf(service)).at(-1)).toBe('ExecutorLeft');
+  });
+});
+
+describe('a start', () => {
+  it('tells everything that is wrong with its settings at once, and ends with 78', async () => {
+    const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+    const run = async (env: Record<string, string>): Promise<{ code: number | null; said: string }> => {
+      const child = spawn(process.execPath, [main], {
+        env: { ...process.env, RUNLEDGER_HEALTH_PORT: '0', ...env },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      let said = '';
+      child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+      await once(child, 'close');
+      return { code: child.exitCode, said };
+    };
+    const forms = await run({
+      EXECUTOR_CANCEL_GRACE_S: 'soon',
+      RUNLEDGER_GATEWAY_URL: 'gateway',
+      NATS_PASSWORD: 'hunter2',
+    });
+    expect(forms.code).toBe(78);
+    expect(forms.said).toContain('EXECUTOR_CANCEL_GRACE_S = "soon" is not a number');
+    expect(forms.said).toContain('RUNLEDGER_GATEWAY_URL');
+    expect(forms.said).not.toContain('hunter2');
+    const offers = await run({
+      EXECUTOR_GPUS: 'RTX4090',
+      EXECUTOR_PROGRAMS: '{"render": ["no-such-command"]}',
+    });
+    expect(offers.code).toBe(78);
+    expect(offers.said).toContain('EXECUTOR_GPUS names "RTX4090"');
+    expect(offers.said).toContain('no-such-command is in no folder of PATH');
+  });
+});
