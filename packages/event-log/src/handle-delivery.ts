@@ -35,7 +35,10 @@ export const handleDelivery = async (message: JsMsg, delivering: Delivering): Pr
     again.message = message;
     return;
   }
-  if (stop.aborted) return;
+  if (stop.aborted) {
+    message.nak();
+    return;
+  }
   const stored = fromDelivered(message);
   const newer = newerVersionOf(stream, stored);
   if (newer) {
@@ -48,6 +51,8 @@ export const handleDelivery = async (message: JsMsg, delivering: Delivering): Pr
   const working = setInterval(() => held.message.working(), STILL_WORKING_EVERY_MS);
   try {
     if (await finish(message, stored, delivering)) await acknowledge(held, stop);
+    // So the next process need not wait until the broker gives this one up.
+    else held.message.nak();
   } finally {
     clearInterval(working);
     inHand.delete(message.seq);

@@ -9,10 +9,10 @@ it('loses nothing that was acknowledged when the broker is killed under load, th
   await using test = await aLog();
   const { log, nats } = test;
   const acknowledged: { key: ReturnType<typeof aRun>; facts: number; sequence: number }[] = [];
-  let running = true;
+  const stop = new AbortController();
 
   const write = async (): Promise<void> => {
-    while (running) {
+    while (!stop.signal.aborted) {
       const key = aRun();
       let sequence = 0;
       let facts = 0;
@@ -38,7 +38,7 @@ it('loses nothing that was acknowledged when the broker is killed under load, th
     await nats.kill9();
     await nats.restart();
   }
-  running = false;
+  stop.abort();
   await Promise.all(writers);
 
   expect(acknowledged.length).toBeGreaterThan(60);

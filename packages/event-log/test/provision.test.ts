@@ -1,0 +1,147 @@
+import type { StreamConfig } from '@nats-io/jetstream';
+import { headers } from '@nats-io/transport-node';
+import { describe, expect, it } from 'vitest';
+import { append } from '../src/append.ts';
+import { awaitProvisioned, ForbiddenConfiguration, provision } from '../src/provision.ts';
+import { aLog, anEmptyLog } from './logs.ts';
+import { aRun, queued } from './run-events.ts';
+
+describe('provision', () => {
+  it('makes every stream, bucket and object store, and changes nothing the second time', async () => {
+    await using test = await aLog();
+    const list = async () =>
+      (await test.log.jsm.streams.list().next()).map(({ config, created }) => ({ config, created }));
+    const first = await list();
+    expect(first.map(({ config }) => config.name).sort()).toEqual([
+      'ACTIVITY',
+      'DELIVERIES',
+      'FLEET',
+      'KV_CATALOGUE',
+      'KV_EXECUTORS',
+      'KV_KEYS',
+      'KV_LEASES',
+      'KV_UPLOADS',
+      'OBJ_OUTPUTS',
+      'OBJ_SNAPSHOTS',
+      'PARKED',
+      'RUNS',
+      'TIMERS',
+    ]);
+    await provision(test.log);
+    expect(await list()).toEqual(first);
+  });
+
+  it('makes RUNS so that nothing can be taken out of it', async () => {
+    await using test = await aLog();
+    const { config } = await test.log.jsm.streams.info('RUNS');
+    expect(config).toMatchObject({
+      deny_delete: true,
+      deny_purge: true,
+      discard: 'new',
+      storage: 'file',
+      allow_rollup_hdrs: false,
+      allow_msg_ttl: false,
+      max_consumers: 20_000,
+      max_age: 7 * 86_400 * 1e9,
+    });
+    await append(test.log, queued(aRun()), 0);
+    await expect(test.log.jsm.streams.deleteMessage('RUNS', 1)).rejects.toThrow(/delete/);
+    await expect(test.log.jsm.streams.purge('RUNS')).rejects.toThrow(/purge/);
+    const rollUp = headers();
+    rollUp.set('Nats-Rollup', 'all');
+    await expect(test.log.js.publish('runs.a.b.life.x', '', { headers: rollUp })).rejects.toThrow(/rollup/);
+    expect((await test.log.jsm.streams.info('RUNS')).state.messages).toBe(1);
+  });
+
+  it('changes limits to the settings and keeps what is stored', async () => {
+    await using test = await aLog();
+    await append(test.log, queued(aRun()), 0);
+    await provision(test.log, { runsMaxBytes: 5_000_000, activityMaxPerAttempt: 7 });
+    const { config, state } = await test.log.jsm.streams.info('RUNS');
+    expect(config.max_bytes).toBe(5_000_000);
+    expect(state.messages).toBe(1);
+    expect((await test.log.jsm.streams.info('ACTIVITY')).config.max_msgs_per_subject).toBe(7);
+  });
+
+  it('may be run by several at once', async () => {
+    await using test = await anEmptyLog();
+    const logs = await Promise.all(Array.from({ length: 4 }, () => test.open()));
+    await Promise.all(logs.map((log) => provision(log)));
+    await expect(awaitProvisioned(test.log)).resolves.toBeUndefined();
+  });
+
+  it('refuses settings that would lose the beginnings of runs', async () => {
+    await using test = await anEmptyLog();
+    await expect(provision(test.log, { runsMaxAgeMs: 60_000 })).rejects.toThrow('runsMaxAgeMs');
+    await expect(provision(test.log, { runsMaxBytes: -1 })).rejects.toThrow('runsMaxBytes');
+  });
+
+  it('says what to do when the broker has no room', async () => {
+    await using test = await anEmptyLog();
+    await expect(provision(test.log, { runsMaxBytes: 1024 ** 5 })).rejects.toThrow('max_file_store');
+  });
+});
+
+describe('a RUNS stream that is set up otherwise', () => {
+  const safe: Partial<StreamConfig> = {
+    subjects: ['runs.>'],
+    discard: 'new',
+    deny_delete: true,
+    deny_purge: true,
+    allow_direct: true,
+    max_consumers: 20_000,
+  };
+  const forbidden: [keyof StreamConfig, Partial<StreamConfig>][] = [
+    ['allow_rollup_hdrs', { deny_purge: false, allow_rollup_hdrs: true }],
+    ['allow_msg_ttl', { deny_purge: false, allow_msg_ttl: true }],
+    ['deny_delete', { deny_delete: false }],
+    ['deny_purge', { deny_purge: false }],
+    ['discard', { discard: 'old' }],
+    ['storage', { storage: 'memory' }],
+    ['max_consumers', { max_consumers: 1_000 }],
+    ['max_msgs_per_subject', { max_msgs_per_subject: 1 }],
+    ['subjects', { subjects: ['runs.*.*.life.>'] }],
+    ['sources', { sources: [{ name: 'ELSEWHERE' }] }],
+  ];
+
+  it.each(forbidden)('is refused for %s and left as it is', async (setting, change) => {
+    await using test = await anEmptyLog();
+    await test.log.jsm.streams.add({ name: 'ELSEWHERE', subjects: ['elsewhere'] });
+    await test.log.jsm.streams.add({ name: 'RUNS', ...safe, ...change });
+    const before = (await test.log.jsm.streams.info('RUNS')).config;
+
+    const error = await provision(test.log).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(ForbiddenConfiguration);
+    expect(error).toMatchObject({ stream: 'RUNS' });
+    // The broker turns roll-up on together with some other settings: either is named.
+    expect([setting, 'allow_rollup_hdrs', 'deny_purge']).toContain((error as ForbiddenConfiguration).setting);
+    expect(String(error)).toMatch(
+      /^ForbiddenConfiguration: Stream RUNS has .* is needed: .*nats stream edit RUNS/,
+    );
+    expect((await test.log.jsm.streams.info('RUNS')).config).toEqual(before);
+  });
+});
+
+describe('awaitProvisioned', () => {
+  it('waits until everything is there', async () => {
+    await using test = await anEmptyLog();
+    const waiting = awaitProvisioned(test.log);
+    await provision(await test.open(), { runsMaxConsumers: 30_000 });
+    await expect(waiting).resolves.toBeUndefined();
+  });
+
+  it('throws when something forbidden stands there', async () => {
+    await using test = await anEmptyLog();
+    const waiting = awaitProvisioned(test.log);
+    await test.log.jsm.streams.add({ name: 'RUNS', subjects: ['runs.>'], allow_direct: true });
+    await expect(waiting).rejects.toBeInstanceOf(ForbiddenConfiguration);
+  });
+
+  it('stops waiting on a signal', async () => {
+    await using test = await anEmptyLog();
+    const stop = new AbortController();
+    const waiting = awaitProvisioned(test.log, stop.signal);
+    stop.abort();
+    await expect(waiting).rejects.toThrow('abort');
+  });
+});
