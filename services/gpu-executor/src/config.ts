@@ -6,7 +6,7 @@ import { readConfig, type Environment } from '@runledger/service-kit/config';
 import { logLevels } from '@runledger/service-kit/logger';
 import { Type, type Static } from 'typebox';
 
-export const configSchema = Type.Object({
+const configSchema = Type.Object({
   ...brokerConfig,
   EXECUTOR_NAME: Type.String({
     default: hostname(),

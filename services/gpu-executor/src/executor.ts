@@ -10,7 +10,7 @@ import { beginFacts } from './domain/attempt-facts.ts';
 import { executeAttempt, type AttemptTools } from './execute-attempt.ts';
 
 /** What becomes of a message: taken, or no fact at all and why. */
-export type Handled = { kind: 'taken' } | { kind: 'no_fact'; why: string };
+type Handled = { kind: 'taken' } | { kind: 'no_fact'; why: string };
 
 export type Executor = {
   /** Takes a message addressed to this executor. It answers at once; the work goes on by itself. */

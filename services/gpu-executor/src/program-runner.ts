@@ -22,7 +22,7 @@ export type ProgramRunnerSettings = {
   log: RunnerLog;
 };
 
-export type RunnerLog = {
+type RunnerLog = {
   debug(fields: object, message: string): void;
   warn(fields: object, message: string): void;
 };

@@ -40,6 +40,8 @@ export const putFile = async (
   outgoing.on('timeout', () =>
     outgoing.destroy(new Error(`the gateway was silent for ${silenceMs / 1000} s`)),
   );
+  // Of several errors only the first says something; the others must not go unheard.
+  outgoing.on('error', () => undefined);
   const incoming = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.once('response', resolve);
     outgoing.once('error', reject);

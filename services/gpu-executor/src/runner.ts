@@ -37,7 +37,7 @@ export type RunResult =
   /** Nothing was begun: another executor, or this one after a correction, may be able to. */
   | { outcome: 'not_runnable'; why: string };
 
-export type RunExit =
+type RunExit =
   | { kind: 'code'; code: number }
   | { kind: 'signal'; signal: string }
   /** The process that watched over the program was itself killed, so how the program ended is not known. */

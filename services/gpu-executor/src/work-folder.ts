@@ -1,11 +1,15 @@
-import { mkdir, realpath } from 'node:fs/promises';
-import { ownMark, type Mark } from './program/process-mark.ts';
-import { killOrphans } from './program/stray-processes.ts';
+import { mkdir, open, readFile, realpath, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { formatMark, ownMark, parseMark, type Mark } from './program/process-mark.ts';
+import { isAlive, killOrphans } from './program/stray-processes.ts';
 import { clearWorkFolder } from './attempt-folder.ts';
 
 export type WorkFolder = { path: string; mark: Mark };
 
-/** Opens the folder of this executor and ends what one before it left running or lying there. */
+/**
+ * Takes the folder for this executor, and ends what one before it left running or lying there.
+ * @throws when another executor works in it
+ */
 export const openWorkFolder = async (
   folder: string,
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void },
@@ -13,6 +17,7 @@ export const openWorkFolder = async (
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const path = await realpath(folder);
   const mark = await ownMark(path);
+  await takeOver(path, mark);
   const { killed, survivors } = await killOrphans(mark);
   if (killed.length > 0)
     log.warn({ killed }, 'an executor that was killed left processes behind; they are killed');
@@ -21,4 +26,19 @@ export const openWorkFolder = async (
   const cleared = await clearWorkFolder(path);
   if (cleared > 0) log.info({ folders: cleared }, 'folders of attempts that are over are removed');
   return { path, mark };
+};
+
+/** Two executors in one folder would remove each other's files. */
+const takeOver = async (path: string, mark: Mark): Promise<void> => {
+  const file = join(path, 'owner');
+  const owner = parseMark(await readFile(file, 'utf8').catch(() => ''));
+  if (owner !== null && owner.pid !== process.pid && (await isAlive(owner)))
+    throw new Error(
+      `EXECUTOR_WORK_DIR ${path} is in use by another executor (process ${owner.pid}). ` +
+        'Give each executor a folder of its own, or stop that one.',
+    );
+  await rm(file, { force: true });
+  // Of two that start at once only one makes the file.
+  await using taken = await open(file, 'wx', 0o600);
+  await taken.writeFile(formatMark(mark));
 };

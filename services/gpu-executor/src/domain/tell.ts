@@ -6,7 +6,7 @@ import {
 } from '@runledger/contracts/run-event';
 import type { Assignment } from './assignment.ts';
 
-export type ToldType = 'RunStarted' | 'RunUploading' | 'RunSucceeded' | 'RunFailed' | 'RunCancelled';
+type ToldType = 'RunStarted' | 'RunUploading' | 'RunSucceeded' | 'RunFailed' | 'RunCancelled';
 /** A fact that an executor wants to tell; the envelope follows from the assignment. */
 export type Draft = { [T in ToldType]: { type: T; data: RunEventOf<T>['data'] } }[ToldType];
 

@@ -44,7 +44,8 @@ export const groupIsGone = async (group: number): Promise<boolean> => {
   return members.length > 0 && members.every((stat) => stat?.state === 'Z' || stat?.state === 'X');
 };
 
-const isAlive = async ({ pid, started }: Mark): Promise<boolean> => {
+/** Whether the executor process of a mark still lives. */
+export const isAlive = async ({ pid, started }: Mark): Promise<boolean> => {
   const stat = await readStat(pid);
   return stat !== null && stat.started === started && stat.state !== 'Z' && stat.state !== 'X';
 };

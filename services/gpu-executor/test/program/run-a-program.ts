@@ -14,7 +14,7 @@ export const containments: [string, Containment][] = await (async () => {
   return probed.kind === 'namespace' ? [['in a PID namespace', probed], group] : [group];
 })();
 
-export const group = processGroup('chosen by the test');
+const group = processGroup('chosen by the test');
 
 export type Started = {
   result: Promise<RunResult>;
@@ -76,11 +76,3 @@ export const start = async (script: string, options: Options = {}): Promise<Star
 
 export const run = async (script: string, options: Options = {}): Promise<RunResult> =>
   (await start(script, options)).result;
-
-export const isAlive = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};

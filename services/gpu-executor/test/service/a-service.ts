@@ -41,13 +41,14 @@ export type AService = AsyncDisposable & {
   fact: (run: ARun, type: RunEvent['type']) => Promise<RunEvent>;
 };
 
-export const scripts: Record<string, string> = {
+const scripts: Record<string, string> = {
   render: `echo '{"progress": 0.5, "live_status": "half"}'
     printf 12345 >"$RUNLEDGER_OUTPUT_DIR/a.png"
     echo '{"output": {"text": ["a caption"]}}'`,
   quiet: 'exit 0',
   fail: 'echo "size is too large" >&2; exit 3',
   busy: `echo '{"progress": 0.25, "live_status": "busy"}'; sleep 600 & wait`,
+  astray: `setsid sleep 600 & echo '{"progress": 0.25, "live_status": "astray"}'; wait`,
   stubborn: `trap '' TERM; echo '{"progress": 0.25, "live_status": "busy"}'; while :; do sleep 1; done`,
 };
 

@@ -16,7 +16,7 @@ const types = async (run: ARun): Promise<string[]> => (await service.facts(run))
 const progressOf = (run: ARun) => lastProgress(service.log, run, 1, service.executor);
 /** The attempt is over: its folders are removed last. */
 const over = (): Promise<boolean> =>
-  waitFor('an empty work folder', () => readdirSync(service.workFolder).length === 0);
+  waitFor('an empty work folder', () => readdirSync(service.workFolder).join() === 'owner');
 
 describe('an executor', () => {
   it('registers what it offers', () => {

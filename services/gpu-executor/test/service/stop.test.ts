@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { lastProgress } from '@runledger/event-log/activity';
 import { parseFleetEvent } from '@runledger/event-log/fleet';
@@ -40,6 +43,19 @@ describe('a stop', () => {
 });
 
 describe('a start', () => {
+  it('ends what an executor that was killed left running in the same work folder', async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'gpu-executor-work-'));
+    const env = { EXECUTOR_WORK_DIR: folder.path, EXECUTOR_PID_NAMESPACE: 'off' };
+    await using killed = await startService(env);
+    const { run } = await killed.assign('astray');
+    await waitFor('progress', () => lastProgress(killed.log, run, 1, killed.executor));
+    killed.kill('SIGKILL');
+    await killed.exit();
+    await using next = await startService(env);
+    expect(next.said()).toMatch(/"killed":\[\d+\].*left processes behind; they are killed/);
+    expect(next.said()).toContain('folders of attempts that are over are removed');
+  });
+
   it('tells everything that is wrong with its settings at once, and ends with 78', async () => {
     const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
     const run = async (env: Record<string, string>): Promise<{ code: number | null; said: string }> => {
