@@ -1,5 +1,6 @@
-import { mkdir, open, readFile, realpath, rm } from 'node:fs/promises';
+import { mkdir, open, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { getuid } from 'node:process';
 import { formatMark, ownMark, parseMark, type Mark } from './program/process-mark.ts';
 import { isAlive, killOrphans } from './program/stray-processes.ts';
 import { clearWorkFolder } from './attempt-folder.ts';
@@ -8,7 +9,7 @@ export type WorkFolder = { path: string; mark: Mark };
 
 /**
  * Takes the folder for this executor, and ends what one before it left running or lying there.
- * @throws when another executor works in it
+ * @throws when another executor works in it, or it is another user's
  */
 export const openWorkFolder = async (
   folder: string,
@@ -16,6 +17,12 @@ export const openWorkFolder = async (
 ): Promise<WorkFolder> => {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const path = await realpath(folder);
+  const { uid } = await stat(path);
+  if (uid !== getuid?.())
+    throw new Error(
+      `EXECUTOR_WORK_DIR ${path} belongs to user ${uid}, who could change what runs leave in it. ` +
+        'Give the executor a folder of its own user.',
+    );
   const mark = await ownMark(path);
   await takeOver(path, mark);
   const { killed, survivors } = await killOrphans(mark);

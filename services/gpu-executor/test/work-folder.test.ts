@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { getuid } from 'node:process';
 import { expect, it } from 'vitest';
 import { ownMark, readStat } from '../src/program/process-mark.ts';
 import { openWorkFolder } from '../src/work-folder.ts';
@@ -26,4 +27,10 @@ it('a work folder is taken over from an executor that is gone, and cleared', asy
   await openWorkFolder(folder, silent);
   expect(existsSync(join(folder, 'attempt-a'))).toBe(false);
   expect(existsSync(join(folder, 'models'))).toBe(true);
+});
+
+it.skipIf(getuid?.() !== 0)('a work folder of another user is not trusted', async () => {
+  const folder = temporaryFolder();
+  chownSync(folder, 65_534, 65_534);
+  await expect(openWorkFolder(folder, silent)).rejects.toThrow('belongs to user 65534');
 });
