@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { AckPolicy, DeliverPolicy, JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
 import type { Consumer, ConsumerConfig } from '@nats-io/jetstream';
 import type { StoredMessage } from '@runledger/contracts/history';
@@ -56,6 +57,7 @@ export interface Consumption extends AsyncDisposable {
 
 const PULL_FOR_MS = 10_000;
 const SIGN_OF_LIFE_MS = 2_000;
+const LOOK_AGAIN_MS = 1_000;
 
 /**
  * Hands every message under the subjects to `handle`, at least once. What is no JSON, what the handler asks to park, and
@@ -85,35 +87,48 @@ export const consume = async (
   };
 
   const consumer = await openDurable(log, options);
-  const messages = await consumer.consume({
-    max_messages: maxInFlight,
-    expires: PULL_FOR_MS,
-    idle_heartbeat: SIGN_OF_LIFE_MS,
-    abort_on_missing_resource: true,
-    callback: (message) => {
-      void handleDelivery(message, { log, name, stream, handle, inHand, onNewer, stop: stop.signal }).catch(
-        (error: unknown) => fail(error instanceof Error ? error : new Error(String(error))),
+  const pull = () =>
+    consumer.consume({
+      max_messages: maxInFlight,
+      expires: PULL_FOR_MS,
+      idle_heartbeat: SIGN_OF_LIFE_MS,
+      abort_on_missing_resource: true,
+      callback: (message) => {
+        void handleDelivery(message, { log, name, stream, handle, inHand, onNewer, stop: stop.signal }).catch(
+          (error: unknown) => fail(asError(error)),
+        );
+      },
+    });
+  const run = async (): Promise<void> => {
+    for (;;) {
+      const messages = await pull();
+      const close = (): void => messages.stop();
+      stop.signal.addEventListener('abort', close, { once: true });
+      if (stop.signal.aborted) close();
+      const error = await messages.closed();
+      stop.signal.removeEventListener('abort', close);
+      if (stop.signal.aborted) return;
+      // A broker that is just starting may not know the consumer yet; one that still does not know it has lost it.
+      log.logger.warn({ err: error, consumer: name, stream }, 'a consumer was interrupted');
+      await pause(LOOK_AGAIN_MS, undefined, { signal: stop.signal }).catch(() => undefined);
+      await askBroker(`looking for the consumer ${name} of ${stream}`, () =>
+        log.jsm.consumers.info(stream, name),
       );
-    },
-  });
-  stop.signal.addEventListener('abort', () => messages.stop(), { once: true });
-  void messages.closed().then((error) => {
-    fail(
-      error instanceof Error
-        ? error
-        : new Error(`The consumer ${name} of ${stream} was closed by the broker.`),
-    );
-  });
+    }
+  };
+  const running = run().catch((error: unknown) => fail(asError(error)));
   return {
     state: () => state,
     failed: failed.promise,
     [Symbol.asyncDispose]: async () => {
       stop.abort();
-      await messages.close();
+      await running;
       await Promise.allSettled([...inHand.values()].map(({ finished }) => finished));
     },
   };
 };
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
 
 const openDurable = async (log: EventLog, options: ConsumeOptions): Promise<Consumer> => {
   const { name, stream, subjects, deliver, maxInFlight = 1, forgetAfterMs } = options;

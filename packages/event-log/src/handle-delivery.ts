@@ -68,7 +68,8 @@ const finish = async (message: JsMsg, stored: StoredMessage, delivering: Deliver
     try {
       outcome = await decide(message, stored, delivering.handle);
     } catch (error) {
-      throws += 1;
+      // A broker that is away is nothing that the message could help.
+      if (!(error instanceof LogUnavailable)) throws += 1;
       const { log, name, stream } = delivering;
       log.logger.error({ err: error, consumer: name, stream, sequence: stored.sequence }, 'a handler threw');
       outcome =

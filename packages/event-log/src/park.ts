@@ -1,10 +1,11 @@
 import type { StoredMessage } from '@runledger/contracts/history';
+import { MAX_ERROR_MESSAGE } from '@runledger/contracts/limits';
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { askBroker } from './ask-broker.ts';
 import { readDirect } from './direct-read.ts';
 import type { EventLog } from './event-log.ts';
-import { publish } from './publish.ts';
+import { mostBytes, publish } from './publish.ts';
 import { parseJson } from './stored-message.ts';
 
 const Parked = Type.Object({
@@ -31,8 +32,6 @@ export interface ParkRequest {
   readonly stream?: string;
 }
 
-/** Base64 of more would not fit a message of 1 MiB. */
-const MOST_DATA_BYTES = 700 * 1024;
 const utf8 = new TextEncoder();
 const ParkedCheck = Compile(Parked);
 
@@ -45,22 +44,28 @@ export const park = async (
   const raw = await askBroker(`reading message ${stored.sequence} of ${stream}`, ask);
   const payload = raw ? raw.data : utf8.encode(JSON.stringify(stored.body ?? null));
   const parked: ParkedMessage = {
-    reason,
+    reason: reason.slice(0, MAX_ERROR_MESSAGE),
     consumer,
     stream,
     subject: stored.subject,
     sequence: stored.sequence,
     time: stored.time,
     headers: Object.fromEntries(raw ? [...raw.header] : []),
-    data: payload.byteLength <= MOST_DATA_BYTES ? Buffer.from(payload).toString('base64') : null,
+    data: Buffer.from(payload).toString('base64'),
   };
   await publish(log, {
     stream: 'PARKED',
     subject: `parked.${stream}.${consumer}`,
-    data: utf8.encode(JSON.stringify(parked)),
+    data: fitting(parked, mostBytes(log)),
     id: `parked.${stream}.${consumer}.${stored.sequence}`,
   });
   log.logger.error({ consumer, stream, sequence: stored.sequence, reason }, 'a message is parked');
+};
+
+/** Poison may be of any size, and parking it must not fail for that. Headers always fit: the broker takes 64 KiB of them. */
+const fitting = (parked: ParkedMessage, most: number): Uint8Array => {
+  const whole = utf8.encode(JSON.stringify(parked));
+  return whole.byteLength <= most ? whole : utf8.encode(JSON.stringify({ ...parked, data: null }));
 };
 
 export interface ListedParked extends ParkedMessage {

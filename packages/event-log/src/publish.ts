@@ -38,9 +38,11 @@ export class EventTooLarge extends Error {
 
 // Error codes of nats-server: https://github.com/nats-io/nats-server/blob/main/server/errors.json
 const CONFLICTS: ReadonlySet<number> = new Set([10071, 10164, 10158]);
-const FULL: ReadonlySet<number> = new Set([10023, 10047, 10077, 10122]);
+const NO_ROOM: ReadonlySet<number> = new Set([10023, 10047]);
 const TOO_LARGE: ReadonlySet<number> = new Set([10054, 10097]);
 const HEADERS_BYTES = 1024;
+const SHORTEST_TRY_MS = 250;
+const LONGEST_TRY_MS = 2_000;
 
 /**
  * Stores a message exactly once, whatever becomes of the acknowledgements: it is sent again, under the same id, until the
@@ -52,11 +54,13 @@ const HEADERS_BYTES = 1024;
 export const publish = async (log: EventLog, message: Publication): Promise<Published> => {
   const { withinMs = ASK_WITHIN_MS } = message;
   const deadline = performance.now() + withinMs;
+  // An acknowledgement that was lost is missed no longer than this, and then the broker is asked again.
+  const tryMs = Math.min(Math.max(withinMs / 4, SHORTEST_TRY_MS), LONGEST_TRY_MS);
   refuseTooLarge(log, message);
   for (;;) {
     const left = Math.max(deadline - performance.now(), 1);
     const what = `storing a message under ${message.subject}`;
-    const answer = await askBroker(what, () => send(log, message), left);
+    const answer = await askBroker(what, () => send(log, message, tryMs), left);
     if (answer.kind === 'stored' || (answer.kind === 'duplicate' && !message.fence)) {
       return { kind: 'stored', sequence: answer.sequence };
     }
@@ -82,8 +86,13 @@ type Sent =
   | { readonly kind: 'stored' | 'duplicate'; readonly sequence: number }
   | { readonly kind: 'conflict' };
 
-const send = async (log: EventLog, { subject, data, ...message }: Publication): Promise<Sent> => {
+const send = async (
+  log: EventLog,
+  { subject, data, ...message }: Publication,
+  timeout: number,
+): Promise<Sent> => {
   const options: Partial<JetStreamPublishOptions> = {
+    timeout,
     msgID: message.id,
     ...(message.ttl === undefined ? {} : { ttl: message.ttl }),
     ...(message.headers === undefined ? {} : { headers: message.headers }),
@@ -108,7 +117,8 @@ const send = async (log: EventLog, { subject, data, ...message }: Publication): 
     if (error instanceof JetStreamApiError) {
       if (CONFLICTS.has(error.code)) return { kind: 'conflict' };
       const said = `stream ${message.stream} refused a message of ${data.byteLength} bytes: ${error.message}`;
-      if (FULL.has(error.code)) {
+      // The limit of the stream has no code of its own: it is one of the reasons why storing failed (10077).
+      if (NO_ROOM.has(error.code) || error.message.includes('maximum bytes exceeded')) {
         throw new LogFull(`${said}. Raise its limit, or wait until old messages expire.`, { cause: error });
       }
       if (TOO_LARGE.has(error.code)) throw new EventTooLarge(said, { cause: error });
@@ -130,8 +140,11 @@ const findOwn = async (
   return found?.header.get('Nats-Msg-Id') === message.id ? found.seq : undefined;
 };
 
+/** The largest payload that the broker takes beside our headers. */
+export const mostBytes = (log: EventLog): number => (log.nc.info?.max_payload ?? 1024 * 1024) - HEADERS_BYTES;
+
 const refuseTooLarge = (log: EventLog, { subject, data }: Publication): void => {
-  const most = (log.nc.info?.max_payload ?? 1024 * 1024) - HEADERS_BYTES;
+  const most = mostBytes(log);
   if (data.byteLength <= most) return;
   throw new EventTooLarge(
     `A message for ${subject} has ${data.byteLength} bytes, and the broker takes ${most}. ` +

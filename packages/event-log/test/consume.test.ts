@@ -1,8 +1,9 @@
 import { lifecycleOf, subjectOf, type RunKey } from '@runledger/contracts/subjects';
+import { headers } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../src/append.ts';
 import { consume, done, NewerVersion, parkBecause, retryIn, type Outcome } from '../src/consume.ts';
-import type { EventLog } from '../src/event-log.ts';
+import { LogUnavailable, type EventLog } from '../src/event-log.ts';
 import { listParked } from '../src/park.ts';
 import { aLog, type TestLog } from './logs.ts';
 import { aRun, assigned, queued, started } from './run-events.ts';
@@ -143,6 +144,39 @@ describe('poison', () => {
       headers: { 'Nats-Msg-Id': ['nonsense'] },
       data: Buffer.from('no { json').toString('base64'),
     });
+  });
+});
+
+describe('what is no fault of the message', () => {
+  it('parks nothing: a handler that finds the broker away is asked again', async () => {
+    const key = aRun();
+    await append(log, queued(key), 0);
+    let calls = 0;
+    await using consumption = await consume(log, of('unlucky', key), async () => {
+      calls += 1;
+      if (calls <= 6) throw new LogUnavailable('the broker is away');
+      return done;
+    });
+    await expect.poll(() => calls, { timeout: 20_000 }).toBe(7);
+    expect(await parkedBy(log, 'unlucky')).toEqual([]);
+    expect(consumption.state()).toEqual({ ok: true });
+  });
+});
+
+describe('poison of any size', () => {
+  it('is parked without what does not fit', async () => {
+    const key = aRun();
+    await log.js.publish(subjectOf(assigned(key)), new Uint8Array(1_000_000));
+    const large = headers();
+    large.set('Strange', 'x'.repeat(60_000));
+    await log.js.publish(subjectOf(assigned(key, 2)), new Uint8Array(900_000), { headers: large });
+    await using consumption = await consume(log, of('stuffed', key), async () => done);
+    await expect.poll(async () => (await parkedBy(log, 'stuffed')).length, { timeout: 10_000 }).toBe(2);
+    expect(await parkedBy(log, 'stuffed')).toMatchObject([
+      { data: null },
+      { data: null, headers: { Strange: [large.get('Strange')] } },
+    ]);
+    expect(consumption.state()).toEqual({ ok: true });
   });
 });
 

@@ -9,6 +9,7 @@ import { append } from '../src/append.ts';
 import { openEventLog, type EventLog } from '../src/event-log.ts';
 import { follow, NewerVersion, PositionBeyondEnd, StreamReplaced } from '../src/follow.ts';
 import { silentLogger } from '../src/logger.ts';
+import { readStored } from '../src/read-run.ts';
 import { provision } from '../src/provision.ts';
 import { aLog, anEmptyLog, type TestLog } from './logs.ts';
 import { aRun, queued } from './run-events.ts';
@@ -140,6 +141,21 @@ describe('follow', () => {
     const last = await queueRuns(log, 1);
     const following = follow(log, { ...runs, after: last + 1, onBatch: async () => undefined });
     await expect(following).rejects.toBeInstanceOf(PositionBeyondEnd);
+  });
+});
+
+describe('a message', () => {
+  it('has the same time whichever way it is read', async () => {
+    const before = await queueRuns(log, 1);
+    const seen: StoredMessage[] = [];
+    await using following = await follow(log, {
+      ...runs,
+      after: before,
+      onBatch: async (messages) => void seen.push(...messages),
+    });
+    const last = await queueRuns(log, 100);
+    await expect.poll(() => following.position(), { timeout: 10_000 }).toBe(last);
+    expect(seen).toEqual(await Promise.all(seen.map(({ sequence }) => readStored(log, sequence))));
   });
 });
 
