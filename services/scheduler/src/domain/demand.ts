@@ -1,0 +1,52 @@
+import type { RunnerChoice } from '@runledger/contracts/event-data';
+import type { ExecutorRegistered } from '@runledger/contracts/fleet';
+import type { GpuModel } from '@runledger/contracts/gpu';
+import type { RunRequest } from '@runledger/contracts/run';
+
+/** What a run asks of an executor. Runs with the same demand are served first come first served. */
+export interface Demand {
+  readonly gpu: GpuModel;
+  readonly machine_id: string;
+  readonly machine_name: string;
+  readonly runner: RunnerChoice;
+}
+
+export const demandOf = ({ gpu, machine_id, machine_name, runner }: RunRequest): Demand => ({
+  gpu,
+  machine_id,
+  machine_name,
+  runner,
+});
+
+/** Equal for equal demands. */
+export const demandKey = ({ gpu, machine_id, machine_name, runner }: Demand): string =>
+  JSON.stringify([
+    gpu,
+    machine_id,
+    machine_name,
+    runner.kind,
+    runner.kind === 'program' ? runner.program : '',
+  ]);
+
+/** What an executor said that it can do, for quick questions. */
+export interface Offer {
+  readonly gpus: ReadonlySet<GpuModel>;
+  readonly machines: ReadonlySet<string>;
+  readonly programs: ReadonlySet<string>;
+}
+
+export const offerOf = ({ slots, machines, programs }: ExecutorRegistered): Offer => ({
+  gpus: new Set(slots.map(({ gpu }) => gpu)),
+  machines: new Set(machines),
+  programs: new Set(programs),
+});
+
+/** Whether the executor could ever take such a run, free slot or not. */
+export const couldServe = ({ gpus, machines, programs }: Offer, demand: Demand): boolean =>
+  gpus.has(demand.gpu) &&
+  (machines.has('*') || machines.has(demand.machine_id) || machines.has(demand.machine_name)) &&
+  offersRunner(programs, demand.runner);
+
+/** Executors of this release run programs; none says that it has a ComfyUI server. */
+const offersRunner = (programs: ReadonlySet<string>, runner: RunnerChoice): boolean =>
+  runner.kind === 'program' && programs.has(runner.program);

@@ -1,0 +1,213 @@
+import type { ExecutorRegistered, Heartbeat } from '@runledger/contracts/fleet';
+import type { GpuModel } from '@runledger/contracts/gpu';
+import type { ExecutorId } from '@runledger/contracts/ids';
+import { couldServe, type Demand } from './demand.ts';
+import type { Occupancy } from './occupancy.ts';
+import { runIdOf } from './run-name.ts';
+import {
+  registerAgain,
+  registeredExecutor,
+  takesRuns,
+  type RegisteredExecutor,
+  type Slot,
+} from './registered-executor.ts';
+
+/**
+ * The executors that have registered, their free slots by GPU model, and since when each has been silent.
+ * Times are connected time, in milliseconds.
+ */
+export class Fleet {
+  readonly #executors = new Map<ExecutorId, RegisteredExecutor>();
+  /** With a free slot of this model. */
+  readonly #free = new Map<GpuModel, Set<RegisteredExecutor>>();
+  /** In the order of the last beat: the longest silent one is first. */
+  readonly #silentSince = new Map<RegisteredExecutor, number>();
+  readonly #lingering = new Set<Slot>();
+  readonly #occupancy: Occupancy;
+  readonly #lingerMs: number;
+
+  constructor(occupancy: Occupancy, lingerMs: number) {
+    this.#occupancy = occupancy;
+    this.#lingerMs = lingerMs;
+  }
+
+  get size(): number {
+    return this.#executors.size;
+  }
+
+  all(): Iterable<RegisteredExecutor> {
+    return this.#executors.values();
+  }
+
+  get(id: ExecutorId): RegisteredExecutor | undefined {
+    return this.#executors.get(id);
+  }
+
+  register(id: ExecutorId, registration: ExecutorRegistered, now: number): RegisteredExecutor {
+    const known = this.#executors.get(id);
+    if (known) {
+      this.#takeOffMarket(known);
+      for (const slot of known.slots.values()) this.#lingering.delete(slot);
+      registerAgain(known, registration);
+      for (const slot of known.slots.values()) if (slot.lingering?.until) this.#lingering.add(slot);
+    }
+    const executor = known ?? registeredExecutor(id, registration);
+    this.#executors.set(id, executor);
+    if (!executor.losing) this.#heardAt(executor, now);
+    this.refresh(executor);
+    return executor;
+  }
+
+  remove(id: ExecutorId): RegisteredExecutor | undefined {
+    const executor = this.#executors.get(id);
+    if (!executor) return undefined;
+    this.#takeOffMarket(executor);
+    for (const slot of executor.slots.values()) this.#lingering.delete(slot);
+    this.#silentSince.delete(executor);
+    this.#executors.delete(id);
+    return executor;
+  }
+
+  drain(executor: RegisteredExecutor): void {
+    executor.draining = true;
+    this.refresh(executor);
+  }
+
+  /** False when the beat is not new: the last one is told again when the watch begins anew. */
+  beat(executor: RegisteredExecutor, heartbeat: Heartbeat, now: number): boolean {
+    if (executor.lastBeat !== null && heartbeat.beat <= executor.lastBeat) return false;
+    executor.lastBeat = heartbeat.beat;
+    executor.heard = true;
+    if (heartbeat.draining) executor.draining = true;
+    if (!executor.losing) this.#heardAt(executor, now);
+    this.#takeListedRuns(executor, heartbeat, now);
+    this.refresh(executor);
+    return true;
+  }
+
+  /** The silence up to now says nothing. With `forget`, an executor gets no runs before its next beat. */
+  resetBeats(now: number, { forget }: { readonly forget: boolean }): void {
+    for (const executor of this.#executors.values()) {
+      if (!executor.losing) this.#heardAt(executor, now);
+      if (forget) {
+        executor.heard = false;
+        this.refresh(executor);
+      }
+    }
+  }
+
+  /** Those that have been silent for a whole period, longest first. */
+  silentFor(periodMs: number, now: number): RegisteredExecutor[] {
+    const silent: RegisteredExecutor[] = [];
+    for (const [executor, since] of this.#silentSince) {
+      if (now - since < periodMs) break;
+      silent.push(executor);
+    }
+    return silent;
+  }
+
+  /** Until the loss is in the log or given up, it is neither given runs nor declared lost again. */
+  beginLoss(executor: RegisteredExecutor): void {
+    executor.losing = true;
+    this.#silentSince.delete(executor);
+    this.refresh(executor);
+  }
+
+  giveUpLoss(executor: RegisteredExecutor, now: number): void {
+    executor.losing = false;
+    this.#heardAt(executor, now);
+    this.refresh(executor);
+  }
+
+  /** The attempt has ended, but not by its executor's word: the slot is free when the executor stops listing it. */
+  linger(
+    executor: RegisteredExecutor,
+    slotNumber: number,
+    run_id: string,
+    attempt: number,
+    now: number,
+  ): void {
+    const slot = executor.slots.get(slotNumber);
+    if (slot) this.#setLingering(slot, run_id, attempt, now);
+  }
+
+  /** Executors with a slot that has lingered long enough. */
+  endLingering(now: number): Set<RegisteredExecutor> {
+    const freed = new Set<RegisteredExecutor>();
+    for (const slot of this.#lingering) {
+      if (!slot.lingering || slot.lingering.until === null) continue;
+      if (now < slot.lingering.until) continue;
+      this.#lingering.delete(slot);
+      slot.lingering = { ...slot.lingering, until: null };
+      this.refreshSlot(slot);
+      freed.add(slot.executor);
+    }
+    return freed;
+  }
+
+  freeSlotFor(demand: Demand): Slot | undefined {
+    for (const executor of this.#free.get(demand.gpu) ?? []) {
+      if (!couldServe(executor.offer, demand)) continue;
+      const [slot] = executor.free.get(demand.gpu) ?? [];
+      return slot;
+    }
+    return undefined;
+  }
+
+  /** Whether an executor could take such a run, if it had a free slot. */
+  hasCapacityFor(demand: Demand): boolean {
+    for (const { draining, losing, offer } of this.#executors.values()) {
+      if (!draining && !losing && couldServe(offer, demand)) return true;
+    }
+    return false;
+  }
+
+  refresh(executor: RegisteredExecutor): void {
+    for (const slot of executor.slots.values()) this.refreshSlot(slot);
+  }
+
+  /** Brings the index of free slots up to date with what is known of this slot. */
+  refreshSlot(slot: Slot): void {
+    const { executor, number, gpu, lingering } = slot;
+    const held = this.#occupancy.isHeld({ executor: executor.id, slot: number });
+    const free = takesRuns(executor) && !held && (lingering === null || lingering.until === null);
+    const slots = executor.free.get(gpu) ?? new Set<Slot>();
+    executor.free.set(gpu, slots);
+    const executors = this.#free.get(gpu) ?? new Set<RegisteredExecutor>();
+    this.#free.set(gpu, executors);
+    if (free) slots.add(slot);
+    else slots.delete(slot);
+    if (slots.size > 0) executors.add(executor);
+    else executors.delete(executor);
+  }
+
+  #takeListedRuns(executor: RegisteredExecutor, { runs }: Heartbeat, now: number): void {
+    const listed = new Map(runs.map((run) => [run.slot, run]));
+    for (const slot of executor.slots.values()) {
+      const run = listed.get(slot.number);
+      const held = this.#occupancy.runsIn({ executor: executor.id, slot: slot.number });
+      if (!run || [...held].some((name) => runIdOf(name) === run.run_id)) {
+        slot.lingering = null;
+        this.#lingering.delete(slot);
+      } else if (slot.lingering?.run_id !== run.run_id || slot.lingering.attempt !== run.attempt) {
+        this.#setLingering(slot, run.run_id, run.attempt, now);
+      }
+    }
+  }
+
+  #setLingering(slot: Slot, run_id: string, attempt: number, now: number): void {
+    slot.lingering = { run_id, attempt, until: now + this.#lingerMs };
+    this.#lingering.delete(slot);
+    this.#lingering.add(slot);
+    this.refreshSlot(slot);
+  }
+
+  #heardAt(executor: RegisteredExecutor, now: number): void {
+    this.#silentSince.delete(executor);
+    this.#silentSince.set(executor, now);
+  }
+
+  #takeOffMarket(executor: RegisteredExecutor): void {
+    for (const executors of this.#free.values()) executors.delete(executor);
+  }
+}

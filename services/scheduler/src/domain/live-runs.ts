@@ -1,0 +1,96 @@
+import type { GpuModel } from '@runledger/contracts/gpu';
+import type { ExecutorId } from '@runledger/contracts/ids';
+import type { Offer } from './demand.ts';
+import { dueAt, type DueSettings } from './due.ts';
+import type { KnownRun } from './known-run.ts';
+import type { Occupancy, Seat } from './occupancy.ts';
+import { RankedSet } from './ranked-set.ts';
+import type { RunName } from './run-name.ts';
+import { WaitingRuns } from './waiting-runs.ts';
+
+export interface QueueLength {
+  readonly gpu: GpuModel;
+  readonly length: number;
+  /** Since when the first of them waits, as the broker's time. */
+  readonly oldest: string | undefined;
+}
+
+/** The runs that have not ended: which wait for a slot, which hold one, and what is due next. */
+export class LiveRuns {
+  readonly #runs = new Map<RunName, KnownRun>();
+  readonly #waiting = new WaitingRuns();
+  readonly #due = new RankedSet<RunName>();
+  readonly #occupancy: Occupancy;
+  readonly #settings: DueSettings;
+
+  constructor(occupancy: Occupancy, settings: DueSettings) {
+    this.#occupancy = occupancy;
+    this.#settings = settings;
+  }
+
+  all(): Iterable<KnownRun> {
+    return this.#runs.values();
+  }
+
+  get(name: RunName): KnownRun | undefined {
+    return this.#runs.get(name);
+  }
+
+  on(executor: ExecutorId): KnownRun[] {
+    return this.#occupancy.runsOn(executor).flatMap((name) => this.#runs.get(name) ?? []);
+  }
+
+  add(known: KnownRun): void {
+    this.#runs.set(known.name, known);
+    if (known.seat) this.#occupancy.hold(known.seat, known.name);
+    this.await(known);
+  }
+
+  remove(known: KnownRun): void {
+    this.awaitNothing(known);
+    this.leaveSeat(known);
+    this.#runs.delete(known.name);
+  }
+
+  /** It waits for a slot if it is queued, and for its deadline in any case. */
+  await({ name, run, demand }: KnownRun): void {
+    if (run.status === 'queued') this.#waiting.add(name, demand, run.number);
+    this.#due.set(name, dueAt(run, this.#settings));
+  }
+
+  awaitNothing({ name, demand }: KnownRun): void {
+    this.#waiting.remove(name, demand);
+    this.#due.delete(name);
+  }
+
+  takeSeat(known: KnownRun, seat: Seat): void {
+    known.seat = seat;
+    this.#occupancy.hold(seat, known.name);
+  }
+
+  leaveSeat(known: KnownRun): void {
+    if (known.seat) this.#occupancy.release(known.seat, known.name);
+    known.seat = undefined;
+  }
+
+  /** The longest waiting run of this GPU model that the executor could serve. */
+  firstFor(gpu: GpuModel, offer: Offer): KnownRun | undefined {
+    const name = this.#waiting.firstFor(gpu, offer);
+    return name === undefined ? undefined : this.#runs.get(name);
+  }
+
+  /** Gives those whose time is up, each once, the most overdue first. `now` is the broker's clock, in milliseconds. */
+  *takeOverdue(now: number): Generator<KnownRun> {
+    for (let first = this.#due.first(); first && first.rank <= now; first = this.#due.first()) {
+      this.#due.delete(first.item);
+      const known = this.#runs.get(first.item);
+      if (known) yield known;
+    }
+  }
+
+  *queues(): Generator<QueueLength> {
+    for (const { gpu, length, first } of this.#waiting.lengths()) {
+      yield { gpu, length, oldest: this.#runs.get(first)?.run.queued_at };
+    }
+  }
+}

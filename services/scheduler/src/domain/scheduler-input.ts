@@ -1,0 +1,31 @@
+import type { FleetEvent, Heartbeat } from '@runledger/contracts/fleet';
+import type { History } from '@runledger/contracts/history';
+import type { RunKey } from '@runledger/contracts/subjects';
+import type { WriterRole } from '@runledger/contracts/writer';
+import type { Decision } from './decision.ts';
+
+/** Why beats cannot have been heard for a while: the silence says nothing about the executors. */
+export type ResetCause = 'reconnect' | 'gap' | 'slow_round_trip';
+
+/** Everything that the scheduler's decisions follow from. `connectedMs` is monotonic time, in milliseconds. */
+export type SchedulerInput =
+  /** A run's history after its next message: also one that was refused, since it moved the head. */
+  | {
+      readonly type: 'run_fact';
+      readonly key: RunKey;
+      readonly history: History;
+      readonly event_id: string | null;
+      readonly writer: WriterRole;
+    }
+  /** Its history is damaged: nothing can be decided on it. */
+  | { readonly type: 'run_unreadable'; readonly key: RunKey }
+  | { readonly type: 'fleet_fact'; readonly event: FleetEvent; readonly connectedMs: number }
+  | { readonly type: 'heartbeat'; readonly heartbeat: Heartbeat; readonly connectedMs: number }
+  /** `now` is the broker's clock, in milliseconds since 1970. */
+  | { readonly type: 'tick'; readonly now: number; readonly connectedMs: number }
+  | { readonly type: 'reset_beats'; readonly because: ResetCause; readonly connectedMs: number }
+  /** From here on decisions are made; until then inputs are only remembered. */
+  | { readonly type: 'lead'; readonly connectedMs: number }
+  | { readonly type: 'stand_by' }
+  /** `refused`: something else stands at that head, or, of a loss, the executor was heard after all. */
+  | { readonly type: 'settled'; readonly decision: Decision; readonly outcome: 'stored' | 'refused' };

@@ -1,0 +1,318 @@
+import type { FleetEvent, Heartbeat } from '@runledger/contracts/fleet';
+import { EMPTY_HISTORY, type History } from '@runledger/contracts/history';
+import { executorId, isExecutorId, type ExecutorId } from '@runledger/contracts/ids';
+import { isExecuting } from '@runledger/contracts/run';
+import type { RunKey } from '@runledger/contracts/subjects';
+import type { Decision, RunDecision } from './decision.ts';
+import { demandKey, type Demand } from './demand.ts';
+import type { DueSettings } from './due.ts';
+import { Fleet } from './fleet.ts';
+import { knownRun, type KnownRun } from './known-run.ts';
+import { LiveRuns, type QueueLength } from './live-runs.ts';
+import { LostExecutors } from './lost-executors.ts';
+import { isSameSeat, Occupancy, type Seat } from './occupancy.ts';
+import { overdue } from './overdue.ts';
+import { recovery } from './recovery.ts';
+import type { RegisteredExecutor, Slot } from './registered-executor.ts';
+import { runName } from './run-name.ts';
+import type { SchedulerInput } from './scheduler-input.ts';
+import { silent, type Departure } from './sentences.ts';
+
+export type SchedulingSettings = DueSettings & {
+  /** An executor that is not heard for so long, in connected time, is lost. */
+  readonly heartbeatPeriodMs: number;
+};
+
+/**
+ * All that the scheduler decides, and nothing else: facts, beats and time go in, decisions come out, the same ones for
+ * the same inputs. Between two inputs no run waits that a free slot could take.
+ */
+export class Scheduling {
+  readonly #settings: SchedulingSettings;
+  readonly #runs: LiveRuns;
+  readonly #fleet: Fleet;
+  readonly #lost = new LostExecutors();
+  #leading = false;
+  /** Of the last tick. */
+  #connectedMs = 0;
+  #decisions: Decision[] = [];
+
+  constructor(settings: SchedulingSettings) {
+    const occupancy = new Occupancy();
+    this.#settings = settings;
+    this.#runs = new LiveRuns(occupancy, settings);
+    this.#fleet = new Fleet(occupancy, settings.cancelEnforceMs);
+  }
+
+  take(input: SchedulerInput): readonly Decision[] {
+    this.#decisions = [];
+    switch (input.type) {
+      case 'run_fact':
+        this.#runFact(input);
+        break;
+      case 'run_unreadable':
+        this.#runUnreadable(input.key);
+        break;
+      case 'fleet_fact':
+        this.#fleetFact(input.event, input.connectedMs);
+        break;
+      case 'heartbeat':
+        this.#heartbeat(input.heartbeat, input.connectedMs);
+        break;
+      case 'tick':
+        this.#tick(input.now, input.connectedMs);
+        break;
+      case 'reset_beats':
+        this.#connectedMs = input.connectedMs;
+        this.#fleet.resetBeats(input.connectedMs, { forget: input.because === 'reconnect' });
+        break;
+      case 'lead':
+        this.#lead(input.connectedMs);
+        break;
+      case 'stand_by':
+        this.#standBy();
+        break;
+      case 'settled':
+        this.#settled(input.decision, input.outcome);
+        break;
+    }
+    return this.#decisions;
+  }
+
+  /** What the next message of the run is to be taken into. */
+  historyOf(key: RunKey): History {
+    const known = this.#runs.get(runName(key));
+    return known ? { head: known.head, run: known.run } : EMPTY_HISTORY;
+  }
+
+  /** Every run that has not ended. */
+  runs(): Iterable<KnownRun> {
+    return this.#runs.all();
+  }
+
+  executors(): Iterable<RegisteredExecutor> {
+    return this.#fleet.all();
+  }
+
+  /** By GPU model; models without a queue are left out. */
+  queues(): Iterable<QueueLength> {
+    return this.#runs.queues();
+  }
+
+  #runFact({ key, history, event_id, writer }: Extract<SchedulerInput, { type: 'run_fact' }>): void {
+    const before = this.#runs.get(runName(key));
+    if (before && history.head <= before.head) return;
+    const seat = before?.seat;
+    const after = knownRun(key, history.head, history.run, event_id);
+    if (before) this.#runs.remove(before);
+    if (after) this.#runs.add(after);
+    this.#refresh(after?.seat);
+    if (before && seat && !isSameSeat(seat, after?.seat)) {
+      // Its executor has not said yet that it stopped.
+      if (isExecuting(before.run) && writer === 'scheduler')
+        this.#linger(seat, key.run_id, before.run.attempt.number);
+      this.#refresh(seat);
+      this.#offerSlotsOf(seat.executor);
+    }
+    if (after) this.#decideOn(after);
+  }
+
+  #runUnreadable(key: RunKey): void {
+    const known = this.#runs.get(runName(key));
+    const seat = known?.seat;
+    if (known) this.#runs.remove(known);
+    this.#freed(seat);
+  }
+
+  #linger({ executor, slot }: Seat, run_id: string, attempt: number): void {
+    const registered = this.#fleet.get(executor);
+    if (registered) this.#fleet.linger(registered, slot, run_id, attempt, this.#connectedMs);
+  }
+
+  #refresh(seat: Seat | undefined): void {
+    const slot = seat && this.#fleet.get(seat.executor)?.slots.get(seat.slot);
+    if (slot) this.#fleet.refreshSlot(slot);
+  }
+
+  #freed(seat: Seat | undefined): void {
+    if (!seat) return;
+    this.#refresh(seat);
+    this.#offerSlotsOf(seat.executor);
+  }
+
+  #decideOn(known: KnownRun): void {
+    if (known.run.status !== 'queued') return this.#recoverIfGone(known, 'executor_lost');
+    const slot = this.#fleet.freeSlotFor(known.demand);
+    if (slot) this.#assign(known, slot);
+  }
+
+  #offerSlotsOf(id: ExecutorId): void {
+    const executor = this.#fleet.get(id);
+    if (executor) this.#offerSlots(executor);
+  }
+
+  /** Gives each free slot to the run of its GPU model that has waited longest, of those that the executor serves. */
+  #offerSlots(executor: RegisteredExecutor): void {
+    if (!this.#leading) return;
+    for (const [gpu, slots] of executor.free) {
+      for (const slot of slots) {
+        const first = this.#runs.firstFor(gpu, executor.offer);
+        if (!first) break;
+        this.#assign(first, slot);
+      }
+    }
+  }
+
+  #assign(known: KnownRun, { executor, number }: Slot): void {
+    const { run, head, key, event_id } = known;
+    if (run.status !== 'queued') return;
+    const decided = this.#decide(known, {
+      type: 'assign',
+      key,
+      run,
+      expected: head,
+      answers: event_id,
+      attempt: (run.attempt?.number ?? 0) + 1,
+      executor: executor.id,
+      executor_public_key: executor.registration.public_key,
+      slot: number,
+    });
+    if (!decided) return;
+    this.#runs.takeSeat(known, { executor: executor.id, slot: number });
+    this.#refresh(known.seat);
+  }
+
+  #recoverIfGone(known: KnownRun, how: Departure): void {
+    const { run } = known;
+    if (!isExecuting(run) || this.#fleet.get(run.attempt.executor_id)) return;
+    this.#decide(known, recovery(known, run, how));
+  }
+
+  /** One decision for each head; while it is under way the run waits for nothing else. */
+  #decide(known: KnownRun, decision: RunDecision): boolean {
+    if (!this.#leading || known.decided) return false;
+    known.pending = decision;
+    known.decided = true;
+    this.#runs.awaitNothing(known);
+    this.#decisions.push(decision);
+    return true;
+  }
+
+  #settled(decision: Decision, outcome: 'stored' | 'refused'): void {
+    if (decision.type === 'declare_lost') {
+      const executor = this.#fleet.get(decision.executor);
+      if (!executor?.losing || outcome === 'stored') return;
+      this.#fleet.giveUpLoss(executor, this.#connectedMs);
+      return this.#offerSlots(executor);
+    }
+    const known = this.#runs.get(runName(decision.key));
+    if (known?.pending !== decision || outcome === 'stored') return;
+    // The fact that refused it is on its way; until then nothing is decided on this run.
+    known.pending = null;
+    if (decision.type !== 'assign') return;
+    const { seat } = known;
+    this.#runs.leaveSeat(known);
+    this.#freed(seat);
+  }
+
+  #fleetFact(event: FleetEvent, connectedMs: number): void {
+    if (!isExecutorId(event.executor_id)) return;
+    const id = executorId(event.executor_id);
+    const known = this.#fleet.get(id);
+    switch (event.type) {
+      case 'ExecutorRegistered':
+        this.#lost.forget(id);
+        this.#fleet.register(id, event, connectedMs);
+        return this.#offerSlotsOf(id);
+      case 'ExecutorDraining':
+        if (known) this.#fleet.drain(known);
+        return;
+      case 'ExecutorLeft':
+        this.#lost.forget(id);
+        return this.#gone(id, 'executor_left');
+      case 'ExecutorLost':
+        if (known) this.#lost.remember(id, { registration: known.registration, lastBeat: known.lastBeat });
+        return this.#gone(id, 'executor_lost');
+    }
+  }
+
+  #gone(id: ExecutorId, how: Departure): void {
+    this.#fleet.remove(id);
+    for (const known of this.#runs.on(id)) this.#recoverIfGone(known, how);
+  }
+
+  #heartbeat(heartbeat: Heartbeat, connectedMs: number): void {
+    if (!isExecutorId(heartbeat.executor_id)) return;
+    const id = executorId(heartbeat.executor_id);
+    const registration = this.#lost.heardAgain(id, heartbeat.beat);
+    if (registration) {
+      this.#lost.forget(id);
+      this.#fleet.register(id, registration, connectedMs);
+    }
+    const executor = this.#fleet.get(id);
+    if (executor && this.#fleet.beat(executor, heartbeat, connectedMs)) this.#offerSlots(executor);
+  }
+
+  #lead(connectedMs: number): void {
+    this.#leading = true;
+    this.#connectedMs = connectedMs;
+    this.#fleet.resetBeats(connectedMs, { forget: true });
+    for (const known of this.#runs.all()) this.#recoverIfGone(known, 'executor_lost');
+  }
+
+  /** Another scheduler may decide: what was under way here is none of ours any more. */
+  #standBy(): void {
+    this.#leading = false;
+    for (const known of this.#runs.all()) {
+      if (!known.decided) continue;
+      if (known.pending?.type === 'assign') {
+        const { seat } = known;
+        this.#runs.leaveSeat(known);
+        this.#refresh(seat);
+      }
+      known.pending = null;
+      known.decided = false;
+      this.#runs.await(known);
+    }
+    for (const executor of this.#fleet.all()) {
+      if (executor.losing) this.#fleet.giveUpLoss(executor, this.#connectedMs);
+    }
+  }
+
+  #tick(now: number, connectedMs: number): void {
+    const { heartbeatPeriodMs } = this.#settings;
+    // A process that did not run heard no beats either.
+    if (connectedMs - this.#connectedMs > heartbeatPeriodMs / 2) {
+      this.#fleet.resetBeats(connectedMs, { forget: false });
+    }
+    this.#connectedMs = connectedMs;
+    if (!this.#leading) return;
+    for (const executor of this.#fleet.silentFor(heartbeatPeriodMs, connectedMs)) this.#declareLost(executor);
+    for (const executor of this.#fleet.endLingering(connectedMs)) this.#offerSlots(executor);
+    this.#endOverdue(now);
+  }
+
+  #declareLost(executor: RegisteredExecutor): void {
+    this.#fleet.beginLoss(executor);
+    this.#decisions.push({
+      type: 'declare_lost',
+      executor: executor.id,
+      lastBeat: executor.lastBeat,
+      message: silent(this.#settings.heartbeatPeriodMs / 1_000),
+    });
+  }
+
+  #endOverdue(now: number): void {
+    const asked = new Map<string, boolean>();
+    const hasCapacityFor = (demand: Demand): boolean => {
+      const key = demandKey(demand);
+      const answer = asked.get(key) ?? this.#fleet.hasCapacityFor(demand);
+      asked.set(key, answer);
+      return answer;
+    };
+    const { cancelEnforceMs } = this.#settings;
+    for (const known of this.#runs.takeOverdue(now)) {
+      this.#decide(known, overdue(known, { cancelEnforceMs, hasCapacityFor }));
+    }
+  }
+}

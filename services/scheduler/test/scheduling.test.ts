@@ -1,0 +1,346 @@
+import { describe, expect, it } from 'vitest';
+import { ENFORCE_MS, given, PERIOD_MS, type Offered, type Step, type Wish } from './world.ts';
+
+const executor =
+  (name: string, offered?: Offered): Step =>
+  (world) => {
+    world.register(name, offered);
+    world.beat(name);
+  };
+const queued =
+  (run: string, wish?: Wish): Step =>
+  (world) =>
+    world.queue(run, wish);
+const stored: Step = (world) => world.settleAll();
+const started =
+  (run: string): Step =>
+  (world) =>
+    world.start(run);
+const succeeded =
+  (run: string): Step =>
+  (world) =>
+    world.succeed(run);
+const cancelRequested =
+  (run: string): Step =>
+  (world) =>
+    world.requestCancel(run);
+const left =
+  (name: string): Step =>
+  (world) =>
+    world.leave(name);
+const beaten =
+  (name: string): Step =>
+  (world) =>
+    world.beat(name);
+const silence =
+  (ms: number): Step =>
+  (world) =>
+    world.pass(ms);
+const passed =
+  (ms: number, ...beating: string[]): Step =>
+  (world) =>
+    world.pass(ms, { beating });
+const running = (run: string, on: string, wish?: Wish): Step[] => [
+  executor(on),
+  queued(run, wish),
+  stored,
+  started(run),
+];
+
+describe('a queued run', () => {
+  it('is assigned at once to a free slot of its GPU model', () =>
+    expect(given(executor('box')).when(queued('one'))).toEqual(['one is assigned to box slot 0, attempt 1']));
+
+  it('is assigned when the first executor that can take it is heard', () =>
+    expect(given(queued('one'), (world) => world.register('box')).when(beaten('box'))).toEqual([
+      'one is assigned to box slot 0, attempt 1',
+    ]));
+
+  it('waits while the executor has registered but was not heard yet', () =>
+    expect(given((world) => world.register('box')).when(queued('one'))).toEqual([]));
+
+  it('waits while every slot is busy, and takes the one that is freed by a success', () =>
+    expect(given(...running('one', 'box'), queued('two')).when(succeeded('one'))).toEqual([
+      'two is assigned to box slot 0, attempt 1',
+    ]));
+
+  it.each<[string, Wish, Offered]>([
+    ['of another GPU model', { gpu: 'H100' }, {}],
+    ['that does not serve its machine', { machine: 'farm' }, { machines: ['studio'] }],
+    ['that does not offer its program', { program: 'train' }, {}],
+  ])('is not given to an executor %s', (_why, wish, offered) =>
+    expect(given(executor('box', offered)).when(queued('one', wish))).toEqual([]),
+  );
+
+  it.each(['farm', '01920000-0000-7000-8000-000000000005', '*'])(
+    'goes to an executor that serves its machine as %s',
+    (machine) =>
+      expect(given(executor('box', { machines: [machine] })).when(queued('one'))).toEqual([
+        'one is assigned to box slot 0, attempt 1',
+      ]),
+  );
+
+  it('is not given to a draining executor', () =>
+    expect(given(executor('box'), (world) => world.drain('box')).when(queued('one'))).toEqual([]));
+
+  it('is never assigned after it was cancelled', () =>
+    expect(given(queued('one'), cancelRequested('one')).when(executor('box'))).toEqual([]));
+});
+
+describe('first come first served', () => {
+  it('gives a freed slot to the run that has waited longest', () =>
+    expect(given(...running('one', 'box'), queued('two'), queued('three')).when(succeeded('one'))).toEqual([
+      'two is assigned to box slot 0, attempt 1',
+    ]));
+
+  it('does not let a run that nobody can take hold up those behind it', () =>
+    expect(given(queued('stuck', { program: 'train' }), queued('one')).when(executor('box'))).toEqual([
+      'one is assigned to box slot 0, attempt 1',
+    ]));
+
+  it('holds across machines and programs of one GPU model', () =>
+    expect(given(queued('one', { machine: 'studio' }), queued('two')).when(executor('box'))).toEqual([
+      'one is assigned to box slot 0, attempt 1',
+    ]));
+
+  it('puts a requeued run in front by its original number', () =>
+    expect(
+      given(
+        executor('box'),
+        queued('one'),
+        stored,
+        queued('two'),
+        left('box'),
+        stored, // one is requeued
+      ).when(executor('other')),
+    ).toEqual(['one is assigned to other slot 0, attempt 2']));
+
+  it('fills every slot of an executor in order', () =>
+    expect(
+      given(queued('one'), queued('two'), queued('three')).when(
+        executor('box', { gpus: ['A10G', 'H100', 'A10G'] }),
+      ),
+    ).toEqual(['one is assigned to box slot 0, attempt 1', 'two is assigned to box slot 2, attempt 1']));
+});
+
+describe('a slot', () => {
+  it('is busy from the moment of the decision', () =>
+    expect(given(executor('box'), queued('one')).when(queued('two'))).toEqual([]));
+
+  it('is free again when the decision is refused, and the refused run waits for its fact', () =>
+    expect(
+      given(executor('box'), queued('one'), queued('two')).when((world) =>
+        world.open.slice(0, 1).forEach((decision) => world.refuse(decision)),
+      ),
+    ).toEqual(['two is assigned to box slot 0, attempt 1']));
+
+  it('lets the refused run be decided again on the head that refused it', () =>
+    expect(
+      given(executor('box'), queued('one'), (world) =>
+        world.open.slice(0, 1).forEach((decision) => world.refuse(decision)),
+      ).when((world) => world.forge('one')),
+    ).toEqual(['one is assigned to box slot 0, attempt 1']));
+
+  it('stays busy after a time-out as long as the executor lists the run', () =>
+    expect(
+      given(...running('one', 'box', { runTimeoutS: 10 }), queued('two'), passed(10_000, 'box')).when(
+        (world) => {
+          const listed = world.listed('box');
+          world.settleAll();
+          world.beat('box', listed);
+        },
+      ),
+    ).toEqual([]));
+
+  it('is free after a time-out when the executor lists the run no more', () =>
+    expect(
+      given(...running('one', 'box', { runTimeoutS: 10 }), queued('two'), passed(10_000, 'box'), stored).when(
+        beaten('box'),
+      ),
+    ).toEqual(['two is assigned to box slot 0, attempt 1']));
+
+  it('is free after a grace, whatever the executor lists', () =>
+    expect(
+      given(...running('one', 'box', { runTimeoutS: 10 }), queued('two'), passed(10_000, 'box'), (world) => {
+        const listed = world.listed('box');
+        world.settleAll();
+        for (let ms = 0; ms < ENFORCE_MS - 500; ms += 500) {
+          world.beat('box', listed);
+          world.tickAfter(500);
+        }
+        expect(world.open).toEqual([]);
+      }).when((world) => world.tickAfter(500)),
+    ).toEqual(['two is assigned to box slot 0, attempt 1']));
+
+  it('is not given away while the executor lists a run there that the log knows nothing of', () =>
+    expect(
+      given((world) => {
+        world.register('box');
+        const [listed] = [{ slot: 0, run_id: world.key('ghost').run_id, attempt: 1 }];
+        world.beat('box', [listed]);
+      }).when(queued('one')),
+    ).toEqual([]));
+});
+
+describe('an executor', () => {
+  it('is lost after a full period without a beat', () =>
+    expect(given(executor('box')).when(silence(PERIOD_MS))).toEqual(['box is lost']));
+
+  it('is not lost before', () => expect(given(executor('box')).when(silence(PERIOD_MS - 500))).toEqual([]));
+
+  it('is declared lost once', () =>
+    expect(given(executor('box'), silence(PERIOD_MS)).when(silence(PERIOD_MS))).toEqual([]));
+
+  it('is not lost while it beats', () =>
+    expect(given(executor('box')).when(passed(10 * PERIOD_MS, 'box'))).toEqual([]));
+
+  it('does not count a beat that is told again', () =>
+    expect(
+      given(executor('box'), silence(PERIOD_MS - 500), (world) => world.beatAgain('box')).when(silence(500)),
+    ).toEqual(['box is lost']));
+
+  it.each(['reconnect', 'slow_round_trip'] as const)('is given a full period anew after a %s', (cause) =>
+    expect(
+      given(executor('box'), silence(PERIOD_MS - 500), (world) => world.reset(cause)).when(
+        silence(PERIOD_MS - 500),
+      ),
+    ).toEqual([]),
+  );
+
+  it('is given a full period anew when the scheduler itself stood still', () =>
+    expect(
+      given(executor('box'), (world) => world.tickAfter(10 * PERIOD_MS)).when(silence(PERIOD_MS - 500)),
+    ).toEqual([]));
+
+  it('is given a full period anew by a scheduler that takes over', () =>
+    expect(
+      given(
+        executor('box'),
+        silence(PERIOD_MS - 500),
+        (world) => world.standBy(),
+        (world) => world.lead(),
+      ).when(silence(PERIOD_MS - 500)),
+    ).toEqual([]));
+
+  it('gets no runs after a reconnect before it is heard again', () =>
+    expect(given(executor('box'), (world) => world.reset('reconnect')).when(queued('one'))).toEqual([]));
+
+  it('takes part again when it is heard after all', () =>
+    expect(given(executor('box'), silence(PERIOD_MS), stored, queued('one')).when(beaten('box'))).toEqual([
+      'one is assigned to box slot 0, attempt 1',
+    ]));
+
+  it('is not declared lost again when it registers while its loss is being told', () =>
+    expect(
+      given(executor('box'), silence(PERIOD_MS), (world) => world.register('box')).when(silence(PERIOD_MS)),
+    ).toEqual([]));
+
+  it('stays when its loss could not be told, and is given a period anew', () =>
+    expect(
+      given(executor('box'), silence(PERIOD_MS), (world) =>
+        world.open.forEach((decision) => world.refuse(decision)),
+      ).when(silence(PERIOD_MS)),
+    ).toEqual(['box is lost']));
+});
+
+describe('a run whose executor is gone', () => {
+  it('is requeued at once when the executor left', () =>
+    expect(given(...running('one', 'box')).when(left('box'))).toEqual(['one is requeued: executor_left']));
+
+  it('is requeued when the loss is in the log', () =>
+    expect(given(...running('one', 'box'), silence(PERIOD_MS)).when(stored)).toEqual([
+      'one is requeued: executor_lost',
+    ]));
+
+  it('is given up after its last attempt', () =>
+    expect(given(...running('one', 'box', { maxAttempts: 1 }), silence(PERIOD_MS)).when(stored)).toEqual([
+      'one is given up: executor_lost',
+    ]));
+
+  it('counts as cancelled when its cancel was requested', () =>
+    expect(given(...running('one', 'box'), cancelRequested('one')).when(left('box'))).toEqual([
+      'the cancel of one is enforced',
+    ]));
+
+  it('is requeued when the assignment reaches the log after the executor left', () =>
+    expect(given(executor('box'), queued('one'), left('box')).when(stored)).toEqual([
+      'one is requeued: executor_lost',
+    ]));
+
+  it('is found by a scheduler that takes over', () =>
+    expect(
+      given(...running('one', 'box'), (world) => world.standBy(), left('box')).when((world) => world.lead()),
+    ).toEqual(['one is requeued: executor_lost']));
+});
+
+describe('time', () => {
+  it('ends a run that waits longer than its start deadline', () =>
+    expect(
+      given(...running('one', 'box'), queued('two', { startDeadlineS: 10 })).when(passed(10_000, 'box')),
+    ).toEqual(['two is timed out: start_deadline']));
+
+  it('ends a run that nobody could ever take with no_capacity', () =>
+    expect(
+      given(executor('box'), queued('one', { gpu: 'H100', startDeadlineS: 10 })).when(passed(10_000, 'box')),
+    ).toEqual(['one is timed out: no_capacity']));
+
+  it('ends a run that its executor never began', () =>
+    expect(
+      given(executor('box'), queued('one', { startDeadlineS: 10 }), stored).when(passed(10_000, 'box')),
+    ).toEqual(['one is timed out: start_deadline']));
+
+  it('ends a run that executes longer than its time limit, counted from its start', () =>
+    expect(
+      given(
+        executor('box'),
+        queued('one', { runTimeoutS: 10 }),
+        stored,
+        passed(5_000, 'box'),
+        started('one'),
+      ).when(passed(10_000, 'box')),
+    ).toEqual(['one is timed out: run_timeout']));
+
+  it('counts the start deadline anew when a run is requeued', () =>
+    expect(
+      given(...running('one', 'box', { startDeadlineS: 10 }), passed(8_000, 'box'), left('box'), stored).when(
+        silence(9_500),
+      ),
+    ).toEqual([]));
+
+  it('enforces a cancel that the executor does not heed', () =>
+    expect(
+      given(...running('one', 'box', { runTimeoutS: 5 }), cancelRequested('one')).when(
+        passed(ENFORCE_MS, 'box'),
+      ),
+    ).toEqual(['the cancel of one is enforced']));
+
+  it('ends nothing that has ended already', () =>
+    expect(
+      given(...running('one', 'box', { runTimeoutS: 10 }), succeeded('one')).when(passed(60_000, 'box')),
+    ).toEqual([]));
+});
+
+describe('a scheduler that stands by', () => {
+  it('decides nothing, and everything once it leads', () =>
+    expect(
+      given(
+        (world) => world.standBy(),
+        queued('one'),
+        executor('box'),
+        (world) => {
+          expect(world.open).toEqual([]);
+          world.lead();
+        },
+      ).when(beaten('box')),
+    ).toEqual(['one is assigned to box slot 0, attempt 1']));
+
+  it('gives up what it was about to do', () =>
+    expect(
+      given(
+        executor('box'),
+        queued('one'),
+        (world) => world.standBy(),
+        (world) => world.lead(),
+      ).when(beaten('box')),
+    ).toEqual(['one is assigned to box slot 0, attempt 1']));
+});
