@@ -5,7 +5,7 @@ import type { StoredMessage } from '@runledger/contracts/history';
 import { nanos } from '@nats-io/transport-node';
 import { askBroker } from './ask-broker.ts';
 import { ACK_WITHIN_MS, handleDelivery, type InHand } from './handle-delivery.ts';
-import type { EventLog } from './event-log.ts';
+import { LogUnavailable, type EventLog } from './event-log.ts';
 import type { NewerVersion } from './newer-version.ts';
 import type { State } from './pull-in-order.ts';
 
@@ -57,7 +57,7 @@ export interface Consumption extends AsyncDisposable {
 
 const PULL_FOR_MS = 10_000;
 const SIGN_OF_LIFE_MS = 2_000;
-const LOOK_AGAIN_MS = 1_000;
+const LOOK_AGAIN_MS = 200;
 
 /**
  * Hands every message under the subjects to `handle`, at least once. What is no JSON, what the handler asks to park, and
@@ -104,16 +104,15 @@ export const consume = async (
       const messages = await pull();
       const close = (): void => messages.stop();
       stop.signal.addEventListener('abort', close, { once: true });
+      // Left alone, the driver may wait before it asks a broker again that was not ready at once.
+      const offReconnect = log.onReconnect(close);
       if (stop.signal.aborted) close();
       const error = await messages.closed();
+      offReconnect();
       stop.signal.removeEventListener('abort', close);
       if (stop.signal.aborted) return;
-      // A broker that is just starting may not know the consumer yet; one that still does not know it has lost it.
-      log.logger.warn({ err: error, consumer: name, stream }, 'a consumer was interrupted');
-      await pause(LOOK_AGAIN_MS, undefined, { signal: stop.signal }).catch(() => undefined);
-      await askBroker(`looking for the consumer ${name} of ${stream}`, () =>
-        log.jsm.consumers.info(stream, name),
-      );
+      log.logger.warn({ err: error, consumer: name, stream }, 'a consumer was interrupted; it goes on');
+      await untilThere(log, stream, name, stop.signal);
     }
   };
   const running = run().catch((error: unknown) => fail(asError(error)));
@@ -126,6 +125,25 @@ export const consume = async (
       await Promise.allSettled([...inHand.values()].map(({ finished }) => finished));
     },
   };
+};
+
+/** @throws when the broker has lost the consumer; one that is away or starting is waited for. */
+const untilThere = async (
+  log: EventLog,
+  stream: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<void> => {
+  const what = `looking for the consumer ${name} of ${stream}`;
+  while (!signal.aborted) {
+    await pause(LOOK_AGAIN_MS, undefined, { signal }).catch(() => undefined);
+    try {
+      await askBroker(what, () => log.jsm.consumers.info(stream, name));
+      return;
+    } catch (error) {
+      if (!(error instanceof LogUnavailable) || log.nc.isClosed()) throw error;
+    }
+  }
 };
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { JetStreamApiCodes, JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
-import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
+import type { JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream';
 import { askBroker } from './ask-broker.ts';
 import { checkRequired, differing } from './check-stream.ts';
 import { LogUnavailable, type EventLog } from './event-log.ts';
@@ -94,18 +94,27 @@ const explainRoom = async (
  * @throws {ForbiddenConfiguration} @throws the signal's reason
  */
 export const awaitProvisioned = async (log: EventLog, signal?: AbortSignal): Promise<void> => {
-  for (const definition of streamDefinitions(DEFAULT_LOG_SETTINGS)) {
+  for (const { name } of streamDefinitions(DEFAULT_LOG_SETTINGS)) {
     for (let said = false; ; said = true) {
       signal?.throwIfAborted();
-      const there = await lookPatiently(log, definition.name);
+      const there = await lookPatiently(log, name);
       if (there) {
-        checkRequired(withoutSettings(definition), there.config);
+        checkRequired(definitionFor(name, there.config), there.config);
         break;
       }
-      if (!said) log.logger.info({ stream: definition.name }, 'waiting until the stream is provisioned');
+      if (!said) log.logger.info({ stream: name }, 'waiting until the stream is provisioned');
       await pause(LOOK_EVERY_MS, undefined, signal ? { signal } : {});
     }
   }
+};
+
+/** A service does not know the provisioner's settings, so those that matter are taken from what is there. */
+const definitionFor = (name: string, found: StreamConfig): StreamDefinition => {
+  const settings = { ...DEFAULT_LOG_SETTINGS, replicas: found.num_replicas };
+  const definition = streamDefinitions(settings).find((definition) => definition.name === name);
+  if (!definition) throw new Error(`There is no definition of stream ${name}.`);
+  const { max_consumers: _setting, ...required } = definition.required;
+  return { ...definition, required };
 };
 
 const lookPatiently = async (log: EventLog, name: string): Promise<StreamInfo | undefined> => {
@@ -115,10 +124,4 @@ const lookPatiently = async (log: EventLog, name: string): Promise<StreamInfo | 
     if (error instanceof LogUnavailable && !log.nc.isClosed()) return undefined;
     throw error;
   }
-};
-
-/** How many consumers are allowed is the provisioner's setting, which a service does not know. */
-const withoutSettings = (definition: StreamDefinition): StreamDefinition => {
-  const { max_consumers: _setting, ...required } = definition.required;
-  return { ...definition, required };
 };

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Consumer, ConsumerConfig, ConsumerMessages, JsMsg, StreamInfo } from '@nats-io/jetstream';
+import type { Consumer, ConsumerConfig, JsMsg, StreamInfo } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
+import { atHand } from './at-hand.ts';
 import { askBroker } from './ask-broker.ts';
 import type { EventLog } from './event-log.ts';
 
@@ -24,7 +25,7 @@ export interface Pulling extends AsyncDisposable {
 export type State = { readonly ok: true } | { readonly ok: false; readonly why: string };
 
 /** Bounds what is held in memory: an event has up to 1 MiB. */
-const AT_HAND = 256;
+const MOST_AT_HAND = 256;
 const PULL_FOR_MS = 30_000;
 /** A broker that says nothing for two of these is taken for lost. */
 const SIGN_OF_LIFE_MS = 2_000;
@@ -54,7 +55,7 @@ export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pul
         open ??= await openConsumer(log, pull);
         state = { ok: true };
         if (open.pending === 0) reached();
-        await pump(open.consumer, pull.take.bind(pull), reached, stop.signal);
+        await pump(log, open.consumer, pull.take.bind(pull), reached, stop.signal);
         wait = 100;
       } catch (error) {
         if (error instanceof Ended) throw error.cause;
@@ -130,6 +131,7 @@ const openConsumer = async (log: EventLog, pull: PullInOrder): Promise<OpenConsu
 
 /** One pull after the other; a pull delivers what comes until it is used up. */
 const pump = async (
+  log: EventLog,
   consumer: Consumer,
   take: (messages: readonly JsMsg[]) => Promise<void>,
   reached: () => void,
@@ -138,14 +140,20 @@ const pump = async (
   let delivered = 0;
   while (!signal.aborted) {
     const pulled = await consumer.fetch({
-      max_messages: AT_HAND,
+      max_messages: MOST_AT_HAND,
       expires: PULL_FOR_MS,
       idle_heartbeat: SIGN_OF_LIFE_MS,
     });
     const stop = (): void => pulled.stop();
     signal.addEventListener('abort', stop, { once: true });
+    // Left alone, the driver may wait half a minute before it asks a broker again that was not ready at once.
+    let reconnected = false;
+    const offReconnect = log.onReconnect(() => {
+      reconnected = true;
+      pulled.stop();
+    });
     try {
-      for await (const messages of whatIsAtHand(pulled)) {
+      for await (const messages of atHand(pulled)) {
         if (signal.aborted) return;
         for (const message of messages) {
           delivered += 1;
@@ -159,40 +167,12 @@ const pump = async (
         if (messages.at(-1)?.info.pending === 0) reached();
       }
     } finally {
+      offReconnect();
       signal.removeEventListener('abort', stop);
       pulled.stop();
     }
+    if (reconnected) throw new Error('the connection to the broker was lost meanwhile');
   }
 };
-
-/** What has come while the last batch was taken, together. */
-async function* whatIsAtHand(pulled: ConsumerMessages): AsyncGenerator<readonly JsMsg[]> {
-  const queue = { messages: [] as JsMsg[], over: false, wake: (): void => undefined };
-  const reading = (async () => {
-    try {
-      for await (const message of pulled) {
-        queue.messages.push(message);
-        queue.wake();
-      }
-    } finally {
-      queue.over = true;
-      queue.wake();
-    }
-  })();
-  // Its error is thrown below, behind the messages that came before it.
-  reading.catch(() => undefined);
-  for (;;) {
-    if (queue.messages.length > 0) {
-      yield queue.messages.splice(0);
-    } else if (queue.over) {
-      await reading;
-      return;
-    } else {
-      await new Promise<void>((resolve) => {
-        queue.wake = resolve;
-      });
-    }
-  }
-}
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -30,7 +30,7 @@ export const streamDefinitions = (settings: LogSettings): readonly StreamDefinit
     // Progress may be lost with the broker: the next report says more. So it is not flushed.
     stream(
       'ACTIVITY',
-      { subjects: ['activity.*.*.*.*.*'], discard: 'old', persist_mode: 'async' },
+      { subjects: ['activity.*.*.*.*.*'], discard: 'old', persist_mode: unflushed(settings) },
       {
         ...common,
         max_bytes: settings.activityMaxBytes,
@@ -62,7 +62,7 @@ export const streamDefinitions = (settings: LogSettings): readonly StreamDefinit
     bucket('CATALOGUE', {}, { ...common, max_bytes: settings.catalogueMaxBytes, max_msgs_per_subject: 10 }),
     bucket('KEYS', {}, { ...common, max_bytes: settings.keysMaxBytes }),
     bucket('LEASES', {}, { ...common, max_bytes: 1024 ** 2 }),
-    executors(common),
+    executors(settings),
     bucket(
       'UPLOADS',
       {},
@@ -125,12 +125,19 @@ const bucket = (
  * the beats survive its restart without a flush for each; after a kill -9 the last ones may be gone, and the next
  * beats are there within a period. The marker tells a watcher that a key expired.
  */
-const executors = (common: Partial<StreamConfig>): StreamDefinition =>
+const executors = (settings: LogSettings): StreamDefinition =>
   bucket(
     'EXECUTORS',
-    { persist_mode: 'async', allow_msg_ttl: true },
-    { ...common, max_bytes: 64 * 1024 ** 2, subject_delete_marker_ttl: nanos(60_000) },
+    { persist_mode: unflushed(settings), allow_msg_ttl: true },
+    {
+      num_replicas: settings.replicas,
+      max_bytes: 64 * 1024 ** 2,
+      subject_delete_marker_ttl: nanos(60_000),
+    },
   );
+
+/** nats-server takes `async` for a single copy only; several are flushed side by side at little cost. */
+const unflushed = ({ replicas }: LogSettings): 'async' | 'default' => (replicas === 1 ? 'async' : 'default');
 
 const objectStore = (name: string, limits: Partial<StreamConfig>): StreamDefinition =>
   stream(
