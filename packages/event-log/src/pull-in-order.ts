@@ -10,7 +10,7 @@ export interface PullInOrder {
   readonly subjects: readonly string[];
   /** Where to begin: asked at the start and after every interruption. What it throws ends the pulling. */
   begin(info: StreamInfo): Pick<ConsumerConfig, 'deliver_policy'> & { opt_start_seq?: number };
-  /** Called with what is at hand, never concurrently; nothing more is pulled before it is done. What it throws ends the pulling. */
+  /** Called with what is at hand, never concurrently; no more than a pull waits meanwhile. What it throws ends the pulling. */
   take(messages: readonly JsMsg[]): Promise<void>;
   /** Once, when everything that was stored at the start is taken. */
   onCaughtUp?(): void;

@@ -3,7 +3,7 @@ import { openEventLog, type EventLog } from '../src/event-log.ts';
 import { silentLogger } from '../src/logger.ts';
 import { provision, type LogSettings } from '../src/provision.ts';
 
-export type Broker = Awaited<ReturnType<typeof testNats>>;
+type Broker = Awaited<ReturnType<typeof testNats>>;
 
 /** A provisioned log on a broker of its own. */
 export interface TestLog extends AsyncDisposable {
