@@ -10,19 +10,30 @@ const SURROUNDINGS = [
   'LD_LIBRARY_PATH',
 ];
 
+/** Settings of the standalone itself, and credentials that no service needs. */
+const OURS_ALONE: ReadonlySet<string> = new Set([
+  'RUNLEDGER_API_KEY',
+  'RUNLEDGER_URL',
+  'RUNLEDGER_DATA_DIR',
+  'RUNLEDGER_NATS_URL',
+  'RUNLEDGER_NATS_USER',
+  'RUNLEDGER_NATS_PASSWORD',
+]);
+
 /**
- * The environment of one service: the surroundings, the settings that the service itself knows by name as the
- * person gave them, and ours, which win. A service sees no other service's credentials.
+ * The environment of one service: the surroundings, the settings with its prefixes as the person gave them, and
+ * `ours`, which win. A service sees no credentials but those that it is given there.
  */
 export const serviceEnvironment = (
   given: NodeJS.ProcessEnv,
-  settings: readonly string[],
+  prefixes: readonly string[],
   ours: Readonly<Record<string, string>>,
 ): Record<string, string> => {
+  const isFor = (name: string): boolean =>
+    SURROUNDINGS.includes(name) ||
+    (prefixes.some((prefix) => name.startsWith(prefix)) && !OURS_ALONE.has(name));
   const chosen: Record<string, string> = {};
-  for (const name of [...SURROUNDINGS, ...settings]) {
-    const value = given[name];
-    if (value !== undefined) chosen[name] = value;
-  }
+  for (const [name, value] of Object.entries(given))
+    if (value !== undefined && isFor(name)) chosen[name] = value;
   return { ...chosen, ...ours };
 };

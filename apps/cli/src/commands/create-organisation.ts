@@ -1,0 +1,21 @@
+import type { EventLog } from '@runledger/event-log/event-log';
+import { createOrganisation } from '@runledger/standalone/create-organisation';
+import { Explained } from '../explained.ts';
+import type { Screen } from '../screen.ts';
+
+const LONGEST_NAME = 128;
+
+/** Creates an organisation with a user, a key and the sample, and prints what its first client needs. */
+export const createNamedOrganisation = async (
+  log: EventLog,
+  name: string,
+  screen: Screen,
+  json: boolean,
+): Promise<void> => {
+  if (name.trim() === '' || name.length > LONGEST_NAME)
+    throw new Explained(`An organisation's name has 1 to ${LONGEST_NAME} characters. Give another one.`);
+  const created = await createOrganisation(log, name, () => new Date());
+  if (json) return screen.printJson(created);
+  for (const [field, value] of Object.entries(created)) screen.print(`${field.padEnd(13)}  ${value}`);
+  screen.hint('The key is shown this once. Keep it: only its hash is stored.');
+};

@@ -1,0 +1,30 @@
+import { plain, shorten } from './plain-text.ts';
+import type { ShownRun } from './shown-run.ts';
+
+const BAR = 30;
+
+/** A run in one line: `[############..................]  40 %  running  row 200/500`. */
+export const progressLine = (run: ShownRun, columns: number): string => {
+  const share = Math.min(1, Math.max(0, run.progress));
+  const full = Math.round(share * BAR);
+  const percent = `${Math.floor(share * 100)} %`.padStart(5);
+  const bar = `[${'#'.repeat(full)}${'.'.repeat(BAR - full)}]`;
+  // A line as wide as the terminal would wrap, and could not be drawn over.
+  return shorten(`${bar} ${percent}  ${statusWords(run)}`, columns - 1);
+};
+
+/** The same where there is no terminal to draw on: `running 40 % (row 200/500)`. */
+export const progressSentence = (run: ShownRun): string => {
+  const live = run.live_status === null ? '' : ` (${plain(run.live_status)})`;
+  return `${run.status} ${Math.floor(run.progress * 100)} %${live}`;
+};
+
+export const endSentence = (run: ShownRun): string => {
+  const took = run.duration === null ? '' : ` after ${run.duration.toFixed(1)} s`;
+  const reason = run.end_reason ?? null;
+  const why = reason === null || reason === 'completed' ? '' : ` (${reason})`;
+  return `${run.status}${why}${took}`;
+};
+
+const statusWords = (run: ShownRun): string =>
+  run.live_status === null ? run.status : `${run.status}  ${plain(run.live_status)}`;

@@ -1,0 +1,40 @@
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+
+const nullable = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
+
+/** What this tool shows of a run. Responses have more, and keep it with `--json`. */
+export const ShownRun = Type.Object({
+  id: Type.String(),
+  status: Type.String(),
+  progress: Type.Number(),
+  live_status: nullable(Type.String()),
+  created_at: Type.String(),
+  started_at: nullable(Type.String()),
+  ended_at: nullable(Type.String()),
+  duration: nullable(Type.Number()),
+  gpu: nullable(Type.String()),
+  finished: Type.Optional(Type.Boolean()),
+  end_reason: Type.Optional(nullable(Type.String())),
+  outputs: Type.Array(
+    Type.Object({
+      data: Type.Record(
+        Type.String(),
+        Type.Array(Type.Union([Type.String(), Type.Object({ url: Type.String(), filename: Type.String() })])),
+      ),
+    }),
+  ),
+});
+export type ShownRun = Static<typeof ShownRun>;
+
+const FINAL: ReadonlySet<string> = new Set(['success', 'failed', 'timeout', 'cancelled']);
+
+export const hasEnded = (run: ShownRun): boolean => run.finished ?? FINAL.has(run.status);
+
+/** The files and texts of a run, one line each. */
+export const outputLines = (run: ShownRun): string[] =>
+  run.outputs.flatMap(({ data }) =>
+    Object.entries(data).flatMap(([kind, items]) =>
+      items.map((item) => (typeof item === 'string' ? `${kind}: ${item}` : `${item.filename}  ${item.url}`)),
+    ),
+  );

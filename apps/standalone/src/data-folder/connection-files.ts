@@ -1,0 +1,55 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Type } from 'typebox';
+import type { Static, TSchema } from 'typebox';
+import { Value } from 'typebox/value';
+
+/** The data folder's name when `RUNLEDGER_DATA_DIR` names none. */
+export const DATA_FOLDER = '.runledger';
+
+/** `connection.json`: how a client reaches a standalone. It is there while the standalone is ready. */
+export const Connection = Type.Object({
+  /** With the base path. */
+  url: Type.String({ minLength: 1 }),
+  api_key: Type.String({ minLength: 1 }),
+  /** Of the sample. */
+  deployment_id: Type.String({ minLength: 1 }),
+});
+export type Connection = Static<typeof Connection>;
+export const CONNECTION_FILE = 'connection.json';
+
+/** `operator.json`: the credentials of whoever runs the standalone, for its broker. */
+export const Operator = Type.Object({
+  nats_url: Type.String({ minLength: 1 }),
+  nats_user: Type.String({ minLength: 1 }),
+  nats_password: Type.String({ minLength: 1 }),
+});
+export type Operator = Static<typeof Operator>;
+export const OPERATOR_FILE = 'operator.json';
+
+export type ReadFile<Content> =
+  | { readonly kind: 'found'; readonly path: string; readonly content: Content }
+  | { readonly kind: 'missing'; readonly path: string }
+  | { readonly kind: 'unusable'; readonly path: string; readonly why: string };
+
+export const readConnectionFile = (folder: string): Promise<ReadFile<Connection>> =>
+  readJsonFile(join(folder, CONNECTION_FILE), Connection);
+
+export const readOperatorFile = (folder: string): Promise<ReadFile<Operator>> =>
+  readJsonFile(join(folder, OPERATOR_FILE), Operator);
+
+/** Reads a file of JSON that fits the schema. */
+export const readJsonFile = async <Schema extends TSchema>(
+  path: string,
+  schema: Schema,
+): Promise<ReadFile<Static<Schema>>> => {
+  try {
+    const content: unknown = JSON.parse(await readFile(path, 'utf8'));
+    if (Value.Check(schema, content)) return { kind: 'found', path, content };
+    return { kind: 'unusable', path, why: 'something is missing in it or has another form' };
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
+      return { kind: 'missing', path };
+    return { kind: 'unusable', path, why: error instanceof Error ? error.message : String(error) };
+  }
+};

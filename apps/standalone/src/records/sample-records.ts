@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import type { Deployment, Machine, Workflow, WorkflowVersion } from '@runledger/contracts/catalogue';
+import type { GpuModel } from '@runledger/contracts/gpu';
+import { NUMBERS, PALETTE } from '../sample/render-inputs.ts';
+import { SEAHORSE_VALLEY } from '../sample/render-scene.ts';
+
+/** The name of the sample in the executor's allow-list. */
+export const SAMPLE_PROGRAM = 'render-image';
+/** What the sample asks for, and what a standalone offers where there is no GPU. */
+export const SAMPLE_GPU: GpuModel = 'A10G';
+
+export interface SampleIds {
+  readonly machine_id: string;
+  readonly workflow_id: string;
+  readonly workflow_version_id: string;
+  readonly deployment_id: string;
+}
+
+export interface SampleRecords {
+  readonly machine: Machine;
+  readonly workflow: Workflow;
+  readonly version: WorkflowVersion;
+  readonly deployment: Deployment;
+}
+
+/** All that an organisation needs to run the sample. */
+export const sampleRecords = (org_id: string, ids: SampleIds, created_at: string): SampleRecords => {
+  const workflow = { scene: { ...SEAHORSE_VALLEY } };
+  const owned = { org_id, created_at };
+  return {
+    machine: {
+      ...owned,
+      id: ids.machine_id,
+      name: 'this-machine',
+      gpu: SAMPLE_GPU,
+      type: 'standalone',
+      version: '1',
+      runner: { kind: 'program', program: SAMPLE_PROGRAM },
+    },
+    workflow: { ...owned, id: ids.workflow_id, name: 'mandelbrot' },
+    version: {
+      ...owned,
+      id: ids.workflow_version_id,
+      workflow_id: ids.workflow_id,
+      number: 1,
+      workflow,
+      sha256: createHash('sha256').update(JSON.stringify(workflow)).digest('hex'),
+      inputs: [numberInput('size'), numberInput('iterations'), numberInput('seconds'), paletteInput],
+    },
+    deployment: {
+      ...owned,
+      id: ids.deployment_id,
+      workflow_id: ids.workflow_id,
+      workflow_version_id: ids.workflow_version_id,
+      machine_id: ids.machine_id,
+      name: 'mandelbrot',
+      environment: 'production',
+      run_timeout_s: 3600,
+      start_deadline_s: 3600,
+      retry: { attempts: 3 },
+      archived: false,
+    },
+  };
+};
+
+const numberInput = (name: keyof typeof NUMBERS): WorkflowVersion['inputs'][number] => ({
+  name,
+  type: NUMBERS[name].type,
+  required: false,
+  default: NUMBERS[name].default,
+  description: NUMBERS[name].description,
+});
+
+const paletteInput = { name: 'palette', type: 'string', required: false, ...PALETTE } as const;

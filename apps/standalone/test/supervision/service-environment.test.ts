@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import { serviceEnvironment } from '../../src/supervision/service-environment.ts';
+
+it('gives a service the surroundings, its own settings and ours, and no credentials of others', () => {
+  const given = {
+    PATH: '/bin',
+    AWS_SECRET_ACCESS_KEY: 'x',
+    RUNLEDGER_API_KEY: 'x',
+    RUNLEDGER_NATS_PASSWORD: 'x',
+    RUNLEDGER_LOG_LEVEL: 'debug',
+    RUNLEDGER_PORT: '1',
+    EXECUTOR_NAME: 'box',
+    NODE_OPTIONS: '--inspect',
+  };
+  expect(serviceEnvironment(given, ['RUNLEDGER_'], { RUNLEDGER_PORT: '2', NATS_PASSWORD: 'ours' })).toEqual({
+    PATH: '/bin',
+    RUNLEDGER_LOG_LEVEL: 'debug',
+    RUNLEDGER_PORT: '2',
+    NATS_PASSWORD: 'ours',
+  });
+});
