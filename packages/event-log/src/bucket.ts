@@ -1,12 +1,12 @@
-import { newUuid } from '@runledger/contracts/ids';
-import type { JsMsg, StoredMsg } from '@nats-io/jetstream';
-import { headers as newHeaders, type MsgHdrs } from '@nats-io/transport-node';
+import { isDeepStrictEqual } from 'node:util';
+import { Kvm, type KV } from '@nats-io/kv';
+import type { MsgHdrs } from '@nats-io/transport-node';
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { lastUnder } from './ask-leader.ts';
+import { askBroker } from './ask-broker.ts';
 import type { EventLog } from './event-log.ts';
 import { lastOfEach } from './last-of-each.ts';
-import { publish } from './publish.ts';
+import { explainRefusal, isConflict } from './publish.ts';
 import { parseJson } from './stored-message.ts';
 
 export interface Entry<Value> {
@@ -18,7 +18,7 @@ export interface Entry<Value> {
 
 /** Records by key. Every value is checked against the schema on its way in and out. All but `list` may throw LogUnavailable and are safe to call again. */
 export interface Bucket<Value> {
-  /** Read at the leader: never older than an acknowledged write. */
+  /** Never older than an acknowledged write: buckets allow no direct reads, so the leader answers. */
   get(key: string): Promise<Entry<Value> | undefined>;
   /** The new revision, or false when the key is there already. */
   create(key: string, value: Value): Promise<number | false>;
@@ -48,70 +48,80 @@ export const openBucket = <Schema extends TSchema>(
   schema: Schema,
 ): Bucket<Static<Schema>> => {
   type Value = Static<Schema>;
-  const stream = `KV_${bucket}`;
   const fits = validator(bucket, schema);
+  const kv = opened(log, bucket);
 
-  const entry = (message: StoredMsg | JsMsg): Entry<Value> | undefined => {
-    if (isDeletion('header' in message ? message.header : message.headers)) return undefined;
-    const key = message.subject.slice(`$KV.${bucket}.`.length);
-    return { key, value: fits(key, parseJson(message.data)), revision: message.seq };
+  const get = async (key: string): Promise<Entry<Value> | undefined> => {
+    checkKey(bucket, key);
+    const entry = await askBroker(`reading ${key} of ${bucket}`, async () => (await kv()).get(key));
+    if (entry === null || entry.operation !== 'PUT') return undefined;
+    return { key, value: fits(key, parseJson(entry.value)), revision: entry.revision };
   };
-  const write = async (key: string, value: Value, sequence?: number): Promise<number | false> => {
-    const subject = subjectOf(bucket, key);
-    const written = await publish(log, {
-      stream,
-      subject,
-      data: utf8.encode(JSON.stringify(fits(key, value))),
-      id: newUuid(),
-      ...(sequence === undefined ? {} : { fence: { filter: subject, sequence } }),
-    });
-    return written.kind === 'stored' ? written.sequence : false;
+  const write = async (
+    key: string,
+    value: Value,
+    store: (kv: KV, data: Uint8Array) => Promise<number>,
+  ): Promise<number | false> => {
+    checkKey(bucket, key);
+    const data = utf8.encode(JSON.stringify(fits(key, value)));
+    let tries = 0;
+    try {
+      return await askBroker(`writing ${key} of ${bucket}`, async () => {
+        const open = await kv();
+        tries += 1;
+        return store(open, data);
+      });
+    } catch (error) {
+      if (!isConflict(error)) throw explainRefusal(error, `KV_${bucket}`, data);
+      if (tries === 1) return false;
+      // An earlier try whose answer was lost may be what this one met.
+      const now = await get(key);
+      return now !== undefined && isDeepStrictEqual(now.value, parseJson(data)) ? now.revision : false;
+    }
   };
 
   return {
-    get: async (key) => {
-      const message = await lastUnder(log, stream, subjectOf(bucket, key));
-      return message ? entry(message) : undefined;
-    },
-    create: async (key, value) => {
-      const created = await write(key, value, 0);
-      if (created !== false) return created;
-      const last = await lastUnder(log, stream, subjectOf(bucket, key));
-      if (last && !isDeletion(last.header)) return false;
-      return write(key, value, last?.seq ?? 0);
-    },
+    get,
+    create: (key, value) => write(key, value, (open, data) => open.create(key, data)),
     put: async (key, value) => {
-      const revision = await write(key, value);
+      const revision = await write(key, value, (open, data) => open.put(key, data));
       if (revision === false)
         throw new Error(`${bucket} refused ${key} for a conflict, and nothing was expected`);
       return revision;
     },
-    update: (key, value, revision) => write(key, value, revision),
+    update: (key, value, revision) => write(key, value, (open, data) => open.update(key, data, revision)),
     delete: async (key) => {
-      const headers = newHeaders();
-      headers.set('KV-Operation', 'DEL');
-      await publish(log, {
-        stream,
-        subject: subjectOf(bucket, key),
-        data: new Uint8Array(),
-        id: newUuid(),
-        headers,
-      });
+      checkKey(bucket, key);
+      await askBroker(`deleting ${key} of ${bucket}`, async () => (await kv()).delete(key));
     },
     list: async (prefix = '') => {
-      const filter = prefix === '' ? `$KV.${bucket}.>` : `${subjectOf(bucket, prefix)}.>`;
+      if (prefix !== '') checkKey(bucket, prefix);
+      const filter = prefix === '' ? `$KV.${bucket}.>` : `$KV.${bucket}.${prefix}.>`;
       const found: Entry<Value>[] = [];
-      for (const message of await lastOfEach(log, stream, filter, MOST_LISTED)) {
-        const listed = entry(message);
-        if (listed) found.push(listed);
+      for (const message of await lastOfEach(log, `KV_${bucket}`, filter, MOST_LISTED)) {
+        if (isDeletion(message.headers)) continue;
+        const key = message.subject.slice(`$KV.${bucket}.`.length);
+        found.push({ key, value: fits(key, parseJson(message.data)), revision: message.seq });
       }
       return found;
     },
   };
 };
 
-const subjectOf = (bucket: string, key: string): string => {
-  if (KEY.test(key)) return `$KV.${bucket}.${key}`;
+/** Opened at the first use, and again after that failed. Provisioning makes the bucket, never a reader. */
+const opened = (log: EventLog, bucket: BucketName): (() => Promise<KV>) => {
+  let opening: Promise<KV> | undefined;
+  return () => {
+    opening ??= new Kvm(log.js).open(bucket, { bindOnly: true }).catch((error: unknown) => {
+      opening = undefined;
+      throw error;
+    });
+    return opening;
+  };
+};
+
+const checkKey = (bucket: string, key: string): void => {
+  if (KEY.test(key)) return;
   throw new TypeError(
     `"${key}" is no key for ${bucket}: letters, digits, "_", "-", "/" and "=", in parts between dots, are expected.`,
   );

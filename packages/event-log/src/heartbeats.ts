@@ -1,7 +1,8 @@
 import { Heartbeat } from '@runledger/contracts/fleet';
-import { newUuid } from '@runledger/contracts/ids';
+import { newUuid, type ExecutorId } from '@runledger/contracts/ids';
 import type { JsMsg, StreamInfo } from '@nats-io/jetstream';
 import { Compile } from 'typebox/compile';
+import { lastUnder } from './ask-leader.ts';
 import type { EventLog } from './event-log.ts';
 import { publish } from './publish.ts';
 import { pullInOrder } from './pull-in-order.ts';
@@ -25,6 +26,19 @@ export const beat = async (log: EventLog, heartbeat: Heartbeat, ttlMs: number): 
     ttl: `${Math.max(Math.ceil(ttlMs / 1_000), 1)}s`,
     withinMs: BEAT_WITHIN_MS,
   });
+};
+
+/** A beat as the stream's leader holds it, with the broker's time of it. */
+export interface StoredBeat {
+  readonly heartbeat: Heartbeat;
+  readonly time: string;
+}
+
+/** The executor's last beat, which a watch may not have told yet; undefined when it has expired. @throws {LogUnavailable} */
+export const lastBeat = async (log: EventLog, executor: ExecutorId): Promise<StoredBeat | undefined> => {
+  const message = await lastUnder(log, STREAM, `${PREFIX}${executor}`);
+  const heartbeat = message ? parseJson(message.data) : undefined;
+  return message && Beat.Check(heartbeat) ? { heartbeat, time: message.time.toISOString() } : undefined;
 };
 
 /**

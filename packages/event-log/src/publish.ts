@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import type { JetStreamPublishOptions } from '@nats-io/jetstream';
-import type { MsgHdrs } from '@nats-io/transport-node';
 import { ASK_WITHIN_MS, askBroker } from './ask-broker.ts';
 import { lastSequence, nextUnder } from './ask-leader.ts';
 import { LogUnavailable, type EventLog } from './event-log.ts';
@@ -15,7 +14,6 @@ export interface Publication {
   /** The message is stored only if the last one under `filter` is the one at `sequence` (0: there is none). */
   readonly fence?: { readonly filter: string; readonly sequence: number };
   readonly ttl?: string;
-  readonly headers?: MsgHdrs;
   readonly withinMs?: number;
 }
 
@@ -95,7 +93,6 @@ const send = async (
     timeout,
     msgID: message.id,
     ...(message.ttl === undefined ? {} : { ttl: message.ttl }),
-    ...(message.headers === undefined ? {} : { headers: message.headers }),
     ...(message.fence === undefined
       ? {}
       : {
@@ -114,17 +111,24 @@ const send = async (
     }
     return { kind: duplicate ? 'duplicate' : 'stored', sequence: seq };
   } catch (error) {
-    if (error instanceof JetStreamApiError) {
-      if (CONFLICTS.has(error.code)) return { kind: 'conflict' };
-      const said = `stream ${message.stream} refused a message of ${data.byteLength} bytes: ${error.message}`;
-      // The limit of the stream has no code of its own: it is one of the reasons why storing failed (10077).
-      if (NO_ROOM.has(error.code) || error.message.includes('maximum bytes exceeded')) {
-        throw new LogFull(`${said}. Raise its limit, or wait until old messages expire.`, { cause: error });
-      }
-      if (TOO_LARGE.has(error.code)) throw new EventTooLarge(said, { cause: error });
-    }
-    throw error;
+    if (isConflict(error)) return { kind: 'conflict' };
+    throw explainRefusal(error, message.stream, data);
   }
+};
+
+/** The broker refused a fenced message, since another was stored first. */
+export const isConflict = (error: unknown): boolean =>
+  error instanceof JetStreamApiError && CONFLICTS.has(error.code);
+
+/** A refusal of the broker in our words: LogFull, EventTooLarge, or what it was. */
+export const explainRefusal = (error: unknown, stream: string, data: Uint8Array): unknown => {
+  if (!(error instanceof JetStreamApiError)) return error;
+  const said = `stream ${stream} refused a message of ${data.byteLength} bytes: ${error.message}`;
+  // The limit of the stream has no code of its own: it is one of the reasons why storing failed (10077).
+  if (NO_ROOM.has(error.code) || error.message.includes('maximum bytes exceeded')) {
+    return new LogFull(`${said}. Raise its limit, or wait until old messages expire.`, { cause: error });
+  }
+  return TOO_LARGE.has(error.code) ? new EventTooLarge(said, { cause: error }) : error;
 };
 
 /**

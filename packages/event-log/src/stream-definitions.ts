@@ -115,6 +115,8 @@ const bucket = (
       discard: 'new',
       allow_rollup_hdrs: true,
       deny_delete: true,
+      // The leader answers: a key that was just revoked must not be found at a replica that is behind.
+      allow_direct: false,
       ...required,
     },
     { max_msgs_per_subject: 1, ...limits },
