@@ -1,14 +1,13 @@
+import { Machine } from '@runledger/contracts/catalogue';
+import type { GpuModel } from '@runledger/contracts/gpu';
 import { newUuid } from '@runledger/contracts/ids';
+import { openBucket } from '@runledger/event-log/bucket';
 import type { EventLog } from '@runledger/event-log/event-log';
-import { newApiKey, storeApiKey } from './api-key.ts';
+import { createApiKey } from '@runledger/gateway/api-keys';
+import { catalogue } from '@runledger/gateway/catalogue';
+import { SAMPLE_GPU, STANDALONE_MACHINE } from './sample-records.ts';
 import { storeRecords } from './store-records.ts';
-import type { SampleIds } from './sample-records.ts';
-
-/** Who an organisation is, with the sample that it may run. */
-export interface OrganisationIds extends SampleIds {
-  readonly org_id: string;
-  readonly user_id: string;
-}
+import type { OrganisationIds } from './store-records.ts';
 
 export const newOrganisationIds = (): OrganisationIds => ({
   org_id: newUuid(),
@@ -33,9 +32,15 @@ export const createOrganisation = async (
   now: () => Date,
 ): Promise<CreatedOrganisation> => {
   const ids = newOrganisationIds();
-  const created_at = now().toISOString();
-  const api_key = newApiKey();
-  await storeRecords(log, { name, ids, created_at });
-  await storeApiKey(log, api_key, ids, created_at);
-  return { org_id: ids.org_id, api_key, deployment_id: ids.deployment_id };
+  const { org_id, user_id, deployment_id } = ids;
+  const gpu = await gpuInUse(log);
+  await storeRecords(catalogue(log), { name, ids, created_at: now().toISOString(), gpu });
+  const { key } = await createApiKey(log, { org_id, user_id, name: 'first key' });
+  return { org_id, api_key: key, deployment_id };
+};
+
+/** The model of the standalone's own machine, so that the new organisation's sample can run there too. */
+const gpuInUse = async (log: EventLog): Promise<GpuModel> => {
+  const machines = await openBucket(log, 'CATALOGUE', Machine).list('machines');
+  return machines.find(({ value }) => value.type === STANDALONE_MACHINE)?.value.gpu ?? SAMPLE_GPU;
 };

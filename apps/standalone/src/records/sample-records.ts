@@ -9,6 +9,9 @@ export const SAMPLE_PROGRAM = 'render-image';
 /** What the sample asks for, and what a standalone offers where there is no GPU. */
 export const SAMPLE_GPU: GpuModel = 'A10G';
 
+/** The `type` of the machine that a standalone is. */
+export const STANDALONE_MACHINE = 'standalone';
+
 export interface SampleIds {
   readonly machine_id: string;
   readonly workflow_id: string;
@@ -24,7 +27,12 @@ export interface SampleRecords {
 }
 
 /** All that an organisation needs to run the sample. */
-export const sampleRecords = (org_id: string, ids: SampleIds, created_at: string): SampleRecords => {
+export const sampleRecords = (
+  org_id: string,
+  ids: SampleIds,
+  created_at: string,
+  gpu: GpuModel,
+): SampleRecords => {
   const workflow = { scene: { ...SEAHORSE_VALLEY } };
   const owned = { org_id, created_at };
   return {
@@ -32,8 +40,8 @@ export const sampleRecords = (org_id: string, ids: SampleIds, created_at: string
       ...owned,
       id: ids.machine_id,
       name: 'this-machine',
-      gpu: SAMPLE_GPU,
-      type: 'standalone',
+      gpu,
+      type: STANDALONE_MACHINE,
       version: '1',
       runner: { kind: 'program', program: SAMPLE_PROGRAM },
     },

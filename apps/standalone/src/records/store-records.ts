@@ -1,36 +1,35 @@
-import {
-  Deployment,
-  Machine,
-  Organisation,
-  User,
-  Workflow,
-  WorkflowVersion,
-} from '@runledger/contracts/catalogue';
-import { openBucket } from '@runledger/event-log/bucket';
-import type { EventLog } from '@runledger/event-log/event-log';
-import type { TSchema, Static } from 'typebox';
+import type { GpuModel } from '@runledger/contracts/gpu';
+import type { Catalogue } from '@runledger/gateway/catalogue';
 import { sampleRecords } from './sample-records.ts';
-import type { OrganisationIds } from './create-organisation.ts';
+import type { SampleIds } from './sample-records.ts';
+
+/** Who an organisation is, with the sample that it may run. */
+export interface OrganisationIds extends SampleIds {
+  readonly org_id: string;
+  readonly user_id: string;
+}
+
+export interface NewOrganisation {
+  readonly name: string;
+  readonly ids: OrganisationIds;
+  readonly created_at: string;
+  /** On which its sample runs. */
+  readonly gpu: GpuModel;
+}
 
 /** Stores an organisation, its user and its sample; what is there already stays as it is. */
 export const storeRecords = async (
-  log: EventLog,
-  {
-    name,
-    ids,
-    created_at,
-  }: { readonly name: string; readonly ids: OrganisationIds; readonly created_at: string },
+  records: Catalogue,
+  { name, ids, created_at, gpu }: NewOrganisation,
 ): Promise<void> => {
   const { org_id, user_id } = ids;
-  const sample = sampleRecords(org_id, ids, created_at);
-  const create = async <Schema extends TSchema>(schema: Schema, key: string, record: Static<Schema>) => {
-    await openBucket(log, 'CATALOGUE', schema).create(key, record);
-  };
-  await create(Organisation, `organisations.${org_id}`, { id: org_id, name, created_at });
-  await create(User, `users.${org_id}.${user_id}`, { id: user_id, org_id, name: 'operator', created_at });
-  await create(Machine, `machines.${org_id}.${sample.machine.id}`, sample.machine);
-  await create(Workflow, `workflows.${org_id}.${sample.workflow.id}`, sample.workflow);
-  await create(WorkflowVersion, `workflow_versions.${org_id}.${sample.version.id}`, sample.version);
+  const { machine, workflow, version, deployment } = sampleRecords(org_id, ids, created_at, gpu);
+  await records.createOrganisation({ id: org_id, name, created_at });
+  await records.createUser({ id: user_id, org_id, name: 'operator', created_at });
+  if ((await records.getMachine(org_id, machine.id)) === undefined) await records.putMachine(machine);
+  if ((await records.getWorkflow(org_id, workflow.id)) === undefined) await records.putWorkflow(workflow);
+  await records.createWorkflowVersion(version);
   // Last: whoever finds the deployment finds all that it names.
-  await create(Deployment, `deployments.${org_id}.${sample.deployment.id}`, sample.deployment);
+  if ((await records.getDeployment(org_id, deployment.id)) === undefined)
+    await records.putDeployment(deployment);
 };

@@ -1,5 +1,7 @@
 const SHOWN_LEVELS: ReadonlySet<unknown> = new Set(['warn', 'error', 'fatal']);
 const LONGEST = 500;
+/** Where a crash came from is in the log file. */
+const STACK_FRAME = /^\s+at /;
 
 /**
  * What a person at the terminal should see of a service's log line: warnings and errors in a short form, and what
@@ -7,7 +9,7 @@ const LONGEST = 500;
  */
 export const terminalLine = (service: string, line: string): string | undefined => {
   const record = parse(line);
-  if (record === undefined) return short(`${service}: ${line}`);
+  if (record === undefined) return STACK_FRAME.test(line) ? undefined : short(`${service}: ${line}`);
   if (!SHOWN_LEVELS.has(record['level'])) return undefined;
   const message = textOf(record['msg']) ?? 'a message without words';
   const error = record['err'];

@@ -26,6 +26,10 @@ describe('a line of a service', () => {
     expect(terminalLine('gateway', line(record))).toBe(shown);
   });
 
+  it('that is a frame of a stack is not shown', () => {
+    expect(terminalLine('gateway', '    at node:internal/main/run_main_module:33:47')).toBeUndefined();
+  });
+
   it('that is no log line is shown as it is, without control characters and not endless', () => {
     expect(terminalLine('gateway', '\u001B[31mno\u0007 config')).toBe('gateway:  [31mno  config');
     expect(terminalLine('gateway', 'x'.repeat(9_000))?.length).toBeLessThan(600);

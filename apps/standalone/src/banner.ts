@@ -1,0 +1,52 @@
+import type { Views } from './parts/database.ts';
+
+export interface BannerFacts {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly deploymentId: string;
+  readonly slots: string;
+  readonly views: Views;
+  readonly dataFolder: string;
+}
+
+/** What a newcomer needs to know once everything runs, with lines that work when pasted. */
+export const banner = ({ url, apiKey, deploymentId, slots, views, dataFolder }: BannerFacts): string => {
+  const rows = [
+    ['API', url],
+    ['API key', apiKey],
+    ['deployment', `${deploymentId} (the sample: paints a picture in about 3 s)`],
+    ['GPU slots', slots],
+    ['run views', viewsWords(views)],
+    ['durability', 'every 200 is on disk (each message is flushed before it is acknowledged)'],
+    ['data', dataFolder],
+  ] as const;
+  const header = `-H 'Authorization: Bearer ${apiKey}'`;
+  const body = JSON.stringify({ deployment_id: deploymentId, inputs: { palette: 'ember' } });
+  return `
+Runledger is ready.
+
+${rows.map(([name, value]) => `  ${name.padEnd(11)} ${value}`).join('\n')}
+
+Queue a run, then read it with the run_id of the answer:
+
+  curl -s ${url}/run/deployment/queue ${header} -H 'Content-Type: application/json' -d '${body}'
+  curl -s ${url}/run/RUN_ID ${header}
+
+Or watch one from its start to its end, in another terminal: npx runledger queue --watch
+Ctrl-C stops everything. Runs and the key are kept for the next start.
+`;
+};
+
+const viewsWords = (views: Views): string => {
+  switch (views.kind) {
+    case 'given':
+      return `MongoDB at ${withoutCredentials(views.url)} (MONGODB_URL)`;
+    case 'mongod':
+      return `mongod ${views.version} on PATH, started with this (${withoutCredentials(views.url)})`;
+    case 'memory':
+      return 'in memory, rebuilt from the log at each start (set MONGODB_URL or install mongod to keep them)';
+  }
+};
+
+export const withoutCredentials = (url: string): string =>
+  url.replace(/^([a-z+]+:\/\/)(?:[^/?#]*@)?([^?#]*).*$/is, '$1$2');

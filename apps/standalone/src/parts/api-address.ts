@@ -1,0 +1,38 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+export type ChosenPort =
+  | { readonly ok: true; readonly port: number }
+  | { readonly ok: false; readonly why: string };
+
+/** The port for the API: `wanted`, or a free one for 0. Told before anything else is started when it cannot be had. */
+export const choosePort = async (host: string, wanted: number): Promise<ChosenPort> => {
+  const server = createServer();
+  try {
+    server.listen(wanted, host);
+    await once(server, 'listening');
+    const address = server.address();
+    if (address === null || typeof address === 'string') throw new Error('a TCP server has no port');
+    return { ok: true, port: address.port };
+  } catch (error) {
+    return { ok: false, why: sentence(host, wanted, error) };
+  } finally {
+    server.close();
+  }
+};
+
+const sentence = (host: string, port: number, error: unknown): string => {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const another =
+    'Choose another one with RUNLEDGER_PORT, such as RUNLEDGER_PORT=8081 npm start (0 takes any free one).';
+  if (code === 'EADDRINUSE') return `Port ${port} of ${host} is taken by another program. ${another}`;
+  if (code === 'EACCES') return `This user may not listen on port ${port} of ${host}. ${another}`;
+  const why = error instanceof Error ? error.message : String(error);
+  return `Nothing can listen on ${host}: ${why}. Set RUNLEDGER_HOST to an address of this machine.`;
+};
+
+/** The address by which programs on this machine reach what listens on `host`. */
+export const originOf = (host: string, port: number): string => {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+};

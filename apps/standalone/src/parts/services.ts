@@ -1,0 +1,110 @@
+import { fileURLToPath } from 'node:url';
+import type { Operator } from '../data-folder/connection-files.ts';
+import type { DataFolder } from '../data-folder/data-folder.ts';
+import { SAMPLE_PROGRAM } from '../records/sample-records.ts';
+import { StartRefused } from '../start-refused.ts';
+import { awaitReady } from '../supervision/await-ready.ts';
+import { keepRunning } from '../supervision/keep-running.ts';
+import { serviceEnvironment } from '../supervision/service-environment.ts';
+import { startService } from '../supervision/service-process.ts';
+import type { ServiceProcess, ServiceSpec, ServiceState } from '../supervision/service-process.ts';
+import { originOf } from './api-address.ts';
+import { viewsEnvironment } from './database.ts';
+import type { Views } from './database.ts';
+import type { Slots } from './gpu-slots.ts';
+
+const READY_WITHIN_MS = 120_000;
+/** The services stop within 10 s unless their own setting says otherwise. */
+const STOP_WITHIN_S = 10;
+
+export interface Surroundings {
+  readonly folder: DataFolder;
+  readonly env: NodeJS.ProcessEnv;
+  readonly operator: Operator;
+  readonly views: Views;
+  readonly slots: Slots;
+  readonly host: string;
+  readonly port: number;
+  /** More programs for the executor, as JSON, beside the sample. */
+  readonly programs: string | undefined;
+  readonly say: (line: string) => void;
+}
+
+/** Starts the three services, each kept running, and waits until all are ready. */
+export const startServices = async (
+  open: AsyncDisposableStack,
+  surroundings: Surroundings,
+  stopping: AbortSignal,
+): Promise<void> => {
+  const { say } = surroundings;
+  const started = [];
+  for (const spec of serviceSpecs(surroundings)) {
+    let latest: ServiceProcess | undefined;
+    const start = async (): Promise<ServiceProcess> => (latest = startService(spec));
+    open.use(await keepRunning({ name: spec.name, start, say }));
+    const state = (): ServiceState => latest?.state() ?? { kind: 'starting' };
+    started.push({ name: spec.name, logFile: spec.logFile, state });
+  }
+  for (const service of started) {
+    const ready = await awaitReady(service, READY_WITHIN_MS, stopping);
+    if (!ready.ok) throw new StartRefused(ready.why);
+  }
+};
+
+const serviceSpecs = ({
+  folder,
+  env,
+  operator,
+  views,
+  slots,
+  host,
+  port,
+  programs,
+  say,
+}: Surroundings): ServiceSpec[] => {
+  const stopWithinMs = (Number(env['RUNLEDGER_STOP_WITHIN_S'] ?? STOP_WITHIN_S) + 2) * 1_000 || 12_000;
+  const common = {
+    NATS_URL: operator.nats_url,
+    NATS_USER: operator.nats_user,
+    NATS_PASSWORD: operator.nats_password,
+    RUNLEDGER_HEALTH_HOST: '127.0.0.1',
+    RUNLEDGER_HEALTH_PORT: '0',
+  };
+  const spec = (name: string, prefixes: string[], ours: Record<string, string>): ServiceSpec => ({
+    name,
+    main: fileURLToPath(new URL(`../../../../services/${name}/src/main.ts`, import.meta.url)),
+    env: serviceEnvironment(env, prefixes, { ...common, ...ours }),
+    logFile: folder.at(`logs/${name}.log`),
+    stopWithinMs,
+    say,
+  });
+  return [
+    spec('gateway', ['RUNLEDGER_'], {
+      ...viewsEnvironment(views),
+      RUNLEDGER_HOST: host,
+      RUNLEDGER_PORT: String(port),
+      RUNLEDGER_RATE_LIMIT: env['RUNLEDGER_RATE_LIMIT'] ?? '0',
+    }),
+    spec('scheduler', ['RUNLEDGER_', 'SCHEDULER_'], {}),
+    spec('gpu-executor', ['RUNLEDGER_', 'EXECUTOR_', 'CUDA_', 'NVIDIA_'], {
+      ...slots.setting,
+      EXECUTOR_PROGRAMS: allowList(programs),
+      EXECUTOR_WORK_DIR: env['EXECUTOR_WORK_DIR'] ?? folder.at('work'),
+      RUNLEDGER_GATEWAY_URL: originOf(host, port),
+    }),
+  ];
+};
+
+/** The sample, and what the person allows; what is no JSON object is passed on, so that the executor explains it. */
+export const allowList = (programs: string | undefined): string => {
+  const sample = fileURLToPath(new URL('../sample/render-image.ts', import.meta.url));
+  const ours = { [SAMPLE_PROGRAM]: [process.execPath, sample] };
+  if (programs === undefined) return JSON.stringify(ours);
+  try {
+    const given: unknown = JSON.parse(programs);
+    if (typeof given !== 'object' || given === null || Array.isArray(given)) return programs;
+    return JSON.stringify({ ...ours, ...given });
+  } catch {
+    return programs;
+  }
+};

@@ -1,0 +1,42 @@
+import { isGpuModel } from '@runledger/contracts/gpu';
+import { port, secret } from '@runledger/service-kit/config-schemas';
+import { readConfig } from '@runledger/service-kit/config';
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { DATA_FOLDER } from './data-folder/connection-files.ts';
+
+const settings = Type.Object({
+  RUNLEDGER_HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'where the API listens' }),
+  RUNLEDGER_PORT: port({ default: 8080, description: 'of the API; 0 takes a free one' }),
+  RUNLEDGER_BASE_PATH: Type.String({
+    default: '/api',
+    pattern: '^(?:/[A-Za-z0-9_~-]+)*$',
+    emptyIsValue: true,
+    description: 'in front of every path of the API, such as /api',
+  }),
+  RUNLEDGER_DATA_DIR: Type.String({ default: DATA_FOLDER, minLength: 1, description: 'the data folder' }),
+  RUNLEDGER_API_KEY: Type.Optional(
+    Type.String({
+      secret: true,
+      pattern: String.raw`^[\x21-\x7e]{16,255}$`,
+      description: "the first organisation's key, 16 to 255 printable characters without spaces",
+    }),
+  ),
+  MONGODB_URL: Type.Optional(
+    secret({ description: 'a MongoDB server for the run views, such as mongodb://127.0.0.1:27017' }),
+  ),
+  EXECUTOR_GPUS: Type.Optional(Type.String({ description: 'the GPU slots, such as A10G:2' })),
+  EXECUTOR_PROGRAMS: Type.Optional(Type.String({ description: 'more programs that runs may use, as JSON' })),
+});
+export type Settings = Static<typeof settings>;
+
+/** @throws ConfigError with everything that is wrong */
+export const readSettings = (env: NodeJS.ProcessEnv): Settings => readConfig(settings, env);
+
+/** The first model of `EXECUTOR_GPUS`; what is wrong with the rest, the executor says. */
+export const firstModel = (gpus: string): ReturnType<typeof modelOf> => modelOf(gpus.split(',')[0] ?? '');
+
+const modelOf = (entry: string) => {
+  const name = entry.split(':')[0]?.trim() ?? '';
+  return isGpuModel(name) ? name : undefined;
+};

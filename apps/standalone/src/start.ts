@@ -1,0 +1,94 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { openEventLog } from '@runledger/event-log/event-log';
+import { silentLogger } from '@runledger/event-log/logger';
+import { provision } from '@runledger/event-log/provision';
+import { banner } from './banner.ts';
+import { CONNECTION_FILE } from './data-folder/connection-files.ts';
+import type { Connection, Operator } from './data-folder/connection-files.ts';
+import { openDataFolder } from './data-folder/data-folder.ts';
+import type { DataFolder } from './data-folder/data-folder.ts';
+import { writePrivateFile } from './data-folder/write-file.ts';
+import { choosePort, originOf } from './parts/api-address.ts';
+import { startBroker } from './parts/broker.ts';
+import { startDatabase } from './parts/database.ts';
+import { chooseSlots } from './parts/gpu-slots.ts';
+import type { Slots } from './parts/gpu-slots.ts';
+import { startServices } from './parts/services.ts';
+import { openFirstOrganisation } from './records/first-organisation.ts';
+import type { FirstOrganisation } from './records/first-organisation.ts';
+import { readSettings } from './settings.ts';
+import type { Settings } from './settings.ts';
+import { StartRefused } from './start-refused.ts';
+
+/** Opens everything into `open`: order = start, reverse = stop. Resolves when runs can be queued. */
+export const start = async (
+  open: AsyncDisposableStack,
+  env: NodeJS.ProcessEnv,
+  stopping: AbortSignal,
+  say: (line: string) => void,
+): Promise<void> => {
+  const settings = readSettings(env);
+  const host = settings.RUNLEDGER_HOST;
+  const folder = await holdFolder(open, resolve(settings.RUNLEDGER_DATA_DIR));
+  const chosen = await choosePort(host, settings.RUNLEDGER_PORT);
+  if (!chosen.ok) throw new StartRefused(chosen.why);
+  const { port } = chosen;
+
+  const operator = await startBroker(open, folder, env, say);
+  stopping.throwIfAborted();
+  const slots = await chooseSlots(settings.EXECUTOR_GPUS);
+  say('Setting up the log and the sample.');
+  const first = await prepareLog(folder, operator, settings, slots);
+  stopping.throwIfAborted();
+  const views = await startDatabase(open, folder, env, settings.MONGODB_URL, say);
+  stopping.throwIfAborted();
+
+  say('Starting gateway, scheduler and gpu-executor.');
+  const programs = settings.EXECUTOR_PROGRAMS;
+  await startServices(open, { folder, env, operator, views, slots, host, port, programs, say }, stopping);
+
+  const url = `${originOf(host, port)}${settings.RUNLEDGER_BASE_PATH}`;
+  await folder.tellUrl(url);
+  const { api_key, deployment_id } = first;
+  await publishConnection(open, folder, { url, api_key, deployment_id });
+  const facts = { url, apiKey: api_key, deploymentId: deployment_id, slots: slots.words, views };
+  say(banner({ ...facts, dataFolder: folder.path }));
+};
+
+const holdFolder = async (open: AsyncDisposableStack, path: string): Promise<DataFolder> => {
+  const opened = await openDataFolder(path, () => new Date());
+  if (!opened.ok) throw new StartRefused(opened.why);
+  const folder = open.use(opened.folder);
+  await mkdir(folder.at('logs'), { recursive: true, mode: 0o700 });
+  // Left by a standalone that was killed: nobody serves there.
+  await rm(folder.at(CONNECTION_FILE), { force: true });
+  return folder;
+};
+
+const prepareLog = async (
+  folder: DataFolder,
+  { nats_url: url, nats_user: user, nats_password: password }: Operator,
+  settings: Settings,
+  slots: Slots,
+): Promise<FirstOrganisation> => {
+  await using log = await openEventLog({ url, user, password, name: 'standalone' }, silentLogger);
+  await provision(log);
+  const now = (): Date => new Date();
+  return await openFirstOrganisation(folder, log, {
+    apiKey: settings.RUNLEDGER_API_KEY,
+    gpu: slots.model,
+    now,
+  });
+};
+
+/** From now on until the stop begins, clients find their way in. */
+const publishConnection = async (
+  open: AsyncDisposableStack,
+  folder: DataFolder,
+  connection: Connection,
+): Promise<void> => {
+  const path = folder.at(CONNECTION_FILE);
+  await writePrivateFile(path, `${JSON.stringify(connection)}\n`);
+  open.defer(() => rm(path, { force: true }));
+};

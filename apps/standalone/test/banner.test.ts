@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { banner, withoutCredentials } from '../src/banner.ts';
+
+const facts = {
+  url: 'http://127.0.0.1:8080/api',
+  apiKey: 'rl_key',
+  deploymentId: 'd1',
+  slots: 'A10G:2',
+  views: { kind: 'given', url: 'mongodb://user:p%40ss@db:27017/runledger?authSource=admin' },
+  dataFolder: '/data',
+} as const;
+
+it('names everything a newcomer needs, and no password of the database', () => {
+  const text = banner(facts);
+  for (const part of ['http://127.0.0.1:8080/api', 'rl_key', 'd1', 'A10G:2', '/data', 'on disk', 'Ctrl-C'])
+    expect(text).toContain(part);
+  expect(text).toContain('MongoDB at mongodb://db:27017/runledger (MONGODB_URL)');
+  expect(text).not.toContain('p%40ss');
+});
+
+it.each([
+  ['mongodb://127.0.0.1:27017', 'mongodb://127.0.0.1:27017'],
+  ['mongodb+srv://u:p@cluster/db?x=y@z', 'mongodb+srv://cluster/db'],
+  ['mongodb://u:p@a:1,b:2/db', 'mongodb://a:1,b:2/db'],
+])('%s is shown as %s', (url, shown) => {
+  expect(withoutCredentials(url)).toBe(shown);
+});

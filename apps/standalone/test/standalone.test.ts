@@ -1,0 +1,143 @@
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { PNG } from 'pngjs';
+import { waitFor } from '@runledger/testing/wait-for';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { descendants, isAlive } from './processes.ts';
+import { runApi } from './run-api.ts';
+import { spawnStandalone, startStandalone } from './start-standalone.ts';
+import type { Standalone } from './start-standalone.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8);
+
+describe('a standalone', () => {
+  let standalone: Standalone;
+  beforeAll(async () => {
+    standalone = await startStandalone();
+  }, 120_000);
+  afterAll(() => standalone.stop());
+
+  it('runs the sample to success and serves its picture', async () => {
+    const api = runApi(standalone);
+    const run = await api.queue({ size: 64, seconds: 0.5 });
+    const ended = await api.ended(run, 30_000);
+    expect(ended).toMatchObject({ status: 'success', progress: 1 });
+    const [item] = Object.values(ended.outputs[0]?.data ?? {}).flat();
+    if (typeof item !== 'object')
+      throw new Error(`no file among the outputs: ${JSON.stringify(ended.outputs)}`);
+    const download = await fetch(item.url);
+    expect(PNG.sync.read(Buffer.from(await download.arrayBuffer()))).toMatchObject({ width: 64, height: 64 });
+  });
+
+  it('prints a curl line that works when pasted', async () => {
+    const line = standalone
+      .output()
+      .split('\n')
+      .find((text) => text.includes('curl -s') && text.includes('/queue'));
+    const [, url = '', key = '', body = ''] =
+      /^ {2}curl -s (\S+) -H 'Authorization: Bearer (\S+)' -H 'Content-Type: application\/json' -d '(.+)'$/.exec(
+        line ?? '',
+      ) ?? [];
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const answer = await fetch(url, { method: 'POST', headers, body });
+    expect(await answer.json()).toEqual({ run_id: expect.any(String) });
+  });
+
+  it('keeps what is secret for this user alone', () => {
+    expect(mode(standalone.dataFolder)).toBe('700');
+    const files = readdirSync(standalone.dataFolder, { withFileTypes: true }).filter((entry) =>
+      entry.isFile(),
+    );
+    for (const { name } of files)
+      expect([name, mode(join(standalone.dataFolder, name))]).toEqual([name, '600']);
+    const log = readFileSync(join(standalone.dataFolder, 'logs', 'gateway.log'), 'utf8');
+    expect(log).not.toContain(standalone.api_key);
+  });
+
+  it('refuses a second start on its folder and says who holds it', async () => {
+    const second = spawnStandalone(standalone.dataFolder, {});
+    expect(await second.ended).toBe(1);
+    expect(second.output()).toContain(`is in use: process ${standalone.pid} has held it since`);
+    expect(second.output()).toContain(`serves ${standalone.url}`);
+  });
+
+  it('starts a service again that was killed, and says so', async () => {
+    const find = (): number | undefined =>
+      descendants(standalone.pid).find(({ command }) => command.includes('services/gateway/src/main.ts'))
+        ?.pid;
+    const before = find();
+    if (before === undefined) throw new Error('no gateway runs');
+    process.kill(before, 'SIGKILL');
+    await waitFor('another gateway', () => find() !== before && find() !== undefined);
+    expect(standalone.output()).toContain('gateway was killed by SIGKILL. It is started again in 0.5 s.');
+    const api = runApi(standalone);
+    await waitFor('it to answer', () => api.queue({ size: 16, seconds: 0 }));
+  });
+});
+
+describe('the stop of a standalone', () => {
+  it('by Ctrl-C, which npm passes on once more, is orderly and leaves no process; the runs and the key stay', async () => {
+    await using standalone = await startStandalone();
+    const run = await runApi(standalone).queue({ size: 16, seconds: 0 });
+    const ended = await runApi(standalone).ended(run, 30_000);
+    const { api_key } = standalone;
+    const started = descendants(standalone.pid);
+    expect(started.length).toBeGreaterThan(4);
+
+    standalone.signal('SIGINT');
+    standalone.signal('SIGINT');
+    expect(await standalone.ended()).toBe(0);
+    expect(standalone.output()).toMatch(/Stopping\.\nStopped\.\n$/);
+    await waitFor('its processes to be gone', () => started.every(({ pid }) => !isAlive(pid)));
+    expect(existsSync(join(standalone.dataFolder, 'connection.json'))).toBe(false);
+    expect(existsSync(join(standalone.dataFolder, 'lock'))).toBe(false);
+
+    await standalone.restart();
+    expect(standalone.api_key).toBe(api_key);
+    expect(await runApi(standalone).get(run)).toMatchObject({ status: 'success', ended_at: ended.ended_at });
+  });
+
+  it('by kill -9 takes all its processes along, and the next start goes on', async () => {
+    await using standalone = await startStandalone();
+    const run = await runApi(standalone).queue({ size: 16, seconds: 0 });
+    await runApi(standalone).ended(run, 30_000);
+    const started = descendants(standalone.pid);
+    await standalone.kill9();
+    await waitFor('its processes to be gone', () => started.every(({ pid }) => !isAlive(pid)), {
+      withinMs: 40_000,
+    });
+    expect(existsSync(join(standalone.dataFolder, 'connection.json'))).toBe(true);
+    await standalone.restart();
+    expect(await runApi(standalone).get(run)).toMatchObject({ status: 'success' });
+  });
+});
+
+describe('a start that cannot be', () => {
+  it('says that the port is taken and how to choose another', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    if (address === null || typeof address === 'string') throw new Error('A TCP server has no port.');
+    const refused = spawnStandalone(temporaryFolder(), { RUNLEDGER_PORT: String(address.port) });
+    expect(await refused.ended).toBe(1);
+    server.close();
+    expect(refused.output()).toBe(
+      `Port ${address.port} of 127.0.0.1 is taken by another program. ` +
+        'Choose another one with RUNLEDGER_PORT, such as RUNLEDGER_PORT=8081 npm start (0 takes any free one).\n',
+    );
+  });
+
+  it('names all wrong settings at once, and no secret', async () => {
+    const refused = spawnStandalone(temporaryFolder(), {
+      RUNLEDGER_PORT: 'many',
+      RUNLEDGER_API_KEY: 'has a space in it',
+    });
+    expect(await refused.ended).toBe(1);
+    expect(refused.output()).toContain('RUNLEDGER_PORT');
+    expect(refused.output()).toContain('RUNLEDGER_API_KEY');
+    expect(refused.output()).not.toContain('has a space');
+  });
+});
