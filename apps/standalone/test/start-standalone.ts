@@ -40,6 +40,7 @@ export interface StandaloneProcess {
   readonly output: () => string;
   readonly signal: (signal: NodeJS.Signals) => void;
   readonly ended: Promise<number | string>;
+  readonly hasEnded: () => boolean;
 }
 
 /** Starts the program, ready or not. */
@@ -57,13 +58,18 @@ export const spawnStandalone = (
   });
   if (child.pid === undefined) throw new Error('The standalone was not started: there is no process.');
   let output = '';
+  let hasEnded = false;
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => (output += text));
   return {
     pid: child.pid,
     output: () => output,
     signal: (signal) => void child.kill(signal),
-    ended: once(child, 'close').then(([code, signal]) => (signal === null ? Number(code) : String(signal))),
+    hasEnded: () => hasEnded,
+    ended: once(child, 'close').then(([code, signal]) => {
+      hasEnded = true;
+      return signal === null ? Number(code) : String(signal);
+    }),
   };
 };
 
@@ -84,7 +90,7 @@ export const startStandalone = async ({ env = {} }: StandaloneOptions = {}): Pro
   const stop = async (): Promise<void> => {
     if (stopped) return;
     stopped = true;
-    if (!(await hasEnded(current))) await stopProcess();
+    if (!current.hasEnded()) await stopProcess();
     await remove();
   };
   return {
@@ -109,7 +115,7 @@ export const startStandalone = async ({ env = {} }: StandaloneOptions = {}): Pro
       await current.ended;
     },
     restart: async () => {
-      if (!(await hasEnded(current))) await stopProcess();
+      if (!current.hasEnded()) await stopProcess();
       current = spawnStandalone(dataFolder, { ...env, RUNLEDGER_PORT: new URL(connection.url).port });
       connection = await whenReady(dataFolder, current, async () => undefined);
     },
@@ -117,9 +123,6 @@ export const startStandalone = async ({ env = {} }: StandaloneOptions = {}): Pro
     [Symbol.asyncDispose]: stop,
   };
 };
-
-const hasEnded = ({ ended }: StandaloneProcess): Promise<boolean> =>
-  Promise.race([ended.then(() => true), Promise.resolve(false)]);
 
 /** Ready is when connection.json is there: a start removes the one that a killed standalone left. */
 const whenReady = async (
@@ -131,7 +134,7 @@ const whenReady = async (
     return await waitFor(
       'the standalone to be ready',
       async () => {
-        if (await hasEnded(started)) return 'ended';
+        if (started.hasEnded()) return 'ended';
         if (!started.output().includes('Runledger is ready.')) return undefined;
         const file = await readConnectionFile(dataFolder);
         return file.kind === 'found' ? file.content : undefined;

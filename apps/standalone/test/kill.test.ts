@@ -1,0 +1,86 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { waitFor } from '@runledger/testing/wait-for';
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { historiesOf } from './log-of.ts';
+import { descendants } from './processes.ts';
+import { runApi, type RunApi, type RunShown } from './run-api.ts';
+import { startStandalone, type Standalone } from './start-standalone.ts';
+import { viewsInMongo, type StoredViews } from './stored-views.ts';
+
+const RUNS = 50;
+const PERIOD_S = 2;
+const ALL_END_WITHIN_MS = 150_000;
+const ENDS: ReadonlySet<string> = new Set([
+  'RunSucceeded',
+  'RunFailed',
+  'RunCancelled',
+  'RunTimedOut',
+  'RunGivenUp',
+  'RunCancelEnforced',
+]);
+
+describe('kill -9 with 50 runs under way', () => {
+  let views: StoredViews | string;
+  let standalone: Standalone;
+  let api: RunApi;
+  beforeAll(async () => {
+    views = await viewsInMongo();
+    const env = typeof views === 'string' ? {} : views.env;
+    standalone = await startStandalone({
+      env: { ...env, EXECUTOR_GPUS: 'A10G:8', RUNLEDGER_HEARTBEAT_PERIOD_S: String(PERIOD_S) },
+    });
+    api = runApi(standalone);
+  }, 120_000);
+  afterAll(async () => {
+    await standalone.stop();
+    if (typeof views !== 'string') await views[Symbol.asyncDispose]();
+  });
+
+  const processesOf = (part: string): number[] =>
+    descendants(standalone.pid)
+      .filter(({ command }) => command.includes(part) && !command.includes('kill-with-parent'))
+      .map(({ pid }) => pid);
+  const kill9 = async (part: string): Promise<void> => {
+    const found = processesOf(part);
+    if (found.length === 0) throw new Error(`no process of ${part} runs`);
+    for (const pid of found) process.kill(pid, 'SIGKILL');
+  };
+  const parts: Readonly<Record<string, (context: TestContext) => Promise<void>>> = {
+    gateway: () => kill9('services/gateway/src/main.ts'),
+    scheduler: () => kill9('services/scheduler/src/main.ts'),
+    executor: () => kill9('services/gpu-executor/src/main.ts'),
+    'nats-server': () => kill9('nats-server.conf'),
+    MongoDB: (context) => (typeof views === 'string' ? context.skip(views) : views.kill9AndRestart()),
+  };
+
+  /** All are queued, some have ended, and others run. */
+  const underWay = async (): Promise<string[]> => {
+    const runs = await Promise.all(Array.from({ length: RUNS }, () => api.queue({ seconds: 0.5, size: 32 })));
+    await waitFor('some runs to end while others run', async () => {
+      const statuses = new Set((await Promise.all(runs.map((run) => api.get(run)))).map(({ status }) => status));
+      return statuses.has('success') && statuses.has('running');
+    });
+    return runs;
+  };
+
+  const allEndOnce = async (runs: readonly string[]): Promise<void> => {
+    const deadline = performance.now() + ALL_END_WITHIN_MS;
+    const shown: RunShown[] = [];
+    for (const run of runs) shown.push(await api.ended(run, deadline - performance.now()));
+    expect(shown.map(({ status }) => status)).toEqual(runs.map(() => 'success'));
+    for (const { facts } of await historiesOf(standalone.dataFolder, shown)) {
+      expect(facts.filter(({ event }) => ENDS.has(event.type))).toHaveLength(1);
+    }
+    if (typeof views !== 'string') await views.equalTheLog(standalone.dataFolder, shown);
+  };
+
+  it.each(Object.entries(parts))(
+    'of %s: all 50 end, none twice, and the views equal the log',
+    async (_part, kill, context?: TestContext) => {
+      const runs = await underWay();
+      await kill(context as TestContext);
+      await allEndOnce(runs);
+    },
+    ALL_END_WITHIN_MS * 1.5,
+  );
+});

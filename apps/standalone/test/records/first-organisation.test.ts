@@ -1,0 +1,118 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { openEventLog } from '@runledger/event-log/event-log';
+import type { EventLog } from '@runledger/event-log/event-log';
+import { silentLogger } from '@runledger/event-log/logger';
+import { provision } from '@runledger/event-log/provision';
+import { authenticate } from '@runledger/gateway/api-keys';
+import { catalogue } from '@runledger/gateway/catalogue';
+import { testNats } from '@runledger/testing/nats';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { openDataFolder } from '../../src/data-folder/data-folder.ts';
+import type { DataFolder } from '../../src/data-folder/data-folder.ts';
+import { createOrganisation } from '../../src/records/create-organisation.ts';
+import { openFirstOrganisation } from '../../src/records/first-organisation.ts';
+import type { FirstOrganisation } from '../../src/records/first-organisation.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+const opened = new AsyncDisposableStack();
+let log: EventLog;
+beforeAll(async () => {
+  const nats = opened.use(await testNats());
+  log = opened.use(await openEventLog({ url: nats.url, name: 'test' }, silentLogger));
+  await provision(log);
+});
+afterAll(() => opened.disposeAsync());
+
+const now = (): Date => new Date('2026-05-01T12:00:00.000Z');
+
+const dataFolder = async (): Promise<DataFolder> => {
+  const result = await openDataFolder(temporaryFolder(), now);
+  if (!result.ok) throw new Error(result.why);
+  onTestFinished(() => result.folder[Symbol.asyncDispose]());
+  return result.folder;
+};
+
+const start = (
+  folder: DataFolder,
+  changes: { apiKey?: string; gpu?: 'T4' } = {},
+): Promise<FirstOrganisation> =>
+  openFirstOrganisation(folder, log, { apiKey: undefined, gpu: 'A10G', now, ...changes });
+
+describe('the first organisation of a standalone', () => {
+  it('has a key that is stored as a hash, and a sample whose records fit each other', async () => {
+    const folder = await dataFolder();
+    const first = await start(folder);
+    expect(first.api_key).toMatch(/^rl_[\w-]{43}$/);
+    expect(await authenticate(log, first.api_key)).toMatchObject({
+      org_id: first.org_id,
+      user_id: first.user_id,
+    });
+
+    const records = catalogue(log);
+    const deployment = await records.getDeployment(first.org_id, first.deployment_id);
+    const machine = await records.getMachine(first.org_id, deployment?.machine_id ?? '');
+    const version = await records.getWorkflowVersion(first.org_id, deployment?.workflow_version_id ?? '');
+    expect(machine).toMatchObject({ gpu: 'A10G', runner: { kind: 'program', program: 'render-image' } });
+    expect(version).toMatchObject({ workflow_id: deployment?.workflow_id, number: 1 });
+    expect(version?.inputs.map(({ name }) => name)).toEqual(['size', 'iterations', 'seconds', 'palette']);
+    expect(statSync(folder.at('first-organisation.json')).mode & 0o777).toBe(0o600);
+  });
+
+  it('is the same at the next start', async () => {
+    const folder = await dataFolder();
+    expect(await start(folder)).toEqual(await start(folder));
+  });
+
+  it('is finished by the next start when the first one was cut off after it had decided', async () => {
+    const other = await dataFolder();
+    const decided = {
+      ...(await start(other)),
+      org_id: '01920000-0000-7000-8000-0000000000aa',
+      api_key: 'rl_decided-but-not-stored',
+    };
+    const folder = await dataFolder();
+    writeFileSync(folder.at('first-organisation.json'), JSON.stringify(decided));
+    await start(folder);
+    expect(await authenticate(log, decided.api_key)).toMatchObject({ org_id: decided.org_id });
+  });
+
+  it('takes a key that is given, at the first start or later, and the one before is no longer valid', async () => {
+    const folder = await dataFolder();
+    const first = await start(folder, { apiKey: 'a-key-of-my-own-1' });
+    expect(first.api_key).toBe('a-key-of-my-own-1');
+    const changed = await start(folder, { apiKey: 'a-key-of-my-own-2' });
+    expect(changed).toEqual({ ...first, api_key: 'a-key-of-my-own-2' });
+    expect(await authenticate(log, 'a-key-of-my-own-1')).toBeUndefined();
+    expect(await authenticate(log, 'a-key-of-my-own-2')).toMatchObject({ org_id: first.org_id });
+    expect(await start(folder)).toEqual(changed);
+    expect(readFileSync(folder.at('first-organisation.json'), 'utf8')).not.toContain('a-key-of-my-own-1');
+  });
+
+  it('runs its sample on the GPU that the machine has now', async () => {
+    const folder = await dataFolder();
+    const first = await start(folder);
+    await start(folder, { gpu: 'T4' });
+    expect(await catalogue(log).getMachine(first.org_id, first.machine_id)).toMatchObject({ gpu: 'T4' });
+  });
+
+  it('whose file is broken is not replaced without being asked', async () => {
+    const folder = await dataFolder();
+    writeFileSync(folder.at('first-organisation.json'), '{}');
+    await expect(start(folder)).rejects.toThrow(
+      /first-organisation\.json cannot be used: .* remove it to begin/,
+    );
+  });
+});
+
+it('a further organisation has a key, a user and a sample of its own', async () => {
+  const [one, other] = [
+    await createOrganisation(log, 'one', now),
+    await createOrganisation(log, 'other', now),
+  ];
+  expect(one.org_id).not.toBe(other.org_id);
+  expect(await authenticate(log, one.api_key)).toMatchObject({ org_id: one.org_id, scopes: ['runs:write'] });
+  expect(await catalogue(log).getDeployment(one.org_id, one.deployment_id)).toMatchObject({
+    archived: false,
+  });
+  expect(await catalogue(log).getDeployment(other.org_id, one.deployment_id)).toBeUndefined();
+});
