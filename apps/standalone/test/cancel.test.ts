@@ -48,7 +48,11 @@ describe('a cancel', () => {
     await api.reaches(run, 'running', 20_000);
     await waitFor('the program to run', () => programs().length > 0);
 
-    expect(await api.cancel(run)).toEqual({ run_id: run, status: 'running', outcome: 'cancellation_requested' });
+    expect(await api.cancel(run)).toEqual({
+      run_id: run,
+      status: 'running',
+      outcome: 'cancellation_requested',
+    });
     const ended = await api.ended(run, 20_000);
     expect(ended).toMatchObject({ status: 'cancelled', end_reason: 'cancelled_by_client' });
     expect(programs()).toEqual([]);

@@ -29,7 +29,12 @@ describe.each([
       },
       { withinMs: 30_000 },
     );
-    expect(ended).toMatchObject({ status: 'success', end_reason: 'completed', progress: 1, live_status: null });
+    expect(ended).toMatchObject({
+      status: 'success',
+      end_reason: 'completed',
+      progress: 1,
+      live_status: null,
+    });
     expect(progress).toEqual(progress.toSorted((a, b) => a - b));
     expect(new Set(progress.filter((value) => value > 0 && value < 1)).size).toBeGreaterThan(2);
 
@@ -43,7 +48,10 @@ describe.each([
     expect(png).toMatchObject({ width: 128, height: 128 });
 
     const told = await runCli(['history', run, '--json'], standalone.dataFolder);
-    const events = told.stdout.trim().split('\n').map((line): { type: string; writer: { service: string } } => JSON.parse(line));
+    const events = told.stdout
+      .trim()
+      .split('\n')
+      .map((line): { type: string; writer: { service: string } } => JSON.parse(line));
     expect(events.map(({ type, writer }) => [type, writer.service])).toEqual([
       ['RunQueued', 'gateway'],
       ['RunAssigned', 'scheduler'],

@@ -57,7 +57,9 @@ describe('kill -9 with 50 runs under way', () => {
   const underWay = async (): Promise<string[]> => {
     const runs = await Promise.all(Array.from({ length: RUNS }, () => api.queue({ seconds: 0.5, size: 32 })));
     await waitFor('some runs to end while others run', async () => {
-      const statuses = new Set((await Promise.all(runs.map((run) => api.get(run)))).map(({ status }) => status));
+      const statuses = new Set(
+        (await Promise.all(runs.map((run) => api.get(run)))).map(({ status }) => status),
+      );
       return statuses.has('success') && statuses.has('running');
     });
     return runs;

@@ -15,7 +15,11 @@ export const runCli = async (
     env: { PATH, HOME, RUNLEDGER_DATA_DIR: dataFolder },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ]);
   if (code !== 0) throw new Error(`runledger ${args.join(' ')} ended with ${String(code)}: ${stderr}`);
   return { stdout, stderr };
 };

@@ -36,7 +36,9 @@ export const viewsInMongo = async (): Promise<StoredViews | string> => {
     equalTheLog: async (dataFolder, runs) => {
       const histories = await historiesOf(dataFolder, runs);
       await using client = new MongoClient(mongo.url);
-      const views = client.db('runledger').collection<{ _id: string; head: number; run: string }>('run_views');
+      const views = client
+        .db('runledger')
+        .collection<{ _id: string; head: number; run: string }>('run_views');
       for (const { run, history } of histories) {
         const view = await waitFor(`the view of run ${run.run_id} at ${history.head}`, () =>
           views.findOne({ _id: run.run_id, head: history.head }),
