@@ -264,13 +264,22 @@ describe('a run whose executor is gone', () => {
 
   it('is requeued when the assignment reaches the log after the executor left', () =>
     expect(given(executor('box'), queued('one'), left('box')).when(stored)).toEqual([
-      'one is requeued: executor_lost',
+      'one is requeued: executor_left',
     ]));
 
   it('is found by a scheduler that takes over', () =>
     expect(
       given(...running('one', 'box'), (world) => world.standBy(), left('box')).when((world) => world.lead()),
-    ).toEqual(['one is requeued: executor_lost']));
+    ).toEqual(['one is requeued: executor_left']));
+
+  it('is requeued after a full period when nobody ever told of its executor', () => {
+    const unknown: Step[] = [...running('one', 'box'), (world) => world.forgetFleet()];
+    expect(given(...unknown).when((world) => world.lead())).toEqual([]);
+    expect(given(...unknown, (world) => world.lead()).when(silence(PERIOD_MS - 500))).toEqual([]);
+    expect(given(...unknown, (world) => world.lead()).when(silence(PERIOD_MS))).toEqual([
+      'one is requeued: executor_lost',
+    ]);
+  });
 });
 
 describe('time', () => {

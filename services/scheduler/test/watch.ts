@@ -14,7 +14,7 @@ export class Watch {
   readonly #toldHeads = new Map<string, number>();
   readonly #ended = new Set<string>();
   readonly #heardAt = new Map<string, number>();
-  readonly #beats = new Map<string, number>();
+  readonly #beats = new Map<string, string>();
   assigned = 0;
   lost = 0;
 
@@ -44,9 +44,9 @@ export class Watch {
           this.#heardAt.set(input.event.executor_id, input.connectedMs);
         break;
       case 'heartbeat': {
-        const { executor_id, beat } = input.heartbeat;
-        if (beat > (this.#beats.get(executor_id) ?? -1)) this.#heardAt.set(executor_id, connectedMs);
-        this.#beats.set(executor_id, beat);
+        const { executor_id } = input.heartbeat;
+        if (this.#beats.get(executor_id) !== input.time) this.#heardAt.set(executor_id, connectedMs);
+        this.#beats.set(executor_id, input.time);
         break;
       }
       case 'reset_beats':

@@ -36,13 +36,12 @@ export interface Offered {
   readonly programs?: readonly string[];
 }
 
+const newScheduling = (): Scheduling =>
+  new Scheduling({ heartbeatPeriodMs: PERIOD_MS, cancelEnforceMs: ENFORCE_MS, instantOf: Date.parse });
+
 /** A log, a clock and a scheduler's core: runs and executors are called by short names. */
 export class World {
-  readonly scheduling = new Scheduling({
-    heartbeatPeriodMs: PERIOD_MS,
-    cancelEnforceMs: ENFORCE_MS,
-    instantOf: Date.parse,
-  });
+  scheduling = newScheduling();
   readonly histories = new Map<string, History>();
   readonly executorIds = new Map<string, ExecutorId>();
   /** Decisions that are not settled yet. */
@@ -104,6 +103,14 @@ export class World {
     this.take({ type: 'stand_by' });
   }
 
+  /** Another scheduler has read the runs, and none of the executors yet. */
+  forgetFleet(): void {
+    this.scheduling = newScheduling();
+    for (const [name, history] of this.histories) {
+      this.take({ type: 'run_fact', key: this.key(name), history, event_id: null, writer: 'gateway' });
+    }
+  }
+
   register(name: string, { gpus = ['A10G'], machines = ['*'], programs = ['render'] }: Offered = {}): void {
     const id = executorId(`${name}-0a1b2c3d4e5f`);
     this.executorIds.set(name, id);
@@ -134,6 +141,7 @@ export class World {
     this.take({
       type: 'heartbeat',
       heartbeat: { executor_id: this.id(name), beat: this.#beats, draining: false, runs },
+      time: `beat ${this.#beats}`,
       connectedMs: this.connectedMs,
     });
   }

@@ -49,8 +49,8 @@ export type EnforceCancel = OnRun<ExecutingRun> & {
 export type DeclareLost = {
   readonly type: 'declare_lost';
   readonly executor: ExecutorId;
-  /** The number of the last beat heard; null when none was. */
-  readonly lastBeat: number | null;
+  /** The broker's time of the last beat heard; null when none was. */
+  readonly lastBeat: string | null;
   readonly message: string;
 };
 

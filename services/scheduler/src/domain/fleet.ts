@@ -31,10 +31,6 @@ export class Fleet {
     this.#lingerMs = lingerMs;
   }
 
-  get size(): number {
-    return this.#executors.size;
-  }
-
   all(): Iterable<RegisteredExecutor> {
     return this.#executors.values();
   }
@@ -74,9 +70,9 @@ export class Fleet {
   }
 
   /** False when the beat is not new: the last one is told again when the watch begins anew. */
-  beat(executor: RegisteredExecutor, heartbeat: Heartbeat, now: number): boolean {
-    if (executor.lastBeat !== null && heartbeat.beat <= executor.lastBeat) return false;
-    executor.lastBeat = heartbeat.beat;
+  beat(executor: RegisteredExecutor, heartbeat: Heartbeat, time: string, now: number): boolean {
+    if (executor.lastBeat === time) return false;
+    executor.lastBeat = time;
     executor.heard = true;
     if (heartbeat.draining) executor.draining = true;
     if (!executor.losing) this.#heardAt(executor, now);

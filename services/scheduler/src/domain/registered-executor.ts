@@ -31,8 +31,8 @@ export interface RegisteredExecutor {
   losing: boolean;
   /** A beat has come since it registered or since the connection was taken up again. */
   heard: boolean;
-  /** The number of the last beat. */
-  lastBeat: number | null;
+  /** The broker's time of the last beat: two beats with one time are the same beat, told twice. */
+  lastBeat: string | null;
 }
 
 export const registeredExecutor = (id: ExecutorId, registration: ExecutorRegistered): RegisteredExecutor => {

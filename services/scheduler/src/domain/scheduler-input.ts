@@ -20,7 +20,13 @@ export type SchedulerInput =
   /** Its history is damaged: nothing can be decided on it. */
   | { readonly type: 'run_unreadable'; readonly key: RunKey }
   | { readonly type: 'fleet_fact'; readonly event: FleetEvent; readonly connectedMs: number }
-  | { readonly type: 'heartbeat'; readonly heartbeat: Heartbeat; readonly connectedMs: number }
+  /** `time` is the broker's, ISO 8601: it tells one beat from another. */
+  | {
+      readonly type: 'heartbeat';
+      readonly heartbeat: Heartbeat;
+      readonly time: string;
+      readonly connectedMs: number;
+    }
   /** `now` is the broker's clock, in milliseconds since 1970. */
   | { readonly type: 'tick'; readonly now: number; readonly connectedMs: number }
   | { readonly type: 'reset_beats'; readonly because: ResetCause; readonly connectedMs: number }

@@ -1,16 +1,17 @@
-import type { FleetEvent, Heartbeat } from '@runledger/contracts/fleet';
+import type { FleetEvent } from '@runledger/contracts/fleet';
 import { EMPTY_HISTORY, type History } from '@runledger/contracts/history';
 import { executorId, isExecutorId, type ExecutorId } from '@runledger/contracts/ids';
 import { isExecuting } from '@runledger/contracts/run';
 import type { RunKey } from '@runledger/contracts/subjects';
 import type { Decision, RunDecision } from './decision.ts';
 import { demandKey, type Demand } from './demand.ts';
+import { DepartedExecutors } from './departed-executors.ts';
 import type { DueSettings } from './due.ts';
 import { Fleet } from './fleet.ts';
 import { knownRun, type KnownRun } from './known-run.ts';
 import { LiveRuns, type QueueLength } from './live-runs.ts';
-import { LostExecutors } from './lost-executors.ts';
 import { isSameSeat, Occupancy, type Seat } from './occupancy.ts';
+import { Orphans } from './orphans.ts';
 import { overdue } from './overdue.ts';
 import { recovery } from './recovery.ts';
 import type { RegisteredExecutor, Slot } from './registered-executor.ts';
@@ -31,7 +32,8 @@ export class Scheduling {
   readonly #settings: SchedulingSettings;
   readonly #runs: LiveRuns;
   readonly #fleet: Fleet;
-  readonly #lost = new LostExecutors();
+  readonly #departed = new DepartedExecutors();
+  readonly #orphans = new Orphans();
   #leading = false;
   /** Of the last tick. */
   #connectedMs = 0;
@@ -57,14 +59,13 @@ export class Scheduling {
         this.#fleetFact(input.event, input.connectedMs);
         break;
       case 'heartbeat':
-        this.#heartbeat(input.heartbeat, input.connectedMs);
+        this.#heartbeat(input);
         break;
       case 'tick':
         this.#tick(input.now, input.connectedMs);
         break;
       case 'reset_beats':
-        this.#connectedMs = input.connectedMs;
-        this.#fleet.resetBeats(input.connectedMs, { forget: input.because === 'reconnect' });
+        this.#resetBeats(input.connectedMs, { forget: input.because === 'reconnect' });
         break;
       case 'lead':
         this.#lead(input.connectedMs);
@@ -105,6 +106,7 @@ export class Scheduling {
     const seat = before?.seat;
     const after = knownRun(key, history.head, history.run, event_id);
     if (before) this.#runs.remove(before);
+    this.#orphans.remove(runName(key));
     if (after) this.#runs.add(after);
     this.#refresh(after?.seat);
     if (before && seat && !isSameSeat(seat, after?.seat)) {
@@ -141,7 +143,8 @@ export class Scheduling {
   }
 
   #decideOn(known: KnownRun): void {
-    if (known.run.status !== 'queued') return this.#recoverIfGone(known, 'executor_lost');
+    if (!this.#leading) return;
+    if (known.run.status !== 'queued') return this.#recoverIfGone(known);
     const slot = this.#fleet.freeSlotFor(known.demand);
     if (slot) this.#assign(known, slot);
   }
@@ -182,10 +185,20 @@ export class Scheduling {
     this.#refresh(known.seat);
   }
 
-  #recoverIfGone(known: KnownRun, how: Departure): void {
+  #recoverIfGone(known: KnownRun): void {
     const { run } = known;
     if (!isExecuting(run) || this.#fleet.get(run.attempt.executor_id)) return;
-    this.#decide(known, recovery(known, run, how));
+    const how = this.#departed.howOf(run.attempt.executor_id);
+    if (how) this.#decide(known, recovery(known, run, how));
+    else this.#orphans.add(known.name, this.#connectedMs);
+  }
+
+  #recoverOrphans(): void {
+    for (const name of this.#orphans.takeAfter(this.#settings.heartbeatPeriodMs, this.#connectedMs)) {
+      const known = this.#runs.get(name);
+      if (!known || !isExecuting(known.run) || this.#fleet.get(known.run.attempt.executor_id)) continue;
+      this.#decide(known, recovery(known, known.run, 'executor_lost'));
+    }
   }
 
   /** One decision for each head; while it is under way the run waits for nothing else. */
@@ -221,48 +234,56 @@ export class Scheduling {
     const known = this.#fleet.get(id);
     switch (event.type) {
       case 'ExecutorRegistered':
-        this.#lost.forget(id);
+        this.#departed.forget(id);
         this.#fleet.register(id, event, connectedMs);
         return this.#offerSlotsOf(id);
       case 'ExecutorDraining':
         if (known) this.#fleet.drain(known);
         return;
       case 'ExecutorLeft':
-        this.#lost.forget(id);
         return this.#gone(id, 'executor_left');
       case 'ExecutorLost':
-        if (known) this.#lost.remember(id, { registration: known.registration, lastBeat: known.lastBeat });
         return this.#gone(id, 'executor_lost');
     }
   }
 
   #gone(id: ExecutorId, how: Departure): void {
-    this.#fleet.remove(id);
-    for (const known of this.#runs.on(id)) this.#recoverIfGone(known, how);
+    const executor = this.#fleet.remove(id);
+    if (!executor && this.#departed.howOf(id)) return;
+    const registration = executor?.registration;
+    this.#departed.remember(id, { how, registration, lastBeat: executor?.lastBeat ?? null });
+    if (!this.#leading) return;
+    for (const known of this.#runs.on(id)) this.#recoverIfGone(known);
   }
 
-  #heartbeat(heartbeat: Heartbeat, connectedMs: number): void {
+  #heartbeat({ heartbeat, time, connectedMs }: Extract<SchedulerInput, { type: 'heartbeat' }>): void {
     if (!isExecutorId(heartbeat.executor_id)) return;
     const id = executorId(heartbeat.executor_id);
-    const registration = this.#lost.heardAgain(id, heartbeat.beat);
+    const registration = this.#departed.heardAgain(id, time);
     if (registration) {
-      this.#lost.forget(id);
+      this.#departed.forget(id);
       this.#fleet.register(id, registration, connectedMs);
     }
     const executor = this.#fleet.get(id);
-    if (executor && this.#fleet.beat(executor, heartbeat, connectedMs)) this.#offerSlots(executor);
+    if (executor && this.#fleet.beat(executor, heartbeat, time, connectedMs)) this.#offerSlots(executor);
   }
 
   #lead(connectedMs: number): void {
     this.#leading = true;
+    this.#resetBeats(connectedMs, { forget: true });
+    for (const known of this.#runs.all()) this.#recoverIfGone(known);
+  }
+
+  #resetBeats(connectedMs: number, { forget }: { readonly forget: boolean }): void {
     this.#connectedMs = connectedMs;
-    this.#fleet.resetBeats(connectedMs, { forget: true });
-    for (const known of this.#runs.all()) this.#recoverIfGone(known, 'executor_lost');
+    this.#fleet.resetBeats(connectedMs, { forget });
+    this.#orphans.reset(connectedMs);
   }
 
   /** Another scheduler may decide: what was under way here is none of ours any more. */
   #standBy(): void {
     this.#leading = false;
+    this.#orphans.clear();
     for (const known of this.#runs.all()) {
       if (!known.decided) continue;
       if (known.pending?.type === 'assign') {
@@ -283,11 +304,12 @@ export class Scheduling {
     const { heartbeatPeriodMs } = this.#settings;
     // A process that did not run heard no beats either.
     if (connectedMs - this.#connectedMs > heartbeatPeriodMs / 2) {
-      this.#fleet.resetBeats(connectedMs, { forget: false });
+      this.#resetBeats(connectedMs, { forget: false });
     }
     this.#connectedMs = connectedMs;
     if (!this.#leading) return;
     for (const executor of this.#fleet.silentFor(heartbeatPeriodMs, connectedMs)) this.#declareLost(executor);
+    this.#recoverOrphans();
     for (const executor of this.#fleet.endLingering(connectedMs)) this.#offerSlots(executor);
     this.#endOverdue(now);
   }

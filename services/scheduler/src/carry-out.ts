@@ -1,0 +1,127 @@
+import type { Heartbeat } from '@runledger/contracts/fleet';
+import { newUuid } from '@runledger/contracts/ids';
+import type { RunEvent } from '@runledger/contracts/run-event';
+import { append } from '@runledger/event-log/append';
+import { LogUnavailable } from '@runledger/event-log/event-log';
+import { tellFleet } from '@runledger/event-log/fleet';
+import { lastBeat } from '@runledger/event-log/heartbeats';
+import type { Decision, DeclareLost, RunDecision } from './domain/decision.ts';
+import { makeEvent, makeGiveUp, type EventSources } from './make-event.ts';
+import { patiently } from './patiently.ts';
+import type { SchedulerMetrics } from './scheduler-metrics.ts';
+
+export interface CarryOut extends EventSources {
+  readonly metrics: SchedulerMetrics;
+  readonly settle: (decision: Decision, outcome: 'stored' | 'refused') => void;
+  /** The executor was heard, but the watch has not told it yet. */
+  readonly heard: (heartbeat: Heartbeat, time: string) => void;
+}
+
+const MOST_AT_ONCE = 64;
+
+/** Carries decisions out, some at a time, until the signal says that another scheduler may lead. */
+export const carryOut = (work: CarryOut, signal: AbortSignal): ((decisions: readonly Decision[]) => void) => {
+  const waiting = new Set<Decision>();
+  let busy = 0;
+  const begin = (): void => {
+    for (const decision of waiting) {
+      if (busy >= MOST_AT_ONCE || signal.aborted) return;
+      waiting.delete(decision);
+      busy += 1;
+      void settleOne(work, decision, signal).finally(() => {
+        busy -= 1;
+        begin();
+      });
+    }
+  };
+  return (decisions) => {
+    for (const decision of decisions) waiting.add(decision);
+    begin();
+  };
+};
+
+const settleOne = async (work: CarryOut, decision: Decision, signal: AbortSignal): Promise<void> => {
+  try {
+    const outcome =
+      decision.type === 'declare_lost' ? await tellLoss(work, decision) : await store(work, decision, signal);
+    if (!signal.aborted) work.settle(decision, outcome);
+  } catch (error) {
+    if (signal.aborted) return;
+    work.log.logger.error({ err: error, decision: decision.type }, 'a decision could not be carried out');
+    work.settle(decision, 'refused');
+  }
+};
+
+/**
+ * Appends the event of a decision on the head that it rests on. When the log does not answer, the very same event is appended again:
+ * by its id the log knows whether it has it.
+ */
+const store = async (
+  work: CarryOut,
+  decision: RunDecision,
+  signal: AbortSignal,
+): Promise<'stored' | 'refused'> => {
+  const { log, metrics } = work;
+  const untilStored = async (event: RunEvent): Promise<'stored' | 'refused'> => {
+    const appended = await patiently({ signal, logger: log.logger }, () =>
+      append(log, event, decision.expected),
+    );
+    if (appended.kind === 'conflict') {
+      metrics.conflict();
+      log.logger.debug(
+        { run_id: event.run_id, type: event.type, head: appended.head },
+        'something else came first',
+      );
+      return 'refused';
+    }
+    count(metrics, event);
+    return 'stored';
+  };
+  try {
+    return await untilStored(
+      await patiently({ signal, logger: log.logger }, () => makeEvent(work, decision)),
+    );
+  } catch (error) {
+    if (signal.aborted || decision.type !== 'assign') throw error;
+    // A run that cannot be assigned would wait for ever, and take the slot each time.
+    const why = error instanceof Error ? error.message : String(error);
+    log.logger.error({ err: error, run_id: decision.key.run_id }, 'a run cannot be assigned and is given up');
+    const message = `The run could not be assigned because of an error in the scheduler: ${why}`;
+    return untilStored(makeGiveUp(work, decision, message));
+  }
+};
+
+/** The leader's last word counts: a watch may be behind after the broker was away. */
+const tellLoss = async (work: CarryOut, decision: DeclareLost): Promise<'stored' | 'refused'> => {
+  const { log, metrics, heard } = work;
+  const { executor, message } = decision;
+  try {
+    const last = await lastBeat(log, executor);
+    if (last && last.time !== decision.lastBeat) {
+      heard(last.heartbeat, last.time);
+      return 'refused';
+    }
+    await tellFleet(log, {
+      type: 'ExecutorLost',
+      version: 1,
+      event_id: newUuid(),
+      executor_id: executor,
+      time: new Date().toISOString(),
+      message,
+    });
+  } catch (error) {
+    if (!(error instanceof LogUnavailable)) throw error;
+    log.logger.warn({ err: error, executor }, 'the log is away; the executor is given another period');
+    return 'refused';
+  }
+  log.logger.warn({ executor, message }, 'an executor is lost');
+  metrics.executorLost();
+  return 'stored';
+};
+
+const count = (metrics: SchedulerMetrics, event: RunEvent): void => {
+  if (event.type === 'RunAssigned') metrics.assigned();
+  else if (event.type === 'RunCancelEnforced') metrics.ended('cancel_enforced');
+  else if (event.type === 'RunRequeued') metrics.ended(`requeued_${event.data.reason}`);
+  else if (event.type === 'RunTimedOut' || event.type === 'RunGivenUp') metrics.ended(event.data.reason);
+};

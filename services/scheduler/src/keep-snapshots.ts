@@ -1,0 +1,76 @@
+import type { EventLog } from '@runledger/event-log/event-log';
+import { readStored, runsIdentity } from '@runledger/event-log/read-run';
+import { loadSnapshot, saveSnapshot } from '@runledger/event-log/snapshots';
+import type { Scheduling } from './domain/scheduling.ts';
+import { eventIdOf } from './event-id.ts';
+import { decodeSnapshot, encodeSnapshot, keyOf, type Position, type SnapshotRun } from './snapshot.ts';
+
+const NAME = 'scheduler';
+
+/** The state as it is at this moment: every run that has not ended. */
+export const liveRunsOf = (scheduling: Scheduling): SnapshotRun[] =>
+  [...scheduling.runs()].map(({ head, event_id, run }) => ({ head, event_id, run }));
+
+/** @throws {LogUnavailable} */
+export const saveState = async (
+  log: EventLog,
+  position: Position,
+  runs: readonly SnapshotRun[],
+): Promise<void> => {
+  const bytes = await encodeSnapshot({ position, runs });
+  await saveSnapshot(log, NAME, bytes);
+  const { sequence } = position;
+  log.logger.debug({ sequence, runs: runs.length, bytes: bytes.byteLength }, 'the state is saved');
+};
+
+/**
+ * Takes the last snapshot into an empty state, and answers behind which sequence to go on reading: 0 when there is
+ * none, or when it is not of this log. @throws {LogUnavailable}
+ */
+export const restoreState = async (log: EventLog, scheduling: Scheduling): Promise<Position | undefined> => {
+  const bytes = await loadSnapshot(log, NAME);
+  if (!bytes) {
+    log.logger.info({}, 'there is no snapshot: the state is rebuilt from the whole log');
+    return undefined;
+  }
+  const decoded = await decodeSnapshot(bytes);
+  const unfit = decoded.kind === 'unfit' ? decoded.why : await whyUnfit(log, decoded.snapshot.position);
+  if (unfit !== undefined || decoded.kind === 'unfit') {
+    log.logger.warn({ why: unfit }, 'the snapshot is dropped; the state is rebuilt from the whole log');
+    return undefined;
+  }
+  const { position, runs } = decoded.snapshot;
+  for (const line of runs) {
+    const history = { head: line.head, run: line.run };
+    scheduling.take({
+      type: 'run_fact',
+      key: keyOf(line),
+      history,
+      event_id: line.event_id,
+      writer: 'gateway',
+    });
+  }
+  log.logger.info(
+    { sequence: position.sequence, runs: runs.length },
+    'the state is restored from a snapshot',
+  );
+  return position;
+};
+
+/** The log must hold that very event at that very place, else the snapshot speaks of another log. */
+const whyUnfit = async (
+  log: EventLog,
+  { created, sequence, event_id }: Position,
+): Promise<string | undefined> => {
+  const identity = await runsIdentity(log);
+  if (identity.created !== created) {
+    return `it is of a stream that was created at ${created}, and this one was at ${identity.created}`;
+  }
+  if (identity.lastSequence < sequence) {
+    return `it goes up to ${sequence}, and the log ends at ${identity.lastSequence}`;
+  }
+  const stored = await readStored(log, sequence);
+  if (!stored) return `the message ${sequence} that it ends with is not in the log any more`;
+  const found = eventIdOf(stored);
+  return found === event_id ? undefined : `it ends with event ${event_id}, and the log has ${found} there`;
+};

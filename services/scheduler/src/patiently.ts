@@ -1,0 +1,25 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { LogUnavailable } from '@runledger/event-log/event-log';
+import type { Logger } from '@runledger/event-log/logger';
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 5_000;
+
+/**
+ * Does again what may be done again, for as long as the log is away. @throws the signal's reason, and every other error
+ */
+export const patiently = async <Answer>(
+  { signal, logger }: { readonly signal: AbortSignal; readonly logger: Logger },
+  act: () => Promise<Answer>,
+): Promise<Answer> => {
+  for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
+    signal.throwIfAborted();
+    try {
+      return await act();
+    } catch (error) {
+      if (!(error instanceof LogUnavailable)) throw error;
+      logger.warn({ err: error }, 'the log is away; trying again');
+      await pause(wait, undefined, { signal });
+    }
+  }
+};

@@ -1,0 +1,171 @@
+import type { Heartbeat } from '@runledger/contracts/fleet';
+import type { EventLog } from '@runledger/event-log/event-log';
+import { watchHeartbeats } from '@runledger/event-log/heartbeats';
+import { runsIdentity } from '@runledger/event-log/read-run';
+import type { CheckOutcome } from '@runledger/service-kit/health';
+import type { Metrics } from '@runledger/service-kit/metrics';
+import { BrokerClock } from './broker-clock.ts';
+import { carryOut } from './carry-out.ts';
+import type { Decision } from './domain/decision.ts';
+import { Scheduling } from './domain/scheduling.ts';
+import type { SchedulerInput } from './domain/scheduler-input.ts';
+import { eventIdOf } from './event-id.ts';
+import { followFleet } from './follow-fleet.ts';
+import { followRuns } from './follow-runs.ts';
+import { leadInTurn } from './lead-in-turn.ts';
+import { liveRunsOf, restoreState } from './keep-snapshots.ts';
+import { pulse } from './pulse.ts';
+import { schedulerMetrics } from './scheduler-metrics.ts';
+import { snapshotter } from './snapshotter.ts';
+import type { SnapshotRun } from './snapshot.ts';
+import { workflowVersions } from './workflow-versions.ts';
+
+export interface SchedulerSettings {
+  /** Tells this process from others of the same service. */
+  readonly instance: string;
+  readonly heartbeatPeriodMs: number;
+  readonly cancelEnforceMs: number;
+  readonly snapshotEveryMs: number;
+  readonly snapshotEveryEvents: number;
+  readonly workflowCacheBytes: number;
+  /** How long a leader that is not heard keeps the lead; 3000 when left out. */
+  readonly leaseTtlMs?: number;
+}
+
+export interface RunningScheduler extends AsyncDisposable {
+  readonly leading: () => boolean;
+  /** Whether the state follows the log; leading or standing by are both right. */
+  readonly following: () => CheckOutcome;
+  /** Every run that has not ended, as the scheduler knows it. */
+  readonly runs: () => SnapshotRun[];
+}
+
+const LONGEST_TICK_MS = 1_000;
+
+/**
+ * Reads the log, stands by until it holds the lease `scheduler`, and then decides. It runs until it is disposed of.
+ * @throws {LogUnavailable} @throws the signal's reason
+ */
+export const scheduleRuns = async (
+  log: EventLog,
+  settings: SchedulerSettings,
+  metrics: Metrics,
+  stopping: AbortSignal = new AbortController().signal,
+): Promise<RunningScheduler> => {
+  await using opened = new AsyncDisposableStack();
+  const { heartbeatPeriodMs, cancelEnforceMs, instance } = settings;
+  const scheduling = new Scheduling({ heartbeatPeriodMs, cancelEnforceMs, instantOf: Date.parse });
+  const clock = new BrokerClock();
+  const caughtUp = { runs: Promise.withResolvers<void>(), fleet: Promise.withResolvers<void>() };
+  const bothCaughtUp = Promise.all([caughtUp.runs.promise, caughtUp.fleet.promise]);
+  /** Where decisions go while this scheduler leads. */
+  let begin: ((decisions: readonly Decision[]) => void) | undefined;
+  let replaying = true;
+  void bothCaughtUp.then(() => {
+    replaying = false;
+  });
+
+  const take = (input: SchedulerInput): void => {
+    const decisions = scheduling.take(input);
+    if (decisions.length > 0) begin?.(decisions);
+  };
+  const counted = schedulerMetrics(metrics, {
+    queues: () => scheduling.queues(),
+    executors: () => [...scheduling.executors()].length,
+    leading: () => begin !== undefined,
+    now: () => clock.at(performance.now()),
+  });
+
+  const { created } = await runsIdentity(log);
+  const restored = await restoreState(log, scheduling);
+  stopping.throwIfAborted();
+  const snapshots = snapshotter(log, { ...settings, created, restored, runs: () => liveRunsOf(scheduling) });
+
+  const fleet = opened.use(
+    await followFleet(log, {
+      take: (event) => take({ type: 'fleet_fact', event, connectedMs: performance.now() }),
+      onCaughtUp: caughtUp.fleet.resolve,
+      parks: () => !replaying,
+    }),
+  );
+  const runs = opened.use(
+    await followRuns(log, {
+      scheduling,
+      after: restored?.sequence ?? 0,
+      take,
+      onTaken: (message) => {
+        clock.sample(Date.parse(message.time), performance.now());
+        snapshots.taken(message.sequence, eventIdOf(message));
+      },
+      onCaughtUp: caughtUp.runs.resolve,
+      parks: () => restored !== undefined || !replaying,
+    }),
+  );
+  const heard = (heartbeat: Heartbeat, time: string): void => {
+    const connectedMs = performance.now();
+    clock.sample(Date.parse(time), connectedMs);
+    take({ type: 'heartbeat', heartbeat, time, connectedMs });
+  };
+  opened.use(await watchHeartbeats(log, heard));
+  opened.defer(
+    log.onReconnect(() =>
+      take({ type: 'reset_beats', because: 'reconnect', connectedMs: performance.now() }),
+    ),
+  );
+
+  const versions = workflowVersions(log, settings.workflowCacheBytes);
+  const lead = async (over: AbortSignal): Promise<void> => {
+    const standBy = (): void => {
+      begin = undefined;
+      scheduling.take({ type: 'stand_by' });
+    };
+    const settle = (decision: Decision, outcome: 'stored' | 'refused'): void =>
+      take({ type: 'settled', decision, outcome });
+    log.logger.info({ instance }, 'this scheduler leads');
+    begin = carryOut({ log, versions, instance, metrics: counted, settle, heard }, over);
+    // At once, not when the tick under way is over.
+    over.addEventListener('abort', standBy, { once: true });
+    take({ type: 'lead', connectedMs: performance.now() });
+    const everyMs = Math.min(heartbeatPeriodMs / 6, LONGEST_TICK_MS);
+    await Promise.all([pulse(log, { clock, everyMs, take }, over), snapshots.saveOften(over)]);
+    log.logger.info({ instance }, 'this scheduler stands by');
+  };
+
+  const stop = new AbortController();
+  let failure: string | undefined;
+  const leading = Promise.race([bothCaughtUp, aborted(stop.signal)])
+    .then(() =>
+      leadInTurn(
+        log,
+        { ...settings, holder: instance, lead, beforeRelease: () => snapshots.saveLast() },
+        stop.signal,
+      ),
+    )
+    .catch((error: unknown) => {
+      log.logger.error({ err: error }, 'this scheduler leads no more; start it again');
+      failure = `it leads no more: ${error instanceof Error ? error.message : String(error)}`;
+    });
+  // What cannot be read may be what forbids the next decision.
+  void Promise.race([runs.failed, fleet.failed]).then(() => stop.abort());
+  opened.defer(async () => {
+    stop.abort();
+    await leading;
+  });
+  const open = opened.move();
+  return {
+    leading: () => begin !== undefined,
+    following: () => {
+      if (failure !== undefined) return { ok: false, why: failure };
+      const state = runs.state();
+      return state.ok ? fleet.state() : state;
+    },
+    runs: () => liveRunsOf(scheduling),
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+};
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });

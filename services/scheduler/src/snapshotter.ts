@@ -1,0 +1,66 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { EventLog } from '@runledger/event-log/event-log';
+import { saveState } from './keep-snapshots.ts';
+import type { Position, SnapshotRun } from './snapshot.ts';
+
+export interface SnapshotterSettings {
+  readonly snapshotEveryMs: number;
+  readonly snapshotEveryEvents: number;
+  /** Of the stream, as the broker says it. */
+  readonly created: string;
+  /** Where the state comes from; undefined when it was rebuilt. */
+  readonly restored: Position | undefined;
+  readonly runs: () => SnapshotRun[];
+}
+
+export interface Snapshotter {
+  /** The state holds everything up to this message. */
+  taken(sequence: number, event_id: string | null): void;
+  /** Saves after so many events or so much time, whichever is first, until the signal is aborted. */
+  saveOften(signal: AbortSignal): Promise<void>;
+  /** Saves what has happened since. Never rejects: the next start merely reads more of the log. */
+  saveLast(): Promise<void>;
+}
+
+/** Saves the state only while this scheduler leads: all schedulers derive the same. */
+export const snapshotter = (log: EventLog, settings: SnapshotterSettings): Snapshotter => {
+  const { snapshotEveryMs, snapshotEveryEvents, created, restored, runs } = settings;
+  let position = restored;
+  let savedAt = restored?.sequence ?? 0;
+  let events = 0;
+  let wake = (): void => undefined;
+
+  const saveLast = async (): Promise<void> => {
+    if (!position || position.sequence === savedAt) return;
+    const at = position;
+    events = 0;
+    try {
+      await saveState(log, at, runs());
+      savedAt = at.sequence;
+    } catch (error) {
+      log.logger.warn(
+        { err: error },
+        'the state could not be saved; a start reads more of the log until it is',
+      );
+    }
+  };
+  const enough = (signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      wake = resolve;
+      void pause(snapshotEveryMs, undefined, { signal }).then(resolve, () => resolve());
+    });
+  return {
+    taken: (sequence, event_id) => {
+      position = { stream: 'RUNS', created, sequence, event_id };
+      events += 1;
+      if (events >= snapshotEveryEvents) wake();
+    },
+    saveOften: async (signal) => {
+      while (!signal.aborted) {
+        await enough(signal);
+        if (!signal.aborted) await saveLast();
+      }
+    },
+    saveLast,
+  };
+};

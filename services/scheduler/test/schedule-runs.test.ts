@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import { isExecuting } from '@runledger/contracts/run';
+import type { RunKey } from '@runledger/contracts/subjects';
+import { reportProgress } from '@runledger/event-log/activity';
+import { waitFor } from '@runledger/testing/wait-for';
+import { aCell, PERIOD_MS, type Cell } from './a-cell.ts';
+
+const ended = (cell: Cell, key: RunKey) =>
+  waitFor('the run to end', async () => {
+    const run = await cell.run(key);
+    return 'ended_at' in run ? run : undefined;
+  });
+
+describe('a scheduler on a log', () => {
+  it('assigns a queued run with all that its executor needs', async () => {
+    await using cell = await aCell();
+    await cell.schedule();
+    const executor = await cell.executor('box');
+    const key = await cell.queue();
+    const { data, attempt } = await executor.assigned(key);
+    expect(attempt).toBe(1);
+    expect(data).toMatchObject({
+      slot: 0,
+      gpu: 'A10G',
+      inputs: { size: 512 },
+      workflow: { nodes: [{ kind: 'render', size: 512 }] },
+      executor_public_key: 'MCowBQYDK2VwAyEA',
+    });
+  });
+
+  it('gives one slot to one run after the other, in their order', async () => {
+    await using cell = await aCell();
+    await cell.schedule();
+    const executor = await cell.executor('box');
+    const keys = [await cell.queue(), await cell.queue(), await cell.queue()];
+    for (const key of keys) {
+      await executor.assigned(key);
+      const others = await Promise.all(keys.map((other) => cell.run(other)));
+      expect(others.filter((run) => isExecuting(run))).toHaveLength(1);
+      await executor.tell(key, 'RunStarted', {});
+      await executor.tell(key, 'RunSucceeded', { outputs: [] });
+    }
+  });
+
+  it('begins a run again elsewhere when its executor is lost', async () => {
+    await using cell = await aCell();
+    const scheduler = await cell.schedule();
+    const first = await cell.executor('first');
+    const key = await cell.queue();
+    await first.assigned(key);
+    await first.tell(key, 'RunStarted', {});
+    first.die();
+    const second = await cell.executor('second');
+    expect((await second.assigned(key)).attempt).toBe(2);
+    expect(await cell.events(key)).toEqual([
+      'RunQueued',
+      'RunAssigned',
+      'RunStarted',
+      'RunRequeued',
+      'RunAssigned',
+    ]);
+    expect(await scheduler.metrics.metrics()).toMatch(/runledger_scheduler_executors_lost_total\{.*\} 1/);
+  });
+
+  it('gives a run up after its third lost attempt', async () => {
+    await using cell = await aCell();
+    await cell.schedule();
+    const key = await cell.queue();
+    for (const name of ['first', 'second', 'third']) {
+      const executor = await cell.executor(name);
+      await executor.assigned(key);
+      if (name === 'second') executor.die();
+      else await executor.leave();
+    }
+    expect(await ended(cell, key)).toMatchObject({ status: 'failed', end_reason: 'executor_lost' });
+  });
+
+  it('ends runs in time: start deadline, run timeout with the last progress, no capacity, unheeded cancel', async () => {
+    await using cell = await aCell();
+    await cell.schedule();
+    const executor = await cell.executor('box', 2);
+    const slow = await cell.queue({ run_timeout_s: 0.8 });
+    const cancelled = await cell.queue();
+    for (const key of [slow, cancelled]) {
+      await executor.assigned(key);
+      await executor.tell(key, 'RunStarted', {});
+    }
+    const time = new Date().toISOString();
+    reportProgress(cell.log, slow, 1, executor.id, { progress: 0.25, live_status: null, time });
+    await cell.log.nc.flush();
+    const late = await cell.queue({ start_deadline_s: 0.4 });
+    const hopeless = await cell.queue({ start_deadline_s: 0.4, gpu: 'H100' });
+    await cell.cancel(cancelled);
+    expect(await ended(cell, late)).toMatchObject({ status: 'timeout', end_reason: 'start_deadline' });
+    expect(await ended(cell, hopeless)).toMatchObject({ status: 'timeout', end_reason: 'no_capacity' });
+    expect(await ended(cell, slow)).toMatchObject({
+      status: 'timeout',
+      end_reason: 'run_timeout',
+      progress: 0.25,
+    });
+    expect(await ended(cell, cancelled)).toMatchObject({
+      status: 'cancelled',
+      end_reason: 'cancelled_by_client',
+    });
+  });
+
+  it('gives a run up, and teaches, when its workflow version is gone or was changed', async () => {
+    await using cell = await aCell();
+    await cell.schedule();
+    await cell.executor('box');
+    const gone = await cell.queue({ workflow_version_id: '01920000-0000-7000-8000-00000000dead' });
+    const changed = await cell.queue({ workflow_sha256: 'f'.repeat(64) });
+    expect(await ended(cell, gone)).toMatchObject({
+      end_reason: 'deployment_removed',
+      message: expect.stringContaining('Deploy the workflow again') as unknown,
+    });
+    expect(await ended(cell, changed)).toMatchObject({
+      end_reason: 'internal_error',
+      message: expect.stringContaining('SHA-256') as unknown,
+    });
+    expect(await cell.events(gone)).toEqual(['RunQueued', 'RunGivenUp']);
+  });
+
+  it('assigns every run once when the broker is killed in the middle of it', async () => {
+    await using cell = await aCell();
+    await cell.schedule();
+    const executor = await cell.executor('box', 40);
+    const keys = await Promise.all(Array.from({ length: 40 }, () => cell.queue()));
+    await cell.nats.kill9();
+    await cell.nats.restart();
+    for (const key of keys) {
+      await executor.assigned(key);
+      expect(await cell.events(key)).toEqual(['RunQueued', 'RunAssigned']);
+    }
+    const seats = await Promise.all(keys.map(async (key) => (await executor.assigned(key)).data.slot));
+    expect(new Set(seats).size).toBe(40);
+  });
+
+  it('begins no healthy run again when the broker is killed and away for three heartbeat periods', async () => {
+    await using cell = await aCell();
+    const scheduler = await cell.schedule();
+    const executor = await cell.executor('box', 3);
+    const keys = [await cell.queue(), await cell.queue(), await cell.queue()];
+    for (const key of keys) {
+      await executor.assigned(key);
+      await executor.tell(key, 'RunStarted', {});
+    }
+    await cell.nats.kill9();
+    const back = performance.now() + 3 * PERIOD_MS;
+    await waitFor('three heartbeat periods to pass', () => performance.now() > back);
+    await cell.nats.restart();
+    await waitFor('the scheduler to lead again', () => scheduler.leading());
+    // It decides again, and a period and more has passed, when a run that came later is timed out.
+    const later = await cell.queue({ start_deadline_s: (2 * PERIOD_MS) / 1_000 });
+    expect(await ended(cell, later)).toMatchObject({ end_reason: 'start_deadline' });
+    for (const key of keys) {
+      expect(await cell.events(key)).toEqual(['RunQueued', 'RunAssigned', 'RunStarted']);
+      expect(await executor.tell(key, 'RunSucceeded', { outputs: [] })).toMatchObject({ kind: 'appended' });
+    }
+    expect(await scheduler.metrics.metrics()).toMatch(/runledger_scheduler_executors_lost_total\{.*\} 0/);
+  });
+});

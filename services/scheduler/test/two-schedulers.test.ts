@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import type { RunKey } from '@runledger/contracts/subjects';
+import { waitFor } from '@runledger/testing/wait-for';
+import { aCell } from './a-cell.ts';
+import { startScheduler } from './scheduler-process.ts';
+
+describe('two schedulers', () => {
+  it('take turns: one leads, the leader is killed, the other takes over and assigns nothing twice', async () => {
+    await using cell = await aCell();
+    await using one = await startScheduler(cell.nats.url);
+    await waitFor('the first to lead', () => one.leading());
+    await using two = await startScheduler(cell.nats.url);
+    const executor = await cell.executor('box', 20);
+    const keys: RunKey[] = [];
+    for (let run = 0; run < 40; run += 1) keys.push(await cell.queue());
+    await waitFor('the first to be at work', async () => (await one.assignments()) > 0);
+    expect(await two.leading()).toBe(false);
+    await one.kill9();
+
+    for (const key of keys) {
+      await executor.assigned(key);
+      await executor.tell(key, 'RunStarted', {});
+      await executor.tell(key, 'RunSucceeded', { outputs: [] });
+    }
+    expect(await two.leading()).toBe(true);
+    for (const key of keys) {
+      expect(await cell.events(key)).toEqual(['RunQueued', 'RunAssigned', 'RunStarted', 'RunSucceeded']);
+    }
+  });
+
+  it('hand over at once when the leader stops cleanly', async () => {
+    await using cell = await aCell();
+    await using one = await startScheduler(cell.nats.url);
+    await waitFor('the first to lead', () => one.leading());
+    await using two = await startScheduler(cell.nats.url);
+    const readyz = await fetch(`${two.health}/readyz`);
+    expect(readyz.status).toBe(200);
+    expect(await one.stop()).toBe(0);
+    await waitFor('the second to lead', () => two.leading());
+  });
+});
