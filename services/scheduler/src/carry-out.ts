@@ -19,24 +19,35 @@ export interface CarryOut extends EventSources {
 
 const MOST_AT_ONCE = 64;
 
+export interface DecisionsAtWork {
+  begin(decisions: readonly Decision[]): void;
+  /** Resolves when nothing is under way any more. */
+  idle(): Promise<void>;
+}
+
 /** Carries decisions out, some at a time, until the signal says that another scheduler may lead. */
-export const carryOut = (work: CarryOut, signal: AbortSignal): ((decisions: readonly Decision[]) => void) => {
+export const carryOut = (work: CarryOut, signal: AbortSignal): DecisionsAtWork => {
   const waiting = new Set<Decision>();
-  let busy = 0;
-  const begin = (): void => {
+  const busy = new Set<Promise<void>>();
+  const next = (): void => {
     for (const decision of waiting) {
-      if (busy >= MOST_AT_ONCE || signal.aborted) return;
+      if (busy.size >= MOST_AT_ONCE || signal.aborted) return;
       waiting.delete(decision);
-      busy += 1;
-      void settleOne(work, decision, signal).finally(() => {
-        busy -= 1;
-        begin();
+      const settling = settleOne(work, decision, signal).finally(() => {
+        busy.delete(settling);
+        next();
       });
+      busy.add(settling);
     }
   };
-  return (decisions) => {
-    for (const decision of decisions) waiting.add(decision);
-    begin();
+  return {
+    begin: (decisions) => {
+      for (const decision of decisions) waiting.add(decision);
+      next();
+    },
+    idle: async () => {
+      while (busy.size > 0) await Promise.all(busy);
+    },
   };
 };
 

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Heartbeat } from '@runledger/contracts/fleet';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { watchHeartbeats } from '@runledger/event-log/heartbeats';
@@ -5,7 +6,7 @@ import { runsIdentity } from '@runledger/event-log/read-run';
 import type { CheckOutcome } from '@runledger/service-kit/health';
 import type { Metrics } from '@runledger/service-kit/metrics';
 import { BrokerClock } from './broker-clock.ts';
-import { carryOut } from './carry-out.ts';
+import { carryOut, type DecisionsAtWork } from './carry-out.ts';
 import type { Decision } from './domain/decision.ts';
 import { Scheduling } from './domain/scheduling.ts';
 import type { SchedulerInput } from './domain/scheduler-input.ts';
@@ -41,6 +42,8 @@ export interface RunningScheduler extends AsyncDisposable {
 }
 
 const LONGEST_TICK_MS = 1_000;
+/** A stop does not wait longer for a broker that does not answer. */
+const LAST_WORDS_MS = 2_000;
 
 /**
  * Reads the log, stands by until it holds the lease `scheduler`, and then decides. It runs until it is disposed of.
@@ -59,7 +62,7 @@ export const scheduleRuns = async (
   const caughtUp = { runs: Promise.withResolvers<void>(), fleet: Promise.withResolvers<void>() };
   const bothCaughtUp = Promise.all([caughtUp.runs.promise, caughtUp.fleet.promise]);
   /** Where decisions go while this scheduler leads. */
-  let begin: ((decisions: readonly Decision[]) => void) | undefined;
+  let atWork: DecisionsAtWork | undefined;
   let replaying = true;
   void bothCaughtUp.then(() => {
     replaying = false;
@@ -67,12 +70,12 @@ export const scheduleRuns = async (
 
   const take = (input: SchedulerInput): void => {
     const decisions = scheduling.take(input);
-    if (decisions.length > 0) begin?.(decisions);
+    if (decisions.length > 0) atWork?.begin(decisions);
   };
   const counted = schedulerMetrics(metrics, {
     queues: () => scheduling.queues(),
     executors: () => [...scheduling.executors()].length,
-    leading: () => begin !== undefined,
+    leading: () => atWork !== undefined,
     now: () => clock.at(performance.now()),
   });
 
@@ -116,18 +119,24 @@ export const scheduleRuns = async (
   const versions = workflowVersions(log, settings.workflowCacheBytes);
   const lead = async (over: AbortSignal): Promise<void> => {
     const standBy = (): void => {
-      begin = undefined;
+      atWork = undefined;
       scheduling.take({ type: 'stand_by' });
     };
     const settle = (decision: Decision, outcome: 'stored' | 'refused'): void =>
       take({ type: 'settled', decision, outcome });
     log.logger.info({ instance }, 'this scheduler leads');
-    begin = carryOut({ log, versions, instance, metrics: counted, settle, heard }, over);
+    const work = carryOut({ log, versions, instance, metrics: counted, settle, heard }, over);
+    atWork = work;
     // At once, not when the tick under way is over.
     over.addEventListener('abort', standBy, { once: true });
     take({ type: 'lead', connectedMs: performance.now() });
     const everyMs = Math.min(heartbeatPeriodMs / 6, LONGEST_TICK_MS);
     await Promise.all([pulse(log, { clock, everyMs, take }, over), snapshots.saveOften(over)]);
+    // What is still on its way to the log must be settled before anybody decides on the same slots.
+    await Promise.race([
+      work.idle(),
+      aborted(stop.signal).then(() => pause(LAST_WORDS_MS, undefined, { ref: false })),
+    ]);
     log.logger.info({ instance }, 'this scheduler stands by');
   };
 
@@ -153,7 +162,7 @@ export const scheduleRuns = async (
   });
   const open = opened.move();
   return {
-    leading: () => begin !== undefined,
+    leading: () => atWork !== undefined,
     following: () => {
       if (failure !== undefined) return { ok: false, why: failure };
       const state = runs.state();

@@ -5,13 +5,13 @@ import { openBucket, UnfitRecord } from '@runledger/event-log/bucket';
 import type { EventLog } from '@runledger/event-log/event-log';
 
 /** Names an immutable workflow version, as a run's request does. */
-export interface VersionName {
+interface VersionName {
   readonly org_id: string;
   readonly workflow_version_id: string;
   readonly workflow_sha256: string;
 }
 
-export type FoundVersion =
+type FoundVersion =
   | { readonly kind: 'found'; readonly workflow: JsonValue }
   | { readonly kind: 'missing'; readonly why: string }
   | { readonly kind: 'damaged'; readonly why: string };

@@ -30,7 +30,7 @@ const ORG = orgId(newUuid());
 const WORKFLOW = { nodes: [{ kind: 'render', size: 512 }] };
 const SHA256 = createHash('sha256').update(JSON.stringify(WORKFLOW)).digest('hex');
 
-export interface TestScheduler extends RunningScheduler {
+interface TestScheduler extends RunningScheduler {
   readonly metrics: Metrics;
 }
 
@@ -49,7 +49,7 @@ export interface Cell extends AsyncDisposable {
   events(key: RunKey): Promise<string[]>;
 }
 
-export interface FakeExecutor {
+interface FakeExecutor {
   readonly id: ExecutorId;
   /** Tells a fact of the run's present attempt. */
   tell<T extends 'RunStarted' | 'RunSucceeded'>(
@@ -59,8 +59,8 @@ export interface FakeExecutor {
   ): Promise<Appended>;
   /** Waits for the run to be assigned to it. */
   assigned(key: RunKey): Promise<RunEventOf<'RunAssigned'>>;
-  /** It is gone without a word. */
-  die(): void;
+  /** It is gone without a word; resolves when its last beat is behind it. */
+  die(): Promise<void>;
   leave(): Promise<void>;
 }
 
@@ -134,7 +134,7 @@ export const aCell = async (): Promise<Cell> => {
     executor: async (name, slots = 1) => {
       const own = kept.use(await connect());
       const executor = await joinFleet(own, name, slots);
-      kept.defer(executor.die);
+      kept.defer(() => executor.die());
       const assigned = async (key: RunKey): Promise<RunEventOf<'RunAssigned'>> =>
         waitFor(`run ${key.run_id} to be assigned to ${name}`, async () => {
           const read = await readRun(log, key);
@@ -211,12 +211,16 @@ const joinFleet = async (
       await pause(PERIOD_MS / 3, undefined, { signal: alive.signal }).catch(() => undefined);
     }
   };
-  void beatForEver();
+  const beating = beatForEver();
+  const die = (): Promise<void> => {
+    alive.abort();
+    return beating;
+  };
   return {
     id,
-    die: () => alive.abort(),
+    die,
     leave: async () => {
-      alive.abort();
+      await die();
       await fact('ExecutorLeft', {});
     },
   };

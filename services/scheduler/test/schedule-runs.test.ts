@@ -49,7 +49,7 @@ describe('a scheduler on a log', () => {
     const key = await cell.queue();
     await first.assigned(key);
     await first.tell(key, 'RunStarted', {});
-    first.die();
+    await first.die();
     const second = await cell.executor('second');
     expect((await second.assigned(key)).attempt).toBe(2);
     expect(await cell.events(key)).toEqual([
@@ -69,7 +69,7 @@ describe('a scheduler on a log', () => {
     for (const name of ['first', 'second', 'third']) {
       const executor = await cell.executor(name);
       await executor.assigned(key);
-      if (name === 'second') executor.die();
+      if (name === 'second') await executor.die();
       else await executor.leave();
     }
     expect(await ended(cell, key)).toMatchObject({ status: 'failed', end_reason: 'executor_lost' });

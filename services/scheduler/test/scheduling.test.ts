@@ -323,6 +323,24 @@ describe('time', () => {
       ),
     ).toEqual(['the cancel of one is enforced']));
 
+  it('ends nothing before a full period after a reconnect: its executor may have finished it meanwhile', () => {
+    expect(
+      given(...running('one', 'box', { runTimeoutS: 10 })).when((world) => world.tickAfter(20_000)),
+    ).toEqual(['one is timed out: run_timeout']);
+    const before: Step[] = [
+      ...running('one', 'box', { runTimeoutS: 10 }),
+      (world) => {
+        world.nowMs += 20_000;
+        world.reset('reconnect');
+      },
+    ];
+    expect(given(...before).when(passed(PERIOD_MS - 500, 'box'))).toEqual([]);
+    expect(given(...before).when(passed(PERIOD_MS, 'box'))).toEqual(['one is timed out: run_timeout']);
+    expect(given(...before, passed(1_000, 'box'), succeeded('one')).when(passed(PERIOD_MS, 'box'))).toEqual(
+      [],
+    );
+  });
+
   it('ends nothing that has ended already', () =>
     expect(
       given(...running('one', 'box', { runTimeoutS: 10 }), succeeded('one')).when(passed(60_000, 'box')),

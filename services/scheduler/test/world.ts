@@ -334,7 +334,7 @@ export class World {
 }
 
 /** A decision as one would say it. */
-export const inWords = (world: World, decision: Decision): string => {
+const inWords = (world: World, decision: Decision): string => {
   if (decision.type === 'declare_lost') return `${world.executorName(decision.executor)} is lost`;
   const run = world.nameOf(decision.key);
   switch (decision.type) {

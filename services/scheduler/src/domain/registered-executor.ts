@@ -4,7 +4,7 @@ import type { ExecutorId } from '@runledger/contracts/ids';
 import { offerOf, type Offer } from './demand.ts';
 
 /** An attempt that ended without its executor's word, or that only the executor knows of: it may still use the GPU. */
-export interface Lingering {
+interface Lingering {
   readonly run_id: string;
   readonly attempt: number;
   /** Connected time at which the slot is taken for free whatever the executor says; null once it has passed. */

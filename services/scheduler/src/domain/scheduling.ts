@@ -37,6 +37,8 @@ export class Scheduling {
   #leading = false;
   /** Of the last tick. */
   #connectedMs = 0;
+  /** Until then nothing ends for its time: what executors could not tell before must have a chance to arrive. */
+  #quietUntil = 0;
   #decisions: Decision[] = [];
 
   constructor(settings: SchedulingSettings) {
@@ -278,6 +280,7 @@ export class Scheduling {
     this.#connectedMs = connectedMs;
     this.#fleet.resetBeats(connectedMs, { forget });
     this.#orphans.reset(connectedMs);
+    if (forget) this.#quietUntil = connectedMs + this.#settings.heartbeatPeriodMs;
   }
 
   /** Another scheduler may decide: what was under way here is none of ours any more. */
@@ -311,7 +314,7 @@ export class Scheduling {
     for (const executor of this.#fleet.silentFor(heartbeatPeriodMs, connectedMs)) this.#declareLost(executor);
     this.#recoverOrphans();
     for (const executor of this.#fleet.endLingering(connectedMs)) this.#offerSlots(executor);
-    this.#endOverdue(now);
+    if (connectedMs >= this.#quietUntil) this.#endOverdue(now);
   }
 
   #declareLost(executor: RegisteredExecutor): void {
