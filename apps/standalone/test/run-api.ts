@@ -3,6 +3,7 @@ import { waitFor } from '@runledger/testing/wait-for';
 /** The part of a run's response that these tests speak of. */
 export interface RunShown {
   readonly id: string;
+  readonly org_id: string;
   readonly status: string;
   readonly progress: number;
   readonly number: number;
@@ -33,7 +34,6 @@ export interface RunApi {
     inputs?: Readonly<Record<string, unknown>>,
     more?: Readonly<Record<string, unknown>>,
   ) => Promise<string>;
-  /** Queues again and again while the service is away, as a patient client does. */
   readonly get: (run: string) => Promise<RunShown>;
   readonly cancel: (
     run: string,

@@ -27,8 +27,10 @@ export const viewsInMemory = (): StoredViews => ({
 export const viewsInMongo = async (): Promise<StoredViews | string> => {
   const mongo = await ownMongo();
   if (mongo.kind === 'unavailable') return mongo.reason;
+  const url = new URL(mongo.url);
+  url.pathname = '/runledger';
   return {
-    env: { MONGODB_URL: `${mongo.url.replace(/\/$/, '')}/runledger` },
+    env: { MONGODB_URL: url.href },
     kill9AndRestart: async () => {
       await mongo.kill9();
       await mongo.restart();

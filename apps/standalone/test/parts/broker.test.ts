@@ -22,7 +22,7 @@ const logOf = ({ nats_url: url, nats_user: user, nats_password: password }: Oper
   openEventLog({ url, user, password, name: 'test' }, silentLogger);
 
 const pidOf = (folder: DataFolder): number =>
-  JSON.parse(readFileSync(folder.at('nats-server.json'), 'utf8')).pid;
+  JSON.parse(readFileSync(folder.at('processes/nats-server.json'), 'utf8')).pid;
 
 it('a broker that was killed is back on the same port with the same data', async () => {
   await using open = new AsyncDisposableStack();
