@@ -8,7 +8,7 @@ import type { ApiConnection } from './connection.ts';
 
 const ANSWER_WITHIN_MS = 30_000;
 
-export const Queued = Type.Object({ run_id: Type.String() });
+const Queued = Type.Object({ run_id: Type.String() });
 export const Cancel = Type.Object({
   run_id: Type.String(),
   status: Type.String(),

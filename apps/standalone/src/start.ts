@@ -8,6 +8,7 @@ import { CONNECTION_FILE } from './data-folder/connection-files.ts';
 import type { Connection, Operator } from './data-folder/connection-files.ts';
 import { openDataFolder } from './data-folder/data-folder.ts';
 import type { DataFolder } from './data-folder/data-folder.ts';
+import { endLeftovers } from './data-folder/leftovers.ts';
 import { writePrivateFile } from './data-folder/write-file.ts';
 import { choosePort, originOf } from './parts/api-address.ts';
 import { startBroker } from './parts/broker.ts';
@@ -60,6 +61,7 @@ const holdFolder = async (open: AsyncDisposableStack, path: string): Promise<Dat
   const opened = await openDataFolder(path, () => new Date());
   if (!opened.ok) throw new StartRefused(opened.why);
   const folder = open.use(opened.folder);
+  await endLeftovers(folder);
   await mkdir(folder.at('logs'), { recursive: true, mode: 0o700 });
   // Left by a standalone that was killed: nobody serves there.
   await rm(folder.at(CONNECTION_FILE), { force: true });

@@ -107,6 +107,7 @@ describe('the stop of a standalone', () => {
     await waitFor('its processes to be gone', () => started.every(({ pid }) => !isAlive(pid)), {
       withinMs: 60_000,
     });
+    expect(started.filter(({ pid }) => isAlive(pid))).toEqual([]);
   });
 
   it('by kill -9 is no obstacle to the next start at once, on the same port and data', async () => {

@@ -27,7 +27,7 @@ export const writeDraft = async (path: string, text: string): Promise<string> =>
 };
 
 /** A new name is on disk only when its folder is. */
-export const flushFolder = async (path: string): Promise<void> => {
+const flushFolder = async (path: string): Promise<void> => {
   await using folder = await open(path);
   await folder.sync();
 };

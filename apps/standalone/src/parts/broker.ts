@@ -1,18 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats-server';
 import { describeExit } from '@runledger/local-servers/server-process';
-import { Type } from 'typebox';
-import { OPERATOR_FILE, readJsonFile, readOperatorFile } from '../data-folder/connection-files.ts';
+import { OPERATOR_FILE, readOperatorFile } from '../data-folder/connection-files.ts';
 import type { Operator } from '../data-folder/connection-files.ts';
 import type { DataFolder } from '../data-folder/data-folder.ts';
-import { identityOf, isRunning } from '../data-folder/process-identity.ts';
+import { noteProcess } from '../data-folder/leftovers.ts';
 import { writePrivateFile } from '../data-folder/write-file.ts';
 import { keepRunning } from '../supervision/keep-running.ts';
 import type { RunningPart } from '../supervision/keep-running.ts';
-
-const PROCESS_FILE = 'nats-server.json';
-const Identity = Type.Object({ pid: Type.Integer(), start_ticks: Type.Number(), boot_id: Type.String() });
 
 /**
  * More than the limits of all streams together. They are upper bounds; by default nats-server would refuse them on a
@@ -32,7 +27,6 @@ export const startBroker = async (
 ): Promise<Operator> => {
   const found = await findNatsServer({ env, onProgress: say });
   say(`Starting nats-server ${found.version} (${found.source}).`);
-  await endLeftover(folder);
   const { nats_user, nats_password } = await credentials(folder);
   let port = 0;
   const start = async (): Promise<RunningPart> => {
@@ -46,7 +40,7 @@ export const startBroker = async (
       authorization: `authorization { user: ${JSON.stringify(nats_user)}, password: ${JSON.stringify(nats_password)} }`,
     });
     port = server.port;
-    await writePrivateFile(folder.at(PROCESS_FILE), JSON.stringify((await identityOf(server.pid)) ?? {}));
+    await noteProcess(folder, 'nats-server', server.pid);
     return {
       ended: server.exited.then((exit) => `ended (${describeExit(exit)})`),
       stop: async () => void (await server.stop()),
@@ -62,14 +56,4 @@ const credentials = async (folder: DataFolder): Promise<Pick<Operator, 'nats_use
   const kept = await readOperatorFile(folder.path);
   if (kept.kind === 'found') return kept.content;
   return { nats_user: 'runledger', nats_password: randomBytes(24).toString('base64url') };
-};
-
-/** Two servers on one store would ruin it. One that outlived a standalone that was killed is ended first. */
-const endLeftover = async (folder: DataFolder): Promise<void> => {
-  const kept = await readJsonFile(folder.at(PROCESS_FILE), Identity);
-  if (kept.kind !== 'found') return;
-  while (await isRunning(kept.content)) {
-    process.kill(kept.content.pid, 'SIGKILL');
-    await pause(50);
-  }
 };

@@ -1,6 +1,7 @@
 import { findMongod, startMongod } from '@runledger/local-servers/mongodb';
 import { describeExit } from '@runledger/local-servers/server-process';
 import type { DataFolder } from '../data-folder/data-folder.ts';
+import { noteProcess } from '../data-folder/leftovers.ts';
 import { keepRunning } from '../supervision/keep-running.ts';
 import type { RunningPart } from '../supervision/keep-running.ts';
 
@@ -31,6 +32,7 @@ export const startDatabase = async (
       logFile: folder.at('logs/mongod.log'),
     });
     port = server.port;
+    await noteProcess(folder, 'mongod', server.pid);
     return {
       ended: server.exited.then((exit) => `ended (${describeExit(exit)})`),
       stop: async () => void (await server.stop()),

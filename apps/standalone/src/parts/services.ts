@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Operator } from '../data-folder/connection-files.ts';
 import type { DataFolder } from '../data-folder/data-folder.ts';
+import { noteProcess } from '../data-folder/leftovers.ts';
 import { SAMPLE_PROGRAM } from '../records/sample-records.ts';
 import { StartRefused } from '../start-refused.ts';
 import { awaitReady } from '../supervision/await-ready.ts';
@@ -40,7 +41,11 @@ export const startServices = async (
   const started = [];
   for (const spec of serviceSpecs(surroundings)) {
     let latest: ServiceProcess | undefined;
-    const start = async (): Promise<ServiceProcess> => (latest = startService(spec));
+    const start = async (): Promise<ServiceProcess> => {
+      latest = startService(spec);
+      if (latest.pid !== undefined) await noteProcess(surroundings.folder, spec.name, latest.pid);
+      return latest;
+    };
     open.use(await keepRunning({ name: spec.name, start, say }));
     const state = (): ServiceState => latest?.state() ?? { kind: 'starting' };
     started.push({ name: spec.name, logFile: spec.logFile, state });

@@ -22,6 +22,8 @@ export type ServiceState =
   | { readonly kind: 'ended'; readonly how: string; readonly code: number | null };
 
 export interface ServiceProcess extends RunningPart {
+  /** Undefined when it could not be started. */
+  readonly pid: number | undefined;
   readonly state: () => ServiceState;
 }
 
@@ -73,6 +75,7 @@ export const startService = ({
   });
 
   return {
+    pid: child.pid,
     state: () => state,
     ended,
     stop: async () => {
