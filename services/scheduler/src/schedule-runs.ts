@@ -118,6 +118,7 @@ export const scheduleRuns = async (
 
   const versions = workflowVersions(log, settings.workflowCacheBytes);
   const lead = async (over: AbortSignal): Promise<void> => {
+    if (over.aborted) return;
     const standBy = (): void => {
       atWork = undefined;
       scheduling.take({ type: 'stand_by' });
@@ -133,23 +134,18 @@ export const scheduleRuns = async (
     const everyMs = Math.min(heartbeatPeriodMs / 6, LONGEST_TICK_MS);
     await Promise.all([pulse(log, { clock, everyMs, take }, over), snapshots.saveOften(over)]);
     // What is still on its way to the log must be settled before anybody decides on the same slots.
-    await Promise.race([
-      work.idle(),
-      aborted(stop.signal).then(() => pause(LAST_WORDS_MS, undefined, { ref: false })),
-    ]);
+    await Promise.race([work.idle(), aborted(stop.signal).then(lastWords)]);
     log.logger.info({ instance }, 'this scheduler stands by');
+  };
+
+  const beforeRelease = async (): Promise<void> => {
+    if (log.connected()) await Promise.race([snapshots.saveLast(), lastWords()]);
   };
 
   const stop = new AbortController();
   let failure: string | undefined;
   const leading = Promise.race([bothCaughtUp, aborted(stop.signal)])
-    .then(() =>
-      leadInTurn(
-        log,
-        { ...settings, holder: instance, lead, beforeRelease: () => snapshots.saveLast() },
-        stop.signal,
-      ),
-    )
+    .then(() => leadInTurn(log, { ...settings, holder: instance, lead, beforeRelease }, stop.signal))
     .catch((error: unknown) => {
       log.logger.error({ err: error }, 'this scheduler leads no more; start it again');
       failure = `it leads no more: ${error instanceof Error ? error.message : String(error)}`;
@@ -172,6 +168,8 @@ export const scheduleRuns = async (
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 };
+
+const lastWords = (): Promise<void> => pause(LAST_WORDS_MS, undefined, { ref: false });
 
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

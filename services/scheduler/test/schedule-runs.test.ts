@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isExecuting } from '@runledger/contracts/run';
-import type { RunKey } from '@runledger/contracts/subjects';
+import { newUuid, orgId, runId } from '@runledger/contracts/ids';
+import { lifecycleOf, type RunKey } from '@runledger/contracts/subjects';
 import { reportProgress } from '@runledger/event-log/activity';
 import { waitFor } from '@runledger/testing/wait-for';
 import { aCell, PERIOD_MS, type Cell } from './a-cell.ts';
@@ -119,6 +120,23 @@ describe('a scheduler on a log', () => {
       message: expect.stringContaining('SHA-256') as unknown,
     });
     expect(await cell.events(gone)).toEqual(['RunQueued', 'RunGivenUp']);
+  });
+
+  it('stops deciding, loudly, at a fact that only a later release can read', async () => {
+    await using cell = await aCell();
+    const scheduler = await cell.schedule();
+    await waitFor('the scheduler to lead', () => scheduler.leading());
+    expect(scheduler.following()).toEqual({ ok: true });
+    const key = { org_id: orgId(newUuid()), run_id: runId(newUuid()) };
+    const subject = `runs.${key.org_id}.${key.run_id}.life.queued.gateway.0.none`;
+    await cell.log.js.publish(subject, JSON.stringify({ type: 'RunQueued', version: 2 }), {
+      expect: { lastSubjectSequence: 0, lastSubjectSequenceSubject: lifecycleOf(key) },
+    });
+    await waitFor('the scheduler to stand by', () => !scheduler.leading());
+    expect(scheduler.following()).toMatchObject({
+      ok: false,
+      why: expect.stringContaining('version 2') as unknown,
+    });
   });
 
   it('assigns every run once when the broker is killed in the middle of it', async () => {
