@@ -1,0 +1,82 @@
+import { brokerConfig } from '@runledger/event-log/broker-config';
+import { oneOf, port, seconds, url } from '@runledger/service-kit/config-schemas';
+import { readConfig, type Environment } from '@runledger/service-kit/config';
+import { logLevels } from '@runledger/service-kit/logger';
+import { MAX_INPUTS_BYTES, MAX_WEBHOOK_URL } from '@runledger/contracts/limits';
+import { Type, type Static } from 'typebox';
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+const GiB = 1024 * MiB;
+
+const atMost = (preset: number, maximum: number, description: string): Type.TInteger =>
+  Type.Integer({ minimum: 1, maximum, default: preset, description });
+
+const configSchema = Type.Object({
+  ...brokerConfig,
+  RUNLEDGER_HOST: Type.String({ default: '127.0.0.1', description: 'where the API listens' }),
+  RUNLEDGER_PORT: port({ default: 8080, description: 'of the API; 0 takes a free one' }),
+  RUNLEDGER_BASE_PATH: Type.String({
+    default: '/api',
+    pattern: '^(?:/[A-Za-z0-9_~-]+)*$',
+    emptyIsValue: true,
+    description: 'the prefix of every path of the API, such as /api; empty for none',
+  }),
+  RUNLEDGER_PUBLIC_URL: Type.Optional(
+    url({
+      description: 'in front of the addresses of output files; without it made from host and port',
+    }),
+  ),
+  RUNLEDGER_VIEWS: oneOf(['mongodb', 'memory'], {
+    default: 'mongodb',
+    description: 'where the run views are kept; memory is rebuilt from the log at every start',
+  }),
+  MONGODB_URL: Type.String({
+    default: 'mongodb://127.0.0.1:27017/runledger',
+    pattern: '^mongodb(\\+srv)?://',
+    secret: true,
+    description: 'the MongoDB server, with the database in its path (runledger without one)',
+  }),
+  RUNLEDGER_BODY_MAX_BYTES: atMost(MiB, 64 * MiB, 'bytes of a request body'),
+  RUNLEDGER_INPUTS_MAX: atMost(256, 10_000, 'inputs of a run'),
+  RUNLEDGER_INPUTS_MAX_BYTES: atMost(MAX_INPUTS_BYTES, MAX_INPUTS_BYTES, 'bytes of all inputs as JSON'),
+  RUNLEDGER_INPUT_NAME_MAX: atMost(256, 4_096, 'characters of an input name'),
+  RUNLEDGER_WEBHOOK_URL_MAX: atMost(MAX_WEBHOOK_URL, MAX_WEBHOOK_URL, 'characters of a webhook URL'),
+  RUNLEDGER_OUTPUT_FILE_MAX_BYTES: atMost(GiB, 1024 * GiB, 'bytes of an output file'),
+  RUNLEDGER_OUTPUT_RUN_MAX_BYTES: atMost(4 * GiB, 1024 * GiB, 'bytes of all output files of an attempt'),
+  RUNLEDGER_OUTPUT_MAX_FILES: atMost(100, 500, 'output files of an attempt'),
+  RUNLEDGER_HEALTH_HOST: Type.String({
+    default: '127.0.0.1',
+    description: 'where the health server listens',
+  }),
+  RUNLEDGER_HEALTH_PORT: port({ default: 9101, description: 'of the health server' }),
+  RUNLEDGER_LOG_LEVEL: oneOf([...logLevels], { default: 'info', description: 'the least level logged' }),
+  RUNLEDGER_STOP_WITHIN_S: seconds({
+    default: 10,
+    minimum: 1,
+    description: 'how long a stop may take; requests in hand are finished',
+  }),
+});
+
+export type GatewayConfig = Static<typeof configSchema>;
+
+export interface ReadGatewayConfig {
+  /** Known also when the rest is wrong: a service that cannot start has to stop. */
+  readonly stopWithinMs: number;
+  /** @throws {ConfigError} with everything that is wrong */
+  readonly orThrow: () => GatewayConfig;
+}
+
+export const readGatewayConfig = (env: Environment): ReadGatewayConfig => {
+  try {
+    const config = readConfig(configSchema, env);
+    return { stopWithinMs: config.RUNLEDGER_STOP_WITHIN_S * 1_000, orThrow: () => config };
+  } catch (error) {
+    return {
+      stopWithinMs: 10_000,
+      orThrow: () => {
+        throw error;
+      },
+    };
+  }
+};

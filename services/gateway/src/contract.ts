@@ -1,0 +1,10 @@
+import { RUN_EVENT_TYPES } from '@runledger/contracts/run-event';
+import type { ServiceContract } from '@runledger/contracts/service-contract';
+
+export const contract: ServiceContract = {
+  service: 'gateway',
+  role: 'gateway',
+  writes: { runs: ['RunQueued', 'RunCancelRequested'], fleet: [], activity: false },
+  // The views are the fold of everything, and progress is shown.
+  reads: { runs: RUN_EVENT_TYPES, fleet: [], activity: true },
+};

@@ -1,0 +1,75 @@
+import type { Deployment, Machine } from '@runledger/contracts/catalogue';
+import type { GpuModel } from '@runledger/contracts/gpu';
+import type { JsonObject } from '@runledger/contracts/json';
+import type { RunEventOf } from '@runledger/contracts/run-event';
+import type { Envelope } from './envelope.ts';
+
+/** What a client asks for, with its defaults filled in. */
+export interface QueueRequest {
+  readonly deployment_id: string;
+  readonly inputs: JsonObject;
+  readonly webhook: string | null;
+  readonly webhook_intermediate_status: boolean;
+  /** Null: the deployment's, else the machine's. */
+  readonly gpu: GpuModel | null;
+}
+
+/** What the catalogue says of the deployment at this moment; undefined for what it does not have. */
+export interface DeploymentFacts {
+  readonly deployment: Deployment | undefined;
+  readonly machine: Machine | undefined;
+  readonly versionSha256: string | undefined;
+}
+
+export type QueueDecision =
+  | { readonly kind: 'queued'; readonly event: RunEventOf<'RunQueued'> }
+  /** `missing` is for the operator: a client is told no more than that there is no such deployment. */
+  | {
+      readonly kind: 'no_deployment';
+      readonly missing: 'deployment' | 'archived' | 'machine' | 'workflow version';
+    };
+
+/** The run keeps the settings and the version that it is queued with, whatever the catalogue says later. */
+export const queueRun = (
+  request: QueueRequest,
+  { deployment, machine, versionSha256 }: DeploymentFacts,
+  by: { readonly user_id: string },
+  envelope: Envelope,
+): QueueDecision => {
+  if (!deployment) return { kind: 'no_deployment', missing: 'deployment' };
+  if (deployment.archived) return { kind: 'no_deployment', missing: 'archived' };
+  if (!machine) return { kind: 'no_deployment', missing: 'machine' };
+  if (versionSha256 === undefined) return { kind: 'no_deployment', missing: 'workflow version' };
+  return {
+    kind: 'queued',
+    event: {
+      ...envelope,
+      type: 'RunQueued',
+      version: 1,
+      attempt: 0,
+      executor_id: null,
+      causation_id: null,
+      data: {
+        user_id: by.user_id,
+        origin: 'api',
+        deployment_id: deployment.id,
+        workflow_id: deployment.workflow_id,
+        workflow_version_id: deployment.workflow_version_id,
+        workflow_sha256: versionSha256,
+        machine_id: machine.id,
+        machine_name: machine.name,
+        machine_type: machine.type,
+        machine_version: machine.version,
+        runner: machine.runner,
+        gpu: request.gpu ?? deployment.gpu ?? machine.gpu,
+        inputs: request.inputs,
+        webhook: request.webhook,
+        webhook_intermediate_status: request.webhook_intermediate_status,
+        start_deadline_s: deployment.start_deadline_s,
+        run_timeout_s: deployment.run_timeout_s,
+        max_attempts: deployment.retry.attempts,
+        rerun_of: null,
+      },
+    },
+  };
+};

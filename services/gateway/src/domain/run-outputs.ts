@@ -1,0 +1,45 @@
+import type { RunOutput, StoredFile } from '@runledger/contracts/event-data';
+import type { EndedRun } from '@runledger/contracts/run';
+
+export interface MediaItem {
+  readonly url: string;
+  /** The ComfyUI family's word. */
+  readonly type: 'output' | 'temp';
+  readonly filename: string;
+  readonly is_public: boolean;
+  readonly subfolder: string;
+  /** Seconds. */
+  readonly upload_duration: number;
+  /** MIME. */
+  readonly content_type: string;
+}
+
+export interface OutputItem extends Omit<RunOutput, 'data'> {
+  readonly run_id: string;
+  readonly data: Readonly<Record<string, readonly (string | MediaItem)[]>>;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+/** `publicUrl` is the address of this service as clients know it, without a slash at the end. */
+export const runOutputs = (run: EndedRun, publicUrl: string): OutputItem[] =>
+  run.outputs.map(({ id, output_id, data, node_meta, type, node_id }) => ({
+    id,
+    run_id: run.run_id,
+    output_id,
+    data: Object.fromEntries(
+      Object.entries(data).map(([kind, items]) => [kind, items.map((item) => shown(item, publicUrl))]),
+    ),
+    node_meta,
+    created_at: run.ended_at,
+    updated_at: run.ended_at,
+    type,
+    node_id,
+  }));
+
+const shown = (item: string | StoredFile, publicUrl: string): string | MediaItem => {
+  if (typeof item === 'string') return item;
+  const { key, type, filename, subfolder, upload_duration, content_type } = item;
+  const url = `${publicUrl}/outputs/${key}/${encodeURIComponent(filename)}`;
+  return { url, type, filename, is_public: true, subfolder, upload_duration, content_type };
+};

@@ -1,0 +1,101 @@
+import { performance } from 'node:perf_hooks';
+import { isExecuting, type Run } from '@runledger/contracts/run';
+import type { ProgressReport } from '@runledger/contracts/activity';
+import { lastProgress } from '@runledger/event-log/activity';
+import type { EventLog } from '@runledger/event-log/event-log';
+import type { Logger } from '@runledger/event-log/logger';
+import type { Metrics } from '@runledger/service-kit/metrics';
+import type Koa from 'koa';
+import { authenticate } from './catalogue/api-keys.ts';
+import { catalogue as openCatalogue } from './catalogue/catalogue.ts';
+import type { GatewayConfig } from './config.ts';
+import { createApp } from './http/app.ts';
+import { callers } from './http/callers.ts';
+import { cancelRoute } from './http/cancel-route.ts';
+import { gatewayMetrics } from './http/gateway-metrics.ts';
+import { getRoute } from './http/get-route.ts';
+import { jsonBody } from './http/json-body.ts';
+import { queueRoute } from './http/queue-route.ts';
+import { recentKeys } from './http/recent-keys.ts';
+import { jetstreamOutputStore } from './outputs/jetstream-output-store.ts';
+import { serveRoute } from './outputs/serve-route.ts';
+import { uploadReservations } from './outputs/upload-reservations.ts';
+import { uploadRoute } from './outputs/upload-route.ts';
+import { acceptRun } from './runs/accept-run.ts';
+import { cancelRun } from './runs/cancel-run.ts';
+import { currentRun } from './runs/current-run.ts';
+import { logRoom } from './runs/log-room.ts';
+import { versionHashes } from './runs/version-hashes.ts';
+import type { RunViews } from './views/run-views.ts';
+
+export interface GatewayParts {
+  readonly config: GatewayConfig;
+  readonly log: EventLog;
+  readonly views: RunViews;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Tells two gateways apart. */
+  readonly instance: string;
+  /** The address as clients know it, without a slash at the end; known once the gateway listens. */
+  readonly publicUrl: () => string;
+}
+
+const clock = (): number => performance.now();
+const now = (): Date => new Date();
+
+/** The HTTP side of the gateway, put together. */
+export const gateway = (parts: GatewayParts): Koa => {
+  const { config, log, views, logger, instance, publicUrl } = parts;
+  const metrics = gatewayMetrics(parts.metrics);
+  const writer = { service: 'gateway', instance };
+  const catalogue = openCatalogue(log);
+  const asks = callers(recentKeys((key) => authenticate(log, key), clock));
+  const current = currentRun({ log, views, logger, clock });
+  const store = jetstreamOutputStore(log);
+  const accept = acceptRun({
+    log,
+    catalogue,
+    versions: versionHashes(catalogue),
+    room: logRoom(log, clock),
+    writer,
+    now,
+    logger,
+  });
+  const cancel = cancelRun({ log, current, writer, now, onConflict: metrics.conflict });
+  const limits = {
+    inputs: config.RUNLEDGER_INPUTS_MAX,
+    inputsBytes: config.RUNLEDGER_INPUTS_MAX_BYTES,
+    inputNameLength: config.RUNLEDGER_INPUT_NAME_MAX,
+    webhookLength: config.RUNLEDGER_WEBHOOK_URL_MAX,
+  };
+  const maxFileBytes = config.RUNLEDGER_OUTPUT_FILE_MAX_BYTES;
+  const reservations = uploadReservations(log, {
+    attemptBytes: config.RUNLEDGER_OUTPUT_RUN_MAX_BYTES,
+    files: config.RUNLEDGER_OUTPUT_MAX_FILES,
+  });
+  return createApp({
+    routes: {
+      basePath: config.RUNLEDGER_BASE_PATH,
+      queue: queueRoute({
+        callers: asks,
+        body: jsonBody(config.RUNLEDGER_BODY_MAX_BYTES),
+        limits,
+        accept,
+        onQueued: metrics.queued,
+      }),
+      get: getRoute({ callers: asks, current, progress: progressIn(log), catalogue, publicUrl }),
+      cancel: cancelRoute({ callers: asks, cancel }),
+      upload: uploadRoute({ log, store, reservations, maxFileBytes, logger, clock }),
+      serve: serveRoute({ store, logger }),
+    },
+    metrics,
+    logger,
+    clock,
+  });
+};
+
+/** Of the attempt under way: what an earlier one said does not count. */
+const progressIn =
+  (log: EventLog) =>
+  async (run: Run): Promise<ProgressReport | undefined> =>
+    isExecuting(run) ? lastProgress(log, run, run.attempt.number, run.attempt.executor_id) : undefined;

@@ -1,0 +1,44 @@
+import type { ApiKey, KeyScope } from '@runledger/contracts/catalogue';
+import { orgId, type OrgId } from '@runledger/contracts/ids';
+import type { Context } from 'koa';
+import { bearerOf } from './bearer.ts';
+import { Refused } from './problem.ts';
+
+export interface Caller {
+  /** Everything that the caller reads and writes belongs to it. */
+  readonly org_id: OrgId;
+  readonly user_id: string;
+}
+
+/** Who asks, if the key has the scope; else refuses with 401 or 403. @throws {LogUnavailable} */
+export type Callers = (ctx: Context, scope: KeyScope) => Promise<Caller>;
+
+export type Authenticate = (key: string) => Promise<ApiKey | undefined>;
+
+export const callers =
+  (authenticate: Authenticate): Callers =>
+  async (ctx, scope) => {
+    const key = bearerOf(ctx.req);
+    if (key === undefined) {
+      throw new Refused({
+        kind: 'not_authenticated',
+        why: 'Not authenticated: send the header "Authorization: Bearer <API_KEY>"',
+      });
+    }
+    const record = await authenticate(key);
+    if (!record) {
+      throw new Refused({ kind: 'not_authenticated', why: 'This API key is not valid, or not any more' });
+    }
+    if (!allows(record.scopes, scope)) throw new Refused({ kind: 'not_allowed', scope });
+    ctx.state['org_id'] = record.org_id;
+    return { org_id: orgId(record.org_id), user_id: record.user_id };
+  };
+
+const IMPLIED: Readonly<Record<KeyScope, readonly KeyScope[]>> = {
+  'runs:read': ['runs:read'],
+  'runs:write': ['runs:read', 'runs:write'],
+  admin: ['runs:read', 'runs:write', 'admin'],
+};
+
+const allows = (scopes: readonly KeyScope[], wanted: KeyScope): boolean =>
+  scopes.some((scope) => IMPLIED[scope].includes(wanted));

@@ -1,0 +1,132 @@
+import { once } from 'node:events';
+import {
+  createServer,
+  STATUS_CODES,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { Duplex } from 'node:stream';
+import type Koa from 'koa';
+import { answerTo, type Problem } from './problem.ts';
+import { COMMON_HEADERS } from './response-headers.ts';
+
+export interface HttpServer extends AsyncDisposable {
+  /** Without a slash at the end. */
+  readonly url: string;
+}
+
+export interface HttpServerOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** After so long a stop ends the requests that are still in hand. */
+  readonly finishWithinMs: number;
+}
+
+const HEADERS_WITHIN_MS = 15_000;
+/** For whole requests: an upload may take long. The body of an API request has a limit of its own. */
+const REQUEST_WITHIN_MS = 3_600_000;
+const MAX_HEADERS_BYTES = 16 * 1024;
+
+/** Serves the app; what Node would answer by itself is answered in our form. @throws when it cannot listen */
+export const openHttpServer = async (
+  app: Koa,
+  { host, port, finishWithinMs }: HttpServerOptions,
+): Promise<HttpServer> => {
+  const answering = new WeakMap<Duplex, ServerResponse>();
+  const handle = app.callback();
+  const server = createServer(
+    { maxHeaderSize: MAX_HEADERS_BYTES, requireHostHeader: false },
+    (request, response) => {
+      answering.set(request.socket, response);
+      void handle(request, response);
+    },
+  );
+  server.headersTimeout = HEADERS_WITHIN_MS;
+  server.requestTimeout = REQUEST_WITHIN_MS;
+  server.on('clientError', (error, socket) => {
+    // Half a response of ours may be on its way: anything more would be read as a part of it.
+    if (answering.get(socket)?.headersSent === true && !answering.get(socket)?.writableFinished)
+      socket.destroy();
+    else writeRaw(socket, problemOf(error));
+  });
+  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    const { status, body, headers } = rawAnswer({ kind: 'expectation_failed' });
+    response.writeHead(status, headers).end(body);
+  });
+  server.on('connect', (_request, socket: Duplex) => {
+    writeRaw(socket, { kind: 'method_not_allowed', allow: ['GET', 'POST', 'PUT'] });
+  });
+  await listen(server, host, port);
+  return { url: urlOf(server, host), [Symbol.asyncDispose]: () => close(server, finishWithinMs) };
+};
+
+const problemOf = (error: Error): Problem => {
+  const code = 'code' in error ? error.code : undefined;
+  if (code === 'HPE_HEADER_OVERFLOW') return { kind: 'headers_too_large' };
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return { kind: 'too_slow', why: 'The request was not sent in time' };
+  }
+  return { kind: 'bad_request', why: 'This is not a request of HTTP/1.1' };
+};
+
+const rawAnswer = (
+  problem: Problem,
+): { readonly status: number; readonly body: string; readonly headers: Record<string, string> } => {
+  const { status, detail, headers } = answerTo(problem);
+  const body = JSON.stringify({ detail });
+  return {
+    status,
+    body,
+    headers: {
+      ...COMMON_HEADERS,
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': String(Buffer.byteLength(body)),
+      Connection: 'close',
+      ...headers,
+    },
+  };
+};
+
+const writeRaw = (socket: Duplex, problem: Problem): void => {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const { status, body, headers } = rawAnswer(problem);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  socket.on('error', () => socket.destroy());
+  socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, '', body].join('\r\n'), () =>
+    socket.destroy(),
+  );
+};
+
+const listen = async (server: Server, host: string, port: number): Promise<void> => {
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(
+      `The gateway cannot listen on ${host}:${port} (${why}). Choose another RUNLEDGER_PORT; 0 takes a free one.`,
+      { cause },
+    );
+  }
+};
+
+/** Takes no more, finishes what is in hand, and ends the rest after a while. */
+const close = async (server: Server, finishWithinMs: number): Promise<void> => {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), finishWithinMs);
+  await closed;
+  clearTimeout(timer);
+};
+
+const urlOf = (server: Server, host: string): string => {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the gateway has no TCP address');
+  return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
+};

@@ -1,0 +1,23 @@
+import type { ApiKey } from '@runledger/contracts/catalogue';
+import type { Authenticate } from './callers.ts';
+
+/** A revoked key is good for so long at most: revoking has to work within a second. */
+const FRESH_MS = 500;
+const MOST_KEPT = 1_000;
+
+/** Asks only once in a while for a key that is used all the time. Unknown keys are not remembered. `clock` is monotonic, in milliseconds. */
+export const recentKeys = (authenticate: Authenticate, clock: () => number): Authenticate => {
+  const recent = new Map<string, { readonly at: number; readonly record: ApiKey }>();
+  return async (key) => {
+    const known = recent.get(key);
+    if (known && clock() - known.at < FRESH_MS) return known.record;
+    recent.delete(key);
+    const at = clock();
+    const record = await authenticate(key);
+    if (!record) return undefined;
+    const oldest = recent.keys().next();
+    if (recent.size >= MOST_KEPT && !oldest.done) recent.delete(oldest.value);
+    recent.set(key, { at, record });
+    return record;
+  };
+};

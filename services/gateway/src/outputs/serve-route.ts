@@ -1,0 +1,64 @@
+import { pipeline } from 'node:stream/promises';
+import type { Logger } from '@runledger/event-log/logger';
+import type { Context, Middleware } from 'koa';
+import { Refused } from '../http/problem.ts';
+import { readRange, type Range } from './byte-range.ts';
+import { outputHeaders } from './output-headers.ts';
+import type { OutputStore, StoredOutput } from './output-store.ts';
+
+export interface ServeRoute {
+  readonly store: OutputStore;
+  readonly logger: Logger;
+}
+
+const KEY = /^[A-Za-z0-9_-]{43}$/;
+/** A reader that takes nothing for so long is gone. */
+const STALLED_MS = 300_000;
+
+/** `GET` and `HEAD /outputs/{key}/{filename}`: whoever knows the address may read the file. */
+export const serveRoute =
+  ({ store, logger }: ServeRoute): Middleware =>
+  async (ctx) => {
+    const { key, filename }: Record<string, unknown> = ctx['params'] ?? {};
+    const output = KEY.test(String(key)) ? await store.find(String(key)) : undefined;
+    if (!output || output.filename !== filename) throw new Refused({ kind: 'not_found', what: 'Output' });
+    const headers = outputHeaders(output);
+    if (isKnown(ctx, headers['ETag'] ?? '')) {
+      ctx.set(headers);
+      ctx.remove('Content-Type');
+      ctx.status = 304;
+      return;
+    }
+    const range = rangeOf(ctx, output, headers['ETag'] ?? '');
+    if (range.kind === 'unsatisfiable') {
+      throw new Refused({ kind: 'range_not_satisfiable', bytes: output.bytes });
+    }
+    const span = range.kind === 'part' ? range.span : { first: 0, last: output.bytes - 1 };
+    ctx.set(headers);
+    ctx.status = range.kind === 'part' ? 206 : 200;
+    if (range.kind === 'part') {
+      ctx.set('Content-Range', `bytes ${span.first}-${span.last}/${output.bytes}`);
+    }
+    ctx.set('Content-Length', String(span.last - span.first + 1));
+    ctx.respond = false;
+    if (ctx.method === 'HEAD' || output.bytes === 0) {
+      ctx.res.end();
+      return;
+    }
+    ctx.res.setTimeout(STALLED_MS, () => ctx.res.destroy());
+    // It reads on only when the socket has taken what came before.
+    await pipeline(store.read(output, span), ctx.res).catch((err: unknown) => {
+      logger.debug({ err, key }, 'an output file was not read to its end');
+    });
+  };
+
+const isKnown = (ctx: Context, etag: string): boolean => {
+  const known = ctx.get('if-none-match');
+  return known === '*' || known.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+};
+
+const rangeOf = (ctx: Context, output: StoredOutput, etag: string): Range => {
+  const condition = ctx.get('if-range');
+  if (ctx.method !== 'GET' || (condition !== '' && condition !== etag)) return { kind: 'whole' };
+  return readRange(ctx.get('range'), output.bytes);
+};

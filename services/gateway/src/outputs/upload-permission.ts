@@ -1,0 +1,31 @@
+import { verifyAttempt } from '@runledger/contracts/attempt-token';
+import { isExecuting } from '@runledger/contracts/run';
+import type { RunKey } from '@runledger/contracts/subjects';
+import type { EventLog } from '@runledger/event-log/event-log';
+import { head, readRun } from '@runledger/event-log/read-run';
+
+export type UploadPermission =
+  | { readonly kind: 'granted' }
+  /** Also for a run that is not there: whoever has no token learns nothing. */
+  | { readonly kind: 'bad_token' }
+  | { readonly kind: 'not_current'; readonly why: string };
+
+/** Whether the token is one of this attempt, and the attempt is under way, as the log's leader has it. @throws {LogUnavailable} */
+export const uploadPermission = async (
+  log: EventLog,
+  key: RunKey,
+  attempt: number,
+  token: string,
+): Promise<UploadPermission> => {
+  const read = await readRun(log, key, { atLeast: await head(log, key) });
+  if (read.kind !== 'found') return { kind: 'bad_token' };
+  const assigned = read.facts.find(({ event }) => event.type === 'RunAssigned' && event.attempt === attempt);
+  if (assigned?.event.type !== 'RunAssigned') return { kind: 'bad_token' };
+  const { executor_public_key } = assigned.event.data;
+  if (!(await verifyAttempt(executor_public_key, token, key, attempt))) return { kind: 'bad_token' };
+  if (isExecuting(read.run) && read.run.attempt.number === attempt) return { kind: 'granted' };
+  const why = isExecuting(read.run)
+    ? `attempt ${read.run.attempt.number} is under way`
+    : `the run is ${read.run.status}`;
+  return { kind: 'not_current', why: `Attempt ${attempt} may store nothing any more: ${why}` };
+};

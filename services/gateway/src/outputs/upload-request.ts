@@ -1,0 +1,66 @@
+import type { StoredFile } from '@runledger/contracts/event-data';
+import { MAX_FILENAME } from '@runledger/contracts/limits';
+import type { Context } from 'koa';
+import { invalid, Refused, type Invalid } from '../http/problem.ts';
+
+export interface UploadRequest {
+  readonly filename: string;
+  readonly subfolder: string;
+  readonly type: StoredFile['type'];
+  readonly content_type: string;
+  readonly bytes: number;
+}
+
+const MOST_SUBFOLDER = 1_024;
+const CONTENT_TYPE =
+  /^[\w!#$&^.+-]{1,64}\/[\w!#$&^.+-]{1,127}(?:; ?[\w-]{1,32}=(?:[\w.+-]{1,64}|"[\w.+ -]{1,64}"))*$/;
+// oxlint-disable-next-line no-control-regex -- these are what must not be in a name
+const CONTROLS = /[\u0000-\u001f\u007f]/;
+
+/** What an executor says of the file that it is about to send. Refuses with 411, 413 or 422. */
+export const uploadRequest = (ctx: Context, maxBytes: number): UploadRequest => {
+  const length = ctx.get('content-length');
+  if (length === '') throw new Refused({ kind: 'length_required' });
+  const bytes = Number(length);
+  if (!(bytes <= maxBytes)) {
+    throw new Refused({
+      kind: 'too_large',
+      why: `An output file may have at most ${maxBytes} bytes, and this one has ${length}`,
+    });
+  }
+  const wrong: Invalid[] = [];
+  const filename = single(ctx, 'filename') ?? '';
+  if (!isName(filename)) {
+    const msg = `Value error, a file name has 1 to ${MAX_FILENAME} characters, no slashes and no control characters`;
+    wrong.push(invalid(['query', 'filename'], 'value_error', msg));
+  }
+  const subfolder = single(ctx, 'subfolder') ?? '';
+  if (subfolder.length > MOST_SUBFOLDER || (subfolder !== '' && !subfolder.split('/').every(isName))) {
+    const msg = 'Value error, a subfolder is a relative path of names between slashes, without "." and ".."';
+    wrong.push(invalid(['query', 'subfolder'], 'value_error', msg));
+  }
+  const type = single(ctx, 'type') ?? 'output';
+  if (type !== 'output' && type !== 'temp') {
+    wrong.push(invalid(['query', 'type'], 'enum', "Input should be 'output' or 'temp'"));
+  }
+  if (wrong.length > 0 || (type !== 'output' && type !== 'temp')) {
+    throw new Refused({ kind: 'invalid', problems: wrong });
+  }
+  const said = ctx.get('content-type');
+  const content_type = CONTENT_TYPE.test(said) ? said.toLowerCase() : 'application/octet-stream';
+  return { filename, subfolder, type, content_type, bytes };
+};
+
+const single = (ctx: Context, name: string): string | undefined => {
+  const value = ctx.query[name];
+  return Array.isArray(value) ? value.at(-1) : value;
+};
+
+const isName = (text: string): boolean =>
+  text.length >= 1 &&
+  text.length <= MAX_FILENAME &&
+  text !== '.' &&
+  text !== '..' &&
+  !/[/\\]/.test(text) &&
+  !CONTROLS.test(text) &&
+  text.isWellFormed();

@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { StoredFile } from '@runledger/contracts/event-data';
+import { isOrgId, isRunId } from '@runledger/contracts/ids';
+import type { RunKey } from '@runledger/contracts/subjects';
+import type { EventLog } from '@runledger/event-log/event-log';
+import type { Logger } from '@runledger/event-log/logger';
+import type { Context, Middleware } from 'koa';
+import { bearerOf } from '../http/bearer.ts';
+import { Refused } from '../http/problem.ts';
+import type { OutputStore } from './output-store.ts';
+import { uploadPermission, type UploadPermission } from './upload-permission.ts';
+import { uploadRequest } from './upload-request.ts';
+import type { UploadReservations } from './upload-reservations.ts';
+
+export interface UploadRoute {
+  readonly log: EventLog;
+  readonly store: OutputStore;
+  readonly reservations: UploadReservations;
+  readonly maxFileBytes: number;
+  readonly logger: Logger;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+}
+
+const SILENCE_MS = 60_000;
+const ATTEMPT = /^[1-9]\d{0,5}$/;
+
+/** `PUT /executions/{org_id}/{run_id}/{attempt}/outputs`: an executor stores a file of the attempt under way. */
+export const uploadRoute =
+  ({ log, store, reservations, maxFileBytes, logger, clock }: UploadRoute): Middleware =>
+  async (ctx) => {
+    const { key: run, attempt } = addressed(ctx);
+    const token = bearerOf(ctx.req);
+    const permission = async (): Promise<UploadPermission> =>
+      token === undefined ? { kind: 'bad_token' } : uploadPermission(log, run, attempt, token);
+    refuseUnlessGranted(await permission());
+    const { bytes, filename, subfolder, type, content_type } = uploadRequest(ctx, maxFileBytes);
+    const file = { path: subfolder === '' ? filename : `${subfolder}/${filename}`, bytes };
+    const reserved = await reservations.reserve(run, attempt, file);
+    if (reserved.kind === 'over_limit') throw new Refused({ kind: 'too_large', why: reserved.why });
+
+    const began = clock();
+    const key = randomBytes(32).toString('base64url');
+    const cleanUp = async (removal: Promise<unknown>): Promise<void> => {
+      // What is left behind takes room, and nobody knows its address.
+      await removal.catch((err: unknown) =>
+        logger.warn({ err, run_id: run.run_id }, 'a file is left behind'),
+      );
+    };
+    const storeFile = async (): Promise<{ readonly sha256: string; readonly replaced: string | null }> => {
+      try {
+        const { sha256 } = await store.put({ key, filename, content_type }, bodyOf(ctx.req));
+        // The attempt may have been lost while its file was on its way.
+        refuseUnlessGranted(await permission());
+        return { sha256, replaced: await reservations.commit(run, attempt, file, key) };
+      } catch (error) {
+        await cleanUp(store.remove(key));
+        await cleanUp(reservations.release(run, attempt, file));
+        throw error;
+      }
+    };
+    const { sha256, replaced } = await storeFile();
+    if (replaced !== null) await cleanUp(store.remove(replaced));
+    const upload_duration = Math.round(clock() - began) / 1000;
+    ctx.status = 201;
+    ctx.body = {
+      key,
+      filename,
+      subfolder,
+      content_type,
+      bytes,
+      sha256,
+      type,
+      upload_duration,
+    } satisfies StoredFile;
+  };
+
+const addressed = (ctx: Context): { readonly key: RunKey; readonly attempt: number } => {
+  const { org_id, run_id, attempt }: Record<string, unknown> = ctx['params'] ?? {};
+  const org = String(org_id);
+  const run = String(run_id);
+  const number = String(attempt);
+  if (!isOrgId(org) || !isRunId(run) || !ATTEMPT.test(number)) throw new Refused({ kind: 'no_such_path' });
+  return { key: { org_id: org, run_id: run }, attempt: Number(number) };
+};
+
+const refuseUnlessGranted = (permission: UploadPermission): void => {
+  switch (permission.kind) {
+    case 'granted':
+      return;
+    case 'bad_token':
+      throw new Refused({ kind: 'not_authenticated', why: 'This is not the token of this attempt' });
+    case 'not_current':
+      throw new Refused({ kind: 'conflict', why: permission.why });
+  }
+};
+
+/** The file as it comes; whoever sends nothing for a minute is gone. */
+async function* bodyOf(req: IncomingMessage): AsyncGenerator<Uint8Array> {
+  req.setTimeout(SILENCE_MS, () => req.destroy(new Error(`nothing came for ${SILENCE_MS / 1000} s`)));
+  try {
+    for await (const piece of req.iterator({ destroyOnReturn: false })) {
+      yield Buffer.isBuffer(piece) ? piece : Buffer.from(String(piece));
+    }
+  } catch {
+    throw new Refused({ kind: 'bad_request', why: 'The upload broke off; nothing of it was stored' });
+  } finally {
+    req.setTimeout(0);
+  }
+}

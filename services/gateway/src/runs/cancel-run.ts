@@ -1,0 +1,56 @@
+import { newUuid } from '@runledger/contracts/ids';
+import type { RunKey } from '@runledger/contracts/subjects';
+import { append } from '@runledger/event-log/append';
+import type { EventLog } from '@runledger/event-log/event-log';
+import { head, readRun } from '@runledger/event-log/read-run';
+import type { Envelope } from '../domain/envelope.ts';
+import { requestCancel, type CancelAnswer } from '../domain/request-cancel.ts';
+import type { CurrentRun, ReadCurrentRun } from './current-run.ts';
+
+export type Cancellation =
+  | { readonly kind: 'answered'; readonly answer: CancelAnswer }
+  /** The run changed again and again while it was decided on. */
+  | { readonly kind: 'too_busy' }
+  | Exclude<CurrentRun, { kind: 'found' }>;
+
+export interface CancelRunOptions {
+  readonly log: EventLog;
+  readonly current: ReadCurrentRun;
+  readonly writer: Envelope['writer'];
+  readonly now: () => Date;
+  readonly onConflict: () => void;
+}
+
+export interface Canceller {
+  readonly user_id: string;
+  readonly traceparent: string | null;
+}
+
+/** @throws {LogUnavailable} */
+export type CancelRun = (key: RunKey, by: Canceller) => Promise<Cancellation>;
+
+const MOST_TRIES = 10;
+
+/** Reads, decides and appends at what it decided on; when something else was stored first, it reads and decides again. */
+export const cancelRun =
+  ({ log, current, writer, now, onConflict }: CancelRunOptions): CancelRun =>
+  async (key, { user_id, traceparent }) => {
+    let atLeast = await head(log, key);
+    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+      const read = await readRun(log, key, { atLeast });
+      // A run whose events have expired is known to the views only.
+      const known = read.kind === 'found' ? read : await current(key);
+      if (known.kind !== 'found') return known;
+      const envelope = { event_id: newUuid(), ...key, time: now().toISOString(), writer, traceparent };
+      const decision = requestCancel(known.run, { user_id }, envelope);
+      if (decision.kind === 'nothing_to_do') return { kind: 'answered', answer: decision.answer };
+      if (read.kind !== 'found') {
+        return { kind: 'unreadable', why: 'the log no longer holds the events of this run' };
+      }
+      const appended = await append(log, decision.event, read.history.head);
+      if (appended.kind === 'appended') return { kind: 'answered', answer: decision.answer };
+      onConflict();
+      atLeast = appended.head;
+    }
+    return { kind: 'too_busy' };
+  };
