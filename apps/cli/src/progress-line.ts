@@ -15,8 +15,8 @@ export const progressLine = (run: ShownRun, columns: number): string => {
 
 /** The same where there is no terminal to draw on: `running 40 % (row 200/500)`. */
 export const progressSentence = (run: ShownRun): string => {
-  const live = run.live_status === null ? '' : ` (${plain(run.live_status)})`;
-  return `${run.status} ${Math.floor(run.progress * 100)} %${live}`;
+  const live = liveWords(run);
+  return `${run.status} ${Math.floor(run.progress * 100)} %${live === '' ? '' : ` (${live})`}`;
 };
 
 export const endSentence = (run: ShownRun): string => {
@@ -26,5 +26,10 @@ export const endSentence = (run: ShownRun): string => {
   return `${run.status}${why}${took}`;
 };
 
-const statusWords = (run: ShownRun): string =>
-  run.live_status === null ? run.status : `${run.status}  ${plain(run.live_status)}`;
+const statusWords = (run: ShownRun): string => `${run.status}  ${liveWords(run)}`.trimEnd();
+
+/** Empty when the live status says no more than the status. */
+const liveWords = ({ status, live_status }: ShownRun): string => {
+  const live = plain(live_status ?? '');
+  return live === status ? '' : live;
+};

@@ -32,6 +32,7 @@ export const watchRun = async (
     }
     if (ended) {
       if (!json) for (const line of [endSentence(now), ...outputLines(now)]) screen.print(line);
+      if (!json && now.status === 'failed') screen.hint(`See why with: runledger history ${run}`);
       return exitCodeOf(now);
     }
     if (json || screen.isTerminal || isWorthALine(shown, now)) shown = now;

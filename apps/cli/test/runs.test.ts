@@ -114,7 +114,12 @@ describe('runledger watch', () => {
   ])('of a run that ends as %s ends with a code that says so', async (status, end_reason, code) => {
     const gateway = await aGateway(queued, aRun({ status, end_reason, finished: true, duration: 1 }));
     const result = await runCli(['queue', '--deployment', 'd1', '--watch'], at(gateway.url));
-    expect(result).toEqual({ code, stdout: `${RUN}\n${status} (${end_reason}) after 1.0 s\n`, stderr: '' });
+    const hint = status === 'failed' ? `See why with: runledger history ${RUN}\n` : '';
+    expect(result).toEqual({
+      code,
+      stdout: `${RUN}\n${status} (${end_reason}) after 1.0 s\n`,
+      stderr: hint,
+    });
   });
 
   it('waits for a service that is away', async () => {

@@ -100,6 +100,19 @@ describe('the stop of a standalone', () => {
     expect(await runApi(standalone).get(run)).toMatchObject({ status: 'success', ended_at: ended.ended_at });
   });
 
+  it.each(['Starting nats-server', 'Starting gateway'])(
+    'by Ctrl-C while it is still at "%s" is orderly too',
+    async (step) => {
+      const started = spawnStandalone(temporaryFolder(), {});
+      await waitFor('the step', () => started.output().includes(step));
+      const processes = descendants(started.pid);
+      started.signal('SIGINT');
+      expect(await started.ended).toBe(0);
+      expect(processes.filter(({ pid }) => isAlive(pid))).toEqual([]);
+      expect(started.output()).toMatch(/Stopping\.\nStopped\.\n$/);
+    },
+  );
+
   it('by kill -9 takes all its processes along', async () => {
     await using standalone = await startStandalone();
     const started = descendants(standalone.pid);

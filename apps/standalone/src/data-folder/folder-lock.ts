@@ -16,7 +16,7 @@ const Holder = Type.Object({
 });
 export type Holder = Static<typeof Holder>;
 
-export interface FolderLock extends AsyncDisposable {
+interface FolderLock extends AsyncDisposable {
   /** Lets others see where the holder serves. */
   readonly tellUrl: (url: string) => Promise<void>;
 }
