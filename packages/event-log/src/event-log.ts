@@ -35,11 +35,16 @@ const ANSWER_WITHIN_MS = 2_000;
 const CLOSE_WITHIN_MS = 3_000;
 
 /**
- * Connects to the broker, and waits for it for ever: a service may start before it. A connection that was lost is
- * taken up again for ever too.
+ * Connects to the broker, and waits for it for ever, or until the signal: a service may start before it. A connection
+ * that was lost is taken up again for ever too.
+ * @throws the signal's reason
  */
-export const openEventLog = async (settings: BrokerSettings, logger: Logger): Promise<EventLog> => {
-  const nc = await connect({
+export const openEventLog = async (
+  settings: BrokerSettings,
+  logger: Logger,
+  signal?: AbortSignal,
+): Promise<EventLog> => {
+  const connecting = connect({
     servers: settings.url.split(',').map((server) => server.trim()),
     name: settings.name,
     ...(settings.user === undefined ? {} : { user: settings.user }),
@@ -52,6 +57,7 @@ export const openEventLog = async (settings: BrokerSettings, logger: Logger): Pr
     // Doubles the publish throughput; only stack traces of the driver's own errors are lost.
     noAsyncTraces: true,
   });
+  const nc = await (signal ? orAborted(connecting, signal) : connecting);
   const watched = watchConnection(nc, logger);
   return {
     nc,
@@ -62,6 +68,25 @@ export const openEventLog = async (settings: BrokerSettings, logger: Logger): Pr
     ...watched,
     [Symbol.asyncDispose]: () => close(nc, watched.connected()),
   };
+};
+
+/** What connects after all is closed. */
+const orAborted = async (
+  connecting: Promise<NatsConnection>,
+  signal: AbortSignal,
+): Promise<NatsConnection> => {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([connecting, aborted.promise]);
+  } catch (error) {
+    void connecting.then((late) => late.close()).catch(() => undefined);
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 };
 
 const watchConnection = (nc: NatsConnection, logger: Logger): Pick<EventLog, 'connected' | 'onReconnect'> => {

@@ -1,13 +1,14 @@
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brokerConfig } from '@runledger/event-log/broker-config';
-import { list, oneOf, port, seconds, url } from '@runledger/service-kit/config-schemas';
+import { list, oneOf, seconds, url } from '@runledger/service-kit/config-schemas';
 import { readConfig, type Environment } from '@runledger/service-kit/config';
-import { logLevels } from '@runledger/service-kit/logger';
+import { serviceConfig } from '@runledger/service-kit/service-config';
 import { Type, type Static } from 'typebox';
 
 const configSchema = Type.Object({
   ...brokerConfig,
+  ...serviceConfig({ healthPort: 9103 }),
   EXECUTOR_NAME: Type.String({
     default: hostname(),
     minLength: 1,
@@ -49,38 +50,8 @@ const configSchema = Type.Object({
     maximum: 3_600,
     description: 'after so long without a beat the scheduler gives the executor up; the same for both',
   }),
-  RUNLEDGER_HEALTH_HOST: Type.String({
-    default: '127.0.0.1',
-    description: 'where the health server listens',
-  }),
-  RUNLEDGER_HEALTH_PORT: port({ default: 9103, description: 'of the health server' }),
-  RUNLEDGER_LOG_LEVEL: oneOf([...logLevels], { default: 'info', description: 'the least level logged' }),
-  RUNLEDGER_STOP_WITHIN_S: seconds({
-    default: 10,
-    minimum: 1,
-    description: 'how long a stop may take; runs in hand may finish for about half of it',
-  }),
 });
 
 export type ExecutorConfig = Static<typeof configSchema>;
 
-export type ReadExecutorConfig = {
-  /** Known also when the rest is wrong: a service that cannot start has to stop. */
-  stopWithinMs: number;
-  /** @throws {ConfigError} with everything that is wrong */
-  orThrow: () => ExecutorConfig;
-};
-
-export const readExecutorConfig = (env: Environment): ReadExecutorConfig => {
-  try {
-    const config = readConfig(configSchema, env);
-    return { stopWithinMs: config.RUNLEDGER_STOP_WITHIN_S * 1_000, orThrow: () => config };
-  } catch (error) {
-    return {
-      stopWithinMs: 10_000,
-      orThrow: () => {
-        throw error;
-      },
-    };
-  }
-};
+export const readExecutorConfig = (env: Environment): ExecutorConfig => readConfig(configSchema, env);

@@ -1,15 +1,12 @@
 import { newAttemptKeys, signAttempt } from '@runledger/contracts/attempt-token';
-import { newUuid } from '@runledger/contracts/ids';
+import { executorId, newUuid } from '@runledger/contracts/ids';
 import { reportProgress } from '@runledger/event-log/activity';
 import { brokerSettings } from '@runledger/event-log/broker-config';
 import { openEventLog } from '@runledger/event-log/event-log';
 import { tellFleet } from '@runledger/event-log/fleet';
 import { beat } from '@runledger/event-log/heartbeats';
 import { awaitProvisioned } from '@runledger/event-log/provision';
-import { openHealthServer, type Check } from '@runledger/service-kit/health';
-import { announce, runService } from '@runledger/service-kit/lifecycle';
-import { createLogger } from '@runledger/service-kit/logger';
-import { createMetrics } from '@runledger/service-kit/metrics';
+import { runConfiguredService, type Begun } from '@runledger/service-kit/configured-service';
 import packageJson from '../package.json' with { type: 'json' };
 import { appendTo } from './append-event.ts';
 import { readExecutorConfig, type ExecutorConfig } from './config.ts';
@@ -20,7 +17,6 @@ import { fleetFacts } from './fleet-facts.ts';
 import { joinFleet } from './fleet-presence.ts';
 import { newExecutorId } from './identity.ts';
 import { makeOffer } from './offer.ts';
-import { orStop } from './or-stop.ts';
 import { probeContainment, processGroup } from './program/containment.ts';
 import { programRunner } from './program-runner.ts';
 import { retire } from './retire.ts';
@@ -30,21 +26,11 @@ import { openWorkFolder } from './work-folder.ts';
 const now = (): Date => new Date();
 
 const start = async (
-  config: ExecutorConfig,
+  { config, instance, logger, metrics, checks }: Begun<ExecutorConfig>,
   open: AsyncDisposableStack,
   stopping: AbortSignal,
-): Promise<void> => {
-  const executor_id = newExecutorId(config.EXECUTOR_NAME);
-  const logger = createLogger({
-    service: 'gpu-executor',
-    level: config.RUNLEDGER_LOG_LEVEL,
-    instance: executor_id,
-  });
-  const metrics = createMetrics('gpu-executor');
-  const checks: Record<string, Check> = { registered: () => ({ ok: false, why: 'not registered yet' }) };
-  const { RUNLEDGER_HEALTH_HOST: host, RUNLEDGER_HEALTH_PORT: port } = config;
-  const health = open.use(await openHealthServer({ host, port, checks, metrics, logger, stopping }));
-
+): Promise<{ executor_id: string }> => {
+  const executor_id = executorId(instance);
   const { PATH = '/usr/local/bin:/usr/bin:/bin', HOME, LANG, CUDA_VISIBLE_DEVICES } = process.env;
   const visible = CUDA_VISIBLE_DEVICES === undefined ? {} : { CUDA_VISIBLE_DEVICES };
   const { slots, programs } = await makeOffer({ ...config, PATH, ...visible }, logger);
@@ -55,8 +41,8 @@ const start = async (
       : await probeContainment();
   logger.info({ containment, slots, programs: [...programs.keys()] }, 'what this executor offers');
 
-  const log = open.use(await orStop(openEventLog(brokerSettings(config, executor_id), logger), stopping));
-  checks.broker = () => (log.connected() ? { ok: true } : { ok: false, why: 'the broker is away' });
+  const log = open.use(await openEventLog(brokerSettings(config, executor_id), logger, stopping));
+  checks['broker'] = () => (log.connected() ? { ok: true } : { ok: false, why: 'the broker is away' });
   await awaitProvisioned(log, stopping);
 
   const keys = await newAttemptKeys();
@@ -112,19 +98,22 @@ const start = async (
   );
   const stopWithinMs = config.RUNLEDGER_STOP_WITHIN_S * 1_000;
   open.defer(() => retire({ executor, presence, abandon, stopWithinMs, cancelGraceMs }));
-  checks.consumption = () => consumption.state();
-  checks.registered = () => {
+  checks['consumption'] = () => consumption.state();
+  checks['registered'] = () => {
     const why = presence.absence();
     return why === null ? { ok: true } : { ok: false, why };
   };
   // A fact that this release cannot read may be a cancel request: nothing new is begun, and what runs goes on.
   void consumption.failed.then(() => presence.drain());
-  announce({ health: health.url, executor_id });
+  return { executor_id };
 };
 
-const read = readExecutorConfig(process.env);
-await runService({
-  name: 'gpu-executor',
-  stopWithinMs: read.stopWithinMs,
-  start: (open, stopping) => start(read.orThrow(), open, stopping),
-});
+await runConfiguredService(
+  {
+    name: 'gpu-executor',
+    readConfig: readExecutorConfig,
+    instance: ({ EXECUTOR_NAME }) => newExecutorId(EXECUTOR_NAME),
+    start,
+  },
+  process.env,
+);

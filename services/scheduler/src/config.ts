@@ -1,11 +1,12 @@
 import { brokerConfig } from '@runledger/event-log/broker-config';
 import { readConfig, type Environment } from '@runledger/service-kit/config';
-import { oneOf, port, seconds } from '@runledger/service-kit/config-schemas';
-import { logLevels } from '@runledger/service-kit/logger';
+import { seconds } from '@runledger/service-kit/config-schemas';
+import { serviceConfig } from '@runledger/service-kit/service-config';
 import { Type, type Static } from 'typebox';
 
 const configSchema = Type.Object({
   ...brokerConfig,
+  ...serviceConfig({ healthPort: 9102 }),
   RUNLEDGER_HEARTBEAT_PERIOD_S: seconds({
     default: 6,
     minimum: 0.3,
@@ -34,36 +35,8 @@ const configSchema = Type.Object({
     minimum: 0,
     description: 'how many bytes of workflow versions are kept in memory',
   }),
-  RUNLEDGER_HEALTH_HOST: Type.String({
-    default: '127.0.0.1',
-    description: 'where the health server listens',
-  }),
-  RUNLEDGER_HEALTH_PORT: port({ default: 9102, description: 'of the health server' }),
-  RUNLEDGER_LOG_LEVEL: oneOf([...logLevels], { default: 'info', description: 'the least level logged' }),
-  RUNLEDGER_STOP_WITHIN_S: seconds({ default: 10, minimum: 1, description: 'how long a stop may take' }),
 });
 
 export type SchedulerConfig = Static<typeof configSchema>;
 
-const DEFAULT_STOP_WITHIN_MS = 10_000;
-
-export interface ReadSchedulerConfig {
-  /** Known also when the rest is wrong: a service that cannot start has to stop. */
-  readonly stopWithinMs: number;
-  /** @throws {ConfigError} with everything that is wrong */
-  readonly orThrow: () => SchedulerConfig;
-}
-
-export const readSchedulerConfig = (env: Environment): ReadSchedulerConfig => {
-  try {
-    const config = readConfig(configSchema, env);
-    return { stopWithinMs: config.RUNLEDGER_STOP_WITHIN_S * 1_000, orThrow: () => config };
-  } catch (error) {
-    return {
-      stopWithinMs: DEFAULT_STOP_WITHIN_MS,
-      orThrow: () => {
-        throw error;
-      },
-    };
-  }
-};
+export const readSchedulerConfig = (env: Environment): SchedulerConfig => readConfig(configSchema, env);
