@@ -8,7 +8,6 @@ import { Type, type Static } from 'typebox';
 
 const configSchema = Type.Object({
   ...brokerConfig,
-  ...serviceConfig({ healthPort: 9103 }),
   EXECUTOR_NAME: Type.String({
     default: hostname(),
     minLength: 1,
@@ -50,6 +49,7 @@ const configSchema = Type.Object({
     maximum: 3_600,
     description: 'after so long without a beat the scheduler gives the executor up; the same for both',
   }),
+  ...serviceConfig({ healthPort: 9103 }),
 });
 
 export type ExecutorConfig = Static<typeof configSchema>;

@@ -6,7 +6,6 @@ import { Type, type Static } from 'typebox';
 
 const configSchema = Type.Object({
   ...brokerConfig,
-  ...serviceConfig({ healthPort: 9102 }),
   RUNLEDGER_HEARTBEAT_PERIOD_S: seconds({
     default: 6,
     minimum: 0.3,
@@ -35,6 +34,7 @@ const configSchema = Type.Object({
     minimum: 0,
     description: 'how many bytes of workflow versions are kept in memory',
   }),
+  ...serviceConfig({ healthPort: 9102 }),
 });
 
 export type SchedulerConfig = Static<typeof configSchema>;

@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { RUN_EVENTS, RUN_EVENT_TYPES } from '@runledger/contracts/run-event';
+import { describe, expect, it } from 'vitest';
+import { CONTRACTS, EVENTS_PAGE, eventsPage } from './event-docs.ts';
+
+describe('the contracts of the services', () => {
+  it.each(RUN_EVENT_TYPES)('name one writer of %s, the one in its subject', (type) => {
+    const writers = CONTRACTS.filter(({ writes }) => writes.runs.includes(type));
+    expect(writers.map(({ role }) => role)).toEqual([RUN_EVENTS[type].writer]);
+  });
+
+  it.each(RUN_EVENT_TYPES)('name a reader of %s', (type) => {
+    expect(CONTRACTS.filter(({ reads }) => reads.runs.includes(type))).not.toEqual([]);
+  });
+
+  it('name one writer of every fact about the fleet', () => {
+    const facts = ['ExecutorRegistered', 'ExecutorDraining', 'ExecutorLeft', 'ExecutorLost'] as const;
+    for (const fact of facts) {
+      expect(CONTRACTS.filter(({ writes }) => writes.fleet.includes(fact))).toHaveLength(1);
+    }
+  });
+});
+
+describe('docs/events.md', () => {
+  it('is what the code says; write it anew with: npm run docs', () => {
+    expect(readFileSync(EVENTS_PAGE, 'utf8')).toBe(eventsPage());
+  });
+});
