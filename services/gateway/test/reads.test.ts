@@ -1,0 +1,195 @@
+import { newUuid } from '@runledger/contracts/ids';
+import { reportProgress } from '@runledger/event-log/activity';
+import { readRun } from '@runledger/event-log/read-run';
+import { waitFor } from '@runledger/testing/wait-for';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { memoryRunViews } from '../src/views/memory-run-views.ts';
+import { ViewsUnavailable, type RunView } from '../src/views/run-views.ts';
+import type { RunKey } from '@runledger/contracts/subjects';
+import { appendAll, aWorld, call, post, queueSample, type World } from './fixtures/a-gateway.ts';
+import { aRun, folded } from './fixtures/folded-runs.ts';
+import {
+  assigned,
+  cancelRequested,
+  failed,
+  ONE,
+  OTHER,
+  queued,
+  requeued,
+  started,
+  succeeded,
+} from './fixtures/run-events.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await aWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const show = async ({ api }: { api: string }, { run_id }: RunKey, query = '') =>
+  call(`${api}/run/${run_id}${query}`, world.tenant.key);
+const statusAt = async (gateway: { api: string }, key: RunKey) => (await show(gateway, key)).body.status;
+const viewOf = async (key: RunKey): Promise<RunView> => {
+  const read = await readRun(world.log, key);
+  if (read.kind !== 'found') throw new Error('the run is not in the log');
+  return { head: read.history.head, run: read.run };
+};
+
+describe('reads never go back', () => {
+  it('with the projection paused, from two gateways, after every step', async () => {
+    const [first, second] = [await world.gateway(), await world.gateway()];
+    const key = await queueSample(first, world.tenant);
+    expect([await statusAt(first, key), await statusAt(second, key)]).toEqual(['queued', 'queued']);
+    for (const [event, status] of [
+      [assigned(key), 'started'],
+      [started(key), 'running'],
+      [cancelRequested(key, 1, ONE), 'running'],
+    ] as const) {
+      await appendAll(world.log, event);
+      expect([await statusAt(first, key), await statusAt(second, key)]).toEqual([status, status]);
+    }
+  });
+
+  it('when the view stopped at an earlier state', async () => {
+    const views = memoryRunViews();
+    const gateway = await world.gateway({ views });
+    const key = await queueSample(gateway, world.tenant);
+    await views.save([await viewOf(key)]);
+    await appendAll(world.log, assigned(key), started(key), succeeded(key));
+    expect(await statusAt(gateway, key)).toBe('success');
+  });
+
+  it('for 50 runs read at once after their 200s, while the projection runs', async () => {
+    const [first, second] = [await world.gateway({ projecting: true }), await world.gateway()];
+    const runs = await Promise.all(Array.from({ length: 50 }, () => queueSample(first, world.tenant)));
+    const statuses = await Promise.all(runs.flatMap((key) => [statusAt(first, key), statusAt(second, key)]));
+    expect(new Set(statuses)).toEqual(new Set(['queued']));
+    await waitFor('the views to have all runs', async () => (await first.views.load(runs)).length === 50);
+    expect(await Promise.all(runs.map((key) => statusAt(first, key)))).toEqual(runs.map(() => 'queued'));
+  });
+
+  it('and a final view is served without the log', async () => {
+    const views = memoryRunViews();
+    const gateway = await world.gateway({ views });
+    const gone = aRun(world.tenant.org_id);
+    const run = folded(queued(gone), assigned(gone), started(gone), failed(gone));
+    await views.save([{ head: 4, run }]);
+    expect((await show(gateway, gone)).body).toMatchObject({ status: 'failed', finished: true });
+  });
+});
+
+describe('a view whose events have expired from the log', () => {
+  it('is served as it is, final or not', async () => {
+    const views = memoryRunViews();
+    const gateway = await world.gateway({ views });
+    const expired = aRun(world.tenant.org_id);
+    await views.save([{ head: 900_000, run: folded(queued(expired), assigned(expired)) }]);
+    expect(await statusAt(gateway, expired)).toBe('started');
+    const cancel = await post(`${gateway.api}/run/${expired.run_id}/cancel`, world.tenant.key);
+    expect(cancel.status).toBe(503);
+    const ended = aRun(world.tenant.org_id);
+    await views.save([{ head: 900_000, run: folded(queued(ended), cancelRequested(ended)) }]);
+    expect((await post(`${gateway.api}/run/${ended.run_id}/cancel`, world.tenant.key)).body).toEqual({
+      run_id: ended.run_id,
+      status: 'cancelled',
+      outcome: 'cancelled',
+    });
+  });
+});
+
+describe('views that are away', () => {
+  it('do not keep a run of the log from being read, and make an unknown one neither there nor not', async () => {
+    const away = memoryRunViews();
+    away.find = () => Promise.reject(new ViewsUnavailable('gone'));
+    const gateway = await world.gateway({ views: away });
+    const key = await queueSample(gateway, world.tenant);
+    expect(await statusAt(gateway, key)).toBe('queued');
+    const unknown = await call(`${gateway.api}/run/${newUuid()}`, world.tenant.key);
+    expect([unknown.status, unknown.headers.get('retry-after')]).toEqual([503, '2']);
+  });
+});
+
+describe('reading a run', () => {
+  it('finds none that is unknown, and none of another organisation, in the log or in the views', async () => {
+    const gateway = await world.gateway({ projecting: true });
+    const other = await world.newTenant();
+    const theirs = await queueSample(gateway, other);
+    await waitFor('the view', () => gateway.views.find(theirs));
+    for (const run_id of [newUuid(), theirs.run_id]) {
+      const { status, body } = await call(`${gateway.api}/run/${run_id}`, world.tenant.key);
+      expect([status, body]).toEqual([404, { detail: 'Run not found' }]);
+      const cancel = await post(`${gateway.api}/run/${run_id}/cancel`, world.tenant.key);
+      expect([cancel.status, cancel.body]).toEqual([404, { detail: 'Run not found' }]);
+    }
+    expect((await call(`${gateway.api}/run/${theirs.run_id}`, other.key)).status).toBe(200);
+  });
+
+  it('wants a UUID, in any case of letters', async () => {
+    const gateway = await world.gateway();
+    const key = await queueSample(gateway, world.tenant);
+    const upper = await call(`${gateway.api}/run/${key.run_id.toUpperCase()}`, world.tenant.key);
+    expect(upper.body.id).toBe(key.run_id);
+    for (const text of ['1', 'deployment', '%00', '%zz', `${key.run_id}0`, 'a.b', '*', '>']) {
+      for (const [method, tail] of [
+        ['GET', ''],
+        ['POST', '/cancel'],
+      ]) {
+        const { status, body } = await call(`${gateway.api}/run/${text}${tail}`, world.tenant.key, {
+          method: method ?? 'GET',
+        });
+        expect([text, status]).toEqual([text, 422]);
+        expect(body.detail).toMatchObject([{ loc: ['path', 'run_id'], type: 'uuid_parsing' }]);
+      }
+    }
+  });
+
+  it('shows inputs and workflow when asked for', async () => {
+    const gateway = await world.gateway();
+    const key = await queueSample(gateway, world.tenant, { inputs: { a: 1 } });
+    const included = async (query: string) => {
+      const { body } = await show(gateway, key, query);
+      return [body.workflow_inputs, body.workflow_api];
+    };
+    expect(await included('')).toEqual([null, null]);
+    expect(await included('?include=inputs')).toEqual([{ a: 1 }, null]);
+    expect(await included('?include=inputs,workflow_api')).toEqual([{ a: 1 }, { kind: 'fractal' }]);
+    expect(await included('?include=inputs&include=workflow_api')).toEqual([{ a: 1 }, { kind: 'fractal' }]);
+    const wrong = await call(`${gateway.api}/run/nonsense?include=outputs`, world.tenant.key);
+    expect(wrong.body.detail.map(({ loc }: { loc: string[] }) => loc)).toEqual([
+      ['path', 'run_id'],
+      ['query', 'include'],
+    ]);
+  });
+
+  it('shows what the attempt under way said last, not an earlier one', async () => {
+    const gateway = await world.gateway();
+    const key = await queueSample(gateway, world.tenant);
+    await appendAll(world.log, assigned(key), started(key));
+    const report = { progress: 0.4, live_status: 'row 200/500', time: new Date().toISOString() };
+    reportProgress(world.log, key, 1, ONE, report);
+    await waitFor('the report to be shown', async () => (await show(gateway, key)).body.progress === 0.4);
+    expect((await show(gateway, key)).body.live_status).toBe('row 200/500');
+    await appendAll(world.log, requeued(key));
+    expect((await show(gateway, key)).body).toMatchObject({ status: 'queued', progress: 0 });
+    await appendAll(world.log, assigned(key, { attempt: 2, executor: OTHER }));
+    expect((await show(gateway, key)).body).toMatchObject({ status: 'started', progress: 0 });
+  });
+
+  it('answers HEAD as GET, without a body', async () => {
+    const gateway = await world.gateway();
+    const key = await queueSample(gateway, world.tenant);
+    const head = await call(`${gateway.api}/run/${key.run_id}`, world.tenant.key, { method: 'HEAD' });
+    expect([head.status, head.body]).toEqual([200, '']);
+  });
+});
+
+describe('another base path', () => {
+  it('is where the API is, and nowhere else', async () => {
+    const environment = { RUNLEDGER_BASE_PATH: '/v2/flows' };
+    const gateway = await world.gateway({ environment });
+    const key = await queueSample(gateway, world.tenant);
+    expect(gateway.api).toBe(`${gateway.url}/v2/flows`);
+    expect(await statusAt(gateway, key)).toBe('queued');
+    expect((await call(`${gateway.url}/api/run/${key.run_id}`, world.tenant.key)).status).toBe(404);
+  });
+});
