@@ -65,7 +65,7 @@ describe('kill -9 with 50 runs under way', () => {
     return runs;
   };
 
-  const allEndOnce = async (runs: readonly string[]): Promise<void> => {
+  const expectAllToEndOnce = async (runs: readonly string[]): Promise<void> => {
     const deadline = performance.now() + ALL_END_WITHIN_MS;
     const shown: RunShown[] = [];
     for (const run of runs) shown.push(await api.ended(run, deadline - performance.now()));
@@ -82,7 +82,7 @@ describe('kill -9 with 50 runs under way', () => {
     async ([, kill], context) => {
       const runs = await underWay();
       await kill(context);
-      await allEndOnce(runs);
+      await expectAllToEndOnce(runs);
     },
   );
 
@@ -94,7 +94,7 @@ describe('kill -9 with 50 runs under way', () => {
       const { MongoDB, ...own } = parts;
       await Promise.all(Object.values(own).map((kill) => kill(context)));
       if (typeof views !== 'string') await MongoDB?.(context);
-      await allEndOnce(runs);
+      await expectAllToEndOnce(runs);
     },
   );
 

@@ -22,7 +22,7 @@ const read = (pid: number): Process | undefined => {
 };
 
 /** Every process of this machine that is not a zombie. */
-export const processes = (): Process[] =>
+const processes = (): Process[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => read(Number(name)) ?? []);

@@ -1,7 +1,7 @@
 import { brokerConfig } from '@runledger/event-log/broker-config';
-import { oneOf, port, seconds, url } from '@runledger/service-kit/config-schemas';
+import { oneOf, port, url } from '@runledger/service-kit/config-schemas';
 import { readConfig, type Environment } from '@runledger/service-kit/config';
-import { logLevels } from '@runledger/service-kit/logger';
+import { serviceConfig } from '@runledger/service-kit/service-config';
 import { MAX_INPUTS_BYTES, MAX_WEBHOOK_URL } from '@runledger/contracts/limits';
 import { Type, type Static } from 'typebox';
 
@@ -45,38 +45,9 @@ const configSchema = Type.Object({
   RUNLEDGER_OUTPUT_FILE_MAX_BYTES: atMost(GiB, 1024 * GiB, 'bytes of an output file'),
   RUNLEDGER_OUTPUT_RUN_MAX_BYTES: atMost(4 * GiB, 1024 * GiB, 'bytes of all output files of an attempt'),
   RUNLEDGER_OUTPUT_MAX_FILES: atMost(100, 500, 'output files of an attempt'),
-  RUNLEDGER_HEALTH_HOST: Type.String({
-    default: '127.0.0.1',
-    description: 'where the health server listens',
-  }),
-  RUNLEDGER_HEALTH_PORT: port({ default: 9101, description: 'of the health server' }),
-  RUNLEDGER_LOG_LEVEL: oneOf([...logLevels], { default: 'info', description: 'the least level logged' }),
-  RUNLEDGER_STOP_WITHIN_S: seconds({
-    default: 10,
-    minimum: 1,
-    description: 'how long a stop may take; requests in hand are finished',
-  }),
+  ...serviceConfig({ healthPort: 9101 }),
 });
 
 export type GatewayConfig = Static<typeof configSchema>;
 
-export interface ReadGatewayConfig {
-  /** Known also when the rest is wrong: a service that cannot start has to stop. */
-  readonly stopWithinMs: number;
-  /** @throws {ConfigError} with everything that is wrong */
-  readonly orThrow: () => GatewayConfig;
-}
-
-export const readGatewayConfig = (env: Environment): ReadGatewayConfig => {
-  try {
-    const config = readConfig(configSchema, env);
-    return { stopWithinMs: config.RUNLEDGER_STOP_WITHIN_S * 1_000, orThrow: () => config };
-  } catch (error) {
-    return {
-      stopWithinMs: 10_000,
-      orThrow: () => {
-        throw error;
-      },
-    };
-  }
-};
+export const readGatewayConfig = (env: Environment): GatewayConfig => readConfig(configSchema, env);

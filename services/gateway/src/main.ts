@@ -2,41 +2,21 @@ import { randomBytes } from 'node:crypto';
 import { brokerSettings } from '@runledger/event-log/broker-config';
 import { openEventLog } from '@runledger/event-log/event-log';
 import { awaitProvisioned } from '@runledger/event-log/provision';
-import { openHealthServer, type Check } from '@runledger/service-kit/health';
-import { announce, runService } from '@runledger/service-kit/lifecycle';
-import { createLogger } from '@runledger/service-kit/logger';
-import { createMetrics } from '@runledger/service-kit/metrics';
+import { runConfiguredService, type Begun } from '@runledger/service-kit/configured-service';
 import { readGatewayConfig, type GatewayConfig } from './config.ts';
 import { gateway } from './gateway.ts';
 import { projectionLag } from './http/gateway-metrics.ts';
 import { openHttpServer } from './http/http-server.ts';
-import { orStop } from './or-stop.ts';
 import { memoryRunViews } from './views/memory-run-views.ts';
 import { openMongoRunViews } from './views/mongo-run-views.ts';
 import { openRunProjection } from './views/run-projection.ts';
 
 const start = async (
-  config: GatewayConfig,
+  { config, instance, logger, metrics, checks }: Begun<GatewayConfig>,
   open: AsyncDisposableStack,
   stopping: AbortSignal,
-): Promise<void> => {
-  const instance = `gateway-${randomBytes(6).toString('hex')}`;
-  const logger = createLogger({ service: 'gateway', level: config.RUNLEDGER_LOG_LEVEL, instance });
-  const metrics = createMetrics('gateway');
-  const checks: Record<string, Check> = { start: () => ({ ok: false, why: 'still starting' }) };
-  const { RUNLEDGER_HEALTH_HOST, RUNLEDGER_HEALTH_PORT } = config;
-  const health = open.use(
-    await openHealthServer({
-      host: RUNLEDGER_HEALTH_HOST,
-      port: RUNLEDGER_HEALTH_PORT,
-      checks,
-      metrics,
-      logger,
-      stopping,
-    }),
-  );
-
-  const log = open.use(await orStop(openEventLog(brokerSettings(config, instance), logger), stopping));
+): Promise<{ http: string }> => {
+  const log = open.use(await openEventLog(brokerSettings(config, instance), logger, stopping));
   checks['broker'] = () => (log.connected() ? { ok: true } : { ok: false, why: 'the broker is away' });
   await awaitProvisioned(log, stopping);
 
@@ -54,14 +34,16 @@ const start = async (
   const app = gateway({ config, log, views, logger, metrics, instance, publicUrl: () => publicUrl });
   const http = open.use(await openHttpServer(app, { host, port, finishWithinMs }));
   if (publicUrl === '') publicUrl = http.url;
-  delete checks['start'];
   logger.info({ url: `${http.url}${config.RUNLEDGER_BASE_PATH}` }, 'the run API is served');
-  announce({ http: http.url, health: health.url });
+  return { http: http.url };
 };
 
-const read = readGatewayConfig(process.env);
-await runService({
-  name: 'gateway',
-  stopWithinMs: read.stopWithinMs,
-  start: (open, stopping) => start(read.orThrow(), open, stopping),
-});
+await runConfiguredService(
+  {
+    name: 'gateway',
+    readConfig: readGatewayConfig,
+    instance: () => `gateway-${randomBytes(6).toString('hex')}`,
+    start,
+  },
+  process.env,
+);

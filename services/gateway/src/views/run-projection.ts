@@ -105,7 +105,11 @@ const begin = async ({
     case 'go_on':
       return { created: identity.created, after: start.after };
     case 'start_again':
-      logger.warn({ because: start.because }, 'the run views are derived anew from the log');
+      // At the first start, and in memory at every one, that is nothing to worry about.
+      logger[position ? 'warn' : 'info'](
+        { because: start.because },
+        'the run views are derived anew from the log',
+      );
       await views.startAgain(identity.created);
       return { created: identity.created, after: 0 };
   }
