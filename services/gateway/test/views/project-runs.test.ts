@@ -83,7 +83,7 @@ describe('a projection of runs', () => {
   });
 
   it('stops at a version that it does not know', () => {
-    const newer = stored(one, { ...queued(one), version: 2 } as unknown as RunEvent, 1, 0);
+    const newer = stored(one, { ...queued(one), version: 2 }, 1, 0);
     expect(projectRuns([], [newer])).toMatchObject({ kind: 'newer_version', version: 2, sequence: 1 });
   });
 

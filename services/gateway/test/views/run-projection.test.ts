@@ -128,7 +128,7 @@ describe('a projection into memory', () => {
     const views = memoryRunViews();
     const [key, later] = [aRun(), aRun()];
     await appendAll(log, queued(key));
-    await appendAll(log, { ...queued(later), version: 2 } as unknown as RunEvent);
+    await appendAll(log, { ...queued(later), version: 2 });
     const projection = open.use(project(log, views));
     await waitFor('the projection to stop', () => !projection.state().ok);
     expect(projection.state()).toMatchObject({ why: expect.stringContaining('RunQueued in version 2') });

@@ -1,0 +1,59 @@
+import { newAttemptKeys, signAttempt, type AttemptKeys } from '@runledger/contracts/attempt-token';
+import type { RunKey } from '@runledger/contracts/subjects';
+import {
+  appendAll,
+  call,
+  queueSample,
+  type ApiAnswer,
+  type TestGateway,
+  type World,
+} from '../fixtures/a-gateway.ts';
+import { assigned, started, uploading } from '../fixtures/run-events.ts';
+
+/** A run whose first attempt is under way, and what its executor has. */
+export interface Attempt {
+  readonly run: RunKey;
+  readonly keys: AttemptKeys;
+  readonly token: string;
+}
+
+export const anAttempt = async (world: World, gateway: TestGateway): Promise<Attempt> => {
+  const run = await queueSample(gateway, world.tenant);
+  const keys = await newAttemptKeys();
+  await appendAll(world.log, assigned(run, { publicKey: keys.publicKey }), started(run), uploading(run));
+  return { run, keys, token: await signAttempt(keys, run, 1) };
+};
+
+export interface UploadOptions {
+  readonly filename?: string;
+  readonly subfolder?: string;
+  readonly contentType?: string;
+  readonly attempt?: number;
+  readonly token?: string | null;
+  readonly query?: string;
+}
+
+export const uploadUrl = ({ url }: TestGateway, { run }: Attempt, options: UploadOptions = {}): string => {
+  const { filename = 'file.png', subfolder = '', attempt = 1 } = options;
+  const query = options.query ?? new URLSearchParams({ filename, subfolder, type: 'output' }).toString();
+  return `${url}/executions/${run.org_id}/${run.run_id}/${attempt}/outputs?${query}`;
+};
+
+export const upload = (
+  gateway: TestGateway,
+  attempt: Attempt,
+  body: Uint8Array<ArrayBuffer>,
+  options: UploadOptions = {},
+): Promise<ApiAnswer> =>
+  call(uploadUrl(gateway, attempt, options), options.token === undefined ? attempt.token : options.token, {
+    method: 'PUT',
+    body,
+    headers: { 'content-type': options.contentType ?? 'image/png' },
+  });
+
+/** Bytes that tell where they stand. */
+export const numbered = (length: number): Uint8Array<ArrayBuffer> => {
+  const bytes = new Uint8Array(length);
+  for (let index = 0; index < length; index += 1) bytes[index] = (index * 31 + (index >> 8)) & 0xff;
+  return bytes;
+};

@@ -1,0 +1,218 @@
+import { createHash } from 'node:crypto';
+import { StoredFile } from '@runledger/contracts/event-data';
+import { newAttemptKeys, signAttempt } from '@runledger/contracts/attempt-token';
+import { waitFor } from '@runledger/testing/wait-for';
+import { Value } from 'typebox/value';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { appendAll, aWorld, type TestGateway, type World } from '../fixtures/a-gateway.ts';
+import { aRun } from '../fixtures/folded-runs.ts';
+import { open as openSocket, rawRequest } from '../fixtures/raw-request.ts';
+import { assigned, cancelRequested, ONE, OTHER, requeued, succeeded } from '../fixtures/run-events.ts';
+import { anAttempt, numbered, upload, uploadUrl, type Attempt } from './an-upload.ts';
+
+let world: World;
+let gateway: TestGateway;
+beforeAll(async () => {
+  world = await aWorld();
+  gateway = await world.gateway({
+    environment: {
+      RUNLEDGER_OUTPUT_FILE_MAX_BYTES: '2000000',
+      RUNLEDGER_OUTPUT_RUN_MAX_BYTES: '3000000',
+      RUNLEDGER_OUTPUT_MAX_FILES: '3',
+    },
+  });
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const messagesIn = async (filter: string): Promise<number> => {
+  const info = await world.log.jsm.streams.info('OBJ_OUTPUTS', { subjects_filter: filter });
+  return Object.values(info.state.subjects ?? {}).reduce((sum, count) => sum + count, 0);
+};
+const chunks = () => messagesIn('$O.OUTPUTS.C.>');
+
+describe('an executor', () => {
+  it('stores a file of its attempt', async () => {
+    const attempt = await anAttempt(world, gateway);
+    const bytes = numbered(300_000);
+    const { status, body } = await upload(gateway, attempt, bytes, { filename: 'ä b.png', subfolder: 'x/y' });
+    expect(status).toBe(201);
+    expect(Value.Check(StoredFile, body)).toBe(true);
+    expect(body).toMatchObject({
+      key: expect.stringMatching(/^[\w-]{43}$/),
+      filename: 'ä b.png',
+      subfolder: 'x/y',
+      content_type: 'image/png',
+      bytes: 300_000,
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+      type: 'output',
+    });
+  });
+
+  it('stores an empty file', async () => {
+    const { status, body } = await upload(gateway, await anAttempt(world, gateway), numbered(0));
+    expect([status, body.bytes]).toEqual([201, 0]);
+  });
+
+  it('goes on storing after a cancel request', async () => {
+    const attempt = await anAttempt(world, gateway);
+    await appendAll(world.log, cancelRequested(attempt.run, 1, ONE));
+    expect((await upload(gateway, attempt, numbered(1))).status).toBe(201);
+  });
+
+  it('is refused with another token than that of the attempt', async () => {
+    const attempt = await anAttempt(world, gateway);
+    const foreign = await newAttemptKeys();
+    const unknown: Attempt = { ...attempt, run: aRun() };
+    const tokens = [
+      null,
+      'nonsense',
+      world.tenant.key,
+      await signAttempt(foreign, attempt.run, 1),
+      await signAttempt(attempt.keys, attempt.run, 2),
+      await signAttempt(attempt.keys, aRun(), 1),
+    ];
+    for (const token of tokens) {
+      const { status, headers } = await upload(gateway, attempt, numbered(10), { token });
+      expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+    }
+    expect((await upload(gateway, unknown, numbered(10))).status).toBe(401);
+    expect((await upload(gateway, attempt, numbered(10), { attempt: 2 })).status).toBe(401);
+  });
+
+  it('is refused when its attempt is over', async () => {
+    const lost = await anAttempt(world, gateway);
+    await appendAll(world.log, requeued(lost.run));
+    expect((await upload(gateway, lost, numbered(1))).status).toBe(409);
+    await appendAll(world.log, assigned(lost.run, { attempt: 2, executor: OTHER }));
+    const stale = await upload(gateway, lost, numbered(1));
+    expect([stale.status, stale.body.detail]).toEqual([
+      409,
+      expect.stringContaining('attempt 2 is under way'),
+    ]);
+    const ended = await anAttempt(world, gateway);
+    await appendAll(world.log, succeeded(ended.run));
+    expect((await upload(gateway, ended, numbered(1))).status).toBe(409);
+  });
+
+  it('has to name the file well', async () => {
+    const attempt = await anAttempt(world, gateway);
+    const problems = async (query: string) => {
+      const { status, body } = await upload(gateway, attempt, numbered(1), { query });
+      return [status, body.detail.map(({ loc }: { loc: string[] }) => loc.join('.'))];
+    };
+    expect(await problems('')).toEqual([422, ['query.filename']]);
+    expect(await problems('filename=../a&subfolder=/etc&type=x')).toEqual([
+      422,
+      ['query.filename', 'query.subfolder', 'query.type'],
+    ]);
+    for (const bad of ['..', '.', 'a/b', 'a%5Cb', 'a%00b', 'a%0Ab', 'x'.repeat(256), '%FF'.repeat(256)]) {
+      expect(await problems(`filename=${bad}`)).toEqual([422, ['query.filename']]);
+    }
+    for (const bad of ['a/../b', '/a', 'a//b', 'a/', 'a%5C..%5Cb']) {
+      expect(await problems(`filename=a&subfolder=${bad}`)).toEqual([422, ['query.subfolder']]);
+    }
+  });
+
+  it('has to tell the length', async () => {
+    const attempt = await anAttempt(world, gateway);
+    const { pathname, search } = new URL(uploadUrl(gateway, attempt));
+    const head = `PUT ${pathname}${search} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${attempt.token}\r\n`;
+    const answer = await rawRequest(gateway.url, `${head}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`);
+    expect(answer.status).toBe(411);
+  });
+
+  it('takes a type that is none as bytes', async () => {
+    const attempt = await anAttempt(world, gateway);
+    const { body } = await upload(gateway, attempt, numbered(1), { contentType: 'text/html\u00e4' });
+    expect(body.content_type).toBe('application/octet-stream');
+  });
+});
+
+describe('the limits', () => {
+  it('hold for each file', async () => {
+    const attempt = await anAttempt(world, gateway);
+    const answer = await upload(gateway, attempt, numbered(2_000_001));
+    expect([answer.status, answer.body.detail]).toEqual([
+      413,
+      expect.stringContaining('at most 2000000 bytes'),
+    ]);
+    expect((await upload(gateway, attempt, numbered(2_000_000))).status).toBe(201);
+  });
+
+  it('hold for all files of an attempt, also for those on their way through two gateways', async () => {
+    const attempt = await anAttempt(world, gateway);
+    const environment = { RUNLEDGER_OUTPUT_RUN_MAX_BYTES: '3000000' };
+    const second = await world.gateway({ environment });
+    const answers = await Promise.all(
+      [gateway, second, gateway, second].map((to, index) =>
+        upload(to, attempt, numbered(1_400_000), { filename: `${index}.png` }),
+      ),
+    );
+    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 201, 413, 413]);
+    const refused = answers.find(({ status }) => status === 413);
+    expect(refused?.body.detail).toContain('at most 3000000 bytes together');
+  });
+
+  it('hold for the number of files, and a file that is stored again replaces itself', async () => {
+    const attempt = await anAttempt(world, gateway);
+    const before = await chunks();
+    const store = (filename: string, length = 200_000) =>
+      upload(gateway, attempt, numbered(length), { filename });
+    const first = await store('a');
+    expect([first.status, (await store('b')).status, (await store('c')).status]).toEqual([201, 201, 201]);
+    expect((await store('d')).status).toBe(413);
+    const again = await store('a', 100_000);
+    expect([again.status, again.body.key]).toEqual([201, expect.not.stringMatching(first.body.key)]);
+    expect(await chunks()).toBe(before + 1 + 2 + 2);
+    const { key, filename } = first.body;
+    expect((await fetch(`${gateway.url}/outputs/${key}/${filename}`)).status).toBe(404);
+  });
+});
+
+describe('an upload that breaks off', () => {
+  it('leaves no object and no reservation', async () => {
+    const attempt = await anAttempt(world, gateway);
+    const before = await chunks();
+    for (let round = 0; round < 3; round += 1) {
+      const socket = openSocket(gateway.url);
+      const { pathname, search } = new URL(uploadUrl(gateway, attempt, { filename: `${round}.bin` }));
+      socket.write(
+        `PUT ${pathname}${search} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${attempt.token}\r\nContent-Length: 1900000\r\n\r\n`,
+      );
+      socket.write(numbered(700_000));
+      await waitFor('a part of it to be stored', async () => (await chunks()) > before);
+      socket.destroy();
+      await waitFor('nothing to be left of it', async () => (await chunks()) === before);
+    }
+    const reserved = async () =>
+      (
+        await world.log.jsm.streams.getMessage('KV_UPLOADS', {
+          last_by_subj: `$KV.UPLOADS.${attempt.run.org_id}.${attempt.run.run_id}.1`,
+        })
+      )?.json();
+    await waitFor(
+      'its bytes to be free again',
+      async () => JSON.stringify(await reserved()) === '{"files":[]}',
+    );
+    expect((await upload(gateway, attempt, numbered(1_900_000))).status).toBe(201);
+  });
+
+  it('since the attempt was lost meanwhile leaves nothing either', async () => {
+    const attempt = await anAttempt(world, gateway);
+    const before = await chunks();
+    const socket = openSocket(gateway.url);
+    const { pathname, search } = new URL(uploadUrl(gateway, attempt));
+    let answer = '';
+    socket.setEncoding('latin1').on('data', (text: string) => (answer += text));
+    socket.write(
+      `PUT ${pathname}${search} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${attempt.token}\r\nContent-Length: 700001\r\n\r\n`,
+    );
+    socket.write(numbered(700_000));
+    await waitFor('a part of it to be stored', async () => (await chunks()) > before);
+    await appendAll(world.log, requeued(attempt.run));
+    socket.write(numbered(1));
+    await waitFor('the answer', () => answer.startsWith('HTTP/1.1 409'));
+    socket.destroy();
+    await waitFor('nothing to be left of it', async () => (await chunks()) === before);
+  });
+});
