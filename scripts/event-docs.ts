@@ -1,6 +1,4 @@
-/** Writes docs/events.md from the schemas and from the contract.ts of every service: `npm run docs`. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+/** docs/events.md from the schemas and from the contract.ts of every service. */
 import {
   RUN_EVENTS,
   RUN_EVENT_TYPES,
@@ -13,7 +11,6 @@ import { contract as gpuExecutor } from '@runledger/gpu-executor/contract';
 import { contract as scheduler } from '@runledger/scheduler/contract';
 
 export const CONTRACTS: readonly ServiceContract[] = [gateway, scheduler, gpuExecutor];
-export const EVENTS_PAGE = join(import.meta.dirname, '..', 'docs', 'events.md');
 
 interface Schema {
   readonly type?: string;
@@ -85,5 +82,3 @@ export const eventsPage = (): string =>
     '',
     ...RUN_EVENT_TYPES.map((type) => `${section(type)}\n`),
   ].join('\n');
-
-if (import.meta.main) writeFileSync(EVENTS_PAGE, eventsPage());

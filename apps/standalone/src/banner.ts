@@ -1,3 +1,4 @@
+import type { SyncInterval } from '@runledger/local-servers/nats-server';
 import type { Views } from './parts/database.ts';
 
 export interface BannerFacts {
@@ -6,18 +7,27 @@ export interface BannerFacts {
   readonly deploymentId: string;
   readonly slots: string;
   readonly views: Views;
+  readonly syncInterval: SyncInterval;
   readonly dataFolder: string;
 }
 
 /** What a newcomer needs to know once everything runs, with lines that work when pasted. */
-export const banner = ({ url, apiKey, deploymentId, slots, views, dataFolder }: BannerFacts): string => {
+export const banner = ({
+  url,
+  apiKey,
+  deploymentId,
+  slots,
+  views,
+  syncInterval,
+  dataFolder,
+}: BannerFacts): string => {
   const rows = [
     ['API', url],
     ['API key', apiKey],
     ['deployment', `${deploymentId} (the sample: paints a picture in about 3 s)`],
     ['GPU slots', slots],
     ['run views', viewsWords(views)],
-    ['durability', 'every 200 is on disk (each message is flushed before it is acknowledged)'],
+    ['durability', durabilityWords(syncInterval)],
     ['data', dataFolder],
   ] as const;
   const header = `-H 'Authorization: Bearer ${apiKey}'`;
@@ -36,6 +46,11 @@ Or watch one from its start to its end, in another terminal: npx runledger queue
 Ctrl-C stops everything. Runs and the key are kept for the next start.
 `;
 };
+
+const durabilityWords = (syncInterval: SyncInterval): string =>
+  syncInterval === 'always'
+    ? 'every 200 is on disk (each message is flushed before it is acknowledged)'
+    : `a power cut may lose the last ${syncInterval} (RUNLEDGER_SYNC_INTERVAL)`;
 
 const viewsWords = (views: Views): string => {
   switch (views.kind) {

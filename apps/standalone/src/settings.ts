@@ -3,9 +3,10 @@ import { port, secret } from '@runledger/service-kit/config-schemas';
 import { readConfig } from '@runledger/service-kit/config';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import type { SyncInterval } from '@runledger/local-servers/nats-server';
 import { DATA_FOLDER } from './data-folder/connection-files.ts';
 
-const settings = Type.Object({
+export const settingsSchema = Type.Object({
   RUNLEDGER_HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'where the API listens' }),
   RUNLEDGER_PORT: port({ default: 8080, description: 'of the API; 0 takes a free one' }),
   RUNLEDGER_BASE_PATH: Type.String({
@@ -25,13 +26,21 @@ const settings = Type.Object({
   MONGODB_URL: Type.Optional(
     secret({ description: 'a MongoDB server for the run views, such as mongodb://127.0.0.1:27017' }),
   ),
+  RUNLEDGER_SYNC_INTERVAL: Type.Unsafe<SyncInterval>(
+    Type.String({
+      default: 'always',
+      pattern: '^(?:always|[1-9][0-9]{0,4}(?:ms|s|m))$',
+      description:
+        'when the broker flushes messages to disk: always (a 200 survives a power cut) or every so often, such as 2s (faster)',
+    }),
+  ),
   EXECUTOR_GPUS: Type.Optional(Type.String({ description: 'the GPU slots, such as A10G:2' })),
   EXECUTOR_PROGRAMS: Type.Optional(Type.String({ description: 'more programs that runs may use, as JSON' })),
 });
-export type Settings = Static<typeof settings>;
+export type Settings = Static<typeof settingsSchema>;
 
 /** @throws ConfigError with everything that is wrong */
-export const readSettings = (env: NodeJS.ProcessEnv): Settings => readConfig(settings, env);
+export const readSettings = (env: NodeJS.ProcessEnv): Settings => readConfig(settingsSchema, env);
 
 /** The first model of `EXECUTOR_GPUS`; what is wrong with the rest, the executor says. */
 export const firstModel = (gpus: string): ReturnType<typeof modelOf> => modelOf(gpus.split(',')[0] ?? '');

@@ -36,7 +36,7 @@ export const start = async (
   if (!chosen.ok) throw new StartRefused(chosen.why);
   const { port } = chosen;
 
-  const operator = await startBroker(open, folder, env, say);
+  const operator = await startBroker(open, folder, env, settings.RUNLEDGER_SYNC_INTERVAL, say);
   stopping.throwIfAborted();
   const slots = await chooseSlots(settings.EXECUTOR_GPUS);
   say('Setting up the log and the sample.');
@@ -54,7 +54,8 @@ export const start = async (
   const { api_key, deployment_id } = first;
   await publishConnection(open, folder, { url, api_key, deployment_id });
   const facts = { url, apiKey: api_key, deploymentId: deployment_id, slots: slots.words, views };
-  say(banner({ ...facts, dataFolder: folder.path }));
+  const syncInterval = settings.RUNLEDGER_SYNC_INTERVAL;
+  say(banner({ ...facts, syncInterval, dataFolder: folder.path }));
 };
 
 const holdFolder = async (open: AsyncDisposableStack, path: string): Promise<DataFolder> => {

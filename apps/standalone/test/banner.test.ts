@@ -7,6 +7,7 @@ const facts = {
   deploymentId: 'd1',
   slots: 'A10G:2',
   views: { kind: 'given', url: 'mongodb://user:p%40ss@db:27017/runledger?authSource=admin' },
+  syncInterval: 'always',
   dataFolder: '/data',
 } as const;
 
@@ -16,6 +17,12 @@ it('names everything a newcomer needs, and no password of the database', () => {
     expect(text).toContain(part);
   expect(text).toContain('MongoDB at mongodb://db:27017/runledger (MONGODB_URL)');
   expect(text).not.toContain('p%40ss');
+});
+
+it('says what a power cut may cost when messages are not flushed one by one', () => {
+  const text = banner({ ...facts, syncInterval: '2s' });
+  expect(text).toContain('a power cut may lose the last 2s (RUNLEDGER_SYNC_INTERVAL)');
+  expect(text).not.toContain('every 200 is on disk');
 });
 
 it.each([

@@ -1,11 +1,14 @@
+/** `always`: each message before it is acknowledged. Else all of them, so often. */
+export type SyncInterval = 'always' | `${number}${'ms' | 's' | 'm'}`;
+
 export type NatsServerSettings = {
   readonly storeDir: string;
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
   readonly serverName: string;
-  /** When stored messages are flushed to disk: each one before it is acknowledged, or all in this interval. */
-  readonly syncInterval: 'always' | `${number}${'ms' | 's' | 'm'}`;
+  /** When stored messages are flushed to disk. */
+  readonly syncInterval: SyncInterval;
   /** Bytes. */
   readonly maxPayload?: number;
   /** Bytes. */

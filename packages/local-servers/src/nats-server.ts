@@ -11,6 +11,8 @@ import { runCommand } from './run-command.ts';
 import { startServer } from './server-process.ts';
 import type { ServerProcess } from './server-process.ts';
 
+export type { SyncInterval } from './nats-server-config.ts';
+
 export type NatsServerBinary = {
   readonly path: string;
   /** For example `2.15.1`. */

@@ -12,7 +12,7 @@ const GiB = 1024 * MiB;
 const atMost = (preset: number, maximum: number, description: string): Type.TInteger =>
   Type.Integer({ minimum: 1, maximum, default: preset, description });
 
-const configSchema = Type.Object({
+export const configSchema = Type.Object({
   ...brokerConfig,
   RUNLEDGER_HOST: Type.String({ default: '127.0.0.1', description: 'where the API listens' }),
   RUNLEDGER_PORT: port({ default: 8080, description: 'of the API; 0 takes a free one' }),

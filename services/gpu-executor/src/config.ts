@@ -6,7 +6,7 @@ import { readConfig, type Environment } from '@runledger/service-kit/config';
 import { serviceConfig } from '@runledger/service-kit/service-config';
 import { Type, type Static } from 'typebox';
 
-const configSchema = Type.Object({
+export const configSchema = Type.Object({
   ...brokerConfig,
   EXECUTOR_NAME: Type.String({
     default: hostname(),

@@ -4,7 +4,7 @@ import { seconds } from '@runledger/service-kit/config-schemas';
 import { serviceConfig } from '@runledger/service-kit/service-config';
 import { Type, type Static } from 'typebox';
 
-const configSchema = Type.Object({
+export const configSchema = Type.Object({
   ...brokerConfig,
   RUNLEDGER_HEARTBEAT_PERIOD_S: seconds({
     default: 6,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats-server';
+import { findNatsServer, startNatsServer, type SyncInterval } from '@runledger/local-servers/nats-server';
 import { describeExit } from '@runledger/local-servers/server-process';
 import { OPERATOR_FILE, readOperatorFile } from '../data-folder/connection-files.ts';
 import type { Operator } from '../data-folder/connection-files.ts';
@@ -16,13 +16,13 @@ import type { RunningPart } from '../supervision/keep-running.ts';
 const FILE_STORE_BYTES = 32 * 1024 ** 3;
 
 /**
- * Starts nats-server on the data folder, every message flushed to disk before it is acknowledged, and keeps it
- * running on the same port and store. Its address and credentials are in operator.json from then on.
+ * Starts nats-server on the data folder, and keeps it running on the same port and store. Its address and credentials are in operator.json from then on.
  */
 export const startBroker = async (
   open: AsyncDisposableStack,
   folder: DataFolder,
   env: NodeJS.ProcessEnv,
+  syncInterval: SyncInterval,
   say: (line: string) => void,
 ): Promise<Operator> => {
   const found = await findNatsServer({ env, onProgress: say });
@@ -34,7 +34,7 @@ export const startBroker = async (
       binary: found.path,
       storeDir: folder.at('nats'),
       port,
-      syncInterval: 'always',
+      syncInterval,
       fileStoreLimit: FILE_STORE_BYTES,
       logFile: folder.at('logs/nats-server.log'),
       authorization: `authorization { user: ${JSON.stringify(nats_user)}, password: ${JSON.stringify(nats_password)} }`,

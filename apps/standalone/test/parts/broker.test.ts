@@ -28,7 +28,7 @@ it('a broker that was killed is back on the same port with the same data', async
   await using open = new AsyncDisposableStack();
   const folder = await dataFolder(open);
   const said: string[] = [];
-  const operator = await startBroker(open, folder, process.env, (line) => void said.push(line));
+  const operator = await startBroker(open, folder, process.env, 'always', (line) => void said.push(line));
   expect(statSync(folder.at('operator.json')).mode & 0o777).toBe(0o600);
 
   const log = open.use(await logOf(operator));
@@ -47,7 +47,7 @@ it('a broker keeps its password over starts, and lets nobody in without it', asy
   const passwords: string[] = [];
   for (let count = 0; count < 2; count += 1) {
     await using open = new AsyncDisposableStack();
-    const operator = await startBroker(open, folder, process.env, () => undefined);
+    const operator = await startBroker(open, folder, process.env, 'always', () => undefined);
     passwords.push(operator.nats_password);
     await expect(logOf({ ...operator, nats_password: 'guessed' })).rejects.toThrow(/Authorization Violation/);
   }

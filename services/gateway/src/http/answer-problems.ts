@@ -1,10 +1,8 @@
-import { EventTooLarge } from '@runledger/event-log/append';
-import { LogUnavailable } from '@runledger/event-log/event-log';
 import type { Logger } from '@runledger/event-log/logger';
 import type { Context, Middleware } from 'koa';
-import { OutputStoreUnavailable } from '../outputs/output-store.ts';
 import { lingerOver } from './linger.ts';
-import { answerTo, Refused, type Problem } from './problem.ts';
+import { answerTo, type Problem } from './problem.ts';
+import { problemOf } from './problem-of.ts';
 import { requestOf } from './request-context.ts';
 import { COMMON_HEADERS } from './response-headers.ts';
 
@@ -26,23 +24,6 @@ export const answerProblems =
       answer(ctx, problem);
     }
   };
-
-const problemOf = (error: unknown): Problem => {
-  if (error instanceof Refused) return error.problem;
-  if (error instanceof LogUnavailable) {
-    return {
-      kind: 'unavailable',
-      why: 'The log of runs cannot be reached now. Try again; what a request set off may or may not have been done',
-    };
-  }
-  if (error instanceof OutputStoreUnavailable) {
-    return { kind: 'unavailable', why: 'The store of output files cannot be reached now. Try again' };
-  }
-  if (error instanceof EventTooLarge) {
-    return { kind: 'too_large', why: 'The run does not fit an event of the log: send smaller inputs' };
-  }
-  return { kind: 'internal', why: 'An error of ours; the log of the service has it under the X-Request-Id' };
-};
 
 const answer = (ctx: Context, problem: Problem): void => {
   const { status, detail, headers } = answerTo(problem);

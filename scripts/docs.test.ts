@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { RUN_EVENTS, RUN_EVENT_TYPES } from '@runledger/contracts/run-event';
 import { describe, expect, it } from 'vitest';
-import { CONTRACTS, EVENTS_PAGE, eventsPage } from './event-docs.ts';
+import { CONTRACTS } from './event-docs.ts';
+import { PAGES } from './write-docs.ts';
 
 describe('the contracts of the services', () => {
   it.each(RUN_EVENT_TYPES)('name one writer of %s, the one in its subject', (type) => {
@@ -21,8 +22,8 @@ describe('the contracts of the services', () => {
   });
 });
 
-describe('docs/events.md', () => {
-  it('is what the code says; write it anew with: npm run docs', () => {
-    expect(readFileSync(EVENTS_PAGE, 'utf8')).toBe(eventsPage());
+describe('a page of docs that is made from the code', () => {
+  it.each(PAGES)('is what the code says; write it anew with: npm run docs ($file)', ({ file, made }) => {
+    expect(readFileSync(file, 'utf8')).toBe(made());
   });
 });
