@@ -1,0 +1,28 @@
+import { EventTooLarge, LogFull } from '@runledger/event-log/append';
+import { LogUnavailable } from '@runledger/event-log/event-log';
+import { OutputStoreUnavailable } from '../outputs/output-store.ts';
+import { Refused, type Problem } from './problem.ts';
+
+/** What a client is told of whatever was thrown: refusals, what is away, and errors of ours. */
+export const problemOf = (error: unknown): Problem => {
+  if (error instanceof Refused) return error.problem;
+  if (error instanceof LogFull) {
+    return {
+      kind: 'unavailable',
+      why: 'The log is full and takes nothing more until older events expire. Nothing was done',
+    };
+  }
+  if (error instanceof LogUnavailable) {
+    return {
+      kind: 'unavailable',
+      why: 'The log of runs cannot be reached now. Try again; what a request set off may or may not have been done',
+    };
+  }
+  if (error instanceof OutputStoreUnavailable) {
+    return { kind: 'unavailable', why: 'The store of output files cannot be reached now. Try again' };
+  }
+  if (error instanceof EventTooLarge) {
+    return { kind: 'too_large', why: 'The run does not fit an event of the log: send smaller inputs' };
+  }
+  return { kind: 'internal', why: 'An error of ours; the log of the service has it under the X-Request-Id' };
+};

@@ -1,0 +1,85 @@
+import { describeWithMongo, testMongo } from '@runledger/testing/mongo';
+import { waitFor } from '@runledger/testing/wait-for';
+import { describe, expect, it } from 'vitest';
+import { openMongoRunViews } from '../src/views/mongo-run-views.ts';
+import { appendAll, aWorld, call, post, queueSample } from './fixtures/a-gateway.ts';
+import { startGatewayProcess, type GatewayProcess } from './fixtures/a-service.ts';
+import { mongoUrl } from './fixtures/mongo-url.ts';
+import { open as openSocket } from './fixtures/raw-request.ts';
+import { assigned, started, succeeded } from './fixtures/run-events.ts';
+
+const ready = async ({ health }: GatewayProcess) => {
+  const response = await fetch(`${health}/readyz`);
+  return { status: response.status, text: await response.text() };
+};
+
+describe('a gateway process', () => {
+  it('keeps views in memory, is ready, and stops in order with what it has in hand', async () => {
+    await using open = new AsyncDisposableStack();
+    const world = open.use(await aWorld());
+    const environment = { NATS_URL: world.nats.url, RUNLEDGER_VIEWS: 'memory' };
+    const gateway = open.use(await startGatewayProcess(environment));
+    await waitFor('it to be ready', async () => (await ready(gateway)).status === 200);
+    const key = await queueSample(gateway, world.tenant);
+    await appendAll(world.log, assigned(key), started(key), succeeded(key));
+    const { body } = await call(`${gateway.api}/run/${key.run_id}`, world.tenant.key);
+    expect(body).toMatchObject({ status: 'success', finished: true, progress: 1 });
+    const metrics = await (await fetch(`${gateway.health}/metrics`)).text();
+    expect(metrics).toMatch(/runledger_projection_lag_messages\{service="gateway"\} \d/);
+
+    const socket = openSocket(gateway.url);
+    let answer = '';
+    socket.setEncoding('latin1').on('data', (text: string) => (answer += text));
+    const text = JSON.stringify({ deployment_id: world.tenant.deployment.id });
+    const head = `POST /api/run/deployment/queue HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${world.tenant.key}\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n`;
+    socket.write(head + text.slice(0, 5));
+    // Its head has been read once a later request of the same process was answered.
+    await call(`${gateway.api}/run/${key.run_id}`, world.tenant.key);
+    gateway.kill('SIGTERM');
+    await waitFor('it to take no more', async () =>
+      fetch(gateway.url).then(
+        () => false,
+        () => true,
+      ),
+    );
+    socket.write(text.slice(5));
+    expect(await gateway.exit()).toBe(0);
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect(gateway.said()).not.toContain(world.tenant.key);
+  });
+});
+
+describeWithMongo('two gateway processes on one MongoDB', () => {
+  it('show each other’s runs after every 200, and go on when either is killed', async () => {
+    await using open = new AsyncDisposableStack();
+    const world = open.use(await aWorld());
+    const MONGODB_URL = mongoUrl(open.use(await testMongo()));
+    const views = open.use(openMongoRunViews({ url: MONGODB_URL }));
+    const start = () => startGatewayProcess({ NATS_URL: world.nats.url, MONGODB_URL });
+    const [one, other] = await Promise.all([start(), start()]);
+    open.use(one);
+    open.use(other);
+    const statusAt = async ({ api }: GatewayProcess, run_id: string): Promise<unknown> =>
+      (await call(`${api}/run/${run_id}`, world.tenant.key)).body.status;
+    const queueThrough = async (to: GatewayProcess, seen: GatewayProcess) => {
+      const key = await queueSample(to, world.tenant);
+      expect(await statusAt(seen, key.run_id)).toBe('queued');
+      const { body } = await post(`${seen.api}/run/${key.run_id}/cancel`, world.tenant.key);
+      expect(body.outcome).toBe('cancelled');
+      expect(await statusAt(to, key.run_id)).toBe('cancelled');
+      return key;
+    };
+    const runs = await Promise.all([
+      ...Array.from({ length: 10 }, () => queueThrough(one, other)),
+      ...Array.from({ length: 10 }, () => queueThrough(other, one)),
+    ]);
+    one.kill('SIGKILL');
+    await one.exit();
+    const after = await queueThrough(other, other);
+    await waitFor('the other to project', async () => {
+      const found = await Promise.all([...runs, after].map((key) => views.find(key)));
+      return found.every((view) => view?.run.status === 'cancelled');
+    });
+    expect((await ready(other)).status).toBe(200);
+  });
+});
