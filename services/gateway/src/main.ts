@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { brokerSettings } from '@runledger/event-log/broker-config';
-import { openEventLog } from '@runledger/event-log/event-log';
-import { awaitProvisioned } from '@runledger/event-log/provision';
+import { openServiceLog } from '@runledger/event-log/service-log';
 import { runConfiguredService, type Begun } from '@runledger/service-kit/configured-service';
 import { readGatewayConfig, type GatewayConfig } from './config.ts';
 import { gateway } from './gateway.ts';
@@ -12,13 +10,12 @@ import { openMongoRunViews } from './views/mongo-run-views.ts';
 import { openRunProjection } from './views/run-projection.ts';
 
 const start = async (
-  { config, instance, logger, metrics, checks }: Begun<GatewayConfig>,
+  begun: Begun<GatewayConfig>,
   open: AsyncDisposableStack,
   stopping: AbortSignal,
 ): Promise<{ http: string }> => {
-  const log = open.use(await openEventLog(brokerSettings(config, instance), logger, stopping));
-  checks['broker'] = () => (log.connected() ? { ok: true } : { ok: false, why: 'the broker is away' });
-  await awaitProvisioned(log, stopping);
+  const { config, instance, logger, metrics, checks } = begun;
+  const log = await openServiceLog(begun, open, stopping);
 
   const views =
     config.RUNLEDGER_VIEWS === 'memory'

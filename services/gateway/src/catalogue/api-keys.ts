@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { ApiKey, type KeyScope } from '@runledger/contracts/catalogue';
-import { newUuid } from '@runledger/contracts/ids';
+import { newUuid, orgId } from '@runledger/contracts/ids';
 import { openBucket, type Bucket } from '@runledger/event-log/bucket';
 import type { EventLog } from '@runledger/event-log/event-log';
 
@@ -46,7 +46,7 @@ export const createApiKey = async (log: EventLog, wish: NewApiKey): Promise<Crea
   const record: ApiKey = {
     id: newUuid(),
     user_id: wish.user_id,
-    org_id: wish.org_id,
+    org_id: orgId(wish.org_id),
     name: wish.name,
     prefix: key.slice(0, PREFIX_LENGTH),
     scopes: [...(wish.scopes ?? ['runs:write'])],

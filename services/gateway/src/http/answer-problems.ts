@@ -23,6 +23,7 @@ export const answerProblems =
       }
       answer(ctx, problem);
     }
+    lingerOver(ctx.req, ctx.res);
   };
 
 const answer = (ctx: Context, problem: Problem): void => {
@@ -34,5 +35,4 @@ const answer = (ctx: Context, problem: Problem): void => {
   ctx.status = status;
   ctx.set(headers);
   ctx.body = { detail };
-  lingerOver(ctx.req, ctx.res);
 };

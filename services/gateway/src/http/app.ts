@@ -6,7 +6,7 @@ import type { GatewayMetrics } from './gateway-metrics.ts';
 import { Refused } from './problem.ts';
 import { requestOf } from './request-context.ts';
 
-export interface Routes {
+interface Routes {
   /** The prefix of the API's own paths, such as `/api`. */
   readonly basePath: string;
   readonly queue: Middleware;

@@ -4,7 +4,7 @@ import type { Context } from 'koa';
 import { bearerOf } from './bearer.ts';
 import { Refused } from './problem.ts';
 
-export interface Caller {
+interface Caller {
   /** Everything that the caller reads and writes belongs to it. */
   readonly org_id: OrgId;
   readonly user_id: string;

@@ -22,6 +22,8 @@ export interface HttpServerOptions {
   readonly port: number;
   /** After so long a stop ends the requests that are still in hand. */
   readonly finishWithinMs: number;
+  /** How long a client may take for the headers; 15 s when left out. */
+  readonly headersWithinMs?: number;
 }
 
 const HEADERS_WITHIN_MS = 15_000;
@@ -32,19 +34,23 @@ const MAX_HEADERS_BYTES = 16 * 1024;
 /** Serves the app; what Node would answer by itself is answered in our form. @throws when it cannot listen */
 export const openHttpServer = async (
   app: Koa,
-  { host, port, finishWithinMs }: HttpServerOptions,
+  { host, port, finishWithinMs, headersWithinMs = HEADERS_WITHIN_MS }: HttpServerOptions,
 ): Promise<HttpServer> => {
   const answering = new WeakMap<Duplex, ServerResponse>();
   const handle = app.callback();
   const server = createServer(
-    { maxHeaderSize: MAX_HEADERS_BYTES, requireHostHeader: false },
+    {
+      maxHeaderSize: MAX_HEADERS_BYTES,
+      requireHostHeader: false,
+      headersTimeout: headersWithinMs,
+      requestTimeout: REQUEST_WITHIN_MS,
+      connectionsCheckingInterval: headersWithinMs / 3,
+    },
     (request, response) => {
       answering.set(request.socket, response);
       void handle(request, response);
     },
   );
-  server.headersTimeout = HEADERS_WITHIN_MS;
-  server.requestTimeout = REQUEST_WITHIN_MS;
   server.on('clientError', (error, socket) => {
     // Half a response of ours may be on its way: anything more would be read as a part of it.
     if (answering.get(socket)?.headersSent === true && !answering.get(socket)?.writableFinished)
@@ -125,8 +131,15 @@ const close = async (server: Server, finishWithinMs: number): Promise<void> => {
   clearTimeout(timer);
 };
 
+/** Who listens everywhere is found here on this machine. */
+const ANY_ADDRESS: ReadonlyMap<string, string> = new Map([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '::1'],
+]);
+
 const urlOf = (server: Server, host: string): string => {
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the gateway has no TCP address');
-  return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
+  const reachable = ANY_ADDRESS.get(host) ?? host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${address.port}`;
 };

@@ -14,7 +14,7 @@ const JSON_TYPES = ['application/json', 'application/*+json'];
  * koa-bodyparser reads, inflates and limits; it is asked for the bytes, since its JSON takes 1e400, any charset, and makes
  * U+FFFD of what is no UTF-8.
  */
-export const jsonBody = (maxBytes: number): JsonBody => {
+export const jsonBody = (maxBytes: number, withinMs = READ_WITHIN_MS): JsonBody => {
   const options = {
     enableTypes: ['text'],
     extendTypes: { text: JSON_TYPES },
@@ -30,7 +30,7 @@ export const jsonBody = (maxBytes: number): JsonBody => {
     if (!hasBody(ctx)) return undefined;
     refuseOtherTypes(ctx);
     await within(
-      READ_WITHIN_MS,
+      withinMs,
       parse(ctx, async () => undefined),
     );
     const { body } = ctx.request;

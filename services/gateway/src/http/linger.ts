@@ -4,8 +4,8 @@ const MOST_BYTES = 16 * 1024 * 1024;
 const FOR_MS = 5_000;
 
 /**
- * A client that is refused while it sends reads the answer only if what it sends is taken in for a while: a connection
- * closed at once would throw the answer away. What comes is dropped, and too much or too long ends it.
+ * A client that is answered while it still sends reads the answer only if what it sends is taken in for a while: a
+ * connection closed at once would throw the answer away. What comes is dropped, and too much or too long ends it.
  */
 export const lingerOver = (req: IncomingMessage, res: ServerResponse): void => {
   if (req.complete) return;

@@ -28,22 +28,20 @@ export const jetstreamOutputStore = (log: EventLog): OutputStore => {
   return {
     put: async (output, body) => {
       const { key, filename, content_type } = output;
-      const watched = watchSource(body);
+      const source = watchSource(body);
       try {
-        const stored = await (
-          await store()
-        ).put(
-          {
-            name: key,
-            metadata: { filename, content_type },
-            options: { max_chunk_size: CHUNK_BYTES },
-          },
-          ReadableStream.from(watched.body),
+        const objects = await store();
+        const metadata = { filename, content_type };
+        const stored = await objects.put(
+          { name: key, metadata, options: { max_chunk_size: CHUNK_BYTES } },
+          ReadableStream.from(source.body),
           { timeout: STORE_WITHIN_MS },
         );
         return describe(output, stored);
       } catch (error) {
-        throw watched.broken() ?? unavailable('storing an output file', error);
+        // The driver leaves a body half read when it cannot store more of it.
+        void source.body.return(undefined);
+        throw source.broken() ?? unavailable('storing an output file', error);
       }
     },
     find: async (key) => {
@@ -83,9 +81,9 @@ const describe = (output: OutputToStore, { size, digest, mtime }: ObjectInfo): S
 /** Tells an upload that broke off from a store that is away. */
 const watchSource = (
   body: AsyncIterable<Uint8Array>,
-): { readonly body: AsyncIterable<Uint8Array>; readonly broken: () => unknown } => {
+): { readonly body: AsyncGenerator<Uint8Array, void>; readonly broken: () => unknown } => {
   let broken: unknown;
-  const watched = async function* (): AsyncGenerator<Uint8Array> {
+  const watched = async function* (): AsyncGenerator<Uint8Array, void> {
     try {
       yield* body;
     } catch (error) {

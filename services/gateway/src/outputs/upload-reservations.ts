@@ -21,12 +21,12 @@ export interface UploadLimits {
   readonly files: number;
 }
 
-export interface UploadFile {
+interface UploadFile {
   readonly path: string;
   readonly bytes: number;
 }
 
-export type Reserved = { readonly kind: 'reserved' } | { readonly kind: 'over_limit'; readonly why: string };
+type Reserved = { readonly kind: 'reserved' } | { readonly kind: 'over_limit'; readonly why: string };
 
 /** Limits hold across gateways, since what is on its way counts, by compare-and-set. All of it may throw LogUnavailable. */
 export interface UploadReservations {

@@ -9,13 +9,13 @@ import { queueRun, type QueueRequest } from '../domain/queue-run.ts';
 import type { LogRoom } from './log-room.ts';
 import type { VersionHashes } from './version-hashes.ts';
 
-export type Acceptance =
+type Acceptance =
   /** The broker has acknowledged it. */
   | { readonly kind: 'accepted'; readonly run_id: RunId }
   | { readonly kind: 'no_deployment' }
   | { readonly kind: 'log_nearly_full' };
 
-export interface RunToAccept {
+interface RunToAccept {
   /** Made by the caller, so that it can be made from an idempotency key. */
   readonly run_id: RunId;
   readonly org_id: OrgId;

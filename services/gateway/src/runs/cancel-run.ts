@@ -7,7 +7,7 @@ import type { Envelope } from '../domain/envelope.ts';
 import { requestCancel, type CancelAnswer } from '../domain/request-cancel.ts';
 import type { CurrentRun, ReadCurrentRun } from './current-run.ts';
 
-export type Cancellation =
+type Cancellation =
   | { readonly kind: 'answered'; readonly answer: CancelAnswer }
   /** The run changed again and again while it was decided on. */
   | { readonly kind: 'too_busy' }
@@ -21,7 +21,7 @@ export interface CancelRunOptions {
   readonly onConflict: () => void;
 }
 
-export interface Canceller {
+interface Canceller {
   readonly user_id: string;
   readonly traceparent: string | null;
 }
