@@ -102,7 +102,7 @@ export const awaitProvisioned = async (log: EventLog, signal?: AbortSignal): Pro
         checkRequired(definitionFor(name, there.config), there.config);
         break;
       }
-      if (!said) log.logger.info({ stream: name }, 'waiting until the stream is provisioned');
+      if (!said) log.logger.warn({ stream: name }, 'a stream is not there yet; runledger provision makes it');
       await pause(LOOK_EVERY_MS, undefined, signal ? { signal } : {});
     }
   }

@@ -1,11 +1,9 @@
 import { newAttemptKeys, signAttempt } from '@runledger/contracts/attempt-token';
 import { executorId, newUuid } from '@runledger/contracts/ids';
 import { reportProgress } from '@runledger/event-log/activity';
-import { brokerSettings } from '@runledger/event-log/broker-config';
-import { openEventLog } from '@runledger/event-log/event-log';
 import { tellFleet } from '@runledger/event-log/fleet';
 import { beat } from '@runledger/event-log/heartbeats';
-import { awaitProvisioned } from '@runledger/event-log/provision';
+import { openServiceLog } from '@runledger/event-log/service-log';
 import { runConfiguredService, type Begun } from '@runledger/service-kit/configured-service';
 import packageJson from '../package.json' with { type: 'json' };
 import { appendTo } from './append-event.ts';
@@ -26,10 +24,11 @@ import { openWorkFolder } from './work-folder.ts';
 const now = (): Date => new Date();
 
 const start = async (
-  { config, instance, logger, metrics, checks }: Begun<ExecutorConfig>,
+  begun: Begun<ExecutorConfig>,
   open: AsyncDisposableStack,
   stopping: AbortSignal,
 ): Promise<{ executor_id: string }> => {
+  const { config, instance, logger, metrics, checks } = begun;
   const executor_id = executorId(instance);
   const { PATH = '/usr/local/bin:/usr/bin:/bin', HOME, LANG, CUDA_VISIBLE_DEVICES } = process.env;
   const visible = CUDA_VISIBLE_DEVICES === undefined ? {} : { CUDA_VISIBLE_DEVICES };
@@ -41,9 +40,7 @@ const start = async (
       : await probeContainment();
   logger.info({ containment, slots, programs: [...programs.keys()] }, 'what this executor offers');
 
-  const log = open.use(await openEventLog(brokerSettings(config, executor_id), logger, stopping));
-  checks['broker'] = () => (log.connected() ? { ok: true } : { ok: false, why: 'the broker is away' });
-  await awaitProvisioned(log, stopping);
+  const log = await openServiceLog(begun, open, stopping);
 
   const keys = await newAttemptKeys();
   const cancelGraceMs = config.EXECUTOR_CANCEL_GRACE_S * 1_000;

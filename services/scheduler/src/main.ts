@@ -1,19 +1,16 @@
 import { newUuid } from '@runledger/contracts/ids';
-import { brokerSettings } from '@runledger/event-log/broker-config';
-import { openEventLog } from '@runledger/event-log/event-log';
-import { awaitProvisioned } from '@runledger/event-log/provision';
+import { openServiceLog } from '@runledger/event-log/service-log';
 import { runConfiguredService, type Begun } from '@runledger/service-kit/configured-service';
 import { readSchedulerConfig, type SchedulerConfig } from './config.ts';
 import { scheduleRuns } from './schedule-runs.ts';
 
 const start = async (
-  { config, instance, logger, metrics, checks }: Begun<SchedulerConfig>,
+  begun: Begun<SchedulerConfig>,
   open: AsyncDisposableStack,
   stopping: AbortSignal,
 ): Promise<object> => {
-  const log = open.use(await openEventLog(brokerSettings(config, instance), logger, stopping));
-  checks['broker'] = () => (log.connected() ? { ok: true } : { ok: false, why: 'the broker is away' });
-  await awaitProvisioned(log, stopping);
+  const { config, instance, metrics, checks } = begun;
+  const log = await openServiceLog(begun, open, stopping);
 
   const settings = {
     instance,

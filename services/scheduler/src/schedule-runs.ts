@@ -125,7 +125,7 @@ export const scheduleRuns = async (
     };
     const settle = (decision: Decision, outcome: 'stored' | 'refused'): void =>
       take({ type: 'settled', decision, outcome });
-    log.logger.info({ instance }, 'this scheduler leads');
+    log.logger.info({}, 'this scheduler leads');
     const work = carryOut({ log, versions, instance, metrics: counted, settle, heard }, over);
     atWork = work;
     // At once, not when the tick under way is over.
@@ -135,7 +135,7 @@ export const scheduleRuns = async (
     await Promise.all([pulse(log, { clock, everyMs, take }, over), snapshots.saveOften(over)]);
     // What is still on its way to the log must be settled before anybody decides on the same slots.
     await Promise.race([work.idle(), aborted(stop.signal).then(lastWords)]);
-    log.logger.info({ instance }, 'this scheduler stands by');
+    log.logger.info({}, 'this scheduler stands by');
   };
 
   const beforeRelease = async (): Promise<void> => {

@@ -1,0 +1,37 @@
+import { brokerSettings, type BrokerConfig } from './broker-config.ts';
+import { openEventLog, type EventLog } from './event-log.ts';
+import type { Logger } from './logger.ts';
+import { awaitProvisioned } from './provision.ts';
+import type { State } from './pull-in-order.ts';
+
+/** What a service has from its first moment on. */
+export interface Beginning {
+  readonly config: BrokerConfig;
+  /** Shown by the broker beside the connection. */
+  readonly instance: string;
+  readonly logger: Logger;
+  /** What `/readyz` asks. */
+  readonly checks: Record<string, () => State | Promise<State>>;
+}
+
+/**
+ * What every service opens first: the log, connected and provisioned, and the checks that say what is missing.
+ * @throws the reason of `stopping`, and ForbiddenConfiguration
+ */
+export const openServiceLog = async (
+  { config, instance, logger, checks }: Beginning,
+  open: AsyncDisposableStack,
+  stopping: AbortSignal,
+): Promise<EventLog> => {
+  const away: State = { ok: false, why: 'the broker is away' };
+  checks['broker'] = () => away;
+  const log = open.use(await openEventLog(brokerSettings(config, instance), logger, stopping));
+  checks['broker'] = () => (log.connected() ? { ok: true } : away);
+  checks['provisioned'] = () => ({
+    ok: false,
+    why: 'the streams and buckets of the log are not there yet; runledger provision makes them',
+  });
+  await awaitProvisioned(log, stopping);
+  checks['provisioned'] = () => ({ ok: true });
+  return log;
+};
