@@ -4,7 +4,8 @@ import { readRun } from '@runledger/event-log/read-run';
 import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { memoryRunViews } from '../src/views/memory-run-views.ts';
-import { ViewsUnavailable, type RunView } from '../src/views/run-views.ts';
+import { openMongoRunViews } from '../src/views/mongo-run-views.ts';
+import type { RunView } from '../src/views/run-views.ts';
 import type { RunKey } from '@runledger/contracts/subjects';
 import { appendAll, aWorld, call, post, queueSample, type World } from './fixtures/a-gateway.ts';
 import { aRun, folded } from './fixtures/folded-runs.ts';
@@ -99,8 +100,8 @@ describe('a view whose events have expired from the log', () => {
 
 describe('views that are away', () => {
   it('do not keep a run of the log from being read, and make an unknown one neither there nor not', async () => {
-    const away = memoryRunViews();
-    away.find = () => Promise.reject(new ViewsUnavailable('gone'));
+    const url = 'mongodb://127.0.0.1:1/runledger';
+    await using away = openMongoRunViews({ url, readWithinMs: 200 });
     const gateway = await world.gateway({ views: away });
     const key = await queueSample(gateway, world.tenant);
     expect(await statusAt(gateway, key)).toBe('queued');

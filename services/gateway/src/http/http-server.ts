@@ -29,6 +29,7 @@ export interface HttpServerOptions {
 const HEADERS_WITHIN_MS = 15_000;
 /** For whole requests: an upload may take long. The body of an API request has a limit of its own. */
 const REQUEST_WITHIN_MS = 3_600_000;
+const SWEEP_EVERY_MS = 50;
 const MAX_HEADERS_BYTES = 16 * 1024;
 
 /** Serves the app; what Node would answer by itself is answered in our form. @throws when it cannot listen */
@@ -125,9 +126,11 @@ const listen = async (server: Server, host: string, port: number): Promise<void>
 const close = async (server: Server, finishWithinMs: number): Promise<void> => {
   const closed = once(server, 'close');
   server.close();
-  server.closeIdleConnections();
+  // A connection whose last answer is out would be kept alive for a next request.
+  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_EVERY_MS);
   const timer = setTimeout(() => server.closeAllConnections(), finishWithinMs);
   await closed;
+  clearInterval(sweep);
   clearTimeout(timer);
 };
 
