@@ -1,0 +1,94 @@
+import { execFile, spawn, type SpawnOptions } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { waitFor } from '@runledger/testing/wait-for';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const run = promisify(execFile);
+const ROOT = join(import.meta.dirname, '..');
+const NOBODY = 65534;
+const INSTALLED_WITHIN_MS = 300_000;
+
+/** Installs everything anew, from the registries: some minutes, so only where CI says so. */
+describe.runIf(process.env['CI'] === 'true')('a fresh clone', () => {
+  let folder: string;
+  let clone: string;
+  let newcomer: SpawnOptions;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'runledger-fresh-clone-'));
+    clone = join(folder, 'runledger');
+    const home = join(folder, 'home');
+    await run('git', ['clone', '--quiet', ROOT, clone]);
+    await run('mkdir', [home]);
+    // What the tests themselves run with is not there for a newcomer: only the Node of the system.
+    const path = (process.env['PATH'] ?? '')
+      .split(delimiter)
+      .filter((entry) => !entry.includes('node_modules'));
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot) await run('chown', ['-R', `${NOBODY}:${NOBODY}`, folder]);
+    newcomer = {
+      cwd: clone,
+      env: { PATH: path.join(delimiter), HOME: home, RUNLEDGER_PORT: '0' },
+      // Of root's rights a newcomer has none.
+      ...(isRoot ? { uid: NOBODY, gid: NOBODY } : {}),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    };
+  }, 60_000);
+  afterAll(() => rm(folder, { recursive: true, force: true }), 60_000);
+
+  const say = async (command: string, args: readonly string[]): Promise<{ code: number; said: string }> => {
+    const child = spawn(command, args, newcomer);
+    if (!child.stdout || !child.stderr) throw new Error(`${command} has no pipes`);
+    const [out, err, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'close'),
+    ]);
+    return { code: Number(code), said: `${out}${err}` };
+  };
+
+  it(
+    'runs the sample to success after npm start, for a user without rights',
+    { timeout: INSTALLED_WITHIN_MS * 1.5 },
+    async () => {
+      const started = spawn('npm', ['start'], newcomer);
+      let said = '';
+      for (const stream of [started.stdout, started.stderr])
+        stream?.on('data', (chunk) => (said += String(chunk)));
+      const ended = once(started, 'close');
+      await waitFor(
+        'Runledger to be ready',
+        () => said.includes('Runledger is ready.') || started.exitCode !== null,
+        {
+          withinMs: INSTALLED_WITHIN_MS,
+        },
+      );
+      expect(said).toContain('Runledger is ready.');
+
+      const watched = await say('npx', ['runledger', 'queue', '--watch', '--input', 'seconds=1']);
+      expect(watched.said).toContain('success after');
+      expect(watched.code).toBe(0);
+
+      started.kill('SIGINT');
+      await ended;
+      expect(said).toMatch(/Stopping\.\nStopped\.\n$/);
+      expect(existsSync(join(clone, '.runledger', 'connection.json'))).toBe(false);
+    },
+  );
+
+  it(
+    'passes tests against real servers with npm test, for a user without rights',
+    { timeout: INSTALLED_WITHIN_MS * 1.5 },
+    async () => {
+      const tested = await say('npm', ['test', '--', 'packages/contracts', 'packages/testing']);
+      expect(tested.said).toMatch(/\n\d+ passed, 0 failed/);
+      expect(tested.code).toBe(0);
+    },
+  );
+});
