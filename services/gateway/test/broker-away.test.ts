@@ -8,7 +8,7 @@ import { appendAll, aWorld, call, post, queueSample } from './fixtures/a-gateway
 import { aRun } from './fixtures/folded-runs.ts';
 import { queued } from './fixtures/run-events.ts';
 
-describe('while the broker is away', () => {
+describe('while the broker is away', { timeout: 90_000 }, () => {
   it('nothing is answered with less than it is, and everything goes on when it is back', async () => {
     await using world = await aWorld();
     const gateway = await world.gateway();

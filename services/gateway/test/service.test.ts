@@ -8,12 +8,15 @@ import { mongoUrl } from './fixtures/mongo-url.ts';
 import { open as openSocket } from './fixtures/raw-request.ts';
 import { assigned, started, succeeded } from './fixtures/run-events.ts';
 
+/** Processes start, and waits for a broker that is away run out. */
+const SLOW = { timeout: 90_000 };
+
 const ready = async ({ health }: GatewayProcess) => {
   const response = await fetch(`${health}/readyz`);
   return { status: response.status, text: await response.text() };
 };
 
-describe('a gateway process', () => {
+describe('a gateway process', SLOW, () => {
   it('keeps views in memory, is ready, and stops in order with what it has in hand', async () => {
     await using open = new AsyncDisposableStack();
     const world = open.use(await aWorld());
@@ -47,9 +50,37 @@ describe('a gateway process', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
     expect(gateway.said()).not.toContain(world.tenant.key);
   });
+
+  it('stops in order also while the broker is away', async () => {
+    await using open = new AsyncDisposableStack();
+    const world = open.use(await aWorld());
+    const environment = { NATS_URL: world.nats.url, RUNLEDGER_VIEWS: 'memory' };
+    const gateway = open.use(await startGatewayProcess(environment));
+    await waitFor('it to be ready', async () => (await ready(gateway)).status === 200);
+    await world.nats.kill9();
+    await waitFor('it to know', async () => (await ready(gateway)).status === 503);
+    expect((await ready(gateway)).text).toContain('the broker is away');
+    const asked = call(`${gateway.api}/run/${world.tenant.org_id}`, world.tenant.key).catch(() => undefined);
+    gateway.kill('SIGTERM');
+    expect(await gateway.exit()).toBe(0);
+    await asked;
+  });
+
+  it('serves without its MongoDB, from the log', async () => {
+    await using open = new AsyncDisposableStack();
+    const world = open.use(await aWorld());
+    const MONGODB_URL = 'mongodb://nobody:secret-word@127.0.0.1:1/runledger';
+    const gateway = open.use(await startGatewayProcess({ NATS_URL: world.nats.url, MONGODB_URL }));
+    const key = await queueSample(gateway, world.tenant);
+    const { status, body } = await call(`${gateway.api}/run/${key.run_id}`, world.tenant.key);
+    expect([status, body.status]).toEqual([200, 'queued']);
+    expect((await ready(gateway)).status).toBe(200);
+    expect(gateway.said()).toContain('the run views are away');
+    expect(gateway.said()).not.toContain('secret-word');
+  });
 });
 
-describeWithMongo('two gateway processes on one MongoDB', () => {
+describeWithMongo('two gateway processes on one MongoDB', SLOW, () => {
   it('show each other’s runs after every 200, and go on when either is killed', async () => {
     await using open = new AsyncDisposableStack();
     const world = open.use(await aWorld());

@@ -27,6 +27,7 @@ export interface ProjectionOptions {
 }
 
 const AGAIN_AFTER_MS = 1_000;
+const STOP_WITHIN_MS = 2_000;
 const LEASE = 'projection';
 
 /** Keeps the views behind the log, for ever; of several gateways with shared views one does it. */
@@ -73,7 +74,8 @@ export const openRunProjection = (options: ProjectionOptions): RunProjection => 
     position: () => position?.(),
     [Symbol.asyncDispose]: async () => {
       stop.abort();
-      await running;
+      // A broker that is away may be asked for longer than a stop may take; it ends with the connection then.
+      await Promise.race([running, pause(STOP_WITHIN_MS, undefined, { ref: false })]);
     },
   };
 };

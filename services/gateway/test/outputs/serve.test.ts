@@ -143,7 +143,7 @@ describe('an output file', () => {
   });
 });
 
-describe('a reader that stalls', () => {
+describe('a reader that stalls', { timeout: 90_000 }, () => {
   const MiB = 1024 * 1024;
   const LARGE = 64 * MiB;
   const READERS = 4;
