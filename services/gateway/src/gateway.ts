@@ -24,6 +24,7 @@ import { uploadRoute } from './outputs/upload-route.ts';
 import { acceptRun } from './runs/accept-run.ts';
 import { cancelRun } from './runs/cancel-run.ts';
 import { currentRun } from './runs/current-run.ts';
+import { findView } from './runs/find-view.ts';
 import { logRoom } from './runs/log-room.ts';
 import { versionHashes } from './runs/version-hashes.ts';
 import type { RunViews } from './views/run-views.ts';
@@ -50,7 +51,7 @@ export const gateway = (parts: GatewayParts): Koa => {
   const writer = { service: 'gateway', instance };
   const catalogue = openCatalogue(log);
   const asks = callers(recentKeys((key) => authenticate(log, key), clock));
-  const current = currentRun({ log, views, logger, clock });
+  const current = currentRun({ log, find: findView({ views, logger, clock }), logger });
   const store = jetstreamOutputStore(log);
   const accept = acceptRun({
     log,

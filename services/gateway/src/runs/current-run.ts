@@ -3,7 +3,8 @@ import type { RunKey } from '@runledger/contracts/subjects';
 import type { EventLog } from '@runledger/event-log/event-log';
 import type { Logger } from '@runledger/event-log/logger';
 import { head, readRun } from '@runledger/event-log/read-run';
-import { ViewsUnavailable, type RunView, type RunViews } from '../views/run-views.ts';
+import { ViewsUnavailable } from '../views/run-views.ts';
+import type { FindView } from './find-view.ts';
 
 export type CurrentRun =
   | { readonly kind: 'found'; readonly run: Run }
@@ -18,33 +19,17 @@ export type ReadCurrentRun = (key: RunKey) => Promise<CurrentRun>;
 
 export interface CurrentRunOptions {
   readonly log: EventLog;
-  readonly views: RunViews;
+  readonly find: FindView;
   readonly logger: Logger;
-  /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
 }
-
-/** While the views are away, not every request waits for them. */
-const VIEWS_REST_MS = 1_000;
 
 /**
  * What the run is now, never less than what anybody was shown before: a final view is taken as it is, any other one is
  * compared with the run's head at the stream's leader, and the log is folded when the view is behind or not there.
  */
-export const currentRun = ({ log, views, logger, clock }: CurrentRunOptions): ReadCurrentRun => {
-  let restUntil = -Infinity;
-  const find = async (key: RunKey): Promise<RunView | ViewsUnavailable | undefined> => {
-    if (clock() < restUntil) return new ViewsUnavailable('the run views were away a moment ago');
-    try {
-      return await views.find(key);
-    } catch (error) {
-      if (!(error instanceof ViewsUnavailable)) throw error;
-      restUntil = clock() + VIEWS_REST_MS;
-      logger.warn({ err: error }, 'the run views are away; runs are read from the log');
-      return error;
-    }
-  };
-  return async (key) => {
+export const currentRun =
+  ({ log, find, logger }: CurrentRunOptions): ReadCurrentRun =>
+  async (key) => {
     const found = await find(key);
     const view = found instanceof ViewsUnavailable ? undefined : found;
     if (view && isEnded(view.run)) return { kind: 'found', run: view.run };
@@ -69,4 +54,3 @@ export const currentRun = ({ log, views, logger, clock }: CurrentRunOptions): Re
         };
     }
   };
-};

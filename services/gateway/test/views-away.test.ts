@@ -1,0 +1,34 @@
+import { ownMongo } from '@runledger/testing/mongo';
+import { waitFor } from '@runledger/testing/wait-for';
+import { describe, expect, it } from 'vitest';
+import { openMongoRunViews } from '../src/views/mongo-run-views.ts';
+import { aWorld, call, queueSample } from './fixtures/a-gateway.ts';
+import { aRun, folded } from './fixtures/folded-runs.ts';
+import { cancelRequested, queued } from './fixtures/run-events.ts';
+
+describe('a MongoDB that is frozen', { timeout: 90_000 }, () => {
+  it('keeps nobody from reading a run of the log, and is used again when it goes on', async (context) => {
+    await using open = new AsyncDisposableStack();
+    const mongo = await ownMongo();
+    if (mongo.kind === 'unavailable') return context.skip(mongo.reason);
+    open.use(mongo);
+    const world = open.use(await aWorld());
+    const views = open.use(openMongoRunViews({ url: mongo.url, readWithinMs: 300 }));
+    const gateway = await world.gateway({ views });
+    // Only the views have this one.
+    const old = aRun(world.tenant.org_id);
+    await views.save([{ head: 1, run: folded(queued(old), cancelRequested(old)) }]);
+    const key = await queueSample(gateway, world.tenant);
+    const statusOf = async ({ run_id }: typeof key) =>
+      (await call(`${gateway.api}/run/${run_id}`, world.tenant.key)).status;
+    expect(await statusOf(old)).toBe(200);
+
+    mongo.pause();
+    const during = await Promise.all(Array.from({ length: 30 }, () => statusOf(key)));
+    expect(new Set(during)).toEqual(new Set([200]));
+    expect(await statusOf(old)).toBe(503);
+    mongo.resume();
+    await waitFor('the views to be used again', async () => (await statusOf(old)) === 200);
+    expect(await statusOf(key)).toBe(200);
+  });
+});
