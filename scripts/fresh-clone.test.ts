@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { waitFor } from '@runledger/testing/wait-for';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..');
@@ -57,25 +57,26 @@ describe.runIf(process.env['CI'] === 'true')('a fresh clone', () => {
     'runs the sample to success after npm start, for a user without rights',
     { timeout: INSTALLED_WITHIN_MS * 1.5 },
     async () => {
-      const started = spawn('npm', ['start'], newcomer);
+      // A process group of its own, as a terminal gives it one.
+      const started = spawn('npm', ['start'], { ...newcomer, detached: true });
+      const signalAll = (signal: NodeJS.Signals): void => void process.kill(-Number(started.pid), signal);
       let said = '';
       for (const stream of [started.stdout, started.stderr])
         stream?.on('data', (chunk) => (said += String(chunk)));
       const ended = once(started, 'close');
-      await waitFor(
-        'Runledger to be ready',
-        () => said.includes('Runledger is ready.') || started.exitCode !== null,
-        {
-          withinMs: INSTALLED_WITHIN_MS,
-        },
-      );
+      onTestFinished(() => {
+        if (started.exitCode === null && started.signalCode === null) signalAll('SIGKILL');
+      });
+      const isOver = (): boolean => said.includes('Runledger is ready.') || started.exitCode !== null;
+      await waitFor('Runledger to be ready', isOver, { withinMs: INSTALLED_WITHIN_MS });
       expect(said).toContain('Runledger is ready.');
 
       const watched = await say('npx', ['runledger', 'queue', '--watch', '--input', 'seconds=1']);
       expect(watched.said).toContain('success after');
       expect(watched.code).toBe(0);
 
-      started.kill('SIGINT');
+      // Ctrl-C: the terminal signals the whole group, and npm passes it on once more.
+      signalAll('SIGINT');
       await ended;
       expect(said).toMatch(/Stopping\.\nStopped\.\n$/);
       expect(existsSync(join(clone, '.runledger', 'connection.json'))).toBe(false);

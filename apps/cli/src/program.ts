@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { provision } from '@runledger/event-log/provision';
+import { provisionLog } from './commands/provision-log.ts';
 import { createNamedOrganisation } from './commands/create-organisation.ts';
 import { history } from './commands/history.ts';
 import { cancel, get, queue } from './commands/run-commands.ts';
@@ -28,6 +28,7 @@ const HELP = `
 Connection: RUNLEDGER_URL and RUNLEDGER_API_KEY, else connection.json of a running standalone in
 .runledger here or above (RUNLEDGER_DATA_DIR names another folder). The commands for operators
 (history, organisations, provision) use RUNLEDGER_NATS_URL, _USER and _PASSWORD, else operator.json there.
+provision takes the limits of the log from RUNLEDGER_LOG_SETTINGS (JSON).
 
 Exit codes: 0 done, or the watched run succeeded; 1 the watched run failed or timed out;
 2 the command could not be done; 130 the watched run was cancelled, or the watching was (Ctrl-C).`;
@@ -102,7 +103,7 @@ const commands = (surroundings: Surroundings, end: (code: ExitCode) => void): Co
     'make the streams and buckets of the log, or bring them up to date (operator)',
   ).action(({ json = false }: Json) =>
     asOperator(async (log) => {
-      await provision(log);
+      await provisionLog(log, env);
       if (json) screen.printJson({ provisioned: true });
       else screen.print('The streams and buckets are there.');
     }),

@@ -34,6 +34,10 @@ export const settingsSchema = Type.Object({
         'when the broker flushes messages to disk: always (a 200 survives a power cut) or every so often, such as 2s (faster)',
     }),
   ),
+  RUNLEDGER_LOG_SETTINGS: Type.String({
+    default: '{}',
+    description: 'limits of the log as JSON, such as {"outputsMaxBytes": 8589934592}',
+  }),
   EXECUTOR_GPUS: Type.Optional(Type.String({ description: 'the GPU slots, such as A10G:2' })),
   EXECUTOR_PROGRAMS: Type.Optional(Type.String({ description: 'more programs that runs may use, as JSON' })),
 });

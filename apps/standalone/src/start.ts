@@ -2,6 +2,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { openEventLog } from '@runledger/event-log/event-log';
 import { silentLogger } from '@runledger/event-log/logger';
+import { parseLogSettings, type LogSettings } from '@runledger/event-log/log-settings';
 import { provision } from '@runledger/event-log/provision';
 import { banner } from './banner.ts';
 import { CONNECTION_FILE } from './data-folder/connection-files.ts';
@@ -69,6 +70,15 @@ const holdFolder = async (open: AsyncDisposableStack, path: string): Promise<Dat
   return folder;
 };
 
+const readLogSettings = ({ RUNLEDGER_LOG_SETTINGS: json }: Settings): Partial<LogSettings> => {
+  try {
+    return parseLogSettings(json);
+  } catch (error) {
+    if (error instanceof RangeError) throw new StartRefused(`RUNLEDGER_LOG_SETTINGS: ${error.message}`);
+    throw error;
+  }
+};
+
 const prepareLog = async (
   folder: DataFolder,
   { nats_url: url, nats_user: user, nats_password: password }: Operator,
@@ -76,7 +86,7 @@ const prepareLog = async (
   slots: Slots,
 ): Promise<FirstOrganisation> => {
   await using log = await openEventLog({ url, user, password, name: 'standalone' }, silentLogger);
-  await provision(log);
+  await provision(log, readLogSettings(settings));
   const now = (): Date => new Date();
   return await openFirstOrganisation(folder, log, {
     apiKey: settings.RUNLEDGER_API_KEY,

@@ -37,10 +37,12 @@ export interface LogSettings {
   readonly catalogueMaxBytes: number;
   readonly keysMaxBytes: number;
   readonly uploadsMaxBytes: number;
-  /** Milliseconds after which what an attempt reserved for its uploads is forgotten; longer than any run. */
+  /** Milliseconds after which what a run reserved for its uploads is forgotten; longer than any run. */
   readonly uploadsMaxAgeMs: number;
   /** Of all output files together. */
   readonly outputsMaxBytes: number;
+  /** Milliseconds for which output files are kept. */
+  readonly outputsMaxAgeMs: number;
   readonly snapshotsMaxBytes: number;
 }
 
@@ -64,7 +66,35 @@ export const DEFAULT_LOG_SETTINGS: LogSettings = {
   uploadsMaxBytes: 64 * MiB,
   uploadsMaxAgeMs: 7 * DAY_MS,
   outputsMaxBytes: 4 * GiB,
+  outputsMaxAgeMs: 90 * DAY_MS,
   snapshotsMaxBytes: 256 * MiB,
+};
+
+/**
+ * Reads settings from JSON, such as `{"runsMaxBytes": 8589934592, "replicas": 3}`; what is not named keeps its default.
+ * @throws RangeError with what to change
+ */
+export const parseLogSettings = (json: string): Partial<LogSettings> => {
+  const known = Object.keys(DEFAULT_LOG_SETTINGS);
+  const given = parseObject(json);
+  const unknown = Object.keys(given ?? {}).filter((name) => !known.includes(name));
+  if (given === undefined || unknown.length > 0) {
+    const wrong =
+      given === undefined ? 'They are no JSON object' : `There is no setting ${unknown.join(', ')}`;
+    throw new RangeError(
+      `The settings of the log cannot be read. ${wrong}; the settings are: ${known.join(', ')}.`,
+    );
+  }
+  return logSettings(given);
+};
+
+const parseObject = (json: string): object | undefined => {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 };
 
 /** @throws RangeError with what to change */

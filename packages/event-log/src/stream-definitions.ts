@@ -68,7 +68,11 @@ export const streamDefinitions = (settings: LogSettings): readonly StreamDefinit
       {},
       { ...common, max_bytes: settings.uploadsMaxBytes, max_age: nanos(settings.uploadsMaxAgeMs) },
     ),
-    objectStore('OUTPUTS', { ...common, max_bytes: settings.outputsMaxBytes }),
+    objectStore('OUTPUTS', {
+      ...common,
+      max_bytes: settings.outputsMaxBytes,
+      max_age: nanos(settings.outputsMaxAgeMs),
+    }),
     objectStore('SNAPSHOTS', { ...common, max_bytes: settings.snapshotsMaxBytes }),
   ];
 };

@@ -43,8 +43,8 @@ export const configSchema = Type.Object({
   RUNLEDGER_INPUT_NAME_MAX: atMost(256, 4_096, 'characters of an input name'),
   RUNLEDGER_WEBHOOK_URL_MAX: atMost(MAX_WEBHOOK_URL, MAX_WEBHOOK_URL, 'characters of a webhook URL'),
   RUNLEDGER_OUTPUT_FILE_MAX_BYTES: atMost(GiB, 1024 * GiB, 'bytes of an output file'),
-  RUNLEDGER_OUTPUT_RUN_MAX_BYTES: atMost(4 * GiB, 1024 * GiB, 'bytes of all output files of an attempt'),
-  RUNLEDGER_OUTPUT_MAX_FILES: atMost(100, 500, 'output files of an attempt'),
+  RUNLEDGER_OUTPUT_RUN_MAX_BYTES: atMost(4 * GiB, 1024 * GiB, 'bytes of all output files of a run'),
+  RUNLEDGER_OUTPUT_MAX_FILES: atMost(100, 500, 'output files of a run'),
   ...serviceConfig({ healthPort: 9101 }),
 });
 

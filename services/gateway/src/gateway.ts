@@ -71,7 +71,7 @@ export const gateway = (parts: GatewayParts): Koa => {
   };
   const maxFileBytes = config.RUNLEDGER_OUTPUT_FILE_MAX_BYTES;
   const reservations = uploadReservations(log, {
-    attemptBytes: config.RUNLEDGER_OUTPUT_RUN_MAX_BYTES,
+    runBytes: config.RUNLEDGER_OUTPUT_RUN_MAX_BYTES,
     files: config.RUNLEDGER_OUTPUT_MAX_FILES,
   });
   return createApp({

@@ -3,8 +3,12 @@ import { openBucket } from '@runledger/event-log/bucket';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/event-log';
 import { Type, type Static } from 'typebox';
 
-/** What the uploads of an attempt take, by the path of the file. `key`: the stored file, null while it is on its way. */
+/**
+ * What the uploads of a run take, by the path of the file: those of its last attempt, since what a lost one stored
+ * counts no more. `key`: the stored file, null while it is on its way.
+ */
 const Reservations = Type.Object({
+  attempt: Type.Integer({ minimum: 1 }),
   files: Type.Array(
     Type.Object({
       path: Type.String(),
@@ -13,11 +17,10 @@ const Reservations = Type.Object({
     }),
   ),
 });
-type Reservations = Static<typeof Reservations>;
-type FileEntry = Reservations['files'][number];
+type FileEntry = Static<typeof Reservations>['files'][number];
 
 export interface UploadLimits {
-  readonly attemptBytes: number;
+  readonly runBytes: number;
   readonly files: number;
 }
 
@@ -26,13 +29,22 @@ interface UploadFile {
   readonly bytes: number;
 }
 
-type Reserved = { readonly kind: 'reserved' } | { readonly kind: 'over_limit'; readonly why: string };
+type Reserved =
+  /** `left`: keys of files that a lost attempt stored; nobody needs them any more. */
+  | { readonly kind: 'reserved'; readonly left: readonly string[] }
+  | { readonly kind: 'over_limit'; readonly why: string }
+  /** A later attempt stores its files already. */
+  | { readonly kind: 'superseded' };
+
+type Committed =
+  /** `replaced`: the key of the file that it replaces, null when there is none. */
+  { readonly kind: 'committed'; readonly replaced: string | null } | { readonly kind: 'superseded' };
 
 /** Limits hold across gateways, since what is on its way counts, by compare-and-set. All of it may throw LogUnavailable. */
 export interface UploadReservations {
   reserve(run: RunKey, attempt: number, file: UploadFile): Promise<Reserved>;
-  /** The file is stored under `key`; answers the key of the file that it replaces. */
-  commit(run: RunKey, attempt: number, file: UploadFile, key: string): Promise<string | null>;
+  /** The file is stored under `key`. */
+  commit(run: RunKey, attempt: number, file: UploadFile, key: string): Promise<Committed>;
   /** The upload broke off: what it replaces, if anything, still counts. */
   release(run: RunKey, attempt: number, file: UploadFile): Promise<void>;
 }
@@ -41,62 +53,66 @@ const MOST_TRIES = 20;
 
 export const uploadReservations = (log: EventLog, limits: UploadLimits): UploadReservations => {
   const bucket = openBucket(log, 'UPLOADS', Reservations);
-  /** `change` answers undefined when there is nothing to write. */
+  /** `change` gets the files of this attempt, and those of lost ones; it answers undefined when there is nothing to write. */
   const update = async (
     run: RunKey,
     attempt: number,
-    change: (files: readonly FileEntry[]) => FileEntry[] | undefined,
-  ): Promise<void> => {
-    const name = `${run.org_id}.${run.run_id}.${attempt}`;
+    change: (files: readonly FileEntry[], lost: readonly FileEntry[]) => FileEntry[] | undefined,
+  ): Promise<'done' | 'superseded'> => {
+    const name = `${run.org_id}.${run.run_id}`;
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
       const entry = await bucket.get(name);
-      const files = change(entry?.value.files ?? []);
-      if (files === undefined) return;
+      const present = entry?.value ?? { attempt, files: [] };
+      if (present.attempt > attempt) return 'superseded';
+      const files = present.attempt === attempt ? change(present.files, []) : change([], present.files);
+      if (files === undefined) return 'done';
       const written = entry
-        ? await bucket.update(name, { files }, entry.revision)
-        : await bucket.create(name, { files });
-      if (written !== false) return;
+        ? await bucket.update(name, { attempt, files }, entry.revision)
+        : await bucket.create(name, { attempt, files });
+      if (written !== false) return 'done';
     }
     throw new LogUnavailable(`The uploads of run ${run.run_id} change too fast to be counted. Try again.`);
   };
   return {
     reserve: async (run, attempt, file) => {
-      let reserved: Reserved = { kind: 'reserved' };
-      await update(run, attempt, (files) => {
+      let reserved: Reserved = { kind: 'superseded' };
+      const updated = await update(run, attempt, (files, lost) => {
         const present = files.find(({ path }) => path === file.path);
         const others = files.filter(({ path }) => path !== file.path);
-        reserved = judge(others, file, limits);
-        if (reserved.kind === 'over_limit') return undefined;
+        const why = whyOverLimit(others, file, limits);
+        if (why !== undefined) {
+          reserved = { kind: 'over_limit', why };
+          return undefined;
+        }
+        reserved = { kind: 'reserved', left: lost.flatMap(({ key }) => key ?? []) };
         return [...others, { ...file, key: present?.key ?? null }];
       });
-      return reserved;
+      return updated === 'superseded' ? { kind: 'superseded' } : reserved;
     },
     commit: async (run, attempt, file, key) => {
       let replaced: string | null = null;
-      await update(run, attempt, (files) => {
+      const updated = await update(run, attempt, (files) => {
         replaced = files.find(({ path }) => path === file.path)?.key ?? null;
         return [...files.filter(({ path }) => path !== file.path), { ...file, key }];
       });
-      return replaced;
+      return updated === 'superseded' ? { kind: 'superseded' } : { kind: 'committed', replaced };
     },
-    release: (run, attempt, file) =>
-      update(run, attempt, (files) => {
+    release: async (run, attempt, file) => {
+      await update(run, attempt, (files) => {
         const mine = files.find(({ path, key }) => path === file.path && key === null);
         return mine ? files.filter((entry) => entry !== mine) : undefined;
-      }),
+      });
+    },
   };
 };
 
-const judge = (others: readonly FileEntry[], file: UploadFile, limits: UploadLimits): Reserved => {
-  if (others.length >= limits.files) {
-    return { kind: 'over_limit', why: `An attempt may store at most ${limits.files} files` };
-  }
+const whyOverLimit = (
+  others: readonly FileEntry[],
+  file: UploadFile,
+  limits: UploadLimits,
+): string | undefined => {
+  if (others.length >= limits.files) return `A run may store at most ${limits.files} files`;
   const bytes = others.reduce((sum, other) => sum + other.bytes, file.bytes);
-  if (bytes > limits.attemptBytes) {
-    return {
-      kind: 'over_limit',
-      why: `The files of an attempt may have at most ${limits.attemptBytes} bytes together, and this one would make ${bytes}`,
-    };
-  }
-  return { kind: 'reserved' };
+  if (bytes <= limits.runBytes) return undefined;
+  return `The files of a run may have at most ${limits.runBytes} bytes together, and this one would make ${bytes}`;
 };

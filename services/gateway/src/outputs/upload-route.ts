@@ -39,6 +39,7 @@ export const uploadRoute =
     const file = { path: subfolder === '' ? filename : `${subfolder}/${filename}`, bytes };
     const reserved = await reservations.reserve(run, attempt, file);
     if (reserved.kind === 'over_limit') throw new Refused({ kind: 'too_large', why: reserved.why });
+    if (reserved.kind === 'superseded') throw superseded(attempt);
 
     const began = clock();
     const key = randomBytes(32).toString('base64url');
@@ -48,12 +49,15 @@ export const uploadRoute =
         logger.warn({ err, run_id: run.run_id }, 'a file is left behind'),
       );
     };
+    for (const left of reserved.left) await cleanUp(store.remove(left));
     const storeFile = async (): Promise<{ readonly sha256: string; readonly replaced: string | null }> => {
       try {
         const { sha256 } = await store.put({ key, filename, content_type }, bodyOf(ctx.req));
         // The attempt may have been lost while its file was on its way.
         refuseUnlessGranted(await permission());
-        return { sha256, replaced: await reservations.commit(run, attempt, file, key) };
+        const committed = await reservations.commit(run, attempt, file, key);
+        if (committed.kind === 'superseded') throw superseded(attempt);
+        return { sha256, replaced: committed.replaced };
       } catch (error) {
         await cleanUp(store.remove(key));
         await cleanUp(reservations.release(run, attempt, file));
@@ -95,6 +99,12 @@ const refuseUnlessGranted = (permission: UploadPermission): void => {
       throw new Refused({ kind: 'conflict', why: permission.why });
   }
 };
+
+const superseded = (attempt: number): Refused =>
+  new Refused({
+    kind: 'conflict',
+    why: `Attempt ${attempt} may store nothing any more: a later attempt stores its files`,
+  });
 
 /** The file as it comes; whoever sends nothing for a minute is gone. */
 async function* bodyOf(req: IncomingMessage): AsyncGenerator<Uint8Array> {

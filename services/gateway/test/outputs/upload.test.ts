@@ -139,7 +139,7 @@ describe('the limits', () => {
     expect((await upload(gateway, attempt, numbered(2_000_000))).status).toBe(201);
   });
 
-  it('hold for all files of an attempt, also for those on their way through two gateways', async () => {
+  it('hold for all files of a run, also for those on their way through two gateways', async () => {
     const attempt = await anAttempt(world, gateway);
     const environment = { RUNLEDGER_OUTPUT_RUN_MAX_BYTES: '3000000' };
     const second = await world.gateway({ environment });
@@ -169,6 +169,24 @@ describe('the limits', () => {
   });
 });
 
+describe('the files of an attempt that was lost', () => {
+  it('are removed when the next one stores its own, and count no more', async () => {
+    const first = await anAttempt(world, gateway);
+    expect((await upload(gateway, first, numbered(1_900_000), { filename: 'a' })).status).toBe(201);
+    const withOne = await chunks();
+    await appendAll(
+      world.log,
+      requeued(first.run),
+      assigned(first.run, { attempt: 2, publicKey: first.keys.publicKey }),
+    );
+    const second = { ...first, token: await signAttempt(first.keys, first.run, 2) };
+    const stored = await upload(gateway, second, numbered(1_900_000), { filename: 'b', attempt: 2 });
+    expect(stored.status).toBe(201);
+    await waitFor('one file to be left', async () => (await chunks()) === withOne);
+    expect((await upload(gateway, first, numbered(1), { filename: 'c' })).status).toBe(409);
+  });
+});
+
 describe('an upload that breaks off', () => {
   it('leaves no object and no reservation', async () => {
     const attempt = await anAttempt(world, gateway);
@@ -187,12 +205,12 @@ describe('an upload that breaks off', () => {
     const reserved = async () =>
       (
         await world.log.jsm.streams.getMessage('KV_UPLOADS', {
-          last_by_subj: `$KV.UPLOADS.${attempt.run.org_id}.${attempt.run.run_id}.1`,
+          last_by_subj: `$KV.UPLOADS.${attempt.run.org_id}.${attempt.run.run_id}`,
         })
       )?.json();
     await waitFor(
       'its bytes to be free again',
-      async () => JSON.stringify(await reserved()) === '{"files":[]}',
+      async () => JSON.stringify(await reserved()) === '{"attempt":1,"files":[]}',
     );
     expect((await upload(gateway, attempt, numbered(1_900_000))).status).toBe(201);
   });
