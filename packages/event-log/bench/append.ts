@@ -9,7 +9,7 @@ import { append } from '../src/append.ts';
 import { openEventLog } from '../src/event-log.ts';
 import { silentLogger } from '../src/logger.ts';
 import { provision } from '../src/provision.ts';
-import { aRun, queued } from '../test/run-events.ts';
+import { aRun, queued } from '@runledger/testing/run-events';
 
 const MESSAGES = 4_000;
 const AT_ONCE = 64;

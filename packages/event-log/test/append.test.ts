@@ -5,7 +5,16 @@ import { LogUnavailable, type EventLog } from '../src/event-log.ts';
 import { head, readRun } from '../src/read-run.ts';
 import { aLog, type TestLog } from './logs.ts';
 import { lossyProxy } from './lossy-proxy.ts';
-import { aRun, assigned, cancelRequested, ONE, OTHER, queued, requeued, started } from './run-events.ts';
+import {
+  aRun,
+  assigned,
+  cancelRequested,
+  ONE,
+  OTHER,
+  queued,
+  requeued,
+  started,
+} from '@runledger/testing/run-events';
 
 let test: TestLog;
 let log: EventLog;
@@ -59,9 +68,9 @@ describe('append', () => {
   it('refuses a stale executor', async () => {
     const key = aRun();
     const first = await appended(queued(key), 0);
-    const mine = await appended(assigned(key, 1, ONE), first);
+    const mine = await appended(assigned(key, { attempt: 1, executor: ONE }), first);
     const lost = await appended(requeued(key, 1, ONE), mine);
-    const theirs = await appended(assigned(key, 2, OTHER), lost);
+    const theirs = await appended(assigned(key, { attempt: 2, executor: OTHER }), lost);
 
     expect(await append(log, started(key, 1, ONE), mine)).toEqual({ kind: 'conflict', head: theirs });
   });
@@ -107,7 +116,7 @@ describe('append', () => {
   });
 
   it('refuses an event that no message can hold', async () => {
-    const large = queued(aRun(), { text: 'x'.repeat(1024 ** 2) });
+    const large = queued(aRun(), { inputs: { text: 'x'.repeat(1024 ** 2) } });
     await expect(append(log, large, 0)).rejects.toBeInstanceOf(EventTooLarge);
   });
 });
@@ -117,7 +126,7 @@ describe('append to a log in trouble', () => {
     await using small = await aLog({ runsMaxBytes: 64 * 1024 });
     const kept = aRun();
     await append(small.log, queued(kept), 0);
-    const large = () => append(small.log, queued(aRun(), { text: 'x'.repeat(30_000) }), 0);
+    const large = () => append(small.log, queued(aRun(), { inputs: { text: 'x'.repeat(30_000) } }), 0);
     await large();
     await expect(large().then(large)).rejects.toBeInstanceOf(LogFull);
     expect(await readRun(small.log, kept)).toMatchObject({ kind: 'found' });

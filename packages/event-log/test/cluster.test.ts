@@ -10,7 +10,7 @@ import { silentLogger } from '../src/logger.ts';
 import { awaitProvisioned, provision } from '../src/provision.ts';
 import { head, readRun } from '../src/read-run.ts';
 import { lossyProxy } from './lossy-proxy.ts';
-import { aRun, assigned, cancelRequested, queued, started } from './run-events.ts';
+import { aRun, assigned, cancelRequested, queued, started } from '@runledger/testing/run-events';
 
 const opened = new AsyncDisposableStack();
 let servers: Awaited<ReturnType<typeof startNatsServer>>[];

@@ -6,7 +6,7 @@ import { consume, done, NewerVersion, parkBecause, retryIn, type Outcome } from 
 import { LogUnavailable, type EventLog } from '../src/event-log.ts';
 import { listParked } from '../src/park.ts';
 import { aLog, type TestLog } from './logs.ts';
-import { aRun, assigned, queued, started } from './run-events.ts';
+import { aRun, assigned, queued, started } from '@runledger/testing/run-events';
 
 let test: TestLog;
 let log: EventLog;
@@ -45,7 +45,7 @@ describe('consume', () => {
       open.use(await consume(log, of('restarted', key), handle));
       await expect.poll(() => seen, { timeout: 10_000 }).toEqual(sequences);
     }
-    const more = await append(log, assigned(key, 2), sequences.at(-1) ?? 0);
+    const more = await append(log, assigned(key, { attempt: 2 }), sequences.at(-1) ?? 0);
     await using consumption = await consume(log, of('restarted', key), handle);
     await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(4);
     expect(seen.at(-1)).toBe(more.kind === 'appended' ? more.sequence : undefined);
@@ -82,7 +82,7 @@ describe('consume', () => {
         return done;
       }),
     );
-    const more = await append(log, assigned(key, 2), sequences.at(-1) ?? 0);
+    const more = await append(log, assigned(key, { attempt: 2 }), sequences.at(-1) ?? 0);
     await expect
       .poll(() => seen, { timeout: 10_000 })
       .toEqual(more.kind === 'appended' ? [more.sequence] : []);
@@ -117,10 +117,12 @@ describe('poison', () => {
   it('is parked with its reason, headers and payload, and the next message follows', async () => {
     const key = aRun();
     const [first = 0] = await history(log, key);
-    const nonsense = await log.js.publish(subjectOf(assigned(key, 7)), 'no { json', { msgID: 'nonsense' });
-    const refused = await log.js.publish(subjectOf(assigned(key, 8)), '{"type":"strange"}');
-    const thrown = await log.js.publish(subjectOf(assigned(key, 9)), '{"type":"explosive"}');
-    const last = await log.js.publish(subjectOf(assigned(key, 10)), '{"type":"fine"}');
+    const nonsense = await log.js.publish(subjectOf(assigned(key, { attempt: 7 })), 'no { json', {
+      msgID: 'nonsense',
+    });
+    const refused = await log.js.publish(subjectOf(assigned(key, { attempt: 8 })), '{"type":"strange"}');
+    const thrown = await log.js.publish(subjectOf(assigned(key, { attempt: 9 })), '{"type":"explosive"}');
+    const last = await log.js.publish(subjectOf(assigned(key, { attempt: 10 })), '{"type":"fine"}');
     const seen: number[] = [];
     await using consumption = await consume(log, of('careful', key), async ({ sequence }) => {
       if (sequence === refused.seq) return parkBecause('the type is strange');
@@ -140,7 +142,7 @@ describe('poison', () => {
     ]);
     expect(parked[0]).toMatchObject({
       stream: 'RUNS',
-      subject: subjectOf(assigned(key, 7)),
+      subject: subjectOf(assigned(key, { attempt: 7 })),
       headers: { 'Nats-Msg-Id': ['nonsense'] },
       data: Buffer.from('no { json').toString('base64'),
     });
@@ -169,7 +171,9 @@ describe('poison of any size', () => {
     await log.js.publish(subjectOf(assigned(key)), new Uint8Array(1_000_000));
     const large = headers();
     large.set('Strange', 'x'.repeat(60_000));
-    await log.js.publish(subjectOf(assigned(key, 2)), new Uint8Array(900_000), { headers: large });
+    await log.js.publish(subjectOf(assigned(key, { attempt: 2 })), new Uint8Array(900_000), {
+      headers: large,
+    });
     await using consumption = await consume(log, of('stuffed', key), async () => done);
     await expect.poll(async () => (await parkedBy(log, 'stuffed')).length, { timeout: 10_000 }).toBe(2);
     expect(await parkedBy(log, 'stuffed')).toMatchObject([
@@ -184,8 +188,8 @@ describe('an event of a later release', () => {
   it('stops the consumption, loudly, and is not skipped', async () => {
     const key = aRun();
     const [, , third = 0] = await history(log, key);
-    const event = { ...assigned(key, 2), version: 2 };
-    const newer = await log.js.publish(subjectOf(assigned(key, 2)), JSON.stringify(event), {
+    const event = { ...assigned(key, { attempt: 2 }), version: 2 };
+    const newer = await log.js.publish(subjectOf(assigned(key, { attempt: 2 })), JSON.stringify(event), {
       expect: { lastSubjectSequence: third, lastSubjectSequenceSubject: lifecycleOf(key) },
     });
     const told: NewerVersion[] = [];

@@ -3,7 +3,7 @@ import { append } from '../src/append.ts';
 import { LogUnavailable } from '../src/event-log.ts';
 import { readRun } from '../src/read-run.ts';
 import { aLog } from './logs.ts';
-import { aRun, assigned, queued, started } from './run-events.ts';
+import { aRun, assigned, queued, started } from '@runledger/testing/run-events';
 
 it('loses nothing that was acknowledged when the broker is killed under load, three times', async () => {
   await using test = await aLog();

@@ -8,7 +8,7 @@ import { parseFleetEvent, tellFleet } from '../src/fleet.ts';
 import { follow } from '../src/follow.ts';
 import { loadSnapshot, saveSnapshot } from '../src/snapshots.ts';
 import { aLog, type TestLog } from './logs.ts';
-import { aRun, ONE, OTHER } from './run-events.ts';
+import { aRun, ONE, OTHER } from '@runledger/testing/run-events';
 
 let test: TestLog;
 let log: EventLog;

@@ -12,7 +12,7 @@ import { silentLogger } from '../src/logger.ts';
 import { readStored } from '../src/read-run.ts';
 import { provision } from '../src/provision.ts';
 import { aLog, anEmptyLog, type TestLog } from './logs.ts';
-import { aRun, queued } from './run-events.ts';
+import { aRun, queued } from '@runledger/testing/run-events';
 
 let test: TestLog;
 let log: EventLog;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { LogUnavailable } from '../src/event-log.ts';
 import { beat, watchHeartbeats } from '../src/heartbeats.ts';
 import { aLog } from './logs.ts';
-import { ONE, OTHER } from './run-events.ts';
+import { ONE, OTHER } from '@runledger/testing/run-events';
 
 const aBeat = (executor: string, count: number): Heartbeat => ({
   executor_id: executor,

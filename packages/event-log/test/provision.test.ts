@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { append } from '../src/append.ts';
 import { awaitProvisioned, ForbiddenConfiguration, provision } from '../src/provision.ts';
 import { aLog, anEmptyLog } from './logs.ts';
-import { aRun, queued } from './run-events.ts';
+import { aRun, queued } from '@runledger/testing/run-events';
 
 describe('provision', () => {
   it('makes every stream, bucket and object store, and changes nothing the second time', async () => {

@@ -4,7 +4,7 @@ import { append } from '../src/append.ts';
 import type { EventLog } from '../src/event-log.ts';
 import { head, readRun, readStored, runsIdentity } from '../src/read-run.ts';
 import { aLog, anEmptyLog, type TestLog } from './logs.ts';
-import { aRun, assigned, ONE, queued, requeued, started } from './run-events.ts';
+import { aRun, assigned, ONE, queued, requeued, started } from '@runledger/testing/run-events';
 
 let test: TestLog;
 let log: EventLog;
@@ -45,7 +45,7 @@ describe('readRun', () => {
       queued(key),
       assigned(key),
       requeued(key),
-      assigned(key, 2),
+      assigned(key, { attempt: 2 }),
       started(key, 2),
     );
     const read = await readRun(log, key);

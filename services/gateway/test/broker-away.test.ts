@@ -5,8 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { answerTo } from '../src/http/problem.ts';
 import { problemOf } from '../src/http/problem-of.ts';
 import { appendAll, aWorld, call, post, queueSample } from './fixtures/a-gateway.ts';
-import { aRun } from './fixtures/folded-runs.ts';
-import { queued } from './fixtures/run-events.ts';
+import { aRun, queued } from '@runledger/testing/run-events';
 
 describe('while the broker is away', { timeout: 90_000 }, () => {
   it('nothing is answered with less than it is, and everything goes on when it is back', async () => {

@@ -11,7 +11,15 @@ import {
   type TestGateway,
   type World,
 } from './fixtures/a-gateway.ts';
-import { assigned, cancelled, failed, ONE, started, succeeded, uploading } from './fixtures/run-events.ts';
+import {
+  assigned,
+  cancelled,
+  failed,
+  ONE,
+  started,
+  succeeded,
+  uploading,
+} from '@runledger/testing/run-events';
 
 let world: World;
 let gateway: TestGateway;

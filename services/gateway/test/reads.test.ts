@@ -8,8 +8,9 @@ import { openMongoRunViews } from '../src/views/mongo-run-views.ts';
 import type { RunView } from '../src/views/run-views.ts';
 import type { RunKey } from '@runledger/contracts/subjects';
 import { appendAll, aWorld, call, post, queueSample, type World } from './fixtures/a-gateway.ts';
-import { aRun, folded } from './fixtures/folded-runs.ts';
+import { folded } from './fixtures/folded-runs.ts';
 import {
+  aRun,
   assigned,
   cancelRequested,
   failed,
@@ -19,7 +20,7 @@ import {
   requeued,
   started,
   succeeded,
-} from './fixtures/run-events.ts';
+} from '@runledger/testing/run-events';
 
 let world: World;
 beforeAll(async () => {

@@ -6,7 +6,7 @@ import { appendAll, aWorld, call, post, queueSample } from './fixtures/a-gateway
 import { startGatewayProcess, type GatewayProcess } from './fixtures/a-service.ts';
 import { mongoUrl } from './fixtures/mongo-url.ts';
 import { open as openSocket } from './fixtures/raw-request.ts';
-import { assigned, started, succeeded } from './fixtures/run-events.ts';
+import { assigned, started, succeeded } from '@runledger/testing/run-events';
 
 /** Processes start, and waits for a broker that is away run out. */
 const SLOW = { timeout: 90_000 };

@@ -3,8 +3,8 @@ import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { openMongoRunViews } from '../src/views/mongo-run-views.ts';
 import { aWorld, call, queueSample } from './fixtures/a-gateway.ts';
-import { aRun, folded } from './fixtures/folded-runs.ts';
-import { cancelRequested, queued } from './fixtures/run-events.ts';
+import { folded } from './fixtures/folded-runs.ts';
+import { aRun, cancelRequested, queued } from '@runledger/testing/run-events';
 
 describe('a MongoDB that is frozen', { timeout: 90_000 }, () => {
   it('keeps nobody from reading a run of the log, and is used again when it goes on', async (context) => {

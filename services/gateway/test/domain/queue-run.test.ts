@@ -1,7 +1,7 @@
+import { aRun } from '@runledger/testing/run-events';
 import { newUuid } from '@runledger/contracts/ids';
 import { describe, expect, it } from 'vitest';
 import { queueRun, type QueueRequest } from '../../src/domain/queue-run.ts';
-import { aRun } from '../fixtures/folded-runs.ts';
 
 const created_at = '2026-01-01T00:00:00.000Z';
 const { org_id, run_id } = aRun();

@@ -2,8 +2,9 @@ import { evolve } from '@runledger/contracts/evolve';
 import { newUuid } from '@runledger/contracts/ids';
 import { describe, expect, it } from 'vitest';
 import { requestCancel } from '../../src/domain/request-cancel.ts';
-import { aRun, folded, timeOf } from '../fixtures/folded-runs.ts';
+import { folded, timeOf } from '../fixtures/folded-runs.ts';
 import {
+  aRun,
   assigned,
   cancelled,
   cancelRequested,
@@ -15,7 +16,7 @@ import {
   succeeded,
   timedOut,
   uploading,
-} from '../fixtures/run-events.ts';
+} from '@runledger/testing/run-events';
 
 const key = aRun();
 const user_id = newUuid();

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Run } from '@runledger/contracts/run';
 import { runResponse, type RunResponse, type Shown } from '../../src/domain/run-response.ts';
-import { aRun, folded, timeOf } from '../fixtures/folded-runs.ts';
+import { folded, timeOf } from '../fixtures/folded-runs.ts';
 import {
+  aRun,
   assigned,
   cancelled,
   cancelRequested,
@@ -16,7 +17,7 @@ import {
   succeeded,
   timedOut,
   uploading,
-} from '../fixtures/run-events.ts';
+} from '@runledger/testing/run-events';
 
 const key = aRun();
 const occupancy = '01920000-0000-7000-8000-0000000000aa';

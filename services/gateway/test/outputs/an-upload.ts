@@ -8,7 +8,7 @@ import {
   type TestGateway,
   type World,
 } from '../fixtures/a-gateway.ts';
-import { assigned, started, uploading } from '../fixtures/run-events.ts';
+import { assigned, started, uploading } from '@runledger/testing/run-events';
 
 /** A run whose first attempt is under way, and what its executor has. */
 export interface Attempt {

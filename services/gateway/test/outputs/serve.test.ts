@@ -2,7 +2,7 @@ import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { appendAll, aWorld, call, type TestGateway, type World } from '../fixtures/a-gateway.ts';
 import { open as openSocket } from '../fixtures/raw-request.ts';
-import { succeeded } from '../fixtures/run-events.ts';
+import { succeeded } from '@runledger/testing/run-events';
 import { anAttempt, numbered, upload } from './an-upload.ts';
 
 let world: World;

@@ -5,9 +5,16 @@ import { waitFor } from '@runledger/testing/wait-for';
 import { Value } from 'typebox/value';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { appendAll, aWorld, type TestGateway, type World } from '../fixtures/a-gateway.ts';
-import { aRun } from '../fixtures/folded-runs.ts';
 import { open as openSocket, rawRequest } from '../fixtures/raw-request.ts';
-import { assigned, cancelRequested, ONE, OTHER, requeued, succeeded } from '../fixtures/run-events.ts';
+import {
+  aRun,
+  assigned,
+  cancelRequested,
+  ONE,
+  OTHER,
+  requeued,
+  succeeded,
+} from '@runledger/testing/run-events';
 import { anAttempt, numbered, upload, uploadUrl, type Attempt } from './an-upload.ts';
 
 let world: World;

@@ -5,8 +5,8 @@ import { lifecycleOf, subjectOf, type RunKey } from '@runledger/contracts/subjec
 import { describe, expect, it } from 'vitest';
 import { projectRuns, runsIn } from '../../src/views/project-runs.ts';
 import type { RunView } from '../../src/views/run-views.ts';
-import { aRun, timeOf } from '../fixtures/folded-runs.ts';
-import { assigned, queued, started, succeeded } from '../fixtures/run-events.ts';
+import { timeOf } from '../fixtures/folded-runs.ts';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 
 const stored = (
   key: RunKey,

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { StoredMessage } from '@runledger/contracts/history';
 import { projectionStart } from '../../src/views/projection-start.ts';
-import { aRun } from '../fixtures/folded-runs.ts';
-import { queued } from '../fixtures/run-events.ts';
+import { aRun, queued } from '@runledger/testing/run-events';
 
 const log = {
   stream: 'RUNS',

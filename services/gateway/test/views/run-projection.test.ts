@@ -17,9 +17,10 @@ import { openMongoRunViews } from '../../src/views/mongo-run-views.ts';
 import { openRunProjection, type RunProjection } from '../../src/views/run-projection.ts';
 import type { RunViews } from '../../src/views/run-views.ts';
 import { appendAll } from '../fixtures/a-gateway.ts';
-import { aRun, folded } from '../fixtures/folded-runs.ts';
+import { folded } from '../fixtures/folded-runs.ts';
 import { mongoUrl } from '../fixtures/mongo-url.ts';
 import {
+  aRun,
   assigned,
   cancelRequested,
   failed,
@@ -27,7 +28,7 @@ import {
   requeued,
   started,
   succeeded,
-} from '../fixtures/run-events.ts';
+} from '@runledger/testing/run-events';
 
 const aLog = async (open: AsyncDisposableStack) => {
   const nats = open.use(await testNats());

@@ -1,8 +1,8 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunView, RunViews } from '../../src/views/run-views.ts';
-import { aRun, folded } from '../fixtures/folded-runs.ts';
-import { assigned, queued, started, succeeded } from '../fixtures/run-events.ts';
+import { folded } from '../fixtures/folded-runs.ts';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 
 export interface OpenedViews extends AsyncDisposable {
   readonly views: RunViews;

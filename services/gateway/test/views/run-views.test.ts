@@ -1,9 +1,9 @@
+import { aRun } from '@runledger/testing/run-events';
 import { describeWithMongo, testMongo } from '@runledger/testing/mongo';
 import { expect, it } from 'vitest';
 import { memoryRunViews } from '../../src/views/memory-run-views.ts';
 import { openMongoRunViews } from '../../src/views/mongo-run-views.ts';
 import { ViewsUnavailable } from '../../src/views/run-views.ts';
-import { aRun } from '../fixtures/folded-runs.ts';
 import { mongoUrl } from '../fixtures/mongo-url.ts';
 import { runViewsConformance } from './run-views.conformance.ts';
 
