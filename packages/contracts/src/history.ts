@@ -1,6 +1,12 @@
 import { evolve, isImpossible } from './evolve.ts';
-import { lifecycleOf, parseLifecycleSubject, subjectOf, type RunKey } from './subjects.ts';
-import { parseRunEvent, type RunEventType } from './run-event.ts';
+import {
+  lifecycleOf,
+  parseLifecycleSubject,
+  subjectOf,
+  type LifecycleSubject,
+  type RunKey,
+} from './subjects.ts';
+import { parseRunEvent, RUN_EVENTS, type RunEventType } from './run-event.ts';
 import type { Fact, Run } from './run.ts';
 
 /** A message under `runs.<org>.<run>.life.>` as the broker holds it. `fence` is the filter on which its append was conditional. */
@@ -82,7 +88,10 @@ export const accept = (history: History, message: StoredMessage): Accepted => {
     case 'unknown_type':
       return { kind: 'unknown_type', history: moved, type: parsed.type };
     case 'newer_version':
-      return { ...parsed, sequence: message.sequence };
+      // An executor could stop every reader with one message that only claims to be of another service's type.
+      return mayBeOf(parsed.type, subject)
+        ? { ...parsed, sequence: message.sequence }
+        : refuse('wrong_subject', `${parsed.type} is never stored under ${message.subject}`);
     case 'event':
   }
   const { event } = parsed;
@@ -94,6 +103,10 @@ export const accept = (history: History, message: StoredMessage): Accepted => {
   if (isImpossible(run)) return refuse('impossible', run.impossible);
   return { kind: 'accepted', history: { head: message.sequence, run }, fact, run };
 };
+
+/** Whether an event of this type, in whatever version, is stored under such a subject. */
+export const mayBeOf = (type: RunEventType, { fact, writer }: LifecycleSubject): boolean =>
+  RUN_EVENTS[type].fact === fact && RUN_EVENTS[type].writer === writer;
 
 export interface RefusedMessage {
   readonly message: StoredMessage;

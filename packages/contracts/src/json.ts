@@ -8,6 +8,17 @@ export interface JsonObject {
 export const Json = Type.Unsafe<JsonValue>(Type.Unknown());
 export const JsonRecord = Type.Unsafe<JsonObject>(Type.Object({}, { additionalProperties: true }));
 
+/** Whether arrays and objects lie in each other at most so deep. Never recursive, since whoever asks does not know yet. */
+export const isNestedAtMost = (depth: number, value: unknown): boolean => {
+  let level: unknown[] = [value];
+  for (let deep = 0; level.length > 0; deep += 1) {
+    const containers = level.filter((item): item is object => typeof item === 'object' && item !== null);
+    if (containers.length > 0 && deep >= depth) return false;
+    level = containers.flatMap((container): unknown[] => Object.values(container));
+  }
+  return true;
+};
+
 /** The size of a value as JSON in UTF-8 bytes, the unit of every limit on inputs, outputs and workflows. */
 export const jsonBytes = (value: JsonValue): number =>
   new TextEncoder().encode(JSON.stringify(value)).byteLength;

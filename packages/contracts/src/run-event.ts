@@ -1,6 +1,8 @@
 import { Type, type Static, type TObject } from 'typebox';
 import { Compile } from 'typebox/compile';
 import * as data from './event-data.ts';
+import { isNestedAtMost } from './json.ts';
+import { MAX_EVENT_NESTING } from './limits.ts';
 import type { WriterRole } from './writer.ts';
 
 const Uuid = Type.String({ format: 'uuid' });
@@ -109,6 +111,9 @@ export const parseRunEvent = (value: unknown): ParsedRunEvent => {
   if (!isRunEventType(value.type)) return { kind: 'unknown_type', type: value.type };
   const version = currentVersion(value.type);
   if (value.version > version) return { kind: 'newer_version', type: value.type, version: value.version };
+  if (!isNestedAtMost(MAX_EVENT_NESTING, value)) {
+    return { kind: 'invalid', why: `${value.type} nests more than ${MAX_EVENT_NESTING} levels` };
+  }
   const validator = validators[value.type];
   if (validator.Check(value)) return { kind: 'event', event: value };
   const [first] = validator.Errors(value);

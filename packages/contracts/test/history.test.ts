@@ -5,6 +5,12 @@ import { isEnded } from '../src/run.ts';
 import { RUN_EVENT_TYPES } from '../src/run-event.ts';
 import { anEvent, EXECUTOR, ORG, OTHER_EXECUTOR, RUN, stored } from './an-event.ts';
 
+const nested = (levels: number): unknown => {
+  let value: unknown = 1;
+  for (let level = 0; level < levels; level += 1) value = [value];
+  return value;
+};
+
 const KEY = { org_id: ORG, run_id: RUN };
 const chain = [
   stored(anEvent('RunQueued'), 5, 0),
@@ -44,6 +50,11 @@ describe('a message that the broker stored but that is no part of the run', () =
       'of another run than its subject',
       'wrong_subject',
       { body: { ...anEvent('RunStarted'), run_id: '01920000-0000-7000-8000-0000000000ff' } },
+    ],
+    [
+      'that nests deeper than anybody could write it down again',
+      'invalid',
+      { body: { ...anEvent('RunStarted'), data: { deep: nested(100_000) } } },
     ],
     ['of a type that misses a member', 'invalid', { body: { ...anEvent('RunStarted'), data: undefined } }],
   ];
@@ -89,6 +100,15 @@ describe('what a later release wrote', () => {
       type: 'RunStarted',
       version: 2,
       sequence: 9,
+    });
+  });
+
+  it('stops nobody under the subject of another type', () => {
+    const claim = { ...anEvent('RunQueued'), version: 99 };
+    const forged = stored(anEvent('RunStarted'), 9, 8, { body: claim });
+    expect(accept({ head: 8, run: undefined }, forged)).toMatchObject({
+      kind: 'refused',
+      refusal: 'wrong_subject',
     });
   });
 

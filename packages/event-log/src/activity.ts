@@ -2,7 +2,7 @@ import { ProgressReport, type LogLine } from '@runledger/contracts/activity';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import { activityOf, type ActivityKind, type RunKey } from '@runledger/contracts/subjects';
 import { Compile } from 'typebox/compile';
-import { askBroker } from './ask-broker.ts';
+import { lastUnder } from './ask-leader.ts';
 import type { EventLog } from './event-log.ts';
 import { parseJson } from './stored-message.ts';
 
@@ -32,7 +32,10 @@ const tell = (log: EventLog, subject: string, body: ProgressReport | LogLine): v
   if (log.connected()) log.nc.publish(subject, utf8.encode(JSON.stringify(body)));
 };
 
-/** The last report of an attempt; undefined when there is none (any more). @throws {LogUnavailable} */
+/** Progress is worth having, and no reason to wait: whoever asks has something more important to say. */
+const PROGRESS_WITHIN_MS = 500;
+
+/** The last report of an attempt, as the leader has it; undefined when there is none (any more), or no answer in time. */
 export const lastProgress = async (
   log: EventLog,
   key: RunKey,
@@ -40,8 +43,12 @@ export const lastProgress = async (
   executor: ExecutorId,
 ): Promise<ProgressReport | undefined> => {
   const subject = activityOf(key, attempt, executor, 'progress');
-  const ask = () => log.jsm.direct.getMessage('ACTIVITY', { last_by_subj: subject });
-  const message = await askBroker(`asking for the progress of run ${key.run_id}`, ask);
-  const report = message ? parseJson(message.data) : undefined;
-  return Progress.Check(report) ? report : undefined;
+  try {
+    const message = await lastUnder(log, 'ACTIVITY', subject, PROGRESS_WITHIN_MS);
+    const report = message ? parseJson(message.data) : undefined;
+    return Progress.Check(report) ? report : undefined;
+  } catch (error) {
+    log.logger.debug({ err: error, run_id: key.run_id }, 'the progress of a run is not to be had');
+    return undefined;
+  }
 };

@@ -1,4 +1,4 @@
-import type { StoredMessage } from '@runledger/contracts/history';
+import { mayBeOf, type StoredMessage } from '@runledger/contracts/history';
 import { parseRunEvent } from '@runledger/contracts/run-event';
 import { lifecycleOf, parseLifecycleSubject } from '@runledger/contracts/subjects';
 import { parseFleetEvent } from './fleet.ts';
@@ -35,5 +35,7 @@ const parseLifecycle = (
   { subject, fence, body }: StoredMessage,
 ): ReturnType<typeof parseRunEvent> | undefined => {
   const run = stream === 'RUNS' ? parseLifecycleSubject(subject) : undefined;
-  return run && fence === lifecycleOf(run) ? parseRunEvent(body) : undefined;
+  if (!run || fence !== lifecycleOf(run)) return undefined;
+  const parsed = parseRunEvent(body);
+  return parsed.kind === 'newer_version' && !mayBeOf(parsed.type, run) ? undefined : parsed;
 };

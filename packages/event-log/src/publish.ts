@@ -36,7 +36,7 @@ export class EventTooLarge extends Error {
 
 // Error codes of nats-server: https://github.com/nats-io/nats-server/blob/main/server/errors.json
 const CONFLICTS: ReadonlySet<number> = new Set([10071, 10164, 10158]);
-const NO_ROOM: ReadonlySet<number> = new Set([10023, 10047]);
+const NO_ROOM: ReadonlySet<number> = new Set([10002, 10023, 10047]);
 const TOO_LARGE: ReadonlySet<number> = new Set([10054, 10097]);
 const HEADERS_BYTES = 1024;
 const SHORTEST_TRY_MS = 250;

@@ -5,6 +5,7 @@ import type { EventLog } from './event-log.ts';
 
 /** A snapshot is large, and each of its pieces is flushed. */
 const WRITTEN_WITHIN_MS = 30_000;
+const READ_WITHIN_MS = 30_000;
 
 /** Replaces the snapshot of this name. @throws {LogUnavailable} */
 export const saveSnapshot = async (log: EventLog, name: string, bytes: Uint8Array): Promise<void> => {
@@ -24,13 +25,23 @@ export const loadSnapshot = async (log: EventLog, name: string): Promise<Uint8Ar
   const info = await askBroker(what, () => store.info(name));
   if (!info || info.deleted) return undefined;
   try {
-    return (await askBroker(what, () => store.getBlob(name))) ?? undefined;
+    const late = AbortSignal.timeout(READ_WITHIN_MS);
+    return (
+      (await Promise.race([askBroker(what, () => store.getBlob(name)), whenLate(late, name)])) ?? undefined
+    );
   } catch (error) {
-    if (!(error instanceof Error) || !error.message.includes('corrupt')) throw error;
-    log.logger.error({ err: error, snapshot: name }, 'a snapshot is damaged and is not used');
+    if (!(error instanceof Error) || !/corrupt|was replaced/.test(error.message)) throw error;
+    log.logger.error({ err: error, snapshot: name }, 'a snapshot cannot be read and is not used');
     return undefined;
   }
 };
+
+/** The driver waits for ever for the pieces of a snapshot that another scheduler replaces meanwhile. */
+const whenLate = (late: AbortSignal, name: string): Promise<never> =>
+  new Promise((_, reject) => {
+    const refuse = (): void => reject(new Error(`the snapshot ${name} was replaced while it was read`));
+    late.addEventListener('abort', refuse, { once: true });
+  });
 
 const openStore = (log: EventLog): Promise<ObjectStore> =>
   askBroker('opening the object store SNAPSHOTS', () => new Objm(log.js).open('SNAPSHOTS', { check: false }));

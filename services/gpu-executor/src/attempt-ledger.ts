@@ -36,7 +36,7 @@ export type LedgerSettings = {
 };
 
 /** How long the fact that a conflict speaks of may take to come; a forged one never comes. */
-const unseenAfterMs = 2_000;
+const unseenAfterMs = 8_000;
 const retryAfterMs = 500;
 
 export const openLedger = (

@@ -6,7 +6,7 @@ import { LogUnavailable, type EventLog } from '@runledger/event-log/event-log';
 import type { Executor } from './executor.ts';
 
 /** An executor whose broker was away longer than this begins anew; those that never come back leave nothing behind. */
-const forgetAfterMs = 24 * 3_600_000;
+const forgetAfterMs = 3_600_000;
 const retryAfterMs = 500;
 
 /**

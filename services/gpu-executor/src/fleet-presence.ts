@@ -55,10 +55,16 @@ export const joinFleet = async (
 
   const beatOnce = async (): Promise<void> => {
     // After so long a silence (a broker away, a process frozen) the scheduler may have given this executor up.
-    if (performance.now() - lastBeat > periodMs && !draining) await register(left.signal);
+    if (performance.now() - lastBeat > periodMs && !draining) {
+      await register(left.signal);
+      lastBeat = performance.now();
+    }
     await beat({ beat: beats, draining });
     beats += 1;
+    // The beat itself may have waited for the broker for as long.
+    const silent = performance.now() - lastBeat > periodMs;
     lastBeat = performance.now();
+    if (silent && !draining) await register(left.signal);
     failure = null;
   };
 

@@ -2,6 +2,7 @@ import { newAttemptKeys, signAttempt } from '@runledger/contracts/attempt-token'
 import { executorId, newUuid } from '@runledger/contracts/ids';
 import { reportProgress } from '@runledger/event-log/activity';
 import { tellFleet } from '@runledger/event-log/fleet';
+import { NewerVersion } from '@runledger/event-log/consume';
 import { beat } from '@runledger/event-log/heartbeats';
 import { openServiceLog } from '@runledger/event-log/service-log';
 import { runConfiguredService, type Begun } from '@runledger/service-kit/configured-service';
@@ -100,8 +101,12 @@ const start = async (
     const why = presence.absence();
     return why === null ? { ok: true } : { ok: false, why };
   };
-  // A fact that this release cannot read may be a cancel request: nothing new is begun, and what runs goes on.
-  void consumption.failed.then(() => presence.drain());
+  // A fact that this release cannot read may be a cancel request: nothing new is begun, and what runs goes on. Without its
+  // consumer for any other reason this executor is deaf: the process ends, and whoever started it starts another.
+  void consumption.failed.then((error) => {
+    if (!(error instanceof NewerVersion)) throw error;
+    return presence.drain();
+  });
   return { executor_id };
 };
 

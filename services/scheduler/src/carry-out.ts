@@ -1,23 +1,27 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Heartbeat } from '@runledger/contracts/fleet';
 import { newUuid } from '@runledger/contracts/ids';
 import type { RunEvent } from '@runledger/contracts/run-event';
-import { append } from '@runledger/event-log/append';
+import { append, EventTooLarge } from '@runledger/event-log/append';
 import { LogUnavailable } from '@runledger/event-log/event-log';
 import { tellFleet } from '@runledger/event-log/fleet';
 import { lastBeat } from '@runledger/event-log/heartbeats';
 import type { Decision, DeclareLost, RunDecision } from './domain/decision.ts';
+import type { Outcome } from './domain/scheduler-input.ts';
 import { makeEvent, makeGiveUp, type EventSources } from './make-event.ts';
 import { patiently } from './patiently.ts';
 import type { SchedulerMetrics } from './scheduler-metrics.ts';
 
 export interface CarryOut extends EventSources {
   readonly metrics: SchedulerMetrics;
-  readonly settle: (decision: Decision, outcome: 'stored' | 'refused') => void;
+  readonly settle: (decision: Decision, outcome: Outcome) => void;
   /** The executor was heard, but the watch has not told it yet. */
   readonly heard: (heartbeat: Heartbeat, time: string) => void;
 }
 
 const MOST_AT_ONCE = 64;
+/** What failed for no reason that we know is tried again, and not at once. */
+const AGAIN_AFTER_MS = 5_000;
 
 export interface DecisionsAtWork {
   begin(decisions: readonly Decision[]): void;
@@ -58,8 +62,14 @@ const settleOne = async (work: CarryOut, decision: Decision, signal: AbortSignal
     if (!signal.aborted) work.settle(decision, outcome);
   } catch (error) {
     if (signal.aborted) return;
-    work.log.logger.error({ err: error, decision: decision.type }, 'a decision could not be carried out');
-    work.settle(decision, 'refused');
+    work.log.logger.error(
+      { err: error, decision: decision.type },
+      'a decision could not be carried out; it is made again',
+    );
+    void pause(AGAIN_AFTER_MS, undefined, { signal }).then(
+      () => work.settle(decision, 'failed'),
+      () => undefined,
+    );
   }
 };
 
@@ -67,18 +77,22 @@ const settleOne = async (work: CarryOut, decision: Decision, signal: AbortSignal
  * Appends the event of a decision on the head that it rests on. When the log does not answer, the very same event is appended again:
  * by its id the log knows whether it has it.
  */
-const store = async (
-  work: CarryOut,
-  decision: RunDecision,
-  signal: AbortSignal,
-): Promise<'stored' | 'refused'> => {
+const store = async (work: CarryOut, decision: RunDecision, signal: AbortSignal): Promise<Outcome> => {
   const { log, metrics } = work;
-  const untilStored = async (event: RunEvent): Promise<'stored' | 'refused'> => {
+  const untilStored = async (event: RunEvent): Promise<Outcome> => {
     const appended = await patiently({ signal, logger: log.logger }, () =>
       append(log, event, decision.expected),
     );
     if (appended.kind === 'conflict') {
       metrics.conflict();
+      if (appended.head < decision.expected) {
+        const { expected } = decision;
+        log.logger.error(
+          { run_id: event.run_id, type: event.type, expected, head: appended.head },
+          'the events of a run that has not ended are in the log no more: its max_age is too short',
+        );
+        return 'expired';
+      }
       log.logger.debug(
         { run_id: event.run_id, type: event.type, head: appended.head },
         'something else came first',
@@ -93,7 +107,7 @@ const store = async (
       await patiently({ signal, logger: log.logger }, () => makeEvent(work, decision)),
     );
   } catch (error) {
-    if (signal.aborted || decision.type !== 'assign') throw error;
+    if (!(error instanceof EventTooLarge) || decision.type !== 'assign') throw error;
     // A run that cannot be assigned would wait for ever, and take the slot each time.
     const why = error instanceof Error ? error.message : String(error);
     log.logger.error({ err: error, run_id: decision.key.run_id }, 'a run cannot be assigned and is given up');

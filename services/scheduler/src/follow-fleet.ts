@@ -3,7 +3,7 @@ import type { StoredMessage } from '@runledger/contracts/history';
 import { ALL_FLEET } from '@runledger/contracts/subjects';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { parseFleetEvent } from '@runledger/event-log/fleet';
-import { follow, NewerVersion, type Following } from '@runledger/event-log/follow';
+import { follow, type Following } from '@runledger/event-log/follow';
 import { park } from '@runledger/event-log/park';
 
 export interface FollowFleet {
@@ -38,7 +38,9 @@ export const followFleet = (log: EventLog, { take, onCaughtUp, parks }: FollowFl
             await refuse(stored, parsed.why);
             break;
           case 'newer_version':
-            throw new NewerVersion({ ...parsed, sequence: stored.sequence });
+            // It tells of one executor only: that one gets no runs, and all others go on.
+            await refuse(stored, `${parsed.type} in version ${parsed.version} is of a later release`);
+            break;
           case 'unknown_type':
         }
       }

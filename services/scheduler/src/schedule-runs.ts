@@ -8,6 +8,7 @@ import type { Metrics } from '@runledger/service-kit/metrics';
 import { BrokerClock } from './broker-clock.ts';
 import { carryOut, type DecisionsAtWork } from './carry-out.ts';
 import type { Decision } from './domain/decision.ts';
+import type { Outcome } from './domain/scheduler-input.ts';
 import { Scheduling } from './domain/scheduling.ts';
 import type { SchedulerInput } from './domain/scheduler-input.ts';
 import { eventIdOf } from './event-id.ts';
@@ -123,7 +124,7 @@ export const scheduleRuns = async (
       atWork = undefined;
       scheduling.take({ type: 'stand_by' });
     };
-    const settle = (decision: Decision, outcome: 'stored' | 'refused'): void =>
+    const settle = (decision: Decision, outcome: Outcome): void =>
       take({ type: 'settled', decision, outcome });
     log.logger.info({}, 'this scheduler leads');
     const work = carryOut({ log, versions, instance, metrics: counted, settle, heard }, over);

@@ -282,6 +282,48 @@ describe('a run whose executor is gone', () => {
   });
 });
 
+describe('a scheduler that takes over and reads that an executor was once lost', () => {
+  const readAnew: Step[] = [
+    ...running('one', 'box'),
+    (world) => world.forgetFleet(),
+    (world) => world.register('box'),
+    (world) => world.lose('box'),
+    (world) => world.lead(),
+  ];
+
+  it('begins none of its runs again when it beats: the scheduler before heard it again', () => {
+    expect(given(...readAnew.slice(0, -1)).when((world) => world.lead())).toEqual([]);
+    expect(given(...readAnew).when(passed(PERIOD_MS * 3, 'box'))).toEqual([]);
+  });
+
+  it('recovers them after a full period without a beat', () =>
+    expect(given(...readAnew).when(silence(PERIOD_MS))).toEqual(['one is requeued: executor_lost']));
+});
+
+describe('a decision that could not be told', () => {
+  it('is made again, for an assignment', () =>
+    expect(given(executor('box'), queued('one')).when((world) => world.end('failed'))).toEqual([
+      'one is assigned to box slot 0, attempt 1',
+    ]));
+
+  it('is made again, for a recovery', () =>
+    expect(given(...running('one', 'box'), left('box')).when((world) => world.end('failed'))).toEqual([
+      'one is requeued: executor_left',
+    ]));
+
+  it('is made again, for a deadline', () =>
+    expect(
+      given(queued('one', { startDeadlineS: 60 }), silence(61_000), (world) => world.end('failed')).when(
+        silence(500),
+      ),
+    ).toEqual(['one is timed out: no_capacity']));
+
+  it('frees the slot when the log holds the run no longer', () =>
+    expect(
+      given(executor('box'), queued('one'), (world) => world.end('expired')).when(queued('two')),
+    ).toEqual(['two is assigned to box slot 0, attempt 1']));
+});
+
 describe('time', () => {
   it('ends a run that waits longer than its start deadline', () =>
     expect(

@@ -127,6 +127,10 @@ export class World {
     this.#fleet(name, 'ExecutorLeft', {});
   }
 
+  lose(name: string): void {
+    this.#fleet(name, 'ExecutorLost', { message: 'silent' });
+  }
+
   drain(name: string): void {
     this.#fleet(name, 'ExecutorDraining', {});
   }
@@ -288,6 +292,14 @@ export class World {
         : endingEvent(decision, stamp);
     this.take({ type: 'settled', decision, outcome: 'stored' });
     this.store(name, event);
+  }
+
+  /** What a decision came to, in other ways than being stored. */
+  end(outcome: 'failed' | 'expired'): void {
+    const [decision] = this.open;
+    if (!decision) throw new Error('nothing is under way');
+    this.open = this.open.slice(1);
+    this.take({ type: 'settled', decision, outcome });
   }
 
   /** The log refuses the decision, and the fact that is in its place has not arrived. */

@@ -6,6 +6,7 @@ import {
   Workflow,
   WorkflowVersion,
 } from '@runledger/contracts/catalogue';
+import { MAX_RUN_LIFETIME_S } from '@runledger/contracts/limits';
 import { openBucket, type Bucket } from '@runledger/event-log/bucket';
 import type { EventLog } from '@runledger/event-log/event-log';
 
@@ -15,6 +16,7 @@ import type { EventLog } from '@runledger/event-log/event-log';
  */
 export interface Catalogue {
   getDeployment(org: string, id: string): Promise<Deployment | undefined>;
+  /** @throws TypeError when its runs could outlive their events in the log */
   putDeployment(record: Deployment): Promise<void>;
   getMachine(org: string, id: string): Promise<Machine | undefined>;
   putMachine(record: Machine): Promise<void>;
@@ -42,7 +44,10 @@ export const catalogue = (log: EventLog): Catalogue => {
   const deployments = openBucket(log, 'CATALOGUE', Deployment);
   return {
     getDeployment: (org, id) => read(deployments, `deployments.${org}.${id}`),
-    putDeployment: (record) => put(deployments, `deployments.${record.org_id}.${record.id}`, record),
+    putDeployment: async (record) => {
+      refuseTooLongLife(record);
+      await put(deployments, `deployments.${record.org_id}.${record.id}`, record);
+    },
     getMachine: (org, id) => read(machines, `machines.${org}.${id}`),
     putMachine: (record) => put(machines, `machines.${record.org_id}.${record.id}`, record),
     getWorkflow: (org, id) => read(workflows, `workflows.${org}.${id}`),
@@ -57,6 +62,15 @@ export const catalogue = (log: EventLog): Catalogue => {
     getUser: (org, id) => read(users, `users.${org}.${id}`),
     listDeployments: (org) => list(deployments, `deployments.${org}`),
   };
+};
+
+const refuseTooLongLife = ({ start_deadline_s, run_timeout_s, retry }: Deployment): void => {
+  const longest = (start_deadline_s + run_timeout_s) * retry.attempts;
+  if (longest <= MAX_RUN_LIFETIME_S) return;
+  throw new TypeError(
+    `A run of this deployment could live ${longest} s (start deadline and run timeout, for each attempt), and its events are ` +
+      `kept for little more than ${MAX_RUN_LIFETIME_S} s. Lower the deadline, the timeout or the attempts.`,
+  );
 };
 
 const read = async <Value>(bucket: Bucket<Value>, key: string): Promise<Value | undefined> =>

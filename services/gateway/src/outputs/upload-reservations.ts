@@ -5,7 +5,7 @@ import { Type, type Static } from 'typebox';
 
 /**
  * What the uploads of a run take, by the path of the file: those of its last attempt, since what a lost one stored
- * counts no more. `key`: the stored file, null while it is on its way.
+ * counts no more. `key`: the stored file, null before the first; `coming`: the key of the upload under way, null when there is none.
  */
 const Reservations = Type.Object({
   attempt: Type.Integer({ minimum: 1 }),
@@ -14,6 +14,7 @@ const Reservations = Type.Object({
       path: Type.String(),
       bytes: Type.Integer({ minimum: 0 }),
       key: Type.Union([Type.String(), Type.Null()]),
+      coming: Type.Union([Type.String(), Type.Null()]),
     }),
   ),
 });
@@ -27,6 +28,8 @@ export interface UploadLimits {
 interface UploadFile {
   readonly path: string;
   readonly bytes: number;
+  /** Under which it will be stored: no two uploads have the same. */
+  readonly key: string;
 }
 
 type Reserved =
@@ -36,6 +39,7 @@ type Reserved =
   /** A later attempt stores its files already. */
   | { readonly kind: 'superseded' };
 
+/** `superseded`: or the same file was sent again meanwhile; the last one sent is the one that counts. */
 type Committed =
   /** `replaced`: the key of the file that it replaces, null when there is none. */
   { readonly kind: 'committed'; readonly replaced: string | null } | { readonly kind: 'superseded' };
@@ -43,8 +47,8 @@ type Committed =
 /** Limits hold across gateways, since what is on its way counts, by compare-and-set. All of it may throw LogUnavailable. */
 export interface UploadReservations {
   reserve(run: RunKey, attempt: number, file: UploadFile): Promise<Reserved>;
-  /** The file is stored under `key`. */
-  commit(run: RunKey, attempt: number, file: UploadFile, key: string): Promise<Committed>;
+  /** The file is stored. */
+  commit(run: RunKey, attempt: number, file: UploadFile): Promise<Committed>;
   /** The upload broke off: what it replaces, if anything, still counts. */
   release(run: RunKey, attempt: number, file: UploadFile): Promise<void>;
 }
@@ -85,22 +89,26 @@ export const uploadReservations = (log: EventLog, limits: UploadLimits): UploadR
           return undefined;
         }
         reserved = { kind: 'reserved', left: lost.flatMap(({ key }) => key ?? []) };
-        return [...others, { ...file, key: present?.key ?? null }];
+        const { path, bytes, key: coming } = file;
+        return [...others, { path, bytes, key: present?.key ?? null, coming }];
       });
       return updated === 'superseded' ? { kind: 'superseded' } : reserved;
     },
-    commit: async (run, attempt, file, key) => {
-      let replaced: string | null = null;
-      const updated = await update(run, attempt, (files) => {
-        replaced = files.find(({ path }) => path === file.path)?.key ?? null;
-        return [...files.filter(({ path }) => path !== file.path), { ...file, key }];
-      });
-      return updated === 'superseded' ? { kind: 'superseded' } : { kind: 'committed', replaced };
-    },
-    release: async (run, attempt, file) => {
+    commit: async (run, attempt, { path, bytes, key }) => {
+      let committed: Committed = { kind: 'superseded' };
       await update(run, attempt, (files) => {
-        const mine = files.find(({ path, key }) => path === file.path && key === null);
-        return mine ? files.filter((entry) => entry !== mine) : undefined;
+        const mine = files.find((entry) => entry.path === path && entry.coming === key);
+        committed = mine ? { kind: 'committed', replaced: mine.key } : { kind: 'superseded' };
+        return mine && [...files.filter((entry) => entry !== mine), { path, bytes, key, coming: null }];
+      });
+      return committed;
+    },
+    release: async (run, attempt, { path, key }) => {
+      await update(run, attempt, (files) => {
+        const mine = files.find((entry) => entry.path === path && entry.coming === key);
+        if (!mine) return undefined;
+        const others = files.filter((entry) => entry !== mine);
+        return mine.key === null ? others : [...others, { ...mine, coming: null }];
       });
     },
   };

@@ -36,13 +36,13 @@ export const uploadRoute =
       token === undefined ? { kind: 'bad_token' } : uploadPermission(log, run, attempt, token);
     refuseUnlessGranted(await permission());
     const { bytes, filename, subfolder, type, content_type } = uploadRequest(ctx, maxFileBytes);
-    const file = { path: subfolder === '' ? filename : `${subfolder}/${filename}`, bytes };
+    const key = randomBytes(32).toString('base64url');
+    const file = { path: subfolder === '' ? filename : `${subfolder}/${filename}`, bytes, key };
     const reserved = await reservations.reserve(run, attempt, file);
     if (reserved.kind === 'over_limit') throw new Refused({ kind: 'too_large', why: reserved.why });
     if (reserved.kind === 'superseded') throw superseded(attempt);
 
     const began = clock();
-    const key = randomBytes(32).toString('base64url');
     const cleanUp = async (removal: Promise<unknown>): Promise<void> => {
       // What is left behind takes room, and nobody knows its address.
       await removal.catch((err: unknown) =>
@@ -55,7 +55,7 @@ export const uploadRoute =
         const { sha256 } = await store.put({ key, filename, content_type }, bodyOf(ctx.req));
         // The attempt may have been lost while its file was on its way.
         refuseUnlessGranted(await permission());
-        const committed = await reservations.commit(run, attempt, file, key);
+        const committed = await reservations.commit(run, attempt, file);
         if (committed.kind === 'superseded') throw superseded(attempt);
         return { sha256, replaced: committed.replaced };
       } catch (error) {
@@ -103,7 +103,7 @@ const refuseUnlessGranted = (permission: UploadPermission): void => {
 const superseded = (attempt: number): Refused =>
   new Refused({
     kind: 'conflict',
-    why: `Attempt ${attempt} may store nothing any more: a later attempt stores its files`,
+    why: `A later attempt than ${attempt} stores its files, or this file was sent again meanwhile`,
   });
 
 /** The file as it comes; whoever sends nothing for a minute is gone. */

@@ -194,6 +194,32 @@ describe('the files of an attempt that was lost', () => {
   });
 });
 
+describe('a file that is sent again before its first upload is over', () => {
+  it('is the one that counts: the first one neither replaces nor removes it', async () => {
+    const attempt = await anAttempt(world, gateway);
+    const bytes = numbered(1_000_000);
+    const { pathname, search } = new URL(uploadUrl(gateway, attempt, { filename: 'a' }));
+    const slow = openSocket(gateway.url);
+    const before = await chunks();
+    slow.write(
+      `PUT ${pathname}${search} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${attempt.token}\r\nContent-Length: 1000000\r\n\r\n`,
+    );
+    slow.write(bytes.subarray(0, 700_000));
+    await waitFor('a part of it to be stored', async () => (await chunks()) > before);
+
+    const again = await upload(gateway, attempt, bytes, { filename: 'a' });
+    expect(again.status).toBe(201);
+    const withOne = (await chunks()) - before;
+    const answered = new Promise<string>((resolve) => slow.once('data', (data) => resolve(String(data))));
+    slow.write(bytes.subarray(700_000));
+    expect(await answered).toMatch(/^HTTP\/1.1 409 /);
+    slow.destroy();
+    await waitFor('its pieces to be removed', async () => (await chunks()) - before < withOne + 1);
+    const served = await fetch(`${gateway.url}/outputs/${again.body.key}/a`);
+    expect([served.status, (await served.arrayBuffer()).byteLength]).toEqual([200, 1_000_000]);
+  });
+});
+
 describe('an upload that breaks off', () => {
   it('leaves no object and no reservation', async () => {
     const attempt = await anAttempt(world, gateway);

@@ -33,5 +33,13 @@ export type SchedulerInput =
   /** From here on decisions are made; until then inputs are only remembered. */
   | { readonly type: 'lead'; readonly connectedMs: number }
   | { readonly type: 'stand_by' }
-  /** `refused`: something else stands at that head, or, of a loss, the executor was heard after all. */
-  | { readonly type: 'settled'; readonly decision: Decision; readonly outcome: 'stored' | 'refused' };
+  | { readonly type: 'settled'; readonly decision: Decision; readonly outcome: Outcome };
+
+export type Outcome =
+  | 'stored'
+  /** Something else stands at that head, or, of a loss, the executor was heard after all. */
+  | 'refused'
+  /** It could not be told, and nothing was stored: it may be decided again. */
+  | 'failed'
+  /** The log holds the run's events no longer: nothing can be decided on it any more. */
+  | 'expired';

@@ -16,7 +16,7 @@ import { overdue } from './overdue.ts';
 import { recovery } from './recovery.ts';
 import type { RegisteredExecutor, Slot } from './registered-executor.ts';
 import { runName } from './run-name.ts';
-import type { SchedulerInput } from './scheduler-input.ts';
+import type { Outcome, SchedulerInput } from './scheduler-input.ts';
 import { silent, type Departure } from './sentences.ts';
 
 export type SchedulingSettings = DueSettings & {
@@ -213,7 +213,7 @@ export class Scheduling {
     return true;
   }
 
-  #settled(decision: Decision, outcome: 'stored' | 'refused'): void {
+  #settled(decision: Decision, outcome: Outcome): void {
     if (decision.type === 'declare_lost') {
       const executor = this.#fleet.get(decision.executor);
       if (!executor?.losing || outcome === 'stored') return;
@@ -222,12 +222,18 @@ export class Scheduling {
     }
     const known = this.#runs.get(runName(decision.key));
     if (known?.pending !== decision || outcome === 'stored') return;
+    if (outcome === 'expired') return this.#runUnreadable(decision.key);
     // The fact that refused it is on its way; until then nothing is decided on this run.
     known.pending = null;
-    if (decision.type !== 'assign') return;
-    const { seat } = known;
-    this.#runs.leaveSeat(known);
-    this.#freed(seat);
+    if (decision.type === 'assign') {
+      const { seat } = known;
+      this.#runs.leaveSeat(known);
+      this.#freed(seat);
+    }
+    if (outcome !== 'failed') return;
+    known.decided = false;
+    this.#runs.await(known);
+    this.#decideOn(known);
   }
 
   #fleetFact(event: FleetEvent, connectedMs: number): void {
@@ -273,7 +279,13 @@ export class Scheduling {
   #lead(connectedMs: number): void {
     this.#leading = true;
     this.#resetBeats(connectedMs, { forget: true });
-    for (const known of this.#runs.all()) this.#recoverIfGone(known);
+    for (const known of this.#runs.all()) {
+      // One that was lost may have been heard again since by the scheduler before: its beats have a period to tell.
+      const { attempt } = known.run;
+      const wasLost = attempt && this.#departed.howOf(attempt.executor_id) === 'executor_lost';
+      if (wasLost && isExecuting(known.run)) this.#orphans.add(known.name, this.#connectedMs);
+      else this.#recoverIfGone(known);
+    }
   }
 
   #resetBeats(connectedMs: number, { forget }: { readonly forget: boolean }): void {
