@@ -14,8 +14,15 @@ const ROOT = join(import.meta.dirname, '..');
 const NOBODY = 65534;
 const INSTALLED_WITHIN_MS = 300_000;
 
-/** Installs everything anew, from the registries: some minutes, so only where CI says so. */
-describe.runIf(process.env['CI'] === 'true')('a fresh clone', () => {
+const isRoot = process.getuid?.() === 0;
+/** Whoever runs the tests, and if that is root, a user without rights too. */
+const USERS: readonly (readonly [string, SpawnOptions])[] = [
+  [isRoot ? 'root' : 'a user', {}],
+  ...(isRoot ? [['a user without rights', { uid: NOBODY, gid: NOBODY }] as const] : []),
+];
+
+/** Installs everything anew, from the registries: a minute for each, so only where CI says so. */
+describe.runIf(process.env['CI'] === 'true').each(USERS)('a fresh clone, for %s', (_who, identity) => {
   let folder: string;
   let clone: string;
   let newcomer: SpawnOptions;
@@ -30,13 +37,11 @@ describe.runIf(process.env['CI'] === 'true')('a fresh clone', () => {
     const path = (process.env['PATH'] ?? '')
       .split(delimiter)
       .filter((entry) => !entry.includes('node_modules'));
-    const isRoot = process.getuid?.() === 0;
-    if (isRoot) await run('chown', ['-R', `${NOBODY}:${NOBODY}`, folder]);
+    if (identity.uid !== undefined) await run('chown', ['-R', `${NOBODY}:${NOBODY}`, folder]);
     newcomer = {
       cwd: clone,
       env: { PATH: path.join(delimiter), HOME: home, RUNLEDGER_PORT: '0' },
-      // Of root's rights a newcomer has none.
-      ...(isRoot ? { uid: NOBODY, gid: NOBODY } : {}),
+      ...identity,
       stdio: ['ignore', 'pipe', 'pipe'],
     };
   }, 60_000);
@@ -53,43 +58,35 @@ describe.runIf(process.env['CI'] === 'true')('a fresh clone', () => {
     return { code: Number(code), said: `${out}${err}` };
   };
 
-  it(
-    'runs the sample to success after npm start, for a user without rights',
-    { timeout: INSTALLED_WITHIN_MS * 1.5 },
-    async () => {
-      // A process group of its own, as a terminal gives it one.
-      const started = spawn('npm', ['start'], { ...newcomer, detached: true });
-      const signalAll = (signal: NodeJS.Signals): void => void process.kill(-Number(started.pid), signal);
-      let said = '';
-      for (const stream of [started.stdout, started.stderr])
-        stream?.on('data', (chunk) => (said += String(chunk)));
-      const ended = once(started, 'close');
-      onTestFinished(() => {
-        if (started.exitCode === null && started.signalCode === null) signalAll('SIGKILL');
-      });
-      const isOver = (): boolean => said.includes('Runledger is ready.') || started.exitCode !== null;
-      await waitFor('Runledger to be ready', isOver, { withinMs: INSTALLED_WITHIN_MS });
-      expect(said).toContain('Runledger is ready.');
+  it('runs the sample to success after npm start', { timeout: INSTALLED_WITHIN_MS * 1.5 }, async () => {
+    // A process group of its own, as a terminal gives it one.
+    const started = spawn('npm', ['start'], { ...newcomer, detached: true });
+    const signalAll = (signal: NodeJS.Signals): void => void process.kill(-Number(started.pid), signal);
+    let said = '';
+    for (const stream of [started.stdout, started.stderr])
+      stream?.on('data', (chunk) => (said += String(chunk)));
+    const ended = once(started, 'close');
+    onTestFinished(() => {
+      if (started.exitCode === null && started.signalCode === null) signalAll('SIGKILL');
+    });
+    const isOver = (): boolean => said.includes('Runledger is ready.') || started.exitCode !== null;
+    await waitFor('Runledger to be ready', isOver, { withinMs: INSTALLED_WITHIN_MS });
+    expect(said).toContain('Runledger is ready.');
 
-      const watched = await say('npx', ['runledger', 'queue', '--watch', '--input', 'seconds=1']);
-      expect(watched.said).toContain('success after');
-      expect(watched.code).toBe(0);
+    const watched = await say('npx', ['runledger', 'queue', '--watch', '--input', 'seconds=1']);
+    expect(watched.said).toContain('success after');
+    expect(watched.code).toBe(0);
 
-      // Ctrl-C: the terminal signals the whole group, and npm passes it on once more.
-      signalAll('SIGINT');
-      await ended;
-      expect(said).toMatch(/Stopping\.\nStopped\.\n$/);
-      expect(existsSync(join(clone, '.runledger', 'connection.json'))).toBe(false);
-    },
-  );
+    // Ctrl-C: the terminal signals the whole group, and npm passes it on once more.
+    signalAll('SIGINT');
+    await ended;
+    expect(said).toMatch(/Stopping\.\nStopped\.\n$/);
+    expect(existsSync(join(clone, '.runledger', 'connection.json'))).toBe(false);
+  });
 
-  it(
-    'passes tests against real servers with npm test, for a user without rights',
-    { timeout: INSTALLED_WITHIN_MS * 1.5 },
-    async () => {
-      const tested = await say('npm', ['test', '--', 'packages/contracts', 'packages/testing']);
-      expect(tested.said).toMatch(/\n\d+ passed, 0 failed/);
-      expect(tested.code).toBe(0);
-    },
-  );
+  it('passes tests against real servers with npm test', { timeout: INSTALLED_WITHIN_MS * 1.5 }, async () => {
+    const tested = await say('npm', ['test', '--', 'packages/contracts', 'packages/testing']);
+    expect(tested.said).toMatch(/\n\d+ passed, 0 failed/);
+    expect(tested.code).toBe(0);
+  });
 });

@@ -1,6 +1,6 @@
 /**
  * Appends a second of ours against plain publishes to the same stream, in turns, so that both meet the same
- * machine. Ends with the ratio. Its own broker, with every message flushed: `node packages/event-log/bench/append.ts`
+ * machine. Ends with the ratio. Its own broker, with every message flushed: `node scripts/run.mjs packages/event-log/bench/append.ts`
  */
 import { testNats } from '@runledger/testing/nats';
 import { newUuid } from '@runledger/contracts/ids';

@@ -1,6 +1,4 @@
 import { performance } from 'node:perf_hooks';
-import { isExecuting, type Run } from '@runledger/contracts/run';
-import type { ProgressReport } from '@runledger/contracts/activity';
 import { lastProgress } from '@runledger/event-log/activity';
 import type { EventLog } from '@runledger/event-log/event-log';
 import type { Logger } from '@runledger/event-log/logger';
@@ -26,6 +24,7 @@ import { cancelRun } from './runs/cancel-run.ts';
 import { currentRun } from './runs/current-run.ts';
 import { findView } from './runs/find-view.ts';
 import { logRoom } from './runs/log-room.ts';
+import { runProgress } from './runs/run-progress.ts';
 import { versionHashes } from './runs/version-hashes.ts';
 import type { RunViews } from './views/run-views.ts';
 
@@ -84,7 +83,13 @@ export const gateway = (parts: GatewayParts): Koa => {
         accept,
         onQueued: metrics.queued,
       }),
-      get: getRoute({ callers: asks, current, progress: progressIn(log), catalogue, publicUrl }),
+      get: getRoute({
+        callers: asks,
+        current,
+        progress: runProgress((key, attempt, executor) => lastProgress(log, key, attempt, executor)),
+        catalogue,
+        publicUrl,
+      }),
       cancel: cancelRoute({ callers: asks, cancel }),
       upload: uploadRoute({ log, store, reservations, maxFileBytes, logger, clock }),
       serve: serveRoute({ store, logger }),
@@ -94,9 +99,3 @@ export const gateway = (parts: GatewayParts): Koa => {
     clock,
   });
 };
-
-/** Of the attempt under way: what an earlier one said does not count. */
-const progressIn =
-  (log: EventLog) =>
-  async (run: Run): Promise<ProgressReport | undefined> =>
-    isExecuting(run) ? lastProgress(log, run, run.attempt.number, run.attempt.executor_id) : undefined;

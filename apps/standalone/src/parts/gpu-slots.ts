@@ -9,6 +9,8 @@ export interface Slots {
   readonly setting: Record<string, string>;
   /** A model among them, for the sample. */
   readonly model: GpuModel;
+  /** There is no GPU behind them, so a setting that hides GPUs does not concern them. */
+  readonly standIns: boolean;
   /** For the banner. */
   readonly words: string;
 }
@@ -19,17 +21,20 @@ export const chooseSlots = async (given: string | undefined): Promise<Slots> => 
     return {
       setting: { EXECUTOR_GPUS: given },
       model: firstModel(given) ?? SAMPLE_GPU,
+      standIns: false,
       words: `${given} (EXECUTOR_GPUS)`,
     };
   const detection = await detectGpus();
   const models = detection.kind === 'found' ? detection.gpus.flatMap(({ model }) => model ?? []) : [];
   const [first] = models;
-  if (first !== undefined) return { setting: {}, model: first, words: `${counted(models)} (nvidia-smi)` };
+  if (first !== undefined)
+    return { setting: {}, model: first, standIns: false, words: `${counted(models)} (nvidia-smi)` };
   const setting = `${SAMPLE_GPU}:2`;
   return {
     setting: { EXECUTOR_GPUS: setting },
     model: SAMPLE_GPU,
-    words: `${setting}, stand-ins: no GPU was found here`,
+    standIns: true,
+    words: `${setting}, stand-ins: no GPU of a known model was found here`,
   };
 };
 

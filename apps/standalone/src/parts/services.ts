@@ -88,10 +88,9 @@ const serviceSpecs = ({
       ...viewsEnvironment(views),
       RUNLEDGER_HOST: host,
       RUNLEDGER_PORT: String(port),
-      RUNLEDGER_RATE_LIMIT: env['RUNLEDGER_RATE_LIMIT'] ?? '0',
     }),
-    spec('scheduler', ['RUNLEDGER_', 'SCHEDULER_'], {}),
-    spec('gpu-executor', ['RUNLEDGER_', 'EXECUTOR_', 'CUDA_', 'NVIDIA_'], {
+    spec('scheduler', ['RUNLEDGER_'], {}),
+    spec('gpu-executor', ['RUNLEDGER_', 'EXECUTOR_', ...(slots.standIns ? [] : ['CUDA_', 'NVIDIA_'])], {
       ...slots.setting,
       EXECUTOR_PROGRAMS: allowList(programs),
       EXECUTOR_WORK_DIR: env['EXECUTOR_WORK_DIR'] ?? folder.at('work'),

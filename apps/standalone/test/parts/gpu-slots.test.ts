@@ -7,6 +7,7 @@ describe('the GPU slots of a standalone', () => {
     expect(await chooseSlots('T4:1, A100:2')).toEqual({
       setting: { EXECUTOR_GPUS: 'T4:1, A100:2' },
       model: 'T4',
+      standIns: false,
       words: 'T4:1, A100:2 (EXECUTOR_GPUS)',
     });
   });
