@@ -28,6 +28,8 @@ export type Appended =
 
 export type LedgerSettings = {
   append: (event: RunEvent, expected: number) => Promise<Appended>;
+  /** The message at a sequence of the log; undefined when it is not to be had. */
+  read: (sequence: number) => Promise<StoredMessage | undefined>;
   newId: () => string;
   now: () => Date;
   /** The executor stops: nothing is told any more. */
@@ -35,14 +37,14 @@ export type LedgerSettings = {
   log: { warn(fields: object, message: string): void };
 };
 
-/** How long the fact that a conflict speaks of may take to come; a forged one never comes. */
-const unseenAfterMs = 8_000;
+/** How long the fact that a conflict speaks of may take to come before it is looked up; one that is not addressed to us never comes. */
+const unseenAfterMs = 2_000;
 const retryAfterMs = 500;
 
 export const openLedger = (
   assignment: Assignment,
   begun: AttemptFacts,
-  { append, newId, now, closing, log }: LedgerSettings,
+  { append, read, newId, now, closing, log }: LedgerSettings,
 ): AttemptLedger => {
   const { run_id, attempt } = assignment;
   const stopping = new AbortController();
@@ -59,22 +61,27 @@ export const openLedger = (
     moved = Promise.withResolvers();
   };
 
-  /** Waits for a fact up to `head`, and does without it when it does not come. */
-  const reach = async (head: number): Promise<void> => {
-    const deadline = AbortSignal.timeout(unseenAfterMs);
-    const given = new Promise<void>((resolve) => deadline.addEventListener('abort', () => resolve()));
-    while (facts.history.head < head && !deadline.aborted) await Promise.race([moved.promise, given]);
-    if (facts.history.head >= head) return;
-    log.warn({ run_id, attempt, head }, 'something was stored in this run that this executor does not see');
-    settle(skipTo(facts, head));
-  };
-
   const receive = (message: StoredMessage): string | null => {
     const taken = take(facts, message);
     const { body } = message;
     if (typeof body === 'object' && body !== null && 'event_id' in body) received.add(String(body.event_id));
     settle(taken.facts);
     return taken.refused;
+  };
+
+  /** Waits for a fact up to `head`, looks it up when it is late, and does without it when it is none of ours. */
+  const reach = async (head: number): Promise<void> => {
+    const deadline = AbortSignal.timeout(unseenAfterMs);
+    const given = new Promise<void>((resolve) => deadline.addEventListener('abort', () => resolve()));
+    while (facts.history.head < head && !deadline.aborted) await Promise.race([moved.promise, given]);
+    if (facts.history.head >= head) return;
+    // It may be a cancel request that waits its turn: an end told past it would count for nobody.
+    const late = await read(head);
+    if (late === undefined) return;
+    receive(late);
+    if (facts.history.head >= head) return;
+    log.warn({ run_id, attempt, head }, 'something was stored in this run that this executor does not see');
+    settle(skipTo(facts, head));
   };
 
   const tell: AttemptLedger['tell'] = async (decide) => {

@@ -7,7 +7,7 @@ import { beat } from '@runledger/event-log/heartbeats';
 import { openServiceLog } from '@runledger/event-log/service-log';
 import { runConfiguredService, type Begun } from '@runledger/service-kit/configured-service';
 import packageJson from '../package.json' with { type: 'json' };
-import { appendTo } from './append-event.ts';
+import { appendTo, readFrom } from './append-event.ts';
 import { readExecutorConfig, type ExecutorConfig } from './config.ts';
 import { consumeAddressed } from './consume-addressed.ts';
 import { createExecutor } from './executor.ts';
@@ -47,7 +47,14 @@ const start = async (
   const cancelGraceMs = config.EXECUTOR_CANCEL_GRACE_S * 1_000;
   const abandon = new AbortController();
   const executor = createExecutor({
-    ledger: { append: appendTo(log), newId: newUuid, now, closing: abandon.signal, log: logger },
+    ledger: {
+      append: appendTo(log),
+      read: readFrom(log),
+      newId: newUuid,
+      now,
+      closing: abandon.signal,
+      log: logger,
+    },
     tools: {
       slots,
       workFolder: work.path,
