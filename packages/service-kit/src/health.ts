@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { listen } from './listen.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 import { hideSecretsInText } from './redaction.ts';
@@ -48,10 +49,10 @@ export const openHealthServer = async (options: HealthOptions): Promise<HealthSe
   server.maxConnections = MAX_CONNECTIONS;
   server.requestTimeout = REQUEST_WITHIN_MS;
   server.headersTimeout = REQUEST_WITHIN_MS;
-  await listen(server, host, port);
+  const url = await listen(server, { name: 'the health server', host, port, setting: 'port' });
   server.on('error', (err) => logger.error({ err }, 'the health server reported an error'));
   return {
-    url: urlOf(server, host),
+    url,
     [Symbol.asyncDispose]: async () => {
       const closed = once(server, 'close');
       server.close();
@@ -133,24 +134,4 @@ const json = (status: number, value: unknown): Answer => ({
 const readyPage = (readiness: Readiness): Answer => {
   const { status, type, body } = json(readiness.ready ? 200 : 503, readiness);
   return { status, type, body: hideSecretsInText(body) };
-};
-
-const listen = async (server: Server, host: string, port: number): Promise<void> => {
-  try {
-    server.listen(port, host);
-    await once(server, 'listening');
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(
-      `the health server cannot listen on ${host}:${port} (${why}). Choose another port; 0 takes a free one.`,
-      { cause },
-    );
-  }
-};
-
-const urlOf = (server: Server, host: string): string => {
-  const address = server.address();
-  if (address === null || typeof address === 'string')
-    throw new Error('the health server has no TCP address');
-  return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
 };

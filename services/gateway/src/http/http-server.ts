@@ -7,6 +7,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { listen } from '@runledger/service-kit/listen';
 import type Koa from 'koa';
 import { answerTo, type Problem } from './problem.ts';
 import { COMMON_HEADERS } from './response-headers.ts';
@@ -65,8 +66,8 @@ export const openHttpServer = async (
   server.on('connect', (_request, socket: Duplex) => {
     writeRaw(socket, { kind: 'method_not_allowed', allow: ['GET', 'POST', 'PUT'] });
   });
-  await listen(server, host, port);
-  return { url: urlOf(server, host), [Symbol.asyncDispose]: () => close(server, finishWithinMs) };
+  const url = await listen(server, { name: 'The gateway', host, port, setting: 'RUNLEDGER_PORT' });
+  return { url, [Symbol.asyncDispose]: () => close(server, finishWithinMs) };
 };
 
 const problemOf = (error: Error): Problem => {
@@ -109,19 +110,6 @@ const writeRaw = (socket: Duplex, problem: Problem): void => {
   );
 };
 
-const listen = async (server: Server, host: string, port: number): Promise<void> => {
-  try {
-    server.listen(port, host);
-    await once(server, 'listening');
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(
-      `The gateway cannot listen on ${host}:${port} (${why}). Choose another RUNLEDGER_PORT; 0 takes a free one.`,
-      { cause },
-    );
-  }
-};
-
 /** Takes no more, finishes what is in hand, and ends the rest after a while. */
 const close = async (server: Server, finishWithinMs: number): Promise<void> => {
   const closed = once(server, 'close');
@@ -132,17 +120,4 @@ const close = async (server: Server, finishWithinMs: number): Promise<void> => {
   await closed;
   clearInterval(sweep);
   clearTimeout(timer);
-};
-
-/** Who listens everywhere is found here on this machine. */
-const ANY_ADDRESS: ReadonlyMap<string, string> = new Map([
-  ['0.0.0.0', '127.0.0.1'],
-  ['::', '::1'],
-]);
-
-const urlOf = (server: Server, host: string): string => {
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the gateway has no TCP address');
-  const reachable = ANY_ADDRESS.get(host) ?? host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${address.port}`;
 };

@@ -1,0 +1,39 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+
+export interface ListenOptions {
+  /** As a message about it begins, such as `The gateway`. */
+  readonly name: string;
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** What to choose when the port is taken, such as `port` or the name of a setting. */
+  readonly setting: string;
+}
+
+/** Who listens everywhere is found here on this machine. */
+const ANY_ADDRESS: ReadonlyMap<string, string> = new Map([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '::1'],
+]);
+
+/** Resolves with the server's URL, without a slash at the end, once it listens. @throws when it cannot, with what to do */
+export const listen = async (
+  server: Server,
+  { name, host, port, setting }: ListenOptions,
+): Promise<string> => {
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(
+      `${name} cannot listen on ${host}:${port} (${why}). Choose another ${setting}; 0 takes a free one.`,
+      { cause },
+    );
+  }
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error(`${name} has no TCP address`);
+  const reachable = ANY_ADDRESS.get(host) ?? host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${address.port}`;
+};
