@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PNG } from 'pngjs';
 import { waitFor } from '@runledger/testing/wait-for';
@@ -53,6 +53,11 @@ describe('a standalone', () => {
     );
     for (const { name } of files)
       expect([name, mode(join(standalone.dataFolder, name))]).toEqual([name, '600']);
+    const { url, api_key, deployment_id } = standalone;
+    const connection: unknown = JSON.parse(
+      readFileSync(join(standalone.dataFolder, 'connection.json'), 'utf8'),
+    );
+    expect(connection).toEqual({ url, api_key, deployment_id });
     const log = readFileSync(join(standalone.dataFolder, 'logs', 'gateway.log'), 'utf8');
     expect(log).not.toContain(standalone.api_key);
   });
@@ -143,9 +148,14 @@ describe('a start that cannot be', () => {
     await once(server, 'listening');
     const address = server.address();
     if (address === null || typeof address === 'string') throw new Error('A TCP server has no port.');
-    const refused = spawnStandalone(temporaryFolder(), { RUNLEDGER_PORT: String(address.port) });
+    const folder = temporaryFolder();
+    const stale = join(folder, 'connection.json');
+    writeFileSync(stale, '{}');
+    const refused = spawnStandalone(folder, { RUNLEDGER_PORT: String(address.port) });
     expect(await refused.ended).toBe(1);
     server.close();
+    // Left by a standalone that was killed: nobody serves there.
+    expect(existsSync(stale)).toBe(false);
     expect(refused.output()).toBe(
       `Port ${address.port} of 127.0.0.1 is taken by another program. ` +
         'Choose another one with RUNLEDGER_PORT, such as RUNLEDGER_PORT=8081 npm start (0 takes any free one).\n',
