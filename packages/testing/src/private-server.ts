@@ -1,7 +1,9 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ServerProcess } from '@runledger/local-servers/server-process';
+import { waitFor } from './wait-for.ts';
 
 /** A server of the test's own, which it may treat badly. Its folder is removed on dispose. */
 export type PrivateServer = AsyncDisposable & {
@@ -12,8 +14,8 @@ export type PrivateServer = AsyncDisposable & {
   kill9(): Promise<void>;
   /** Starts it again on the same port and the same data; one that still runs is stopped first. */
   restart(): Promise<void>;
-  /** Freezes the process: it keeps its connections and answers nothing. */
-  pause(): void;
+  /** Freezes the process, and resolves when it stands still: it keeps its connections and answers nothing. */
+  pause(): Promise<void>;
   resume(): void;
 };
 
@@ -42,8 +44,18 @@ export const privateServer = async (name: string, start: Start): Promise<Private
       await server.stop();
       server = await start(folder.path, port);
     },
-    pause: () => server.kill('SIGSTOP'),
+    pause: async () => {
+      server.kill('SIGSTOP');
+      await waitFor('every thread to stand still', () => isStopped(server.pid));
+    },
     resume: () => server.kill('SIGCONT'),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 };
+
+/** The kernel stops the threads of a process one after the other. */
+const isStopped = (pid: number): boolean =>
+  readdirSync(`/proc/${pid}/task`).every((thread) => {
+    const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T');
+  });

@@ -33,7 +33,7 @@ describe("a test's own nats-server", () => {
   it('answers nothing while it is paused, and then all', async () => {
     await using nats = await testNats();
     const connection = await connect({ servers: nats.url });
-    nats.pause();
+    await nats.pause();
     const answered: string[] = [];
     const flushed = connection.flush().then(() => answered.push('flushed'));
     await expect(connect({ servers: nats.url, timeout: 300, reconnect: false })).rejects.toThrow(/timeout/);

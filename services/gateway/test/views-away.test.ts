@@ -23,7 +23,7 @@ describe('a MongoDB that is frozen', { timeout: 90_000 }, () => {
       (await call(`${gateway.api}/run/${run_id}`, world.tenant.key)).status;
     expect(await statusOf(old)).toBe(200);
 
-    mongo.pause();
+    await mongo.pause();
     const during = await Promise.all(Array.from({ length: 30 }, () => statusOf(key)));
     expect(new Set(during)).toEqual(new Set([200]));
     expect(await statusOf(old)).toBe(503);
