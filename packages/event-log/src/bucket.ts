@@ -36,7 +36,7 @@ export class UnfitRecord extends TypeError {
   readonly code = 'unfit_record';
 }
 
-export type BucketName = 'CATALOGUE' | 'KEYS' | 'UPLOADS';
+export type BucketName = 'CATALOGUE' | 'KEYS' | 'UPLOADS' | 'WEBHOOK_SECRETS';
 
 const KEY = /^[-/=\w]+(?:\.[-/=\w]+)*$/;
 const MOST_LISTED = 10_000;

@@ -39,6 +39,8 @@ export interface LogSettings {
   readonly uploadsMaxBytes: number;
   /** Milliseconds after which what a run reserved for its uploads is forgotten; longer than any run. */
   readonly uploadsMaxAgeMs: number;
+  /** One encrypted record for each organisation. */
+  readonly webhookSecretsMaxBytes: number;
   /** Of all output files together. */
   readonly outputsMaxBytes: number;
   /** Milliseconds for which output files are kept. */
@@ -65,6 +67,7 @@ export const DEFAULT_LOG_SETTINGS: LogSettings = {
   keysMaxBytes: 64 * MiB,
   uploadsMaxBytes: 64 * MiB,
   uploadsMaxAgeMs: 7 * DAY_MS,
+  webhookSecretsMaxBytes: 64 * MiB,
   outputsMaxBytes: 4 * GiB,
   outputsMaxAgeMs: 90 * DAY_MS,
   snapshotsMaxBytes: 256 * MiB,

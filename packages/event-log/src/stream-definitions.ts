@@ -68,6 +68,7 @@ export const streamDefinitions = (settings: LogSettings): readonly StreamDefinit
       {},
       { ...common, max_bytes: settings.uploadsMaxBytes, max_age: nanos(settings.uploadsMaxAgeMs) },
     ),
+    bucket('WEBHOOK_SECRETS', {}, { ...common, max_bytes: settings.webhookSecretsMaxBytes }),
     objectStore('OUTPUTS', {
       ...common,
       max_bytes: settings.outputsMaxBytes,

@@ -21,6 +21,7 @@ describe('provision', () => {
       'KV_KEYS',
       'KV_LEASES',
       'KV_UPLOADS',
+      'KV_WEBHOOK_SECRETS',
       'OBJ_OUTPUTS',
       'OBJ_SNAPSHOTS',
       'PARKED',
