@@ -1,13 +1,10 @@
+import type { FactOf } from './chain.ts';
 import type { RunEventOf, RunEvent } from './run-event.ts';
 import type { RunOutput } from './event-data.ts';
 import type { ExecutorId, OrgId, RunId } from './ids.ts';
 
-/** An event as the log holds it. `time` is the broker's time stamp, ISO 8601 in UTC with milliseconds. */
-export interface Fact {
-  readonly event: RunEvent;
-  readonly sequence: number;
-  readonly time: string;
-}
+/** A fact of a run's lifecycle. */
+export type Fact = FactOf<RunEvent>;
 
 export type RunRequest = RunEventOf<'RunQueued'>['data'];
 

@@ -1,5 +1,6 @@
 import type { FleetEvent } from './fleet.ts';
 import type { RunEventType } from './run-event.ts';
+import type { WebhookEventType } from './webhook-event.ts';
 import type { WriterRole } from './writer.ts';
 
 /**
@@ -11,11 +12,13 @@ export interface ServiceContract {
   readonly role: WriterRole;
   readonly writes: {
     readonly runs: readonly RunEventType[];
+    readonly webhooks: readonly WebhookEventType[];
     readonly fleet: readonly FleetEvent['type'][];
     readonly activity: boolean;
   };
   readonly reads: {
     readonly runs: readonly RunEventType[];
+    readonly webhooks: readonly WebhookEventType[];
     readonly fleet: readonly FleetEvent['type'][];
     readonly activity: boolean;
   };

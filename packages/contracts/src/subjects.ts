@@ -1,5 +1,6 @@
 import { isExecutorId, isOrgId, isRunId, type ExecutorId, type OrgId, type RunId } from './ids.ts';
 import { RUN_EVENTS, type RunEvent } from './run-event.ts';
+import { WEBHOOK_EVENTS, type WebhookEvent } from './webhook-event.ts';
 import { WRITERS, type WriterRole } from './writer.ts';
 
 /** Addresses one run: nothing is ever read or written without its organisation. */
@@ -13,6 +14,18 @@ export const lifecycleOf = (run: RunKey): string => `runs.${run.org_id}.${run.ru
 
 /** Every lifecycle fact of every run. */
 export const ALL_LIFECYCLES = 'runs.*.*.life.>';
+
+/** Everything that the log holds of a run: its lifecycle and its webhook facts. */
+export const runOf = (run: RunKey): string => `runs.${run.org_id}.${run.run_id}.>`;
+
+/** The filter that fences every webhook fact of a run. */
+export const webhookOf = (run: RunKey): string => `runs.${run.org_id}.${run.run_id}.webhook.>`;
+
+/** Every webhook fact of every run. */
+export const ALL_WEBHOOKS = 'runs.*.*.webhook.>';
+
+/** Redeliveries that somebody asked for, of every run. */
+export const ALL_REDELIVERY_REQUESTS = 'runs.*.*.webhook.redelivery_requested.gateway.*';
 
 /** What concerns one executor: the only facts that it may read. */
 export const addressedTo = (executor: ExecutorId): string => `runs.*.*.life.*.*.*.${executor}`;
@@ -48,10 +61,52 @@ export const parseLifecycleSubject = (subject: string): LifecycleSubject | undef
   };
 };
 
+export const webhookSubjectOf = (event: WebhookEvent): string => {
+  const { fact, writer } = WEBHOOK_EVENTS[event.type];
+  return `runs.${event.org_id}.${event.run_id}.webhook.${fact}.${writer}.${event.round}`;
+};
+
+export interface WebhookSubject extends RunKey {
+  readonly fact: string;
+  readonly writer: WriterRole;
+  readonly round: number;
+}
+
+/** Undefined when the subject is none of a webhook fact. */
+export const parseWebhookSubject = (subject: string): WebhookSubject | undefined => {
+  const [runs, org, run, webhook, fact, writer, round, ...rest] = subject.split('.');
+  if (runs !== 'runs' || webhook !== 'webhook' || rest.length > 0) return undefined;
+  if (!org || !run || !fact || !writer || !round) return undefined;
+  if (!isOrgId(org) || !isRunId(run) || !isWriter(writer) || !/^\d{1,6}$/.test(round)) return undefined;
+  return { org_id: org, run_id: run, fact, writer, round: Number(round) };
+};
+
+/** The run that a message of RUNS speaks of, also where the rest of its subject is wrong. */
+export const runIn = (subject: string): RunKey | undefined => {
+  const [runs, org_id = '', run_id = ''] = subject.split('.');
+  return runs === 'runs' && isOrgId(org_id) && isRunId(run_id) ? { org_id, run_id } : undefined;
+};
+
 export type ActivityKind = 'progress' | 'log';
 /** Progress and logs of one attempt: not fenced; readers drop those of an attempt that is not current or of an ended run. */
 export const activityOf = (run: RunKey, attempt: number, executor: ExecutorId, kind: ActivityKind): string =>
   `activity.${run.org_id}.${run.run_id}.${attempt}.${executor}.${kind}`;
+
+/** The progress of every attempt of every run. */
+export const ALL_PROGRESS = 'activity.*.*.*.*.progress';
+
+export interface ActivitySubject extends RunKey {
+  readonly attempt: number;
+  readonly executor_id: ExecutorId;
+}
+
+/** Undefined when the subject is none of an attempt's activity. */
+export const parseActivitySubject = (subject: string): ActivitySubject | undefined => {
+  const [activity, org = '', run = '', attempt = '', executor = '', , ...rest] = subject.split('.');
+  if (activity !== 'activity' || rest.length > 0 || !/^\d{1,6}$/.test(attempt)) return undefined;
+  if (!isOrgId(org) || !isRunId(run) || !isExecutorId(executor)) return undefined;
+  return { org_id: org, run_id: run, attempt: Number(attempt), executor_id: executor };
+};
 
 export type FleetFact = 'registered' | 'draining' | 'left' | 'lost';
 export const fleetOf = (executor: ExecutorId, fact: FleetFact): string => `fleet.${executor}.${fact}`;

@@ -1,6 +1,13 @@
 import type { RunEvent } from '@runledger/contracts/run-event';
 import { orgId, runId } from '@runledger/contracts/ids';
-import { lifecycleOf, subjectOf } from '@runledger/contracts/subjects';
+import {
+  lifecycleOf,
+  subjectOf,
+  webhookOf,
+  webhookSubjectOf,
+  type RunKey,
+} from '@runledger/contracts/subjects';
+import type { WebhookEvent } from '@runledger/contracts/webhook-event';
 import type { EventLog } from './event-log.ts';
 import { publish } from './publish.ts';
 
@@ -37,16 +44,52 @@ export const append = async (
         'Read the run, and append at its head.',
     );
   }
+  // Exactly this filter, always: on replicated streams writers with different overlapping filters could both win.
+  return store(
+    log,
+    event,
+    subjectOf(event),
+    { filter: lifecycleOf(keyOf(event)), sequence: expected },
+    withinMs,
+  );
+};
+
+/**
+ * Adds a fact to what became of a run's notifications, if the last such fact is still `expected` (0: there is none).
+ * Otherwise as `append`: these facts are a chain of their own, so that they never stand in the way of the run.
+ */
+export const appendWebhook = (
+  log: EventLog,
+  event: WebhookEvent,
+  expected: number,
+  { withinMs }: AppendOptions = {},
+): Promise<Appended> =>
+  store(
+    log,
+    event,
+    webhookSubjectOf(event),
+    { filter: webhookOf(keyOf(event)), sequence: expected },
+    withinMs,
+  );
+
+const keyOf = ({ org_id, run_id }: { readonly org_id: string; readonly run_id: string }): RunKey => ({
+  org_id: orgId(org_id),
+  run_id: runId(run_id),
+});
+
+const store = async (
+  log: EventLog,
+  event: RunEvent | WebhookEvent,
+  subject: string,
+  fence: { readonly filter: string; readonly sequence: number },
+  withinMs: number | undefined,
+): Promise<Appended> => {
   const published = await publish(log, {
     stream: 'RUNS',
-    subject: subjectOf(event),
+    subject,
     data: utf8.encode(JSON.stringify(event)),
     id: event.event_id,
-    // Exactly this filter, always: on replicated streams writers with different overlapping filters could both win.
-    fence: {
-      filter: lifecycleOf({ org_id: orgId(event.org_id), run_id: runId(event.run_id) }),
-      sequence: expected,
-    },
+    fence,
     ...(withinMs === undefined ? {} : { withinMs }),
   });
   switch (published.kind) {

@@ -1,6 +1,6 @@
-import { mayBeOf, type StoredMessage } from '@runledger/contracts/history';
-import { parseRunEvent } from '@runledger/contracts/run-event';
-import { lifecycleOf, parseLifecycleSubject } from '@runledger/contracts/subjects';
+import type { Chain, StoredMessage } from '@runledger/contracts/chain';
+import { LIFECYCLE } from '@runledger/contracts/history';
+import { WEBHOOK_CHAIN } from '@runledger/contracts/webhook-history';
 import { parseFleetEvent } from './fleet.ts';
 
 /** The log holds a fact that only a later release can read: to skip it would make a wrong view. */
@@ -24,18 +24,26 @@ export class NewerVersion extends Error {
 
 /** Only under the run's own fence: a forged message may not stop a reader. */
 export const newerVersionOf = (stream: string, stored: StoredMessage): NewerVersion | undefined => {
-  const parsed = stream === 'FLEET' ? parseFleetEvent(stored.body) : parseLifecycle(stream, stored);
+  const parsed = stream === 'FLEET' ? parseFleetEvent(stored.body) : parseFact(stream, stored);
   return parsed?.kind === 'newer_version'
     ? new NewerVersion({ type: parsed.type, version: parsed.version, sequence: stored.sequence })
     : undefined;
 };
 
-const parseLifecycle = (
-  stream: string,
-  { subject, fence, body }: StoredMessage,
-): ReturnType<typeof parseRunEvent> | undefined => {
-  const run = stream === 'RUNS' ? parseLifecycleSubject(subject) : undefined;
-  if (!run || fence !== lifecycleOf(run)) return undefined;
-  const parsed = parseRunEvent(body);
-  return parsed.kind === 'newer_version' && !mayBeOf(parsed.type, run) ? undefined : parsed;
+const parseFact = (stream: string, { subject, fence, body }: StoredMessage): ParsedFact | undefined => {
+  if (stream !== 'RUNS') return undefined;
+  return newerOf(LIFECYCLE, subject, fence, body) ?? newerOf(WEBHOOK_CHAIN, subject, fence, body);
+};
+
+type ParsedFact = { readonly kind: 'newer_version'; readonly type: string; readonly version: number };
+
+const newerOf = <Type extends string, Event, State>(
+  chain: Chain<Type, Event, State>,
+  subject: string,
+  fence: string | null,
+  body: unknown,
+): ParsedFact | undefined => {
+  if (fence === null || chain.fenceOf(subject) !== fence) return undefined;
+  const parsed = chain.parse(body);
+  return parsed.kind === 'newer_version' && chain.mayBe(parsed.type, subject) ? parsed : undefined;
 };

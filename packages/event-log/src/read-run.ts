@@ -1,11 +1,13 @@
 import { readHistory } from '@runledger/contracts/history';
 import type { History, ReadHistory, RefusedMessage, StoredMessage } from '@runledger/contracts/history';
 import type { Fact, Run } from '@runledger/contracts/run';
-import { lifecycleOf, type RunKey } from '@runledger/contracts/subjects';
+import { lifecycleOf, runOf, type RunKey } from '@runledger/contracts/subjects';
+import type { WebhookHistory } from '@runledger/contracts/webhook-history';
 import { askBroker, isTransient } from './ask-broker.ts';
 import { lastSequence } from './ask-leader.ts';
 import { readDirect } from './direct-read.ts';
 import type { EventLog } from './event-log.ts';
+import { foldWebhook, readWholeWebhook, type ReadWebhook } from './read-webhook.ts';
 import { readWholeRun } from './read-whole-run.ts';
 import { fromStored } from './stored-message.ts';
 
@@ -17,9 +19,17 @@ export type ReadRun =
       readonly run: Run;
       readonly history: History;
       readonly facts: readonly Fact[];
+      /** What became of its notifications; undefined when these facts do not hang together. */
+      readonly webhook: WebhookHistory | undefined;
       readonly refused: readonly RefusedMessage[];
     }
-  | Exclude<ReadHistory, { kind: 'whole' }>;
+  | {
+      readonly kind: 'newer_version';
+      readonly type: string;
+      readonly version: number;
+      readonly sequence: number;
+    }
+  | Extract<ReadHistory, { kind: 'damaged' }>;
 
 export interface ReadRunOptions {
   /** A sequence of the run that the caller knows of: an answer without it is not taken. */
@@ -27,8 +37,8 @@ export interface ReadRunOptions {
 }
 
 /**
- * What the log says of a run. One request to any replica as a rule; an answer that is empty, behind `atLeast` or not
- * a whole chain is settled by the stream's leader.
+ * What the log says of a run and of its notifications. One request to any replica as a rule; an answer that is empty,
+ * behind `atLeast` or not a whole chain is settled by the stream's leader.
  * @throws {LogUnavailable}
  */
 export const readRun = async (
@@ -40,19 +50,27 @@ export const readRun = async (
   // A replica may be a moment behind the leader, so one that is too old is asked once more.
   for (let tries = 0; tries < 2; tries += 1) {
     messages = await lastOfEachSubject(log, key);
-    const read = readHistory(key, messages);
-    if (!isClean(read)) break;
-    if (read.history.head >= atLeast) return summary(read);
+    const read = readHistory(key, lifecycleIn(messages));
+    const webhook = foldWebhook(messages);
+    if (!isClean(read) || webhook === 'unclear') break;
+    if (Math.max(read.history.head, headOf(webhook)) >= atLeast) return summary(read, webhook);
   }
-  return summary(await readWholeRun(log, key, messages));
+  const known = lifecycleIn(messages);
+  const read = await readWholeRun(log, key, known);
+  return summary(read, read.kind === 'whole' ? await readWholeWebhook(log, key, read) : undefined);
 };
 
+const lifecycleIn = (messages: readonly StoredMessage[]): StoredMessage[] =>
+  messages.filter(({ subject }) => subject.split('.')[3] === 'life');
+
+const headOf = (webhook: ReadWebhook): number => (webhook?.kind === 'read' ? webhook.history.head : 0);
+
 /**
- * Every lifecycle event has a subject of its own, so the last of each subject is the whole run, unless a message
- * that does not belong there hides one.
+ * Every fact has a subject of its own, so the last of each subject is the whole run, unless a message that does not
+ * belong there hides one.
  */
 const lastOfEachSubject = async (log: EventLog, key: RunKey): Promise<StoredMessage[]> => {
-  const query = { multi_last: [lifecycleOf(key)] };
+  const query = { multi_last: [runOf(key)] };
   try {
     const what = `reading run ${key.run_id}`;
     return (await askBroker(what, () => readDirect(log, 'RUNS', query))).map(fromStored);
@@ -69,17 +87,22 @@ const isTooMany = (error: unknown): boolean =>
 const isClean = (read: ReadHistory): read is Extract<ReadHistory, { kind: 'whole' }> =>
   read.kind === 'whole' && read.refused.length === 0 && read.history.run !== undefined;
 
-const summary = (read: ReadHistory): ReadRun => {
+const summary = (read: ReadHistory, webhook: ReadWebhook): ReadRun => {
   if (read.kind !== 'whole') return read;
-  const { history, facts, refused } = read;
-  return history.run === undefined
-    ? { kind: 'none', head: history.head }
-    : { kind: 'found', run: history.run, history, facts, refused };
+  if (webhook?.kind === 'newer_version') return webhook;
+  const { history, facts } = read;
+  if (history.run === undefined) return { kind: 'none', head: history.head };
+  const refused = [...read.refused, ...(webhook?.refused ?? [])];
+  return { kind: 'found', run: history.run, history, facts, webhook: webhook?.history, refused };
 };
 
 /** The sequence of the last message of the run's lifecycle, asked of the stream's leader; 0 when there is none. */
 export const head = (log: EventLog, key: RunKey): Promise<number> =>
   lastSequence(log, 'RUNS', lifecycleOf(key));
+
+/** The same over everything that the log holds of the run, its webhook facts too. */
+export const lastOfRun = (log: EventLog, key: RunKey): Promise<number> =>
+  lastSequence(log, 'RUNS', runOf(key));
 
 /** One message of RUNS, from the stream's leader; undefined when it is not (or no longer) there. */
 export const readStored = async (log: EventLog, sequence: number): Promise<StoredMessage | undefined> => {

@@ -5,6 +5,7 @@ export const contract: ServiceContract = {
   role: 'executor',
   writes: {
     runs: ['RunStarted', 'RunUploading', 'RunSucceeded', 'RunFailed', 'RunCancelled'],
+    webhooks: [],
     fleet: ['ExecutorRegistered', 'ExecutorDraining', 'ExecutorLeft'],
     activity: true,
   },
@@ -24,6 +25,7 @@ export const contract: ServiceContract = {
       'RunFailed',
       'RunCancelled',
     ],
+    webhooks: [],
     fleet: [],
     activity: false,
   },

@@ -5,6 +5,7 @@ export const contract: ServiceContract = {
   role: 'scheduler',
   writes: {
     runs: ['RunAssigned', 'RunRequeued', 'RunTimedOut', 'RunGivenUp', 'RunCancelEnforced'],
+    webhooks: [],
     fleet: ['ExecutorLost'],
     activity: false,
   },
@@ -24,6 +25,7 @@ export const contract: ServiceContract = {
       'RunGivenUp',
       'RunCancelEnforced',
     ],
+    webhooks: [],
     fleet: ['ExecutorRegistered', 'ExecutorDraining', 'ExecutorLeft', 'ExecutorLost'],
     activity: true,
   },

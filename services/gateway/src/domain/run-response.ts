@@ -1,8 +1,8 @@
 import type { JsonValue } from '@runledger/contracts/json';
 import { isEnded, type EndReason, type Run } from '@runledger/contracts/run';
 import type { RunOrigin } from '@runledger/contracts/event-data';
-import { liveStatus } from './live-status.ts';
-import { runOutputs, type OutputItem } from './run-outputs.ts';
+import { liveStatus } from '@runledger/contracts/live-status';
+import { shownOutputs, type OutputItem } from '@runledger/contracts/shown-outputs';
 import { runTimes, type RunTimes } from './run-times.ts';
 
 /** The 32 fields of the run API, section 2.1, and four of ours. None is ever left out. */
@@ -74,7 +74,7 @@ export const runResponse = (run: Run, shown: Shown): RunResponse => {
     progress: progressOf(run, shown),
     is_realtime: false,
     webhook_intermediate_status: request.webhook_intermediate_status,
-    outputs: isEnded(run) ? runOutputs(run, shown.publicUrl) : [],
+    outputs: isEnded(run) ? shownOutputs(run, shown.publicUrl) : [],
     finished: isEnded(run),
     end_reason: isEnded(run) ? run.end_reason : null,
     queue_position: null,

@@ -1,5 +1,5 @@
-import type { GpuModel } from '@runledger/contracts/gpu';
-import { isEnded, type Run } from '@runledger/contracts/run';
+import type { GpuModel } from './gpu.ts';
+import { isEnded, type Run } from './run.ts';
 
 /** A short sentence about the current step; null at the end. `reported` is what the attempt said last. */
 export const liveStatus = (run: Run, reported: string | null): string | null => {

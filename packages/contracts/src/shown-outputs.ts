@@ -1,5 +1,5 @@
-import type { RunOutput, StoredFile } from '@runledger/contracts/event-data';
-import type { EndedRun } from '@runledger/contracts/run';
+import type { RunOutput, StoredFile } from './event-data.ts';
+import type { EndedRun } from './run.ts';
 
 export interface MediaItem {
   readonly url: string;
@@ -22,7 +22,7 @@ export interface OutputItem extends Omit<RunOutput, 'data'> {
 }
 
 /** `publicUrl` is the address of this service as clients know it, without a slash at the end. */
-export const runOutputs = (run: EndedRun, publicUrl: string): OutputItem[] =>
+export const shownOutputs = (run: EndedRun, publicUrl: string): OutputItem[] =>
   run.outputs.map(({ id, output_id, data, node_meta, type, node_id }) => ({
     id,
     run_id: run.run_id,

@@ -1,0 +1,65 @@
+import { Type, type Static } from 'typebox';
+
+const Seconds = Type.Union([Type.Number({ minimum: 0 }), Type.Null()]);
+
+/**
+ * How a try to deliver a notification ended. The list is what a person reads and what metrics are labelled with; what
+ * follows from each is decided in one table of the notifier.
+ */
+export const TRY_REASONS = [
+  /** 2xx */
+  'accepted',
+  /** 410: the receiver wants no more of it. */
+  'gone',
+  /** 3xx: never followed. */
+  'redirect',
+  /** 4xx but 410 and 429. */
+  'client_error',
+  /** 429 */
+  'throttled',
+  /** 5xx */
+  'server_error',
+  /** The URL, or an address that its name stands for, is not allowed by the webhook policy. */
+  'forbidden',
+  /** The name does not exist, or has no address. */
+  'name_not_found',
+  /** The name's own servers do not answer. */
+  'name_unanswered',
+  'connect_refused',
+  /** Unreachable, or reset before anything was sent. */
+  'connect_failed',
+  /** The time of the try was over before there was a connection. */
+  'connect_timed_out',
+  /** A wrong certificate, or no TLS 1.2. */
+  'tls_failed',
+  /** The connection ended before the answer's headers were whole. */
+  'reset',
+  /** What came back is no HTTP. */
+  'malformed_answer',
+  /** Connected, but no final status within the time of the try. */
+  'timed_out',
+  /** The egress proxy cannot be reached, or refuses us. */
+  'proxy_failed',
+  /** No DNS server answers. */
+  'no_dns',
+  /** The notifier was told to stop, or lost its share of the work, while it sent. */
+  'interrupted',
+  /** The notifier itself is at fault: a secret that cannot be read, a bug. */
+  'internal_error',
+] as const;
+export const TryReason = Type.Enum([...TRY_REASONS]);
+export type TryReason = Static<typeof TryReason>;
+
+/** Seconds; null for a phase that was not reached, or not needed since a connection was used again. */
+export const TryPhases = Type.Object({
+  dns: Seconds,
+  connect: Seconds,
+  tls: Seconds,
+  /** From the request to the last of the answer's headers. */
+  wait: Seconds,
+  body: Seconds,
+});
+export type TryPhases = Static<typeof TryPhases>;
+
+/** The longest part of an answer's body that is kept. */
+export const MAX_ANSWER_BYTES = 2_048;
