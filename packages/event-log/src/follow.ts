@@ -9,7 +9,7 @@ import { fromDelivered } from './stored-message.ts';
 export { NewerVersion } from './newer-version.ts';
 
 export interface FollowOptions {
-  readonly stream: 'RUNS' | 'FLEET';
+  readonly stream: 'RUNS' | 'FLEET' | 'ACTIVITY' | 'TIMERS';
   readonly subjects: readonly string[];
   /** The sequence behind which to begin; 0 for everything. */
   readonly after: number;

@@ -24,6 +24,7 @@ export interface LogSettings {
   readonly activityMaxAgeMs: number;
   /** Progress reports, and log lines, kept of each attempt. */
   readonly activityMaxPerAttempt: number;
+  /** About 600 bytes for each delivery that waits or is parked. Beyond it the oldest fall out, and the notifier's sweep finds them again. */
   readonly timersMaxBytes: number;
   readonly deliveriesMaxBytes: number;
   /** Milliseconds for which the tries of notifications are kept. */
@@ -56,7 +57,7 @@ export const DEFAULT_LOG_SETTINGS: LogSettings = {
   activityMaxBytes: 256 * MiB,
   activityMaxAgeMs: DAY_MS,
   activityMaxPerAttempt: 1_000,
-  timersMaxBytes: 64 * MiB,
+  timersMaxBytes: 512 * MiB,
   deliveriesMaxBytes: 256 * MiB,
   deliveriesMaxAgeMs: 7 * DAY_MS,
   fleetMaxBytes: 64 * MiB,

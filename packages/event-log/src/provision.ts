@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { JetStreamApiCodes, JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
 import type { JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream';
 import { askBroker } from './ask-broker.ts';
@@ -37,6 +38,8 @@ const provisionStream = async (
   manager: JetStreamManager,
   definition: StreamDefinition,
 ): Promise<void> => {
+  const found = await look(manager, definition.name);
+  if (found && isUnusedAndOutdated(definition, found)) await manager.streams.delete(definition.name);
   const there = (await look(manager, definition.name)) ?? (await make(log, manager, definition));
   checkRequired(definition, there.config);
   const changes = differing(there.config, definition.limits);
@@ -46,6 +49,10 @@ const provisionStream = async (
   const after = await look(manager, definition.name);
   if (after) checkRequired(definition, after.config);
 };
+
+/** How a stream is kept is fixed when it is made; one that never held a message can be made again as this release wants it. */
+const isUnusedAndOutdated = ({ required }: StreamDefinition, { state, config }: StreamInfo): boolean =>
+  state.last_seq === 0 && isDeepStrictEqual(Object.keys(differing(config, required)), ['persist_mode']);
 
 const look = async (manager: JetStreamManager, name: string): Promise<StreamInfo | undefined> => {
   try {

@@ -14,6 +14,8 @@ export interface Publication {
   /** The message is stored only if the last one under `filter` is the one at `sequence` (0: there is none). */
   readonly fence?: { readonly filter: string; readonly sequence: number };
   readonly ttl?: string;
+  /** The broker keeps the message until then, and stores it under `target` instead. A newer one on its subject replaces it. */
+  readonly schedule?: { readonly at: Date; readonly target: string };
   readonly withinMs?: number;
 }
 
@@ -93,6 +95,9 @@ const send = async (
     timeout,
     msgID: message.id,
     ...(message.ttl === undefined ? {} : { ttl: message.ttl }),
+    ...(message.schedule === undefined
+      ? {}
+      : { schedule: { specification: message.schedule.at, target: message.schedule.target } }),
     ...(message.fence === undefined
       ? {}
       : {

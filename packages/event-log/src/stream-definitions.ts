@@ -38,16 +38,22 @@ export const streamDefinitions = (settings: LogSettings): readonly StreamDefinit
         max_msgs_per_subject: settings.activityMaxPerAttempt,
       },
     ),
-    // nats-server takes no schedules together with `discard: new`.
+    // nats-server takes no schedules together with `discard: new`. A pending delivery is one message, the latest.
     stream(
       'TIMERS',
       { subjects: ['timers.>'], discard: 'old', allow_msg_schedules: true },
-      { ...common, max_bytes: settings.timersMaxBytes },
+      { ...common, max_bytes: settings.timersMaxBytes, max_msgs_per_subject: 1 },
     ),
+    // Tries are for people to read; what became of a delivery is a fact of its run. So they are not flushed.
     stream(
       'DELIVERIES',
-      { subjects: ['deliveries.>'], discard: 'old' },
-      { ...common, max_bytes: settings.deliveriesMaxBytes, max_age: nanos(settings.deliveriesMaxAgeMs) },
+      { subjects: ['deliveries.>'], discard: 'old', persist_mode: unflushed(settings) },
+      {
+        ...common,
+        max_bytes: settings.deliveriesMaxBytes,
+        max_age: nanos(settings.deliveriesMaxAgeMs),
+        max_msgs_per_subject: 1,
+      },
     ),
     stream(
       'FLEET',

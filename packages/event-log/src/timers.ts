@@ -1,0 +1,152 @@
+import {
+  breakerTimerOf,
+  dueIn,
+  OpenBreaker,
+  parkedAt,
+  PendingDelivery,
+  timerOf,
+  timersOf,
+} from '@runledger/contracts/deliveries';
+import { newUuid } from '@runledger/contracts/ids';
+import { JetStreamApiError } from '@nats-io/jetstream';
+import { Compile } from 'typebox/compile';
+import { askBroker } from './ask-broker.ts';
+import { lastUnder, nextUnder } from './ask-leader.ts';
+import type { EventLog } from './event-log.ts';
+import { follow, type Following } from './follow.ts';
+import { publish } from './publish.ts';
+import { parseJson } from './stored-message.ts';
+
+const STREAM = 'TIMERS';
+const utf8 = new TextEncoder();
+const Pending = Compile(PendingDelivery);
+const Breaker = Compile(OpenBreaker);
+
+/** Lets the delivery wait, on the broker's clock. It replaces what was waiting for the run. @throws {LogUnavailable} */
+export const letWait = (log: EventLog, delivery: PendingDelivery, at: Date): Promise<void> =>
+  put(log, timerOf(delivery, 'wait'), delivery, { at, target: timerOf(delivery, 'due') });
+
+/** Sets the delivery aside, without a timer of its own. @throws {LogUnavailable} */
+export const setAside = (log: EventLog, delivery: PendingDelivery): Promise<void> =>
+  put(log, timerOf(delivery, 'parked'), delivery);
+
+/** Keeps the opening of a breaker, and wakes its holder when it is over. @throws {LogUnavailable} */
+export const keepOpening = (log: EventLog, breaker: OpenBreaker): Promise<void> =>
+  put(log, breakerTimerOf(breaker, 'wait'), breaker, {
+    at: new Date(breaker.until),
+    target: breakerTimerOf(breaker, 'due'),
+  });
+
+const put = async (
+  log: EventLog,
+  subject: string,
+  body: PendingDelivery | OpenBreaker,
+  schedule?: { readonly at: Date; readonly target: string },
+): Promise<void> => {
+  const data = utf8.encode(JSON.stringify(body));
+  await publish(log, { stream: STREAM, subject, data, id: newUuid(), ...(schedule ? { schedule } : {}) });
+};
+
+export interface StoredPending {
+  readonly sequence: number;
+  readonly delivery: PendingDelivery;
+}
+
+export type Due =
+  | ({ readonly kind: 'delivery' } & StoredPending)
+  | { readonly kind: 'breaker'; readonly sequence: number; readonly breaker: OpenBreaker }
+  /** Nothing that a notifier wrote. */
+  | { readonly kind: 'unreadable'; readonly sequence: number; readonly subject: string };
+
+/** Gives whatever is due in a share, old and new, until it is disposed. `onDue` may give the same again after an error. */
+export const followDue = (
+  log: EventLog,
+  share: number,
+  onDue: (due: readonly Due[]) => Promise<void>,
+  onCaughtUp: () => void,
+): Promise<Following> =>
+  follow(log, {
+    stream: STREAM,
+    subjects: [dueIn(share)],
+    after: 0,
+    onCaughtUp,
+    onBatch: (messages) =>
+      onDue(
+        messages.map(({ sequence, subject, body }): Due => {
+          if (Pending.Check(body)) return { kind: 'delivery', sequence, delivery: body };
+          if (Breaker.Check(body)) return { kind: 'breaker', sequence, breaker: body };
+          return { kind: 'unreadable', sequence, subject };
+        }),
+      ),
+  });
+
+/** The newest message that is pending for a run; undefined when there is none. @throws {LogUnavailable} */
+export const findPending = async (
+  log: EventLog,
+  of: Pick<PendingDelivery, 'origin' | 'org_id' | 'run_id'>,
+): Promise<StoredPending | undefined> => pendingIn(await lastUnder(log, STREAM, timersOf(of)));
+
+/** The first delivery that is parked at a receiver, or at the whole origin, behind a sequence. @throws {LogUnavailable} */
+export const nextParked = async (
+  log: EventLog,
+  at: Pick<OpenBreaker, 'origin' | 'org_id'>,
+  after: number,
+): Promise<StoredPending | undefined> => {
+  for (let from = after + 1; ;) {
+    const message = await nextUnder(log, STREAM, from, parkedAt(at));
+    if (!message) return undefined;
+    const pending = pendingIn(message);
+    if (pending) return pending;
+    log.logger.warn(
+      { subject: message.subject, sequence: message.seq },
+      'a timer cannot be read; it is dropped',
+    );
+    await dropTimer(log, message.seq);
+    from = message.seq + 1;
+  }
+};
+
+const pendingIn = (
+  message: { readonly seq: number; readonly data: Uint8Array } | null,
+): StoredPending | undefined => {
+  const body = message ? parseJson(message.data) : undefined;
+  return message && Pending.Check(body) ? { sequence: message.seq, delivery: body } : undefined;
+};
+
+/** Removes a message that was gone on with; nothing happens when it is gone. @throws {LogUnavailable} */
+export const dropTimer = async (log: EventLog, sequence: number): Promise<void> => {
+  await askBroker(`removing timer ${sequence}`, async () => {
+    try {
+      return await log.jsm.streams.deleteMessage(STREAM, sequence, false);
+    } catch (error) {
+      if (isGone(error)) return true;
+      throw error;
+    }
+  });
+};
+
+const NO_MESSAGE = 10037;
+const SEQUENCE_NOT_FOUND = 10043;
+
+const isGone = (error: unknown): boolean =>
+  error instanceof JetStreamApiError && (error.code === NO_MESSAGE || error.code === SEQUENCE_NOT_FOUND);
+
+/** Removes everything that is pending for a run. @throws {LogUnavailable} */
+export const dropPending = async (
+  log: EventLog,
+  of: Pick<PendingDelivery, 'origin' | 'org_id' | 'run_id'>,
+): Promise<void> => {
+  const filter = timersOf(of);
+  await askBroker(`removing what is pending under ${filter}`, () =>
+    log.jsm.streams.purge(STREAM, { filter }),
+  );
+};
+
+/** Removes the opening of a breaker, so that nobody is woken for it. @throws {LogUnavailable} */
+export const dropOpening = async (
+  log: EventLog,
+  breaker: Pick<OpenBreaker, 'origin' | 'org_id'>,
+): Promise<void> => {
+  const filter = breakerTimerOf(breaker, 'wait');
+  await askBroker(`removing ${filter}`, () => log.jsm.streams.purge(STREAM, { filter }));
+};
