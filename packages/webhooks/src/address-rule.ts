@@ -1,0 +1,112 @@
+import { BlockList, isIP, isIPv4 } from 'node:net';
+
+/**
+ * What the address rule says no to: networks that are not the public internet. IPv4 is a deny-list, the whole of
+ * https://www.iana.org/assignments/iana-ipv4-special-registry plus multicast and what clouds keep for themselves.
+ */
+const SPECIAL_IPV4: readonly (readonly [network: string, purpose: string])[] = [
+  ['0.0.0.0/8', 'this host'],
+  ['10.0.0.0/8', 'private network'],
+  ['100.64.0.0/10', 'shared by carriers, and metadata of some clouds'],
+  ['127.0.0.0/8', 'loopback'],
+  ['168.63.129.16/32', 'metadata of a cloud'],
+  ['169.254.0.0/16', 'link-local, and metadata of clouds'],
+  ['172.16.0.0/12', 'private network'],
+  ['192.0.0.0/24', 'protocol assignments, and metadata of a cloud'],
+  ['192.0.2.0/24', 'documentation'],
+  ['192.31.196.0/24', 'AS112'],
+  ['192.52.193.0/24', 'multicast tunnels'],
+  ['192.88.99.0/24', '6to4 relays'],
+  ['192.168.0.0/16', 'private network'],
+  ['192.175.48.0/24', 'AS112'],
+  ['198.18.0.0/15', 'benchmarks'],
+  ['198.51.100.0/24', 'documentation'],
+  ['203.0.113.0/24', 'documentation'],
+  ['224.0.0.0/4', 'multicast'],
+  ['240.0.0.0/4', 'reserved, and broadcast'],
+];
+
+/** IPv6 is an allow-list, since most of it is not assigned: 2000::/3, less its entries in IANA's special registry. */
+const GLOBAL_IPV6 = '2000::/3';
+const SPECIAL_IPV6: readonly (readonly [network: string, purpose: string])[] = [
+  ['2001::/23', 'protocol assignments, among them Teredo'],
+  ['2001:db8::/32', 'documentation'],
+  ['2002::/16', '6to4, which carries an IPv4 address'],
+  ['2620:4f:8000::/48', 'AS112'],
+  ['3fff::/20', 'documentation'],
+];
+
+/** A set of networks that keeps IPv4 and IPv6 apart, so that `::/0` holds no IPv4 address. */
+export interface Networks {
+  /** `address` as `canonicalAddress` gives it. */
+  includes(address: string): boolean;
+}
+
+/** @throws {RangeError} for a text that is neither an address nor a network such as 10.0.0.0/8 */
+export const networks = (texts: readonly string[]): Networks => {
+  const ipv4 = new BlockList();
+  const ipv6 = new BlockList();
+  for (const text of texts) {
+    const { address, prefix } = readNetwork(text);
+    if (isIPv4(address)) ipv4.addSubnet(address, prefix, 'ipv4');
+    else ipv6.addSubnet(address, prefix, 'ipv6');
+  }
+  return {
+    includes: (address) => (isIPv4(address) ? ipv4.check(address, 'ipv4') : ipv6.check(address, 'ipv6')),
+  };
+};
+
+/**
+ * The one spelling of an IP address: IPv6 as RFC 5952 writes it, an IPv4-mapped one as its IPv4, without brackets.
+ * Undefined for what is no address, and for one with a zone (`fe80::1%eth0`), which means nothing elsewhere.
+ */
+export const canonicalAddress = (text: string): string | undefined => {
+  const bare = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text;
+  if (isIPv4(bare)) return bare === text ? bare : undefined;
+  if (isIP(bare) !== 6 || bare.includes('%')) return undefined;
+  const address = URL.parse(`http://[${bare}]/`)?.hostname.slice(1, -1);
+  return address === undefined ? undefined : (mappedIPv4(address) ?? address);
+};
+
+const mappedIPv4 = (address: string): string | undefined => {
+  const words = /^::ffff:([\da-f]{1,4}):([\da-f]{1,4})$/.exec(address)?.slice(1);
+  return words
+    ?.map((word) => Number.parseInt(word, 16))
+    .flatMap((word) => [word >> 8, word & 0xff])
+    .join('.');
+};
+
+const MAPPED_BITS = 96;
+
+const readNetwork = (text: string): { readonly address: string; readonly prefix: number } => {
+  const [before = '', length, ...more] = text.split('/');
+  const address = canonicalAddress(before);
+  if (address === undefined || more.length > 0) throw notANetwork(text);
+  const wide = isIPv4(address) ? 32 : 128;
+  if (length === undefined) return { address, prefix: wide };
+  const mapped = isIPv4(address) && !isIPv4(before);
+  const prefix = Number(length) - (mapped ? MAPPED_BITS : 0);
+  if (!/^\d{1,3}$/.test(length) || prefix < 0 || prefix > wide) throw notANetwork(text);
+  return { address, prefix };
+};
+
+const notANetwork = (text: string): RangeError =>
+  new RangeError(
+    `${JSON.stringify(text.slice(0, 80))} is no network: write an IP address, or one with the bits that count, such as 10.1.0.0/16 or fd00::/8`,
+  );
+
+const special = [...SPECIAL_IPV4, ...SPECIAL_IPV6].map(([network, purpose]) => ({
+  network,
+  purpose,
+  holds: networks([network]),
+}));
+const globalIPv6 = networks([GLOBAL_IPV6]);
+
+/** Why an address is not on the public internet, such as `loopback, 127.0.0.0/8`; undefined when it is. */
+export const whyNotPublic = (address: string): string | undefined => {
+  const canonical = canonicalAddress(address);
+  if (canonical === undefined) return 'no IP address';
+  if (!isIPv4(canonical) && !globalIPv6.includes(canonical)) return `outside ${GLOBAL_IPV6}`;
+  const block = special.find(({ holds }) => holds.includes(canonical));
+  return block && `${block.purpose}, ${block.network}`;
+};
