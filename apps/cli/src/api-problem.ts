@@ -23,7 +23,7 @@ export const explainAnswer = (
     case 401:
       return `The API key from ${connection.source} was refused (${said}). Use a key of ${connection.url}: RUNLEDGER_API_KEY, or connection.json of a running standalone.`;
     case 403:
-      return `The API key from ${connection.source} may not do this (${said}). Use a key with the scope that it needs.`;
+      return `The API key from ${connection.source} may not do this (${said}). Use a key with the scope that it needs: an organisation's first key has them all.`;
     case 404:
       return `${connection.url} does not know it (${said}). Check the id; what belongs to another organisation is not found either.`;
     case 413:

@@ -4,6 +4,7 @@ import { createNamedOrganisation } from './commands/create-organisation.ts';
 import { history } from './commands/history.ts';
 import { cancel, get, queue } from './commands/run-commands.ts';
 import type { Client, QueueOptions } from './commands/run-commands.ts';
+import { rotateWebhookSecret, showWebhookSecret } from './commands/webhook-secret.ts';
 import { findConnection } from './connection.ts';
 import type { Environment } from './connection.ts';
 import { EXIT, Explained } from './explained.ts';
@@ -89,6 +90,20 @@ const commands = (surroundings: Surroundings, end: (code: ExitCode) => void): Co
     async (run: string, { json = false }: Json) =>
       end(await watchRun((await client()).api, run, screen, json)),
   );
+  const webhookSecret = add(
+    program,
+    'webhook-secret',
+    "show the secret that the organisation's webhooks are signed with (a key with the scope admin)",
+  ).action(async ({ json = false }: Json) => end(await showWebhookSecret(await client(), json)));
+  webhookSecret
+    .command('rotate')
+    .description('make a new one; the present one signs too for a while')
+    .option('--overlap <seconds>', 'for so long, 0 to 604800; a day when left out')
+    .action(async ({ overlap }: { readonly overlap?: string }) => {
+      // Wherever it stands, --json belongs to the command above.
+      const { json = false }: Json = webhookSecret.opts();
+      end(await rotateWebhookSecret(await client(), overlap, json));
+    });
   add(program, 'history <run>', 'the events of a run as the log holds them (operator)').action(
     (run: string, { json = false }: Json) => asOperator((log) => history(log, run, screen, json)),
   );

@@ -16,6 +16,13 @@ export const Cancel = Type.Object({
 });
 export type Cancel = Static<typeof Cancel>;
 
+const WebhookSecret = Type.Object({
+  secret: Type.String(),
+  created_at: Type.String(),
+  previous: Type.Union([Type.Object({ secret: Type.String(), expires_at: Type.String() }), Type.Null()]),
+});
+export type WebhookSecret = Static<typeof WebhookSecret>;
+
 /** No answer, or one that asks for patience: the same request may succeed later. */
 export class Unavailable extends Explained {}
 
@@ -23,6 +30,9 @@ export interface RunApi {
   queue(request: Readonly<Record<string, unknown>>): Promise<Static<typeof Queued>>;
   get(run: string): Promise<ShownRun>;
   cancel(run: string): Promise<Cancel>;
+  webhookSecret(): Promise<WebhookSecret>;
+  /** `overlap_s`: the usual time when it is undefined. */
+  rotateWebhookSecret(overlap_s: number | undefined): Promise<WebhookSecret>;
 }
 
 /** Answers other than 200 are thrown as Explained, those that may pass as Unavailable. */
@@ -46,6 +56,8 @@ export const runApi = (connection: ApiConnection): RunApi => {
     queue: (request) => call(Queued, 'POST', '/run/deployment/queue', request),
     get: (run) => call(ShownRun, 'GET', `/run/${encodeURIComponent(run)}`),
     cancel: (run) => call(Cancel, 'POST', `/run/${encodeURIComponent(run)}/cancel`),
+    webhookSecret: () => call(WebhookSecret, 'GET', '/webhooks/secret'),
+    rotateWebhookSecret: (overlap_s) => call(WebhookSecret, 'POST', '/webhooks/secret', { overlap_s }),
   };
 };
 

@@ -54,7 +54,12 @@ describe('runledger queue', () => {
     const folder = temporaryFolder();
     mkdirSync(join(folder, '.runledger'));
     mkdirSync(join(folder, 'deep', 'er'), { recursive: true });
-    const connection = { url: gateway.url, api_key: 'rl_sample', deployment_id: 'sample' };
+    const connection = {
+      url: gateway.url,
+      api_key: 'rl_sample',
+      deployment_id: 'sample',
+      webhook_secret: 'whsec_x',
+    };
     writeFileSync(join(folder, '.runledger', 'connection.json'), JSON.stringify(connection));
     const result = await runCli(['queue', '--json'], { cwd: join(folder, 'deep', 'er') });
     expect(result).toEqual({ code: 0, stdout: `{"run_id":"${RUN}"}\n`, stderr: '' });

@@ -1,6 +1,7 @@
 import { isGpuModel } from '@runledger/contracts/gpu';
 import { port, secret } from '@runledger/service-kit/config-schemas';
 import { readConfig } from '@runledger/service-kit/config';
+import { secretKeysConfig } from '@runledger/webhooks/secret-box';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { SyncInterval } from '@runledger/local-servers/nats-server';
@@ -23,6 +24,7 @@ export const settingsSchema = Type.Object({
       description: "the first organisation's key, 16 to 255 printable characters without spaces",
     }),
   ),
+  RUNLEDGER_SECRET_KEYS: Type.Optional(secretKeysConfig.RUNLEDGER_SECRET_KEYS),
   MONGODB_URL: Type.Optional(
     secret({ description: 'a MongoDB server for the run views, such as mongodb://127.0.0.1:27017' }),
   ),

@@ -10,6 +10,7 @@ import type { Connection, Operator } from './data-folder/connection-files.ts';
 import { openDataFolder } from './data-folder/data-folder.ts';
 import type { DataFolder } from './data-folder/data-folder.ts';
 import { endLeftovers } from './data-folder/leftovers.ts';
+import { openSecretKeys } from './data-folder/secret-keys.ts';
 import { writePrivateFile } from './data-folder/write-file.ts';
 import { choosePort, originOf } from './parts/api-address.ts';
 import { startBroker } from './parts/broker.ts';
@@ -19,6 +20,7 @@ import type { Slots } from './parts/gpu-slots.ts';
 import { startServices } from './parts/services.ts';
 import { openFirstOrganisation } from './records/first-organisation.ts';
 import type { FirstOrganisation } from './records/first-organisation.ts';
+import { webhookSecretOf } from './records/webhook-secret.ts';
 import { readSettings } from './settings.ts';
 import type { Settings } from './settings.ts';
 import { StartRefused } from './start-refused.ts';
@@ -37,23 +39,25 @@ export const start = async (
   if (!chosen.ok) throw new StartRefused(chosen.why);
   const { port } = chosen;
 
+  const secretKeys = await openSecretKeys(folder, settings.RUNLEDGER_SECRET_KEYS);
   const operator = await startBroker(open, folder, env, settings.RUNLEDGER_SYNC_INTERVAL, say);
   stopping.throwIfAborted();
   const slots = await chooseSlots(settings.EXECUTOR_GPUS);
   say('Setting up the log and the sample.');
-  const first = await prepareLog(folder, operator, settings, slots);
+  const first = await prepareLog(folder, operator, { settings, slots, secretKeys });
   stopping.throwIfAborted();
   const views = await startDatabase(open, folder, env, settings.MONGODB_URL, say);
   stopping.throwIfAborted();
 
   say('Starting gateway, scheduler and gpu-executor.');
   const programs = settings.EXECUTOR_PROGRAMS;
-  await startServices(open, { folder, env, operator, views, slots, host, port, programs, say }, stopping);
+  const parts = { folder, env, operator, views, slots, host, port, programs, secretKeys, say };
+  await startServices(open, parts, stopping);
 
   const url = `${originOf(host, port)}${settings.RUNLEDGER_BASE_PATH}`;
   await folder.tellUrl(url);
-  const { api_key, deployment_id } = first;
-  await publishConnection(open, folder, { url, api_key, deployment_id });
+  const { api_key, deployment_id, webhook_secret } = first;
+  await publishConnection(open, folder, { url, api_key, deployment_id, webhook_secret });
   const facts = { url, apiKey: api_key, deploymentId: deployment_id, slots: slots.words, views };
   const syncInterval = settings.RUNLEDGER_SYNC_INTERVAL;
   say(banner({ ...facts, syncInterval, dataFolder: folder.path }));
@@ -82,17 +86,18 @@ const readLogSettings = ({ RUNLEDGER_LOG_SETTINGS: json }: Settings): Partial<Lo
 const prepareLog = async (
   folder: DataFolder,
   { nats_url: url, nats_user: user, nats_password: password }: Operator,
-  settings: Settings,
-  slots: Slots,
-): Promise<FirstOrganisation> => {
+  {
+    settings,
+    slots,
+    secretKeys,
+  }: { readonly settings: Settings; readonly slots: Slots; readonly secretKeys: readonly string[] },
+): Promise<FirstOrganisation & Pick<Connection, 'webhook_secret'>> => {
   await using log = await openEventLog({ url, user, password, name: 'standalone' }, silentLogger);
   await provision(log, readLogSettings(settings));
   const now = (): Date => new Date();
-  return await openFirstOrganisation(folder, log, {
-    apiKey: settings.RUNLEDGER_API_KEY,
-    gpu: slots.model,
-    now,
-  });
+  const apiKey = settings.RUNLEDGER_API_KEY;
+  const first = await openFirstOrganisation(folder, log, { apiKey, gpu: slots.model, now });
+  return { ...first, webhook_secret: await webhookSecretOf(log, first.org_id, secretKeys, now) };
 };
 
 /** From now on until the stop begins, clients find their way in. */

@@ -7,6 +7,7 @@ import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { descendants, isAlive } from './processes.ts';
 import { runApi } from './run-api.ts';
+import { runCli } from './run-cli.ts';
 import { spawnStandalone, startStandalone } from './start-standalone.ts';
 import type { Standalone } from './start-standalone.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -53,13 +54,22 @@ describe('a standalone', () => {
     );
     for (const { name } of files)
       expect([name, mode(join(standalone.dataFolder, name))]).toEqual([name, '600']);
-    const { url, api_key, deployment_id } = standalone;
+    const { url, api_key, deployment_id, webhook_secret } = standalone;
     const connection: unknown = JSON.parse(
       readFileSync(join(standalone.dataFolder, 'connection.json'), 'utf8'),
     );
-    expect(connection).toEqual({ url, api_key, deployment_id });
+    expect(connection).toEqual({ url, api_key, deployment_id, webhook_secret });
     const log = readFileSync(join(standalone.dataFolder, 'logs', 'gateway.log'), 'utf8');
     expect(log).not.toContain(standalone.api_key);
+    expect(log).not.toContain('whsec_');
+  });
+
+  it('signs webhooks with the secret of connection.json, which its own key may see and rotate', async () => {
+    const { webhook_secret, dataFolder } = standalone;
+    const shown = await runCli(['webhook-secret', '--json'], dataFolder);
+    expect(JSON.parse(shown.stdout)).toMatchObject({ secret: webhook_secret, previous: null });
+    const rotated = await runCli(['webhook-secret', 'rotate', '--overlap', '60', '--json'], dataFolder);
+    expect(JSON.parse(rotated.stdout)).toMatchObject({ previous: { secret: webhook_secret } });
   });
 
   it('refuses a second start on its folder and says who holds it', async () => {
@@ -88,7 +98,7 @@ describe('the stop of a standalone', () => {
     await using standalone = await startStandalone();
     const run = await runApi(standalone).queue({ size: 16, seconds: 0 });
     const ended = await runApi(standalone).ended(run, 30_000);
-    const { api_key } = standalone;
+    const { api_key, webhook_secret } = standalone;
     const started = descendants(standalone.pid);
     expect(started.length).toBeGreaterThan(4);
 
@@ -102,6 +112,7 @@ describe('the stop of a standalone', () => {
 
     await standalone.restart();
     expect(standalone.api_key).toBe(api_key);
+    expect(standalone.webhook_secret).toBe(webhook_secret);
     expect(await runApi(standalone).get(run)).toMatchObject({ status: 'success', ended_at: ended.ended_at });
   });
 

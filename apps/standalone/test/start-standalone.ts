@@ -104,6 +104,9 @@ export const startStandalone = async ({ env = {} }: StandaloneOptions = {}): Pro
     get deployment_id() {
       return connection.deployment_id;
     },
+    get webhook_secret() {
+      return connection.webhook_secret;
+    },
     get pid() {
       return current.pid;
     },

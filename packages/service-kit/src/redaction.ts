@@ -7,6 +7,9 @@ const URL_USER_INFO = /(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/"'\\<>]*@/gi;
 /** 16: shorter words after "Bearer" are prose ("Bearer token missing"), not credentials. */
 const BEARER = /\b(Bearer\s+)[\w.~+/=-]{16,}/gi;
 
+/** The signing secret of webhooks. */
+const SIGNING_SECRET = /\bwhsec_[\w+/=-]{16,}/g;
+
 const isSecretField = (name: string): boolean => {
   const plain = name.toLowerCase().replaceAll(/[-_]/g, '');
   return (
@@ -15,9 +18,12 @@ const isSecretField = (name: string): boolean => {
   );
 };
 
-/** The text without the user and password of URLs and without bearer tokens. */
+/** The text without the user and password of URLs, bearer tokens and signing secrets. */
 export const hideSecretsInText = (text: string): string =>
-  text.replaceAll(URL_USER_INFO, `$1${HIDDEN}@`).replaceAll(BEARER, `$1${HIDDEN}`);
+  text
+    .replaceAll(URL_USER_INFO, `$1${HIDDEN}@`)
+    .replaceAll(BEARER, `$1${HIDDEN}`)
+    .replaceAll(SIGNING_SECRET, `whsec_${HIDDEN}`);
 
 const hideSecretFields = (line: string): string =>
   JSON.stringify(JSON.parse(line), (name, value: unknown) => (isSecretField(name) ? HIDDEN : value));

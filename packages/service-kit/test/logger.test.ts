@@ -61,13 +61,14 @@ describe('a logger', () => {
     expect(lines[0]).toMatchObject({ [name]: '[hidden]', msg: 'x', service: 'gateway' });
   });
 
-  it('hides the user of URLs and bearer tokens in messages and errors', () => {
+  it('hides the user of URLs, bearer tokens and signing secrets in messages and errors', () => {
     const lines = logged((logger) => {
       logger.info('connected to nats://me:hunter2@host:4222 and mongodb://host/db');
       logger.error({
         err: new Error('no mongodb://u:hunter2@a,b:1/db', { cause: new Error('s3://hunter2@x') }),
       });
       logger.info('sent Bearer hunter2hunter2hunter2');
+      logger.info('signed with whsec_hunter2+hunter2/hunter2=');
     });
     expect(JSON.stringify(lines)).not.toContain('hunter2');
     expect(lines[0]).toMatchObject({ msg: 'connected to nats://[hidden]@host:4222 and mongodb://host/db' });

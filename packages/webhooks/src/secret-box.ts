@@ -33,7 +33,6 @@ const MAKE_ONE = 'openssl rand -base64 32';
 export const secretKeysConfig: { RUNLEDGER_SECRET_KEYS: Type.TArray<Type.TString> } = {
   RUNLEDGER_SECRET_KEYS: list(Type.String({ pattern: KEY_PATTERN }), {
     minItems: 1,
-    maxItems: 10,
     secret: true,
     description:
       'encrypt the signing secrets of webhooks where they are stored, the same in gateway and notifier: 32 random bytes ' +
@@ -82,7 +81,7 @@ export const secretBox = (keys: readonly string[]): SecretBox => {
       if (key === undefined) {
         throw new UnreadableSecret(
           `The stored secret of ${context} was encrypted with the key ${id}, and RUNLEDGER_SECRET_KEYS holds ` +
-            `${[...byId.keys()].join(', ')}. Add the key that was used before, behind the present one.`,
+            `${[...byId.keys()].join(', ')}. Add the key that was used before, behind the present one; if it is lost, rotate the secret without an overlap.`,
         );
       }
       return decrypt(bytes, key, context);

@@ -3,6 +3,8 @@ import { lastProgress } from '@runledger/event-log/activity';
 import type { EventLog } from '@runledger/event-log/event-log';
 import type { Logger } from '@runledger/event-log/logger';
 import type { Metrics } from '@runledger/service-kit/metrics';
+import { secretBox } from '@runledger/webhooks/secret-box';
+import { signingSecrets } from '@runledger/webhooks/signing-secrets';
 import type Koa from 'koa';
 import { authenticate } from './catalogue/api-keys.ts';
 import { catalogue as openCatalogue } from './catalogue/catalogue.ts';
@@ -15,6 +17,7 @@ import { getRoute } from './http/get-route.ts';
 import { jsonBody } from './http/json-body.ts';
 import { queueRoute } from './http/queue-route.ts';
 import { recentKeys } from './http/recent-keys.ts';
+import { rotateWebhookSecret, showWebhookSecret } from './http/webhook-secret-route.ts';
 import { jetstreamOutputStore } from './outputs/jetstream-output-store.ts';
 import { serveRoute } from './outputs/serve-route.ts';
 import { uploadReservations } from './outputs/upload-reservations.ts';
@@ -62,6 +65,8 @@ export const gateway = (parts: GatewayParts): Koa => {
     logger,
   });
   const cancel = cancelRun({ log, current, writer, now, onConflict: metrics.conflict });
+  const body = jsonBody(config.RUNLEDGER_BODY_MAX_BYTES);
+  const secrets = signingSecrets(log, secretBox(config.RUNLEDGER_SECRET_KEYS), { now });
   const limits = {
     inputs: config.RUNLEDGER_INPUTS_MAX,
     inputsBytes: config.RUNLEDGER_INPUTS_MAX_BYTES,
@@ -78,7 +83,7 @@ export const gateway = (parts: GatewayParts): Koa => {
       basePath: config.RUNLEDGER_BASE_PATH,
       queue: queueRoute({
         callers: asks,
-        body: jsonBody(config.RUNLEDGER_BODY_MAX_BYTES),
+        body,
         limits,
         accept,
         onQueued: metrics.queued,
@@ -91,6 +96,8 @@ export const gateway = (parts: GatewayParts): Koa => {
         publicUrl,
       }),
       cancel: cancelRoute({ callers: asks, cancel }),
+      showWebhookSecret: showWebhookSecret({ callers: asks, secrets }),
+      rotateWebhookSecret: rotateWebhookSecret({ callers: asks, body, secrets }),
       upload: uploadRoute({ log, store, reservations, maxFileBytes, logger, clock }),
       serve: serveRoute({ store, logger }),
     },

@@ -14,6 +14,8 @@ export const Connection = Type.Object({
   api_key: Type.String({ minLength: 1 }),
   /** Of the sample. */
   deployment_id: Type.String({ minLength: 1 }),
+  /** What the webhooks of the sample's organisation are signed with, as of the start. */
+  webhook_secret: Type.String({ minLength: 1 }),
 });
 export type Connection = Static<typeof Connection>;
 export const CONNECTION_FILE = 'connection.json';

@@ -28,6 +28,8 @@ export interface Surroundings {
   readonly port: number;
   /** More programs for the executor, as JSON, beside the sample. */
   readonly programs: string | undefined;
+  /** The same for all services that read signing secrets. */
+  readonly secretKeys: readonly string[];
   readonly say: (line: string) => void;
 }
 
@@ -65,6 +67,7 @@ const serviceSpecs = ({
   host,
   port,
   programs,
+  secretKeys,
   say,
 }: Surroundings): ServiceSpec[] => {
   const stopWithinMs = (Number(env['RUNLEDGER_STOP_WITHIN_S'] ?? STOP_WITHIN_S) + 2) * 1_000 || 12_000;
@@ -88,6 +91,7 @@ const serviceSpecs = ({
       ...viewsEnvironment(views),
       RUNLEDGER_HOST: host,
       RUNLEDGER_PORT: String(port),
+      RUNLEDGER_SECRET_KEYS: secretKeys.join(','),
     }),
     spec('scheduler', ['RUNLEDGER_'], {}),
     spec('gpu-executor', ['RUNLEDGER_', 'EXECUTOR_', ...(slots.standIns ? [] : ['CUDA_', 'NVIDIA_'])], {

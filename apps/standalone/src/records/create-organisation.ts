@@ -1,4 +1,4 @@
-import { Machine } from '@runledger/contracts/catalogue';
+import { Machine, type KeyScope } from '@runledger/contracts/catalogue';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import { newUuid } from '@runledger/contracts/ids';
 import { openBucket } from '@runledger/event-log/bucket';
@@ -18,6 +18,9 @@ export const newOrganisationIds = (): OrganisationIds => ({
   deployment_id: newUuid(),
 });
 
+/** An organisation's first key is its owner's: nobody else could give it more. */
+export const OWNER_SCOPES: readonly KeyScope[] = ['runs:write', 'admin'];
+
 export interface CreatedOrganisation {
   readonly org_id: string;
   readonly api_key: string;
@@ -35,7 +38,7 @@ export const createOrganisation = async (
   const { org_id, user_id, deployment_id } = ids;
   const gpu = await gpuInUse(log);
   await storeRecords(catalogue(log), { name, ids, created_at: now().toISOString(), gpu });
-  const { key } = await createApiKey(log, { org_id, user_id, name: 'first key' });
+  const { key } = await createApiKey(log, { org_id, user_id, name: 'first key', scopes: OWNER_SCOPES });
   return { org_id, api_key: key, deployment_id };
 };
 

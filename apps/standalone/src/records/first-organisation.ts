@@ -11,7 +11,7 @@ import { readJsonFile } from '../data-folder/connection-files.ts';
 import type { DataFolder } from '../data-folder/data-folder.ts';
 import { writePrivateFile } from '../data-folder/write-file.ts';
 import { StartRefused } from '../start-refused.ts';
-import { newOrganisationIds } from './create-organisation.ts';
+import { newOrganisationIds, OWNER_SCOPES } from './create-organisation.ts';
 import { storeRecords } from './store-records.ts';
 
 const Uuid = Type.String({ format: 'uuid' });
@@ -50,7 +50,14 @@ export const openFirstOrganisation = async (
   await storeRecords(records, { name: 'first organisation', ids: first, created_at: first.created_at, gpu });
   await fitMachine(records, first, gpu);
   const key = apiKey ?? first.api_key;
-  await createApiKey(log, { org_id, user_id, name: 'first key', key });
+  const { record } = await createApiKey(log, {
+    org_id,
+    user_id,
+    name: 'first key',
+    key,
+    scopes: OWNER_SCOPES,
+  });
+  await allowOwner(log, key, record);
   if (key === first.api_key) return first;
   // The old key is taken back before it is forgotten: it must not live on unknown to anybody.
   await revoke(log, first.api_key);
@@ -68,8 +75,16 @@ const fresh = (api_key: string, now: Date): FirstOrganisation => ({
 const newKey = (): string => `rl_${randomBytes(32).toString('base64url')}`;
 
 /** Keys are stored under the hex SHA-256 of their text. */
+const nameOf = (key: string): string => createHash('sha256').update(key).digest('hex');
+
 const revoke = (log: EventLog, key: string): Promise<void> =>
-  openBucket(log, 'KEYS', ApiKey).delete(createHash('sha256').update(key).digest('hex'));
+  openBucket(log, 'KEYS', ApiKey).delete(nameOf(key));
+
+/** An earlier release made the key with fewer scopes. */
+const allowOwner = async (log: EventLog, key: string, record: ApiKey): Promise<void> => {
+  if (OWNER_SCOPES.every((scope) => record.scopes.includes(scope))) return;
+  await openBucket(log, 'KEYS', ApiKey).put(nameOf(key), { ...record, scopes: [...OWNER_SCOPES] });
+};
 
 const keep = (folder: DataFolder, first: FirstOrganisation): Promise<void> =>
   writePrivateFile(folder.at(FILE), `${JSON.stringify(first)}\n`);

@@ -13,6 +13,8 @@ const SURROUNDINGS = [
 /** Settings of the standalone itself, and credentials that no service needs. */
 const OURS_ALONE: ReadonlySet<string> = new Set([
   'RUNLEDGER_API_KEY',
+  'RUNLEDGER_SECRET_KEYS',
+  'RUNLEDGER_SECRET_KEYS_FILE',
   'RUNLEDGER_URL',
   'RUNLEDGER_DATA_DIR',
   'RUNLEDGER_NATS_URL',

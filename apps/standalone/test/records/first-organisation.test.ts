@@ -3,7 +3,7 @@ import { openEventLog } from '@runledger/event-log/event-log';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { silentLogger } from '@runledger/event-log/logger';
 import { provision } from '@runledger/event-log/provision';
-import { authenticate } from '@runledger/gateway/api-keys';
+import { authenticate, createApiKey } from '@runledger/gateway/api-keys';
 import { catalogue } from '@runledger/gateway/catalogue';
 import { testNats } from '@runledger/testing/nats';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -63,6 +63,17 @@ describe('the first organisation of a standalone', () => {
     expect(await start(folder)).toEqual(await start(folder));
   });
 
+  it('may see and rotate the signing secret of its webhooks, also when an earlier release made its key', async () => {
+    const folder = await dataFolder();
+    const { org_id, user_id, api_key } = await start(folder);
+    const keyed = { org_id, scopes: ['runs:write', 'admin'] };
+    expect(await authenticate(log, api_key)).toMatchObject(keyed);
+    const older = 'rl_made-by-an-earlier-release';
+    await createApiKey(log, { org_id, user_id, name: 'first key', key: older });
+    await start(folder, { apiKey: older });
+    expect(await authenticate(log, older)).toMatchObject(keyed);
+  });
+
   it('is finished by the next start when the first one was cut off after it had decided', async () => {
     const other = await dataFolder();
     const decided = {
@@ -110,7 +121,10 @@ it('a further organisation has a key, a user and a sample of its own', async () 
     await createOrganisation(log, 'other', now),
   ];
   expect(one.org_id).not.toBe(other.org_id);
-  expect(await authenticate(log, one.api_key)).toMatchObject({ org_id: one.org_id, scopes: ['runs:write'] });
+  expect(await authenticate(log, one.api_key)).toMatchObject({
+    org_id: one.org_id,
+    scopes: ['runs:write', 'admin'],
+  });
   expect(await catalogue(log).getDeployment(one.org_id, one.deployment_id)).toMatchObject({
     archived: false,
   });

@@ -7,6 +7,8 @@ it('gives a service the surroundings, its own settings and ours, and no credenti
     AWS_SECRET_ACCESS_KEY: 'x',
     RUNLEDGER_API_KEY: 'x',
     RUNLEDGER_NATS_PASSWORD: 'x',
+    RUNLEDGER_SECRET_KEYS: 'x',
+    RUNLEDGER_SECRET_KEYS_FILE: '/x',
     RUNLEDGER_LOG_LEVEL: 'debug',
     RUNLEDGER_PORT: '1',
     EXECUTOR_NAME: 'box',

@@ -12,6 +12,8 @@ interface Routes {
   readonly queue: Middleware;
   readonly get: Middleware;
   readonly cancel: Middleware;
+  readonly showWebhookSecret: Middleware;
+  readonly rotateWebhookSecret: Middleware;
   readonly upload: Middleware;
   readonly serve: Middleware;
 }
@@ -31,6 +33,8 @@ export const createApp = ({ routes, metrics, logger, clock }: AppOptions): Koa =
   router.post(`${basePath}/run/deployment/queue`, routes.queue);
   router.get(`${basePath}/run/:run_id`, routes.get);
   router.post(`${basePath}/run/:run_id/cancel`, routes.cancel);
+  router.get(`${basePath}/webhooks/secret`, routes.showWebhookSecret);
+  router.post(`${basePath}/webhooks/secret`, routes.rotateWebhookSecret);
   router.put('/executions/:org_id/:run_id/:attempt/outputs', routes.upload);
   router.get('/outputs/:key/:filename', routes.serve);
 

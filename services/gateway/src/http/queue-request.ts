@@ -2,6 +2,7 @@ import { GPU_MODELS, isGpuModel } from '@runledger/contracts/gpu';
 import { isUuid } from '@runledger/contracts/ids';
 import { jsonBytes, type JsonObject, type JsonValue } from '@runledger/contracts/json';
 import type { QueueRequest } from '../domain/queue-run.ts';
+import { bodyObject, isObject, member, refuse } from './body-object.ts';
 import { invalid, Refused, type Invalid } from './problem.ts';
 import { webhookProblem } from './webhook-url.ts';
 
@@ -17,38 +18,19 @@ const MOST_LEVELS = 32;
 /** Checks the body of a queue request (run API, section 2.2) and fills in its defaults. Refuses with all that is wrong. */
 export const queueRequest = (body: JsonValue | undefined, limits: QueueLimits): QueueRequest => {
   if (body === undefined) refuse([invalid(['body'], 'missing', 'Field required')]);
-  if (!isObject(body)) {
-    refuse([
-      invalid(
-        ['body'],
-        'model_attributes_type',
-        'Input should be a valid dictionary or object to extract fields from',
-      ),
-    ]);
-  }
+  const fields = bodyObject(body);
   const wrong: Invalid[] = [];
   // In the order in which the fields stand in the specification, and so in the answer.
   const request: QueueRequest = {
-    deployment_id: deploymentId(member(body, 'deployment_id'), wrong),
-    inputs: inputs(member(body, 'inputs'), limits, wrong),
-    webhook: webhook(member(body, 'webhook'), limits, wrong),
-    webhook_intermediate_status: intermediate(member(body, 'webhook_intermediate_status'), wrong),
-    gpu: gpu(member(body, 'gpu'), wrong),
+    deployment_id: deploymentId(member(fields, 'deployment_id'), wrong),
+    inputs: inputs(member(fields, 'inputs'), limits, wrong),
+    webhook: webhook(member(fields, 'webhook'), limits, wrong),
+    webhook_intermediate_status: intermediate(member(fields, 'webhook_intermediate_status'), wrong),
+    gpu: gpu(member(fields, 'gpu'), wrong),
   };
   if (wrong.length > 0) refuse(wrong);
   return request;
 };
-
-const refuse: (problems: readonly Invalid[]) => never = (problems) => {
-  throw new Refused({ kind: 'invalid', problems });
-};
-
-const isObject = (value: JsonValue): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** Its own members only: `constructor` is a name as any other. */
-const member = (body: JsonObject, name: string): JsonValue | undefined =>
-  Object.hasOwn(body, name) ? body[name] : undefined;
 
 const deploymentId = (value: JsonValue | undefined, wrong: Invalid[]): string => {
   const loc = ['body', 'deployment_id'];

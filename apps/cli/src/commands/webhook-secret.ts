@@ -1,0 +1,43 @@
+import { EXIT, Explained } from '../explained.ts';
+import type { ExitCode } from '../explained.ts';
+import { plain } from '../plain-text.ts';
+import type { WebhookSecret } from '../run-api.ts';
+import type { Screen } from '../screen.ts';
+import type { Client } from './run-commands.ts';
+
+/** Shows what receivers verify the organisation's webhooks with. */
+export const showWebhookSecret = async ({ api, screen }: Client, json: boolean): Promise<ExitCode> => {
+  tell(screen, await api.webhookSecret(), json);
+  return EXIT.done;
+};
+
+/** Makes a new one. `overlap`: for how many seconds the present one signs too, as it was written. */
+export const rotateWebhookSecret = async (
+  { api, screen }: Client,
+  overlap: string | undefined,
+  json: boolean,
+): Promise<ExitCode> => {
+  const rotated = await api.rotateWebhookSecret(overlap === undefined ? undefined : seconds(overlap));
+  tell(screen, rotated, json);
+  screen.hint(
+    rotated.previous === null
+      ? 'Webhooks are signed with the new secret alone, within seconds: give it to their receivers.'
+      : `Webhooks are signed with both until ${plain(rotated.previous.expires_at)}: give the new one to their receivers before.`,
+  );
+  return EXIT.done;
+};
+
+const seconds = (text: string): number => {
+  if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text);
+  throw new Explained(`--overlap ${plain(text)} is no number of seconds. An hour is --overlap 3600.`);
+};
+
+const tell = (screen: Screen, { secret, created_at, previous }: WebhookSecret, json: boolean): void => {
+  if (json) return screen.printJson({ secret, created_at, previous });
+  const rows = [
+    ['secret', secret],
+    ['created', created_at],
+    ...(previous === null ? [] : [['previous', `${previous.secret} (until ${previous.expires_at})`]]),
+  ] as const;
+  for (const [name = '', value = ''] of rows) screen.print(`${name.padEnd(8)}  ${plain(value)}`);
+};

@@ -1,0 +1,23 @@
+import { randomBytes } from 'node:crypto';
+import { newUuid } from '@runledger/contracts/ids';
+import { openEventLog } from '@runledger/event-log/event-log';
+import { silentLogger } from '@runledger/event-log/logger';
+import { provision } from '@runledger/event-log/provision';
+import { testNats } from '@runledger/testing/nats';
+import { expect, it } from 'vitest';
+import { webhookSecretOf } from '../../src/records/webhook-secret.ts';
+import { StartRefused } from '../../src/start-refused.ts';
+
+it('a start gives the secret that is there, and refuses to begin when the keys are not those it was stored with', async () => {
+  await using nats = await testNats();
+  await using log = await openEventLog({ url: nats.url, name: 'test' }, silentLogger);
+  await provision(log);
+  const org = newUuid();
+  const [key, other] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];
+  const secretWith = (...keys: string[]) => webhookSecretOf(log, org, keys, () => new Date());
+  const secret = await secretWith(key);
+  expect(await secretWith(key)).toBe(secret);
+  await expect(secretWith(other)).rejects.toThrow(StartRefused);
+  await expect(secretWith(other)).rejects.toThrow(/RUNLEDGER_SECRET_KEYS.* and of secret-keys\.json/);
+  expect(await secretWith(other, key)).toBe(secret);
+});
