@@ -107,7 +107,7 @@ export const link = <Type extends string, Event, State>(
 };
 
 /** A situation is an object of ours, none of which has such a member. */
-const isImpossible = <State>(result: State | Impossible): result is Impossible =>
+const isImpossible = (result: unknown): result is Impossible =>
   typeof result === 'object' && result !== null && 'impossible' in result;
 
 export interface RefusedMessage {

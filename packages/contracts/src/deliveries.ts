@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { Type, type Static } from 'typebox';
 import { isOrgId, isRunId, type OrgId, type RunId } from './ids.ts';
 import { MAX_ANSWER_BYTES, TryPhases, TryReason } from './delivery-try.ts';
@@ -18,9 +17,10 @@ export const SHARES = 16;
 /** Scheme, host and port, as the URL standard writes them: `https://example.com`, `http://[::1]:8080`. */
 export const originOf = (url: URL): string => url.origin;
 
-/** The share that an origin belongs to, 0 to 15. */
+/** The share that an origin belongs to, 0 to 15: the highest four bits of its FNV-1a hash (RFC 9923). */
 export const shareOf = (origin: string): number =>
-  (createHash('sha256').update(origin).digest()[0] ?? 0) % SHARES;
+  new TextEncoder().encode(origin).reduce((hash, byte) => Math.imul(hash ^ byte, 0x01000193), 0x811c9dc5) >>>
+  28;
 
 /** Of a delivery that waits: what a notifier must know to go on with it. What is sent is made from the run at that time. */
 export const PendingDelivery = Type.Object({
@@ -47,6 +47,18 @@ export const OpenBreaker = Type.Object({
   until: Time,
 });
 export type OpenBreaker = Static<typeof OpenBreaker>;
+
+/** How far a notifier has come in one share: what lies before is settled, or stands in TIMERS. Sequences, 0 for none. */
+export const SharePosition = Type.Object({
+  version: Type.Literal(1),
+  /** Of RUNS. */
+  runs: Type.Integer({ minimum: 0 }),
+  /** Of ACTIVITY. */
+  activity: Type.Integer({ minimum: 0 }),
+  /** Of RUNS: so far it was looked after that nothing was forgotten. */
+  swept: Type.Integer({ minimum: 0 }),
+});
+export type SharePosition = Static<typeof SharePosition>;
 
 /** `wait`: a schedule of the broker; `due`: its time has come; `parked`: set aside until the breaker lets it through. */
 export type TimerState = 'wait' | 'due' | 'parked';
@@ -81,6 +93,12 @@ export const breakerTimerOf = (
   { origin, org_id }: Pick<OpenBreaker, 'origin' | 'org_id'>,
   state: 'wait' | 'due',
 ): string => `timers.${shareOf(origin)}.${originToken(origin)}.${org_id ?? 'all'}.breaker.${state}`;
+
+/** Every opening that is not over in a share. */
+export const openingsIn = (share: number): string => `timers.${share}.*.*.breaker.wait`;
+
+/** Where a share's position stands. */
+export const positionOf = (share: number): string => `timers.${share}.-.-.-.position`;
 
 /** The parked deliveries of one organisation at one origin, or of all at it. */
 export const parkedAt = ({ origin, org_id }: Pick<OpenBreaker, 'origin' | 'org_id'>): string =>
@@ -139,8 +157,8 @@ export const deliveriesOf = ({ org_id, run_id }: RunKey): string => `deliveries.
 
 /** The run that a message of DELIVERIES speaks of. */
 export const runOfDelivery = (subject: string): { org_id: OrgId; run_id: RunId } | undefined => {
-  const [, org_id = '', run_id = ''] = subject.split('.');
-  return isOrgId(org_id) && isRunId(run_id) ? { org_id, run_id } : undefined;
+  const [deliveries, org_id = '', run_id = ''] = subject.split('.');
+  return deliveries === 'deliveries' && isOrgId(org_id) && isRunId(run_id) ? { org_id, run_id } : undefined;
 };
 
 /** A callback address for people: what stands behind `?` may be a secret. */

@@ -102,8 +102,8 @@ export interface ActivitySubject extends RunKey {
 
 /** Undefined when the subject is none of an attempt's activity. */
 export const parseActivitySubject = (subject: string): ActivitySubject | undefined => {
-  const [activity, org = '', run = '', attempt = '', executor = '', , ...rest] = subject.split('.');
-  if (activity !== 'activity' || rest.length > 0 || !/^\d{1,6}$/.test(attempt)) return undefined;
+  const [activity, org = '', run = '', attempt = '', executor = '', kind, ...rest] = subject.split('.');
+  if (activity !== 'activity' || !kind || rest.length > 0 || !/^\d{1,6}$/.test(attempt)) return undefined;
   if (!isOrgId(org) || !isRunId(run) || !isExecutorId(executor)) return undefined;
   return { org_id: org, run_id: run, attempt: Number(attempt), executor_id: executor };
 };

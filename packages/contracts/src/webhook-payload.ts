@@ -68,7 +68,8 @@ export const webhookBody = ({ run, sequence, report, publicUrl, runUrl, maxBytes
   const body = utf8.encode(JSON.stringify(whole));
   if (body.byteLength <= maxBytes) return body;
   const bare: WebhookPayload = { ...whole, outputs: [], truncated: true, run_url: runUrl };
-  let room = maxBytes - utf8.encode(JSON.stringify(bare)).byteLength;
+  // Each output brings a comma but the first.
+  let room = maxBytes - utf8.encode(JSON.stringify(bare)).byteLength + 1;
   const fitting = whole.outputs.findIndex((output) => {
     room -= utf8.encode(JSON.stringify(output)).byteLength + 1;
     return room < 0;

@@ -3,7 +3,8 @@ import { RUN_EVENTS } from '../src/run-event.ts';
 import { executorId, orgId, runId } from '../src/ids.ts';
 import { lifecycleOf, subjectOf } from '../src/subjects.ts';
 import type { StoredMessage } from '../src/history.ts';
-import type { Fact } from '../src/run.ts';
+import { evolve, isImpossible } from '../src/evolve.ts';
+import type { Fact, Run } from '../src/run.ts';
 
 export const ORG = orgId('01920000-0000-7000-8000-00000000000a');
 export const RUN = runId('01920000-0000-7000-8000-00000000000b');
@@ -122,6 +123,18 @@ export const factOf = (event: RunEvent, sequence: number): Fact => ({
   sequence,
   time: timeOf(sequence),
 });
+
+/** The run after these events, at sequences 1, 2, 3, … */
+export const runAfter = (...events: readonly RunEvent[]): Run => {
+  let run: Run | undefined;
+  for (const [index, event] of events.entries()) {
+    const next = evolve(run, factOf(event, index + 1));
+    if (isImpossible(next)) throw new Error(`the test's own history is impossible: ${next.impossible}`);
+    run = next;
+  }
+  if (!run) throw new Error('a history needs an event');
+  return run;
+};
 
 export const stored = (
   event: RunEvent,

@@ -1,21 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { evolve, isImpossible } from '../src/evolve.ts';
+import { evolve } from '../src/evolve.ts';
 import type { RunEvent } from '../src/run-event.ts';
 import { isEnded, type Run } from '../src/run.ts';
-import { anEvent, factOf, OTHER_EXECUTOR, timeOf } from './an-event.ts';
+import { anEvent, factOf, OTHER_EXECUTOR, runAfter, timeOf } from './an-event.ts';
 
-const given = (...events: RunEvent[]): { run: Run; next: number } => {
-  let run: Run | undefined;
-  let sequence = 0;
-  for (const event of events) {
-    sequence += 1;
-    const next = evolve(run, factOf(event, sequence));
-    if (isImpossible(next)) throw new Error(`the test's own history is impossible: ${next.impossible}`);
-    run = next;
-  }
-  if (!run) throw new Error('a history needs an event');
-  return { run, next: sequence + 1 };
-};
+const given = (...events: RunEvent[]): { run: Run; next: number } => ({
+  run: runAfter(...events),
+  next: events.length + 1,
+});
 
 const when = (history: { run: Run; next: number }, event: RunEvent): Run | { impossible: string } =>
   evolve(history.run, factOf(event, history.next));
