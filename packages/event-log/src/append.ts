@@ -58,7 +58,7 @@ export const append = async (
  * Adds a fact to what became of a run's notifications, if the last such fact is still `expected` (0: there is none).
  * Otherwise as `append`: these facts are a chain of their own, so that they never stand in the way of the run.
  */
-export const appendWebhook = (
+export const appendWebhook = async (
   log: EventLog,
   event: WebhookEvent,
   expected: number,

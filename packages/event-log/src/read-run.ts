@@ -50,18 +50,18 @@ export const readRun = async (
   // A replica may be a moment behind the leader, so one that is too old is asked once more.
   for (let tries = 0; tries < 2; tries += 1) {
     messages = await lastOfEachSubject(log, key);
-    const read = readHistory(key, lifecycleIn(messages));
-    const webhook = foldWebhook(messages);
+    const read = readHistory(key, partOf('life', messages));
+    const webhook = foldWebhook(partOf('webhook', messages));
     if (!isClean(read) || webhook === 'unclear') break;
     if (Math.max(read.history.head, headOf(webhook)) >= atLeast) return summary(read, webhook);
   }
-  const known = lifecycleIn(messages);
-  const read = await readWholeRun(log, key, known);
-  return summary(read, read.kind === 'whole' ? await readWholeWebhook(log, key, read) : undefined);
+  const read = await readWholeRun(log, key, partOf('life', messages));
+  if (read.kind !== 'whole') return summary(read, undefined);
+  return summary(read, await readWholeWebhook(log, key, read, partOf('webhook', messages)));
 };
 
-const lifecycleIn = (messages: readonly StoredMessage[]): StoredMessage[] =>
-  messages.filter(({ subject }) => subject.split('.')[3] === 'life');
+const partOf = (part: 'life' | 'webhook', messages: readonly StoredMessage[]): StoredMessage[] =>
+  messages.filter(({ subject }) => subject.split('.')[3] === part);
 
 const headOf = (webhook: ReadWebhook): number => (webhook?.kind === 'read' ? webhook.history.head : 0);
 
