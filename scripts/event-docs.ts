@@ -6,67 +6,46 @@ import {
   type RunEventType,
 } from '@runledger/contracts/run-event';
 import type { ServiceContract } from '@runledger/contracts/service-contract';
+import {
+  WEBHOOK_EVENTS,
+  WEBHOOK_EVENT_TYPES,
+  type WebhookEventType,
+} from '@runledger/contracts/webhook-event';
 import { contract as gateway } from '@runledger/gateway/contract';
 import { contract as gpuExecutor } from '@runledger/gpu-executor/contract';
+import { contract as notifier } from '@runledger/notifier/contract';
 import { contract as scheduler } from '@runledger/scheduler/contract';
+import { dataTable } from './schema-docs.ts';
+import { keptPart, payloadPart } from './webhook-docs.ts';
 
-export const CONTRACTS: readonly ServiceContract[] = [gateway, scheduler, gpuExecutor];
-
-interface Schema {
-  readonly type?: string;
-  readonly const?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly anyOf?: readonly Schema[];
-  readonly items?: Schema;
-  readonly format?: string;
-  readonly pattern?: string;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly exclusiveMinimum?: number;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly patternProperties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-}
+export const CONTRACTS: readonly ServiceContract[] = [gateway, scheduler, gpuExecutor, notifier];
 
 const names = (services: readonly ServiceContract[]): string =>
   services.map(({ service }) => service).join(', ') || 'nobody yet';
 
-const code = (text: unknown): string => `\`${String(text)}\``;
-
-const describe = (schema: Schema): string => {
-  if (schema.const !== undefined) return code(schema.const);
-  if (schema.enum) return schema.enum.map(code).join(', ');
-  if (schema.anyOf) return schema.anyOf.map(describe).join(' or ');
-  if (schema.type === 'array') return `list of ${schema.items ? describe(schema.items) : 'anything'}`;
-  if (schema.patternProperties)
-    return `map to ${Object.values(schema.patternProperties).map(describe).join(' or ')}`;
-  if (schema.properties) return `{${Object.keys(schema.properties).join(', ')}}`;
-  const bounds = [
-    schema.exclusiveMinimum === undefined ? '' : `> ${schema.exclusiveMinimum}`,
-    schema.minimum === undefined ? '' : `>= ${schema.minimum}`,
-    schema.maximum === undefined ? '' : `<= ${schema.maximum}`,
-  ].filter((bound) => bound !== '');
-  return [schema.format ?? schema.type ?? 'JSON', ...bounds].join(' ');
-};
-
-const section = (type: RunEventType): string => {
+const runSection = (type: RunEventType): string => {
   const { fact, writer, schema } = RUN_EVENTS[type];
-  const data = schema.properties.data as Schema;
-  const rows = Object.entries(data.properties ?? {}).map(
-    ([name, member]) =>
-      `| ${code(name)} | ${describe(member)} | ${data.required?.includes(name) ? '' : 'optional'} |`,
-  );
-  const table =
-    rows.length > 0
-      ? ['', '| member of `data` | is | |', '|---|---|---|', ...rows]
-      : ['', '`data` is empty.'];
   return [
-    `## ${type}`,
+    `### ${type}`,
     '',
     `Version ${currentVersion(type)}, subject \`runs.<org_id>.<run_id>.life.${fact}.${writer}.<attempt>.<executor_id or none>\`.`,
     `Written by ${names(CONTRACTS.filter(({ writes }) => writes.runs.includes(type)))}; ` +
       `read by ${names(CONTRACTS.filter(({ reads }) => reads.runs.includes(type)))}.`,
-    ...table,
+    '',
+    ...dataTable(schema.properties.data),
+  ].join('\n');
+};
+
+const webhookSection = (type: WebhookEventType): string => {
+  const { fact, writer, schema } = WEBHOOK_EVENTS[type];
+  return [
+    `### ${type}`,
+    '',
+    `Version ${schema.properties.version.const}, subject \`runs.<org_id>.<run_id>.webhook.${fact}.${writer}.<round>\`.`,
+    `Written by ${names(CONTRACTS.filter(({ writes }) => writes.webhooks.includes(type)))}; ` +
+      `read by ${names(CONTRACTS.filter(({ reads }) => reads.webhooks.includes(type)))}.`,
+    '',
+    ...dataTable(schema.properties.data),
   ].join('\n');
 };
 
@@ -80,5 +59,18 @@ export const eventsPage = (): string =>
     'correlation_id, causation_id, traceparent, data}`. Readers ignore members that they do not know, and types that they do not',
     'know; a newer version of a type that they know stops them. `event_id` is also the message id (`Nats-Msg-Id`).',
     '',
-    ...RUN_EVENT_TYPES.map((type) => `${section(type)}\n`),
+    '## Run events',
+    '',
+    'The lifecycle of a run, fenced on `runs.<org_id>.<run_id>.life.>`.',
+    '',
+    ...RUN_EVENT_TYPES.map((type) => `${runSection(type)}\n`),
+    '## Webhook events',
+    '',
+    "What becomes of a run's notifications: a few facts, never one for each try, fenced on `runs.<org_id>.<run_id>.webhook.>`, so that",
+    'they never stand in the way of the lifecycle. They have `round` instead of `attempt` and `executor_id`: 1 for the first delivery of',
+    'the final notification, one more for each redelivery that somebody asked for.',
+    '',
+    ...WEBHOOK_EVENT_TYPES.map((type) => `${webhookSection(type)}\n`),
+    ...payloadPart(),
+    ...keptPart(),
   ].join('\n');

@@ -31,8 +31,8 @@ export const PendingDelivery = Type.Object({
   round: Type.Integer({ minimum: 1, maximum: MAX_ROUNDS }),
   /** Tries made in this round. */
   tries: Type.Integer({ minimum: 0, maximum: MAX_TRIES }),
-  /** No try before it: what a receiver asked for with Retry-After. */
-  not_before: Type.Union([Time, Type.Null()]),
+  /** When the next try is to be made; past for one that is parked. */
+  due_at: Time,
 });
 export type PendingDelivery = Static<typeof PendingDelivery>;
 
@@ -103,6 +103,9 @@ export const positionOf = (share: number): string => `timers.${share}.-.-.-.posi
 /** The parked deliveries of one organisation at one origin, or of all at it. */
 export const parkedAt = ({ origin, org_id }: Pick<OpenBreaker, 'origin' | 'org_id'>): string =>
   `timers.${shareOf(origin)}.${originToken(origin)}.${org_id ?? '*'}.*.parked`;
+
+/** Every parked delivery. */
+export const ALL_PARKED = 'timers.*.*.*.*.parked';
 
 /** Whatever is due in a share. */
 export const dueIn = (share: number): string => `timers.${share}.*.*.*.due`;

@@ -9,7 +9,7 @@ import {
 import type { WebhookFact } from '../src/webhook.ts';
 import { ORG, RUN, timeOf } from './an-event.ts';
 
-const WEBHOOK_ID = `final-${RUN}-1`;
+const WEBHOOK_ID = `msg_${RUN}`;
 
 const DATA: { [T in WebhookEventType]: WebhookEventOf<T>['data'] } = {
   WebhookStarted: { notification: 'final' },

@@ -34,7 +34,7 @@ const pending = (changes: Partial<PendingDelivery> = {}): PendingDelivery => ({
   origin: ORIGIN,
   round: 1,
   tries: 3,
-  not_before: null,
+  due_at: '2026-01-01T00:00:30.000Z',
   ...changes,
 });
 const opening = (org_id: string | null) => ({ origin: ORIGIN, org_id });

@@ -41,7 +41,7 @@ export const webhookDelivered = (
   data: Partial<WebhookEventOf<'WebhookDelivered'>['data']> = {},
 ): WebhookEventOf<'WebhookDelivered'> =>
   event('WebhookDelivered', key, round, {
-    webhook_id: `${key.run_id}-${round}`,
+    webhook_id: `msg_${key.run_id}`,
     tries: 1,
     status: 200,
     ...data,
@@ -53,7 +53,7 @@ export const webhookGivenUp = (
   data: Partial<WebhookEventOf<'WebhookGivenUp'>['data']> = {},
 ): WebhookEventOf<'WebhookGivenUp'> =>
   event('WebhookGivenUp', key, round, {
-    webhook_id: `${key.run_id}-${round}`,
+    webhook_id: `msg_${key.run_id}`,
     tries: 13,
     reason: 'tries_used_up',
     last_reason: 'server_error',

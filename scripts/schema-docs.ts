@@ -1,0 +1,56 @@
+/** Schemas as tables of a page. */
+
+/** The words of JSON Schema that ours use. */
+interface Schema {
+  readonly type?: string;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly Schema[];
+  readonly items?: Schema;
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly patternProperties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+}
+
+/** What TypeBox makes of an object: JSON Schema, which its own types do not say. */
+export interface ObjectSchema {
+  readonly properties: Readonly<Record<string, object>>;
+  readonly required?: readonly string[] | undefined;
+}
+
+export const code = (text: unknown): string => `\`${String(text)}\``;
+
+const describe = (schema: Schema): string => {
+  if (schema.const !== undefined) return code(schema.const);
+  if (schema.enum) return schema.enum.map(code).join(', ');
+  if (schema.anyOf) return schema.anyOf.map(describe).join(' or ');
+  if (schema.type === 'array') return `list of ${schema.items ? describe(schema.items) : 'anything'}`;
+  if (schema.patternProperties)
+    return `map to ${Object.values(schema.patternProperties).map(describe).join(' or ')}`;
+  if (schema.properties) return `{${Object.keys(schema.properties).join(', ')}}`;
+  const bounds = [
+    schema.exclusiveMinimum === undefined ? '' : `> ${schema.exclusiveMinimum}`,
+    schema.minimum === undefined ? '' : `>= ${schema.minimum}`,
+    schema.maximum === undefined ? '' : `<= ${schema.maximum}`,
+  ].filter((bound) => bound !== '');
+  return [schema.format ?? schema.type ?? 'JSON', ...bounds].join(' ');
+};
+
+/** A row for each member; `heading` says of what. */
+export const memberTable = (heading: string, schema: ObjectSchema): string[] => [
+  `| ${heading} | is | |`,
+  '|---|---|---|',
+  ...Object.entries(schema.properties).map(
+    ([name, member]) =>
+      `| ${code(name)} | ${describe(member as Schema)} | ${schema.required?.includes(name) ? '' : 'optional'} |`,
+  ),
+];
+
+/** The members of an event's `data`. */
+export const dataTable = (data: ObjectSchema): string[] =>
+  Object.keys(data.properties).length > 0 ? memberTable('member of `data`', data) : ['`data` is empty.'];

@@ -1,0 +1,16 @@
+import { RUN_EVENT_TYPES } from '@runledger/contracts/run-event';
+import { WEBHOOK_EVENT_TYPES } from '@runledger/contracts/webhook-event';
+import type { ServiceContract } from '@runledger/contracts/service-contract';
+
+export const contract: ServiceContract = {
+  service: 'notifier',
+  role: 'notifier',
+  writes: {
+    runs: [],
+    webhooks: ['WebhookStarted', 'WebhookDelivered', 'WebhookGivenUp'],
+    fleet: [],
+    activity: false,
+  },
+  // A notification is made from the fold of the whole run, and an intermediate one tells its progress.
+  reads: { runs: RUN_EVENT_TYPES, webhooks: WEBHOOK_EVENT_TYPES, fleet: [], activity: true },
+};
