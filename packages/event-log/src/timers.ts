@@ -1,19 +1,25 @@
 import {
+  ALL_PARKED,
   breakerTimerOf,
   dueIn,
   OpenBreaker,
+  openingsIn,
   parkedAt,
   PendingDelivery,
+  positionOf,
+  SharePosition,
   timerOf,
   timersOf,
 } from '@runledger/contracts/deliveries';
 import { newUuid } from '@runledger/contracts/ids';
-import { JetStreamApiError } from '@nats-io/jetstream';
+import { AckPolicy, JetStreamApiError } from '@nats-io/jetstream';
+import { nanos } from '@nats-io/transport-node';
 import { Compile } from 'typebox/compile';
 import { askBroker } from './ask-broker.ts';
 import { lastUnder, nextUnder } from './ask-leader.ts';
 import type { EventLog } from './event-log.ts';
 import { follow, type Following } from './follow.ts';
+import { lastOfEach } from './last-of-each.ts';
 import { publish } from './publish.ts';
 import { parseJson } from './stored-message.ts';
 
@@ -21,6 +27,8 @@ const STREAM = 'TIMERS';
 const utf8 = new TextEncoder();
 const Pending = Compile(PendingDelivery);
 const Breaker = Compile(OpenBreaker);
+const Position = Compile(SharePosition);
+const MOST_OPENINGS = 200_000;
 
 /** Lets the delivery wait, on the broker's clock. It replaces what was waiting for the run. @throws {LogUnavailable} */
 export const letWait = (log: EventLog, delivery: PendingDelivery, at: Date): Promise<void> =>
@@ -40,11 +48,28 @@ export const keepOpening = (log: EventLog, breaker: OpenBreaker): Promise<void> 
 const put = async (
   log: EventLog,
   subject: string,
-  body: PendingDelivery | OpenBreaker,
+  body: PendingDelivery | OpenBreaker | SharePosition,
   schedule?: { readonly at: Date; readonly target: string },
 ): Promise<void> => {
   const data = utf8.encode(JSON.stringify(body));
   await publish(log, { stream: STREAM, subject, data, id: newUuid(), ...(schedule ? { schedule } : {}) });
+};
+
+/** Breakers that are open in a share, as the last holder kept them. @throws {LogUnavailable} */
+export const readOpenings = async (log: EventLog, share: number): Promise<OpenBreaker[]> =>
+  (await lastOfEach(log, STREAM, openingsIn(share), MOST_OPENINGS))
+    .map(({ data }) => parseJson(data))
+    .filter((body) => Breaker.Check(body));
+
+/** Keeps how far a share has come. @throws {LogUnavailable} */
+export const keepPosition = (log: EventLog, share: number, position: SharePosition): Promise<void> =>
+  put(log, positionOf(share), position);
+
+/** Undefined for a share that nobody ever held. @throws {LogUnavailable} */
+export const readPosition = async (log: EventLog, share: number): Promise<SharePosition | undefined> => {
+  const message = await lastUnder(log, STREAM, positionOf(share));
+  const body = message ? parseJson(message.data) : undefined;
+  return Position.Check(body) ? body : undefined;
 };
 
 export interface StoredPending {
@@ -112,6 +137,20 @@ const pendingIn = (
   const body = message ? parseJson(message.data) : undefined;
   return message && Pending.Check(body) ? { sequence: message.seq, delivery: body } : undefined;
 };
+
+/** How many deliveries are parked, over all shares, without reading them. @throws {LogUnavailable} */
+export const countParked = (log: EventLog): Promise<number> =>
+  askBroker('counting parked deliveries', async () => {
+    const { name, num_pending } = await log.jsm.consumers.add(STREAM, {
+      filter_subject: ALL_PARKED,
+      ack_policy: AckPolicy.None,
+      mem_storage: true,
+      num_replicas: 1,
+      inactive_threshold: nanos(5_000),
+    });
+    await log.jsm.consumers.delete(STREAM, name);
+    return num_pending;
+  });
 
 /** Removes a message that was gone on with; nothing happens when it is gone. @throws {LogUnavailable} */
 export const dropTimer = async (log: EventLog, sequence: number): Promise<void> => {

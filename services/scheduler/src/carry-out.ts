@@ -9,7 +9,7 @@ import { lastBeat } from '@runledger/event-log/heartbeats';
 import type { Decision, DeclareLost, RunDecision } from './domain/decision.ts';
 import type { Outcome } from './domain/scheduler-input.ts';
 import { makeEvent, makeGiveUp, type EventSources } from './make-event.ts';
-import { patiently } from './patiently.ts';
+import { patiently } from '@runledger/event-log/patiently';
 import type { SchedulerMetrics } from './scheduler-metrics.ts';
 
 export interface CarryOut extends EventSources {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { LogUnavailable } from '@runledger/event-log/event-log';
-import type { Logger } from '@runledger/event-log/logger';
+import { LogUnavailable } from './event-log.ts';
+import type { Logger } from './logger.ts';
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;

@@ -1,0 +1,69 @@
+import { brokerConfig } from '@runledger/event-log/broker-config';
+import { readConfig, type Environment } from '@runledger/service-kit/config';
+import { seconds, url } from '@runledger/service-kit/config-schemas';
+import { serviceConfig } from '@runledger/service-kit/service-config';
+import { policyConfig } from '@runledger/webhooks/policy-config';
+import { secretKeysConfig } from '@runledger/webhooks/secret-box';
+import { Type, type Static } from 'typebox';
+
+const KiB = 1024;
+const DAY_S = 86_400;
+
+export const configSchema = Type.Object({
+  ...brokerConfig,
+  ...policyConfig,
+  ...secretKeysConfig,
+  RUNLEDGER_PUBLIC_URL: url({
+    default: 'http://127.0.0.1:8080',
+    description: 'of the gateway, in front of the addresses of output files and runs in notifications',
+  }),
+  RUNLEDGER_BASE_PATH: Type.String({
+    default: '/api',
+    pattern: '^(?:/[A-Za-z0-9_~-]+)*$',
+    emptyIsValue: true,
+    description: 'the prefix of every path of the API; the same for gateways',
+  }),
+  RUNLEDGER_WEBHOOK_PROXY: Type.Optional(
+    url({
+      secret: true,
+      description:
+        'a forward proxy (CONNECT) that every notification goes through, such as http://user:password@proxy:3128',
+    }),
+  ),
+  RUNLEDGER_WEBHOOK_TRY_S: seconds({
+    default: 15,
+    minimum: 0.1,
+    maximum: 120,
+    description: 'how long one try may take, from the name to the last byte of the answer',
+  }),
+  RUNLEDGER_WEBHOOK_GIVE_UP_S: seconds({
+    default: 6 * DAY_S,
+    minimum: 1,
+    maximum: 30 * DAY_S,
+    description:
+      'from the end of a run until nothing is tried any more, also behind an open breaker; less than the log keeps its facts',
+  }),
+  RUNLEDGER_WEBHOOK_IN_FLIGHT: Type.Integer({
+    default: 1_024,
+    minimum: 4,
+    maximum: 20_000,
+    description: 'tries at once; each takes a socket',
+  }),
+  RUNLEDGER_WEBHOOK_BODY_MAX_BYTES: Type.Integer({
+    default: 128 * KiB,
+    minimum: KiB,
+    maximum: 512 * KiB,
+    description: 'bytes of a notification; outputs beyond it are left out, and a link tells where they are',
+  }),
+  RUNLEDGER_WEBHOOK_SWEEP_EVERY_S: seconds({
+    default: 60,
+    minimum: 0.1,
+    maximum: DAY_S,
+    description: 'how often it is looked after that no notification was forgotten',
+  }),
+  ...serviceConfig({ healthPort: 9104 }),
+});
+
+export type NotifierConfig = Static<typeof configSchema>;
+
+export const readNotifierConfig = (env: Environment): NotifierConfig => readConfig(configSchema, env);

@@ -1,0 +1,67 @@
+import { isEnded, isExecuting, type Run } from '@runledger/contracts/run';
+import type { RunKey } from '@runledger/contracts/subjects';
+import type { ProgressReport } from '@runledger/contracts/activity';
+import { isSettled, roundOf } from '@runledger/contracts/webhook';
+import { lastProgress } from '@runledger/event-log/activity';
+import { patiently } from '@runledger/event-log/patiently';
+import { readRun } from '@runledger/event-log/read-run';
+import type { Sent } from '../dispatch/item.ts';
+import { tryToSend } from './notification.ts';
+import type { DeliveryParts } from './parts.ts';
+import { webhookFacts } from './webhook-facts.ts';
+
+/** Tells what the run is now. One try: what comes next says more. Never rejects. */
+export const tryIntermediate = async (
+  parts: DeliveryParts,
+  key: RunKey,
+  atLeast: number,
+  signal: AbortSignal,
+): Promise<Sent> => {
+  try {
+    return await attempt(parts, key, atLeast, signal);
+  } catch (error) {
+    if (signal.aborted) return 'interrupted';
+    parts.logger.error({ err: error, run_id: key.run_id }, 'an intermediate notification could not be made');
+    parts.metrics.tried('intermediate', 'internal_error');
+    return 'internal_error';
+  }
+};
+
+const attempt = async (
+  parts: DeliveryParts,
+  key: RunKey,
+  atLeast: number,
+  signal: AbortSignal,
+): Promise<Sent> => {
+  const { log, logger, random } = parts;
+  const read = await patiently({ signal, logger }, () => readRun(log, key, { atLeast }));
+  if (read.kind !== 'found' || !read.webhook || isEnded(read.run)) return 'nothing';
+  const { run, webhook, history } = read;
+  const { webhook: url_text, webhook_intermediate_status: wanted } = run.request;
+  const url = url_text === null ? null : URL.parse(url_text);
+  if (!url || !wanted || isSettled(webhook.webhook)) return 'nothing';
+  const report = await progressOf(parts, run);
+  const round = roundOf(webhook.webhook);
+  // Each tells something else, and none is sent again.
+  const webhook_id = `msg_${run.run_id}_${history.head}_${Math.floor(random() * 2 ** 48).toString(36)}`;
+  const sequence = history.head;
+  const notification = {
+    kind: 'intermediate',
+    webhook_id,
+    run,
+    url,
+    sequence,
+    report,
+    round,
+    try: 1,
+  } as const;
+  const { reason } = await tryToSend(parts, notification, signal);
+  await webhookFacts(parts, run, webhook, signal).started('intermediate');
+  return reason;
+};
+
+const progressOf = async ({ log }: DeliveryParts, run: Run): Promise<ProgressReport | undefined> => {
+  if (!isExecuting(run)) return undefined;
+  const { number, executor_id } = run.attempt;
+  return lastProgress(log, run, number, executor_id);
+};

@@ -1,0 +1,79 @@
+import type { ProgressReport } from '@runledger/contracts/activity';
+import type { DeliveryTry } from '@runledger/contracts/deliveries';
+import { withoutQuery } from '@runledger/contracts/deliveries';
+import { MAX_ERROR_MESSAGE } from '@runledger/contracts/limits';
+import type { Run } from '@runledger/contracts/run';
+import { WEBHOOK_PAYLOAD_VERSION, webhookBody } from '@runledger/contracts/webhook-payload';
+import { recordTry } from '@runledger/event-log/deliveries';
+import { signedHeaders } from '@runledger/webhooks/signature';
+import type { Answered } from '../sending/sender.ts';
+import type { DeliveryParts } from './parts.ts';
+
+/** One notification, as it is to be sent. */
+export interface Notification {
+  readonly kind: 'intermediate' | 'final';
+  /** The same on every try, so that a receiver knows it again. */
+  readonly webhook_id: string;
+  readonly run: Run;
+  readonly url: URL;
+  /** The run's head. */
+  readonly sequence: number;
+  readonly report: ProgressReport | undefined;
+  readonly round: number;
+  /** From 1. */
+  readonly try: number;
+}
+
+/** Makes one try and keeps it for people to read. @throws what keeps it from being signed */
+export const tryToSend = async (
+  parts: DeliveryParts,
+  notification: Notification,
+  signal: AbortSignal,
+): Promise<Answered> => {
+  const { sender, secrets, publicUrl, basePath, maxBytes, now, metrics } = parts;
+  const { run, sequence, report, webhook_id: id, url } = notification;
+  const runUrl = `${publicUrl}${basePath}/run/${run.run_id}`;
+  const body = webhookBody({ run, sequence, report, publicUrl, runUrl, maxBytes });
+  const valid = await secrets.valid(run.org_id);
+  const started = now();
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': 'Runledger',
+    'runledger-webhook-version': String(WEBHOOK_PAYLOAD_VERSION),
+    ...signedHeaders({ id, at: started, body, secrets: valid }),
+  };
+  const answered = await sender.send({ url, headers, body }, signal);
+  metrics.tried(notification.kind, answered.reason);
+  keep(parts, notification, started, answered);
+  return answered;
+};
+
+/** In the background: nobody waits for what is only to be read. */
+const keep = (
+  { log, logger }: DeliveryParts,
+  notification: Notification,
+  started: Date,
+  answered: Answered,
+): void => {
+  const { run, kind, webhook_id, round, url } = notification;
+  const { phases, reason, message, status, answer } = answered;
+  const made: DeliveryTry = {
+    version: 1,
+    notification: kind,
+    webhook_id,
+    round,
+    try: notification.try,
+    url: withoutQuery(url.href),
+    started_at: started.toISOString(),
+    phases,
+    reason,
+    message: message.slice(0, MAX_ERROR_MESSAGE),
+    status,
+    answer,
+  };
+  const fields = { run_id: run.run_id, org_id: run.org_id, round, try: notification.try, reason, status };
+  logger.debug(fields, 'a notification was tried');
+  recordTry(log, run, made).catch((error: unknown) => {
+    logger.warn({ err: error, ...fields }, 'a try could not be recorded');
+  });
+};

@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+import { openServiceLog } from '@runledger/event-log/service-log';
+import { runConfiguredService, type Begun } from '@runledger/service-kit/configured-service';
+import { mayConnect } from '@runledger/webhooks/resolve-callback';
+import { nameResolver } from '@runledger/webhooks/name-resolver';
+import { policyFromConfig } from '@runledger/webhooks/policy-config';
+import { secretBox } from '@runledger/webhooks/secret-box';
+import { signingSecrets } from '@runledger/webhooks/signing-secrets';
+import { checkThenResolve } from './check-then-resolve.ts';
+import { readNotifierConfig, type NotifierConfig } from './config.ts';
+import { openNotifier } from './notifier.ts';
+import { ownServices } from './own-services.ts';
+import { openSender } from './sending/sender.ts';
+
+const start = async (
+  begun: Begun<NotifierConfig>,
+  open: AsyncDisposableStack,
+  stopping: AbortSignal,
+): Promise<object> => {
+  const { config, instance, logger, metrics, checks } = begun;
+  const log = await openServiceLog(begun, open, stopping);
+
+  const policy = policyFromConfig(config, ownServices(config));
+  const resolver = open.use(
+    nameResolver({ servers: config.RUNLEDGER_DNS_SERVERS, clock: () => performance.now() }),
+  );
+  const proxy = config.RUNLEDGER_WEBHOOK_PROXY;
+  const sender = open.use(
+    openSender({
+      resolve: checkThenResolve({ policy, resolver }),
+      mayConnect: (host, address, port) => mayConnect(policy, host, address, port),
+      withinMs: config.RUNLEDGER_WEBHOOK_TRY_S * 1_000,
+      ...(proxy === undefined ? {} : { proxy: new URL(proxy) }),
+    }),
+  );
+  const secrets = signingSecrets(log, secretBox(config.RUNLEDGER_SECRET_KEYS), { now: () => new Date() });
+  const notifier = open.use(
+    openNotifier({
+      log,
+      logger,
+      metrics,
+      sender,
+      secrets,
+      instance,
+      publicUrl: config.RUNLEDGER_PUBLIC_URL.replace(/\/+$/, ''),
+      basePath: config.RUNLEDGER_BASE_PATH,
+      maxBytes: config.RUNLEDGER_WEBHOOK_BODY_MAX_BYTES,
+      giveUpAfterMs: config.RUNLEDGER_WEBHOOK_GIVE_UP_S * 1_000,
+      mostInFlight: config.RUNLEDGER_WEBHOOK_IN_FLIGHT,
+      sweepEveryMs: config.RUNLEDGER_WEBHOOK_SWEEP_EVERY_S * 1_000,
+      finishWithinMs: config.RUNLEDGER_STOP_WITHIN_S * 400,
+    }),
+  );
+  checks['notifying'] = () => notifier.state();
+  return {};
+};
+
+await runConfiguredService(
+  {
+    name: 'notifier',
+    readConfig: readNotifierConfig,
+    instance: () => `notifier-${randomBytes(6).toString('hex')}`,
+    start,
+  },
+  process.env,
+);

@@ -1,0 +1,100 @@
+import type { TryReason } from '@runledger/contracts/delivery-try';
+import { Counter, Gauge, Histogram, type Metrics } from '@runledger/service-kit/metrics';
+
+/** No label names a host: each value would be a series for ever. */
+export interface NotifierMetrics {
+  tried(notification: 'intermediate' | 'final', reason: TryReason): void;
+  settled(how: 'delivered' | 'gone' | 'tries_used_up' | 'expired'): void;
+  /** Seconds from the end of the run until its receiver accepted it. */
+  accepted(seconds: number): void;
+  /** Seconds that a timer came after its time. */
+  late(seconds: number): void;
+  parked(): void;
+  forgotten(): void;
+}
+
+export interface Observed {
+  inFlight(): number;
+  waiting(): number;
+  openBreakers(): number;
+  shares(): number;
+  /** Deliveries that stand parked in the log, of all notifiers; undefined when the broker does not say. */
+  parked(): Promise<number | undefined>;
+}
+
+const LAG_SECONDS = [
+  0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 600, 3_600, 21_600, 86_400, 259_200,
+];
+const LATE_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60];
+
+export const notifierMetrics = (metrics: Metrics, observed: Observed): NotifierMetrics => {
+  const registers = [metrics];
+  const gauge = (name: string, help: string, value: () => number | Promise<number | undefined>): void => {
+    metrics.registerMetric(
+      new Gauge({
+        name,
+        help,
+        registers: [],
+        async collect() {
+          const now = await value();
+          if (now !== undefined) this.set(now);
+        },
+      }),
+    );
+  };
+  gauge('runledger_notifier_in_flight', 'Tries that are being made.', () => observed.inFlight());
+  gauge('runledger_notifier_waiting', 'Notifications in memory that wait for their turn.', () =>
+    observed.waiting(),
+  );
+  gauge('runledger_notifier_open_breakers', 'Origins and receivers that are left alone for a while.', () =>
+    observed.openBreakers(),
+  );
+  gauge('runledger_notifier_shares', 'Shares of the origins that this notifier holds.', () =>
+    observed.shares(),
+  );
+  gauge('runledger_notifier_parked', 'Deliveries parked behind open breakers, of all notifiers.', () =>
+    observed.parked(),
+  );
+  const tries = new Counter({
+    name: 'runledger_notifier_tries_total',
+    help: 'Tries to send a notification, by how they ended.',
+    labelNames: ['notification', 'reason'],
+    registers,
+  });
+  const settled = new Counter({
+    name: 'runledger_notifier_deliveries_total',
+    help: 'Deliveries of final notifications that came to their end, and how.',
+    labelNames: ['end'],
+    registers,
+  });
+  const lag = new Histogram({
+    name: 'runledger_notifier_lag_seconds',
+    help: 'From the end of a run until its receiver accepted the notification.',
+    buckets: LAG_SECONDS,
+    registers,
+  });
+  const late = new Histogram({
+    name: 'runledger_notifier_timer_lateness_seconds',
+    help: 'How long after its time a waiting delivery was taken up.',
+    buckets: LATE_SECONDS,
+    registers,
+  });
+  const parked = new Counter({
+    name: 'runledger_notifier_parkings_total',
+    help: 'How often a delivery was set aside.',
+    registers,
+  });
+  const forgotten = new Counter({
+    name: 'runledger_notifier_swept_total',
+    help: 'Notifications that only the sweep found. Anything but 0 is a defect.',
+    registers,
+  });
+  return {
+    tried: (notification, reason) => tries.inc({ notification, reason }),
+    settled: (end) => settled.inc({ end }),
+    accepted: (seconds) => lag.observe(Math.max(seconds, 0)),
+    late: (seconds) => late.observe(seconds),
+    parked: () => parked.inc(),
+    forgotten: () => forgotten.inc(),
+  };
+};

@@ -1,0 +1,131 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { SHARES, shareOf } from '@runledger/contracts/deliveries';
+import type { EventLog } from '@runledger/event-log/event-log';
+import type { Logger } from '@runledger/event-log/logger';
+import { readRun } from '@runledger/event-log/read-run';
+import { holdShares } from '@runledger/event-log/shares';
+import { countParked } from '@runledger/event-log/timers';
+import type { Metrics } from '@runledger/service-kit/metrics';
+import type { SigningSecrets } from '@runledger/webhooks/signing-secrets';
+import { openBreakers } from './breaker/breakers.ts';
+import type { DeliveryParts } from './delivering/parts.ts';
+import { openDispatcher } from './dispatch/dispatcher.ts';
+import { notifierMetrics } from './notifier-metrics.ts';
+import { callbackOf, openCallbacks } from './plan/callbacks.ts';
+import { openFeed } from './plan/feed.ts';
+import { openShare, type HeldShare } from './plan/share.ts';
+import { sweepOnce } from './plan/sweep.ts';
+import type { Sender } from './sending/sender.ts';
+
+export interface NotifierOptions {
+  readonly log: EventLog;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly sender: Sender;
+  readonly secrets: SigningSecrets;
+  /** Tells two notifiers apart. */
+  readonly instance: string;
+  readonly publicUrl: string;
+  readonly basePath: string;
+  readonly maxBytes: number;
+  readonly giveUpAfterMs: number;
+  readonly mostInFlight: number;
+  readonly sweepEveryMs: number;
+  readonly finishWithinMs: number;
+}
+
+export interface Notifier extends AsyncDisposable {
+  state(): { readonly ok: true } | { readonly ok: false; readonly why: string };
+}
+
+/** Plans and sends the notifications of the shares that this process gets, until it is disposed. */
+export const openNotifier = (options: NotifierOptions): Notifier => {
+  const { log, logger, mostInFlight, sweepEveryMs } = options;
+  const stop = new AbortController();
+  const shares = new Map<number, HeldShare>();
+  const shareAt = (origin: string): HeldShare | undefined => shares.get(shareOf(origin));
+  const now = (): Date => new Date();
+  const clock = (): number => performance.now();
+
+  const breakers = openBreakers({ now: Date.now });
+  const dispatcher = openDispatcher({
+    breakers,
+    most: mostInFlight,
+    clock,
+    refill: async (receiver, most) => (await shareAt(receiver.origin)?.refill(receiver, most)) ?? false,
+  });
+  const metrics = notifierMetrics(options.metrics, {
+    inFlight: () => dispatcher.inFlight,
+    waiting: () => dispatcher.waiting,
+    openBreakers: () => breakers.open,
+    shares: () => shares.size,
+    parked: () => countParked(log).catch(() => undefined),
+  });
+  breakers.onChange((key, state) => {
+    const [first = '', second] = key.split(' ');
+    const at = second === undefined ? { origin: first, org_id: null } : { origin: second, org_id: first };
+    shareAt(at.origin)?.onBreaker(at, state);
+  });
+  const callbacks = openCallbacks(async (key) => {
+    const read = await readRun(log, key);
+    return read.kind === 'found' ? callbackOf(read.run.request) : null;
+  });
+  const feed = openFeed(log, callbacks);
+  const parts: DeliveryParts = { ...options, metrics, now, random: Math.random };
+
+  const sharing = holdShares(
+    log,
+    { name: 'notifier', shares: SHARES, holder: options.instance },
+    async (number, over) => {
+      const share = await openShare(
+        { ...parts, dispatcher, breakers, feed, clock, finishWithinMs: options.finishWithinMs },
+        number,
+        over,
+      );
+      shares.set(number, share);
+      try {
+        await aborted(over);
+      } finally {
+        await share.close();
+        shares.delete(number);
+      }
+    },
+  );
+  const sweep = async (): Promise<void> => {
+    const onForgotten = (run_id: string): void => {
+      metrics.forgotten();
+      logger.error({ run_id }, 'a notification had been forgotten; the sweep found it, and it is sent now');
+    };
+    while (!stop.signal.aborted) {
+      await pause(sweepEveryMs, undefined, { signal: stop.signal });
+      try {
+        await sweepOnce({ log, shares: () => shares.values(), onForgotten, signal: stop.signal });
+      } catch (error) {
+        logger.warn({ err: error }, 'the sweep was interrupted; it goes on later');
+      }
+    }
+  };
+  const sweeping = sweep().catch(() => undefined);
+  let failure: string | undefined;
+  void sharing.failed.then((error) => {
+    failure = error.message;
+    logger.error({ err: error }, 'no share can be held any more');
+  });
+  return {
+    state: () => (failure === undefined ? feed.state() : { ok: false, why: failure }),
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await sharing[Symbol.asyncDispose]();
+      await feed[Symbol.asyncDispose]();
+      dispatcher.close();
+      breakers.close();
+      await sweeping;
+    },
+  };
+};
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
