@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  ALL_PARKED,
   breakerTimerOf,
   deliveriesOf,
   deliveryStateOf,
@@ -187,6 +188,13 @@ describe('the subjects of what is pending', () => {
     expect(matches(parked, timerOf(pending({ run_id: OTHER_RUN }), 'parked'))).toBe(true);
     expect(matches(parked, timerOf(pending({ org_id: OTHER_ORG }), 'parked'))).toBe(false);
     expect(matches(parked, timerOf(pending(), 'wait'))).toBe(false);
+  });
+
+  it('that are parked anywhere are no others', () => {
+    for (const state of STATES) {
+      expect(matches(ALL_PARKED, timerOf(pending(), state)), state).toBe(state === 'parked');
+    }
+    expect(matches(ALL_PARKED, breakerTimerOf(opening(null), 'wait'))).toBe(false);
   });
 
   it('that are parked at an origin are those of every organisation, and of no other origin', () => {

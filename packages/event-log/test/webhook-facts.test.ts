@@ -10,7 +10,8 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append, appendWebhook, type Appended } from '../src/append.ts';
 import type { EventLog } from '../src/event-log.ts';
-import { head, lastOfRun, readRun } from '../src/read-run.ts';
+import { newerVersionOf } from '../src/newer-version.ts';
+import { head, lastOfRun, readRun, readStored } from '../src/read-run.ts';
 import { aLog, type TestLog } from './logs.ts';
 
 let test: TestLog;
@@ -269,6 +270,23 @@ describe('a webhook fact of a later release', () => {
       version: 2,
       sequence,
     });
+  });
+
+  it('stops whoever follows the log, unless its fence is forged', async () => {
+    const key = await aQueuedRun();
+    const event = { ...webhookStarted(key), version: 2 };
+    const subject = webhookSubjectOf(webhookStarted(key));
+    const newer = async (fence?: { filter: string; sequence: number }) => {
+      const stored = await readStored(log, await forge(subject, event, fence));
+      return stored && newerVersionOf('RUNS', stored);
+    };
+    expect(await newer({ filter: webhookOf(key), sequence: 0 })).toMatchObject({
+      code: 'newer_version',
+      type: 'WebhookStarted',
+      version: 2,
+    });
+    expect(await newer()).toBeUndefined();
+    expect(await newer({ filter: lifecycleOf(key), sequence: key.first })).toBeUndefined();
   });
 
   it('stops nobody when its fence is forged', async () => {
