@@ -41,6 +41,9 @@ export interface AfterTry {
 /** A send that takes longer is told of, so that GET shows it; a healthy one costs one fact, not two. */
 const TELL_AFTER_MS = 100;
 
+/** A run whose facts cannot be read is looked at again after so long. */
+const DAMAGED_MS = 600_000;
+
 /** Makes the next try of a delivery and writes down what follows from it. Never rejects. */
 export const tryFinal = async (
   parts: DeliveryParts,
@@ -68,11 +71,17 @@ const attempt = async (
   }
   const atLeast = source.kind === 'fact' ? source.sequence : 0;
   const read = await patiently({ signal, logger }, () => readRun(log, key, { atLeast }));
+  // No such run (any more): a forged fact, or one whose run has expired.
+  if (read.kind === 'none') return nothing;
   if (read.kind !== 'found' || !read.webhook) {
-    const why = read.kind === 'damaged' ? read.why : read.kind;
-    if (read.kind === 'newer_version') throw new Error(`${read.type} is of version ${read.version}`);
-    logger.error({ run_id: key.run_id, why }, 'a run cannot be read; its notification cannot be made');
-    return nothing;
+    const why =
+      read.kind === 'newer_version'
+        ? `${read.type} is of version ${read.version}, which this release cannot read`
+        : read.kind === 'damaged'
+          ? read.why
+          : 'its webhook facts do not hang together';
+    // It stays where a person sees it, until somebody mends it or the run expires.
+    return postpone(parts, delivery, new Error(why), signal, DAMAGED_MS);
   }
   const { run, webhook, history } = read;
   const url = run.request.webhook === null ? null : URL.parse(run.request.webhook);
@@ -119,7 +128,7 @@ const bringOn = async (parts: DeliveryParts, ready: Ready, signal: AbortSignal):
     parts.metrics.settled('expired');
     return { sent: 'nothing', end: 'settled' };
   }
-  const telling = setTimeout(() => facts.started('final').catch(() => undefined), TELL_AFTER_MS);
+  const telling = setTimeout(() => void facts.started('final').catch(() => undefined), TELL_AFTER_MS);
   const notification = {
     kind: 'final',
     webhook_id,
@@ -232,13 +241,13 @@ const postpone = async (
   delivery: FinalDelivery,
   error: unknown,
   signal: AbortSignal,
+  delay = delayAfterOwnFailure(parts.random()),
 ): Promise<AfterTry> => {
   const { run_id } = delivery.key;
   parts.logger.error({ err: error, run_id }, 'a notification could not be made; it is tried again');
   parts.metrics.tried('final', 'internal_error');
   const message = `The notifier could not make the notification: ${error instanceof Error ? error.message : String(error)}`;
   try {
-    const delay = delayAfterOwnFailure(parts.random());
     await wait(parts, delivery, delay, { reason: 'internal_error', message }, signal);
     return { sent: 'internal_error', end: 'settled' };
   } catch (again) {
