@@ -1,11 +1,12 @@
 /** docs/settings.md from the configuration schema of every service and of the standalone. */
 import { configSchema as gateway } from '@runledger/gateway/config';
 import { configSchema as gpuExecutor } from '@runledger/gpu-executor/config';
+import { configSchema as notifier } from '@runledger/notifier/config';
 import { configSchema as scheduler } from '@runledger/scheduler/config';
 import { describeConfig, type SettingRow } from '@runledger/service-kit/config';
 import { settingsSchema as standalone } from '@runledger/standalone/settings';
 
-const SCHEMAS = { gateway, scheduler, 'gpu-executor': gpuExecutor, 'npm start': standalone };
+const SCHEMAS = { gateway, scheduler, 'gpu-executor': gpuExecutor, notifier, 'npm start': standalone };
 
 const cell = (text: string): string => text.replaceAll('|', String.raw`\|`);
 

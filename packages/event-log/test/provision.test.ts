@@ -54,6 +54,24 @@ describe('provision', () => {
     expect((await test.log.jsm.streams.info('RUNS')).state.messages).toBe(1);
   });
 
+  it('makes a stream anew that an earlier release kept otherwise, if nothing was ever stored there', async () => {
+    await using test = await anEmptyLog();
+    const earlier = {
+      name: 'DELIVERIES',
+      subjects: ['deliveries.>'],
+      discard: 'old',
+      allow_direct: true,
+    } as const;
+    await test.log.jsm.streams.add(earlier);
+    await provision(test.log);
+    const { config } = await test.log.jsm.streams.info('DELIVERIES');
+    expect(config).toMatchObject({ persist_mode: 'async' });
+    await test.log.jsm.streams.delete('DELIVERIES');
+    await test.log.jsm.streams.add(earlier);
+    await test.log.js.publish('deliveries.a.b.state', '{}');
+    await expect(provision(test.log)).rejects.toThrow(/persist_mode/);
+  });
+
   it('changes limits to the settings and keeps what is stored', async () => {
     await using test = await aLog();
     await append(test.log, queued(aRun()), 0);
