@@ -1,0 +1,107 @@
+import { request as httpRequest, type ClientRequest } from 'node:http';
+import { Wanted, type Connections, type WantingOptions } from './connections.ts';
+import { SendFailure } from './name-failure.ts';
+import { readAnswer, type Answer } from './read-answer.ts';
+import type { Outgoing } from './sender.ts';
+import type { Stopwatch } from './phases.ts';
+import type { Duplex } from 'node:stream';
+
+const MAX_HEADER_BYTES = 16 * 1_024;
+/** Nobody needs so many 1xx answers; without a limit they could keep us busy for the whole time of the try. */
+const MAX_INTERIM_ANSWERS = 32;
+
+export interface ExchangeParts {
+  readonly connections: Connections;
+  /** Receiver and addresses; connections are used again only under the same key. */
+  readonly key: string;
+  readonly open: () => Promise<Duplex>;
+  readonly clock: Stopwatch;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Sends the request and reads its answer. A kept connection may have been closed by the receiver just before it is
+ * used: that is nobody's failure, and the request goes out once more on a fresh one.
+ */
+export const exchange = async (outgoing: Outgoing, parts: ExchangeParts): Promise<Answer> => {
+  const { connections, key, open } = parts;
+  if (!connections.hasIdle(key)) return ask(outgoing, new Wanted(key, await open()), parts);
+  try {
+    return await ask(outgoing, new Wanted(key), parts);
+  } catch (error) {
+    if (!(error instanceof StaleConnection) || parts.signal.aborted) throw error;
+    connections.dropIdle(key);
+    return await ask(outgoing, new Wanted(key, await open()), parts);
+  }
+};
+
+class StaleConnection extends Error {
+  override readonly name = 'StaleConnection';
+  readonly code = 'ECONNRESET';
+}
+
+const ask = async (outgoing: Outgoing, wanted: Wanted, parts: ExchangeParts): Promise<Answer> => {
+  const { clock, signal } = parts;
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const request = startRequest(outgoing, wanted, parts.connections);
+  let interim = 0;
+  request.once('socket', () => clock.enter('wait'));
+  request.on('information', () => {
+    interim += 1;
+    if (interim > MAX_INTERIM_ANSWERS) request.destroy(tooManyInterim(outgoing.url));
+  });
+  request.once('upgrade', (_response, socket) => {
+    socket.destroy();
+    reject(new SendFailure('malformed_answer', `${outgoing.url.host} switched protocols (101) unasked.`));
+  });
+  request.once('response', (response) => {
+    clock.enter('body');
+    resolve(readAnswer(request, response));
+  });
+  request.on('error', (error) =>
+    reject(interim === 0 && isStale(request, error) ? new StaleConnection() : error),
+  );
+  const abort = (): void => {
+    request.destroy(new Error('The try has ended'));
+  };
+  signal.addEventListener('abort', abort);
+  if (signal.aborted) abort();
+  request.end(outgoing.body);
+  try {
+    return await promise;
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+};
+
+const startRequest = (outgoing: Outgoing, wanted: Wanted, connections: Connections): ClientRequest => {
+  const { url, headers, body } = outgoing;
+  const options: WantingOptions = {
+    agent: connections,
+    wanted,
+    method: 'POST',
+    path: `${url.pathname}${url.search}`,
+    headers: {
+      ...headers,
+      host: url.host,
+      'content-length': body.byteLength,
+      'accept-encoding': 'identity',
+    },
+    maxHeaderSize: MAX_HEADER_BYTES,
+    insecureHTTPParser: false,
+  };
+  try {
+    return httpRequest(options);
+  } finally {
+    wanted.dropUntaken();
+  }
+};
+
+const isStale = (request: ClientRequest, error: Error): boolean =>
+  request.reusedSocket && 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
+
+const tooManyInterim = (url: URL): SendFailure =>
+  new SendFailure(
+    'malformed_answer',
+    `${url.host} sent more than ${MAX_INTERIM_ANSWERS} interim answers (1xx) and no final one.`,
+  );

@@ -1,0 +1,147 @@
+import type { TryPhases, TryReason } from '@runledger/contracts/delivery-try';
+import type { CallbackAddresses } from '@runledger/webhooks/resolve-callback';
+import { createSecureContext, getCACertificates } from 'node:tls';
+import { Connections } from './connections.ts';
+import { exchange } from './exchange.ts';
+import { limitTime, unlessAborted } from './time-limit.ts';
+import { nameEnd, nameFailure, SendFailure, type Failure } from './name-failure.ts';
+import { openRoute, routeTo, type RouteParts } from './route.ts';
+import { reasonOfStatus, type Answer } from './read-answer.ts';
+import { readProxy } from './tunnel.ts';
+import { startStopwatch, type Stopwatch } from './phases.ts';
+
+/** Body and headers go out as they are; the sender adds those of the connection, and Host and Content-Length. */
+export interface Outgoing {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+export interface Answered {
+  readonly reason: TryReason;
+  /** For people: what happened, without secrets and without the URL's path and query. */
+  readonly message: string;
+  readonly status: number | null;
+  /** The header Retry-After as it came. */
+  readonly retry_after: string | null;
+  readonly phases: TryPhases;
+  /** The first 2 KiB of the body as text; null without an answer. */
+  readonly answer: string | null;
+}
+
+export interface Sender extends AsyncDisposable {
+  /**
+   * One try: one POST. Never rejects for what a receiver does, and ends in time whatever it does. An aborted signal
+   * ends it as `interrupted`, unless the status had come: then that is what counts.
+   */
+  send(outgoing: Outgoing, signal: AbortSignal): Promise<Answered>;
+}
+
+export interface SenderOptions {
+  readonly resolve: (url: URL, signal: AbortSignal) => Promise<CallbackAddresses>;
+  /** Asked of every address before it is connected to, and of the peer once connected. */
+  readonly mayConnect: (host: string, address: string, port: number) => boolean;
+  /** `http://user:password@host:port` or https: everything goes through it by CONNECT. */
+  readonly proxy?: URL;
+  /** For the whole try, from the name to the end of the body; 15 s when left out. */
+  readonly withinMs?: number;
+  /** Certificates (PEM) of authorities that are trusted besides the known ones. */
+  readonly ca?: string;
+}
+
+/** @throws {RangeError} for a proxy that is none */
+export const openSender = (options: SenderOptions): Sender => {
+  const { resolve, mayConnect, proxy, withinMs = 15_000, ca } = options;
+  const connections = new Connections();
+  const closing = new AbortController();
+  const sending = new Set<Promise<Answered>>();
+  const routes: RouteParts = {
+    mayConnect,
+    proxy: proxy && readProxy(proxy),
+    secureContext: createSecureContext({
+      minVersion: 'TLSv1.2',
+      ...(ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }),
+    }),
+  };
+
+  const send = async (outgoing: Outgoing, signal: AbortSignal): Promise<Answered> => {
+    const { url } = outgoing;
+    const clock = startStopwatch('dns');
+    using limit = limitTime(withinMs, [signal, closing.signal]);
+    try {
+      limit.signal.throwIfAborted();
+      const found = await unlessAborted(limit.signal, resolve(url, limit.signal));
+      const route = routeTo(url, addressesOf(found));
+      const open = { ...routes, clock, signal: limit.signal };
+      const answer = await exchange(outgoing, {
+        connections,
+        key: route.key,
+        open: () => openRoute(route, open),
+        clock,
+        signal: limit.signal,
+      });
+      return answered(answer, url, clock);
+    } catch (error) {
+      return failed(
+        limit.ended === undefined
+          ? nameFailure(error, clock.stage, url.host)
+          : nameEnd(limit.ended, clock.stage, url.host, withinMs),
+        clock,
+      );
+    }
+  };
+
+  return {
+    send: async (outgoing, signal) => {
+      const one = send(outgoing, signal);
+      sending.add(one);
+      try {
+        return await one;
+      } finally {
+        sending.delete(one);
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      closing.abort();
+      await Promise.all(sending);
+      await connections.close();
+    },
+  };
+};
+
+const addressesOf = (found: CallbackAddresses): readonly string[] => {
+  switch (found.kind) {
+    case 'allowed':
+      return found.addresses;
+    case 'forbidden':
+      throw new SendFailure('forbidden', found.why);
+    case 'not_found':
+      throw new SendFailure('name_not_found', found.why);
+    case 'unanswered':
+      throw new SendFailure('name_unanswered', found.why);
+    case 'no_server':
+      throw new SendFailure('no_dns', found.why);
+  }
+};
+
+const answered = ({ status, retry_after, answer }: Answer, url: URL, clock: Stopwatch): Answered => {
+  const reason = reasonOfStatus(status);
+  const advice = reason === 'redirect' ? ' Redirects are not followed: give the final URL.' : '';
+  return {
+    reason,
+    message: `${url.host} answered ${status}.${advice}`,
+    status,
+    retry_after,
+    phases: clock.phases(),
+    answer,
+  };
+};
+
+const failed = ({ reason, message }: Failure, clock: Stopwatch): Answered => ({
+  reason,
+  message,
+  status: null,
+  retry_after: null,
+  phases: clock.phases(),
+  answer: null,
+});

@@ -1,0 +1,46 @@
+import { generate } from 'selfsigned';
+
+/** A certificate, and its key, that a test's server shows; `ca` is what a client must trust to take it. */
+export interface Certificate {
+  readonly key: string;
+  readonly cert: string;
+  readonly ca: string;
+}
+
+const authority = generate([{ name: 'commonName', value: 'An authority of the tests' }], {
+  keyType: 'ec',
+  algorithm: 'sha256',
+  extensions: [
+    { name: 'basicConstraints', cA: true, critical: true },
+    { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
+  ],
+});
+
+export interface Holder {
+  readonly names?: readonly string[];
+  readonly addresses?: readonly string[];
+  readonly notAfter?: Date;
+}
+
+const DAY_MS = 86_400_000;
+
+export const certify = async ({ names = [], addresses = [], notAfter }: Holder): Promise<Certificate> => {
+  const { private: caKey, cert: caCert } = await authority;
+  const made = await generate([{ name: 'commonName', value: 'A receiver of the tests' }], {
+    keyType: 'ec',
+    algorithm: 'sha256',
+    ca: { key: caKey, cert: caCert },
+    ...(notAfter ? { notAfterDate: notAfter, notBeforeDate: new Date(notAfter.getTime() - DAY_MS) } : {}),
+    extensions: [
+      { name: 'basicConstraints', cA: false },
+      {
+        name: 'subjectAltName',
+        altNames: [
+          ...names.map((value) => ({ type: 2 as const, value })),
+          ...addresses.map((ip) => ({ type: 7 as const, ip })),
+        ],
+      },
+    ],
+  });
+  return { key: made.private, cert: made.cert, ca: caCert };
+};

@@ -1,0 +1,206 @@
+import { waitFor } from '@runledger/testing/wait-for';
+import { gzipSync } from 'node:zlib';
+import { text } from 'node:stream/consumers';
+import type { IncomingHttpHeaders } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { httpReceiver, rawReceiver } from './receivers.ts';
+import { outgoing, send, sendOnce, senderTo } from './sending.ts';
+
+describe('a try at a healthy receiver', () => {
+  it('brings body and headers as they are', async () => {
+    const got: { method?: string; url?: string; headers?: IncomingHttpHeaders; body?: string } = {};
+    await using receiver = await httpReceiver((request, response) => {
+      void text(request).then((body) => {
+        Object.assign(got, { method: request.method, url: request.url, headers: request.headers, body });
+        response.end('thank you');
+      });
+    });
+    const answered = await sendOnce(receiver.url);
+    expect(answered).toMatchObject({
+      reason: 'accepted',
+      status: 200,
+      answer: 'thank you',
+      retry_after: null,
+    });
+    expect(got).toMatchObject({ method: 'POST', url: '/hooks?secret=path', body: '{"run_id":"one"}' });
+    expect(got.headers).toEqual({
+      host: `receiver.example:${receiver.port}`,
+      connection: 'keep-alive',
+      'content-type': 'application/json',
+      'content-length': '16',
+      'accept-encoding': 'identity',
+      'webhook-id': 'msg_1',
+    });
+    expect(answered.message).toBe(`receiver.example:${receiver.port} answered 200.`);
+  });
+
+  it.each([
+    [204, 'accepted'],
+    [301, 'redirect'],
+    [304, 'redirect'],
+    [400, 'client_error'],
+    [410, 'gone'],
+    [429, 'throttled'],
+    [500, 'server_error'],
+    [503, 'server_error'],
+    [999, 'malformed_answer'],
+  ])('takes %i as %s', async (status, reason) => {
+    await using receiver = await httpReceiver((_request, response) => response.writeHead(status).end());
+    expect(await sendOnce(receiver.url)).toMatchObject({ status, reason });
+  });
+
+  it('does not follow a redirect', async () => {
+    await using inner = await httpReceiver((_request, response) => response.end());
+    await using receiver = await httpReceiver((_request, response) =>
+      response.writeHead(302, { location: `http://127.0.0.1:${inner.port}/` }).end(),
+    );
+    expect(await sendOnce(receiver.url)).toMatchObject({ reason: 'redirect', status: 302 });
+    expect(inner.taken()).toBe(0);
+  });
+
+  it('gives Retry-After as it came, unless it is too long to be one', async () => {
+    let value = 'Fri, 31 Dec 1999 23:59:59 GMT';
+    await using receiver = await httpReceiver((_request, response) =>
+      response.writeHead(429, { 'retry-after': value }).end(),
+    );
+    expect((await sendOnce(receiver.url)).retry_after).toBe(value);
+    value = '1'.repeat(65);
+    expect((await sendOnce(receiver.url)).retry_after).toBeNull();
+  });
+
+  it('keeps the first 2 KiB of the body and halves no character', async () => {
+    await using receiver = await httpReceiver((_request, response) =>
+      response.end('x' + '\u{20AC}'.repeat(5_000)),
+    );
+    const { answer } = await sendOnce(receiver.url);
+    expect(answer).toBe('x' + '\u{20AC}'.repeat(682));
+  });
+
+  it('inflates nothing', async () => {
+    const bytes = gzipSync('a'.repeat(10_000_000));
+    await using receiver = await httpReceiver((_request, response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(bytes),
+    );
+    const { reason, answer } = await sendOnce(receiver.url);
+    expect(reason).toBe('accepted');
+    expect(answer).toBe(new TextDecoder().decode(bytes.subarray(0, 2_048), { stream: true }));
+  });
+
+  it('measures the phases, and those alone that were needed', async () => {
+    await using receiver = await httpReceiver((_request, response) => response.end());
+    await using sender = senderTo();
+    const first = await send(sender, receiver.url);
+    expect(first.phases).toEqual({
+      dns: expect.any(Number),
+      connect: expect.any(Number),
+      tls: null,
+      wait: expect.any(Number),
+      body: expect.any(Number),
+    });
+    const second = await send(sender, receiver.url);
+    expect(second.phases).toMatchObject({ connect: null, tls: null, wait: expect.any(Number) });
+  });
+});
+
+describe('a kept connection', () => {
+  it('serves the next try at the same addresses', async () => {
+    await using receiver = await httpReceiver((_request, response) => response.end());
+    await using sender = senderTo();
+    for (let count = 0; count < 5; count += 1) await send(sender, receiver.url);
+    expect(receiver.taken()).toBe(1);
+  });
+
+  it('is not used once the name stands for other addresses', async () => {
+    await using receiver = await httpReceiver((_request, response) => response.end());
+    const answers = [['127.0.0.1'], ['127.0.0.1', '127.0.0.2']];
+    await using sender = senderTo([], {
+      resolve: () => Promise.resolve({ kind: 'allowed', addresses: answers.shift() ?? [] }),
+      mayConnect: () => true,
+    });
+    expect(await send(sender, receiver.url)).toMatchObject({ reason: 'accepted' });
+    expect(await send(sender, receiver.url)).toMatchObject({ reason: 'accepted' });
+    expect(receiver.taken()).toBe(2);
+  });
+
+  it('that the receiver closes on the second request is replaced within the same try', async () => {
+    await using receiver = await rawReceiver((socket) => {
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
+        socket.once('data', () => socket.destroy());
+      });
+    });
+    await using sender = senderTo();
+    await send(sender, receiver.url);
+    expect(await send(sender, receiver.url)).toMatchObject({
+      reason: 'accepted',
+      phases: { connect: expect.any(Number) },
+    });
+    expect(receiver.taken()).toBe(2);
+  });
+
+  it('is replaced once only', async () => {
+    let answers = 1;
+    await using receiver = await rawReceiver((socket) => {
+      socket.on('data', () => {
+        if (answers > 0) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
+        else socket.destroy();
+        answers -= 1;
+      });
+    });
+    await using sender = senderTo();
+    await send(sender, receiver.url);
+    expect(await send(sender, receiver.url)).toMatchObject({ reason: 'reset', status: null });
+    expect(receiver.taken()).toBe(2);
+  });
+
+  it('carries no answer that was sent before its request', async () => {
+    const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
+    await using receiver = await rawReceiver((socket) => {
+      const first = receiver.taken() === 1;
+      socket.once('data', () => {
+        socket.write(first ? ok : 'HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n');
+        if (first) setImmediate(() => socket.write(ok));
+      });
+    });
+    await using sender = senderTo();
+    await send(sender, receiver.url);
+    await waitFor('the connection to be given up', () => receiver.open() === 0);
+    expect(await send(sender, receiver.url)).toMatchObject({ reason: 'server_error' });
+  });
+
+  it('is kept for eight at most of one receiver', async () => {
+    const held: (() => void)[] = [];
+    await using receiver = await httpReceiver((_request, response) => {
+      held.push(() => response.end());
+    });
+    await using sender = senderTo();
+    const tries = Array.from({ length: 20 }, () => send(sender, receiver.url));
+    await waitFor('20 requests at once', () => held.length === 20);
+    for (const answer of held) answer();
+    await Promise.all(tries);
+    await waitFor('the others to be closed', () => receiver.open() === 8);
+  });
+
+  it('is closed when it was idle for a while', async () => {
+    await using receiver = await httpReceiver((_request, response) => response.end());
+    await using sender = senderTo();
+    await send(sender, receiver.url);
+    await waitFor('the idle connection to be closed', () => receiver.open() === 0);
+  });
+
+  it('is not left by a receiver that answers without reading the body', async () => {
+    await using receiver = await rawReceiver((socket) => {
+      socket.once('data', () => {
+        socket.pause();
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
+      });
+    });
+    await using sender = senderTo();
+    const { reason } = await sender.send(
+      outgoing(receiver.url, 'x'.repeat(32 * 1_024 * 1_024)),
+      new AbortController().signal,
+    );
+    expect(reason).toBe('accepted');
+    expect(await send(sender, receiver.url)).toMatchObject({ phases: { connect: expect.any(Number) } });
+  });
+});

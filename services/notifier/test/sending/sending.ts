@@ -1,0 +1,34 @@
+import type { CallbackAddresses } from '@runledger/webhooks/resolve-callback';
+import {
+  openSender,
+  type Answered,
+  type Outgoing,
+  type Sender,
+  type SenderOptions,
+} from '../../src/sending/sender.ts';
+
+/** A sender whose names all stand for these addresses, and that may connect to each of them. */
+export const senderTo = (
+  addresses: readonly string[] = ['127.0.0.1'],
+  options: Partial<SenderOptions> = {},
+): Sender =>
+  openSender({
+    resolve: () => Promise.resolve<CallbackAddresses>({ kind: 'allowed', addresses }),
+    mayConnect: (_host, address) => addresses.includes(address),
+    ...options,
+  });
+
+export const outgoing = (url: URL, body = '{"run_id":"one"}'): Outgoing => ({
+  url,
+  headers: { 'content-type': 'application/json', 'webhook-id': 'msg_1' },
+  body: Buffer.from(body),
+});
+
+export const send = (sender: Sender, url: URL, body?: string): Promise<Answered> =>
+  sender.send(outgoing(url, body), new AbortController().signal);
+
+/** One try with a sender of its own. */
+export const sendOnce = async (url: URL, options: Partial<SenderOptions> = {}): Promise<Answered> => {
+  await using sender = senderTo(['127.0.0.1'], options);
+  return await send(sender, url);
+};
