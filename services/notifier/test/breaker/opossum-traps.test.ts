@@ -105,6 +105,20 @@ describe('opossum', () => {
     expect([vi.getTimerCount(), rotation.listenerCount('rotate')]).toEqual([0, 0]);
   });
 
+  it('is closed within the call by a success: what is told next, at the same moment, is counted', async () => {
+    const circuit = newCircuit({
+      settings: BREAKER_SETTINGS,
+      rotation: new EventEmitter(),
+      onHalfOpen: () => {},
+    });
+    circuit.fail({ openMs: SECOND, trip: true });
+    await pass(SECOND);
+    circuit.succeed();
+    expect(circuit.fail({ openMs: SECOND, trip: false })).toBe(false);
+    expect(circuit.failures()).toBe(2);
+    circuit.shutDown();
+  });
+
   it('keeps what the circuit relies on: a failure that is thrown is counted within the call', () => {
     const bare = new CircuitBreaker(
       () => {

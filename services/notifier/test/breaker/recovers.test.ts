@@ -128,6 +128,17 @@ describe('a breaker that is probed', () => {
     expect(breakers.instances).toBe(0);
   });
 
+  it('is not closed sooner for having been open so long that its failures are forgotten', async () => {
+    const { breakers, tell, state } = tryBreakers();
+    breakers.restore(A, { opens: 9, until: Date.now() + 15 * MINUTE });
+    await pass(15 * MINUTE + SECOND);
+    await tell('s');
+    await pass(9 * MINUTE);
+    expect(state()).toEqual(probing(2));
+    await pass(2 * MINUTE);
+    expect(state()).toEqual({ kind: 'closed' });
+  });
+
   it('waits for its probe for ever, without an opossum breaker', async () => {
     const { breakers, tell, state } = await untilProbed();
     await pass(60 * MINUTE);
