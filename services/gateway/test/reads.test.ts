@@ -8,7 +8,7 @@ import { openMongoRunViews } from '../src/views/mongo-run-views.ts';
 import type { RunView } from '../src/views/run-views.ts';
 import type { RunKey } from '@runledger/contracts/subjects';
 import { appendAll, aWorld, call, post, queueSample, type World } from './fixtures/a-gateway.ts';
-import { folded } from './fixtures/folded-runs.ts';
+import { aView, folded } from './fixtures/folded-runs.ts';
 import {
   aRun,
   assigned,
@@ -34,7 +34,8 @@ const statusAt = async (gateway: { api: string }, key: RunKey) => (await show(ga
 const viewOf = async (key: RunKey): Promise<RunView> => {
   const read = await readRun(world.log, key);
   if (read.kind !== 'found') throw new Error('the run is not in the log');
-  return { head: read.history.head, run: read.run };
+  if (!read.webhook) throw new Error('its webhook facts do not hang together');
+  return { head: read.history.head, run: read.run, webhook: read.webhook };
 };
 
 describe('reads never go back', () => {
@@ -75,7 +76,7 @@ describe('reads never go back', () => {
     const gateway = await world.gateway({ views });
     const gone = aRun(world.tenant.org_id);
     const run = folded(queued(gone), assigned(gone), started(gone), failed(gone));
-    await views.save([{ head: 4, run }]);
+    await views.save([aView(4, run)]);
     expect((await show(gateway, gone)).body).toMatchObject({ status: 'failed', finished: true });
   });
 });
@@ -85,12 +86,12 @@ describe('a view whose events have expired from the log', () => {
     const views = memoryRunViews();
     const gateway = await world.gateway({ views });
     const expired = aRun(world.tenant.org_id);
-    await views.save([{ head: 900_000, run: folded(queued(expired), assigned(expired)) }]);
+    await views.save([aView(900_000, folded(queued(expired), assigned(expired)))]);
     expect(await statusAt(gateway, expired)).toBe('started');
     const cancel = await post(`${gateway.api}/run/${expired.run_id}/cancel`, world.tenant.key);
     expect(cancel.status).toBe(503);
     const ended = aRun(world.tenant.org_id);
-    await views.save([{ head: 900_000, run: folded(queued(ended), cancelRequested(ended)) }]);
+    await views.save([aView(900_000, folded(queued(ended), cancelRequested(ended)))]);
     expect((await post(`${gateway.api}/run/${ended.run_id}/cancel`, world.tenant.key)).body).toEqual({
       run_id: ended.run_id,
       status: 'cancelled',

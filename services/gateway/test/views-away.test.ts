@@ -3,7 +3,7 @@ import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { openMongoRunViews } from '../src/views/mongo-run-views.ts';
 import { aWorld, call, queueSample } from './fixtures/a-gateway.ts';
-import { folded } from './fixtures/folded-runs.ts';
+import { aView, folded } from './fixtures/folded-runs.ts';
 import { aRun, cancelRequested, queued } from '@runledger/testing/run-events';
 
 describe('a MongoDB that is frozen', { timeout: 90_000 }, () => {
@@ -17,7 +17,7 @@ describe('a MongoDB that is frozen', { timeout: 90_000 }, () => {
     const gateway = await world.gateway({ views });
     // Only the views have this one.
     const old = aRun(world.tenant.org_id);
-    await views.save([{ head: 1, run: folded(queued(old), cancelRequested(old)) }]);
+    await views.save([aView(1, folded(queued(old), cancelRequested(old)))]);
     const key = await queueSample(gateway, world.tenant);
     const statusOf = async ({ run_id }: typeof key) =>
       (await call(`${gateway.api}/run/${run_id}`, world.tenant.key)).status;

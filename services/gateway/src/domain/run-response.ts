@@ -1,9 +1,11 @@
 import type { JsonValue } from '@runledger/contracts/json';
 import { isEnded, type EndReason, type Run } from '@runledger/contracts/run';
 import type { RunOrigin } from '@runledger/contracts/event-data';
+import type { Webhook } from '@runledger/contracts/webhook';
 import { liveStatus } from '@runledger/contracts/live-status';
 import { shownOutputs, type OutputItem } from '@runledger/contracts/shown-outputs';
 import { runTimes, type RunTimes } from './run-times.ts';
+import { webhookStatus, type WebhookStatus } from './webhook-status.ts';
 
 /** The 32 fields of the run API, section 2.1, and four of ours. None is ever left out. */
 export interface RunResponse extends RunTimes {
@@ -24,7 +26,7 @@ export interface RunResponse extends RunTimes {
   readonly org_id: string;
   readonly live_status: string | null;
   readonly webhook: string | null;
-  readonly webhook_status: 'not-started' | null;
+  readonly webhook_status: WebhookStatus | null;
   readonly number: number;
   /** 0 to 1. */
   readonly progress: number;
@@ -40,6 +42,8 @@ export interface RunResponse extends RunTimes {
 
 /** What stands beside the run itself. */
 export interface Shown {
+  /** What became of its notifications. */
+  readonly webhook: Webhook | undefined;
   /** The last report of the attempt under way. */
   readonly report: { readonly progress: number; readonly live_status: string | null } | undefined;
   /** Null unless the client asked for them. */
@@ -68,7 +72,7 @@ export const runResponse = (run: Run, shown: Shown): RunResponse => {
     org_id: run.org_id,
     live_status: liveStatus(run, shown.report?.live_status ?? null),
     webhook: request.webhook,
-    webhook_status: request.webhook === null ? null : 'not-started',
+    webhook_status: webhookStatus(run, shown.webhook),
     number: run.number,
     ...runTimes(run),
     progress: progressOf(run, shown),

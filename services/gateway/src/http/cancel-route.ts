@@ -4,7 +4,7 @@ import type { Callers } from './callers.ts';
 import { notFoundRun } from './not-found-run.ts';
 import { Refused } from './problem.ts';
 import { requestOf } from './request-context.ts';
-import { readRunId } from './run-id.ts';
+import { runKeyOf } from './run-id.ts';
 
 export interface CancelRoute {
   readonly callers: Callers;
@@ -16,14 +16,12 @@ export const cancelRoute =
   ({ callers, cancel }: CancelRoute): Middleware =>
   async (ctx) => {
     const { org_id, user_id } = await callers(ctx, 'runs:write');
-    const path = readRunId(String(ctx['params']?.run_id));
-    if ('problem' in path) throw new Refused({ kind: 'invalid', problems: [path.problem] });
-    const run_id = path.id;
+    const key = runKeyOf(ctx, org_id);
     const { traceparent } = requestOf(ctx);
-    const cancellation = await cancel({ org_id, run_id }, { user_id, traceparent });
+    const cancellation = await cancel(key, { user_id, traceparent });
     switch (cancellation.kind) {
       case 'answered':
-        ctx.body = { run_id, ...cancellation.answer };
+        ctx.body = { run_id: key.run_id, ...cancellation.answer };
         return;
       case 'too_busy':
         throw new Refused({

@@ -27,7 +27,7 @@ export const getRoute =
     const { key, include } = readRequest(ctx, org_id);
     const found = await current(key);
     if (found.kind !== 'found') throw notFoundRun(found);
-    const { run } = found;
+    const { run, webhook } = found;
     const { inputs, workflow_version_id } = run.request;
     const [report, workflow_api] = await Promise.all([
       isExecuting(run) ? progress(run) : undefined,
@@ -35,6 +35,7 @@ export const getRoute =
     ]);
     const workflow_inputs = include.has('inputs') ? inputs : null;
     ctx.body = runResponse(run, {
+      webhook: webhook.webhook,
       report,
       workflow_inputs,
       workflow_api,

@@ -1,13 +1,14 @@
-import { isEnded, type Run } from '@runledger/contracts/run';
+import { isEnded } from '@runledger/contracts/run';
 import type { RunKey } from '@runledger/contracts/subjects';
-import type { EventLog } from '@runledger/event-log/event-log';
+import { EMPTY_WEBHOOK_HISTORY } from '@runledger/contracts/webhook-history';
+import { LogUnavailable, type EventLog } from '@runledger/event-log/event-log';
 import type { Logger } from '@runledger/event-log/logger';
-import { head, readRun } from '@runledger/event-log/read-run';
-import { ViewsUnavailable } from '../views/run-views.ts';
+import { lastOfRun, readRun, type ReadRun } from '@runledger/event-log/read-run';
+import { isSettledForGood, upTo, ViewsUnavailable, type RunView } from '../views/run-views.ts';
 import type { FindView } from './find-view.ts';
 
 export type CurrentRun =
-  | { readonly kind: 'found'; readonly run: Run }
+  | ({ readonly kind: 'found' } & RunView)
   | { readonly kind: 'none' }
   /** What the log and the views have does not tell what the run is now. */
   | { readonly kind: 'unreadable'; readonly why: string }
@@ -24,29 +25,43 @@ export interface CurrentRunOptions {
 }
 
 /**
- * What the run is now, never less than what anybody was shown before: a final view is taken as it is, any other one is
- * compared with the run's head at the stream's leader, and the log is folded when the view is behind or not there.
+ * What the run is now, never less than what anybody was shown before: a view that nothing can change any more is taken
+ * as it is, any other one is compared with the last message of the run at the stream's leader, and the log is folded
+ * when the view is behind or not there. While the log is away, a run that has ended is shown as far as its view goes.
  */
 export const currentRun =
   ({ log, find, logger }: CurrentRunOptions): ReadCurrentRun =>
   async (key) => {
     const found = await find(key);
     const view = found instanceof ViewsUnavailable ? undefined : found;
-    if (view && isEnded(view.run)) return { kind: 'found', run: view.run };
-    const present = await head(log, key);
-    if (view && view.head >= present) return { kind: 'found', run: view.run };
-    const read = present === 0 ? { kind: 'none' as const } : await readRun(log, key, { atLeast: present });
+    if (view && isSettledForGood(view)) return foundAs(view);
+    const read = await unlessEnded(view, log, () => readBehind(log, key, view));
     switch (read.kind) {
-      case 'found':
-        return { kind: 'found', run: read.run };
+      case 'as_viewed':
+        return foundAs(read.view);
+      case 'found': {
+        const { run, history, webhook } = read;
+        if (!webhook) {
+          logger.error({ run_id: key.run_id }, 'the webhook facts of a run do not hang together');
+        }
+        return foundAs({
+          run,
+          head: history.head,
+          webhook: webhook ?? view?.webhook ?? EMPTY_WEBHOOK_HISTORY,
+        });
+      }
       case 'none':
-        if (view) return { kind: 'found', run: view.run };
+        if (view) return foundAs(view);
         return found instanceof ViewsUnavailable
           ? { kind: 'views_away', why: found.message }
           : { kind: 'none' };
       case 'damaged':
-        logger.error({ run_id: key.run_id, why: read.why }, 'the history of a run is damaged');
-        return view ? { kind: 'found', run: view.run } : { kind: 'unreadable', why: read.why };
+        // As a rule its beginning has expired, which a view outlives.
+        logger[view ? 'debug' : 'error'](
+          { run_id: key.run_id, why: read.why },
+          'the history of a run is damaged',
+        );
+        return view ? foundAs(view) : { kind: 'unreadable', why: read.why };
       case 'newer_version':
         return {
           kind: 'unreadable',
@@ -54,3 +69,30 @@ export const currentRun =
         };
     }
   };
+
+type ReadBehind = ReadRun | { readonly kind: 'as_viewed'; readonly view: RunView };
+
+const foundAs = ({ head, run, webhook }: RunView): CurrentRun => ({ kind: 'found', head, run, webhook });
+
+/** What the log says beyond the view. */
+const readBehind = async (log: EventLog, key: RunKey, view: RunView | undefined): Promise<ReadBehind> => {
+  const present = await lastOfRun(log, key);
+  if (view && upTo(view) >= present) return { kind: 'as_viewed', view };
+  return present === 0 ? { kind: 'none', head: 0 } : readRun(log, key, { atLeast: present });
+};
+
+const unlessEnded = async (
+  view: RunView | undefined,
+  log: EventLog,
+  read: () => Promise<ReadBehind>,
+): Promise<ReadBehind> => {
+  if (!view || !isEnded(view.run)) return read();
+  // An ask would wait for the broker for seconds.
+  if (!log.connected()) return { kind: 'as_viewed', view };
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof LogUnavailable) return { kind: 'as_viewed', view };
+    throw error;
+  }
+};

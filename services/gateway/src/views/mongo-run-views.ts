@@ -1,39 +1,18 @@
-import type { Run } from '@runledger/contracts/run';
+import { MongoBulkWriteError, MongoClient, MongoServerError } from 'mongodb';
 import {
-  MongoBulkWriteError,
-  MongoClient,
-  MongoServerError,
-  type AnyBulkWriteOperation,
-  type Collection,
-} from 'mongodb';
-import {
-  isSameRun,
-  ViewsUnavailable,
-  type ProjectionPosition,
-  type RunView,
-  type RunViews,
-} from './run-views.ts';
-
-/**
- * The fold stands as JSON text: inputs and outputs may have names and values that BSON changes or refuses (`$ref`,
- * `_bsontype`, NUL, names that are numbers). What is asked for in lists stands beside it.
- */
-interface RunDocument {
-  readonly _id: string;
-  readonly org_id: string;
-  readonly head: number;
-  readonly number: number;
-  readonly status: string;
-  readonly deployment_id: string;
-  readonly workflow_id: string;
-  readonly gpu: string;
-  readonly origin: string;
-  readonly created_at: Date;
-  readonly run: string;
-}
+  createIndexes,
+  guardedWrite,
+  NEWEST_FIRST,
+  ROW_FIELDS,
+  rowOf,
+  rowsAskedFor,
+  viewOf,
+  type RunDocument,
+} from './mongo-run-documents.ts';
+import { isSameRun, ViewsUnavailable, type ProjectionPosition, type RunViews } from './run-views.ts';
 
 interface PositionDocument extends ProjectionPosition {
-  readonly _id: 'run_views';
+  readonly _id: typeof POSITION | typeof EARLIER_POSITION;
 }
 
 export interface MongoSettings {
@@ -47,7 +26,9 @@ export interface OpenMongoRunViews extends RunViews, AsyncDisposable {}
 
 const DUPLICATE_KEY = 11000;
 const DEFAULT_DATABASE = 'runledger';
-const POSITION = 'run_views';
+const POSITION = 'run_views.2';
+/** Of the first release, whose views know nothing of webhooks: where there is one, that release has projected since. */
+const EARLIER_POSITION = 'run_views';
 
 /** Opens without waiting for the server: until it is there, every call throws ViewsUnavailable. */
 export const openMongoRunViews = ({
@@ -89,12 +70,22 @@ export const openMongoRunViews = ({
       orUnavailable('saving run views', async () => {
         if (views.length === 0) return;
         await indexed();
-        const writes = views.map(({ head, run }) => guardedWrite(head, run));
+        const writes = views.map(guardedWrite);
         await ignoringStale(() => runs.bulkWrite(writes, { ordered: false, ...writing }));
+      }),
+    listWebhooks: (query) =>
+      orUnavailable('listing run views', async () => {
+        const found = runs.find(rowsAskedFor(query), { projection: ROW_FIELDS, ...reading });
+        const documents = await found.sort(NEWEST_FIRST).limit(query.limit).toArray();
+        return documents.map(rowOf);
       }),
     position: () =>
       orUnavailable('reading the position of the projection', async () => {
-        const document = await positions.findOne({ _id: POSITION }, writing);
+        const documents = await positions
+          .find({ _id: { $in: [POSITION, EARLIER_POSITION] } }, writing)
+          .toArray();
+        if (documents.some(({ _id }) => _id === EARLIER_POSITION)) return undefined;
+        const document = documents.find(({ _id }) => _id === POSITION);
         if (!document) return undefined;
         const { _id, ...position } = document;
         return position;
@@ -113,9 +104,10 @@ export const openMongoRunViews = ({
     startAgain: (stream_created) =>
       orUnavailable('starting the run views again', async () => {
         // The heads first: a crash in between begins again here.
-        await runs.updateMany({}, { $set: { head: 0 } }, { timeoutMS: writeWithinMs * 20 });
+        await runs.updateMany({}, { $set: { head: 0, webhook_head: 0 } }, { timeoutMS: writeWithinMs * 20 });
         const beginning = { stream_created, sequence: 0, event_id: null };
         await positions.replaceOne({ _id: POSITION }, beginning, { upsert: true, ...writing });
+        await positions.deleteOne({ _id: EARLIER_POSITION }, writing);
       }),
     [Symbol.asyncDispose]: () => client.close(true),
   };
@@ -123,39 +115,6 @@ export const openMongoRunViews = ({
 
 /** The driver would take `test` for a URL that names none. */
 const databaseIn = (url: string): string => /^[^:]+:\/\/[^/]+\/([^?]+)/.exec(url)?.[1] ?? DEFAULT_DATABASE;
-
-const guardedWrite = (head: number, run: Run): AnyBulkWriteOperation<RunDocument> => ({
-  replaceOne: {
-    filter: { _id: run.run_id, org_id: run.org_id, head: { $lt: head } },
-    replacement: {
-      org_id: run.org_id,
-      head,
-      number: run.number,
-      status: run.status,
-      deployment_id: run.request.deployment_id,
-      workflow_id: run.request.workflow_id,
-      gpu: run.request.gpu,
-      origin: run.request.origin,
-      created_at: new Date(run.created_at),
-      run: JSON.stringify(run),
-    },
-    upsert: true,
-  },
-});
-
-// Written by `guardedWrite` only.
-const viewOf = ({ head, run }: RunDocument): RunView => ({
-  head,
-  run: JSON.parse(run) as Run,
-});
-
-const createIndexes = async (runs: Collection<RunDocument>): Promise<void> => {
-  await runs.createIndexes([
-    { key: { org_id: 1, number: -1 } },
-    { key: { org_id: 1, status: 1, number: -1 } },
-    { key: { org_id: 1, deployment_id: 1, number: -1 } },
-  ]);
-};
 
 /** A guarded upsert that finds a newer document tries to insert a second one, and is refused for that. */
 const ignoringStale = async (write: () => Promise<unknown>): Promise<void> => {

@@ -1,5 +1,6 @@
-import { accept, EMPTY_HISTORY, type History, type StoredMessage } from '@runledger/contracts/history';
-import { parseLifecycleSubject, type RunKey } from '@runledger/contracts/subjects';
+import type { StoredMessage } from '@runledger/contracts/chain';
+import type { RunKey } from '@runledger/contracts/subjects';
+import { factSubject, foldedOf, foldMessage, type Folded } from './fold-run.ts';
 import type { RunView } from './run-views.ts';
 
 /** Stored by the broker, but no part of any run. */
@@ -8,7 +9,7 @@ export interface RefusedFact {
   readonly why: string;
 }
 
-/** A fact that rests on one that was not seen: the run is read whole. */
+/** A fact rests on one that was not seen: the run is read whole, up to this last message of it at least. */
 export interface Gap {
   readonly key: RunKey;
   readonly message: StoredMessage;
@@ -33,57 +34,61 @@ export type Projected =
 export const runsIn = (messages: readonly StoredMessage[]): RunKey[] => {
   const keys = new Map<string, RunKey>();
   for (const { subject } of messages) {
-    const key = parseLifecycleSubject(subject);
-    if (key) keys.set(nameOf(key), { org_id: key.org_id, run_id: key.run_id });
+    const about = factSubject(subject);
+    if (about) keys.set(nameOf(about), { org_id: about.org_id, run_id: about.run_id });
   }
   return [...keys.values()];
 };
 
-/** A batch of the log, folded into the views that are there. A run with a gap is left as it was. */
+/**
+ * A batch of the log, folded into the views that are there. A view is everything that the log says of a run up to the
+ * later of its two heads, and stays that: a run with a gap is left as it was.
+ */
 export const projectRuns = (present: readonly RunView[], messages: readonly StoredMessage[]): Projected => {
-  const histories = new Map<string, History>(present.map((view) => [nameOf(view.run), historyOf(view)]));
+  const known = new Map<string, Folded>(present.map((view) => [nameOf(view.run), foldedOf(view)]));
   const changed = new Set<string>();
   const gaps = new Map<string, Gap>();
   const refused: RefusedFact[] = [];
   for (const message of messages) {
-    const key = parseLifecycleSubject(message.subject);
-    if (!key) {
-      refused.push({ message, why: `${message.subject} is not the subject of a lifecycle fact` });
+    const about = factSubject(message.subject);
+    if (!about) {
+      refused.push({ message, why: `${message.subject} is not the subject of a fact of a run` });
       continue;
     }
-    const name = nameOf(key);
-    const next = accept(histories.get(name) ?? EMPTY_HISTORY, message);
+    const name = nameOf(about);
+    const next = foldMessage(known.get(name) ?? foldedOf(undefined), about.chain, message);
     switch (next.kind) {
-      case 'accepted':
-        changed.add(name);
-        histories.set(name, next.history);
-        break;
       case 'refused':
         refused.push({ message, why: next.why });
         changed.add(name);
-        histories.set(name, next.history);
+        known.set(name, next.folded);
         break;
-      case 'unknown_type':
+      case 'changed':
         changed.add(name);
-        histories.set(name, next.history);
+        known.set(name, next.folded);
         break;
       case 'known':
         break;
       case 'gap':
-        gaps.set(name, { key: { org_id: key.org_id, run_id: key.run_id }, message });
         break;
       case 'newer_version':
         return next;
     }
+    // What is read instead has to have what comes behind the gap, too.
+    if (next.kind === 'gap' || gaps.has(name)) gaps.set(name, gapAt(about, message));
   }
   const views = [...changed].flatMap((name) => {
-    const history = histories.get(name);
-    return history?.run && !gaps.has(name) ? [{ head: history.head, run: history.run }] : [];
+    const folded = known.get(name);
+    return folded?.history.run && !gaps.has(name)
+      ? [{ head: folded.history.head, run: folded.history.run, webhook: folded.webhook }]
+      : [];
   });
   return { kind: 'projected', views, refused, gaps: [...gaps.values()] };
 };
 
-/** A view whose head went back to 0 is derived anew, from nothing. */
-const historyOf = ({ head, run }: RunView): History => (head === 0 ? EMPTY_HISTORY : { head, run });
+const gapAt = ({ org_id, run_id }: RunKey, message: StoredMessage): Gap => ({
+  key: { org_id, run_id },
+  message,
+});
 
 const nameOf = ({ org_id, run_id }: RunKey): string => `${org_id}.${run_id}`;

@@ -1,15 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { StoredMessage } from '@runledger/contracts/history';
-import { ALL_LIFECYCLES } from '@runledger/contracts/subjects';
+import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { follow, NewerVersion } from '@runledger/event-log/follow';
 import { acquireLease } from '@runledger/event-log/lease';
 import type { Logger } from '@runledger/event-log/logger';
 import { park } from '@runledger/event-log/park';
-import { readRun, readStored, runsIdentity } from '@runledger/event-log/read-run';
+import { readStored, runsIdentity } from '@runledger/event-log/read-run';
+import { foldedOf } from './fold-run.ts';
 import { projectRuns, runsIn, type Gap, type RefusedFact } from './project-runs.ts';
 import { eventIdOf, projectionStart } from './projection-start.ts';
-import type { RunView, RunViews } from './run-views.ts';
+import { readView } from './read-view.ts';
+import { isSameRun, type RunView, type RunViews } from './run-views.ts';
 
 export interface RunProjection extends AsyncDisposable {
   /** Not ok when it has stopped for good: another gateway, or another release, must go on. */
@@ -42,7 +44,7 @@ export const openRunProjection = (options: ProjectionOptions): RunProjection => 
     const ended = AbortSignal.any([lost, stop.signal]);
     await using following = await follow(options.log, {
       stream: 'RUNS',
-      subjects: [ALL_LIFECYCLES],
+      subjects: [ALL_LIFECYCLES, ALL_WEBHOOKS],
       after,
       onBatch: (messages) => takeBatch(options, created, messages),
     });
@@ -123,11 +125,15 @@ const takeBatch = async (
   messages: readonly StoredMessage[],
 ): Promise<void> => {
   const { views } = options;
-  const projected = projectRuns(await views.load(runsIn(messages)), messages);
+  const present = await views.load(runsIn(messages));
+  const projected = projectRuns(present, messages);
   if (projected.kind === 'newer_version') throw new NewerVersion(projected);
   for (const refused of projected.refused) await setAside(options, refused);
   const read: RunView[] = [];
-  for (const gap of projected.gaps) read.push(...(await closeGap(options, gap)));
+  for (const gap of projected.gaps) {
+    const view = present.find((one) => isSameRun(one, gap.key));
+    read.push(...(await closeGap(options, gap, view)));
+  }
   await views.save([...projected.views, ...read]);
   const last = messages.at(-1);
   if (last) await views.savePosition({ stream_created, sequence: last.sequence, event_id: eventIdOf(last) });
@@ -138,12 +144,19 @@ const setAside = async ({ log, logger }: ProjectionOptions, { message, why }: Re
   await park(log, { consumer: LEASE, stored: message, reason: why });
 };
 
-const closeGap = async (options: ProjectionOptions, { key, message }: Gap): Promise<RunView[]> => {
+const closeGap = async (
+  options: ProjectionOptions,
+  { key, message }: Gap,
+  present: RunView | undefined,
+): Promise<RunView[]> => {
   const { log, logger } = options;
-  const read = await readRun(log, key, { atLeast: message.sequence });
+  const read = await readView(log, key, message.sequence);
   switch (read.kind) {
-    case 'found':
-      return [{ head: read.history.head, run: read.run }];
+    case 'whole':
+      return [read.view];
+    case 'webhook_damaged':
+      await setAside(options, { message, why: 'the webhook facts of its run do not hang together' });
+      return [{ head: read.head, run: read.run, webhook: foldedOf(present).webhook }];
     case 'none':
       return [];
     case 'newer_version':

@@ -1,10 +1,18 @@
-import type { Run } from '@runledger/contracts/run';
+import { isEnded, type Run } from '@runledger/contracts/run';
+import type { OrgId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects';
+import type { WebhookHistory } from '@runledger/contracts/webhook-history';
+import type { WebhookStatus } from '../domain/webhook-status.ts';
+import type { WebhookRow } from './webhook-row.ts';
 
-/** What is stored of a run, for reading: the fold of its history up to `head`. */
+/**
+ * What is stored of a run, for reading: everything that the log says of it up to the later of the two heads. A view
+ * whose `head` is 0 is kept from another log or an earlier release, and derived anew where the log has the run.
+ */
 export interface RunView {
   readonly head: number;
   readonly run: Run;
+  readonly webhook: WebhookHistory;
 }
 
 /** How far the projection has come, and in which log: another log may have other events at the same sequences. */
@@ -14,6 +22,27 @@ export interface ProjectionPosition {
   readonly sequence: number;
   /** Of the event at `sequence`; null at the beginning. */
   readonly event_id: string | null;
+}
+
+/** Which runs with a webhook are listed: those of one organisation, newest first. */
+export interface WebhookQuery {
+  readonly org_id: OrgId;
+  readonly statuses: readonly WebhookStatus[];
+  /** Of the callback, as `URL.host` gives it. */
+  readonly host?: string;
+  /** When the run was created: from this time on. */
+  readonly createdAfter?: Date;
+  /** When the run was created: before this time. */
+  readonly createdBefore?: Date;
+  /** Only what comes behind this row. */
+  readonly behind?: RowPlace;
+  readonly limit: number;
+}
+
+/** Where a run stands in a list; it never changes. */
+export interface RowPlace {
+  readonly number: number;
+  readonly run_id: string;
 }
 
 /** The place of the views is away or did not answer in time. Nothing is lost: the log has it all. */
@@ -33,8 +62,14 @@ export interface RunViews {
   find(key: RunKey): Promise<RunView | undefined>;
   /** Those of the runs that there are views of. */
   load(keys: readonly RunKey[]): Promise<RunView[]>;
-  /** Keeps each view whose head is behind the given one's, or that is not there; a stale one changes nothing. Durable when it resolves. */
+  /**
+   * Keeps each view that is not there, or neither of whose heads is before the present one's: a stale one changes
+   * nothing. Both heads of the later of two views are later or the same, since each view is of the whole log up to
+   * some point; so nothing is lost, whoever saves what in which order. Durable when it resolves.
+   */
   save(views: readonly RunView[]): Promise<void>;
+  /** Runs with a webhook, the newest first: by number, and by id where two have the same of different logs. */
+  listWebhooks(query: WebhookQuery): Promise<WebhookRow[]>;
   position(): Promise<ProjectionPosition | undefined>;
   /** Never moves back within one log, and does nothing for another one than that of the last `startAgain`. */
   savePosition(position: ProjectionPosition): Promise<void>;
@@ -44,3 +79,13 @@ export interface RunViews {
 
 export const isSameRun = (view: RunView | undefined, key: RunKey): view is RunView =>
   view !== undefined && view.run.org_id === key.org_id && view.run.run_id === key.run_id;
+
+/** The sequence up to which the view says everything; 0 for one that is to be derived anew. */
+export const upTo = ({ head, webhook }: RunView): number => (head === 0 ? 0 : Math.max(head, webhook.head));
+
+/** No message of the run can change what the view says, so it needs no comparison with the log. */
+export const isSettledForGood = ({ run }: RunView): boolean => isEnded(run) && run.request.webhook === null;
+
+/** Whether `next` may take the place of `present`. */
+export const mayReplace = (present: RunView, next: RunView): boolean =>
+  isSameRun(present, next.run) && present.head <= next.head && present.webhook.head <= next.webhook.head;

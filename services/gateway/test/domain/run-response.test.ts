@@ -26,6 +26,7 @@ const beginning = [queued(key), assigned(key, { occupancy })];
 const running = [...beginning, started(key)];
 const id = '01920000-0000-7000-8000-000000000001';
 const shown: Shown = {
+  webhook: undefined,
   report: { progress: 0.4, live_status: 'row 200/500' },
   workflow_inputs: null,
   workflow_api: null,

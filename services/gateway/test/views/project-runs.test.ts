@@ -1,12 +1,26 @@
 import type { StoredMessage } from '@runledger/contracts/history';
 import { readHistory } from '@runledger/contracts/history';
 import type { RunEvent } from '@runledger/contracts/run-event';
-import { lifecycleOf, subjectOf, type RunKey } from '@runledger/contracts/subjects';
+import {
+  lifecycleOf,
+  subjectOf,
+  webhookOf,
+  webhookSubjectOf,
+  type RunKey,
+} from '@runledger/contracts/subjects';
+import type { WebhookEvent } from '@runledger/contracts/webhook-event';
+import { readWebhookChain } from '@runledger/contracts/webhook-history';
 import { describe, expect, it } from 'vitest';
 import { projectRuns, runsIn } from '../../src/views/project-runs.ts';
 import type { RunView } from '../../src/views/run-views.ts';
 import { timeOf } from '../fixtures/folded-runs.ts';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
+import {
+  redeliveryRequested,
+  webhookDelivered,
+  webhookGivenUp,
+  webhookStarted,
+} from '@runledger/testing/webhook-events';
 
 const stored = (
   key: RunKey,
@@ -19,6 +33,21 @@ const stored = (
   sequence,
   time: timeOf(sequence),
   fence: lifecycleOf(key),
+  expectedSequence: expected,
+  body: event,
+  ...changes,
+});
+const told = (
+  key: RunKey,
+  event: WebhookEvent,
+  sequence: number,
+  expected: number,
+  changes: Partial<StoredMessage> = {},
+): StoredMessage => ({
+  subject: webhookSubjectOf(event),
+  sequence,
+  time: timeOf(sequence),
+  fence: webhookOf(key),
   expectedSequence: expected,
   body: event,
   ...changes,
@@ -37,20 +66,26 @@ const messages = [
   stored(other, assigned(other), 4, 2),
   stored(one, started(one), 5, 3),
   stored(one, succeeded(one), 6, 5),
+  told(one, webhookStarted(one), 7, 0),
+  told(one, webhookGivenUp(one), 8, 7),
+  told(one, redeliveryRequested(one), 9, 8),
 ];
+const ofOne = (chain: string) =>
+  messages.filter(({ subject }) => subject.includes(`${one.run_id}.${chain}.`));
 
 describe('a projection of runs', () => {
   it('is the fold of each run, however the log is cut into batches', () => {
-    const whole = readHistory(
-      one,
-      messages.filter(({ subject }) => subject.includes(one.run_id)),
-    );
-    if (whole.kind !== 'whole') throw new Error(whole.kind);
+    const whole = readHistory(one, ofOne('life'));
+    const webhook = readWebhookChain(ofOne('webhook'));
+    if (whole.kind !== 'whole' || webhook.kind !== 'whole') throw new Error(whole.kind);
+    const { head, state } = webhook;
+    const expected = { ...whole.history, webhook: { head, webhook: state } };
+    expect(expected.webhook).toMatchObject({ head: 9, webhook: { status: 'running', round: 2 } });
     for (let cut = 0; cut <= messages.length; cut += 1) {
       const first = project([], messages.slice(0, cut));
       const second = project(first.views, messages.slice(cut));
       const views = new Map([...first.views, ...second.views].map((view) => [view.run.run_id, view]));
-      expect(views.get(one.run_id)).toEqual(whole.history);
+      expect(views.get(one.run_id)).toEqual(expected);
       expect(views.get(other.run_id)).toMatchObject({ head: 4, run: { status: 'started' } });
     }
   });
@@ -79,7 +114,39 @@ describe('a projection of runs', () => {
   it('names a run with a gap, and leaves its view as it was', () => {
     const { views, gaps } = project([], [...messages.slice(0, 2), ...messages.slice(4)]);
     expect(views.map(({ run }) => run.run_id)).toEqual([other.run_id]);
+    // The last message: what is read instead has to have all of them.
     expect(gaps).toEqual([{ key: one, message: messages.at(-1) }]);
+  });
+
+  it('has a gap where webhook facts come to a run that it does not have, or miss one', () => {
+    const [first, second] = [told(other, webhookStarted(other), 7, 0), told(one, webhookGivenUp(one), 8, 7)];
+    expect(project([], [first])).toMatchObject({ views: [], gaps: [{ key: other, message: first }] });
+    const { views } = project([], messages.slice(0, 6));
+    expect(project(views, [second])).toMatchObject({ views: [], gaps: [{ key: one, message: second }] });
+    const derivedAnew = views.map((view) => ({ ...view, head: 0 }));
+    expect(project(derivedAnew, [first])).toMatchObject({ views: [], gaps: [{ key: other }] });
+  });
+
+  it('sets a forged webhook fact aside, also one that cannot follow', () => {
+    const { views } = project([], messages.slice(0, 6));
+    for (const forged of [
+      told(one, webhookStarted(one), 7, 0, { fence: lifecycleOf(one) }),
+      told(one, webhookDelivered(one, 4), 7, 0),
+      told(one, webhookStarted(one), 7, 0, { subject: `${webhookSubjectOf(webhookStarted(one))}9` }),
+    ]) {
+      const { views: after, refused, gaps } = project(views, [forged]);
+      expect([refused.map(({ message }) => message), gaps]).toEqual([[forged], []]);
+      expect(after).toMatchObject([{ head: 6, webhook: { head: 7, webhook: undefined } }]);
+    }
+  });
+
+  it('stops at a webhook fact in a version that it does not know', () => {
+    const newer = told(one, webhookStarted(one), 7, 0, { body: { ...webhookStarted(one), version: 2 } });
+    expect(projectRuns([], [...messages.slice(0, 6), newer])).toMatchObject({
+      kind: 'newer_version',
+      type: 'WebhookStarted',
+      sequence: 7,
+    });
   });
 
   it('stops at a version that it does not know', () => {

@@ -1,6 +1,7 @@
 import { newUuid } from '@runledger/contracts/ids';
 import type { RunEvent } from '@runledger/contracts/run-event';
 import { subjectOf, type RunKey } from '@runledger/contracts/subjects';
+import type { WebhookEvent } from '@runledger/contracts/webhook-event';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { openEventLog } from '@runledger/event-log/event-log';
 import type { Logger } from '@runledger/event-log/logger';
@@ -16,8 +17,8 @@ import { memoryRunViews } from '../../src/views/memory-run-views.ts';
 import { openMongoRunViews } from '../../src/views/mongo-run-views.ts';
 import { openRunProjection, type RunProjection } from '../../src/views/run-projection.ts';
 import type { RunViews } from '../../src/views/run-views.ts';
-import { appendAll } from '../fixtures/a-gateway.ts';
-import { folded } from '../fixtures/folded-runs.ts';
+import { appendAll, tellWebhook } from '../fixtures/a-gateway.ts';
+import { aView, folded } from '../fixtures/folded-runs.ts';
 import { mongoUrl } from '../fixtures/mongo-url.ts';
 import {
   aRun,
@@ -29,6 +30,12 @@ import {
   started,
   succeeded,
 } from '@runledger/testing/run-events';
+import {
+  redeliveryRequested,
+  webhookDelivered,
+  webhookGivenUp,
+  webhookStarted,
+} from '@runledger/testing/webhook-events';
 
 const aLog = async (open: AsyncDisposableStack) => {
   const nats = open.use(await testNats());
@@ -46,10 +53,10 @@ const project = (log: EventLog, views: RunViews, logger: Logger = silentLogger):
 /** Runs that were left in every situation. */
 const storeRuns = async (log: EventLog, count: number): Promise<RunKey[]> => {
   const stories: ((key: RunKey) => RunEvent[])[] = [
-    (key) => [queued(key)],
+    (key) => [queued(key, { webhook: 'https://a.example/' })],
     (key) => [queued(key), cancelRequested(key)],
     (key) => [queued(key), assigned(key), started(key)],
-    (key) => [queued(key), assigned(key), started(key), succeeded(key)],
+    (key) => [queued(key, { webhook: 'https://a.example/' }), assigned(key), started(key), succeeded(key)],
     (key) => [queued(key), assigned(key), failed(key)],
     (key) => [queued(key), assigned(key), requeued(key), assigned(key, { attempt: 2 })],
   ];
@@ -57,7 +64,15 @@ const storeRuns = async (log: EventLog, count: number): Promise<RunKey[]> => {
   await Promise.all(
     keys.map((key, index) => appendAll(log, ...(stories[index % stories.length]?.(key) ?? []))),
   );
+  await Promise.all(
+    keys.map((key, index) => tellWebhook(log, ...(webhookStories[index % stories.length]?.(key) ?? []))),
+  );
   return keys;
+};
+
+const webhookStories: Readonly<Record<number, (key: RunKey) => WebhookEvent[]>> = {
+  0: (key) => [webhookStarted(key, 'intermediate')],
+  3: (key) => [webhookGivenUp(key), redeliveryRequested(key), webhookDelivered(key, 2)],
 };
 
 /** The views of the runs, once each is what the log says. */
@@ -65,12 +80,16 @@ const expectFolded = async (log: EventLog, views: RunViews, keys: readonly RunKe
   const read = await Promise.all(
     keys.map(async (key) => {
       const found = await readRun(log, key);
-      return found.kind === 'found' ? { head: found.history.head, run: found.run } : undefined;
+      return found.kind === 'found'
+        ? { head: found.history.head, run: found.run, webhook: found.webhook }
+        : undefined;
     }),
   );
   await waitFor('the views to be as far as the log', async () => {
     const found = await Promise.all(keys.map((key) => views.find(key)));
-    return found.every((view, index) => view?.head === read[index]?.head);
+    return found.every(
+      (view, index) => view?.head === read[index]?.head && view?.webhook.head === read[index]?.webhook?.head,
+    );
   });
   expect(await Promise.all(keys.map((key) => views.find(key)))).toEqual(read);
 };
@@ -163,7 +182,7 @@ describeWithMongo('a projection into MongoDB', () => {
     );
     await first[Symbol.asyncDispose]();
     // Starting again would put its head back.
-    const witness = { head: 5, run: folded(queued(aRun())) };
+    const witness = aView(5, folded(queued(aRun())));
     await views.save([witness]);
     const position = await views.position();
     expect(position?.sequence).toBeGreaterThan(12);
@@ -183,15 +202,15 @@ describeWithMongo('a projection into MongoDB', () => {
     await views.startAgain(created);
     // As if another log had been projected: views that are ahead, and one of a run that this log does not have.
     await views.savePosition({ stream_created: created, sequence: 5, event_id: newUuid() });
-    await views.save(keys.map((key) => ({ head: 800, run: folded(queued(key)) })));
+    await views.save(keys.map((key) => aView(800, folded(queued(key)))));
     const kept = folded(queued(aRun()));
-    await views.save([{ head: 900, run: kept }]);
+    await views.save([aView(900, kept)]);
 
     const said: unknown[] = [];
     const logger = { ...silentLogger, warn: (fields: object) => void said.push(fields) };
     open.use(project(log, views, logger));
     await expectFolded(log, views, keys);
-    expect(await views.find(kept)).toEqual({ head: 0, run: kept });
+    expect(await views.find(kept)).toEqual(aView(0, kept));
     expect(said).toContainEqual({ because: expect.stringContaining('does not hold event') });
   });
 

@@ -1,8 +1,16 @@
-import { newUuid } from '@runledger/contracts/ids';
+import { newUuid, orgId } from '@runledger/contracts/ids';
+import type { RunKey } from '@runledger/contracts/subjects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RunView, RunViews } from '../../src/views/run-views.ts';
-import { folded } from '../fixtures/folded-runs.ts';
+import { WEBHOOK_STATUSES } from '../../src/domain/webhook-status.ts';
+import type { RunView, RunViews, WebhookQuery } from '../../src/views/run-views.ts';
+import { aView, folded, foldedWebhook, timeOf } from '../fixtures/folded-runs.ts';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
+import {
+  redeliveryRequested,
+  webhookDelivered,
+  webhookGivenUp,
+  webhookStarted,
+} from '@runledger/testing/webhook-events';
 
 export interface OpenedViews extends AsyncDisposable {
   readonly views: RunViews;
@@ -21,10 +29,7 @@ export const runViewsConformance = (name: string, open: () => Promise<OpenedView
 
     const history = (key = aRun()): RunView[] => {
       const events = [queued(key), assigned(key), started(key), succeeded(key)];
-      return events.map((_, index) => ({
-        head: (index + 1) * 10,
-        run: folded(...events.slice(0, index + 1)),
-      }));
+      return events.map((_, index) => aView((index + 1) * 10, folded(...events.slice(0, index + 1))));
     };
     const at = (history: readonly RunView[], index: number): RunView => {
       const view = history[index];
@@ -58,6 +63,24 @@ export const runViewsConformance = (name: string, open: () => Promise<OpenedView
       expect(await views.find(at(steps, 0).run)).toEqual(at(steps, 2));
     });
 
+    it('go back in neither of the two chains, and forward in each', async () => {
+      const key = aRun();
+      const run = folded(queued(key), assigned(key), started(key), succeeded(key));
+      const facts = [webhookStarted(key), webhookGivenUp(key), redeliveryRequested(key)];
+      const steps = [
+        aView(4, run),
+        ...facts.map((_, index) => aView(4, run, foldedWebhook(5 + index, ...facts.slice(0, index + 1)))),
+      ];
+      for (const [index, step] of steps.entries()) {
+        await views.save([step]);
+        for (const earlier of steps.slice(0, index)) await views.save([earlier]);
+        expect(await views.find(key)).toEqual(step);
+        expect(await views.load([key])).toEqual([step]);
+      }
+      await views.save([aView(3, run, at(steps, 3).webhook), aView(9, run, at(steps, 2).webhook)]);
+      expect(await views.find(key)).toEqual(at(steps, 3));
+    });
+
     it('take the fresh ones of a batch that has stale ones', async () => {
       const [stale, behind, absent] = [history(), history(), history()];
       await views.save([at(stale, 3), at(behind, 0)]);
@@ -81,7 +104,7 @@ export const runViewsConformance = (name: string, open: () => Promise<OpenedView
     it('take nothing from a run of another organisation with the same id', async () => {
       const view = at(history(), 1);
       await views.save([view]);
-      const forged = { head: 900, run: { ...view.run, org_id: aRun().org_id } };
+      const forged = aView(900, { ...view.run, org_id: aRun().org_id });
       await views.save([forged]);
       expect(await views.find(view.run)).toEqual(view);
       expect(await views.find(forged.run)).toBeUndefined();
@@ -92,7 +115,7 @@ export const runViewsConformance = (name: string, open: () => Promise<OpenedView
         '{"__proto__":["x"],"$ref":"a","a.b":[{"_bsontype":"ObjectId","$oid":1,"":2}],"b\\u0000c":-0.0,"10":1,"2":[1e300,9007199254740993],"s":"\\u0000\\ud83d\\ude00"}',
       );
       const key = aRun();
-      await views.save([{ head: 1, run: folded(queued(key, { inputs })) }]);
+      await views.save([aView(1, folded(queued(key, { inputs })))]);
       const found = await views.find(key);
       expect(JSON.stringify(found?.run.request.inputs)).toBe(JSON.stringify(inputs));
     });
@@ -119,6 +142,91 @@ export const runViewsConformance = (name: string, open: () => Promise<OpenedView
       await views.save([{ ...at(anew, 0), head: 2 }]);
       expect(await views.find(at(anew, 0).run)).toEqual({ ...at(anew, 0), head: 2 });
       expect(await views.find(at(kept, 0).run)).toEqual({ ...at(kept, 3), head: 0 });
+    });
+
+    it('start again with what became of the notifications, too', async () => {
+      const key = aRun();
+      const run = folded(queued(key), assigned(key), started(key), succeeded(key));
+      const webhook = foldedWebhook(6, webhookStarted(key), webhookDelivered(key));
+      await views.save([aView(4, run, webhook)]);
+      await views.startAgain(newUuid());
+      expect(await views.find(key)).toEqual(aView(0, run, { ...webhook, head: 0 }));
+      await views.save([aView(2, run)]);
+      expect(await views.find(key)).toEqual(aView(2, run));
+    });
+
+    describe('list the runs with a webhook', () => {
+      const org = orgId(newUuid());
+      const url = (host: string) => `https://${host}/hook?token=secret`;
+      const all = WEBHOOK_STATUSES;
+      const keys: RunKey[] = [];
+      beforeAll(async () => {
+        for (let number = 1; number <= 9; number += 1) {
+          const key = aRun(org);
+          keys.push(key);
+          const host = number % 2 === 0 ? 'even.example' : 'odd.example:8443';
+          const run = { ...folded(queued(key, { webhook: url(host) })), number, created_at: timeOf(number) };
+          const facts = [webhookStarted(key), webhookGivenUp(key)].slice(0, number % 3);
+          await views.save([aView(number, run, foldedWebhook(100 + number, ...facts))]);
+        }
+        await views.save([
+          aView(20, { ...folded(queued(aRun(org))), number: 20 }),
+          aView(21, folded(queued(aRun(), { webhook: url('even.example') }))),
+        ]);
+      });
+      const numbers = async (query: Partial<WebhookQuery>) =>
+        (await views.listWebhooks({ org_id: org, statuses: all, limit: 100, ...query })).map(
+          ({ number }) => number,
+        );
+
+      it('of the organisation, newest first', async () => {
+        expect(await numbers({})).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1]);
+        expect(await numbers({ limit: 2 })).toEqual([9, 8]);
+        expect(await numbers({ org_id: orgId(newUuid()) })).toEqual([]);
+      });
+
+      it('with all that a list shows', async () => {
+        const [row] = await views.listWebhooks({ org_id: org, statuses: ['failed'], limit: 1 });
+        const [, , , , , , , eighth] = keys;
+        expect(row).toEqual({
+          ...eighth,
+          number: 8,
+          url: url('even.example'),
+          host: 'even.example',
+          created_at: timeOf(8),
+          updated_at: timeOf(1),
+          webhook: expect.objectContaining({ status: 'failed', tries: 13, last_reason: 'server_error' }),
+        });
+      });
+
+      it('by status, host and time of creation', async () => {
+        expect(await numbers({ statuses: ['failed'] })).toEqual([8, 5, 2]);
+        expect(await numbers({ statuses: ['not-started', 'running'] })).toEqual([9, 7, 6, 4, 3, 1]);
+        expect(await numbers({ statuses: ['success'] })).toEqual([]);
+        expect(await numbers({ host: 'even.example' })).toEqual([8, 6, 4, 2]);
+        expect(await numbers({ host: 'odd.example:8443', statuses: ['running'] })).toEqual([7, 1]);
+        expect(await numbers({ createdAfter: new Date(timeOf(4)) })).toEqual([9, 8, 7, 6, 5, 4]);
+        expect(await numbers({ createdBefore: new Date(timeOf(4)) })).toEqual([3, 2, 1]);
+      });
+
+      it('from one row on, also where two have one number, since a log was replaced', async () => {
+        const twins = [aRun(org), aRun(org)].sort((a, b) => (a.run_id < b.run_id ? 1 : -1));
+        for (const key of twins) {
+          await views.save([
+            aView(1, { ...folded(queued(key, { webhook: url('twin.example') })), number: 5 }),
+          ]);
+        }
+        const host = 'twin.example';
+        const query = { org_id: org, statuses: all, host, limit: 1 };
+        const [first] = await views.listWebhooks(query);
+        const [second] = await views.listWebhooks({ ...query, ...(first ? { behind: first } : {}) });
+        expect([first?.run_id, second?.run_id]).toEqual(twins.map(({ run_id }) => run_id));
+        expect(await views.listWebhooks({ ...query, ...(second ? { behind: second } : {}) })).toEqual([]);
+        const fifth = keys[4]?.run_id ?? '';
+        expect(await numbers({ behind: { number: 5, run_id: fifth }, host: 'odd.example:8443' })).toEqual([
+          3, 1,
+        ]);
+      });
     });
   });
 };

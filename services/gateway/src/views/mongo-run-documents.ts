@@ -1,0 +1,134 @@
+import type { Run } from '@runledger/contracts/run';
+import { orgId, runId } from '@runledger/contracts/ids';
+import type { Webhook } from '@runledger/contracts/webhook';
+import { EMPTY_WEBHOOK_HISTORY } from '@runledger/contracts/webhook-history';
+import type { AnyBulkWriteOperation, Collection, Document, Filter } from 'mongodb';
+import { webhookStatus } from '../domain/webhook-status.ts';
+import type { RunView, WebhookQuery } from './run-views.ts';
+import { webhookHost, type WebhookRow } from './webhook-row.ts';
+
+/**
+ * The folds stand as JSON text: inputs and outputs may have names and values that BSON changes or refuses (`$ref`,
+ * `_bsontype`, NUL, names that are numbers). What is asked for in lists stands beside them.
+ */
+export interface RunDocument {
+  readonly _id: string;
+  readonly org_id: string;
+  readonly head: number;
+  readonly number: number;
+  readonly status: string;
+  readonly deployment_id: string;
+  readonly workflow_id: string;
+  readonly gpu: string;
+  readonly origin: string;
+  readonly created_at: Date;
+  readonly run: string;
+  /** Documents of the first release have none of these. */
+  readonly updated_at?: Date;
+  readonly webhook_head?: number;
+  /** The fold of the webhook facts; null before the first. */
+  readonly webhook?: string | null;
+  /** The last three are null for a run without a webhook. */
+  readonly webhook_status?: string | null;
+  readonly webhook_host?: string | null;
+  readonly webhook_url?: string | null;
+}
+
+/** Takes the place of a document neither of whose heads is later; else it tries to insert a second one, and is refused. */
+export const guardedWrite = ({ head, run, webhook }: RunView): AnyBulkWriteOperation<RunDocument> => ({
+  replaceOne: {
+    filter: {
+      _id: run.run_id,
+      org_id: run.org_id,
+      head: { $lte: head },
+      // Also where there is none.
+      webhook_head: { $not: { $gt: webhook.head } },
+    },
+    replacement: {
+      org_id: run.org_id,
+      head,
+      number: run.number,
+      status: run.status,
+      deployment_id: run.request.deployment_id,
+      workflow_id: run.request.workflow_id,
+      gpu: run.request.gpu,
+      origin: run.request.origin,
+      created_at: new Date(run.created_at),
+      run: JSON.stringify(run),
+      updated_at: new Date(run.updated_at),
+      webhook_head: webhook.head,
+      webhook: webhook.webhook === undefined ? null : JSON.stringify(webhook.webhook),
+      webhook_status: webhookStatus(run, webhook.webhook),
+      webhook_host: webhookHost(run.request.webhook),
+      webhook_url: run.request.webhook,
+    },
+    upsert: true,
+  },
+});
+
+/** What stands in a document was written by `guardedWrite` only. */
+export const viewOf = ({ head, run, webhook_head, webhook }: RunDocument): RunView => {
+  const view = { run: JSON.parse(run) as Run };
+  // Of a release that knew no webhook facts: what it says of them is not to be trusted, and neither is its head.
+  if (webhook_head === undefined) return { ...view, head: 0, webhook: EMPTY_WEBHOOK_HISTORY };
+  return { ...view, head, webhook: { head: webhook_head, webhook: webhookOf(webhook) } };
+};
+
+/** Only what `rowOf` reads: the run itself may be large. */
+export const ROW_FIELDS = {
+  org_id: 1,
+  number: 1,
+  created_at: 1,
+  updated_at: 1,
+  webhook: 1,
+  webhook_host: 1,
+  webhook_url: 1,
+} as const satisfies Partial<Record<keyof RunDocument, 1>>;
+
+export const rowOf = ({
+  _id: id,
+  ...document
+}: Pick<RunDocument, '_id' | keyof typeof ROW_FIELDS>): WebhookRow => ({
+  org_id: orgId(document.org_id),
+  run_id: runId(id),
+  number: document.number,
+  url: document.webhook_url ?? '',
+  host: document.webhook_host ?? null,
+  created_at: document.created_at.toISOString(),
+  updated_at: (document.updated_at ?? document.created_at).toISOString(),
+  webhook: webhookOf(document.webhook),
+});
+
+const webhookOf = (text: string | null | undefined): Webhook | undefined =>
+  text === null || text === undefined ? undefined : (JSON.parse(text) as Webhook);
+
+export const NEWEST_FIRST = { number: -1, _id: -1 } as const;
+
+export const rowsAskedFor = (query: WebhookQuery): Filter<RunDocument> => {
+  const { org_id, statuses, host, createdAfter, createdBefore, behind } = query;
+  const created: Document = {
+    ...(createdAfter === undefined ? {} : { $gte: createdAfter }),
+    ...(createdBefore === undefined ? {} : { $lt: createdBefore }),
+  };
+  return {
+    org_id,
+    webhook_status: { $in: statuses },
+    ...(host === undefined ? {} : { webhook_host: host }),
+    ...(createdAfter === undefined && createdBefore === undefined ? {} : { created_at: created }),
+    ...(behind === undefined
+      ? {}
+      : {
+          $or: [{ number: { $lt: behind.number } }, { number: behind.number, _id: { $lt: behind.run_id } }],
+        }),
+  };
+};
+
+export const createIndexes = async (runs: Collection<RunDocument>): Promise<void> => {
+  await runs.createIndexes([
+    { key: { org_id: 1, number: -1 } },
+    { key: { org_id: 1, status: 1, number: -1 } },
+    { key: { org_id: 1, deployment_id: 1, number: -1 } },
+    { key: { org_id: 1, webhook_status: 1, ...NEWEST_FIRST } },
+    { key: { org_id: 1, webhook_host: 1, ...NEWEST_FIRST } },
+  ]);
+};
