@@ -81,7 +81,10 @@ export class Connections extends Agent {
     const kept: unknown = super.keepSocketAlive(socket);
     if (kept === false) return false;
     const [oldest] = this.#idle;
-    if (this.#idle.size >= MAX_IDLE) oldest?.destroy();
+    if (oldest !== undefined && this.#idle.size >= MAX_IDLE) {
+      this.#idle.delete(oldest);
+      oldest.destroy();
+    }
     this.#idle.add(socket);
     return true;
   }

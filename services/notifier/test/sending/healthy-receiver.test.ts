@@ -1,10 +1,9 @@
-import { waitFor } from '@runledger/testing/wait-for';
 import { gzipSync } from 'node:zlib';
 import { text } from 'node:stream/consumers';
 import type { IncomingHttpHeaders } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { httpReceiver, rawReceiver } from './receivers.ts';
-import { outgoing, send, sendOnce, senderTo } from './sending.ts';
+import { httpReceiver } from './receivers.ts';
+import { send, sendOnce, senderTo } from './sending.ts';
 
 describe('a try at a healthy receiver', () => {
   it('brings body and headers as they are', async () => {
@@ -99,108 +98,5 @@ describe('a try at a healthy receiver', () => {
     });
     const second = await send(sender, receiver.url);
     expect(second.phases).toMatchObject({ connect: null, tls: null, wait: expect.any(Number) });
-  });
-});
-
-describe('a kept connection', () => {
-  it('serves the next try at the same addresses', async () => {
-    await using receiver = await httpReceiver((_request, response) => response.end());
-    await using sender = senderTo();
-    for (let count = 0; count < 5; count += 1) await send(sender, receiver.url);
-    expect(receiver.taken()).toBe(1);
-  });
-
-  it('is not used once the name stands for other addresses', async () => {
-    await using receiver = await httpReceiver((_request, response) => response.end());
-    const answers = [['127.0.0.1'], ['127.0.0.1', '127.0.0.2']];
-    await using sender = senderTo([], {
-      resolve: () => Promise.resolve({ kind: 'allowed', addresses: answers.shift() ?? [] }),
-      mayConnect: () => true,
-    });
-    expect(await send(sender, receiver.url)).toMatchObject({ reason: 'accepted' });
-    expect(await send(sender, receiver.url)).toMatchObject({ reason: 'accepted' });
-    expect(receiver.taken()).toBe(2);
-  });
-
-  it('that the receiver closes on the second request is replaced within the same try', async () => {
-    await using receiver = await rawReceiver((socket) => {
-      socket.once('data', () => {
-        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
-        socket.once('data', () => socket.destroy());
-      });
-    });
-    await using sender = senderTo();
-    await send(sender, receiver.url);
-    expect(await send(sender, receiver.url)).toMatchObject({
-      reason: 'accepted',
-      phases: { connect: expect.any(Number) },
-    });
-    expect(receiver.taken()).toBe(2);
-  });
-
-  it('is replaced once only', async () => {
-    let answers = 1;
-    await using receiver = await rawReceiver((socket) => {
-      socket.on('data', () => {
-        if (answers > 0) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
-        else socket.destroy();
-        answers -= 1;
-      });
-    });
-    await using sender = senderTo();
-    await send(sender, receiver.url);
-    expect(await send(sender, receiver.url)).toMatchObject({ reason: 'reset', status: null });
-    expect(receiver.taken()).toBe(2);
-  });
-
-  it('carries no answer that was sent before its request', async () => {
-    const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
-    await using receiver = await rawReceiver((socket) => {
-      const first = receiver.taken() === 1;
-      socket.once('data', () => {
-        socket.write(first ? ok : 'HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n');
-        if (first) setImmediate(() => socket.write(ok));
-      });
-    });
-    await using sender = senderTo();
-    await send(sender, receiver.url);
-    await waitFor('the connection to be given up', () => receiver.open() === 0);
-    expect(await send(sender, receiver.url)).toMatchObject({ reason: 'server_error' });
-  });
-
-  it('is kept for eight at most of one receiver', async () => {
-    const held: (() => void)[] = [];
-    await using receiver = await httpReceiver((_request, response) => {
-      held.push(() => response.end());
-    });
-    await using sender = senderTo();
-    const tries = Array.from({ length: 20 }, () => send(sender, receiver.url));
-    await waitFor('20 requests at once', () => held.length === 20);
-    for (const answer of held) answer();
-    await Promise.all(tries);
-    await waitFor('the others to be closed', () => receiver.open() === 8);
-  });
-
-  it('is closed when it was idle for a while', async () => {
-    await using receiver = await httpReceiver((_request, response) => response.end());
-    await using sender = senderTo();
-    await send(sender, receiver.url);
-    await waitFor('the idle connection to be closed', () => receiver.open() === 0);
-  });
-
-  it('is not left by a receiver that answers without reading the body', async () => {
-    await using receiver = await rawReceiver((socket) => {
-      socket.once('data', () => {
-        socket.pause();
-        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
-      });
-    });
-    await using sender = senderTo();
-    const { reason } = await sender.send(
-      outgoing(receiver.url, 'x'.repeat(32 * 1_024 * 1_024)),
-      new AbortController().signal,
-    );
-    expect(reason).toBe('accepted');
-    expect(await send(sender, receiver.url)).toMatchObject({ phases: { connect: expect.any(Number) } });
   });
 });
