@@ -51,6 +51,8 @@ export type OpenBreaker = Static<typeof OpenBreaker>;
 /** How far a notifier has come in one share: what lies before is settled, or stands in TIMERS. Sequences, 0 for none. */
 export const SharePosition = Type.Object({
   version: Type.Literal(1),
+  /** The broker's time of the creation of RUNS: another stream has other facts at the same sequences. */
+  created: Type.String(),
   /** Of RUNS. */
   runs: Type.Integer({ minimum: 0 }),
   /** Of ACTIVITY. */

@@ -1,8 +1,8 @@
 import { ProgressReport, type LogLine } from '@runledger/contracts/activity';
 import type { ExecutorId } from '@runledger/contracts/ids';
-import { activityOf, type ActivityKind, type RunKey } from '@runledger/contracts/subjects';
+import { activityOf, ALL_PROGRESS, type ActivityKind, type RunKey } from '@runledger/contracts/subjects';
 import { Compile } from 'typebox/compile';
-import { lastUnder } from './ask-leader.ts';
+import { lastSequence, lastUnder } from './ask-leader.ts';
 import type { EventLog } from './event-log.ts';
 import { parseJson } from './stored-message.ts';
 
@@ -52,3 +52,6 @@ export const lastProgress = async (
     return undefined;
   }
 };
+
+/** The sequence of the last progress report in ACTIVITY, of any run; 0 when there is none. @throws {LogUnavailable} */
+export const lastReport = (log: EventLog): Promise<number> => lastSequence(log, 'ACTIVITY', ALL_PROGRESS);

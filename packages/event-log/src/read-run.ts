@@ -2,6 +2,7 @@ import { readHistory } from '@runledger/contracts/history';
 import type { History, ReadHistory, RefusedMessage, StoredMessage } from '@runledger/contracts/history';
 import type { Fact, Run } from '@runledger/contracts/run';
 import { lifecycleOf, runOf, type RunKey } from '@runledger/contracts/subjects';
+import type { WebhookFact } from '@runledger/contracts/webhook';
 import type { WebhookHistory } from '@runledger/contracts/webhook-history';
 import { askBroker, isTransient } from './ask-broker.ts';
 import { lastSequence } from './ask-leader.ts';
@@ -21,6 +22,8 @@ export type ReadRun =
       readonly facts: readonly Fact[];
       /** What became of its notifications; undefined when these facts do not hang together. */
       readonly webhook: WebhookHistory | undefined;
+      /** What `webhook` was folded from. */
+      readonly webhookFacts: readonly WebhookFact[];
       readonly refused: readonly RefusedMessage[];
     }
   | {
@@ -93,7 +96,15 @@ const summary = (read: ReadHistory, webhook: ReadWebhook): ReadRun => {
   const { history, facts } = read;
   if (history.run === undefined) return { kind: 'none', head: history.head };
   const refused = [...read.refused, ...(webhook?.refused ?? [])];
-  return { kind: 'found', run: history.run, history, facts, webhook: webhook?.history, refused };
+  return {
+    kind: 'found',
+    run: history.run,
+    history,
+    facts,
+    webhook: webhook?.history,
+    webhookFacts: webhook?.facts ?? [],
+    refused,
+  };
 };
 
 /** The sequence of the last message of the run's lifecycle, asked of the stream's leader; 0 when there is none. */

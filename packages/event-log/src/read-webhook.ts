@@ -1,12 +1,18 @@
 import type { RefusedMessage, StoredMessage } from '@runledger/contracts/chain';
 import type { ReadHistory } from '@runledger/contracts/history';
 import { webhookOf, type RunKey } from '@runledger/contracts/subjects';
+import type { WebhookFact } from '@runledger/contracts/webhook';
 import { readWebhookChain, type WebhookHistory } from '@runledger/contracts/webhook-history';
 import { allUnder, earliest } from './all-under.ts';
 import type { EventLog } from './event-log.ts';
 
 export type ReadWebhook =
-  | { readonly kind: 'read'; readonly history: WebhookHistory; readonly refused: readonly RefusedMessage[] }
+  | {
+      readonly kind: 'read';
+      readonly history: WebhookHistory;
+      readonly facts: readonly WebhookFact[];
+      readonly refused: readonly RefusedMessage[];
+    }
   | {
       readonly kind: 'newer_version';
       readonly type: string;
@@ -43,7 +49,12 @@ const fold = (messages: readonly StoredMessage[]): ReadWebhook => {
   const read = readWebhookChain(messages);
   switch (read.kind) {
     case 'whole':
-      return { kind: 'read', history: { head: read.head, webhook: read.state }, refused: read.refused };
+      return {
+        kind: 'read',
+        history: { head: read.head, webhook: read.state },
+        facts: read.facts,
+        refused: read.refused,
+      };
     case 'newer_version':
       return read;
     case 'gap':

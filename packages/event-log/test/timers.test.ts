@@ -173,9 +173,10 @@ describe('the opening of a breaker', () => {
 
 describe('the position of a share', () => {
   it('is what was kept last, and none before', async () => {
+    const position = { version: 1, created: '2026-01-01T00:00:00Z', runs: 9, activity: 6, swept: 5 } as const;
     expect(await readPosition(log, 3)).toBeUndefined();
-    await keepPosition(log, 3, { version: 1, runs: 5, activity: 6, swept: 4 });
-    await keepPosition(log, 3, { version: 1, runs: 9, activity: 6, swept: 5 });
-    expect(await readPosition(log, 3)).toEqual({ version: 1, runs: 9, activity: 6, swept: 5 });
+    await keepPosition(log, 3, { ...position, runs: 5 });
+    await keepPosition(log, 3, position);
+    expect(await readPosition(log, 3)).toEqual(position);
   });
 });

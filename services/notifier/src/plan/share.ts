@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { OpenBreaker } from '@runledger/contracts/deliveries';
 import { orgId, runId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects';
+import { lastReport } from '@runledger/event-log/activity';
 import { recordState } from '@runledger/event-log/deliveries';
 import { patiently } from '@runledger/event-log/patiently';
 import { runsIdentity } from '@runledger/event-log/read-run';
@@ -65,16 +66,20 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
   const { log, logger, dispatcher, breakers, feed, clock, now } = parts;
   const act = <Answer>(work: () => Promise<Answer>, signal = over): Promise<Answer> =>
     patiently({ signal, logger }, work);
-  const position = await act(() => readPosition(log, share));
+  const stood = await act(() => readPosition(log, share));
+  const identity = await act(() => runsIdentity(log));
+  const { created } = identity;
+  const position = stood?.created === created ? stood : undefined;
   // What was stored before may be in another's hands already, or have been.
-  const { lastSequence: careful } = await act(() => runsIdentity(log));
+  let careful = identity.lastSequence;
   for (const { origin, org_id, opens, until } of await act(() => readOpenings(log, share))) {
     const key = org_id === null ? origin : nameOf({ org_id, origin });
     if (opens > 0) breakers.restore(key, { opens, until: Date.parse(until) });
   }
 
   let runs = lowWater(position?.runs ?? 0);
-  let activity = lowWater(position?.activity ?? 0);
+  // Progress of long ago is no news.
+  let activity = lowWater(position?.activity ?? (await act(() => lastReport(log))));
   let swept = position?.swept ?? 0;
   const sending = new AbortController();
   const stopped = sending.signal;
@@ -187,8 +192,8 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
     onBeyondEnd: (stream, lastSequence) => {
       logger.error({ share, stream, lastSequence }, 'the log is shorter than it was; it is read again');
       // All of RUNS, since other facts may stand where known ones stood; progress only matters from now on.
-      if (stream === 'runs') [runs, swept] = [lowWater(0), 0];
-      else activity = lowWater(lastSequence);
+      if (stream === 'activity') activity = lowWater(lastSequence);
+      else [runs, swept, careful] = [lowWater(0), 0, Infinity];
     },
   };
 
@@ -234,7 +239,7 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
 
   let kept = position;
   const keep = async (): Promise<void> => {
-    const present = { version: 1, runs: runs.low(), activity: activity.low(), swept } as const;
+    const present = { version: 1, created, runs: runs.low(), activity: activity.low(), swept } as const;
     if (kept && kept.runs === present.runs && kept.activity === present.activity && kept.swept === swept)
       return;
     await keepPosition(log, share, present);
