@@ -56,12 +56,12 @@ describe('provision', () => {
 
   it('makes a stream anew that an earlier release kept otherwise, if nothing was ever stored there', async () => {
     await using test = await anEmptyLog();
-    const earlier = {
-      name: 'DELIVERIES',
+    const settings: Partial<StreamConfig> = {
       subjects: ['deliveries.>'],
       discard: 'old',
       allow_direct: true,
-    } as const;
+    };
+    const earlier = { name: 'DELIVERIES', ...settings };
     await test.log.jsm.streams.add(earlier);
     await provision(test.log);
     const { config } = await test.log.jsm.streams.info('DELIVERIES');
