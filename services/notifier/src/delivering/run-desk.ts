@@ -167,6 +167,7 @@ export const openDesk = (options: DeskOptions): Desk => {
 
   return {
     tellFinal: (delivery) => {
+      if (closed) return;
       const hand = handOf(delivery.key, delivery.origin);
       hand.finals.push(delivery);
       // It overtakes what waits; what is in flight is let finish, or it could arrive after the end.
@@ -176,6 +177,7 @@ export const openDesk = (options: DeskOptions): Desk => {
       offer(hand);
     },
     tellIntermediate: (key, origin, { runs, activity }) => {
+      if (closed) return;
       const hand = handOf(key, origin);
       const settled: Origins = { runs: [], activity: [] };
       const into = hand.finals.length > 0 ? settled : (hand.untold ??= { runs: [], activity: [] });

@@ -109,7 +109,8 @@ const openReader = (
         continue;
       }
       try {
-        const onBatch = (messages: StoredMessage[]): Promise<void> => take(messages, present);
+        const onBatch = (messages: StoredMessage[]): Promise<void> =>
+          take(messages, present.intersection(listeners));
         await using opened = await follow(log, { ...SOURCES[kind], after, onBatch });
         following = opened;
         const failure = await Promise.race([opened.failed, wake.promise]);
