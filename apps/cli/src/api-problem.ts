@@ -26,6 +26,8 @@ export const explainAnswer = (
       return `The API key from ${connection.source} may not do this (${said}). Use a key with the scope that it needs: an organisation's first key has them all.`;
     case 404:
       return `${connection.url} does not know it (${said}). Check the id; what belongs to another organisation is not found either.`;
+    case 409:
+      return `This cannot be done as things stand (${said}).`;
     case 413:
       return `The request is too large (${said}). Send large values as files.`;
     case 422:

@@ -1,11 +1,14 @@
 import type { Run } from '@runledger/contracts/run';
 import type { RunEvent } from '@runledger/contracts/run-event';
+import type { Webhook } from '@runledger/contracts/webhook';
+import type { WebhookEvent } from '@runledger/contracts/webhook-event';
 import { plain, shorten } from './plain-text.ts';
 
 const LONGEST = 160;
 
 /** What an event says, in a few words. */
-export const describeFact = (event: RunEvent): string => shorten(plain(wordsOf(event)), LONGEST);
+export const describeFact = (event: RunEvent | WebhookEvent): string =>
+  shorten(plain(wordsOf(event)), LONGEST);
 
 /** The change of the run's status, `queued -> started`, or the status alone when it stays. */
 export const describeChange = (before: Run | undefined, after: Run): string => {
@@ -13,7 +16,13 @@ export const describeChange = (before: Run | undefined, after: Run): string => {
   return before.status === after.status ? `still ${after.status}` : `${before.status} -> ${after.status}`;
 };
 
-const wordsOf = (event: RunEvent): string => {
+/** The same of the webhook's status. */
+export const describeWebhookChange = (before: Webhook | undefined, after: Webhook): string => {
+  const from = before?.status ?? 'not-started';
+  return from === after.status ? `webhook still ${from}` : `webhook ${from} -> ${after.status}`;
+};
+
+const wordsOf = (event: RunEvent | WebhookEvent): string => {
   switch (event.type) {
     case 'RunQueued':
       return `deployment ${event.data.deployment_id} on ${event.data.gpu}, inputs ${JSON.stringify(event.data.inputs)}`;
@@ -37,7 +46,25 @@ const wordsOf = (event: RunEvent): string => {
     case 'RunTimedOut':
     case 'RunGivenUp':
       return `${event.data.reason}: ${event.data.message}`;
+    case 'WebhookStarted':
+      return event.data.notification === 'final'
+        ? 'the final notification was not accepted at once, and is tried again'
+        : 'a notification on the way was sent';
+    case 'WebhookDelivered':
+      return `${roundWords(event)}accepted${statusWords(event.data.status)} after ${triesWords(event.data.tries)}`;
+    case 'WebhookGivenUp': {
+      const { reason, message, tries, status } = event.data;
+      return `${roundWords(event)}${reason} after ${triesWords(tries)}${statusWords(status)}: ${message}`;
+    }
+    case 'WebhookRedeliveryRequested':
+      return `${roundWords(event)}asked for by user ${event.data.user_id}`;
   }
 };
+
+const roundWords = ({ round }: WebhookEvent): string => (round === 1 ? '' : `round ${round}, `);
+
+const statusWords = (status: number | null): string => (status === null ? '' : ` with status ${status}`);
+
+const triesWords = (tries: number): string => (tries === 1 ? '1 try' : `${tries} tries`);
 
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

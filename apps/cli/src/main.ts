@@ -6,7 +6,9 @@ import { screen } from './screen.ts';
 process.stdout.on('error', (error: NodeJS.ErrnoException) =>
   process.exit(error.code === 'EPIPE' ? EXIT.done : EXIT.notDone),
 );
+let orderly: AbortController | undefined;
 process.once('SIGINT', () => {
+  if (orderly) return orderly.abort();
   process.stderr.write('\nStopped. A run that was queued goes on; runledger cancel ends it.\n');
   process.exit(EXIT.cancelled);
 });
@@ -15,6 +17,7 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   env: process.env,
   cwd: process.cwd(),
   screen: screen(process.stdout, process.stderr),
+  untilInterrupted: () => (orderly ??= new AbortController()).signal,
 }).catch((error: unknown) => {
   const why = error instanceof Error ? error.message : String(error);
   process.stderr.write(`The command could not be done: ${why}\n`);

@@ -4,7 +4,6 @@ import { createNamedOrganisation } from './commands/create-organisation.ts';
 import { history } from './commands/history.ts';
 import { cancel, get, queue } from './commands/run-commands.ts';
 import type { Client, QueueOptions } from './commands/run-commands.ts';
-import { rotateWebhookSecret, showWebhookSecret } from './commands/webhook-secret.ts';
 import { findConnection } from './connection.ts';
 import type { Environment } from './connection.ts';
 import { EXIT, Explained } from './explained.ts';
@@ -13,12 +12,15 @@ import { openLogAsOperator } from './operator-connection.ts';
 import { runApi } from './run-api.ts';
 import type { Screen } from './screen.ts';
 import { watchRun } from './watch-run.ts';
+import { addWebhookCommands } from './webhook-program.ts';
 import type { EventLog } from '@runledger/event-log/event-log';
 
 export interface Surroundings {
   readonly env: Environment;
   readonly cwd: string;
   readonly screen: Screen;
+  /** For a command that ends in order when it is interrupted; others are cut off. */
+  readonly untilInterrupted: () => AbortSignal;
 }
 
 interface Json {
@@ -53,7 +55,7 @@ export const runProgram = async (args: readonly string[], surroundings: Surround
 };
 
 const commands = (surroundings: Surroundings, end: (code: ExitCode) => void): Command => {
-  const { env, cwd, screen } = surroundings;
+  const { env, cwd, screen, untilInterrupted } = surroundings;
   const client = async (): Promise<Client> => {
     const connection = await findConnection(env, cwd);
     return { connection, api: runApi(connection), screen };
@@ -90,20 +92,7 @@ const commands = (surroundings: Surroundings, end: (code: ExitCode) => void): Co
     async (run: string, { json = false }: Json) =>
       end(await watchRun((await client()).api, run, screen, json)),
   );
-  const webhookSecret = add(
-    program,
-    'webhook-secret',
-    "show the secret that the organisation's webhooks are signed with (a key with the scope admin)",
-  ).action(async ({ json = false }: Json) => end(await showWebhookSecret(await client(), json)));
-  webhookSecret
-    .command('rotate')
-    .description('make a new one; the present one signs too for a while')
-    .option('--overlap <seconds>', 'for so long, 0 to 604800; a day when left out')
-    .action(async ({ overlap }: { readonly overlap?: string }) => {
-      // Wherever it stands, --json belongs to the command above.
-      const { json = false }: Json = webhookSecret.opts();
-      end(await rotateWebhookSecret(await client(), overlap, json));
-    });
+  addWebhookCommands(program, { client, screen, untilInterrupted, end, add });
   add(program, 'history <run>', 'the events of a run as the log holds them (operator)').action(
     (run: string, { json = false }: Json) => asOperator((log) => history(log, run, screen, json)),
   );

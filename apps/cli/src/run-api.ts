@@ -3,6 +3,7 @@ import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { explainAnswer, explainSilence } from './api-problem.ts';
 import { Explained } from './explained.ts';
+import { DeliveriesPage, Redelivered, RedeliveredMany, RunDeliveries } from './shown-deliveries.ts';
 import { ShownRun } from './shown-run.ts';
 import type { ApiConnection } from './connection.ts';
 
@@ -23,6 +24,14 @@ const WebhookSecret = Type.Object({
 });
 export type WebhookSecret = Static<typeof WebhookSecret>;
 
+/** Which runs with a webhook are meant; in JSON and as a query alike. */
+export interface DeliveryFilter {
+  readonly status?: string;
+  readonly host?: string;
+  readonly created_after?: string;
+  readonly created_before?: string;
+}
+
 /** No answer, or one that asks for patience: the same request may succeed later. */
 export class Unavailable extends Explained {}
 
@@ -33,6 +42,14 @@ export interface RunApi {
   webhookSecret(): Promise<WebhookSecret>;
   /** `overlap_s`: the usual time when it is undefined. */
   rotateWebhookSecret(overlap_s: number | undefined): Promise<WebhookSecret>;
+  deliveries(run: string): Promise<RunDeliveries>;
+  /** At most `limit`, from `cursor` on. */
+  listDeliveries(
+    filter: DeliveryFilter & { readonly limit: number; readonly cursor?: string },
+  ): Promise<DeliveriesPage>;
+  redeliver(run: string): Promise<Redelivered>;
+  /** As many as the service does at once. */
+  redeliverMany(filter: DeliveryFilter, dry_run: boolean): Promise<RedeliveredMany>;
 }
 
 /** Answers other than 200 are thrown as Explained, those that may pass as Unavailable. */
@@ -58,8 +75,18 @@ export const runApi = (connection: ApiConnection): RunApi => {
     cancel: (run) => call(Cancel, 'POST', `/run/${encodeURIComponent(run)}/cancel`),
     webhookSecret: () => call(WebhookSecret, 'GET', '/webhooks/secret'),
     rotateWebhookSecret: (overlap_s) => call(WebhookSecret, 'POST', '/webhooks/secret', { overlap_s }),
+    deliveries: (run) => call(RunDeliveries, 'GET', `/run/${encodeURIComponent(run)}/deliveries`),
+    listDeliveries: (filter) => call(DeliveriesPage, 'GET', `/webhooks/deliveries?${queryOf(filter)}`),
+    redeliver: (run) => call(Redelivered, 'POST', `/run/${encodeURIComponent(run)}/redeliver`),
+    redeliverMany: (filter, dry_run) =>
+      call(RedeliveredMany, 'POST', '/webhooks/redeliver', { filter, dry_run }),
   };
 };
+
+const queryOf = (parameters: object): string =>
+  Object.entries(parameters)
+    .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
+    .join('&');
 
 interface Answer {
   readonly status: number;

@@ -1,8 +1,10 @@
 import { evolve, isImpossible } from '@runledger/contracts/evolve';
 import type { Fact, Run } from '@runledger/contracts/run';
+import { evolveWebhook } from '@runledger/contracts/webhook';
+import type { Webhook, WebhookFact } from '@runledger/contracts/webhook';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { readRun } from '@runledger/event-log/read-run';
-import { describeChange, describeFact } from '../describe-fact.ts';
+import { describeChange, describeFact, describeWebhookChange } from '../describe-fact.ts';
 import { Explained } from '../explained.ts';
 import { findRun } from '../find-run.ts';
 import { plain } from '../plain-text.ts';
@@ -24,27 +26,48 @@ export const history = async (log: EventLog, run: string, screen: Screen, json: 
       );
     case 'found':
   }
-  let before: Run | undefined;
-  for (const fact of read.facts) {
+  const { facts, webhook, webhookFacts, refused } = read;
+  const told = [...withChanges(facts), ...withWebhookChanges(webhookFacts)].toSorted(bySequence);
+  for (const fact of told) {
     if (json) screen.printJson({ sequence: fact.sequence, stored_at: fact.time, ...fact.event });
-    else screen.print(lineOf(before, fact));
-    before = after(before, fact);
+    else screen.print(lineOf(fact));
   }
-  for (const { message, why } of read.refused)
+  if (webhook === undefined)
+    screen.hint('What became of its notifications is not shown: these events do not hang together.');
+  for (const { message, why } of refused)
     screen.hint(`Not counted: ${plain(message.subject)} at sequence ${message.sequence}: ${plain(why)}`);
 };
 
-const lineOf = (before: Run | undefined, fact: Fact): string => {
-  const { event, time } = fact;
-  const now = after(before, fact);
-  const change = now === undefined ? '' : describeChange(before, now);
+/** An event, and what it changed. */
+type Told = (Fact | WebhookFact) & { readonly change: string };
+
+const bySequence = (one: Told, other: Told): number => one.sequence - other.sequence;
+
+const lineOf = ({ event, time, change }: Told): string => {
   const who = `${plain(event.writer.service)} (${plain(event.writer.instance)})`;
   return [time, event.type.padEnd(18), who.padEnd(34), change.padEnd(22), describeFact(event)]
     .join('  ')
     .trimEnd();
 };
 
-const after = (before: Run | undefined, fact: Fact): Run | undefined => {
-  const run = evolve(before, fact);
-  return isImpossible(run) ? before : run;
+const withChanges = (facts: readonly Fact[]): Told[] => {
+  let before: Run | undefined;
+  return facts.map((fact) => {
+    const after = evolve(before, fact);
+    if (isImpossible(after)) return { ...fact, change: '' };
+    const change = describeChange(before, after);
+    before = after;
+    return { ...fact, change };
+  });
+};
+
+const withWebhookChanges = (facts: readonly WebhookFact[]): Told[] => {
+  let before: Webhook | undefined;
+  return facts.map((fact) => {
+    const after = evolveWebhook(before, fact);
+    if ('impossible' in after) return { ...fact, change: '' };
+    const change = describeWebhookChange(before, after);
+    before = after;
+    return { ...fact, change };
+  });
 };
