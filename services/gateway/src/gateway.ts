@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { lastProgress } from '@runledger/event-log/activity';
+import { readDeliveries, readDeliveryStates } from '@runledger/event-log/deliveries';
 import type { EventLog } from '@runledger/event-log/event-log';
 import type { Logger } from '@runledger/event-log/logger';
 import type { Metrics } from '@runledger/service-kit/metrics';
@@ -12,11 +13,15 @@ import type { GatewayConfig } from './config.ts';
 import { createApp } from './http/app.ts';
 import { callers } from './http/callers.ts';
 import { cancelRoute } from './http/cancel-route.ts';
+import { deliveriesRoute } from './http/deliveries-route.ts';
 import { gatewayMetrics } from './http/gateway-metrics.ts';
 import { getRoute } from './http/get-route.ts';
 import { jsonBody } from './http/json-body.ts';
+import { listDeliveriesRoute } from './http/list-deliveries-route.ts';
 import { queueRoute } from './http/queue-route.ts';
 import { recentKeys } from './http/recent-keys.ts';
+import { redeliverManyRoute } from './http/redeliver-many-route.ts';
+import { redeliverRoute } from './http/redeliver-route.ts';
 import { rotateWebhookSecret, showWebhookSecret } from './http/webhook-secret-route.ts';
 import { jetstreamOutputStore } from './outputs/jetstream-output-store.ts';
 import { serveRoute } from './outputs/serve-route.ts';
@@ -27,6 +32,8 @@ import { cancelRun } from './runs/cancel-run.ts';
 import { currentRun } from './runs/current-run.ts';
 import { findView } from './runs/find-view.ts';
 import { logRoom } from './runs/log-room.ts';
+import { redeliverMany } from './runs/redeliver-many.ts';
+import { redeliverRun } from './runs/redeliver-run.ts';
 import { runProgress } from './runs/run-progress.ts';
 import { versionHashes } from './runs/version-hashes.ts';
 import type { RunViews } from './views/run-views.ts';
@@ -65,6 +72,7 @@ export const gateway = (parts: GatewayParts): Koa => {
     logger,
   });
   const cancel = cancelRun({ log, current, writer, now, onConflict: metrics.conflict });
+  const redeliver = redeliverRun({ log, current, writer, now, onConflict: metrics.conflict });
   const body = jsonBody(config.RUNLEDGER_BODY_MAX_BYTES);
   const secrets = signingSecrets(log, secretBox(config.RUNLEDGER_SECRET_KEYS), { now });
   const limits = {
@@ -96,6 +104,18 @@ export const gateway = (parts: GatewayParts): Koa => {
         publicUrl,
       }),
       cancel: cancelRoute({ callers: asks, cancel }),
+      deliveries: deliveriesRoute({ callers: asks, current, tries: (key) => readDeliveries(log, key) }),
+      redeliver: redeliverRoute({ callers: asks, redeliver }),
+      listDeliveries: listDeliveriesRoute({
+        callers: asks,
+        views,
+        states: (keys) => readDeliveryStates(log, keys),
+      }),
+      redeliverMany: redeliverManyRoute({
+        callers: asks,
+        body,
+        redeliverMany: redeliverMany({ views, redeliver }),
+      }),
       showWebhookSecret: showWebhookSecret({ callers: asks, secrets }),
       rotateWebhookSecret: rotateWebhookSecret({ callers: asks, body, secrets }),
       upload: uploadRoute({ log, store, reservations, maxFileBytes, logger, clock }),

@@ -1,14 +1,14 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { reportProgress } from '@runledger/event-log/activity';
-import { readRun } from '@runledger/event-log/read-run';
 import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { memoryRunViews } from '../src/views/memory-run-views.ts';
 import { openMongoRunViews } from '../src/views/mongo-run-views.ts';
 import type { RunView } from '../src/views/run-views.ts';
 import type { RunKey } from '@runledger/contracts/subjects';
-import { appendAll, aWorld, call, post, queueSample, type World } from './fixtures/a-gateway.ts';
-import { aView, folded } from './fixtures/folded-runs.ts';
+import { appendAll, aWorld, call, post, queueSample, tellWebhook, type World } from './fixtures/a-gateway.ts';
+import { aView, folded, foldedWebhook } from './fixtures/folded-runs.ts';
+import { anEndedRun, HOOK, viewOf as viewInLog } from './fixtures/notified-runs.ts';
 import {
   aRun,
   assigned,
@@ -21,6 +21,12 @@ import {
   started,
   succeeded,
 } from '@runledger/testing/run-events';
+import {
+  redeliveryRequested,
+  webhookDelivered,
+  webhookGivenUp,
+  webhookStarted,
+} from '@runledger/testing/webhook-events';
 
 let world: World;
 beforeAll(async () => {
@@ -31,12 +37,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 const show = async ({ api }: { api: string }, { run_id }: RunKey, query = '') =>
   call(`${api}/run/${run_id}${query}`, world.tenant.key);
 const statusAt = async (gateway: { api: string }, key: RunKey) => (await show(gateway, key)).body.status;
-const viewOf = async (key: RunKey): Promise<RunView> => {
-  const read = await readRun(world.log, key);
-  if (read.kind !== 'found') throw new Error('the run is not in the log');
-  if (!read.webhook) throw new Error('its webhook facts do not hang together');
-  return { head: read.history.head, run: read.run, webhook: read.webhook };
-};
+const viewOf = (key: RunKey): Promise<RunView> => viewInLog(world, key);
 
 describe('reads never go back', () => {
   it('with the projection paused, from two gateways, after every step', async () => {
@@ -78,6 +79,73 @@ describe('reads never go back', () => {
     const run = folded(queued(gone), assigned(gone), started(gone), failed(gone));
     await views.save([aView(4, run)]);
     expect((await show(gateway, gone)).body).toMatchObject({ status: 'failed', finished: true });
+  });
+});
+
+describe('the webhook_status of a run', () => {
+  const statusAt = async (gateway: { api: string }, key: RunKey) =>
+    (await show(gateway, key)).body.webhook_status;
+
+  it('is null without a webhook, and else follows what the notifier tells', async () => {
+    const gateway = await world.gateway();
+    expect(await statusAt(gateway, await queueSample(gateway, world.tenant))).toBeNull();
+    const key = await queueSample(gateway, world.tenant, { webhook: HOOK });
+    expect(await statusAt(gateway, key)).toBe('not-started');
+    await appendAll(world.log, assigned(key));
+    await tellWebhook(world.log, webhookStarted(key, 'intermediate'));
+    expect((await show(gateway, key)).body).toMatchObject({ status: 'started', webhook_status: 'running' });
+    await appendAll(world.log, started(key), succeeded(key));
+    expect((await show(gateway, key)).body).toMatchObject({ status: 'success', webhook_status: 'running' });
+    await tellWebhook(world.log, webhookGivenUp(key));
+    expect(await statusAt(gateway, key)).toBe('failed');
+    await tellWebhook(world.log, redeliveryRequested(key), webhookDelivered(key, 2));
+    expect(await statusAt(gateway, key)).toBe('success');
+  });
+
+  it('never goes back, from two gateways of which one has views that stand still', async () => {
+    const views = memoryRunViews();
+    const stale = await world.gateway({ views });
+    const fresh = await world.gateway({ projecting: true });
+    const key = await anEndedRun(world, stale);
+    const atBoth = async () => [await statusAt(fresh, key), await statusAt(stale, key)];
+    await views.save([await viewOf(key)]);
+    expect(await atBoth()).toEqual(['not-started', 'not-started']);
+    await tellWebhook(world.log, webhookStarted(key));
+    expect(await atBoth()).toEqual(['running', 'running']);
+    await views.save([await viewOf(key)]);
+    await tellWebhook(world.log, webhookGivenUp(key));
+    expect(await atBoth()).toEqual(['failed', 'failed']);
+    await views.save([await viewOf(key)]);
+    expect((await post(`${fresh.api}/run/${key.run_id}/redeliver`, world.tenant.key)).status).toBe(200);
+    expect(await atBoth()).toEqual(['running', 'running']);
+    await tellWebhook(world.log, webhookDelivered(key, 2));
+    expect(await atBoth()).toEqual(['success', 'success']);
+  });
+
+  it('does not go back either while a run executes, whichever of its facts came last', async () => {
+    const views = memoryRunViews();
+    const stale = await world.gateway({ views });
+    const key = await queueSample(stale, world.tenant, { webhook: HOOK });
+    await appendAll(world.log, assigned(key));
+    await tellWebhook(world.log, webhookStarted(key, 'intermediate'));
+    await views.save([await viewOf(key)]);
+    await appendAll(world.log, started(key));
+    expect((await show(stale, key)).body).toMatchObject({ status: 'running', webhook_status: 'running' });
+  });
+
+  it('is that of the view where the log no longer has the run, or cannot be asked', async () => {
+    await using other = await aWorld();
+    const views = memoryRunViews();
+    const gateway = await other.gateway({ views });
+    const gone = aRun(other.tenant.org_id);
+    const run = folded(queued(gone, { webhook: HOOK }), assigned(gone), started(gone), succeeded(gone));
+    await views.save([aView(4, run, foldedWebhook(5, webhookDelivered(gone)))]);
+    const shown = async () => (await call(`${gateway.api}/run/${gone.run_id}`, other.tenant.key)).body;
+    expect(await shown()).toMatchObject({ status: 'success', webhook_status: 'success' });
+    await other.nats.kill9();
+    await waitFor('the gateway to miss the log', () => !gateway.log.connected());
+    expect(await shown()).toMatchObject({ status: 'success', webhook_status: 'success' });
+    await other.nats.restart();
   });
 });
 

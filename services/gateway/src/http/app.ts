@@ -12,6 +12,10 @@ interface Routes {
   readonly queue: Middleware;
   readonly get: Middleware;
   readonly cancel: Middleware;
+  readonly deliveries: Middleware;
+  readonly redeliver: Middleware;
+  readonly listDeliveries: Middleware;
+  readonly redeliverMany: Middleware;
   readonly showWebhookSecret: Middleware;
   readonly rotateWebhookSecret: Middleware;
   readonly upload: Middleware;
@@ -33,6 +37,10 @@ export const createApp = ({ routes, metrics, logger, clock }: AppOptions): Koa =
   router.post(`${basePath}/run/deployment/queue`, routes.queue);
   router.get(`${basePath}/run/:run_id`, routes.get);
   router.post(`${basePath}/run/:run_id/cancel`, routes.cancel);
+  router.get(`${basePath}/run/:run_id/deliveries`, routes.deliveries);
+  router.post(`${basePath}/run/:run_id/redeliver`, routes.redeliver);
+  router.get(`${basePath}/webhooks/deliveries`, routes.listDeliveries);
+  router.post(`${basePath}/webhooks/redeliver`, routes.redeliverMany);
   router.get(`${basePath}/webhooks/secret`, routes.showWebhookSecret);
   router.post(`${basePath}/webhooks/secret`, routes.rotateWebhookSecret);
   router.put('/executions/:org_id/:run_id/:attempt/outputs', routes.upload);

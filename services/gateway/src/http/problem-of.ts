@@ -1,6 +1,7 @@
 import { EventTooLarge, LogFull } from '@runledger/event-log/append';
 import { LogUnavailable } from '@runledger/event-log/event-log';
 import { OutputStoreUnavailable } from '../outputs/output-store.ts';
+import { ViewsUnavailable } from '../views/run-views.ts';
 import { Refused, type Problem } from './problem.ts';
 
 /** What a client is told of whatever was thrown: refusals, what is away, and errors of ours. */
@@ -16,6 +17,12 @@ export const problemOf = (error: unknown): Problem => {
     return {
       kind: 'unavailable',
       why: 'The log of runs cannot be reached now. Try again; what a request set off may or may not have been done',
+    };
+  }
+  if (error instanceof ViewsUnavailable) {
+    return {
+      kind: 'unavailable',
+      why: 'The store that lists are made from cannot be reached now. Try again; a run by its id is found also while it is away',
     };
   }
   if (error instanceof OutputStoreUnavailable) {

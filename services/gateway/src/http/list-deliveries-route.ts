@@ -1,0 +1,70 @@
+import type { DeliveryState } from '@runledger/contracts/deliveries';
+import type { OrgId, RunId } from '@runledger/contracts/ids';
+import type { RunKey } from '@runledger/contracts/subjects';
+import type { Context, Middleware } from 'koa';
+import { listedDelivery } from '../domain/delivery-response.ts';
+import { WEBHOOK_STATUSES } from '../domain/webhook-status.ts';
+import type { RunViews, WebhookQuery } from '../views/run-views.ts';
+import type { Callers } from './callers.ts';
+import { cursorAt, readCursor } from './page-cursor.ts';
+import { invalid, Refused, type Invalid } from './problem.ts';
+import { webhookFilter } from './webhook-filter.ts';
+
+export interface ListDeliveriesRoute {
+  readonly callers: Callers;
+  readonly views: RunViews;
+  /** Where the deliveries of several runs stand. @throws {LogUnavailable} */
+  readonly states: (keys: readonly RunKey[]) => Promise<ReadonlyMap<RunId, DeliveryState>>;
+}
+
+const DEFAULT_LIMIT = 20;
+const MOST = 100;
+
+/** `GET /webhooks/deliveries`: the organisation's runs with a webhook, newest first. */
+export const listDeliveriesRoute =
+  ({ callers, views, states }: ListDeliveriesRoute): Middleware =>
+  async (ctx) => {
+    const { org_id } = await callers(ctx, 'runs:read');
+    const query = readQuery(ctx, org_id);
+    // One more tells whether another page follows.
+    const rows = await views.listWebhooks({ ...query, limit: query.limit + 1 });
+    const page = rows.slice(0, query.limit);
+    const last = rows.length > page.length ? page.at(-1) : undefined;
+    const stored = await states(page);
+    ctx.body = {
+      deliveries: page.map((row) => listedDelivery(row, stored.get(row.run_id))),
+      next_cursor: last ? cursorAt(last) : null,
+    };
+  };
+
+const readQuery = (ctx: Context, org_id: OrgId): WebhookQuery => {
+  const wrong: Invalid[] = [];
+  const given = (name: string): string[] => [ctx.query[name] ?? []].flat();
+  const member = (name: string): string | undefined =>
+    // A status may be named several times; of anything else the last one counts.
+    name === 'status' && given(name).length > 0 ? given(name).join(',') : given(name).at(-1);
+  const filter = webhookFilter({ member, loc: ['query'], statuses: WEBHOOK_STATUSES }, wrong);
+  const limit = readLimit(member('limit'), wrong);
+  const cursor = member('cursor');
+  const behind = cursor === undefined ? undefined : readCursor(cursor);
+  if (cursor !== undefined && !behind) {
+    const msg = 'Value error, the cursor is none that a page gave as next_cursor';
+    wrong.push(invalid(['query', 'cursor'], 'value_error', msg));
+  }
+  if (wrong.length > 0) throw new Refused({ kind: 'invalid', problems: wrong });
+  return { org_id, ...filter, limit, ...(behind ? { behind } : {}) };
+};
+
+const readLimit = (text: string | undefined, wrong: Invalid[]): number => {
+  if (text === undefined) return DEFAULT_LIMIT;
+  const loc = ['query', 'limit'];
+  const limit = /^[+-]?\d+$/.test(text) ? Number(text) : undefined;
+  if (limit === undefined) {
+    wrong.push(invalid(loc, 'int_parsing', 'Input should be a valid integer'));
+  } else if (limit < 1) {
+    wrong.push(invalid(loc, 'greater_than_equal', 'Input should be greater than or equal to 1'));
+  } else if (limit > MOST) {
+    wrong.push(invalid(loc, 'less_than_equal', `Input should be less than or equal to ${MOST}`));
+  } else return limit;
+  return DEFAULT_LIMIT;
+};

@@ -1,0 +1,316 @@
+import { recordState } from '@runledger/event-log/deliveries';
+import type { RunKey } from '@runledger/contracts/subjects';
+import { describeWithMongo, testMongo } from '@runledger/testing/mongo';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
+import {
+  redeliveryRequested,
+  webhookDelivered,
+  webhookGivenUp,
+  webhookStarted,
+} from '@runledger/testing/webhook-events';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { memoryRunViews } from '../src/views/memory-run-views.ts';
+import { openMongoRunViews } from '../src/views/mongo-run-views.ts';
+import type { RunViews } from '../src/views/run-views.ts';
+import {
+  aKey,
+  aWorld,
+  call,
+  post,
+  queueSample,
+  tellWebhook,
+  type Tenant,
+  type TestGateway,
+  type World,
+} from './fixtures/a-gateway.ts';
+import { aView, folded, foldedWebhook } from './fixtures/folded-runs.ts';
+import { mongoUrl } from './fixtures/mongo-url.ts';
+import { anEndedRun, aState, viewOf } from './fixtures/notified-runs.ts';
+
+const A = 'https://a.example/done?token=secret';
+const B = 'https://b.example:8443/done';
+
+const listsOver = (name: string, openViews: (open: AsyncDisposableStack) => Promise<RunViews>): void => {
+  describe(`runs with a webhook, from views in ${name}`, () => {
+    const open = new AsyncDisposableStack();
+    let world: World;
+    let gateway: TestGateway;
+    let tenant: Tenant;
+    beforeAll(async () => {
+      world = open.use(await aWorld());
+      gateway = await world.gateway({ views: await openViews(open), projecting: true });
+    });
+    afterAll(() => open.disposeAsync());
+    beforeEach(async () => {
+      tenant = await world.newTenant();
+    });
+
+    const list = (query = '', key = tenant.key) => call(`${gateway.api}/webhooks/deliveries${query}`, key);
+    const idsOf = ({ body }: { body: { deliveries: { run_id: string }[] } }) =>
+      body.deliveries.map(({ run_id }) => run_id);
+    const ended = (webhook: string) => anEndedRun(world, gateway, { webhook, of: tenant });
+    const statusOf = async ({ run_id }: RunKey) =>
+      (await call(`${gateway.api}/run/${run_id}`, tenant.key)).body.webhook_status;
+    const listed = (key: RunKey, status: string) =>
+      waitFor(`the view to say ${status}`, async () => {
+        const webhook = (await gateway.views.find(key))?.webhook.webhook;
+        return (webhook?.status ?? 'not-started') === status;
+      });
+    const failedOne = async (webhook: string): Promise<RunKey> => {
+      const key = await ended(webhook);
+      await tellWebhook(world.log, webhookGivenUp(key));
+      await listed(key, 'failed');
+      return key;
+    };
+    const redeliverAll = (body: object, key = tenant.key) =>
+      post(`${gateway.api}/webhooks/redeliver`, key, body);
+
+    it('are listed newest first, with where each delivery stands', async () => {
+      await queueSample(gateway, tenant);
+      const [untold, waiting] = [await ended(A), await ended(B)];
+      await tellWebhook(world.log, webhookStarted(waiting));
+      const state = aState();
+      await recordState(world.log, waiting, state);
+      const failed = await failedOne(A);
+      await listed(waiting, 'running');
+      const success = await ended(A);
+      await tellWebhook(world.log, webhookDelivered(success, 1, { tries: 3 }));
+      await listed(success, 'success');
+      const { status, body } = await list();
+      expect(status).toBe(200);
+      const url = 'https://a.example/done?[hidden]';
+      const settled = { state: null, next_try_at: null, round: 1 };
+      expect(body).toEqual({
+        deliveries: [
+          { run_id: success.run_id, webhook_status: 'success', tries: 3, last_reason: null, message: null },
+          {
+            run_id: failed.run_id,
+            webhook_status: 'failed',
+            tries: 13,
+            last_reason: 'server_error',
+            message: 'the receiver answered 503',
+          },
+          {
+            run_id: waiting.run_id,
+            url: B,
+            host: 'b.example:8443',
+            webhook_status: 'running',
+            state: 'retrying',
+            tries: 2,
+            next_try_at: state.next_try_at,
+            last_reason: 'server_error',
+            message: state.message,
+            updated_at: state.at,
+          },
+          {
+            run_id: untold.run_id,
+            webhook_status: 'not-started',
+            tries: 0,
+            last_reason: null,
+            message: null,
+          },
+        ].map((one) => ({
+          url,
+          host: 'a.example',
+          ...settled,
+          created_at: expect.any(String),
+          updated_at: expect.any(String),
+          ...one,
+        })),
+        next_cursor: null,
+      });
+    });
+
+    it('are filtered by status, host and time', async () => {
+      const failed = await failedOne(A);
+      const other = await failedOne(B);
+      const untold = await ended(B);
+      await listed(untold, 'not-started');
+      await waitFor('the view', () => gateway.views.find(untold));
+      expect(idsOf(await list('?status=failed'))).toEqual([other.run_id, failed.run_id]);
+      expect(idsOf(await list('?status=failed,%20not-started'))).toHaveLength(3);
+      expect(idsOf(await list('?status=failed&status=not-started'))).toHaveLength(3);
+      expect(idsOf(await list('?status=running'))).toEqual([]);
+      expect(idsOf(await list('?host=A.example'))).toEqual([failed.run_id]);
+      expect(idsOf(await list('?host=b.example:8443&status=failed'))).toEqual([other.run_id]);
+      expect(idsOf(await list('?host=b.example'))).toEqual([]);
+      const { created_at } = (await list('?limit=1')).body.deliveries[0];
+      expect(idsOf(await list(`?created_after=${created_at}`))).toContain(untold.run_id);
+      expect(idsOf(await list(`?created_before=${created_at}`))).not.toContain(untold.run_id);
+      expect(idsOf(await list('?created_after=2020-01-01&created_before=2020-01-02T03:04:05Z'))).toEqual([]);
+      expect(idsOf(await list('?unknown=x'))).toHaveLength(3);
+    });
+
+    it('come page by page, and what is new meanwhile moves nothing', async () => {
+      const keys: RunKey[] = [];
+      for (let count = 0; count < 5; count += 1) keys.push(await ended(A));
+      const newest = keys.toReversed().map(({ run_id }) => run_id);
+      await waitFor('the views', async () => idsOf(await list()).length === 5);
+      const first = await list('?limit=2');
+      const late = await ended(A);
+      await waitFor('the view', () => gateway.views.find(late));
+      const second = await list(`?limit=2&cursor=${first.body.next_cursor}`);
+      const third = await list(`?limit=2&cursor=${second.body.next_cursor}`);
+      expect([...idsOf(first), ...idsOf(second), ...idsOf(third)]).toEqual(newest);
+      expect(third.body.next_cursor).toBeNull();
+    });
+
+    it('are those of the own organisation', async () => {
+      const mine = await failedOne(A);
+      const other = await world.newTenant();
+      expect((await list('', other.key)).body).toEqual({ deliveries: [], next_cursor: null });
+      const body = { filter: {} };
+      expect((await redeliverAll(body, other.key)).body).toEqual({ matched: 0, requested: 0, more: false });
+      expect(await statusOf(mine)).toBe('failed');
+      const reader = await aKey(world.log, tenant, { scopes: ['runs:read'] });
+      expect((await list('', reader)).status).toBe(200);
+      expect((await redeliverAll(body, reader)).status).toBe(403);
+      expect((await call(`${gateway.api}/webhooks/deliveries`, null)).status).toBe(401);
+    });
+
+    it('are sent again by filter: those that failed, unless another status is named', async () => {
+      const failed = [await failedOne(A), await failedOne(B)];
+      const success = await ended(A);
+      await tellWebhook(world.log, webhookDelivered(success));
+      await listed(success, 'success');
+      const dry = await redeliverAll({ filter: {}, dry_run: true });
+      expect(dry.body).toEqual({ matched: 2, requested: 0, more: false });
+      expect(await Promise.all(failed.map(statusOf))).toEqual(['failed', 'failed']);
+      const one = await redeliverAll({ filter: { host: 'b.example:8443' }, unknown: 1 });
+      expect(one.body).toEqual({ matched: 1, requested: 1, more: false });
+      expect(await Promise.all(failed.map(statusOf))).toEqual(['failed', 'running']);
+      const named = await redeliverAll({ filter: { status: 'success', created_after: '2020-01-01' } });
+      expect(named.body).toEqual({ matched: 1, requested: 1, more: false });
+      const none = await redeliverAll({ filter: { created_before: '2020-01-01' } });
+      expect(none.body).toEqual({ matched: 0, requested: 0, more: false });
+    });
+
+    it('are not sent twice by who asks twice', async () => {
+      const keys = [await failedOne(A), await failedOne(A), await failedOne(A)];
+      const answers = await Promise.all([redeliverAll({ filter: {} }), redeliverAll({ filter: {} })]);
+      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+      const requested = answers.map(({ body }) => body.requested);
+      expect(requested.reduce((sum, part) => sum + part, 0)).toBe(3);
+      for (const { run_id } of keys) {
+        const { body } = await call(`${gateway.api}/run/${run_id}/deliveries`, tenant.key);
+        expect(body).toMatchObject({ webhook_status: 'running', round: 2 });
+      }
+    });
+  });
+};
+
+listsOver('memory', async () => memoryRunViews());
+describeWithMongo('with a server', () => {
+  listsOver('MongoDB', async (open) =>
+    open.use(openMongoRunViews({ url: mongoUrl(open.use(await testMongo())) })),
+  );
+});
+
+describe('what is asked for wrongly', () => {
+  let world: World;
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    world = await aWorld();
+    gateway = await world.gateway();
+  });
+  afterAll(() => world[Symbol.asyncDispose]());
+
+  it.each([
+    ['status=given-up', 'status', 'enum'],
+    ['status=failed,', 'status', 'enum'],
+    ['status=', 'status', 'string_too_short'],
+    ['host=', 'host', 'string_too_short'],
+    ['created_after=yesterday', 'created_after', 'datetime_parsing'],
+    ['created_after=2026-01-01T00:00:00', 'created_after', 'datetime_parsing'],
+    ['created_before=2026-13-01', 'created_before', 'datetime_parsing'],
+    ['limit=0', 'limit', 'greater_than_equal'],
+    ['limit=-5', 'limit', 'greater_than_equal'],
+    ['limit=101', 'limit', 'less_than_equal'],
+    ['limit=ten', 'limit', 'int_parsing'],
+    ['limit=', 'limit', 'int_parsing'],
+    ['cursor=', 'cursor', 'value_error'],
+    ['cursor=MTIz', 'cursor', 'value_error'],
+    ['cursor=..%00', 'cursor', 'value_error'],
+  ])('in a list, %s is refused', async (query, name, type) => {
+    const { status, body } = await call(`${gateway.api}/webhooks/deliveries?${query}`, world.tenant.key);
+    expect([status, body.detail]).toEqual([422, [{ loc: ['query', name], type, msg: expect.any(String) }]]);
+  });
+
+  it.each([
+    [undefined, ['body'], 'missing'],
+    [[], ['body'], 'model_attributes_type'],
+    [{}, ['body', 'filter'], 'missing'],
+    [{ filter: null }, ['body', 'filter'], 'dict_type'],
+    [{ filter: 'failed' }, ['body', 'filter'], 'dict_type'],
+    [{ filter: { status: 'all' } }, ['body', 'filter', 'status'], 'enum'],
+    [{ filter: { status: ['failed'] } }, ['body', 'filter', 'status'], 'string_type'],
+    [{ filter: { host: 5 } }, ['body', 'filter', 'host'], 'string_type'],
+    [{ filter: { host: '' } }, ['body', 'filter', 'host'], 'string_too_short'],
+    [{ filter: { created_after: 1 } }, ['body', 'filter', 'created_after'], 'string_type'],
+    [{ filter: { created_before: 'x' } }, ['body', 'filter', 'created_before'], 'datetime_parsing'],
+    [{ filter: {}, dry_run: 'yes' }, ['body', 'dry_run'], 'bool_type'],
+  ])('for redeliveries, %j is refused', async (given, loc, type) => {
+    const { status, body } = await post(`${gateway.api}/webhooks/redeliver`, world.tenant.key, given);
+    expect([status, body.detail]).toEqual([422, [{ loc, type, msg: expect.any(String) }]]);
+  });
+
+  it('names everything that is wrong at once', async () => {
+    const query = 'status=x&created_after=x&limit=x&cursor=x';
+    const { body } = await call(`${gateway.api}/webhooks/deliveries?${query}`, world.tenant.key);
+    const names = body.detail.map(({ loc }: { loc: string[] }) => loc.at(-1));
+    expect(names).toEqual(['status', 'created_after', 'limit', 'cursor']);
+  });
+});
+
+describe('many redeliveries', () => {
+  it('are a thousand at a time, the newest first, and those of which the log knows nothing are only counted', async () => {
+    await using world = await aWorld();
+    const views = memoryRunViews();
+    const gateway = await world.gateway({ views });
+    const { org_id, key } = world.tenant;
+    const gone = Array.from({ length: 1_000 }, (_, index) => {
+      const run = aRun(org_id);
+      const ended = folded(queued(run, { webhook: A }), assigned(run), started(run), succeeded(run));
+      return aView(4, { ...ended, number: index + 10 }, foldedWebhook(5, webhookGivenUp(run)));
+    });
+    await views.save(gone);
+    const old = await anEndedRun(world, gateway);
+    await tellWebhook(world.log, webhookGivenUp(old));
+    await views.save([await viewOf(world, old)]);
+    const { body } = await post(`${gateway.api}/webhooks/redeliver`, key, { filter: {} });
+    expect(body).toEqual({ matched: 1_000, requested: 0, more: true });
+    const rest = await post(`${gateway.api}/webhooks/redeliver`, key, {
+      filter: { created_after: '2026-06-01' },
+    });
+    expect(rest.body).toEqual({ matched: 1, requested: 1, more: false });
+  });
+
+  it('leave a run alone that the views have as failed, and the log as sent again', async () => {
+    await using world = await aWorld();
+    const views = memoryRunViews();
+    const gateway = await world.gateway({ views });
+    const run = await anEndedRun(world, gateway);
+    await tellWebhook(world.log, webhookGivenUp(run));
+    await views.save([await viewOf(world, run)]);
+    await tellWebhook(world.log, redeliveryRequested(run));
+    const { body } = await post(`${gateway.api}/webhooks/redeliver`, world.tenant.key, { filter: {} });
+    expect(body).toEqual({ matched: 1, requested: 0, more: false });
+  });
+});
+
+describe('views that are away', () => {
+  it('make lists answer 503, with when to ask again', async () => {
+    await using world = await aWorld();
+    const url = 'mongodb://127.0.0.1:1/runledger';
+    await using away = openMongoRunViews({ url, readWithinMs: 200 });
+    const gateway = await world.gateway({ views: away });
+    for (const answer of [
+      await call(`${gateway.api}/webhooks/deliveries`, world.tenant.key),
+      await post(`${gateway.api}/webhooks/redeliver`, world.tenant.key, { filter: {} }),
+    ]) {
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2']);
+      expect(answer.body.detail).toContain('lists are made from');
+    }
+  });
+});
