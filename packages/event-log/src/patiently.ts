@@ -6,7 +6,8 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
 
 /**
- * Does again what may be done again, for as long as the log is away. @throws the signal's reason, and every other error
+ * Does again what may be done again, for as long as the log is away. When the signal is aborted, what is being done is no
+ * longer waited for: it may have been done or not. @throws the signal's reason, and every other error
  */
 export const patiently = async <Answer>(
   { signal, logger }: { readonly signal: AbortSignal; readonly logger: Logger },
@@ -15,11 +16,22 @@ export const patiently = async <Answer>(
   for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
     signal.throwIfAborted();
     try {
-      return await act();
+      return await orAborted(act(), signal);
     } catch (error) {
       if (!(error instanceof LogUnavailable)) throw error;
       logger.warn({ err: error }, 'the log is away; trying again');
       await pause(wait, undefined, { signal });
     }
+  }
+};
+
+const orAborted = async <Answer>(work: Promise<Answer>, signal: AbortSignal): Promise<Answer> => {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
 };

@@ -8,6 +8,7 @@ import { countParked } from '@runledger/event-log/timers';
 import type { Metrics } from '@runledger/service-kit/metrics';
 import type { SigningSecrets } from '@runledger/webhooks/signing-secrets';
 import { openBreakers } from './breaker/breakers.ts';
+import type { BreakerSettings } from './breaker/settings.ts';
 import type { DeliveryParts } from './delivering/parts.ts';
 import { openDispatcher } from './dispatch/dispatcher.ts';
 import { notifierMetrics } from './notifier-metrics.ts';
@@ -32,6 +33,8 @@ export interface NotifierOptions {
   readonly mostInFlight: number;
   readonly sweepEveryMs: number;
   readonly finishWithinMs: number;
+  /** Where they are to differ from the usual ones. */
+  readonly breaker?: Partial<BreakerSettings>;
 }
 
 export interface Notifier extends AsyncDisposable {
@@ -47,7 +50,7 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
   const now = (): Date => new Date();
   const clock = (): number => performance.now();
 
-  const breakers = openBreakers({ now: Date.now });
+  const breakers = openBreakers({ now: Date.now, settings: options.breaker ?? {} });
   const dispatcher = openDispatcher({
     breakers,
     most: mostInFlight,
@@ -84,7 +87,8 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
       );
       shares.set(number, share);
       try {
-        await aborted(over);
+        const failure = await Promise.race([aborted(over), share.failed]);
+        if (failure) throw failure;
       } finally {
         await share.close();
         shares.delete(number);
@@ -124,8 +128,8 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
   };
 };
 
-const aborted = (signal: AbortSignal): Promise<void> =>
+const aborted = (signal: AbortSignal): Promise<undefined> =>
   new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });

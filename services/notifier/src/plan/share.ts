@@ -3,23 +3,18 @@ import type { OpenBreaker } from '@runledger/contracts/deliveries';
 import { orgId, runId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects';
 import { lastReport } from '@runledger/event-log/activity';
-import { recordState } from '@runledger/event-log/deliveries';
 import { patiently } from '@runledger/event-log/patiently';
 import { runsIdentity } from '@runledger/event-log/read-run';
 import {
-  dropOpening,
   dropTimer,
   followDue,
-  keepOpening,
   keepPosition,
-  nextParked,
   readOpenings,
   readPosition,
-  setAside,
   type Due,
 } from '@runledger/event-log/timers';
 import type { Breakers, BreakerState } from '../breaker/breakers.ts';
-import { isSuperseded, pendingOf, tryFinal, type FinalDelivery } from '../delivering/final.ts';
+import { tryFinal, type FinalDelivery } from '../delivering/final.ts';
 import { tryIntermediate } from '../delivering/intermediate.ts';
 import { openDesk } from '../delivering/run-desk.ts';
 import type { DeliveryParts } from '../delivering/parts.ts';
@@ -28,7 +23,7 @@ import { nameOf, type Receiver } from '../dispatch/item.ts';
 import { lowWater } from '../domain/low-water.ts';
 import type { Callback } from './callbacks.ts';
 import type { Feed, FeedListener } from './feed.ts';
-import { inTurns } from './in-turns.ts';
+import { openParking } from './parking.ts';
 
 export interface ShareParts extends DeliveryParts {
   readonly dispatcher: Dispatcher;
@@ -53,14 +48,13 @@ export interface HeldShare {
   takeUp(key: RunKey, callback: Callback, sequence: number, round: number): void;
   refill(receiver: Receiver, most: number): Promise<boolean>;
   onBreaker(key: Pick<OpenBreaker, 'origin' | 'org_id'>, state: BreakerState): void;
+  /** Resolves when its timers cannot be followed any more. */
+  readonly failed: Promise<Error>;
   /** Winds down; keeps how far it came. */
   close(): Promise<void>;
 }
 
 const KEEP_POSITION_EVERY_MS = 2_000;
-/** When a receiver has too much to take at once, what is set aside is looked at again by then at the latest. */
-const LOOK_AT_PARKED_MS = 30_000;
-
 /** Takes a share up where the last holder left it. @throws what the broker does, and the signal's reason */
 export const openShare = async (parts: ShareParts, share: number, over: AbortSignal): Promise<HeldShare> => {
   const { log, logger, dispatcher, breakers, feed, clock, now } = parts;
@@ -83,12 +77,6 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
   let swept = position?.swept ?? 0;
   const sending = new AbortController();
   const stopped = sending.signal;
-  const inTurn = inTurns();
-  /** Of each receiver: being set aside right now. */
-  const settingAside = new Map<string, number>();
-  /** Receivers whose parked deliveries a timer will remind of; the sequence of one that is due. */
-  const reminders = new Map<string, number | null>();
-  const cursors = new Map<string, number>();
 
   const background = (work: () => Promise<unknown>, what: string): void => {
     act(work, stopped).catch((error: unknown) => {
@@ -99,64 +87,18 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
     if (source.kind === 'fact') runs.settle(source.sequence);
     else background(() => dropTimer(log, source.sequence), 'a timer could not be removed');
   };
-  const untilOf = (receiver: Receiver): { opens: number; until: Date } => {
-    const state = breakers.state(nameOf(receiver));
-    const origin = breakers.state(receiver.origin);
-    const soon = now().getTime() + LOOK_AT_PARKED_MS;
-    if (state.kind === 'open') return { opens: state.opens, until: new Date(state.until) };
-    return { opens: 0, until: new Date(origin.kind === 'open' ? origin.until : soon) };
-  };
-  const remind = async (receiver: Receiver): Promise<void> => {
-    const { opens, until } = untilOf(receiver);
-    const opening: OpenBreaker = { version: 1, ...receiver, opens, until: until.toISOString() };
-    await act(() => keepOpening(log, opening), stopped);
-    reminders.set(nameOf(receiver), reminders.get(nameOf(receiver)) ?? null);
-  };
-
-  const putOff = async (delivery: FinalDelivery): Promise<void> => {
-    const { key, origin, source, round, tries } = delivery;
-    const receiver = { org_id: key.org_id, origin };
-    const name = nameOf(receiver);
-    settingAside.set(name, (settingAside.get(name) ?? 0) + 1);
-    try {
-      await inTurn(name, async () => {
-        // First what reminds of it, so that nothing is parked for ever.
-        if (!reminders.has(name)) await remind(receiver);
-        if (source.kind === 'parked') return;
-        if (delivery.careful && (await isSuperseded(parts, delivery, stopped))) return;
-        await act(() => setAside(log, pendingOf(delivery, now())), stopped);
-      });
-      if (source.kind !== 'parked') {
-        settle(delivery);
-        const state = {
-          version: 1,
-          round,
-          state: 'parked',
-          tries,
-          next_try_at: null,
-          last_reason: null,
-        } as const;
-        const message = 'Set aside until its receiver takes notifications again.';
-        background(
-          () => recordState(log, key, { ...state, message, at: now().toISOString() }),
-          'a state could not be kept',
-        );
-      }
-      parts.metrics.parked();
-    } catch (error) {
-      if (!stopped.aborted)
-        logger.error({ err: error, run_id: key.run_id }, 'a delivery could not be set aside');
-    } finally {
-      const left = (settingAside.get(name) ?? 1) - 1;
-      if (left === 0) settingAside.delete(name);
-      else settingAside.set(name, left);
-    }
-  };
-
+  const parking = openParking({
+    parts,
+    breakers,
+    stopped,
+    settle,
+    isInHand: (run) => desk.has(run),
+    tell: (delivery) => desk.tellFinal(delivery),
+  });
   const desk = openDesk({
     dispatcher,
     clock,
-    putOff,
+    putOff: (delivery) => parking.putOff(delivery),
     settle,
     tryFinal: (delivery) => tryFinal(parts, delivery, stopped),
     tryIntermediate: (key, atLeast) => tryIntermediate(parts, key, atLeast, stopped),
@@ -227,7 +169,7 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
     const key = org_id === null ? origin : nameOf({ org_id, origin });
     if (!caughtUp && opens > 0) breakers.restore(key, { opens, until: Date.parse(until) });
     if (org_id === null) return background(() => dropTimer(log, sequence), 'a timer could not be removed');
-    reminders.set(key, sequence);
+    parking.reminded({ org_id, origin }, sequence);
     dispatcher.expectParked({ org_id, origin });
   };
   const due = await act(() =>
@@ -251,6 +193,7 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
 
   return {
     share,
+    failed: due.failed,
     settledUpTo: () => runs.low(),
     swept: () => swept,
     sweptTo: (sequence) => {
@@ -261,39 +204,8 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
       const source = { kind: 'fact', sequence } as const;
       desk.tellFinal({ key, origin, round, tries: 0, due_at: null, source, careful: true });
     },
-    refill: (receiver, most) =>
-      inTurn(nameOf(receiver), async () => {
-        const name = nameOf(receiver);
-        for (let submitted = 0; submitted < most && !over.aborted;) {
-          const cursor = cursors.get(name) ?? 0;
-          const next = await act(() => nextParked(log, receiver, cursor));
-          if (!next) {
-            cursors.delete(name);
-            if (cursor > 0 || settingAside.has(name)) return true;
-            await forget(receiver);
-            return false;
-          }
-          cursors.set(name, next.sequence);
-          const { origin, round, tries, due_at } = next.delivery;
-          const key = { org_id: orgId(next.delivery.org_id), run_id: runId(next.delivery.run_id) };
-          if (desk.has(key.run_id)) continue;
-          const source = { kind: 'parked', sequence: next.sequence } as const;
-          desk.tellFinal({ key, origin, round, tries, due_at, source, careful: true });
-          submitted += 1;
-        }
-        return true;
-      }).catch((error: unknown) => {
-        if (!over.aborted) logger.error({ err: error, share }, 'parked deliveries could not be read');
-        return !over.aborted;
-      }),
-    onBreaker: ({ origin, org_id }, state) => {
-      if (state.kind !== 'open') return;
-      const until = new Date(state.until).toISOString();
-      const opening: OpenBreaker = { version: 1, origin, org_id, opens: state.opens, until };
-      if (org_id !== null)
-        reminders.set(nameOf({ org_id, origin }), reminders.get(nameOf({ org_id, origin })) ?? null);
-      background(() => keepOpening(log, opening), 'the opening of a breaker could not be kept');
-    },
+    refill: (receiver, most) => parking.refill(receiver, most),
+    onBreaker: (at, state) => parking.onBreaker(at, state),
     close: async () => {
       feed.remove(listener);
       clearInterval(keeping);
@@ -308,14 +220,4 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
       );
     },
   };
-
-  /** Nothing is parked at the receiver any more: nobody need be reminded. */
-  async function forget(receiver: Receiver): Promise<void> {
-    const name = nameOf(receiver);
-    const sequence = reminders.get(name);
-    reminders.delete(name);
-    if (sequence === undefined) return;
-    await act(() => dropOpening(log, receiver));
-    if (sequence !== null) await act(() => dropTimer(log, sequence));
-  }
 };
