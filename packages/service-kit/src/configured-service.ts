@@ -18,6 +18,8 @@ export interface Begun<Config> {
   readonly instance: string;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** The health server's address, for example `http://127.0.0.1:9101`. */
+  readonly health: string;
   /** What the service needs to be ready; `start` adds a check for each thing that it opened. */
   readonly checks: Record<string, Check>;
 }
@@ -60,7 +62,8 @@ export const runConfiguredService = <Config extends ServiceSettings>(
       const checks: Record<string, Check> = { start: () => ({ ok: false, why: 'still starting' }) };
       const { RUNLEDGER_HEALTH_HOST: host, RUNLEDGER_HEALTH_PORT: port } = config;
       const health = open.use(await openHealthServer({ host, port, checks, metrics, logger, stopping }));
-      const told = await start({ config, instance, logger, metrics, checks }, open, stopping);
+      const begun = { config, instance, logger, metrics, health: health.url, checks };
+      const told = await start(begun, open, stopping);
       delete checks['start'];
       announce({ ...told, health: health.url });
     },
