@@ -2,6 +2,7 @@ import { brokerConfig } from '@runledger/event-log/broker-config';
 import { oneOf, port, url } from '@runledger/service-kit/config-schemas';
 import { readConfig, type Environment } from '@runledger/service-kit/config';
 import { serviceConfig } from '@runledger/service-kit/service-config';
+import { policyConfig } from '@runledger/webhooks/policy-config';
 import { secretKeysConfig } from '@runledger/webhooks/secret-box';
 import { MAX_INPUTS_BYTES, MAX_WEBHOOK_URL } from '@runledger/contracts/limits';
 import { Type, type Static } from 'typebox';
@@ -39,6 +40,7 @@ export const configSchema = Type.Object({
     description: 'the MongoDB server, with the database in its path (runledger without one)',
   }),
   ...secretKeysConfig,
+  ...policyConfig,
   RUNLEDGER_BODY_MAX_BYTES: atMost(MiB, 64 * MiB, 'bytes of a request body'),
   RUNLEDGER_INPUTS_MAX: atMost(256, 10_000, 'inputs of a run'),
   RUNLEDGER_INPUTS_MAX_BYTES: atMost(MAX_INPUTS_BYTES, MAX_INPUTS_BYTES, 'bytes of all inputs as JSON'),

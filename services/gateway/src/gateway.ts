@@ -4,6 +4,8 @@ import { readDeliveries, readDeliveryStates } from '@runledger/event-log/deliver
 import type { EventLog } from '@runledger/event-log/event-log';
 import type { Logger } from '@runledger/event-log/logger';
 import type { Metrics } from '@runledger/service-kit/metrics';
+import type { CallbackPolicy } from '@runledger/webhooks/callback-policy';
+import type { NameResolver } from '@runledger/webhooks/name-resolver';
 import { secretBox } from '@runledger/webhooks/secret-box';
 import { signingSecrets } from '@runledger/webhooks/signing-secrets';
 import type Koa from 'koa';
@@ -23,6 +25,7 @@ import { recentKeys } from './http/recent-keys.ts';
 import { redeliverManyRoute } from './http/redeliver-many-route.ts';
 import { redeliverRoute } from './http/redeliver-route.ts';
 import { rotateWebhookSecret, showWebhookSecret } from './http/webhook-secret-route.ts';
+import { callbackRules } from './http/webhook-url.ts';
 import { jetstreamOutputStore } from './outputs/jetstream-output-store.ts';
 import { serveRoute } from './outputs/serve-route.ts';
 import { uploadReservations } from './outputs/upload-reservations.ts';
@@ -48,14 +51,18 @@ export interface GatewayParts {
   readonly instance: string;
   /** The address as clients know it, without a slash at the end; known once the gateway listens. */
   readonly publicUrl: () => string;
+  /** Which addresses callbacks may reach; complete once the gateway listens, since its own is none of them. */
+  readonly policy: () => CallbackPolicy;
+  readonly resolver: NameResolver;
 }
 
+const RESOLVE_WITHIN_MS = 1_000;
 const clock = (): number => performance.now();
 const now = (): Date => new Date();
 
 /** The HTTP side of the gateway, put together. */
 export const gateway = (parts: GatewayParts): Koa => {
-  const { config, log, views, logger, instance, publicUrl } = parts;
+  const { config, log, views, logger, instance, publicUrl, policy, resolver } = parts;
   const metrics = gatewayMetrics(parts.metrics);
   const writer = { service: 'gateway', instance };
   const catalogue = openCatalogue(log);
@@ -79,7 +86,6 @@ export const gateway = (parts: GatewayParts): Koa => {
     inputs: config.RUNLEDGER_INPUTS_MAX,
     inputsBytes: config.RUNLEDGER_INPUTS_MAX_BYTES,
     inputNameLength: config.RUNLEDGER_INPUT_NAME_MAX,
-    webhookLength: config.RUNLEDGER_WEBHOOK_URL_MAX,
   };
   const maxFileBytes = config.RUNLEDGER_OUTPUT_FILE_MAX_BYTES;
   const reservations = uploadReservations(log, {
@@ -93,6 +99,12 @@ export const gateway = (parts: GatewayParts): Koa => {
         callers: asks,
         body,
         limits,
+        callbacks: callbackRules({
+          policy,
+          resolver,
+          maxLength: config.RUNLEDGER_WEBHOOK_URL_MAX,
+          resolveWithinMs: RESOLVE_WITHIN_MS,
+        }),
         accept,
         onQueued: metrics.queued,
       }),

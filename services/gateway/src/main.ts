@@ -1,13 +1,19 @@
 import { randomBytes } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
 import { openServiceLog } from '@runledger/event-log/service-log';
 import { runConfiguredService, type Begun } from '@runledger/service-kit/configured-service';
+import { nameResolver } from '@runledger/webhooks/name-resolver';
+import { policyFromConfig } from '@runledger/webhooks/policy-config';
 import { readGatewayConfig, type GatewayConfig } from './config.ts';
 import { gateway } from './gateway.ts';
 import { projectionLag } from './http/gateway-metrics.ts';
 import { openHttpServer } from './http/http-server.ts';
+import { ownServices } from './own-services.ts';
 import { memoryRunViews } from './views/memory-run-views.ts';
 import { openMongoRunViews } from './views/mongo-run-views.ts';
 import { openRunProjection } from './views/run-projection.ts';
+
+const clock = (): number => performance.now();
 
 const start = async (
   begun: Begun<GatewayConfig>,
@@ -27,10 +33,24 @@ const start = async (
 
   const { RUNLEDGER_HOST: host, RUNLEDGER_PORT: port } = config;
   const finishWithinMs = config.RUNLEDGER_STOP_WITHIN_S * 500;
+  // Its own addresses are added once it listens; what is wrong with the settings is told at once.
+  let policy = policyFromConfig(config, ownServices(config, []));
+  const resolver = open.use(nameResolver({ servers: config.RUNLEDGER_DNS_SERVERS, clock }));
   let publicUrl = config.RUNLEDGER_PUBLIC_URL?.replace(/\/+$/, '') ?? '';
-  const app = gateway({ config, log, views, logger, metrics, instance, publicUrl: () => publicUrl });
+  const app = gateway({
+    config,
+    log,
+    views,
+    logger,
+    metrics,
+    instance,
+    publicUrl: () => publicUrl,
+    policy: () => policy,
+    resolver,
+  });
   const http = open.use(await openHttpServer(app, { host, port, finishWithinMs }));
   if (publicUrl === '') publicUrl = http.url;
+  policy = policyFromConfig(config, ownServices(config, [http.url, begun.health]));
   logger.info({ url: `${http.url}${config.RUNLEDGER_BASE_PATH}` }, 'the run API is served');
   return { http: http.url };
 };

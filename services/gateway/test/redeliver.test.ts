@@ -119,9 +119,9 @@ describe('a redelivery', () => {
   it('races others and the notifier: each decides on what was stored before it', async () => {
     const second = await world.gateway();
     const key = await anEndedRun(world, gateway);
-    const answers = await Promise.all([
-      ...Array.from({ length: 6 }, (_, index) => redeliver(key, index % 2 === 0 ? gateway : second)),
-    ]);
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, (_, index) => redeliver(key, index % 2 === 0 ? gateway : second)),
+    );
     const rounds = answers.map(({ body }) => body.round).sort((a, b) => a - b);
     expect(rounds).toEqual([2, 3, 4, 5, 6, 7]);
     expect(await webhookOf(key)).toMatchObject({ status: 'running', round: 7 });

@@ -4,19 +4,22 @@ import { jsonBytes, type JsonObject, type JsonValue } from '@runledger/contracts
 import type { QueueRequest } from '../domain/queue-run.ts';
 import { bodyObject, isObject, member, refuse } from './body-object.ts';
 import { invalid, Refused, type Invalid } from './problem.ts';
-import { webhookProblem } from './webhook-url.ts';
+import type { CallbackRules } from './webhook-url.ts';
 
 export interface QueueLimits {
   readonly inputs: number;
   readonly inputsBytes: number;
   readonly inputNameLength: number;
-  readonly webhookLength: number;
 }
 
 const MOST_LEVELS = 32;
 
 /** Checks the body of a queue request (run API, section 2.2) and fills in its defaults. Refuses with all that is wrong. */
-export const queueRequest = (body: JsonValue | undefined, limits: QueueLimits): QueueRequest => {
+export const queueRequest = (
+  body: JsonValue | undefined,
+  limits: QueueLimits,
+  callbacks: Pick<CallbackRules, 'problem'>,
+): QueueRequest => {
   if (body === undefined) refuse([invalid(['body'], 'missing', 'Field required')]);
   const fields = bodyObject(body);
   const wrong: Invalid[] = [];
@@ -24,7 +27,7 @@ export const queueRequest = (body: JsonValue | undefined, limits: QueueLimits): 
   const request: QueueRequest = {
     deployment_id: deploymentId(member(fields, 'deployment_id'), wrong),
     inputs: inputs(member(fields, 'inputs'), limits, wrong),
-    webhook: webhook(member(fields, 'webhook'), limits, wrong),
+    webhook: webhook(member(fields, 'webhook'), callbacks, wrong),
     webhook_intermediate_status: intermediate(member(fields, 'webhook_intermediate_status'), wrong),
     gpu: gpu(member(fields, 'gpu'), wrong),
   };
@@ -105,7 +108,7 @@ const nestsDeeper = (value: JsonValue, levels: number): boolean => {
 
 const webhook = (
   value: JsonValue | undefined,
-  { webhookLength }: QueueLimits,
+  callbacks: Pick<CallbackRules, 'problem'>,
   wrong: Invalid[],
 ): string | null => {
   if (value === undefined || value === null) return null;
@@ -113,7 +116,7 @@ const webhook = (
     wrong.push(invalid(['body', 'webhook'], 'url_type', 'URL input should be a string or URL'));
     return null;
   }
-  const problem = webhookProblem(value, webhookLength);
+  const problem = callbacks.problem(value);
   if (problem) wrong.push(problem);
   return value;
 };

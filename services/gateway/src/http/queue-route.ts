@@ -1,26 +1,31 @@
 import { newUuid, runId } from '@runledger/contracts/ids';
 import type { Middleware } from 'koa';
 import type { AcceptRun } from '../runs/accept-run.ts';
+import { refuse } from './body-object.ts';
 import type { Callers } from './callers.ts';
 import type { JsonBody } from './json-body.ts';
 import { Refused } from './problem.ts';
 import { queueRequest, type QueueLimits } from './queue-request.ts';
 import { requestOf } from './request-context.ts';
+import type { CallbackRules } from './webhook-url.ts';
 
 export interface QueueRoute {
   readonly callers: Callers;
   readonly body: JsonBody;
   readonly limits: QueueLimits;
+  readonly callbacks: CallbackRules;
   readonly accept: AcceptRun;
   readonly onQueued: () => void;
 }
 
 /** `POST /run/deployment/queue` */
 export const queueRoute =
-  ({ callers, body, limits, accept, onQueued }: QueueRoute): Middleware =>
+  ({ callers, body, limits, callbacks, accept, onQueued }: QueueRoute): Middleware =>
   async (ctx) => {
     const caller = await callers(ctx, 'runs:write');
-    const request = queueRequest(await body(ctx), limits);
+    const request = queueRequest(await body(ctx), limits, callbacks);
+    const forbidden = request.webhook === null ? undefined : await callbacks.destination(request.webhook);
+    if (forbidden) refuse([forbidden]);
     const { request_id, traceparent } = requestOf(ctx);
     const run_id = runId(newUuid());
     const acceptance = await accept({

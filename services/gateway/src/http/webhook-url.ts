@@ -1,35 +1,74 @@
+import type { CallbackPolicy } from '@runledger/webhooks/callback-policy';
+import { checkCallbackUrl, type UrlRefusal } from '@runledger/webhooks/callback-url';
+import type { NameResolver } from '@runledger/webhooks/name-resolver';
+import { resolveCallback } from '@runledger/webhooks/resolve-callback';
 import { invalid, type Invalid } from './problem.ts';
 
-const LOC = ['body', 'webhook'];
-// oxlint-disable-next-line no-control-regex -- these are what must not be in a URL
-const FORBIDDEN = /[\u0000-\u0020\u007f\\]/;
+export interface CallbackRulesOptions {
+  /** Asked for each address: the gateway's own one is known once it listens. */
+  readonly policy: () => CallbackPolicy;
+  readonly resolver: NameResolver;
+  /** Characters. */
+  readonly maxLength: number;
+  /** How long a name is resolved. */
+  readonly resolveWithinMs: number;
+}
 
-/** What is wrong with a callback address by its form alone; undefined when nothing is. */
-export const webhookProblem = (text: string, maxLength: number): Invalid | undefined => {
-  if (text.length > maxLength) {
-    return invalid(LOC, 'url_too_long', `URL should have at most ${maxLength} characters`);
+/** What the webhook policy says of a callback address when a run is queued; the notifier asks it again before each try. */
+export interface CallbackRules {
+  /** What is wrong with it by its text alone. */
+  readonly problem: (text: string) => Invalid | undefined;
+  /** What is wrong with where it leads now; nothing, when its name cannot be resolved in time. */
+  readonly destination: (text: string) => Promise<Invalid | undefined>;
+}
+
+export const callbackRules = ({
+  policy,
+  resolver,
+  maxLength,
+  resolveWithinMs,
+}: CallbackRulesOptions): CallbackRules => ({
+  problem: (text) => {
+    const verdict = checkCallbackUrl(text, policy(), maxLength);
+    return verdict.ok ? undefined : problemOf(verdict.refusal, verdict.why, text, maxLength);
+  },
+  destination: async (text) => {
+    const present = policy();
+    const verdict = checkCallbackUrl(text, present, maxLength);
+    if (!verdict.ok) return problemOf(verdict.refusal, verdict.why, text, maxLength);
+    const late = AbortSignal.timeout(resolveWithinMs);
+    try {
+      const resolved = await resolveCallback(verdict.url, { policy: present, resolver }, late);
+      return resolved.kind === 'forbidden' ? valueError(resolved.why) : undefined;
+    } catch (error) {
+      if (late.aborted) return undefined;
+      throw error;
+    }
+  },
+});
+
+const LOC = ['body', 'webhook'];
+
+const problemOf = (refusal: UrlRefusal, why: string, text: string, maxLength: number): Invalid => {
+  switch (refusal) {
+    case 'too_long':
+      return invalid(LOC, 'url_too_long', `URL should have at most ${maxLength} characters`);
+    case 'scheme':
+      return hasOtherScheme(text)
+        ? invalid(LOC, 'url_scheme', "URL scheme should be 'http' or 'https'")
+        : invalid(LOC, 'url_parsing', `Input should be a valid URL, ${why}`);
+    case 'characters':
+    case 'parse':
+      return invalid(LOC, 'url_parsing', `Input should be a valid URL, ${why}`);
+    case 'userinfo':
+    case 'fragment':
+    case 'port':
+    case 'name':
+    case 'ip':
+      return valueError(why);
   }
-  if (FORBIDDEN.test(text)) {
-    return invalid(
-      LOC,
-      'url_parsing',
-      'Input should be a valid URL, without spaces, control characters and backslashes',
-    );
-  }
-  const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(text)?.[1]?.toLowerCase();
-  if (scheme === undefined) {
-    return invalid(LOC, 'url_parsing', 'Input should be a valid URL, relative URL without a base');
-  }
-  if (scheme !== 'http' && scheme !== 'https') {
-    return invalid(LOC, 'url_scheme', "URL scheme should be 'http' or 'https'");
-  }
-  const url = /^https?:\/\/[^/?#]/i.test(text) ? URL.parse(text) : null;
-  if (!url || url.hostname === '') {
-    return invalid(LOC, 'url_parsing', 'Input should be a valid URL, with a host behind http:// or https://');
-  }
-  if (url.username !== '' || url.password !== '') {
-    return invalid(LOC, 'value_error', 'Value error, the URL may not hold a user name or password');
-  }
-  if (text.includes('#')) return invalid(LOC, 'value_error', 'Value error, the URL may not have a fragment');
-  return undefined;
 };
+
+const valueError = (why: string): Invalid => invalid(LOC, 'value_error', `Value error, ${why}`);
+
+const hasOtherScheme = (text: string): boolean => /^(?!https?:)[A-Za-z][A-Za-z0-9+.-]*:/i.test(text);

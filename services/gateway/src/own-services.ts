@@ -1,0 +1,41 @@
+import type { GatewayConfig } from './config.ts';
+
+/** What the settings tell of services that no callback may reach. */
+export type OwnSettings = Pick<
+  GatewayConfig,
+  'NATS_URL' | 'RUNLEDGER_VIEWS' | 'MONGODB_URL' | 'RUNLEDGER_PUBLIC_URL'
+>;
+
+/** The installation's own services as `host:port`, or `host` for all its ports; `listening` are URLs of this process. */
+export const ownServices = (config: OwnSettings, listening: readonly string[]): string[] => {
+  const { RUNLEDGER_PUBLIC_URL } = config;
+  const http = [...listening, ...(RUNLEDGER_PUBLIC_URL === undefined ? [] : [RUNLEDGER_PUBLIC_URL])];
+  return [
+    ...config.NATS_URL.split(',').flatMap((text) => brokerHost(text.trim())),
+    ...(config.RUNLEDGER_VIEWS === 'mongodb' ? mongoHosts(config.MONGODB_URL) : []),
+    ...http.flatMap(httpHost),
+  ];
+};
+
+const brokerHost = (text: string): string[] =>
+  hostIn(/^[a-z]+:\/\//i.test(text) ? text : `nats://${text}`, '4222');
+
+const httpHost = (text: string): string[] => hostIn(text, text.startsWith('https:') ? '443' : '80');
+
+const hostIn = (text: string, defaultPort: string): string[] => {
+  const url = URL.parse(text);
+  return url && url.hostname !== '' ? [`${url.hostname}:${url.port || defaultPort}`] : [];
+};
+
+/** Several between commas, which no URL parser takes. A name of SRV records stands for itself, at every port. */
+const mongoHosts = (text: string): string[] => {
+  const [, srv, hosts = ''] = /^mongodb(\+srv)?:\/\/(?:[^/]*@)?([^/?]*)/.exec(text) ?? [];
+  return hosts
+    .split(',')
+    .filter((host) => host !== '' && !isSocketPath(host))
+    .map((host) => (srv !== undefined || hasPort(host) ? host : `${host}:27017`));
+};
+
+const isSocketPath = (host: string): boolean => host.includes('%');
+
+const hasPort = (host: string): boolean => /:\d+$/.test(host.replace(/^\[[^\]]*\]/, ''));
