@@ -9,7 +9,12 @@ export interface BannerFacts {
   readonly views: Views;
   readonly syncInterval: SyncInterval;
   readonly dataFolder: string;
+  /** As it was set; undefined when it was not, which allows loopback. */
+  readonly webhookAllow: readonly string[] | undefined;
 }
+
+/** Where `runledger listen` listens when it is not told otherwise. */
+const LISTEN_PORT = 9000;
 
 /** What a newcomer needs to know once everything runs, with lines that work when pasted. */
 export const banner = ({
@@ -20,6 +25,7 @@ export const banner = ({
   views,
   syncInterval,
   dataFolder,
+  webhookAllow,
 }: BannerFacts): string => {
   const rows = [
     ['API', url],
@@ -27,11 +33,17 @@ export const banner = ({
     ['deployment', `${deploymentId} (the sample: paints a picture in about 3 s)`],
     ['GPU slots', slots],
     ['run views', viewsWords(views)],
+    ['webhooks', webhookWords(webhookAllow)],
     ['durability', durabilityWords(syncInterval)],
     ['data', dataFolder],
   ] as const;
   const header = `-H 'Authorization: Bearer ${apiKey}'`;
-  const body = JSON.stringify({ deployment_id: deploymentId, inputs: { palette: 'ember' } });
+  const listening = (webhookAllow ?? ['loopback']).includes('loopback') ? listen(url) : undefined;
+  const body = JSON.stringify({
+    deployment_id: deploymentId,
+    inputs: { palette: 'ember' },
+    ...(listening && { webhook: listening.webhook }),
+  });
   return `
 Runledger is ready.
 
@@ -41,10 +53,24 @@ Queue a run, then read it with the run_id of the answer:
 
   curl -s ${url}/run/deployment/queue ${header} -H 'Content-Type: application/json' -d '${body}'
   curl -s ${url}/run/RUN_ID ${header}
-
+${listening ? `\nSee its webhook arrive, in another terminal, before or after: ${listening.command}` : ''}
 Or watch one from its start to its end, in another terminal: npx runledger queue --watch
 Ctrl-C stops everything. Runs and the key are kept for the next start.
 `;
+};
+
+/** A receiver to try webhooks with, at a port that is not the API's own. */
+const listen = (url: string): { readonly webhook: string; readonly command: string } => {
+  const port = new URL(url).port === String(LISTEN_PORT) ? LISTEN_PORT + 1 : LISTEN_PORT;
+  const option = port === LISTEN_PORT ? '' : ` --port ${port}`;
+  return { webhook: `http://127.0.0.1:${port}/hook`, command: `npx runledger listen${option}` };
+};
+
+const webhookWords = (allow: readonly string[] | undefined): string => {
+  if (allow === undefined)
+    return 'to public addresses, and to this machine (loopback) since RUNLEDGER_WEBHOOK_ALLOW is not set';
+  const more = allow.length === 0 ? 'alone' : `and ${allow.join(',')}`;
+  return `to public addresses ${more} (RUNLEDGER_WEBHOOK_ALLOW)`;
 };
 
 const durabilityWords = (syncInterval: SyncInterval): string =>

@@ -1,6 +1,7 @@
 import { isGpuModel } from '@runledger/contracts/gpu';
-import { port, secret } from '@runledger/service-kit/config-schemas';
+import { list, port, secret, url } from '@runledger/service-kit/config-schemas';
 import { readConfig } from '@runledger/service-kit/config';
+import { policyConfig } from '@runledger/webhooks/policy-config';
 import { secretKeysConfig } from '@runledger/webhooks/secret-box';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
@@ -25,6 +26,20 @@ export const settingsSchema = Type.Object({
     }),
   ),
   RUNLEDGER_SECRET_KEYS: Type.Optional(secretKeysConfig.RUNLEDGER_SECRET_KEYS),
+  RUNLEDGER_PUBLIC_URL: Type.Optional(
+    url({
+      description: 'where clients reach the API, without its base path; made from host and port otherwise',
+    }),
+  ),
+  RUNLEDGER_WEBHOOK_ALLOW: Type.Optional(
+    list(policyConfig.RUNLEDGER_WEBHOOK_ALLOW.items, {
+      maxItems: 1_024,
+      emptyIsValue: true,
+      description:
+        'where webhooks may go beyond public addresses; loopback when it is not set, nowhere when it is empty',
+    }),
+  ),
+  RUNLEDGER_WEBHOOK_OWN_SERVICES: policyConfig.RUNLEDGER_WEBHOOK_OWN_SERVICES,
   MONGODB_URL: Type.Optional(
     secret({ description: 'a MongoDB server for the run views, such as mongodb://127.0.0.1:27017' }),
   ),

@@ -49,9 +49,13 @@ export const start = async (
   const views = await startDatabase(open, folder, env, settings.MONGODB_URL, say);
   stopping.throwIfAborted();
 
-  say('Starting gateway, scheduler and gpu-executor.');
+  say('Starting gateway, scheduler, gpu-executor and notifier.');
   const programs = settings.EXECUTOR_PROGRAMS;
-  const parts = { folder, env, operator, views, slots, host, port, programs, secretKeys, say };
+  const webhookAllow = settings.RUNLEDGER_WEBHOOK_ALLOW ?? ['loopback'];
+  const moreOwnServices = settings.RUNLEDGER_WEBHOOK_OWN_SERVICES;
+  const publicUrl = settings.RUNLEDGER_PUBLIC_URL;
+  const webhooks = { secretKeys, webhookAllow, moreOwnServices, publicUrl };
+  const parts = { folder, env, operator, views, slots, host, port, programs, ...webhooks, say };
   await startServices(open, parts, stopping);
 
   const url = `${originOf(host, port)}${settings.RUNLEDGER_BASE_PATH}`;
@@ -60,7 +64,8 @@ export const start = async (
   await publishConnection(open, folder, { url, api_key, deployment_id, webhook_secret });
   const facts = { url, apiKey: api_key, deploymentId: deployment_id, slots: slots.words, views };
   const syncInterval = settings.RUNLEDGER_SYNC_INTERVAL;
-  say(banner({ ...facts, syncInterval, dataFolder: folder.path }));
+  const dataFolder = folder.path;
+  say(banner({ ...facts, syncInterval, dataFolder, webhookAllow: settings.RUNLEDGER_WEBHOOK_ALLOW }));
 };
 
 const holdFolder = async (open: AsyncDisposableStack, path: string): Promise<DataFolder> => {

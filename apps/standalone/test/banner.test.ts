@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { banner, withoutCredentials } from '../src/banner.ts';
 
 const facts = {
@@ -9,6 +9,7 @@ const facts = {
   views: { kind: 'given', url: 'mongodb://user:p%40ss@db:27017/runledger?authSource=admin' },
   syncInterval: 'always',
   dataFolder: '/data',
+  webhookAllow: undefined,
 } as const;
 
 it('names everything a newcomer needs, and no password of the database', () => {
@@ -23,6 +24,33 @@ it('says what a power cut may cost when messages are not flushed one by one', ()
   const text = banner({ ...facts, syncInterval: '2s' });
   expect(text).toContain('a power cut may lose the last 2s (RUNLEDGER_SYNC_INTERVAL)');
   expect(text).not.toContain('every 200 is on disk');
+});
+
+describe('webhooks in the banner', () => {
+  it('may go to loopback when nothing else was set, and can be seen to arrive', () => {
+    const text = banner(facts);
+    expect(text).toMatch(
+      /webhooks +to public addresses, and to this machine \(loopback\) since \S+ is not set\n/,
+    );
+    expect(text).toContain('"webhook":"http://127.0.0.1:9000/hook"');
+    expect(text).toContain('npx runledger listen\n');
+  });
+
+  it('are tried at another port when the API has that one', () => {
+    const text = banner({ ...facts, url: 'http://127.0.0.1:9000/api', webhookAllow: ['loopback'] });
+    expect(text).toContain('"webhook":"http://127.0.0.1:9001/hook"');
+    expect(text).toContain('npx runledger listen --port 9001\n');
+  });
+
+  it.each([
+    [[], 'to public addresses alone (RUNLEDGER_WEBHOOK_ALLOW)'],
+    [['10.0.0.0/8', 'hooks.corp'], 'to public addresses and 10.0.0.0/8,hooks.corp (RUNLEDGER_WEBHOOK_ALLOW)'],
+  ])('are not tried on this machine when that is not allowed: %j', (webhookAllow, words) => {
+    const text = banner({ ...facts, webhookAllow });
+    expect(text).toContain(words);
+    expect(text).not.toContain('hook"');
+    expect(text).not.toContain('runledger listen');
+  });
 });
 
 it.each([

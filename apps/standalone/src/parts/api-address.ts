@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import type { Server } from 'node:net';
 
 export type ChosenPort =
   | { readonly ok: true; readonly port: number }
@@ -11,14 +12,32 @@ export const choosePort = async (host: string, wanted: number): Promise<ChosenPo
   try {
     server.listen(wanted, host);
     await once(server, 'listening');
-    const address = server.address();
-    if (address === null || typeof address === 'string') throw new Error('a TCP server has no port');
-    return { ok: true, port: address.port };
+    return { ok: true, port: portOf(server) };
   } catch (error) {
     return { ok: false, why: sentence(host, wanted, error) };
   } finally {
     server.close();
   }
+};
+
+/** So many free ports of loopback, each another one, and none of them `taken`. */
+export const freePorts = async (count: number, taken: number): Promise<number[]> => {
+  const servers = Array.from({ length: count + 1 }, () => createServer().listen(0, '127.0.0.1'));
+  try {
+    await Promise.all(servers.map((server) => once(server, 'listening')));
+    return servers
+      .map(portOf)
+      .filter((port) => port !== taken)
+      .slice(0, count);
+  } finally {
+    for (const server of servers) server.close();
+  }
+};
+
+const portOf = (server: Server): number => {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has no port');
+  return address.port;
 };
 
 const sentence = (host: string, port: number, error: unknown): string => {

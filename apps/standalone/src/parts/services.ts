@@ -9,14 +9,17 @@ import { keepRunning } from '../supervision/keep-running.ts';
 import { serviceEnvironment } from '../supervision/service-environment.ts';
 import { startService } from '../supervision/service-process.ts';
 import type { ServiceProcess, ServiceSpec, ServiceState } from '../supervision/service-process.ts';
-import { originOf } from './api-address.ts';
+import { freePorts, originOf } from './api-address.ts';
 import { viewsEnvironment } from './database.ts';
 import type { Views } from './database.ts';
 import type { Slots } from './gpu-slots.ts';
+import { ownServices } from './own-services.ts';
 
 const READY_WITHIN_MS = 120_000;
 /** The services stop within 10 s unless their own setting says otherwise. */
 const STOP_WITHIN_S = 10;
+
+const SERVICES = ['gateway', 'scheduler', 'gpu-executor', 'notifier'] as const;
 
 export interface Surroundings {
   readonly folder: DataFolder;
@@ -30,10 +33,16 @@ export interface Surroundings {
   readonly programs: string | undefined;
   /** The same for all services that read signing secrets. */
   readonly secretKeys: readonly string[];
+  /** Where webhooks may go beyond public addresses. */
+  readonly webhookAllow: readonly string[];
+  /** Where they may not go, beside what is started here. */
+  readonly moreOwnServices: readonly string[];
+  /** The address of the gateway for clients, when it is another one than host and port. */
+  readonly publicUrl: string | undefined;
   readonly say: (line: string) => void;
 }
 
-/** Starts the three services, each kept running, and waits until all are ready. */
+/** Starts the services, each kept running, and waits until all are ready. */
 export const startServices = async (
   open: AsyncDisposableStack,
   surroundings: Surroundings,
@@ -41,7 +50,7 @@ export const startServices = async (
 ): Promise<void> => {
   const { say } = surroundings;
   const started = [];
-  for (const spec of serviceSpecs(surroundings)) {
+  for (const spec of await serviceSpecs(surroundings)) {
     let latest: ServiceProcess | undefined;
     const start = async (): Promise<ServiceProcess> => {
       latest = startService(spec);
@@ -58,30 +67,35 @@ export const startServices = async (
   }
 };
 
-const serviceSpecs = ({
-  folder,
-  env,
-  operator,
-  views,
-  slots,
-  host,
-  port,
-  programs,
-  secretKeys,
-  say,
-}: Surroundings): ServiceSpec[] => {
+const serviceSpecs = async (surroundings: Surroundings): Promise<ServiceSpec[]> => {
+  const { folder, env, operator, views, slots, host, port, programs, say } = surroundings;
   const stopWithinMs = (Number(env['RUNLEDGER_STOP_WITHIN_S'] ?? STOP_WITHIN_S) + 2) * 1_000 || 12_000;
+  // Chosen here, and the same after a restart, since webhooks are kept from them.
+  const healthPorts = await freePorts(SERVICES.length, port);
   const common = {
     NATS_URL: operator.nats_url,
     NATS_USER: operator.nats_user,
     NATS_PASSWORD: operator.nats_password,
     RUNLEDGER_HEALTH_HOST: '127.0.0.1',
-    RUNLEDGER_HEALTH_PORT: '0',
   };
-  const spec = (name: string, prefixes: string[], ours: Record<string, string>): ServiceSpec => ({
+  const own = ownServices({ natsUrl: operator.nats_url, views, host, port, healthPorts });
+  const webhooks = {
+    RUNLEDGER_SECRET_KEYS: surroundings.secretKeys.join(','),
+    RUNLEDGER_WEBHOOK_ALLOW: surroundings.webhookAllow.join(','),
+    RUNLEDGER_WEBHOOK_OWN_SERVICES: [...own, ...surroundings.moreOwnServices].join(','),
+  };
+  const spec = (
+    name: (typeof SERVICES)[number],
+    prefixes: string[],
+    ours: Record<string, string>,
+  ): ServiceSpec => ({
     name,
     main: fileURLToPath(new URL(`../../../../services/${name}/src/main.ts`, import.meta.url)),
-    env: serviceEnvironment(env, prefixes, { ...common, ...ours }),
+    env: serviceEnvironment(env, prefixes, {
+      ...common,
+      RUNLEDGER_HEALTH_PORT: String(healthPorts[SERVICES.indexOf(name)]),
+      ...ours,
+    }),
     logFile: folder.at(`logs/${name}.log`),
     stopWithinMs,
     say,
@@ -89,9 +103,9 @@ const serviceSpecs = ({
   return [
     spec('gateway', ['RUNLEDGER_'], {
       ...viewsEnvironment(views),
+      ...webhooks,
       RUNLEDGER_HOST: host,
       RUNLEDGER_PORT: String(port),
-      RUNLEDGER_SECRET_KEYS: secretKeys.join(','),
     }),
     spec('scheduler', ['RUNLEDGER_'], {}),
     spec('gpu-executor', ['RUNLEDGER_', 'EXECUTOR_', ...(slots.standIns ? [] : ['CUDA_', 'NVIDIA_'])], {
@@ -100,8 +114,16 @@ const serviceSpecs = ({
       EXECUTOR_WORK_DIR: env['EXECUTOR_WORK_DIR'] ?? folder.at('work'),
       RUNLEDGER_GATEWAY_URL: originOf(host, port),
     }),
+    spec('notifier', ['RUNLEDGER_'], {
+      ...webhooks,
+      ...given(env, ['RUNLEDGER_WEBHOOK_PROXY', 'RUNLEDGER_WEBHOOK_PROXY_FILE']),
+      RUNLEDGER_PUBLIC_URL: surroundings.publicUrl ?? originOf(host, port),
+    }),
   ];
 };
+
+const given = (env: NodeJS.ProcessEnv, names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
 
 /** The sample, and what the person allows; what is no JSON object is passed on, so that the executor explains it. */
 export const allowList = (programs: string | undefined): string => {

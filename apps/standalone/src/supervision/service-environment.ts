@@ -10,11 +10,13 @@ const SURROUNDINGS = [
   'LD_LIBRARY_PATH',
 ];
 
-/** Settings of the standalone itself, and credentials that no service needs. */
+/** Settings of the standalone itself, and credentials for those services alone that are given them. */
 const OURS_ALONE: ReadonlySet<string> = new Set([
   'RUNLEDGER_API_KEY',
   'RUNLEDGER_SECRET_KEYS',
   'RUNLEDGER_SECRET_KEYS_FILE',
+  'RUNLEDGER_WEBHOOK_PROXY',
+  'RUNLEDGER_WEBHOOK_PROXY_FILE',
   'RUNLEDGER_URL',
   'RUNLEDGER_DATA_DIR',
   'RUNLEDGER_NATS_URL',

@@ -9,6 +9,7 @@ it('gives a service the surroundings, its own settings and ours, and no credenti
     RUNLEDGER_NATS_PASSWORD: 'x',
     RUNLEDGER_SECRET_KEYS: 'x',
     RUNLEDGER_SECRET_KEYS_FILE: '/x',
+    RUNLEDGER_WEBHOOK_PROXY: 'http://user:x@proxy:3128',
     RUNLEDGER_LOG_LEVEL: 'debug',
     RUNLEDGER_PORT: '1',
     EXECUTOR_NAME: 'box',
