@@ -19,6 +19,8 @@ describe('while the broker is away', { timeout: 90_000 }, () => {
       call(`${gateway.api}/run/${run.run_id}`, key),
       call(`${gateway.api}/run/${newUuid()}`, key),
       post(`${gateway.api}/run/${run.run_id}/cancel`, key),
+      call(`${gateway.api}/run/${run.run_id}/deliveries`, key),
+      post(`${gateway.api}/run/${run.run_id}/redeliver`, key),
       call(`${gateway.url}/outputs/${'a'.repeat(43)}/a.png`, null),
     ]);
     for (const { status, headers, body } of answers) {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import cases from '../../../packages/webhooks/test/webhook-url-cases.json' with { type: 'json' };
+import cases from '@runledger/webhooks/webhook-url-cases.json' with { type: 'json' };
 import { aWorld, post, type ApiAnswer, type TestGateway, type World } from './fixtures/a-gateway.ts';
 
 let world: World;

@@ -116,6 +116,19 @@ describe('a redelivery', () => {
     expect((await post(`${gateway.api}/run/1/redeliver`, world.tenant.key)).status).toBe(422);
   });
 
+  it('waits where nobody can tell what became of the notifications; the run is shown all the same', async () => {
+    const key = await anEndedRun(world, gateway);
+    // More than any run has, none of them fenced: nobody reads them all.
+    for (let number = 0; number < 510; number += 1) {
+      await world.log.js.publish(`runs.${key.org_id}.${key.run_id}.webhook.odd.notifier.${number}`, '{}');
+    }
+    const { status, headers, body } = await redeliver(key);
+    expect([status, headers.get('retry-after')]).toEqual([503, '2']);
+    expect(body.detail).toContain('does not hang together');
+    const run = await call(`${gateway.api}/run/${key.run_id}`, world.tenant.key);
+    expect([run.status, run.body.status]).toEqual([200, 'success']);
+  });
+
   it('races others and the notifier: each decides on what was stored before it', async () => {
     const second = await world.gateway();
     const key = await anEndedRun(world, gateway);

@@ -81,6 +81,35 @@ describe('whatever is sent', () => {
       RUNS,
     ));
 
+  it('as a filter of webhooks is taken or refused, in a query and in a body', () => {
+    const value = fc.oneof(fc.jsonValue(), fc.constantFrom('failed', 'running,success', '2026-01-01'));
+    const filter = fc.record(
+      { status: value, host: value, created_after: value, created_before: value },
+      { requiredKeys: [] },
+    );
+    const query = fc.dictionary(
+      fc.constantFrom('status', 'host', 'created_after', 'created_before', 'limit', 'cursor', '__proto__'),
+      fc.oneof(fc.string(), fc.base64String(), fc.integer().map(String)),
+    );
+    return fc.assert(
+      fc.asyncProperty(filter, query, fc.jsonValue(), async (fields, parameters, dry_run) => {
+        const body = JSON.stringify({ filter: fields, dry_run });
+        const many = await call(`${gateway.api}/webhooks/redeliver`, world.tenant.key, {
+          method: 'POST',
+          body,
+          headers: { 'content-type': 'application/json' },
+        });
+        const search = String(new URLSearchParams(Object.entries(parameters)));
+        const list = await call(`${gateway.api}/webhooks/deliveries?${search}`, world.tenant.key);
+        for (const { status, body: answer } of [many, list]) {
+          expect([200, 422]).toContain(status);
+          expect(Array.isArray(answer.detail)).toBe(status === 422);
+        }
+      }),
+      RUNS,
+    );
+  });
+
   it('as raw bytes ends in an answer below 500, or in a closed connection', () =>
     fc.assert(
       fc.asyncProperty(

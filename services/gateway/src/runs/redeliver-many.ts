@@ -1,7 +1,7 @@
 import type { RunViews, WebhookQuery } from '../views/run-views.ts';
 import type { RedeliverRun, Requester } from './redeliver-run.ts';
 
-export interface RedeliveredMany {
+interface RedeliveredMany {
   /** Runs that the filter fits. */
   readonly matched: number;
   /** Those of them that are sent again; the others cannot be, or are no longer what the filter asks for. */
