@@ -48,7 +48,7 @@ const wordsOf = (event: RunEvent | WebhookEvent): string => {
       return `${event.data.reason}: ${event.data.message}`;
     case 'WebhookStarted':
       return event.data.notification === 'final'
-        ? 'the final notification was not accepted at once, and is tried again'
+        ? 'the final notification is being sent'
         : 'a notification on the way was sent';
     case 'WebhookDelivered':
       return `${roundWords(event)}accepted${statusWords(event.data.status)} after ${triesWords(event.data.tries)}`;
