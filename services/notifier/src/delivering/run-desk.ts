@@ -1,22 +1,20 @@
 import type { RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
-import type { Item, Receiver, Sent } from '../dispatch/item.ts';
+import type { Item, Sent } from '../dispatch/item.ts';
+import { verdictOf } from '../domain/verdict.ts';
 import type { AfterTry, FinalDelivery } from './final.ts';
-
-/** Where an intermediate notification comes from: sequences that are settled once it is told. */
-export interface Origins {
-  readonly runs: number[];
-  readonly activity: number[];
-}
+import { emptyHand, takeUpTo, type Hand, type Origins, type Untold } from './hand.ts';
 
 export interface DeskOptions {
   readonly dispatcher: Dispatcher;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
+  /** Never rejects. */
   readonly tryFinal: (delivery: FinalDelivery) => Promise<AfterTry>;
+  /** Never rejects. */
   readonly tryIntermediate: (key: RunKey, atLeast: number) => Promise<Sent>;
-  /** Sets a final delivery aside, durably. */
+  /** Sets a final delivery aside, durably. Never rejects. */
   readonly putOff: (delivery: FinalDelivery) => Promise<void>;
   /** The source of a final delivery is used up. */
   readonly settle: (delivery: FinalDelivery) => void;
@@ -34,45 +32,29 @@ export interface Desk {
     origin: string,
     at: { readonly runs?: number; readonly activity?: number },
   ): void;
+  /** Whether a final delivery of the run is in hand. */
   has(run: RunId): boolean;
   /** Takes back what was not begun, and waits for the rest. */
   close(): Promise<void>;
   readonly size: number;
 }
 
-/** What one run has to tell. */
-interface Hand {
-  readonly key: RunKey;
-  readonly receiver: Receiver;
-  /** The first is at the dispatcher, or waits for an intermediate one that is in flight. */
-  readonly finals: FinalDelivery[];
-  untold: Origins | undefined;
-  active: Item | undefined;
-  /** Monotonic: the next intermediate one not before. */
-  notBefore: number;
-  timer: NodeJS.Timeout | undefined;
-}
-
 const ONE_INTERMEDIATE_MS = 1_000;
+/** What was not to be sent, through no fault of its own, is offered again after so long. */
+const AGAIN_MS = 15_000;
+/** With more in hand than this, intermediate ones that are put off are dropped. */
+const MOST_HANDS = 50_000;
 
 export const openDesk = (options: DeskOptions): Desk => {
   const { dispatcher, clock } = options;
   const hands = new Map<RunId, Hand>();
-  const busy = new Set<Promise<void>>();
+  const busy = new Set<Promise<unknown>>();
   let closed = false;
 
   const handOf = (key: RunKey, origin: string): Hand => {
     const present = hands.get(key.run_id);
     if (present) return present;
-    const hand: Hand = {
-      key,
-      receiver: { org_id: key.org_id, origin },
-      finals: [],
-      untold: undefined,
-      active: undefined,
-      notBefore: 0,
-      timer: undefined,
-    };
+    const hand = emptyHand(key, origin);
     hands.set(key.run_id, hand);
     return hand;
   };
@@ -83,12 +65,11 @@ export const openDesk = (options: DeskOptions): Desk => {
     clearTimeout(hand.timer);
     hand.timer = undefined;
     const [delivery] = hand.finals;
-    if (delivery) return submit(hand, finalItem(hand, delivery));
-    const wait = hand.notBefore - clock();
-    if (wait > 0) {
-      // Kept while it is too early, so that the second is kept too.
-      hand.timer = setTimeout(() => offer(hand), wait);
-    } else if (hand.untold) submit(hand, intermediateItem(hand, hand.untold));
+    const wait = (delivery ? hand.nextFinal : hand.nextIntermediate) - clock();
+    // Kept while it is too early even if nothing is to be told, so that the second is kept too.
+    if (wait > 0) hand.timer = setTimeout(() => offer(hand), wait);
+    else if (delivery) submit(hand, finalItem(hand, delivery));
+    else if (hand.untold) submit(hand, intermediateItem(hand, hand.untold));
     else hands.delete(hand.key.run_id);
   };
 
@@ -97,77 +78,81 @@ export const openDesk = (options: DeskOptions): Desk => {
     dispatcher.submit(item);
   };
 
-  const during = (work: Promise<void>): void => {
+  const release = (hand: Hand): void => {
+    hand.active = undefined;
+    offer(hand);
+  };
+
+  /** `close` waits for it. */
+  const during = <Answer>(work: Promise<Answer>): Promise<Answer> => {
+    const over = (): void => void busy.delete(work);
     busy.add(work);
-    void work.finally(() => busy.delete(work));
+    work.then(over, over);
+    return work;
   };
 
   const finalItem = (hand: Hand, delivery: FinalDelivery): Item => ({
     receiver: hand.receiver,
     final: true,
-    send: async () => {
-      const over = Promise.withResolvers<void>();
-      during(over.promise);
-      const { sent, end } = await options.tryFinal(delivery);
-      hand.active = undefined;
-      hand.finals.shift();
-      if (end !== 'interrupted') options.settle(delivery);
-      // Others of the same round stood for the same, unless this one gave way to them.
-      if (end === 'settled') dropEqual(hand, delivery.round);
-      offer(hand);
-      over.resolve();
-      return sent;
-    },
+    send: () => during(sendFinal(hand, delivery)),
     putOff: () => {
       hand.finals.shift();
-      during(
-        options.putOff(delivery).finally(() => {
-          hand.active = undefined;
-          offer(hand);
-        }),
-      );
+      void during(options.putOff(delivery).then(() => release(hand)));
     },
   });
 
-  const dropEqual = (hand: Hand, round: number): void => {
-    for (const other of hand.finals.splice(0)) {
-      if (other.round > round) hand.finals.push(other);
-      else options.settle(other);
+  const sendFinal = async (hand: Hand, delivery: FinalDelivery): Promise<Sent> => {
+    const { sent, end } = await options.tryFinal(delivery);
+    if (end === 'interrupted') {
+      // Nothing else stands for it: it stays in hand, unless its source is left to the next holder.
+      hand.nextFinal = clock() + AGAIN_MS;
+    } else {
+      hand.finals.shift();
+      options.settle(delivery);
+      // Others of the same round stood for the same, unless this one gave way to them.
+      if (end === 'settled') for (const equal of takeUpTo(hand, delivery.round)) options.settle(equal);
     }
+    release(hand);
+    return sent;
   };
 
-  const intermediateItem = (hand: Hand, origins: Origins): Item => {
-    const done = (): void => {
-      hand.active = undefined;
-      options.settleIntermediate(origins);
-      offer(hand);
-    };
-    return {
-      receiver: hand.receiver,
-      final: false,
-      send: async () => {
-        const over = Promise.withResolvers<void>();
-        during(over.promise);
-        hand.untold = undefined;
-        hand.notBefore = clock() + ONE_INTERMEDIATE_MS;
-        const sent = await options.tryIntermediate(hand.key, Math.max(0, ...origins.runs));
-        done();
-        over.resolve();
-        return sent;
-      },
-      // The next says more.
-      putOff: () => {
-        hand.untold = undefined;
-        hand.notBefore = clock() + ONE_INTERMEDIATE_MS;
-        // Not at once: whoever puts it off is in the middle of something.
-        queueMicrotask(done);
-      },
-    };
+  const intermediateItem = (hand: Hand, untold: Untold): Item => ({
+    receiver: hand.receiver,
+    final: false,
+    send: () => during(sendIntermediate(hand, untold)),
+    putOff: () => {
+      hand.untold = undefined;
+      // Not at once: whoever puts it off is in the middle of something.
+      queueMicrotask(() => {
+        tellLater(hand, untold);
+        release(hand);
+      });
+    },
+  });
+
+  const sendIntermediate = async (hand: Hand, untold: Untold): Promise<Sent> => {
+    hand.untold = undefined;
+    hand.nextIntermediate = clock() + ONE_INTERMEDIATE_MS;
+    const sent = await options.tryIntermediate(hand.key, untold.atLeast);
+    // One that was refused is not sent again: the next says more.
+    if (wasMade(sent)) options.settleIntermediate(untold);
+    else tellLater(hand, untold);
+    release(hand);
+    return sent;
+  };
+
+  /** Nothing may follow for hours, so that it is kept; but only in memory, or a restart would have to begin as far back. */
+  const tellLater = (hand: Hand, { atLeast, ...origins }: Untold): void => {
+    // Whoever holds the share next reads of it again.
+    if (closed) return;
+    options.settleIntermediate(origins);
+    hand.nextIntermediate = clock() + AGAIN_MS;
+    if (hand.finals.length > 0 || hands.size > MOST_HANDS) return;
+    hand.untold ??= { atLeast, runs: [], activity: [] };
   };
 
   return {
     tellFinal: (delivery) => {
-      if (closed) return;
       const hand = handOf(delivery.key, delivery.origin);
       hand.finals.push(delivery);
       // It overtakes what waits; what is in flight is let finish, or it could arrive after the end.
@@ -177,13 +162,13 @@ export const openDesk = (options: DeskOptions): Desk => {
       offer(hand);
     },
     tellIntermediate: (key, origin, { runs, activity }) => {
-      if (closed) return;
       const hand = handOf(key, origin);
-      const settled: Origins = { runs: [], activity: [] };
-      const into = hand.finals.length > 0 ? settled : (hand.untold ??= { runs: [], activity: [] });
+      const told: Untold = { atLeast: 0, runs: [], activity: [] };
+      const into = hand.finals.length > 0 ? told : (hand.untold ??= told);
+      into.atLeast = Math.max(into.atLeast, runs ?? 0);
       if (runs !== undefined) into.runs.push(runs);
       if (activity !== undefined) into.activity.push(activity);
-      if (into === settled) options.settleIntermediate(settled);
+      if (hand.finals.length > 0) options.settleIntermediate(told);
       offer(hand);
     },
     has: (run) => (hands.get(run)?.finals.length ?? 0) > 0,
@@ -193,11 +178,16 @@ export const openDesk = (options: DeskOptions): Desk => {
         clearTimeout(hand.timer);
         if (hand.active) dispatcher.withdraw(hand.active);
       }
-      while (busy.size > 0) await Promise.all(busy);
+      while (busy.size > 0) await Promise.allSettled(busy);
       hands.clear();
     },
     get size() {
       return hands.size;
     },
   };
+};
+
+const wasMade = (sent: Sent): boolean => {
+  const verdict = sent === 'nothing' ? undefined : verdictOf(sent);
+  return verdict !== 'own' && verdict !== 'interrupted';
 };

@@ -1,8 +1,10 @@
-import { isCharged, outcomesOf } from '../domain/verdict.ts';
-import { fairRing } from '../domain/fair-ring.ts';
+import { outcomesOf } from '../domain/verdict.ts';
 import type { Breakers } from '../breaker/breakers.ts';
-import type { Item, Receiver, Sent } from './item.ts';
-import { hasWaiting, HIGHEST_LIMIT, openLanes, type Lane } from './lanes.ts';
+import type { Item, Receiver } from './item.ts';
+import { hasWaiting, learn, openLanes, takeOlder, type Lane } from './lanes.ts';
+import { openParked } from './parked.ts';
+import { openPlaces } from './places.ts';
+import { openTurns } from './turns.ts';
 
 export interface DispatcherOptions {
   readonly breakers: Breakers;
@@ -11,8 +13,8 @@ export interface DispatcherOptions {
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
   /**
-   * Submits up to so many deliveries that are parked at a receiver. Resolves with whether any is left there. The
-   * dispatcher asks while the receiver has room and nothing else waits for it.
+   * Submits up to so many deliveries that are parked at a receiver. Resolves with whether any is left there, and never
+   * rejects. The dispatcher asks while the receiver has room and nothing else waits for it.
    */
   readonly refill: (receiver: Receiver, most: number) => Promise<boolean>;
 }
@@ -36,96 +38,74 @@ const MOST_WAITING = 50_000;
 const LONGEST_WAIT_MS = 5_000;
 const LOOK_EVERY_MS = 1_000;
 
-/**
- * Decides which try is made next, so that a receiver holds up nothing but its own. Whoever has not proven to answer may take
- * up half of the places, and one organisation's unproven receivers half of these.
- */
+/** Decides which try is made next, so that a receiver holds up nothing but its own. */
 export const openDispatcher = ({ breakers, most, clock, refill }: DispatcherOptions): Dispatcher => {
   const lanes = openLanes();
-  const proven = fairRing<Lane>();
-  const unproven = fairRing<Lane>();
+  const places = openPlaces(most);
+  const turns = openTurns(places);
   const withWaiting = new Set<Lane>();
-  const withParked = new Set<Lane>();
-  const atOrigin = new Map<string, number>();
-  const unprovenOf = new Map<string, number>();
-  const mostUnproven = Math.max(Math.floor(most / 2), 1);
-  const mostUnprovenOfOne = Math.max(Math.floor(most / 4), 1);
-  let inFlight = 0;
-  let unprovenInFlight = 0;
   let waiting = 0;
+  let ending = false;
   let closed = false;
 
   const isOpen = ({ receiver, name }: Lane): boolean =>
     breakers.state(name).kind === 'open' || breakers.state(receiver.origin).kind === 'open';
 
   /** How many more may be in flight at the receiver now. */
-  const roomOf = ({ receiver, name, inFlight: own, limit }: Lane): number => {
+  const roomOf = ({ receiver, name, inFlight, limit }: Lane): number => {
     const there = breakers.state(receiver.origin);
     const state = breakers.state(name);
     if (there.kind === 'open' || state.kind === 'open') return 0;
-    const room = Math.min(limit, state.kind === 'probing' ? state.limit : limit) - own;
-    return there.kind === 'probing'
-      ? Math.min(room, there.limit - (atOrigin.get(receiver.origin) ?? 0))
-      : room;
+    const room = Math.min(limit, state.kind === 'probing' ? state.limit : limit) - inFlight;
+    return there.kind === 'probing' ? Math.min(room, there.limit - places.atOrigin(receiver.origin)) : room;
   };
 
+  /** To be called after everything that may give the lane something to do, or let it do so. */
   const offer = (lane: Lane): void => {
     if (hasWaiting(lane)) {
-      if (roomOf(lane) > 0) (lane.proven ? proven : unproven).add(lane.receiver.org_id, lane);
-    } else if (lane.parked) void fetchParked(lane);
+      if (roomOf(lane) > 0) turns.add(lane);
+    } else if (lane.parked) parked.offer(lane);
     else lanes.release(lane);
   };
 
-  const fetchParked = async (lane: Lane): Promise<void> => {
-    const room = roomOf(lane);
-    if (closed || lane.refilling || room <= 0) return;
-    lane.refilling = true;
-    try {
-      setParked(lane, await refill(lane.receiver, room * 2));
-    } finally {
-      lane.refilling = false;
-    }
-    if (hasWaiting(lane) || !lane.parked) offer(lane);
-    pump();
-  };
-
-  const setParked = (lane: Lane, parked: boolean): void => {
-    lane.parked = parked;
-    if (parked) withParked.add(lane);
-    else withParked.delete(lane);
-  };
+  const parked = openParked({
+    refill,
+    roomOf,
+    onRefilled: (lane) => {
+      offer(lane);
+      pump();
+    },
+  });
 
   const pump = (): void => {
-    for (;;) {
-      if (closed || inFlight >= most) return;
-      const lane =
-        proven.next(() => true) ??
-        (unprovenInFlight < mostUnproven
-          ? unproven.next((org) => (unprovenOf.get(org) ?? 0) < mostUnprovenOfOne)
-          : undefined);
-      if (!lane) return;
-      // Its situation may have changed since it was offered.
+    // While an end is being told, not everything is known of it: it could be a second probe.
+    if (closed || ending) return;
+    while (places.hasFree) {
+      const lane = turns.next();
+      if (!lane) break;
       if (!hasWaiting(lane) || roomOf(lane) <= 0) continue;
       const next = lane.finals.shift() ?? lane.others.shift();
       if (next) begin(lane, next.item);
       offer(lane);
     }
+    parked.pump();
   };
 
   const begin = (lane: Lane, item: Item): void => {
     const { receiver, name } = lane;
-    const isProven = lane.proven;
     const origin = breakers.ticket(receiver.origin);
     const own = breakers.ticket(name);
-    waiting -= 1;
-    if (!hasWaiting(lane)) withWaiting.delete(lane);
-    count(lane, isProven, 1);
+    countWaiting(lane, -1);
+    parked.moved(lane);
+    const flight = places.take(lane, clock());
     void item.send().then((sent) => {
-      count(lane, isProven, -1);
+      places.leave(flight);
       const outcomes = sent === 'nothing' ? undefined : outcomesOf(sent);
+      ending = true;
       breakers.report(receiver.origin, origin, outcomes?.origin ?? 'neutral');
       breakers.report(name, own, outcomes?.receiver ?? 'neutral');
-      learn(lane, sent);
+      ending = false;
+      learn(lane, sent, clock() - flight.since);
       offer(lane);
       if (breakers.state(receiver.origin).kind === 'probing')
         for (const other of lanes.at(receiver.origin)) offer(other);
@@ -133,72 +113,59 @@ export const openDispatcher = ({ breakers, most, clock, refill }: DispatcherOpti
     });
   };
 
-  const count = (lane: Lane, isProven: boolean, by: 1 | -1): void => {
-    const { org_id, origin } = lane.receiver;
-    inFlight += by;
-    lane.inFlight += by;
-    add(atOrigin, origin, by);
-    if (isProven) return;
-    unprovenInFlight += by;
-    add(unprovenOf, org_id, by);
-  };
-
-  const learn = (lane: Lane, sent: Sent): void => {
-    if (sent === 'nothing') return;
-    if (isCharged(sent)) {
-      lane.proven = false;
-      lane.limit = 1;
-    } else if (outcomesOf(sent).receiver === 'success') {
-      lane.proven = true;
-      lane.limit = Math.min(lane.limit + 1, HIGHEST_LIMIT);
+  const countWaiting = (lane: Lane, by: number): void => {
+    waiting += by;
+    if (hasWaiting(lane)) withWaiting.add(lane);
+    else {
+      withWaiting.delete(lane);
+      parked.moved(lane);
     }
   };
 
-  const putOffAll = (lane: Lane, which: (since: number) => boolean): void => {
-    for (const queue of [lane.finals, lane.others]) {
-      const late = queue.filter(({ since }) => which(since));
-      if (late.length === 0) continue;
-      queue.splice(0, queue.length, ...queue.filter(({ since }) => !which(since)));
-      waiting -= late.length;
-      for (const { item } of late) {
-        if (item.final) setParked(lane, true);
-        item.putOff();
-      }
-    }
-    if (!hasWaiting(lane)) withWaiting.delete(lane);
+  const putOff = (lane: Lane, items: readonly Item[]): void => {
+    if (items.some(({ final }) => final)) {
+      lane.parked = true;
+      parked.lookAgain(lane);
+    } else offer(lane);
+    for (const item of items) item.putOff();
+  };
+  const putOffOlder = (lane: Lane, than: number): void => {
+    const late = takeOlder(lane, than);
+    if (late.length === 0) return;
+    countWaiting(lane, -late.length);
+    putOff(lane, late);
   };
 
   const look = setInterval(() => {
     const now = clock();
-    for (const lane of withWaiting) putOffAll(lane, (since) => now - since > LONGEST_WAIT_MS);
-    // What was in hand when it was looked for may be parked again by now.
-    for (const lane of withParked) if (lane.inFlight === 0 && !hasWaiting(lane)) offer(lane);
+    places.lookForSlow(now);
+    for (const lane of withWaiting) putOffOlder(lane, now - LONGEST_WAIT_MS);
+    for (const lane of parked.takeLookedFor()) offer(lane);
     pump();
   }, LOOK_EVERY_MS);
 
   const offChange = breakers.onChange((key, state) => {
-    const own = key.includes(' ') ? key.slice(key.indexOf(' ') + 1) : key;
-    for (const lane of lanes.at(own)) {
-      if (key !== own && lane.name !== key) continue;
-      if (state.kind === 'open') putOffAll(lane, () => true);
-      else offer(lane);
+    const origin = key.slice(key.indexOf(' ') + 1);
+    for (const lane of lanes.at(origin)) {
+      if (key !== origin && key !== lane.name) continue;
+      if (state.kind === 'open') {
+        lane.standing = 'suspect';
+        putOffOlder(lane, Infinity);
+      } else offer(lane);
     }
-    if (state.kind !== 'open') pump();
+    pump();
   });
 
   return {
     submit: (item) => {
       const lane = lanes.of(item.receiver);
       const queue = item.final ? lane.finals : lane.others;
-      if (closed || isOpen(lane) || queue.length >= MOST_AT_RECEIVER || waiting >= MOST_WAITING) {
-        if (item.final) setParked(lane, true);
-        item.putOff();
-        lanes.release(lane);
-        return;
-      }
+      if (isOpen(lane)) lane.standing = 'suspect';
+      if (closed || isOpen(lane) || queue.length >= MOST_AT_RECEIVER || waiting >= MOST_WAITING)
+        return putOff(lane, [item]);
       queue.push({ item, since: clock() });
-      waiting += 1;
-      withWaiting.add(lane);
+      if (lane.refilled !== undefined) lane.refilled += 1;
+      countWaiting(lane, 1);
       offer(lane);
       pump();
     },
@@ -208,18 +175,20 @@ export const openDispatcher = ({ breakers, most, clock, refill }: DispatcherOpti
       const at = queue?.findIndex((one) => one.item === item) ?? -1;
       if (!lane || !queue || at < 0) return false;
       queue.splice(at, 1);
-      waiting -= 1;
-      if (!hasWaiting(lane)) withWaiting.delete(lane);
+      countWaiting(lane, -1);
+      offer(lane);
+      pump();
       return true;
     },
     expectParked: (receiver) => {
       const lane = lanes.of(receiver);
-      setParked(lane, true);
+      if (lane.standing === 'new') lane.standing = 'suspect';
+      lane.parked = true;
       offer(lane);
       pump();
     },
     get inFlight() {
-      return inFlight;
+      return places.inFlight;
     },
     get waiting() {
       return waiting;
@@ -230,10 +199,4 @@ export const openDispatcher = ({ breakers, most, clock, refill }: DispatcherOpti
       offChange();
     },
   };
-};
-
-const add = (counts: Map<string, number>, key: string, by: number): void => {
-  const now = (counts.get(key) ?? 0) + by;
-  if (now === 0) counts.delete(key);
-  else counts.set(key, now);
 };

@@ -1,19 +1,29 @@
-import { nameOf, type Item, type Receiver } from './item.ts';
+import { isCharged, outcomesOf } from '../domain/verdict.ts';
+import { nameOf, type Item, type Receiver, type Sent } from './item.ts';
+
+/**
+ * What is to be expected of a receiver. `proven`: it took the last try, and soon, so that it will not hold a place for long.
+ * `suspect`: it failed, is slow, or has a breaker that opened.
+ */
+export type Standing = 'proven' | 'new' | 'suspect';
+
+export const STANDINGS = ['proven', 'new', 'suspect'] as const;
 
 /** What waits for one receiver, and how it took what was sent to it. */
 export interface Lane {
   readonly receiver: Receiver;
   readonly name: string;
+  /** The longest waiting first. */
   readonly finals: Waiting[];
   readonly others: Waiting[];
   inFlight: number;
   /** How many may be in flight: it grows with every success, and falls to one with a failure. */
   limit: number;
-  /** The last try was taken: it will not hold a place for long. */
-  proven: boolean;
+  standing: Standing;
   /** More stands in the log than here. */
   parked: boolean;
-  refilling: boolean;
+  /** How many came since the log was asked for what is parked; undefined when it is not being asked. */
+  refilled: number | undefined;
 }
 
 interface Waiting {
@@ -22,8 +32,32 @@ interface Waiting {
   readonly since: number;
 }
 
-export const FIRST_LIMIT = 2;
-export const HIGHEST_LIMIT = 32;
+const FIRST_LIMIT = 2;
+const HIGHEST_LIMIT = 32;
+
+/** What takes longer may take until its time is over. */
+export const SOON_MS = 1_000;
+
+export const hasWaiting = ({ finals, others }: Lane): boolean => finals.length + others.length > 0;
+
+/** Takes out what has waited since before then, finals first. */
+export const takeOlder = (lane: Lane, than: number): Item[] =>
+  [lane.finals, lane.others].flatMap((queue) => {
+    const younger = queue.findIndex(({ since }) => since >= than);
+    return queue.splice(0, younger < 0 ? queue.length : younger).map(({ item }) => item);
+  });
+
+/** How it took a try that lasted so long. */
+export const learn = (lane: Lane, sent: Sent, tookMs: number): void => {
+  if (sent === 'nothing') return;
+  if (isCharged(sent)) {
+    lane.standing = 'suspect';
+    lane.limit = 1;
+  } else if (outcomesOf(sent).receiver === 'success') {
+    lane.standing = tookMs <= SOON_MS ? 'proven' : 'suspect';
+    lane.limit = Math.min(lane.limit + 1, HIGHEST_LIMIT);
+  }
+};
 
 export interface Lanes {
   of(receiver: Receiver): Lane;
@@ -37,11 +71,12 @@ export interface Lanes {
 /** Lanes without work that are remembered, for how their receivers did. */
 const MOST_IDLE = 20_000;
 
-export const openLanes = (): Lanes => {
+export const openLanes = (mostIdle = MOST_IDLE): Lanes => {
   const lanes = new Map<string, Lane>();
   const byOrigin = new Map<string, Set<Lane>>();
   const idle = new Set<Lane>();
   const forget = (lane: Lane): void => {
+    idle.delete(lane);
     lanes.delete(lane.name);
     const there = byOrigin.get(lane.receiver.origin);
     there?.delete(lane);
@@ -55,9 +90,9 @@ export const openLanes = (): Lanes => {
       others: [],
       inFlight: 0,
       limit: FIRST_LIMIT,
-      proven: false,
+      standing: 'new',
       parked: false,
-      refilling: false,
+      refilled: undefined,
     };
     lanes.set(lane.name, lane);
     const there = byOrigin.get(receiver.origin);
@@ -74,18 +109,16 @@ export const openLanes = (): Lanes => {
     find: (receiver) => lanes.get(nameOf(receiver)),
     at: (origin) => byOrigin.get(origin) ?? [],
     release: (lane) => {
-      if (lane.inFlight > 0 || lane.parked || lane.refilling || hasWaiting(lane)) return;
+      const isBusy = lane.inFlight > 0 || lane.parked || lane.refilled !== undefined || hasWaiting(lane);
+      if (isBusy || lanes.get(lane.name) !== lane) return;
       idle.delete(lane);
       idle.add(lane);
+      if (idle.size <= mostIdle) return;
       const [oldest] = idle;
-      if (idle.size <= MOST_IDLE || !oldest) return;
-      idle.delete(oldest);
-      forget(oldest);
+      if (oldest) forget(oldest);
     },
     get size() {
       return lanes.size;
     },
   };
 };
-
-export const hasWaiting = ({ finals, others }: Lane): boolean => finals.length + others.length > 0;

@@ -53,9 +53,9 @@ export const parseRetryAfter = (
   parseDate: (text: string) => number,
 ): number | undefined => {
   const value = text?.trim() ?? '';
-  if (/^\d{1,10}$/.test(value)) return Number(value) * SECOND;
-  // Every form of an HTTP date begins with the name of a day.
+  if (/^\d+$/.test(value)) return Number(value) * SECOND;
+  // Every form of an HTTP date begins with the name of a day, and each is in GMT, also the one that does not say so.
   if (!/^[A-Z][a-z]+,? /.test(value)) return undefined;
-  const until = parseDate(value) - now;
+  const until = parseDate(value.endsWith('GMT') ? value : `${value} GMT`) - now;
   return until > 0 ? until : undefined;
 };

@@ -23,30 +23,47 @@ export interface Callbacks {
 
 const MOST_KNOWN = 50_000;
 
-/** What was learnt last of runs' callbacks, so that not every fact costs a read. */
-export const openCallbacks = (lookUp: (key: RunKey) => Promise<Callback | null>): Callbacks => {
-  const known = new Map<RunId, Callback | null>();
+/** Remembers the callbacks that were asked for last, so that not every fact costs a read. */
+export const openCallbacks = (
+  lookUp: (key: RunKey) => Promise<Callback | null>,
+  most = MOST_KNOWN,
+): Callbacks => {
+  // By halves: to find the oldest of a map costs as many steps as were removed before it.
+  let recent = new Map<RunId, Callback | null>();
+  let older = new Map<RunId, Callback | null>();
   const asked = new Map<RunId, Promise<Callback | null>>();
+
   const note = (run: RunId, callback: Callback | null): void => {
-    known.delete(run);
-    known.set(run, callback);
-    if (known.size <= MOST_KNOWN) return;
-    const [oldest] = known.keys();
-    if (oldest !== undefined) known.delete(oldest);
+    recent.set(run, callback);
+    if (recent.size < most / 2) return;
+    older = recent;
+    recent = new Map();
+  };
+  const recall = (run: RunId): Callback | null | undefined => {
+    const callback = recent.get(run);
+    if (callback !== undefined) return callback;
+    const once = older.get(run);
+    if (once !== undefined) note(run, once);
+    return once;
+  };
+  const ask = async (key: RunKey): Promise<Callback | null> => {
+    try {
+      const found = await lookUp(key);
+      // What was noted meanwhile is newer: the run may not have been there yet.
+      const noted = recall(key.run_id);
+      if (noted !== undefined) return noted;
+      note(key.run_id, found);
+      return found;
+    } finally {
+      asked.delete(key.run_id);
+    }
   };
   return {
     note,
-    find: (key) => {
-      const callback = known.get(key.run_id);
-      if (callback !== undefined) return Promise.resolve(callback);
-      const already = asked.get(key.run_id);
-      if (already) return already;
-      const asking = lookUp(key)
-        .then((found) => {
-          note(key.run_id, found);
-          return found;
-        })
-        .finally(() => asked.delete(key.run_id));
+    find: async (key) => {
+      const known = recall(key.run_id);
+      if (known !== undefined) return known;
+      const asking = asked.get(key.run_id) ?? ask(key);
       asked.set(key.run_id, asking);
       return asking;
     },

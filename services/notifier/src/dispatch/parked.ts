@@ -1,0 +1,78 @@
+import { fairRing } from '../domain/fair-ring.ts';
+import type { Receiver } from './item.ts';
+import { hasWaiting, STANDINGS, type Lane } from './lanes.ts';
+
+/** Asks for what stands in the log, for a few lanes at a time, however many have something there. */
+export interface Parked {
+  /** The lane has room, and nothing waits for it: it is asked for in its turn. */
+  offer(lane: Lane): void;
+  /** The lane is to be offered at the next look: nothing else is about to do it. */
+  lookAgain(lane: Lane): void;
+  takeLookedFor(): readonly Lane[];
+  /** A try of the lane has begun, or nothing waits for it any more. */
+  moved(lane: Lane): void;
+  pump(): void;
+}
+
+interface ParkedOptions {
+  /** Never rejects. Whether any is left. */
+  readonly refill: (receiver: Receiver, most: number) => Promise<boolean>;
+  readonly roomOf: (lane: Lane) => number;
+  /** The lane is to be offered, or let go. */
+  readonly onRefilled: (lane: Lane) => void;
+}
+
+/** Lanes of one standing that are asked for, or were and wait for a place. The proven need not wait for the others. */
+const MOST_ASKED_FOR = 64;
+
+export const openParked = ({ refill, roomOf, onRefilled }: ParkedOptions): Parked => {
+  const turns = STANDINGS.map((standing) => ({
+    standing,
+    ring: fairRing<Lane>(),
+    askedFor: new Set<Lane>(),
+  }));
+  const again = new Set<Lane>();
+  const mayAsk = (lane: Lane): boolean =>
+    lane.parked && lane.refilled === undefined && !hasWaiting(lane) && roomOf(lane) > 0;
+  const moved = (lane: Lane): void => {
+    for (const { askedFor } of turns) askedFor.delete(lane);
+  };
+
+  const ask = async (lane: Lane, asked: Set<Lane>): Promise<void> => {
+    asked.add(lane);
+    lane.refilled = 0;
+    // What is set aside from now on is not in the answer.
+    lane.parked = false;
+    const isLeft = await refill(lane.receiver, roomOf(lane) * 2);
+    const { refilled } = lane;
+    lane.refilled = undefined;
+    if (isLeft) lane.parked = true;
+    if (!hasWaiting(lane)) moved(lane);
+    // All was in hand, or put off at once: to ask again now would get the same answer.
+    if (lane.parked && refilled === 0) again.add(lane);
+    onRefilled(lane);
+  };
+
+  return {
+    offer: (lane) => {
+      if (!mayAsk(lane) || again.has(lane)) return;
+      turns.find(({ standing }) => standing === lane.standing)?.ring.add(lane.receiver.org_id, lane);
+    },
+    lookAgain: (lane) => void again.add(lane),
+    takeLookedFor: () => {
+      const lanes = [...again];
+      again.clear();
+      return lanes;
+    },
+    moved,
+    pump: () => {
+      for (const { ring, askedFor } of turns) {
+        while (askedFor.size < MOST_ASKED_FOR) {
+          const lane = ring.next(() => true);
+          if (!lane) break;
+          if (mayAsk(lane)) void ask(lane, askedFor);
+        }
+      }
+    },
+  };
+};

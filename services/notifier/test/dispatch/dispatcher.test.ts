@@ -1,0 +1,185 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openDispatcher } from '../../src/dispatch/dispatcher.ts';
+import { nameOf } from '../../src/dispatch/item.ts';
+import {
+  answers,
+  endAll,
+  inFlight,
+  pass,
+  receiver,
+  SECOND,
+  useStoppedTime,
+  watchedDispatcher,
+  type Watched,
+} from './watched-dispatcher.ts';
+
+useStoppedTime();
+
+let watched: Watched;
+beforeEach(() => {
+  watched = watchedDispatcher();
+});
+afterEach(async () => {
+  watched.close();
+  // What the log is still asked for.
+  await pass(SECOND);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+const A = receiver('a');
+const B = receiver('b');
+
+describe('a receiver', () => {
+  it('gets two at first, one more with every success, and at most 32', async () => {
+    const items = watched.submitMany(600, A);
+    const limits: number[] = [];
+    for (let round = 0; round < 8; round += 1) {
+      limits.push(inFlight(items).length);
+      await endAll(items, 'accepted');
+    }
+    expect(limits).toEqual([2, 4, 8, 16, 32, 32, 32, 32]);
+  });
+
+  it('gets one at a time after a failure that is its own', async () => {
+    const items = watched.submitMany(50, A);
+    await endAll(items, 'accepted');
+    const [failing, ...others] = inFlight(items);
+    expect(others).toHaveLength(3);
+    failing?.end('server_error');
+    await pass();
+    expect(inFlight(items)).toEqual(others);
+    await endAll(items, 'throttled');
+    expect(inFlight(items)).toHaveLength(1);
+    await endAll(items, 'accepted');
+    expect(inFlight(items)).toHaveLength(2);
+  });
+
+  it.each(['interrupted', 'no_dns', 'forbidden', 'nothing'] as const)(
+    'is neither trusted more nor less after %s',
+    async (sent) => {
+      const items = watched.submitMany(20, A);
+      await endAll(items, sent);
+      expect(inFlight(items)).toHaveLength(2);
+      expect(watched.breakers.instances).toBe(0);
+    },
+  );
+
+  it('gets final notifications before the others, each kind in its order', async () => {
+    const first = watched.submitMany(2, A);
+    const others = [watched.submit(A, { final: false }), watched.submit(A, { final: false })];
+    const finals = watched.submitMany(2, A);
+    for (let round = 0; round < 6; round += 1) await endAll(watched.begun, 'nothing');
+    expect(watched.begun).toEqual([...first, ...finals, ...others]);
+  });
+
+  it('that hangs takes its own places only', async () => {
+    const hanging = watched.submitMany(50, A);
+    const answered = watched.submitMany(50, B, { behaviour: answers('accepted') });
+    await pass(SECOND);
+    expect(inFlight(hanging)).toHaveLength(2);
+    expect(answered.filter(({ ended }) => ended === 1)).toHaveLength(50);
+  });
+});
+
+describe('what waits', () => {
+  it('is put off after more than five seconds, and begun later', async () => {
+    const items = watched.submitMany(5, A);
+    await pass(5 * SECOND);
+    expect(items.map(({ putOffs }) => putOffs)).toEqual([0, 0, 0, 0, 0]);
+    await pass(SECOND);
+    expect(items.map(({ putOffs }) => putOffs)).toEqual([0, 0, 1, 1, 1]);
+    expect(watched.dispatcher.waiting).toBe(0);
+    await endAll(items, 'accepted');
+    await pass(2 * SECOND);
+    await endAll(items, 'accepted');
+    expect(items.map(({ begun }) => begun)).toEqual([1, 1, 1, 1, 1]);
+  });
+
+  it('is taken back as long as it was not begun, and is never sent then', async () => {
+    const [first, second, third] = watched.submitMany(3, A);
+    if (!first || !second || !third) throw new Error('three were submitted');
+    expect(watched.dispatcher.withdraw(first)).toBe(false);
+    expect(watched.dispatcher.withdraw(third)).toBe(true);
+    expect(watched.dispatcher.withdraw(third)).toBe(false);
+    expect(watched.dispatcher.waiting).toBe(0);
+    await endAll([first, second], 'accepted');
+    await pass(10 * SECOND);
+    expect([third.begun, third.putOffs]).toEqual([0, 0]);
+  });
+
+  it('is bounded for one receiver, and what is beyond it is put off at once', async () => {
+    const items = watched.submitMany(2_010, A);
+    expect(watched.dispatcher.waiting).toBe(2_000);
+    expect(items.filter(({ putOffs }) => putOffs === 1)).toEqual(items.slice(2_002));
+    const other = watched.submit(B);
+    expect(other.begun).toBe(1);
+    await pass();
+  });
+
+  it('is bounded for all receivers together', async () => {
+    for (let host = 0; host < 26; host += 1) watched.submitMany(2_000, receiver(`h${host}`));
+    expect(watched.dispatcher.waiting).toBe(50_000);
+    await pass(6 * SECOND);
+    expect(watched.dispatcher.waiting).toBe(0);
+  });
+
+  it('is put off when nothing is begun any more', async () => {
+    watched.dispatcher.close();
+    const item = watched.submit(A);
+    expect([item.begun, item.putOffs]).toEqual([0, 1]);
+    await pass();
+  });
+});
+
+describe('what is parked', () => {
+  it('is fetched as its receiver takes it, without a pause between', async () => {
+    const items = watched.submitMany(3_000, A, { behaviour: answers('accepted', 1) });
+    expect(watched.parked.get(nameOf(A))).toHaveLength(998);
+    await pass(3 * SECOND);
+    expect(items.every(({ ended }) => ended === 1)).toBe(true);
+    expect(watched.dispatcher).toMatchObject({ inFlight: 0, waiting: 0 });
+  });
+
+  it('is asked for once a second while all of it is in hand', async () => {
+    const reader = watchedDispatcher();
+    const asking = openDispatcher({
+      breakers: reader.breakers,
+      most: 10,
+      clock: () => Date.now(),
+      refill: async () => {
+        asked += 1;
+        return asked < 10;
+      },
+    });
+    let asked = 0;
+    asking.expectParked(A);
+    await pass(3_500);
+    expect(asked).toBe(4);
+    await pass(60 * SECOND);
+    expect(asked).toBe(10);
+    asking.close();
+    reader.close();
+  });
+
+  it('stays expected when it was put off while the log was asked', async () => {
+    const answer = Promise.withResolvers<boolean>();
+    const reader = watchedDispatcher();
+    let asked = 0;
+    const asking = openDispatcher({
+      breakers: reader.breakers,
+      most: 10,
+      clock: () => Date.now(),
+      refill: () => {
+        asked += 1;
+        return asked === 1 ? answer.promise : Promise.resolve(false);
+      },
+    });
+    asking.expectParked(A);
+    asking.expectParked(A);
+    answer.resolve(false);
+    await pass(2 * SECOND);
+    expect(asked).toBe(2);
+    asking.close();
+    reader.close();
+  });
+});
