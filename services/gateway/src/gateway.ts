@@ -38,6 +38,7 @@ import { logRoom } from './runs/log-room.ts';
 import { redeliverMany } from './runs/redeliver-many.ts';
 import { redeliverRun } from './runs/redeliver-run.ts';
 import { runProgress } from './runs/run-progress.ts';
+import { shownWebhooks } from './runs/shown-webhooks.ts';
 import { versionHashes } from './runs/version-hashes.ts';
 import type { RunViews } from './views/run-views.ts';
 
@@ -67,7 +68,8 @@ export const gateway = (parts: GatewayParts): Koa => {
   const writer = { service: 'gateway', instance };
   const catalogue = openCatalogue(log);
   const asks = callers(recentKeys((key) => authenticate(log, key), clock));
-  const current = currentRun({ log, find: findView({ views, logger, clock }), logger });
+  const shown = shownWebhooks();
+  const current = currentRun({ log, find: findView({ views, logger, clock }), shown, logger });
   const store = jetstreamOutputStore(log);
   const accept = acceptRun({
     log,
@@ -79,7 +81,7 @@ export const gateway = (parts: GatewayParts): Koa => {
     logger,
   });
   const cancel = cancelRun({ log, current, writer, now, onConflict: metrics.conflict });
-  const redeliver = redeliverRun({ log, current, writer, now, onConflict: metrics.conflict });
+  const redeliver = redeliverRun({ log, current, shown, writer, now, onConflict: metrics.conflict });
   const body = jsonBody(config.RUNLEDGER_BODY_MAX_BYTES);
   const secrets = signingSecrets(log, secretBox(config.RUNLEDGER_SECRET_KEYS), { now });
   const limits = {

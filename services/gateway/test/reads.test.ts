@@ -147,6 +147,24 @@ describe('the webhook_status of a run', () => {
     expect(await shown()).toMatchObject({ status: 'success', webhook_status: 'success' });
     await other.nats.restart();
   });
+
+  it('does not go back where the log goes away and the view is behind what was answered', async () => {
+    await using other = await aWorld();
+    const views = memoryRunViews();
+    const gateway = await other.gateway({ views });
+    const [told, again] = [await anEndedRun(other, gateway), await anEndedRun(other, gateway)];
+    await tellWebhook(other.log, webhookGivenUp(again));
+    await views.save([await viewInLog(other, told), await viewInLog(other, again)]);
+    const statusAt = async ({ run_id }: RunKey) =>
+      (await call(`${gateway.api}/run/${run_id}`, other.tenant.key)).body.webhook_status;
+    await tellWebhook(other.log, webhookDelivered(told));
+    expect(await statusAt(told)).toBe('success');
+    expect((await post(`${gateway.api}/run/${again.run_id}/redeliver`, other.tenant.key)).status).toBe(200);
+    await other.nats.kill9();
+    await waitFor('the gateway to miss the log', () => !gateway.log.connected());
+    expect([await statusAt(told), await statusAt(again)]).toEqual(['success', 'running']);
+    await other.nats.restart();
+  });
 });
 
 describe('a view whose events have expired from the log', () => {

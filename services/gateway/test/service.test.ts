@@ -17,6 +17,26 @@ const ready = async ({ health }: GatewayProcess) => {
 };
 
 describe('a gateway process', SLOW, () => {
+  it('lets no callback come to where it listens itself, its health server too', async () => {
+    await using open = new AsyncDisposableStack();
+    const world = open.use(await aWorld());
+    const environment = {
+      NATS_URL: world.nats.url,
+      RUNLEDGER_VIEWS: 'memory',
+      RUNLEDGER_WEBHOOK_ALLOW: 'loopback',
+    };
+    const gateway = open.use(await startGatewayProcess(environment));
+    for (const webhook of [gateway.url, gateway.health]) {
+      const asked = { deployment_id: world.tenant.deployment.id, webhook };
+      const { status, body } = await post(`${gateway.api}/run/deployment/queue`, world.tenant.key, asked);
+      expect([status, body.detail]).toMatchObject([
+        422,
+        [{ loc: ['body', 'webhook'], msg: expect.stringContaining('services of Runledger itself') }],
+      ]);
+    }
+    await queueSample(gateway, world.tenant, { webhook: 'http://127.0.0.1:9/' });
+  });
+
   it('keeps views in memory, is ready, and stops in order with what it has in hand', async () => {
     await using open = new AsyncDisposableStack();
     const world = open.use(await aWorld());

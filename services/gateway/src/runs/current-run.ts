@@ -6,6 +6,7 @@ import type { Logger } from '@runledger/event-log/logger';
 import { lastOfRun, readRun, type ReadRun } from '@runledger/event-log/read-run';
 import { isSettledForGood, upTo, ViewsUnavailable, type RunView } from '../views/run-views.ts';
 import type { FindView } from './find-view.ts';
+import type { ShownWebhooks } from './shown-webhooks.ts';
 
 export type CurrentRun =
   | ({ readonly kind: 'found' } & RunView)
@@ -21,16 +22,27 @@ export type ReadCurrentRun = (key: RunKey) => Promise<CurrentRun>;
 export interface CurrentRunOptions {
   readonly log: EventLog;
   readonly find: FindView;
+  readonly shown: ShownWebhooks;
   readonly logger: Logger;
 }
 
 /**
  * What the run is now, never less than what anybody was shown before: a view that nothing can change any more is taken
  * as it is, any other one is compared with the last message of the run at the stream's leader, and the log is folded
- * when the view is behind or not there. While the log is away, a run that has ended is shown as far as its view goes.
+ * when the view is behind or not there. While the log is away, a run that has ended is shown as far as its view goes,
+ * and no less than this gateway showed.
  */
-export const currentRun =
-  ({ log, find, logger }: CurrentRunOptions): ReadCurrentRun =>
+export const currentRun = ({ log, find, shown, logger }: CurrentRunOptions): ReadCurrentRun => {
+  const read = readNow({ log, find, shown, logger });
+  return async (key) => {
+    const now = await read(key);
+    if (now.kind === 'found') shown.remember(key, now.webhook);
+    return now;
+  };
+};
+
+const readNow =
+  ({ log, find, shown, logger }: CurrentRunOptions): ReadCurrentRun =>
   async (key) => {
     const found = await find(key);
     const view = found instanceof ViewsUnavailable ? undefined : found;
@@ -39,6 +51,8 @@ export const currentRun =
     switch (read.kind) {
       case 'as_viewed':
         return foundAs(read.view);
+      case 'log_away':
+        return foundAs({ ...read.view, webhook: shown.latest(key, read.view.webhook) });
       case 'found': {
         const { run, history, webhook } = read;
         if (!webhook) {
@@ -70,7 +84,7 @@ export const currentRun =
     }
   };
 
-type ReadBehind = ReadRun | { readonly kind: 'as_viewed'; readonly view: RunView };
+type ReadBehind = ReadRun | { readonly kind: 'as_viewed' | 'log_away'; readonly view: RunView };
 
 const foundAs = ({ head, run, webhook }: RunView): CurrentRun => ({ kind: 'found', head, run, webhook });
 
@@ -88,11 +102,11 @@ const unlessEnded = async (
 ): Promise<ReadBehind> => {
   if (!view || !isEnded(view.run)) return read();
   // An ask would wait for the broker for seconds.
-  if (!log.connected()) return { kind: 'as_viewed', view };
+  if (!log.connected()) return { kind: 'log_away', view };
   try {
     return await read();
   } catch (error) {
-    if (error instanceof LogUnavailable) return { kind: 'as_viewed', view };
+    if (error instanceof LogUnavailable) return { kind: 'log_away', view };
     throw error;
   }
 };

@@ -7,6 +7,7 @@ import type { Envelope } from '../domain/envelope.ts';
 import { redeliver, type RedeliverRefusal } from '../domain/redeliver.ts';
 import { statusOf, type WebhookStatus } from '../domain/webhook-status.ts';
 import type { CurrentRun, ReadCurrentRun } from './current-run.ts';
+import type { ShownWebhooks } from './shown-webhooks.ts';
 
 type Redelivery =
   /** The notifier begins with it. */
@@ -22,6 +23,7 @@ type Redelivery =
 export interface RedeliverRunOptions {
   readonly log: EventLog;
   readonly current: ReadCurrentRun;
+  readonly shown: ShownWebhooks;
   readonly writer: Envelope['writer'];
   readonly now: () => Date;
   readonly onConflict: () => void;
@@ -43,7 +45,7 @@ const MOST_TRIES = 10;
 
 /** Reads, decides and appends at what it decided on; when something else was stored first, it reads and decides again. */
 export const redeliverRun =
-  ({ log, current, writer, now, onConflict }: RedeliverRunOptions): RedeliverRun =>
+  ({ log, current, shown, writer, now, onConflict }: RedeliverRunOptions): RedeliverRun =>
   async (key, { user_id, traceparent }, only) => {
     let atLeast = await lastOfRun(log, key);
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
@@ -61,7 +63,12 @@ export const redeliverRun =
       if (decision.kind === 'refused') return decision;
       if (read.kind !== 'found') return { kind: 'refused', because: 'expired' };
       const appended = await appendWebhook(log, decision.event, known.webhook.head);
-      if (appended.kind === 'appended') return { kind: 'requested', round: decision.event.round };
+      if (appended.kind === 'appended') {
+        const { round, time } = decision.event;
+        const running = { status: 'running', round, updated_at: time } as const;
+        shown.remember(key, { head: appended.sequence, webhook: running });
+        return { kind: 'requested', round };
+      }
       onConflict();
       atLeast = appended.head;
     }
