@@ -1,6 +1,7 @@
 import { parseLifecycleSubject, parseWebhookSubject, type RunKey } from '@runledger/contracts/subjects';
 import type { StoredMessage } from '@runledger/contracts/chain';
-import { RUN_EVENTS, parseRunEvent } from '@runledger/contracts/run-event';
+import { accept, EMPTY_HISTORY } from '@runledger/contracts/history';
+import { RUN_EVENTS } from '@runledger/contracts/run-event';
 import { callbackOf, type Callback } from './callbacks.ts';
 
 /** What a message of RUNS may mean for notifications. Whether it counts is seen when the run is read. */
@@ -11,11 +12,12 @@ export type RunNews =
   | { readonly kind: 'redelivery'; readonly key: RunKey; readonly round: number };
 
 /** Undefined for what concerns no notification. */
-export const runNews = ({ subject, body }: StoredMessage): RunNews | undefined => {
+export const runNews = (message: StoredMessage): RunNews | undefined => {
+  const { subject } = message;
   const life = parseLifecycleSubject(subject);
   if (life) {
     const key = { org_id: life.org_id, run_id: life.run_id };
-    if (life.fact === RUN_EVENTS.RunQueued.fact) return queued(key, body);
+    if (life.fact === RUN_EVENTS.RunQueued.fact) return queued(key, message);
     const ended = life.fact === 'ended' || (life.fact === 'cancel_requested' && life.executor_id === null);
     return { kind: ended ? 'ended' : 'changed', key };
   }
@@ -29,9 +31,10 @@ export const runNews = ({ subject, body }: StoredMessage): RunNews | undefined =
     : undefined;
 };
 
-const queued = (key: RunKey, body: unknown): RunNews => {
-  const parsed = parseRunEvent(body);
-  return parsed.kind === 'event' && parsed.event.type === 'RunQueued'
-    ? { kind: 'queued', key, callback: callbackOf(parsed.event.data) }
+/** Only the fact that the run begins with counts: one forged beside it would turn the callback off, or elsewhere. */
+const queued = (key: RunKey, message: StoredMessage): RunNews => {
+  const first = accept(EMPTY_HISTORY, message);
+  return first.kind === 'accepted'
+    ? { kind: 'queued', key, callback: callbackOf(first.run.request) }
     : { kind: 'changed', key };
 };
