@@ -1,5 +1,6 @@
 import type { TryReason } from '@runledger/contracts/delivery-try';
 import { Counter, Gauge, Histogram, type Metrics } from '@runledger/service-kit/metrics';
+import { verdictOf } from './domain/verdict.ts';
 
 /** No label names a host: each value would be a series for ever. */
 export interface NotifierMetrics {
@@ -57,8 +58,8 @@ export const notifierMetrics = (metrics: Metrics, observed: Observed): NotifierM
   );
   const tries = new Counter({
     name: 'runledger_notifier_tries_total',
-    help: 'Tries to send a notification, by how they ended.',
-    labelNames: ['notification', 'reason'],
+    help: 'Tries to send a notification, by what came of them and why.',
+    labelNames: ['notification', 'outcome', 'reason'],
     registers,
   });
   const settled = new Counter({
@@ -90,7 +91,7 @@ export const notifierMetrics = (metrics: Metrics, observed: Observed): NotifierM
     registers,
   });
   return {
-    tried: (notification, reason) => tries.inc({ notification, reason }),
+    tried: (notification, reason) => tries.inc({ notification, outcome: verdictOf(reason), reason }),
     settled: (end) => settled.inc({ end }),
     accepted: (seconds) => lag.observe(Math.max(seconds, 0)),
     late: (seconds) => late.observe(seconds),
