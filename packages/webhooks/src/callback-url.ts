@@ -32,6 +32,12 @@ export const checkCallbackUrl = (
   policy: CallbackPolicy,
   maxLength: number = MAX_WEBHOOK_URL,
 ): UrlVerdict => {
+  const read = readCallbackUrl(text, maxLength);
+  return read.ok ? checkParsedUrl(read.url, policy) : read;
+};
+
+/** The rules for the text alone, whatever the policy: a parsed URL no longer tells of a backslash or a tab. */
+export const readCallbackUrl = (text: string, maxLength: number = MAX_WEBHOOK_URL): UrlVerdict => {
   if (text.length > maxLength) return refused('too_long', `the URL is longer than ${maxLength} characters`);
   if (FORBIDDEN.test(text) || !text.isWellFormed())
     return refused('characters', 'the URL holds a control character, a space or a backslash: encode them');
@@ -43,7 +49,7 @@ export const checkCallbackUrl = (
     return refused('fragment', 'the URL has a fragment, which is never sent: leave it out');
   const url = URL.parse(text);
   if (url === null) return refused('parse', 'the URL has a host or a port that cannot be read');
-  return checkParsedUrl(url, policy);
+  return { ok: true, url };
 };
 
 /** The rules for host and port, on a URL whose text was checked. */

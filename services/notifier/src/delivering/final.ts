@@ -84,11 +84,11 @@ const attempt = async (
     return postpone(parts, delivery, new Error(why), signal, DAMAGED_MS);
   }
   const { run, webhook, history } = read;
-  const url = run.request.webhook === null ? null : URL.parse(run.request.webhook);
+  const { webhook: callback } = run.request;
   // A forged fact, or one round after another: what is due is not, or no longer.
-  if (!isEnded(run) || !url || isSettled(webhook.webhook)) return nothing;
+  if (!isEnded(run) || callback === null || isSettled(webhook.webhook)) return nothing;
   if (delivery.round < roundOf(webhook.webhook) && source.kind !== 'fact') return nothing;
-  return bringOn(parts, { delivery, run, url, webhook, sequence: history.head }, signal);
+  return bringOn(parts, { delivery, run, callback, webhook, sequence: history.head }, signal);
 };
 
 /** Only what is newest in TIMERS counts; a new round begins with nothing there. @throws the signal's reason */
@@ -109,13 +109,13 @@ export const isSuperseded = async (
 interface Ready {
   readonly delivery: FinalDelivery;
   readonly run: EndedRun;
-  readonly url: URL;
+  readonly callback: string;
   readonly webhook: WebhookHistory;
   readonly sequence: number;
 }
 
 const bringOn = async (parts: DeliveryParts, ready: Ready, signal: AbortSignal): Promise<AfterTry> => {
-  const { delivery, run, url, webhook, sequence } = ready;
+  const { delivery, run, callback, webhook, sequence } = ready;
   const facts = webhookFacts(parts, run, webhook, signal);
   const { round } = facts;
   const tries = round === delivery.round ? delivery.tries : 0;
@@ -133,7 +133,7 @@ const bringOn = async (parts: DeliveryParts, ready: Ready, signal: AbortSignal):
     kind: 'final',
     webhook_id,
     run,
-    url,
+    callback,
     sequence,
     report: undefined,
     round,

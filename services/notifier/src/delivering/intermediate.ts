@@ -37,9 +37,8 @@ const attempt = async (
   const read = await patiently({ signal, logger }, () => readRun(log, key, { atLeast }));
   if (read.kind !== 'found' || !read.webhook || isEnded(read.run)) return 'nothing';
   const { run, webhook, history } = read;
-  const { webhook: url_text, webhook_intermediate_status: wanted } = run.request;
-  const url = url_text === null ? null : URL.parse(url_text);
-  if (!url || !wanted || isSettled(webhook.webhook)) return 'nothing';
+  const { webhook: callback, webhook_intermediate_status: wanted } = run.request;
+  if (callback === null || !wanted || isSettled(webhook.webhook)) return 'nothing';
   const report = await progressOf(parts, run);
   const round = roundOf(webhook.webhook);
   // Each tells something else, and none is sent again.
@@ -49,7 +48,7 @@ const attempt = async (
     kind: 'intermediate',
     webhook_id,
     run,
-    url,
+    callback,
     sequence,
     report,
     round,

@@ -5,6 +5,7 @@ import { MAX_ERROR_MESSAGE } from '@runledger/contracts/limits';
 import type { Run } from '@runledger/contracts/run';
 import { WEBHOOK_PAYLOAD_VERSION, webhookBody } from '@runledger/contracts/webhook-payload';
 import { recordTry } from '@runledger/event-log/deliveries';
+import { readCallbackUrl } from '@runledger/webhooks/callback-url';
 import { signedHeaders } from '@runledger/webhooks/signature';
 import type { Answered } from '../sending/sender.ts';
 import type { DeliveryParts } from './parts.ts';
@@ -15,7 +16,8 @@ export interface Notification {
   /** The same on every try, so that a receiver knows it again. */
   readonly webhook_id: string;
   readonly run: Run;
-  readonly url: URL;
+  /** As it stands in the run. */
+  readonly callback: string;
   /** The run's head. */
   readonly sequence: number;
   readonly report: ProgressReport | undefined;
@@ -31,7 +33,7 @@ export const tryToSend = async (
   signal: AbortSignal,
 ): Promise<Answered> => {
   const { sender, secrets, publicUrl, basePath, maxBytes, now, metrics } = parts;
-  const { run, sequence, report, webhook_id: id, url } = notification;
+  const { run, sequence, report, webhook_id: id, callback } = notification;
   const runUrl = `${publicUrl}${basePath}/run/${run.run_id}`;
   const body = webhookBody({ run, sequence, report, publicUrl, runUrl, maxBytes });
   const valid = await secrets.valid(run.org_id);
@@ -42,7 +44,10 @@ export const tryToSend = async (
     'runledger-webhook-version': String(WEBHOOK_PAYLOAD_VERSION),
     ...signedHeaders({ id, at: started, body, secrets: valid }),
   };
-  const answered = await sender.send({ url, headers, body }, signal);
+  const read = readCallbackUrl(callback);
+  const answered = read.ok
+    ? await sender.send({ url: read.url, headers, body }, signal)
+    : refusedAsWritten(read.why);
   metrics.tried(notification.kind, answered.reason);
   keep(parts, notification, started, answered);
   return answered;
@@ -55,7 +60,7 @@ const keep = (
   started: Date,
   answered: Answered,
 ): void => {
-  const { run, kind, webhook_id, round, url } = notification;
+  const { run, kind, webhook_id, round, callback } = notification;
   const { phases, reason, message, status, answer } = answered;
   const made: DeliveryTry = {
     version: 1,
@@ -63,7 +68,7 @@ const keep = (
     webhook_id,
     round,
     try: notification.try,
-    url: withoutQuery(url.href),
+    url: shown(callback),
     started_at: started.toISOString(),
     phases,
     reason,
@@ -76,4 +81,23 @@ const keep = (
   recordTry(log, run, made).catch((error: unknown) => {
     logger.warn({ err: error, ...fields }, 'a try could not be recorded');
   });
+};
+
+/** The text breaks a rule that its URL, once parsed, would no longer show. */
+const refusedAsWritten = (why: string): Answered => ({
+  reason: 'forbidden',
+  message: `The webhook policy does not allow the callback: ${why}.`,
+  status: null,
+  retry_after: null,
+  phases: { dns: null, connect: null, tls: null, wait: null, body: null },
+  answer: null,
+});
+
+/** Without what may be a secret: the query, and a password, with which it is never sent. */
+const shown = (callback: string): string => {
+  const url = URL.parse(callback);
+  if (!url) return '[not a URL]';
+  url.username = '';
+  url.password = '';
+  return withoutQuery(url.href);
 };

@@ -9,10 +9,14 @@ export interface Callback {
   readonly intermediate: boolean;
 }
 
+/** What an URL has that is none of HTTP; a text that is no URL has it here, so that its delivery comes to an end as any other. */
+const NO_ORIGIN = 'null';
+
 /** Null for a run that wants none. */
 export const callbackOf = ({ webhook, webhook_intermediate_status }: RunRequest): Callback | null => {
-  const url = webhook === null ? null : URL.parse(webhook);
-  return url ? { origin: originOf(url), intermediate: webhook_intermediate_status } : null;
+  if (webhook === null) return null;
+  const url = URL.parse(webhook);
+  return { origin: url ? originOf(url) : NO_ORIGIN, intermediate: webhook_intermediate_status };
 };
 
 export interface Callbacks {
