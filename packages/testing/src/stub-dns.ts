@@ -25,7 +25,10 @@ const REFUSED = 5;
 const TTL_S = 3_600;
 
 /** A DNS server on a UDP socket of this machine, which answers what the test sets, at once or never. */
-export const stubDns = async (names: Readonly<Record<string, StubDnsName>> = {}): Promise<StubDns> => {
+export const stubDns = async (
+  names: Readonly<Record<string, StubDnsName>> = {},
+  { port = 0 }: { readonly port?: number } = {},
+): Promise<StubDns> => {
   const answers = new Map(Object.entries(names));
   const counts = new Map<string, number>();
   const socket = createSocket('udp4');
@@ -40,7 +43,7 @@ export const stubDns = async (names: Readonly<Record<string, StubDnsName>> = {})
     // A socket that is closed meanwhile has nobody left to tell.
     if (reply !== undefined) socket.send(encode(reply), from.port, from.address, () => undefined);
   });
-  socket.bind(0, '127.0.0.1');
+  socket.bind(port, '127.0.0.1');
   await once(socket, 'listening');
 
   return {

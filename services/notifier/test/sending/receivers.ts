@@ -15,7 +15,11 @@ export interface Receiver extends AsyncDisposable {
 }
 
 /** Says whatever `talk` writes, HTTP or not. */
-export const rawReceiver = (talk: (socket: Socket) => void, address?: string): Promise<Receiver> =>
+export const rawReceiver = (
+  talk: (socket: Socket) => void,
+  address?: string,
+  port?: number,
+): Promise<Receiver> =>
   listen(
     createServer((socket) => {
       talk(socket);
@@ -24,6 +28,7 @@ export const rawReceiver = (talk: (socket: Socket) => void, address?: string): P
     }),
     'http',
     address,
+    port,
   );
 
 export const httpReceiver = (answer: RequestListener, address?: string): Promise<Receiver> =>
@@ -42,6 +47,7 @@ export const listen = async (
   server: Server,
   scheme: 'http' | 'https',
   address = '127.0.0.1',
+  atPort = 0,
 ): Promise<Receiver> => {
   const open = new Set<Socket>();
   let taken = 0;
@@ -53,7 +59,7 @@ export const listen = async (
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(0, address, resolve);
+    server.listen(atPort, address, resolve);
   });
   const { port } = portOf(server.address());
   const cut = (): void => {
