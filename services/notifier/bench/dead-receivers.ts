@@ -1,0 +1,49 @@
+import { originOf, SHARES } from '@runledger/contracts/deliveries';
+import { appendAll, runOfHost } from './runs.ts';
+import type { EventLog } from '@runledger/event-log/event-log';
+import { runsIdentity } from '@runledger/event-log/read-run';
+import { keepOpening, keepPosition, setAside } from '@runledger/event-log/timers';
+import { queued, timedOut } from '@runledger/testing/run-events';
+import { atOnce, range } from './at-once.ts';
+import type { Receivers } from './receivers.ts';
+
+export interface Dead {
+  readonly hosts: number;
+  /** Deliveries that are parked at all of them together. */
+  readonly parked: number;
+  /** Their breakers are to be probed at times that are spread over so many seconds from now on. */
+  readonly probedWithinS: number;
+}
+
+/** How often their breakers opened: the time that they are open for has reached its longest. */
+const OPENS = 6;
+const AT_ONCE = 256;
+
+/** Leaves the log as a notifier leaves it that found these receivers dead, so that the next one takes over. */
+export const parkDeliveries = async (
+  log: EventLog,
+  receivers: Receivers,
+  { hosts, parked, probedWithinS }: Dead,
+): Promise<void> => {
+  const due_at = new Date().toISOString();
+  await atOnce(AT_ONCE, range(parked), async (n) => {
+    const host = n % hosts;
+    const key = runOfHost(host);
+    const webhook = receivers.url('dead', host, key.run_id);
+    await appendAll(log, [queued(key, { webhook }), timedOut(key, 'start_deadline')]);
+    const origin = originOf(new URL(webhook));
+    await setAside(log, { version: 1, ...key, origin, round: 1, tries: 1, due_at });
+  });
+  const { created, lastSequence } = await runsIdentity(log);
+  for (const share of range(SHARES)) {
+    const all = { runs: lastSequence, activity: 0, swept: lastSequence };
+    await keepPosition(log, share, { version: 1, created, ...all });
+  }
+  await atOnce(AT_ONCE, range(hosts), async (host) => {
+    const origin = originOf(new URL(receivers.url('dead', host, '')));
+    const until = new Date(Date.now() + ((host + 1) / hosts) * probedWithinS * 1_000).toISOString();
+    // The origin is not reached by anybody; each organisation there is to be reminded of what is parked.
+    await keepOpening(log, { version: 1, origin, org_id: null, opens: OPENS, until });
+    await keepOpening(log, { version: 1, origin, org_id: runOfHost(host).org_id, opens: 0, until });
+  });
+};

@@ -1,0 +1,15 @@
+/** How a host takes notifications: at once, it accepts them and never answers, or nobody listens there. */
+export type Manner = 'healthy' | 'hanging' | 'dead';
+
+/** So many hosts of each manner. */
+export type Hosts = Readonly<Record<Manner, number>>;
+
+/** Each number is a name of its own, and so an origin of its own. */
+export const hostName = (manner: Manner, host: number): string => `${manner}-${host}.bench.example`;
+
+export const isHanging = (name: string): boolean => name.startsWith('hanging-');
+
+export const allNames = (hosts: Hosts): string[] =>
+  (['healthy', 'hanging', 'dead'] as const).flatMap((manner) =>
+    Array.from({ length: hosts[manner] }, (_, host) => hostName(manner, host)),
+  );

@@ -1,0 +1,48 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { randomBytes } from 'node:crypto';
+import type { Receivers } from './receivers.ts';
+
+/** The service as it runs in production, in a process of its own. */
+export interface NotifierProcess extends AsyncDisposable {
+  readonly pid: number;
+  /** The sum over the series of a metric. */
+  metric(name: string): Promise<number>;
+}
+
+export const startNotifier = async (natsUrl: string, receivers: Receivers): Promise<NotifierProcess> => {
+  const child = fork(new URL('../src/main.ts', import.meta.url), {
+    execArgv: (process.env['BENCH_NODE_OPTIONS'] ?? '').split(' ').filter((option) => option !== ''),
+    env: {
+      ...process.env,
+      NATS_URL: natsUrl,
+      RUNLEDGER_SECRET_KEYS: randomBytes(32).toString('base64'),
+      RUNLEDGER_WEBHOOK_ALLOW: '127.0.0.0/8',
+      RUNLEDGER_WEBHOOK_PORTS: receivers.ports.join(','),
+      RUNLEDGER_DNS_SERVERS: receivers.dnsServer,
+      RUNLEDGER_HEALTH_PORT: '0',
+      RUNLEDGER_LOG_LEVEL: 'warn',
+    },
+  });
+  const exited = once(child, 'exit');
+  const health = await new Promise<string>((resolve, reject) => {
+    child.once('exit', () => reject(new Error('the notifier ended before it was ready')));
+    // What `announce` of the service kit sends.
+    child.once('message', (told: { readonly health: string }) => resolve(told.health));
+  });
+  return {
+    pid: child.pid ?? 0,
+    metric: async (name) => {
+      const text = await (await fetch(new URL('/metrics', health))).text();
+      const values = text.split('\n').flatMap((line) => {
+        const [, value] = line.match(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`)) ?? [];
+        return value === undefined ? [] : [Number(value)];
+      });
+      return values.reduce((sum, value) => sum + value, 0);
+    },
+    [Symbol.asyncDispose]: async () => {
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+};

@@ -1,0 +1,47 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { hostName, type Hosts, type Manner } from './host-names.ts';
+import type { Accepted, Told } from './receivers-process.ts';
+
+export interface Receivers extends AsyncDisposable {
+  readonly pid: number;
+  readonly ports: readonly number[];
+  readonly dnsServer: string;
+  url(manner: Manner, host: number, run: string): string;
+  onAccepted(listener: (accepted: readonly Accepted[]) => void): void;
+}
+
+/** Of the discard protocol: nobody listens there, and a connection is refused at once. */
+const CLOSED_PORT = 9;
+
+export const openReceivers = async (hosts: Hosts): Promise<Receivers> => {
+  const child = fork(new URL('receivers-process.ts', import.meta.url), [JSON.stringify(hosts)]);
+  const exited = once(child, 'exit');
+  let tell = (_accepted: readonly Accepted[]): void => undefined;
+  const { port, dnsServer } = await new Promise<Extract<Told, { type: 'ready' }>>((resolve, reject) => {
+    child.once('exit', () => reject(new Error('the receivers ended before they were ready')));
+    // Whatever the child sends is of this type.
+    child.on('message', (told: Told) => {
+      switch (told.type) {
+        case 'ready':
+          return resolve(told);
+        case 'accepted':
+          return tell(told.accepted);
+      }
+    });
+  });
+  return {
+    pid: child.pid ?? 0,
+    ports: [port, CLOSED_PORT],
+    dnsServer,
+    url: (manner, host, run) =>
+      `http://${hostName(manner, host)}:${manner === 'dead' ? CLOSED_PORT : port}/hooks/${run}`,
+    onAccepted: (listener) => {
+      tell = listener;
+    },
+    [Symbol.asyncDispose]: async () => {
+      child.disconnect();
+      await exited;
+    },
+  };
+};
