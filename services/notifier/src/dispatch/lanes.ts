@@ -32,7 +32,8 @@ interface Waiting {
   readonly since: number;
 }
 
-const FIRST_LIMIT = 2;
+/** Until it has answered: however many there are that never will, each of them takes one place. */
+const FIRST_LIMIT = 1;
 const HIGHEST_LIMIT = 32;
 
 /** What takes longer may take until its time is over. */

@@ -63,15 +63,28 @@ describe('two organisations at one origin', () => {
   });
 });
 
+describe('the probe of an origin', () => {
+  it("is the next organisation's when the first had nothing to say", async () => {
+    watched.trip(MINE.origin);
+    const all = [watched.submit(MINE), watched.submit(YOURS)];
+    await pass(32 * SECOND);
+    const [first, ...others] = inFlight(all);
+    expect(others).toEqual([]);
+    first?.end('nothing');
+    await pass();
+    expect(inFlight(all)).toEqual(all.filter((item) => item !== first));
+  });
+});
+
 describe('an open breaker', () => {
   it('puts off what waits and what comes, of its receiver only', async () => {
     const mine = watched.submitMany(5, MINE);
     const elsewhere = watched.submitMany(5, ELSEWHERE);
     watched.trip(nameOf(MINE));
     mine.push(watched.submit(MINE), watched.submit(MINE, { final: false }));
-    expect(mine.map(({ putOffs }) => putOffs)).toEqual([0, 0, 1, 1, 1, 1, 1]);
+    expect(mine.map(({ putOffs }) => putOffs)).toEqual([0, 1, 1, 1, 1, 1, 1]);
     expect(elsewhere.every(({ putOffs }) => putOffs === 0)).toBe(true);
-    expect(watched.dispatcher.waiting).toBe(3);
+    expect(watched.dispatcher.waiting).toBe(4);
     await pass();
   });
 

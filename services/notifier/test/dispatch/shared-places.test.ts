@@ -48,6 +48,33 @@ describe('receivers that have not answered yet', () => {
   });
 });
 
+describe('receivers that failed', () => {
+  it('leave a quarter of these places to newcomers', async () => {
+    open(16);
+    const failing = ['a', 'b', 'c', 'd'].flatMap((org) => [
+      receiver(`${org}1`, org),
+      receiver(`${org}2`, org),
+    ]);
+    for (const one of failing) watched.submit(one, { behaviour: answers('server_error') });
+    await pass(SECOND);
+    const hanging = failing.map((one) => watched.submit(one, { behaviour: hangs }));
+    expect(inFlight(hanging)).toHaveLength(6);
+    const newcomers = ['e', 'f'].map((org) => watched.submit(receiver(org, org), { behaviour: quick }));
+    await pass(SECOND);
+    expect(newcomers.every(({ ended }) => ended === 1)).toBe(true);
+  });
+
+  it('get their places again as others answer', async () => {
+    open(16);
+    const failing = Array.from({ length: 20 }, (_, at) => receiver(`h${at}`, `o${at}`));
+    for (const one of failing) watched.submit(one, { behaviour: answers('server_error') });
+    await pass(10 * SECOND);
+    const again = failing.map((one) => watched.submit(one, { behaviour: answers('accepted', 900) }));
+    await pass(5 * SECOND);
+    expect(again.every(({ ended }) => ended === 1)).toBe(true);
+  });
+});
+
 describe('organisations', () => {
   it('get places in turn, however much one of them has to send', async () => {
     open(8);
