@@ -19,10 +19,12 @@ import { openingsAt, standingDeliveries } from './fixtures/standing-timers.ts';
 
 /** Longer than what a test does while it is open. */
 const breaker = { firstOpenMs: 4_000 };
+/** An opening, a retry, and a machine that has more to do. */
+const timeout = 90_000;
 /** For those that only see that it opens. */
 const longBreaker = { firstOpenMs: 60_000 };
 
-describe('a receiver that fails five times', () => {
+describe('a receiver that fails five times', { timeout }, () => {
   it.concurrent('is left alone, and what follows is parked without a timer and a try', async () => {
     await using world = await aWorld();
     await using running = await world.start({ breaker: longBreaker });
@@ -102,7 +104,7 @@ describe('a receiver that fails five times', () => {
   });
 });
 
-describe('two organisations at one origin', () => {
+describe('two organisations at one origin', { timeout }, () => {
   const other = orgId(newUuid());
 
   it.concurrent('are both left alone when nobody can reach it, and are both told once it is there', async () => {
@@ -145,7 +147,7 @@ describe('two organisations at one origin', () => {
   });
 });
 
-describe('an open breaker', () => {
+describe('an open breaker', { timeout }, () => {
   it.concurrent('stays open when the notifier is stopped and started, and what is parked comes after its time', async () => {
     const openFor = { firstOpenMs: 8_000 };
     await using world = await aWorld();
