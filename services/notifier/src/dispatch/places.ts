@@ -1,7 +1,7 @@
 import { SOON_MS, type Lane, type Standing } from './lanes.ts';
 
 /** One try that is being made. */
-export interface Flight {
+interface Flight {
   readonly lane: Lane;
   /** Monotonic, in milliseconds. */
   readonly since: number;

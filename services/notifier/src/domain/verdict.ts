@@ -1,7 +1,7 @@
 import type { TryReason } from '@runledger/contracts/delivery-try';
 
 /** What a failure says of whom. `origin`: nobody can reach it. `receiver`: this organisation's callbacks there fail. */
-export type Charge = 'origin' | 'receiver' | 'nobody';
+type Charge = 'origin' | 'receiver' | 'nobody';
 
 /** `own`: nothing that the receiver could help; it uses up no try. */
 export type Verdict = 'accepted' | 'gone' | 'failed' | 'own' | 'interrupted';

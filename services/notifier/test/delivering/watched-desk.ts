@@ -7,7 +7,7 @@ import { openDispatcher, type Dispatcher } from '../../src/dispatch/dispatcher.t
 import type { Sent } from '../../src/dispatch/item.ts';
 
 /** A try that is being made; the test ends it. */
-export interface Try<Answer> {
+interface Try<Answer> {
   readonly run: RunId;
   /** Of a final one. */
   readonly delivery: FinalDelivery | undefined;
