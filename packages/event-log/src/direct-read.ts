@@ -5,8 +5,8 @@ import type { EventLog } from './event-log.ts';
 const WITHIN_MS = 2_000;
 
 /**
- * Reads messages from any replica, in one request. In callback form, since the driver's iterator form keeps a
- * subscription for each call.
+ * Reads messages from any replica, in one request; none when the stream holds none of them. In callback form, since
+ * the driver's iterator form keeps a subscription for each call.
  */
 export const readDirect = (
   log: EventLog,
@@ -27,7 +27,7 @@ export const readDirect = (
         return;
       }
       clearTimeout(late);
-      if (done.err) reject(done.err);
+      if (done.err && !isNotFound(done.err)) reject(done.err);
       else resolve(messages);
     };
     const request = { ...query, callback };
@@ -45,3 +45,6 @@ export const readDirect = (
       },
     );
   });
+
+/** How the broker answers a batch that begins behind the last message. */
+const isNotFound = (error: Error): boolean => 'code' in error && error.code === 404;

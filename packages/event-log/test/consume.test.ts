@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../src/append.ts';
 import { consume, done, NewerVersion, parkBecause, retryIn, type Outcome } from '../src/consume.ts';
 import { LogUnavailable, type EventLog } from '../src/event-log.ts';
-import { listParked } from '../src/park.ts';
+import { listParked, park } from '../src/park.ts';
+import { readStored } from '../src/read-run.ts';
 import { aLog, type TestLog } from './logs.ts';
 import { aRun, assigned, queued, started } from '@runledger/testing/run-events';
 
@@ -146,6 +147,20 @@ describe('poison', () => {
       headers: { 'Nats-Msg-Id': ['nonsense'] },
       data: Buffer.from('no { json').toString('base64'),
     });
+  });
+});
+
+describe('the list of what is parked', () => {
+  it('is empty while nothing is, and behind the last one', async () => {
+    await using other = await aLog();
+    expect(await listParked(other.log)).toEqual([]);
+    const { seq } = await other.log.js.publish(subjectOf(assigned(aRun())), 'no { json');
+    const stored = await readStored(other.log, seq);
+    if (!stored) throw new Error('what was published is not there');
+    await park(other.log, { consumer: 'careful', stored, reason: 'it is no JSON' });
+    const parked = await listParked(other.log);
+    expect(parked).toMatchObject([{ consumer: 'careful', sequence: seq, position: 1 }]);
+    expect(await listParked(other.log, { after: 1 })).toEqual([]);
   });
 });
 
