@@ -48,8 +48,12 @@ export interface RunApi {
     filter: DeliveryFilter & { readonly limit: number; readonly cursor?: string },
   ): Promise<DeliveriesPage>;
   redeliver(run: string): Promise<Redelivered>;
-  /** As many as the service does at once. */
-  redeliverMany(filter: DeliveryFilter, dry_run: boolean): Promise<RedeliveredMany>;
+  /** As many as the service does at once, from `cursor` on. */
+  redeliverMany(request: {
+    readonly filter: DeliveryFilter;
+    readonly dry_run: boolean;
+    readonly cursor?: string;
+  }): Promise<RedeliveredMany>;
 }
 
 /** Answers other than 200 are thrown as Explained, those that may pass as Unavailable. */
@@ -78,8 +82,7 @@ export const runApi = (connection: ApiConnection): RunApi => {
     deliveries: (run) => call(RunDeliveries, 'GET', `/run/${encodeURIComponent(run)}/deliveries`),
     listDeliveries: (filter) => call(DeliveriesPage, 'GET', `/webhooks/deliveries?${queryOf(filter)}`),
     redeliver: (run) => call(Redelivered, 'POST', `/run/${encodeURIComponent(run)}/redeliver`),
-    redeliverMany: (filter, dry_run) =>
-      call(RedeliveredMany, 'POST', '/webhooks/redeliver', { filter, dry_run }),
+    redeliverMany: (request) => call(RedeliveredMany, 'POST', '/webhooks/redeliver', request),
   };
 };
 

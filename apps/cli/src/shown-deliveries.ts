@@ -73,6 +73,6 @@ export type Redelivered = Static<typeof Redelivered>;
 export const RedeliveredMany = Type.Object({
   matched: Type.Integer(),
   requested: Type.Integer(),
-  more: Type.Boolean(),
+  next_cursor: nullable(Type.String()),
 });
 export type RedeliveredMany = Static<typeof RedeliveredMany>;

@@ -1,14 +1,8 @@
 import { recordState } from '@runledger/event-log/deliveries';
 import type { RunKey } from '@runledger/contracts/subjects';
 import { describeWithMongo, testMongo } from '@runledger/testing/mongo';
-import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import { waitFor } from '@runledger/testing/wait-for';
-import {
-  redeliveryRequested,
-  webhookDelivered,
-  webhookGivenUp,
-  webhookStarted,
-} from '@runledger/testing/webhook-events';
+import { webhookDelivered, webhookGivenUp, webhookStarted } from '@runledger/testing/webhook-events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { memoryRunViews } from '../src/views/memory-run-views.ts';
 import { openMongoRunViews } from '../src/views/mongo-run-views.ts';
@@ -24,9 +18,8 @@ import {
   type TestGateway,
   type World,
 } from './fixtures/a-gateway.ts';
-import { aView, folded, foldedWebhook } from './fixtures/folded-runs.ts';
 import { mongoUrl } from './fixtures/mongo-url.ts';
-import { anEndedRun, aState, viewOf } from './fixtures/notified-runs.ts';
+import { anEndedRun, aState } from './fixtures/notified-runs.ts';
 
 const A = 'https://a.example/done?token=secret';
 const B = 'https://b.example:8443/done';
@@ -161,7 +154,11 @@ const listsOver = (name: string, openViews: (open: AsyncDisposableStack) => Prom
       const other = await world.newTenant();
       expect((await list('', other.key)).body).toEqual({ deliveries: [], next_cursor: null });
       const body = { filter: {} };
-      expect((await redeliverAll(body, other.key)).body).toEqual({ matched: 0, requested: 0, more: false });
+      expect((await redeliverAll(body, other.key)).body).toEqual({
+        matched: 0,
+        requested: 0,
+        next_cursor: null,
+      });
       expect(await statusOf(mine)).toBe('failed');
       const reader = await aKey(world.log, tenant, { scopes: ['runs:read'] });
       expect((await list('', reader)).status).toBe(200);
@@ -175,15 +172,15 @@ const listsOver = (name: string, openViews: (open: AsyncDisposableStack) => Prom
       await tellWebhook(world.log, webhookDelivered(success));
       await listed(success, 'success');
       const dry = await redeliverAll({ filter: {}, dry_run: true });
-      expect(dry.body).toEqual({ matched: 2, requested: 0, more: false });
+      expect(dry.body).toEqual({ matched: 2, requested: 0, next_cursor: null });
       expect(await Promise.all(failed.map(statusOf))).toEqual(['failed', 'failed']);
       const one = await redeliverAll({ filter: { host: 'b.example:8443' }, unknown: 1 });
-      expect(one.body).toEqual({ matched: 1, requested: 1, more: false });
+      expect(one.body).toEqual({ matched: 1, requested: 1, next_cursor: null });
       expect(await Promise.all(failed.map(statusOf))).toEqual(['failed', 'running']);
       const named = await redeliverAll({ filter: { status: 'success', created_after: '2020-01-01' } });
-      expect(named.body).toEqual({ matched: 1, requested: 1, more: false });
+      expect(named.body).toEqual({ matched: 1, requested: 1, next_cursor: null });
       const none = await redeliverAll({ filter: { created_before: '2020-01-01' } });
-      expect(none.body).toEqual({ matched: 0, requested: 0, more: false });
+      expect(none.body).toEqual({ matched: 0, requested: 0, next_cursor: null });
     });
 
     it('are not sent twice by who asks twice', async () => {
@@ -250,6 +247,9 @@ describe('what is asked for wrongly', () => {
     [{ filter: { created_after: 1 } }, ['body', 'filter', 'created_after'], 'string_type'],
     [{ filter: { created_before: 'x' } }, ['body', 'filter', 'created_before'], 'datetime_parsing'],
     [{ filter: {}, dry_run: 'yes' }, ['body', 'dry_run'], 'bool_type'],
+    [{ filter: {}, cursor: 7 }, ['body', 'cursor'], 'string_type'],
+    [{ filter: {}, cursor: '' }, ['body', 'cursor'], 'value_error'],
+    [{ filter: {}, cursor: 'MTIz' }, ['body', 'cursor'], 'value_error'],
   ])('for redeliveries, %j is refused', async (given, loc, type) => {
     const { status, body } = await post(`${gateway.api}/webhooks/redeliver`, world.tenant.key, given);
     expect([status, body.detail]).toEqual([422, [{ loc, type, msg: expect.any(String) }]]);
@@ -260,42 +260,6 @@ describe('what is asked for wrongly', () => {
     const { body } = await call(`${gateway.api}/webhooks/deliveries?${query}`, world.tenant.key);
     const names = body.detail.map(({ loc }: { loc: string[] }) => loc.at(-1));
     expect(names).toEqual(['status', 'created_after', 'limit', 'cursor']);
-  });
-});
-
-describe('many redeliveries', () => {
-  it('are a thousand at a time, the newest first, and those of which the log knows nothing are only counted', async () => {
-    await using world = await aWorld();
-    const views = memoryRunViews();
-    const gateway = await world.gateway({ views });
-    const { org_id, key } = world.tenant;
-    const gone = Array.from({ length: 1_000 }, (_, index) => {
-      const run = aRun(org_id);
-      const ended = folded(queued(run, { webhook: A }), assigned(run), started(run), succeeded(run));
-      return aView(4, { ...ended, number: index + 10 }, foldedWebhook(5, webhookGivenUp(run)));
-    });
-    await views.save(gone);
-    const old = await anEndedRun(world, gateway);
-    await tellWebhook(world.log, webhookGivenUp(old));
-    await views.save([await viewOf(world, old)]);
-    const { body } = await post(`${gateway.api}/webhooks/redeliver`, key, { filter: {} });
-    expect(body).toEqual({ matched: 1_000, requested: 0, more: true });
-    const rest = await post(`${gateway.api}/webhooks/redeliver`, key, {
-      filter: { created_after: '2026-06-01' },
-    });
-    expect(rest.body).toEqual({ matched: 1, requested: 1, more: false });
-  });
-
-  it('leave a run alone that the views have as failed, and the log as sent again', async () => {
-    await using world = await aWorld();
-    const views = memoryRunViews();
-    const gateway = await world.gateway({ views });
-    const run = await anEndedRun(world, gateway);
-    await tellWebhook(world.log, webhookGivenUp(run));
-    await views.save([await viewOf(world, run)]);
-    await tellWebhook(world.log, redeliveryRequested(run));
-    const { body } = await post(`${gateway.api}/webhooks/redeliver`, world.tenant.key, { filter: {} });
-    expect(body).toEqual({ matched: 1, requested: 0, more: false });
   });
 });
 

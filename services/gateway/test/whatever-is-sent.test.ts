@@ -91,9 +91,10 @@ describe('whatever is sent', () => {
       fc.constantFrom('status', 'host', 'created_after', 'created_before', 'limit', 'cursor', '__proto__'),
       fc.oneof(fc.string(), fc.base64String(), fc.integer().map(String)),
     );
+    const cursor = fc.option(value, { nil: undefined });
     return fc.assert(
-      fc.asyncProperty(filter, query, fc.jsonValue(), async (fields, parameters, dry_run) => {
-        const body = JSON.stringify({ filter: fields, dry_run });
+      fc.asyncProperty(filter, query, fc.jsonValue(), cursor, async (fields, parameters, dry_run, behind) => {
+        const body = JSON.stringify({ filter: fields, dry_run, cursor: behind });
         const many = await call(`${gateway.api}/webhooks/redeliver`, world.tenant.key, {
           method: 'POST',
           body,

@@ -5,8 +5,8 @@ import { filterOf } from './deliveries.ts';
 import type { FilterOptions } from './deliveries.ts';
 import type { Client } from './run-commands.ts';
 
-/** A receiver that refuses at once could otherwise be asked for ever. */
-const MOST_PASSES = 100;
+/** Counting changes nothing, so it may end before all are counted. */
+const MOST_PAGES_COUNTED = 100;
 
 export interface RedeliverOptions extends FilterOptions {
   readonly failed?: boolean;
@@ -44,31 +44,42 @@ const redeliverOne = async ({ api, screen }: Client, run: string, json: boolean)
   return EXIT.done;
 };
 
+/** Page after page to the end, so that each run is asked for at most once, however fast its receiver refuses again. */
 const redeliverFailed = async ({ api, screen }: Client, options: RedeliverOptions): Promise<ExitCode> => {
   const dryRun = options.dryRun ?? false;
+  const mostPages = dryRun ? MOST_PAGES_COUNTED : Number.POSITIVE_INFINITY;
   const filter = filterOf(options, 'failed');
-  let [matched, requested, more] = [0, 0, false];
+  let cursor: string | null = null;
+  let [pages, matched, requested] = [0, 0, 0];
   try {
-    for (let passes = 1; passes <= MOST_PASSES; passes += 1) {
-      const answer = await api.redeliverMany(filter, dryRun);
-      matched += answer.matched;
-      requested += answer.requested;
-      ({ more } = answer);
-      // Nothing would be different the next time.
-      if (dryRun || !more || answer.requested === 0) break;
-      screen.redraw(`${requested} so far`);
-    }
+    do {
+      const page = await api.redeliverMany({
+        filter,
+        dry_run: dryRun,
+        ...(cursor === null ? {} : { cursor }),
+      });
+      pages += 1;
+      matched += page.matched;
+      requested += page.requested;
+      if (page.next_cursor !== null && page.next_cursor === cursor)
+        throw new Explained('The service gave the same page again. Use the same release of both.');
+      cursor = page.next_cursor;
+      screen.redraw(`${dryRun ? matched : requested} so far`);
+    } while (cursor !== null && pages < mostPages);
   } catch (error) {
     if (requested > 0) screen.hint(`${counted(requested)} will be sent again; then this came in between:`);
     throw error;
   }
-  if (options.json) screen.printJson({ matched, requested, more, dry_run: dryRun });
+  const complete = cursor === null;
+  if (options.json) screen.printJson({ matched, requested, complete, dry_run: dryRun });
   else if (dryRun)
-    screen.print(`${more ? 'At least ' : ''}${counted(matched)} would be sent again. Nothing was changed.`);
+    screen.print(
+      `${complete ? '' : 'At least '}${counted(matched)} would be sent again. Nothing was changed.`,
+    );
   else screen.print(`${counted(requested)} will be sent again.`);
-  if (!dryRun && more)
+  if (!dryRun && matched > requested)
     screen.hint(
-      'There are more that could not be asked for now: see them with runledger webhooks --status failed.',
+      `${matched - requested} of those found could not be sent again, or no longer had to be: see runledger webhooks --status failed.`,
     );
   return EXIT.done;
 };

@@ -45,12 +45,7 @@ const readQuery = (ctx: Context, org_id: OrgId): WebhookQuery => {
     name === 'status' && given(name).length > 0 ? given(name).join(',') : given(name).at(-1);
   const filter = webhookFilter({ member, loc: ['query'], statuses: WEBHOOK_STATUSES }, wrong);
   const limit = readLimit(member('limit'), wrong);
-  const cursor = member('cursor');
-  const behind = cursor === undefined ? undefined : readCursor(cursor);
-  if (cursor !== undefined && !behind) {
-    const msg = 'Value error, the cursor is none that a page gave as next_cursor';
-    wrong.push(invalid(['query', 'cursor'], 'value_error', msg));
-  }
+  const behind = readCursor(member('cursor'), ['query', 'cursor'], wrong);
   if (wrong.length > 0) throw new Refused({ kind: 'invalid', problems: wrong });
   return { org_id, ...filter, limit, ...(behind ? { behind } : {}) };
 };

@@ -1,9 +1,11 @@
 import type { JsonValue } from '@runledger/contracts/json';
 import type { Middleware } from 'koa';
 import type { RedeliverMany } from '../runs/redeliver-many.ts';
+import type { RowPlace } from '../views/run-views.ts';
 import { bodyObject, isObject, member, refuse } from './body-object.ts';
 import type { Callers } from './callers.ts';
 import type { JsonBody } from './json-body.ts';
+import { cursorAt, readCursor } from './page-cursor.ts';
 import { invalid, type Invalid } from './problem.ts';
 import { requestOf } from './request-context.ts';
 import { webhookFilter, type WebhookFilter } from './webhook-filter.ts';
@@ -14,31 +16,38 @@ export interface RedeliverManyRoute {
   readonly redeliverMany: RedeliverMany;
 }
 
-/** `POST /webhooks/redeliver`: all that a filter fits, up to a number. */
+/** `POST /webhooks/redeliver`: all that a filter fits, page after page. */
 export const redeliverManyRoute =
   ({ callers, body, redeliverMany }: RedeliverManyRoute): Middleware =>
   async (ctx) => {
     const { org_id, user_id } = await callers(ctx, 'runs:write');
-    const { filter, dryRun } = readRequest(await body(ctx));
+    const { filter, behind, dryRun } = readRequest(await body(ctx));
     const { traceparent } = requestOf(ctx);
-    ctx.body = await redeliverMany({ org_id, ...filter }, { user_id, traceparent }, dryRun);
+    const which = { org_id, ...filter, ...(behind ? { behind } : {}) };
+    const { matched, requested, end } = await redeliverMany(which, { user_id, traceparent }, dryRun);
+    ctx.body = { matched, requested, next_cursor: end ? cursorAt(end) : null };
   };
 
 const LOC = ['body', 'filter'];
 
-const readRequest = (
-  body: JsonValue | undefined,
-): { readonly filter: WebhookFilter; readonly dryRun: boolean } => {
+interface RedeliverManyRequest {
+  readonly filter: WebhookFilter;
+  readonly behind: RowPlace | undefined;
+  readonly dryRun: boolean;
+}
+
+const readRequest = (body: JsonValue | undefined): RedeliverManyRequest => {
   if (body === undefined) refuse([invalid(['body'], 'missing', 'Field required')]);
   const fields = bodyObject(body);
   const wrong: Invalid[] = [];
   const filter = readFilter(member(fields, 'filter'), wrong);
+  const behind = readCursor(member(fields, 'cursor'), ['body', 'cursor'], wrong);
   const dryRun = member(fields, 'dry_run') ?? false;
   if (typeof dryRun !== 'boolean') {
     wrong.push(invalid(['body', 'dry_run'], 'bool_type', 'Input should be a valid boolean'));
   }
   if (wrong.length > 0) refuse(wrong);
-  return { filter, dryRun: dryRun === true };
+  return { filter, behind, dryRun: dryRun === true };
 };
 
 /** It has to be there, so that nothing is sent again by a body that was forgotten. */

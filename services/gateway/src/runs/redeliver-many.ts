@@ -1,13 +1,13 @@
-import type { RunViews, WebhookQuery } from '../views/run-views.ts';
+import type { RowPlace, RunViews, WebhookQuery } from '../views/run-views.ts';
 import type { RedeliverRun, Requester } from './redeliver-run.ts';
 
 interface RedeliveredMany {
-  /** Runs that the filter fits. */
+  /** Runs of this page: those that the filter fits, up to a number. */
   readonly matched: number;
   /** Those of them that are sent again; the others cannot be, or are no longer what the filter asks for. */
   readonly requested: number;
-  /** There are others, which were left as they are. */
-  readonly more: boolean;
+  /** Where the page ended; undefined when nothing follows it. */
+  readonly end: RowPlace | undefined;
 }
 
 export interface RedeliverManyOptions {
@@ -17,26 +17,28 @@ export interface RedeliverManyOptions {
 
 /** @throws {LogUnavailable} when a part of them may have been requested @throws {ViewsUnavailable} */
 export type RedeliverMany = (
-  which: Omit<WebhookQuery, 'limit' | 'behind'>,
+  which: Omit<WebhookQuery, 'limit'>,
   by: Requester,
   dryRun: boolean,
 ) => Promise<RedeliveredMany>;
 
-const MOST_AT_ONCE = 1_000;
+const PAGE = 1_000;
 const IN_FLIGHT = 16;
 
 /**
  * The newest first. The views say which runs these are, and the log, which is ahead of them, whether each still is what
- * was asked for: asked again at once, no run is sent twice.
+ * was asked for: asked again at once, no run is sent twice. A run that was refused again meanwhile fits once more; whoever
+ * begins each page behind the one before does not come to it.
  */
 export const redeliverMany =
   ({ views, redeliver }: RedeliverManyOptions): RedeliverMany =>
   async (which, by, dryRun) => {
-    const rows = await views.listWebhooks({ ...which, limit: MOST_AT_ONCE + 1 });
-    const more = rows.length > MOST_AT_ONCE;
-    const matched = Math.min(rows.length, MOST_AT_ONCE);
-    if (dryRun) return { matched, requested: 0, more };
-    const waiting = rows.slice(0, MOST_AT_ONCE).values();
+    // One more tells whether another page follows.
+    const rows = await views.listWebhooks({ ...which, limit: PAGE + 1 });
+    const page = rows.slice(0, PAGE);
+    const end = rows.length > page.length ? page.at(-1) : undefined;
+    if (dryRun) return { matched: page.length, requested: 0, end };
+    const waiting = page.values();
     const work = async (): Promise<number> => {
       let requested = 0;
       for (const { org_id, run_id } of waiting) {
@@ -46,5 +48,5 @@ export const redeliverMany =
       return requested;
     };
     const done = await Promise.all(Array.from({ length: IN_FLIGHT }, work));
-    return { matched, requested: done.reduce((sum, part) => sum + part, 0), more };
+    return { matched: page.length, requested: done.reduce((sum, part) => sum + part, 0), end };
   };
