@@ -19,8 +19,10 @@ export const isTransient = (error: unknown): boolean => {
   if (error instanceof TimeoutError) return true;
   if (error instanceof RequestError) return error.isNoResponders();
   if (error instanceof JetStreamApiError) return error.status === 503;
-  // The driver does not export the class: "jetstream is not enabled" is how no responders look to it.
-  return error instanceof Error && error.name === 'JetStreamNotEnabled';
+  if (!(error instanceof Error)) return false;
+  // The driver does not export these classes: "jetstream is not enabled" is how no responders look to it, and a direct
+  // read says so by the status.
+  return error.name === 'JetStreamNotEnabled' || ('code' in error && error.code === 503);
 };
 
 const isClosed = (error: unknown): boolean =>
