@@ -28,8 +28,15 @@ describe('the callback of a run', () => {
     expect(callbackOf(data)).toEqual({ origin: 'https://a.example', intermediate: true });
   });
 
-  it.each([null, 'nonsense'])('is none when the webhook is %s', (webhook) => {
-    expect(callbackOf(queued(aRun(), { webhook }).data)).toBeNull();
+  it('is none when the run wants none', () => {
+    expect(callbackOf(queued(aRun(), { webhook: null }).data)).toBeNull();
+  });
+
+  it('is one without an origin when its text is no URL, so that its delivery comes to an end', () => {
+    expect(callbackOf(queued(aRun(), { webhook: 'nonsense' }).data)).toEqual({
+      origin: 'null',
+      intermediate: false,
+    });
   });
 
   it('is not looked up when it was noted, also when there is none', async () => {

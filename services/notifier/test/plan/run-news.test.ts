@@ -1,6 +1,6 @@
 import type { StoredMessage } from '@runledger/contracts/chain';
 import type { RunEvent } from '@runledger/contracts/run-event';
-import { subjectOf, webhookSubjectOf } from '@runledger/contracts/subjects';
+import { lifecycleOf, subjectOf, webhookSubjectOf } from '@runledger/contracts/subjects';
 import type { WebhookEvent } from '@runledger/contracts/webhook-event';
 import * as run from '@runledger/testing/run-events';
 import * as webhook from '@runledger/testing/webhook-events';
@@ -13,7 +13,7 @@ const message = (subject: string, body: unknown): StoredMessage => ({
   subject,
   sequence: 7,
   time: '2026-01-01T00:00:00.000Z',
-  fence: null,
+  fence: lifecycleOf(key),
   expectedSequence: 0,
   body,
 });
@@ -37,6 +37,19 @@ describe('a message of RUNS', () => {
       expect(runNews({ ...stored(run.queued(key)), body })).toEqual({ kind: 'changed', key });
     },
   );
+
+  it.each([
+    ['not the first of its run', { expectedSequence: 3 }],
+    ['not fenced', { fence: null }],
+    ['fenced on another run', { fence: lifecycleOf(run.aRun()) }],
+    [
+      'stored under the subject of an executor',
+      { subject: `runs.${key.org_id}.${key.run_id}.life.queued.executor.1.box` },
+    ],
+  ])('tells of no callback when it is forged, since it is %s', (_, forged) => {
+    const wanting = stored(run.queued(key, { webhook: 'https://a.example/hook' }));
+    expect(runNews({ ...wanting, ...forged })).toEqual({ kind: 'changed', key });
+  });
 
   it.each([
     run.assigned(key),
