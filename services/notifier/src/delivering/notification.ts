@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ProgressReport } from '@runledger/contracts/activity';
 import type { DeliveryTry } from '@runledger/contracts/deliveries';
 import { withoutQuery } from '@runledger/contracts/deliveries';
@@ -37,6 +38,8 @@ export const tryToSend = async (
   const runUrl = `${publicUrl}${basePath}/run/${run.run_id}`;
   const body = webhookBody({ run, sequence, report, publicUrl, runUrl, maxBytes });
   const valid = await secrets.valid(run.org_id);
+  await dueTimers();
+  signal.throwIfAborted();
   const started = now();
   const headers = {
     'content-type': 'application/json',
@@ -51,6 +54,15 @@ export const tryToSend = async (
   metrics.tried(notification.kind, answered.reason);
   keep(parts, notification, started, answered);
   return answered;
+};
+
+/**
+ * Lets timers speak that are due. A process that was frozen between reading a run and telling of it learns from them that
+ * its share is another's by now, which may have told of something later.
+ */
+const dueTimers = async (): Promise<void> => {
+  await nextTurn();
+  await nextTurn();
 };
 
 /** In the background: nobody waits for what is only to be read. */

@@ -77,6 +77,8 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
   let swept = position?.swept ?? 0;
   const sending = new AbortController();
   const stopped = sending.signal;
+  // Lost rather than given away: somebody else may be sending the same by now, so nothing more leaves from here.
+  over.addEventListener('abort', () => void (isAsked(over) || sending.abort(over.reason)), { once: true });
 
   const background = (work: () => Promise<unknown>, what: string): void => {
     act(work, stopped).catch((error: unknown) => {
@@ -221,3 +223,7 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
     },
   };
 };
+
+/** An abort without a reason of its own is somebody's wish. */
+const isAsked = ({ reason }: AbortSignal): boolean =>
+  reason instanceof DOMException && reason.name === 'AbortError';
