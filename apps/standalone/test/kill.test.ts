@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { historiesOf } from './log-of.ts';
-import { descendants } from './processes.ts';
+import { descendantsOf, kill9 } from './processes.ts';
 import { runApi, type RunApi, type RunShown } from './run-api.ts';
 import { startStandalone, type Standalone } from './start-standalone.ts';
 import { viewsInMongo, type StoredViews } from './stored-views.ts';
@@ -36,20 +36,11 @@ describe('kill -9 with 50 runs under way', () => {
     if (typeof views !== 'string') await views[Symbol.asyncDispose]();
   });
 
-  const processesOf = (part: string): number[] =>
-    descendants(standalone.pid)
-      .filter(({ command }) => command.includes(part) && !command.includes('kill-with-parent'))
-      .map(({ pid }) => pid);
-  const kill9 = async (part: string): Promise<void> => {
-    const found = processesOf(part);
-    if (found.length === 0) throw new Error(`no process of ${part} runs`);
-    for (const pid of found) process.kill(pid, 'SIGKILL');
-  };
   const parts: Readonly<Record<string, (context: TestContext) => Promise<void>>> = {
-    gateway: () => kill9('services/gateway/src/main.ts'),
-    scheduler: () => kill9('services/scheduler/src/main.ts'),
-    executor: () => kill9('services/gpu-executor/src/main.ts'),
-    'nats-server': () => kill9('nats-server.conf'),
+    gateway: async () => kill9(standalone.pid, 'services/gateway/src/main.ts'),
+    scheduler: async () => kill9(standalone.pid, 'services/scheduler/src/main.ts'),
+    executor: async () => kill9(standalone.pid, 'services/gpu-executor/src/main.ts'),
+    'nats-server': async () => kill9(standalone.pid, 'nats-server.conf'),
     MongoDB: (context) => (typeof views === 'string' ? context.skip(views) : views.kill9AndRestart()),
   };
 
@@ -105,7 +96,7 @@ describe('kill -9 with 50 runs under way', () => {
         Array.from({ length: 8 }, () => api.queue({ seconds: PERIOD_S * 3 + 4, size: 32 })),
       );
       for (const run of runs) await api.reaches(run, 'running', 30_000);
-      const [broker] = processesOf('nats-server.conf');
+      const [broker] = descendantsOf(standalone.pid, 'nats-server.conf');
       if (broker === undefined) throw new Error('no nats-server runs');
       process.kill(broker, 'SIGSTOP');
       // The only wait by the clock: how long it is away is what is tested.

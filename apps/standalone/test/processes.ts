@@ -40,3 +40,16 @@ export const descendants = (pid: number): Process[] => {
 };
 
 export const isAlive = (pid: number): boolean => read(pid) !== undefined;
+
+/** Those of its descendants whose command line has this part; what only watches over them is none. */
+export const descendantsOf = (pid: number, part: string): number[] =>
+  descendants(pid)
+    .filter(({ command }) => command.includes(part) && !command.includes('kill-with-parent'))
+    .map((process) => process.pid);
+
+/** Ends them as a power cut would. */
+export const kill9 = (pid: number, part: string): void => {
+  const found = descendantsOf(pid, part);
+  if (found.length === 0) throw new Error(`no process of ${part} runs`);
+  for (const one of found) process.kill(one, 'SIGKILL');
+};

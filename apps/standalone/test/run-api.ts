@@ -16,11 +16,35 @@ export interface RunShown {
   readonly ended_at: string | null;
   readonly updated_at: string;
   readonly compute_function_call_id: string | null;
+  readonly webhook_status: string | null;
   readonly outputs: readonly {
     readonly data: Readonly<
       Record<string, readonly (string | { readonly url: string; readonly filename: string })[]>
     >;
   }[];
+}
+
+/** The part of a delivery's response that these tests speak of. */
+interface DeliveriesShown {
+  readonly webhook_status: string | null;
+  readonly round: number;
+  readonly state: string | null;
+  readonly next_try_at: string | null;
+  readonly tries: readonly {
+    readonly webhook_id: string;
+    readonly round: number;
+    readonly try: number;
+    readonly reason: string;
+    readonly status: number | null;
+    readonly started_at: string;
+  }[];
+  readonly intermediate: { readonly reason: string } | null;
+}
+
+interface ListedDelivery {
+  readonly run_id: string;
+  readonly webhook_status: string;
+  readonly tries: number;
 }
 
 export interface Access {
@@ -38,6 +62,11 @@ export interface RunApi {
   readonly cancel: (
     run: string,
   ) => Promise<{ readonly run_id: string; readonly status: string; readonly outcome: string }>;
+  readonly deliveries: (run: string) => Promise<DeliveriesShown>;
+  /** Of the organisation, newest first. */
+  readonly listDeliveries: (query?: string) => Promise<readonly ListedDelivery[]>;
+  readonly redeliver: (run: string) => Promise<{ readonly webhook_status: string; readonly round: number }>;
+  readonly webhookSecret: () => Promise<string>;
   readonly ended: (run: string, withinMs: number) => Promise<RunShown>;
   readonly reaches: (run: string, status: string, withinMs: number) => Promise<RunShown>;
 }
@@ -84,6 +113,14 @@ export const runApi = ({ url, api_key, deployment_id }: Access): RunApi => {
     get,
     cancel: async (run) =>
       (await call('POST', `/run/${run}/cancel`)) as Awaited<ReturnType<RunApi['cancel']>>,
+    deliveries: async (run) => (await call('GET', `/run/${run}/deliveries`)) as DeliveriesShown,
+    listDeliveries: async (query = '') => {
+      const page = await call('GET', `/webhooks/deliveries?${query}`);
+      return (page as { deliveries: ListedDelivery[] }).deliveries;
+    },
+    redeliver: async (run) =>
+      (await call('POST', `/run/${run}/redeliver`)) as Awaited<ReturnType<RunApi['redeliver']>>,
+    webhookSecret: async () => ((await call('GET', '/webhooks/secret')) as { secret: string }).secret,
     ended: (run, withinMs) => when(run, 'ends', ({ finished }) => finished, withinMs),
     reaches: (run, status, withinMs) =>
       when(run, `is ${status}`, (shown) => shown.status === status, withinMs),

@@ -15,6 +15,15 @@ export interface StoredViews extends AsyncDisposable {
   readonly equalTheLog: (dataFolder: string, runs: readonly RunShown[]) => Promise<void>;
 }
 
+interface StoredView {
+  readonly _id: string;
+  readonly head: number;
+  readonly run: string;
+  readonly webhook_head: number;
+  readonly webhook: string | null;
+  readonly webhook_status: string | null;
+}
+
 /** Views in the memory of the gateway: nothing is stored that could be killed or compared. */
 export const viewsInMemory = (): StoredViews => ({
   env: {},
@@ -38,14 +47,16 @@ export const viewsInMongo = async (): Promise<StoredViews | string> => {
     equalTheLog: async (dataFolder, runs) => {
       const histories = await historiesOf(dataFolder, runs);
       await using client = new MongoClient(mongo.url);
-      const views = client
-        .db('runledger')
-        .collection<{ _id: string; head: number; run: string }>('run_views');
-      for (const { run, history } of histories) {
-        const view = await waitFor(`the view of run ${run.run_id} at ${history.head}`, () =>
-          views.findOne({ _id: run.run_id, head: history.head }),
+      const views = client.db('runledger').collection<StoredView>('run_views');
+      for (const { run, history, webhook } of histories) {
+        const heads = { head: history.head, webhook_head: webhook?.head ?? 0 };
+        const view = await waitFor(`the view of run ${run.run_id} at ${JSON.stringify(heads)}`, () =>
+          views.findOne({ _id: run.run_id, ...heads }),
         );
         expect(JSON.parse(view.run)).toEqual(run);
+        expect(view.webhook === null ? undefined : JSON.parse(view.webhook)).toEqual(webhook?.webhook);
+        const status = run.request.webhook === null ? null : (webhook?.webhook?.status ?? 'not-started');
+        expect(view.webhook_status).toBe(status);
       }
     },
     [Symbol.asyncDispose]: () => mongo[Symbol.asyncDispose](),

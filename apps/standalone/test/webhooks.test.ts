@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readOperatorFile } from '../src/data-folder/connection-files.ts';
+import { aReceiver } from './a-receiver.ts';
 import { descendants } from './processes.ts';
 import { runApi } from './run-api.ts';
 import { runCli } from './run-cli.ts';
@@ -17,10 +18,9 @@ const command = fileURLToPath(new URL('../../cli/bin/runledger.mjs', import.meta
 /** `runledger listen` beside a standalone, until the test is over. */
 const startListening = async (
   dataFolder: string,
-  port = 0,
 ): Promise<{ readonly url: string; readonly received: () => Record<string, unknown>[] }> => {
   const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(process.execPath, [command, 'listen', '--json', '--port', String(port)], {
+  const child = spawn(process.execPath, [command, 'listen', '--json', '--port', '0'], {
     env: { PATH, HOME, RUNLEDGER_DATA_DIR: dataFolder },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -83,19 +83,38 @@ describe('the webhook of a run in a standalone', () => {
     expect((await runCli(['history', run], dataFolder)).stdout).toMatch(/WebhookDelivered +notifier/);
   });
 
-  it('is tried again when nobody listened at first', async () => {
+  it('is tried again when nobody listened at first, and says when', async () => {
     const { dataFolder } = standalone;
+    const api = runApi(standalone);
     const port = await aFreePort();
     const webhook = `http://127.0.0.1:${port}/hook`;
-    const run = await runApi(standalone).queue({ size: 16, seconds: 0 }, { webhook });
-    await waitFor('the first try to fail', async () =>
-      (await runCli(['deliveries', run], dataFolder)).stdout.includes('connect_refused'),
-    );
-    const { received } = await startListening(dataFolder, port);
-    const [notification] = await waitFor('its notification', () => received().length > 0 && received(), {
-      withinMs: 60_000,
+    const run = await api.queue({ size: 16, seconds: 0 }, { webhook });
+    const retrying = await waitFor('the first try to fail', async () => {
+      const shown = await api.deliveries(run);
+      return shown.state === 'retrying' && shown.tries.length > 0 && shown;
     });
-    expect(notification).toMatchObject({ signature: 'right', body: { run_id: run } });
+    const refused = { try: 1, reason: 'connect_refused', status: null };
+    expect(retrying).toMatchObject({ webhook_status: 'running', round: 1 });
+    const [first] = retrying.tries;
+    expect(first).toMatchObject(refused);
+    expect(Date.parse(retrying.next_try_at ?? '')).toBeGreaterThan(Date.parse(first?.started_at ?? ''));
+    await using receiver = await aReceiver(() => 200, port);
+    expect((await runCli(['deliveries', run], dataFolder)).stdout).toContain('connect_refused');
+    await waitFor('it to arrive', () => receiver.of(run).length > 0, { withinMs: 60_000 });
+    const [arrived] = receiver.of(run);
+    expect(arrived).toMatchObject({ payload: { run_id: run, status: 'success' } });
+    expect(arrived?.headers['webhook-id']).toBe(first?.webhook_id);
+    const delivered = await waitFor('it to be known', async () => {
+      const shown = await api.deliveries(run);
+      return shown.webhook_status === 'success' && shown.tries.at(-1)?.reason === 'accepted' && shown;
+    });
+    expect(delivered).toMatchObject({ state: null, next_try_at: null });
+    expect(delivered.tries[0]).toMatchObject(refused);
+    expect(delivered.tries.at(-1)).toMatchObject({ webhook_id: first?.webhook_id, status: 200 });
+    const listed = await waitFor('the list to show it', async () =>
+      (await api.listDeliveries('status=success')).find(({ run_id }) => run_id === run),
+    );
+    expect(listed).toMatchObject({ webhook_status: 'success', tries: delivered.tries.length });
   }, 90_000);
 
   it('may not go to what runs here', async () => {
