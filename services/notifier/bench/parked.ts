@@ -1,6 +1,6 @@
 /**
  * What deliveries that are parked at dead receivers cost the others: the memory of the notifier, and the time from the end
- * of a run until a healthy receiver has its notification. `node services/notifier/bench/parked.ts [parked deliveries]`
+ * of a run until a healthy receiver has its notification. `node services/notifier/bench/parked.ts [parked deliveries] [dead hosts]`
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { openEventLog } from '@runledger/event-log/event-log';
@@ -16,6 +16,8 @@ import { openReceivers } from './receivers.ts';
 import { end, prepareRunning, runOfHost, type Prepared } from './runs.ts';
 
 const PARKED = Number(process.argv[2] ?? 100_000);
+/** Only the scenario with so many dead hosts. */
+const ONLY = process.argv[3];
 const HEALTHY = 20;
 const RUNS = 1_000;
 const RUNS_PER_SECOND = 50;
@@ -78,7 +80,7 @@ process.stdout.write(
     '                           ms        ms         ms        MB        MB\n',
 );
 const cell = (value: number, width: number): string => value.toFixed(0).padStart(width);
-for (const dead of SCENARIOS) {
+for (const dead of SCENARIOS.filter(({ hosts }) => ONLY === undefined || hosts === Number(ONLY))) {
   const { lags, rss, peak, parked } = await measure(dead);
   process.stdout.write(
     `${cell(dead.hosts, 10)}${cell(parked, 9)}${cell(quantile(lags, 0.5), 10)}${cell(quantile(lags, 0.99), 10)}` +

@@ -43,7 +43,9 @@ export const openParked = ({ refill, roomOf, onRefilled }: ParkedOptions): Parke
     lane.refilled = 0;
     // What is set aside from now on is not in the answer.
     lane.parked = false;
-    const isLeft = await refill(lane.receiver, roomOf(lane) * 2);
+    const room = roomOf(lane);
+    // One alone is mostly a probe: a second that is fetched with it would only be put back.
+    const isLeft = await refill(lane.receiver, room === 1 ? 1 : room * 2);
     const { refilled } = lane;
     lane.refilled = undefined;
     if (isLeft) lane.parked = true;

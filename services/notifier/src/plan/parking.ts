@@ -136,6 +136,8 @@ export const openParking = (options: ParkingOptions): Parking => {
     refill: async (receiver, most) => {
       try {
         return await inTurn(nameOf(receiver), async () => {
+          // For one alone the first will do. Behind a position the broker looks through what is parked at others, too.
+          if (most === 1) cursors.delete(nameOf(receiver));
           for (let told = 0; told < most;) {
             const next = await tellNext(receiver);
             if (next === 'told') told += 1;
