@@ -14,8 +14,8 @@ export const MAX_TRIES = 13;
 /** How many parts the notifiers divide the origins into, each held by one notifier at a time. Fixed: it is in the subjects. */
 export const SHARES = 16;
 
-/** Scheme, host and port, as the URL standard writes them: `https://example.com`, `http://[::1]:8080`. */
-export const originOf = (url: URL): string => url.origin;
+/** Scheme, host and port: `https://example.com`, `http://[::1]:8080`. A dot behind the name changes nothing. */
+export const originOf = (url: URL): string => url.origin.replace(/\.(?=(?::\d+)?$)/, '');
 
 /** The share that an origin belongs to, 0 to 15: the highest four bits of its FNV-1a hash (RFC 9923). */
 export const shareOf = (origin: string): number =>

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { SHARES, shareOf } from '@runledger/contracts/deliveries';
 import type { EventLog } from '@runledger/event-log/event-log';
 import type { Logger } from '@runledger/event-log/logger';
+import { NewerVersion } from '@runledger/event-log/follow';
 import { readRun } from '@runledger/event-log/read-run';
 import { holdShares } from '@runledger/event-log/shares';
 import { countParked } from '@runledger/event-log/timers';
@@ -71,7 +72,17 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
   });
   const callbacks = openCallbacks(async (key) => {
     const read = await readRun(log, key);
-    return read.kind === 'found' ? callbackOf(read.run.request) : null;
+    switch (read.kind) {
+      case 'found':
+        return callbackOf(read.run.request);
+      case 'none':
+        return null;
+      case 'damaged':
+        logger.error({ run_id: key.run_id, why: read.why }, 'a run cannot be read; nobody is told of it');
+        return null;
+      case 'newer_version':
+        throw new NewerVersion(read);
+    }
   });
   const feed = openFeed(log, callbacks);
   const parts: DeliveryParts = { ...options, metrics, now, random: Math.random };

@@ -3,6 +3,7 @@ import type { RunKey } from '@runledger/contracts/subjects';
 import { subjectOf } from '@runledger/contracts/subjects';
 import { letWait } from '@runledger/event-log/timers';
 import { assigned, OTHER, queued, started, succeeded } from '@runledger/testing/run-events';
+import { redeliveryRequested } from '@runledger/testing/webhook-events';
 import { describe, expect, it } from 'vitest';
 import { aReceiver, status, type Receiver } from './fixtures/a-receiver.ts';
 import { aWorld, type World } from './fixtures/a-world.ts';
@@ -86,6 +87,17 @@ describe('a delivery', () => {
     expect(receiver.of(key.run_id)).toHaveLength(1);
     await expectNothingWaits(world);
     expect(await running.metric('runledger_notifier_deliveries_total', { end: 'expired' })).toBe(1);
+  });
+
+  it.concurrent('that somebody asks for again after that is tried once more', async () => {
+    await using world = await aWorld();
+    await using receiver = await aReceiver(status(500));
+    await using _running = await world.start({ giveUpAfterMs: 2_000 });
+    const key = await world.succeed(`${receiver.url}/hook`);
+    await expectEnd(world, key, { status: 'failed', reason: 'expired' });
+    receiver.answer = status(200);
+    await world.happenTo(key, redeliveryRequested(key));
+    await expectEnd(world, key, { status: 'success', round: 2, tries: 1 });
   });
 
   it.concurrent('is given up, though it is parked, when its run ended too long ago', async () => {

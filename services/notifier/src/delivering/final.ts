@@ -121,9 +121,11 @@ const bringOn = async (parts: DeliveryParts, ready: Ready, signal: AbortSignal):
   const tries = round === delivery.round ? delivery.tries : 0;
   // The same on every try, and on every redelivery: it is one message, and receivers know it again.
   const webhook_id = `msg_${run.run_id}`;
-  if (parts.now().getTime() - Date.parse(run.ended_at) > parts.giveUpAfterMs) {
-    const days = Math.round(parts.giveUpAfterMs / 86_400_000);
-    const message = `The receiver took nothing for ${days} days after the run ended. Ask for a redelivery while the run is in the log.`;
+  // Whoever asks for a redelivery gets at least one try.
+  const mayExpire = round === 1 || tries > 0;
+  if (mayExpire && parts.now().getTime() - Date.parse(run.ended_at) > parts.giveUpAfterMs) {
+    const hours = Math.round(parts.giveUpAfterMs / 360_000) / 10;
+    const message = `The receiver took nothing for ${hours} h after the run ended. Ask for a redelivery while the run is in the log.`;
     await facts.givenUp({ webhook_id, tries, reason: 'expired', last_reason: null, status: null, message });
     parts.metrics.settled('expired');
     return { sent: 'nothing', end: 'settled' };
