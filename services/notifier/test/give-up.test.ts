@@ -92,12 +92,13 @@ describe('a delivery', () => {
   it.concurrent('that somebody asks for again after that is tried once more', async () => {
     await using world = await aWorld();
     await using receiver = await aReceiver(status(500));
-    await using _running = await world.start({ giveUpAfterMs: 2_000 });
+    await using running = await world.start({ giveUpAfterMs: 2_000 });
     const key = await world.succeed(`${receiver.url}/hook`);
     await expectEnd(world, key, { status: 'failed', reason: 'expired' });
     receiver.answer = status(200);
     await world.happenTo(key, redeliveryRequested(key));
     await expectEnd(world, key, { status: 'success', round: 2, tries: 1 });
+    expect(await running.metric('runledger_notifier_deliveries_total', { end: 'delivered' })).toBe(1);
   });
 
   it.concurrent('is given up, though it is parked, when its run ended too long ago', async () => {
