@@ -29,6 +29,8 @@ const Pending = Compile(PendingDelivery);
 const Breaker = Compile(OpenBreaker);
 const Position = Compile(SharePosition);
 const MOST_OPENINGS = 200_000;
+/** Nobody waits for a number. */
+const COUNT_WITHIN_MS = 1_000;
 
 /** Lets the delivery wait, on the broker's clock. It replaces what was waiting for the run. @throws {LogUnavailable} */
 export const letWait = (log: EventLog, delivery: PendingDelivery, at: Date): Promise<void> =>
@@ -140,17 +142,21 @@ const pendingIn = (
 
 /** How many deliveries are parked, over all shares, without reading them. @throws {LogUnavailable} */
 export const countParked = (log: EventLog): Promise<number> =>
-  askBroker('counting parked deliveries', async () => {
-    const { name, num_pending } = await log.jsm.consumers.add(STREAM, {
-      filter_subject: ALL_PARKED,
-      ack_policy: AckPolicy.None,
-      mem_storage: true,
-      num_replicas: 1,
-      inactive_threshold: nanos(5_000),
-    });
-    await log.jsm.consumers.delete(STREAM, name);
-    return num_pending;
-  });
+  askBroker(
+    'counting parked deliveries',
+    async () => {
+      const { name, num_pending } = await log.jsm.consumers.add(STREAM, {
+        filter_subject: ALL_PARKED,
+        ack_policy: AckPolicy.None,
+        mem_storage: true,
+        num_replicas: 1,
+        inactive_threshold: nanos(5_000),
+      });
+      await log.jsm.consumers.delete(STREAM, name);
+      return num_pending;
+    },
+    COUNT_WITHIN_MS,
+  );
 
 /** Removes a message that was gone on with; nothing happens when it is gone. @throws {LogUnavailable} */
 export const dropTimer = async (log: EventLog, sequence: number): Promise<void> => {

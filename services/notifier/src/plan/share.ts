@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { OpenBreaker } from '@runledger/contracts/deliveries';
-import { orgId, runId } from '@runledger/contracts/ids';
+import type { OpenBreaker, SharePosition } from '@runledger/contracts/deliveries';
+import { orgId, runId, type RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects';
 import { lastReport } from '@runledger/event-log/activity';
 import { patiently } from '@runledger/event-log/patiently';
@@ -42,6 +43,8 @@ export interface HeldShare {
   settledUpTo(): number;
   swept(): number;
   sweptTo(sequence: number): void;
+  /** Pending deliveries that the sweep looks at again. */
+  readonly watched: Map<RunId, { readonly key: RunKey; readonly sequence: number }>;
   /** The run's final notification is in hand here. */
   has(key: RunKey): boolean;
   /** Found by the sweep: nothing stands for it any more. */
@@ -75,6 +78,7 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
   // Progress of long ago is no news.
   let activity = lowWater(position?.activity ?? (await act(() => lastReport(log))));
   let swept = position?.swept ?? 0;
+  const watched: HeldShare['watched'] = new Map();
   const sending = new AbortController();
   const stopped = sending.signal;
   // Lost rather than given away: somebody else may be sending the same by now, so nothing more leaves from here.
@@ -183,9 +187,11 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
 
   let kept = position;
   const keep = async (): Promise<void> => {
-    const present = { version: 1, created, runs: runs.low(), activity: activity.low(), swept } as const;
-    if (kept && kept.runs === present.runs && kept.activity === present.activity && kept.swept === swept)
-      return;
+    // Whoever holds the share next looks at them again too.
+    const sweptBy = Math.min(swept, ...[...watched.values()].map(({ sequence }) => sequence - 1));
+    const [at, of] = [runs.low(), activity.low()];
+    const present: SharePosition = { version: 1, created, runs: at, activity: of, swept: sweptBy };
+    if (isDeepStrictEqual(kept, present)) return;
     await keepPosition(log, share, present);
     kept = present;
   };
@@ -198,6 +204,7 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
     failed: due.failed,
     settledUpTo: () => runs.low(),
     swept: () => swept,
+    watched,
     sweptTo: (sequence) => {
       swept = Math.max(swept, sequence);
     },
@@ -211,12 +218,12 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
     close: async () => {
       feed.remove(listener);
       clearInterval(keeping);
-      await due[Symbol.asyncDispose]();
+      const deaf = due[Symbol.asyncDispose]();
       const closing = desk.close();
       const late = pause(log.connected() ? parts.finishWithinMs : 0, undefined, { ref: false });
       await Promise.race([closing, late]);
       sending.abort(new Error('the share is given away'));
-      await closing;
+      await Promise.all([closing, deaf]);
       await keep().catch((error: unknown) =>
         logger.debug({ err: error, share }, 'a position could not be kept'),
       );

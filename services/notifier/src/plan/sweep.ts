@@ -1,13 +1,13 @@
 import type { StoredMessage } from '@runledger/contracts/chain';
 import { isEnded } from '@runledger/contracts/run';
-import { ALL_LIFECYCLES } from '@runledger/contracts/subjects';
+import { ALL_LIFECYCLES, ALL_REDELIVERY_REQUESTS, type RunKey } from '@runledger/contracts/subjects';
 import { shareOf } from '@runledger/contracts/deliveries';
 import { isSettled, roundOf } from '@runledger/contracts/webhook';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { follow } from '@runledger/event-log/follow';
 import { readRun } from '@runledger/event-log/read-run';
 import { findPending } from '@runledger/event-log/timers';
-import { callbackOf } from './callbacks.ts';
+import { callbackOf, type Callback } from './callbacks.ts';
 import { runNews } from './run-news.ts';
 import type { HeldShare } from './share.ts';
 
@@ -19,12 +19,23 @@ export interface Sweep {
   readonly signal: AbortSignal;
 }
 
+/** Pending deliveries of a share that are looked at again with every sweep; what is beyond it is looked at once. */
+const MOST_WATCHED = 200;
+
 /**
  * Looks after that nothing was forgotten, without trusting what the plan remembers: for every run that ended, as far as the plan
- * says that all is settled, its notification must be settled, or stand in TIMERS, or be in hand.
+ * says that all is settled, its notification must be settled, or stand in TIMERS, or be in hand. What stands in TIMERS is looked
+ * at again.
  */
 export const sweepOnce = async (sweep: Sweep): Promise<void> => {
   const { log, shares, signal } = sweep;
+  for (const share of shares()) {
+    // A snapshot: what is watched changes meanwhile.
+    for (const { key, sequence } of share.watched.values().toArray()) {
+      if (signal.aborted) return;
+      await look(sweep, [share], key, sequence);
+    }
+  }
   const held = [...shares()].filter((share) => share.swept() < share.settledUpTo());
   const from = Math.min(...held.map((share) => share.swept()));
   const to = Math.min(...held.map((share) => share.settledUpTo()));
@@ -33,12 +44,15 @@ export const sweepOnce = async (sweep: Sweep): Promise<void> => {
   const onBatch = async (messages: readonly StoredMessage[]): Promise<void> => {
     for (const message of messages) {
       if (message.sequence > to || signal.aborted) return done.resolve();
-      await look(sweep, held, message);
+      const news = runNews(message);
+      if (news?.kind !== 'ended' && news?.kind !== 'redelivery') continue;
+      const behind = held.filter((share) => message.sequence > share.swept());
+      await look(sweep, behind, news.key, message.sequence);
     }
   };
   await using following = await follow(log, {
     stream: 'RUNS',
-    subjects: [ALL_LIFECYCLES],
+    subjects: [ALL_LIFECYCLES, ALL_REDELIVERY_REQUESTS],
     after: from,
     onBatch,
     onCaughtUp: () => done.resolve(),
@@ -51,22 +65,28 @@ export const sweepOnce = async (sweep: Sweep): Promise<void> => {
 
 const look = async (
   { log, onForgotten }: Sweep,
-  held: readonly HeldShare[],
-  message: StoredMessage,
+  shares: readonly HeldShare[],
+  key: RunKey,
+  sequence: number,
 ): Promise<void> => {
-  const news = runNews(message);
-  if (news?.kind !== 'ended') return;
-  const { key } = news;
-  const read = await readRun(log, key, { atLeast: message.sequence });
-  if (read.kind !== 'found' || !read.webhook || !isEnded(read.run)) return;
-  const callback = callbackOf(read.run.request);
-  if (!callback || isSettled(read.webhook.webhook)) return;
-  const share = held.find((one) => one.share === shareOf(callback.origin));
-  if (!share || message.sequence <= share.swept() || share.has(key)) return;
-  if (await findPending(log, { origin: callback.origin, ...key })) return;
+  const unsettled = async (): Promise<{ callback: Callback; round: number } | undefined> => {
+    const read = await readRun(log, key, { atLeast: sequence });
+    if (read.kind !== 'found' || !read.webhook || !isEnded(read.run)) return undefined;
+    const callback = callbackOf(read.run.request);
+    const { webhook } = read.webhook;
+    return callback && !isSettled(webhook) ? { callback, round: roundOf(webhook) } : undefined;
+  };
+  const found = await unsettled();
+  const share = shares.find((one) => !found || one.share === shareOf(found.callback.origin));
+  share?.watched.delete(key.run_id);
+  if (!found || !share || share.has(key)) return;
+  if (await findPending(log, { origin: found.callback.origin, ...key })) {
+    if (share.watched.size < MOST_WATCHED) share.watched.set(key.run_id, { key, sequence });
+    return;
+  }
   // It may have been settled, or taken from TIMERS in hand, between the two questions.
-  const again = await readRun(log, key, { atLeast: message.sequence });
-  if (again.kind !== 'found' || !again.webhook || isSettled(again.webhook.webhook) || share.has(key)) return;
+  const still = await unsettled();
+  if (!still || share.has(key)) return;
   onForgotten(key.run_id);
-  share.takeUp(key, callback, message.sequence, roundOf(again.webhook.webhook));
+  share.takeUp(key, still.callback, sequence, still.round);
 };
