@@ -1,11 +1,11 @@
 import { runsIdentity } from '@runledger/event-log/read-run';
-import { keepPosition } from '@runledger/event-log/timers';
+import { keepPosition, readPosition } from '@runledger/event-log/timers';
 import { SHARES } from '@runledger/contracts/deliveries';
-import type { RunKey } from '@runledger/contracts/subjects';
 import { webhookDelivered } from '@runledger/testing/webhook-events';
+import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { aReceiver, status } from './fixtures/a-receiver.ts';
-import { aWorld, type World } from './fixtures/a-world.ts';
+import { aWorld } from './fixtures/a-world.ts';
 import { expectKept, expectTimer, finalsOf, type Told } from './fixtures/kept-promises.ts';
 import { aLoad, seeded } from './fixtures/load.ts';
 import { expectShared, startNotifier } from './fixtures/notifier-process.ts';
@@ -79,24 +79,24 @@ describe('a log that lost its end', { timeout: LIMIT_MS }, () => {
 });
 
 describe('the sweep', { timeout: LIMIT_MS }, () => {
-  const waiting = async (world: World, url: string): Promise<RunKey> => {
-    // It would find it itself, before it stops.
-    await using first = await startNotifier(world, { RUNLEDGER_WEBHOOK_SWEEP_EVERY_S: '3600' });
-    const key = await world.succeed(`${url}/hook`);
-    await expectTimer(world, key, 'wait');
-    expect(await first.stop()).toBe(0);
-    return key;
-  };
-
   it('finds a delivery whose timer was lost, sends it and counts it', async () => {
     await using world = await aWorld();
-    await using receiver = await aReceiver(status(500));
-    const key = await waiting(world, receiver.url);
+    await using receiver = await aReceiver(status(500, { 'retry-after': '600' }));
+    await using notifier = await startNotifier(world);
+    const key = await world.succeed(`${receiver.url}/hook`);
+    await expectTimer(world, key, 'wait');
+    // It is looked at while it stands there, and again when it does not any more.
+    await waitFor('the sweep to pass it', async () => {
+      const { lastSequence } = await runsIdentity(world.log);
+      const positions = await Promise.all(
+        Array.from({ length: SHARES }, (_, share) => readPosition(world.log, share)),
+      );
+      return positions.some((position) => (position?.swept ?? 0) >= lastSequence - 1);
+    });
     receiver.answer = status(200);
     await world.log.jsm.streams.purge('TIMERS', { filter: `timers.*.*.*.${key.run_id}.*` });
-    await using second = await startNotifier(world);
     await expectKept(world, [], [{ key, receiver }]);
     expect(finalsOf({ key, receiver })).toHaveLength(2);
-    expect(await second.metric('runledger_notifier_swept_total')).toBe(1);
+    expect(await notifier.metric('runledger_notifier_swept_total')).toBe(1);
   });
 });
