@@ -8,6 +8,7 @@ export interface Parked {
   offer(lane: Lane): void;
   /** The lane is to be offered at the next look: nothing else is about to do it. */
   lookAgain(lane: Lane): void;
+  /** Once a second: those to be offered again. */
   takeLookedFor(): readonly Lane[];
   /** A try of the lane has begun, or nothing waits for it any more. */
   moved(lane: Lane): void;
@@ -24,6 +25,11 @@ interface ParkedOptions {
 
 /** Lanes of one standing that are asked for, or were and wait for a place. The proven need not wait for the others. */
 const MOST_ASKED_FOR = 64;
+/**
+ * Lanes that have not proven to answer, asked for between two looks: tens of thousands of dead receivers may come due together
+ * after a takeover, and their probes are not to keep the broker busy.
+ */
+const MOST_PROBED = 100;
 
 export const openParked = ({ refill, roomOf, onRefilled }: ParkedOptions): Parked => {
   const turns = STANDINGS.map((standing) => ({
@@ -32,6 +38,7 @@ export const openParked = ({ refill, roomOf, onRefilled }: ParkedOptions): Parke
     askedFor: new Set<Lane>(),
   }));
   const again = new Set<Lane>();
+  let probed = 0;
   const mayAsk = (lane: Lane): boolean =>
     lane.parked && lane.refilled === undefined && !hasWaiting(lane) && roomOf(lane) > 0;
   const moved = (lane: Lane): void => {
@@ -64,15 +71,18 @@ export const openParked = ({ refill, roomOf, onRefilled }: ParkedOptions): Parke
     takeLookedFor: () => {
       const lanes = [...again];
       again.clear();
+      probed = 0;
       return lanes;
     },
     moved,
     pump: () => {
-      for (const { ring, askedFor } of turns) {
-        while (askedFor.size < MOST_ASKED_FOR) {
+      for (const { standing, ring, askedFor } of turns) {
+        while (askedFor.size < MOST_ASKED_FOR && (standing === 'proven' || probed < MOST_PROBED)) {
           const lane = ring.next(() => true);
           if (!lane) break;
-          if (mayAsk(lane)) void ask(lane, askedFor);
+          if (!mayAsk(lane)) continue;
+          if (standing !== 'proven') probed += 1;
+          void ask(lane, askedFor);
         }
       }
     },

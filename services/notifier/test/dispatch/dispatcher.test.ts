@@ -186,9 +186,20 @@ describe('what is parked', () => {
       () => false,
       async (dispatcher) => {
         for (let host = 0; host < 300; host += 1) dispatcher.expectParked(receiver(`h${host}`));
-        await pass(SECOND);
+        await pass(3 * SECOND);
       },
     );
     expect(asked).toBe(300);
+  });
+
+  it('is asked for at no more than a hundred unknown receivers a second', async () => {
+    const asked = await asking(
+      () => false,
+      async (dispatcher) => {
+        for (let host = 0; host < 1_000; host += 1) dispatcher.expectParked(receiver(`h${host}`));
+        await pass(3 * SECOND);
+      },
+    );
+    expect(asked).toBe(400);
   });
 });
