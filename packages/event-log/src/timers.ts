@@ -170,11 +170,14 @@ export const dropTimer = async (log: EventLog, sequence: number): Promise<void> 
   });
 };
 
-const NO_MESSAGE = 10037;
-const SEQUENCE_NOT_FOUND = 10043;
+// Error codes of nats-server: https://github.com/nats-io/nats-server/blob/main/server/errors.json
+const NO_MESSAGE: ReadonlySet<number> = new Set([10037, 10043]);
+const DELETE_FAILED = 10057;
 
+/** The message was removed, or replaced by a newer one on its subject; behind the general code only the text says so. */
 const isGone = (error: unknown): boolean =>
-  error instanceof JetStreamApiError && (error.code === NO_MESSAGE || error.code === SEQUENCE_NOT_FOUND);
+  error instanceof JetStreamApiError &&
+  (NO_MESSAGE.has(error.code) || (error.code === DELETE_FAILED && /no message found/.test(error.message)));
 
 /** Removes everything that is pending for a run. @throws {LogUnavailable} */
 export const dropPending = async (

@@ -1,7 +1,7 @@
 import { stubDns } from '@runledger/testing/stub-dns';
 import { assigned, started, succeeded } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
-import cases from '../../../packages/webhooks/test/webhook-url-cases.json' with { type: 'json' };
+import cases from '@runledger/webhooks/webhook-url-cases.json' with { type: 'json' };
 import { aReceiver, status } from './fixtures/a-receiver.ts';
 import { aWorld } from './fixtures/a-world.ts';
 import { retryOf, triesOf } from './fixtures/delivery-of.ts';

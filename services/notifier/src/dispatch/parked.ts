@@ -29,7 +29,7 @@ const MOST_ASKED_FOR = 64;
  * Lanes that have not proven to answer, asked for between two looks: tens of thousands of dead receivers may come due together
  * after a takeover, and their probes are not to keep the broker busy.
  */
-const MOST_PROBED = 100;
+const MOST_PROBED = 50;
 
 export const openParked = ({ refill, roomOf, onRefilled }: ParkedOptions): Parked => {
   const turns = STANDINGS.map((standing) => ({
