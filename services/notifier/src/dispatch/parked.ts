@@ -77,7 +77,9 @@ export const openParked = ({ refill, roomOf, onRefilled }: ParkedOptions): Parke
     moved,
     pump: () => {
       for (const { standing, ring, askedFor } of turns) {
-        while (askedFor.size < MOST_ASKED_FOR && (standing === 'proven' || probed < MOST_PROBED)) {
+        for (;;) {
+          if (askedFor.size >= MOST_ASKED_FOR) break;
+          if (standing !== 'proven' && probed >= MOST_PROBED) break;
           const lane = ring.next(() => true);
           if (!lane) break;
           if (!mayAsk(lane)) continue;
