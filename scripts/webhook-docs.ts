@@ -62,6 +62,7 @@ const delivery: PendingDelivery = {
   round: 1,
   tries: 1,
   due_at: '2026-01-01T00:00:00.000Z',
+  expires_at: '2026-01-07T00:00:00.000Z',
 };
 
 const pending = (state: 'wait' | 'due' | 'parked', holds: string): Kept => ({

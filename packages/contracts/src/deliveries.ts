@@ -33,6 +33,8 @@ export const PendingDelivery = Type.Object({
   tries: Type.Integer({ minimum: 0, maximum: MAX_TRIES }),
   /** When the next try is to be made; past for one that is parked. */
   due_at: Time,
+  /** Nothing is tried after it: the run's facts are about to leave the log. */
+  expires_at: Time,
 });
 export type PendingDelivery = Static<typeof PendingDelivery>;
 
@@ -105,6 +107,9 @@ export const positionOf = (share: number): string => `timers.${share}.-.-.-.posi
 /** The parked deliveries of one organisation at one origin, or of all at it. */
 export const parkedAt = ({ origin, org_id }: Pick<OpenBreaker, 'origin' | 'org_id'>): string =>
   `timers.${shareOf(origin)}.${originToken(origin)}.${org_id ?? '*'}.*.parked`;
+
+/** Every parked delivery of a share. */
+export const parkedIn = (share: number): string => `timers.${share}.*.*.*.parked`;
 
 /** Every parked delivery. */
 export const ALL_PARKED = 'timers.*.*.*.*.parked';

@@ -90,7 +90,11 @@ export const shareTerm = (options: TermOptions, onChange: () => void): Term => {
       const mine = new Set(divideShares(shares, living, claimedBy).get(member));
       for (const [share, { giveAway }] of holdings) {
         // A claim that is not ours any more was lost by the broker: it is taken again.
-        if (!mine.has(share) || claimedBy(share) !== member) giveAway.abort();
+        // One that names another is somebody else's already: that is a loss, and no wish.
+        const by = claimedBy(share);
+        if (by !== undefined && by !== member)
+          giveAway.abort(new Error(`share ${share} is claimed by ${by}`));
+        else if (!mine.has(share) || by !== member) giveAway.abort();
       }
       const unused = all.filter(
         (share) => claimedBy(share) === member && !mine.has(share) && !holdings.has(share),

@@ -5,6 +5,7 @@ import {
   OpenBreaker,
   openingsIn,
   parkedAt,
+  parkedIn,
   PendingDelivery,
   positionOf,
   SharePosition,
@@ -111,7 +112,11 @@ export const followDue = (
 export const findPending = async (
   log: EventLog,
   of: Pick<PendingDelivery, 'origin' | 'org_id' | 'run_id'>,
-): Promise<StoredPending | undefined> => pendingIn(await lastUnder(log, STREAM, timersOf(of)));
+): Promise<(StoredPending & { readonly isParked: boolean }) | undefined> => {
+  const message = await lastUnder(log, STREAM, timersOf(of));
+  const pending = pendingIn(message);
+  return pending && { ...pending, isParked: message?.subject === timerOf(pending.delivery, 'parked') };
+};
 
 /** The first delivery that is parked at a receiver, or at the whole origin, behind a sequence. @throws {LogUnavailable} */
 export const nextParked = async (
@@ -138,6 +143,32 @@ const pendingIn = (
 ): StoredPending | undefined => {
   const body = message ? parseJson(message.data) : undefined;
   return message && Pending.Check(body) ? { sequence: message.seq, delivery: body } : undefined;
+};
+
+/** Parked deliveries of a share whose time is over, at most so many. @throws what ends the reading */
+export const readExpired = async (
+  log: EventLog,
+  share: number,
+  now: Date,
+  most: number,
+): Promise<StoredPending[]> => {
+  const found: StoredPending[] = [];
+  const done = Promise.withResolvers<undefined>();
+  await using following = await follow(log, {
+    stream: STREAM,
+    subjects: [parkedIn(share)],
+    after: 0,
+    onCaughtUp: () => done.resolve(undefined),
+    onBatch: async (messages) => {
+      for (const { sequence, body } of messages) {
+        const isOver = Pending.Check(body) && Date.parse(body.expires_at) <= now.getTime();
+        if (isOver && found.length < most) found.push({ sequence, delivery: body });
+      }
+    },
+  });
+  const failure = await Promise.race([done.promise, following.failed]);
+  if (failure) throw failure;
+  return found;
 };
 
 /** How many deliveries are parked, over all shares, without reading them. @throws {LogUnavailable} */

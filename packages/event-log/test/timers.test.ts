@@ -15,10 +15,12 @@ import {
   keepPosition,
   letWait,
   nextParked,
+  readExpired,
   readOpenings,
   readPosition,
   setAside,
   type Due,
+  type StoredPending,
 } from '../src/timers.ts';
 import { aLog, type TestLog } from './logs.ts';
 
@@ -38,6 +40,7 @@ const aDelivery = (changes: Partial<PendingDelivery> = {}): PendingDelivery => (
   round: 1,
   tries: 1,
   due_at: '2026-01-01T00:00:00.000Z',
+  expires_at: '2026-01-07T00:00:00.000Z',
   ...changes,
 });
 
@@ -129,6 +132,18 @@ describe('parked deliveries', () => {
     await dropTimer(log, parked.sequence);
     expect(await nextParked(log, at, 0)).toBeUndefined();
     expect(await countParked(log)).toBe(before);
+  });
+
+  it('are found when their time is over, and only then', async () => {
+    const expires_at = '2026-01-02T00:00:00.000Z';
+    const over = aDelivery({ expires_at });
+    const share = shareOf(over.origin);
+    await setAside(log, over);
+    await setAside(log, aDelivery({ origin: over.origin }));
+    await letWait(log, aDelivery({ origin: over.origin, expires_at }), farAway());
+    const read = (now: string): Promise<StoredPending[]> => readExpired(log, share, new Date(now), 10);
+    expect(await read('2026-01-01T00:00:00.000Z')).toEqual([]);
+    expect(await read('2026-01-03T00:00:00.000Z')).toMatchObject([{ delivery: over }]);
   });
 
   it('that nobody can read are dropped, and the next is given', async () => {

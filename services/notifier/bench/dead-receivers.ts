@@ -26,13 +26,14 @@ export const parkDeliveries = async (
   { hosts, parked, probedWithinS }: Dead,
 ): Promise<void> => {
   const due_at = new Date().toISOString();
+  const expires_at = new Date(Date.now() + 518_400_000).toISOString();
   await atOnce(AT_ONCE, range(parked), async (n) => {
     const host = n % hosts;
     const key = runOfHost(host);
     const webhook = receivers.url('dead', host, key.run_id);
     await appendAll(log, [queued(key, { webhook }), timedOut(key, 'start_deadline')]);
     const origin = originOf(new URL(webhook));
-    await setAside(log, { version: 1, ...key, origin, round: 1, tries: 1, due_at });
+    await setAside(log, { version: 1, ...key, origin, round: 1, tries: 1, due_at, expires_at });
   });
   const { created, lastSequence } = await runsIdentity(log);
   for (const share of range(SHARES)) {

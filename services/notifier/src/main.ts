@@ -18,10 +18,10 @@ const start = async (
   open: AsyncDisposableStack,
   stopping: AbortSignal,
 ): Promise<object> => {
-  const { config, instance, logger, metrics, checks } = begun;
+  const { config, instance, logger, metrics, checks, health } = begun;
   const log = await openServiceLog(begun, open, stopping);
 
-  const policy = policyFromConfig(config, ownServices(config));
+  const policy = policyFromConfig(config, ownServices(config, health));
   const resolver = open.use(
     nameResolver({ servers: config.RUNLEDGER_DNS_SERVERS, clock: () => performance.now() }),
   );

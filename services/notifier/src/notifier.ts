@@ -42,6 +42,9 @@ export interface Notifier extends AsyncDisposable {
   state(): { readonly ok: true } | { readonly ok: false; readonly why: string };
 }
 
+/** How often parked deliveries are looked through for those whose time is over. */
+const LOOK_FOR_EXPIRED_MS = 600_000;
+
 /** Plans and sends the notifications of the shares that this process gets, until it is disposed. */
 export const openNotifier = (options: NotifierOptions): Notifier => {
   const { log, logger, mostInFlight, sweepEveryMs } = options;
@@ -106,14 +109,20 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
       }
     },
   );
+  const expireEveryMs = Math.min(LOOK_FOR_EXPIRED_MS, options.giveUpAfterMs / 10);
   const sweep = async (): Promise<void> => {
     const onForgotten = (run_id: string): void => {
       metrics.forgotten();
       logger.error({ run_id }, 'a notification had been forgotten; the sweep found it, and it is sent now');
     };
+    let expired = clock();
     while (!stop.signal.aborted) {
       await pause(sweepEveryMs, undefined, { signal: stop.signal });
       try {
+        if (clock() - expired >= expireEveryMs) {
+          expired = clock();
+          for (const share of shares.values()) await share.expire();
+        }
         await sweepOnce({ log, shares: () => shares.values(), onForgotten, signal: stop.signal });
       } catch (error) {
         logger.warn({ err: error }, 'the sweep was interrupted; it goes on later');

@@ -1,10 +1,10 @@
 import type { NotifierConfig } from './config.ts';
 
 /** Addresses of ours that a callback may never reach, whatever is allowed: `host:port`. */
-export const ownServices = (config: NotifierConfig): string[] => {
+export const ownServices = (config: NotifierConfig, health: string): string[] => {
   const brokers = config.NATS_URL.split(',').flatMap((server) => hostIn(server.trim()) ?? []);
-  const api = hostIn(config.RUNLEDGER_PUBLIC_URL);
-  return [...brokers, ...(api === undefined ? [] : [api])];
+  const others = [config.RUNLEDGER_PUBLIC_URL, health].flatMap((url) => hostIn(url) ?? []);
+  return [...brokers, ...others];
 };
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };

@@ -26,6 +26,7 @@ const tried = (key: RunKey, { url }: Receiver, tries: number): PendingDelivery =
   round: 1,
   tries,
   due_at: new Date().toISOString(),
+  expires_at: new Date(Date.now() + 86_400_000).toISOString(),
 });
 
 describe('a delivery', () => {

@@ -7,7 +7,7 @@ import { isSettled, roundOf } from '@runledger/contracts/webhook';
 import type { WebhookHistory } from '@runledger/contracts/webhook-history';
 import { recordState } from '@runledger/event-log/deliveries';
 import { patiently } from '@runledger/event-log/patiently';
-import { readRun } from '@runledger/event-log/read-run';
+import { lastOfRun, readRun } from '@runledger/event-log/read-run';
 import { dropPending, findPending, letWait } from '@runledger/event-log/timers';
 import { delayAfter, delayAfterOwnFailure, parseRetryAfter } from '../domain/schedule.ts';
 import { verdictOf } from '../domain/verdict.ts';
@@ -26,6 +26,8 @@ export interface FinalDelivery {
   readonly tries: number;
   /** When it was to be tried; null for one that comes from the log. */
   readonly due_at: string | null;
+  /** Nothing is tried after it. */
+  readonly expires_at: string;
   /** Where it stands until it is settled: a fact of the run in RUNS, or a message in TIMERS. */
   readonly source: { readonly kind: 'fact' | 'due' | 'parked'; readonly sequence: number };
   /** Another notifier may have gone on with it, or somebody asked for it again: TIMERS is asked first. */
@@ -69,7 +71,9 @@ const attempt = async (
   if (delivery.careful && (await isSuperseded(parts, delivery, signal))) {
     return { sent: 'nothing', end: 'superseded' };
   }
-  const atLeast = source.kind === 'fact' ? source.sequence : 0;
+  // A replica that is behind must not make a notification look superfluous.
+  const atLeast =
+    source.kind === 'fact' ? source.sequence : await patiently({ signal, logger }, () => lastOfRun(log, key));
   const read = await patiently({ signal, logger }, () => readRun(log, key, { atLeast }));
   // No such run (any more): a forged fact, or one whose run has expired.
   if (read.kind === 'none') return nothing;
@@ -121,9 +125,10 @@ const bringOn = async (parts: DeliveryParts, ready: Ready, signal: AbortSignal):
   const tries = round === delivery.round ? delivery.tries : 0;
   // The same on every try, and on every redelivery: it is one message, and receivers know it again.
   const webhook_id = `msg_${run.run_id}`;
+  const expires = Math.min(Date.parse(delivery.expires_at), Date.parse(run.ended_at) + parts.giveUpAfterMs);
   // Whoever asks for a redelivery gets at least one try.
   const mayExpire = round === 1 || tries > 0;
-  if (mayExpire && parts.now().getTime() - Date.parse(run.ended_at) > parts.giveUpAfterMs) {
+  if (mayExpire && parts.now().getTime() >= expires) {
     const hours = Math.round(parts.giveUpAfterMs / 360_000) / 10;
     const message = `The receiver took nothing for ${hours} h after the run ended. Ask for a redelivery while the run is in the log.`;
     await facts.givenUp({ webhook_id, tries, reason: 'expired', last_reason: null, status: null, message });
@@ -147,7 +152,9 @@ const bringOn = async (parts: DeliveryParts, ready: Ready, signal: AbortSignal):
   } finally {
     clearTimeout(telling);
   }
-  return follow(parts, { ...ready, facts, tries, webhook_id }, answered, signal);
+  const expires_at = new Date(expires).toISOString();
+  const tried = { ...ready, delivery: { ...delivery, expires_at }, facts, tries, webhook_id };
+  return follow(parts, tried, answered, signal);
 };
 
 interface Tried extends Ready {
@@ -214,7 +221,9 @@ const wait = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const { log, logger, now } = parts;
-  const at = new Date(now().getTime() + delayMs);
+  // Not beyond its end: somebody is to see it given up while the run is still there.
+  const end = Math.max(Date.parse(delivery.expires_at), now().getTime());
+  const at = new Date(Math.min(now().getTime() + delayMs, end));
   await patiently({ signal, logger }, () => letWait(log, pendingOf(delivery, at), at));
   const { round, tries, key } = delivery;
   const next_try_at = at.toISOString();
@@ -228,13 +237,17 @@ const wait = async (
   );
 };
 
-export const pendingOf = ({ key, origin, round, tries }: FinalDelivery, at: Date): PendingDelivery => ({
+export const pendingOf = (
+  { key, origin, round, tries, expires_at }: FinalDelivery,
+  at: Date,
+): PendingDelivery => ({
   version: 1,
   ...key,
   origin,
   round,
   tries,
   due_at: at.toISOString(),
+  expires_at,
 });
 
 /** Something of our own went wrong: the delivery waits a while, and no try is used up. */

@@ -4,7 +4,7 @@ import type { ProgressReport } from '@runledger/contracts/activity';
 import { isSettled, roundOf } from '@runledger/contracts/webhook';
 import { lastProgress } from '@runledger/event-log/activity';
 import { patiently } from '@runledger/event-log/patiently';
-import { readRun } from '@runledger/event-log/read-run';
+import { lastOfRun, readRun } from '@runledger/event-log/read-run';
 import type { Sent } from '../dispatch/item.ts';
 import { tryToSend } from './notification.ts';
 import type { DeliveryParts } from './parts.ts';
@@ -34,7 +34,9 @@ const attempt = async (
   signal: AbortSignal,
 ): Promise<Sent> => {
   const { log, logger, random } = parts;
-  const read = await patiently({ signal, logger }, () => readRun(log, key, { atLeast }));
+  // What progress alone brings about must not be told of an earlier state by a replica that is behind.
+  const known = atLeast > 0 ? atLeast : await patiently({ signal, logger }, () => lastOfRun(log, key));
+  const read = await patiently({ signal, logger }, () => readRun(log, key, { atLeast: known }));
   if (read.kind !== 'found' || !read.webhook || isEnded(read.run)) return 'nothing';
   const { run, webhook, history } = read;
   const { webhook: callback, webhook_intermediate_status: wanted } = run.request;

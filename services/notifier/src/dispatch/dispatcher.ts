@@ -161,7 +161,12 @@ export const openDispatcher = ({ breakers, most, clock, refill }: DispatcherOpti
       const lane = lanes.of(item.receiver);
       const queue = item.final ? lane.finals : lane.others;
       if (isOpen(lane)) lane.standing = 'suspect';
-      if (closed || isOpen(lane) || queue.length >= MOST_AT_RECEIVER || waiting >= MOST_WAITING)
+      if (
+        closed ||
+        isOpen(lane) ||
+        queue.length >= MOST_AT_RECEIVER ||
+        (waiting >= MOST_WAITING && hasWaiting(lane))
+      )
         return putOff(lane, [item]);
       queue.push({ item, since: clock() });
       if (lane.refilled !== undefined) lane.refilled += 1;

@@ -18,8 +18,9 @@ export interface FeedListener {
   readonly share: number;
   /** Sequences up to which this listener has taken everything. */
   taken(): { readonly runs: number; readonly activity: number };
-  onEnded(key: RunKey, callback: Callback, sequence: number): void;
-  onRedelivery(key: RunKey, callback: Callback, sequence: number, round: number): void;
+  /** `time` is the broker's, of the fact. */
+  onEnded(key: RunKey, callback: Callback, sequence: number, time: string): void;
+  onRedelivery(key: RunKey, callback: Callback, sequence: number, time: string, round: number): void;
   /** Something to tell before the end, for a run that wants it. */
   onChanged(
     key: RunKey,
@@ -154,11 +155,11 @@ const tellRuns = async (
   listeners: ReadonlySet<FeedListener>,
   callbacks: Callbacks,
 ): Promise<void> => {
-  const news = messages.map((message) => ({ sequence: message.sequence, news: runNews(message) }));
+  const news = messages.map((message) => ({ ...message, news: runNews(message) }));
   for (const { news: one } of news) if (one?.kind === 'queued') callbacks.note(one.key.run_id, one.callback);
   // Those that are not known are looked up side by side.
   const found = await Promise.all(news.map(({ news: one }) => (one ? callbacks.find(one.key) : NONE)));
-  for (const [at, { sequence, news: one }] of news.entries()) {
+  for (const [at, { sequence, time, news: one }] of news.entries()) {
     const callback = found[at];
     if (!one || !callback) continue;
     const listener = listenerOf(listeners, callback);
@@ -169,10 +170,10 @@ const tellRuns = async (
         if (callback.intermediate) listener.onChanged(one.key, callback, { runs: sequence });
         break;
       case 'ended':
-        listener.onEnded(one.key, callback, sequence);
+        listener.onEnded(one.key, callback, sequence, time);
         break;
       case 'redelivery':
-        listener.onRedelivery(one.key, callback, sequence, one.round);
+        listener.onRedelivery(one.key, callback, sequence, time, one.round);
         break;
     }
     listener.onTaken('runs', sequence);

@@ -176,12 +176,13 @@ export const openParking = (options: ParkingOptions): Parking => {
   };
 };
 
-const parkedDelivery = ({ sequence, delivery }: StoredPending): FinalDelivery => ({
+export const parkedDelivery = ({ sequence, delivery }: StoredPending): FinalDelivery => ({
   key: { org_id: orgId(delivery.org_id), run_id: runId(delivery.run_id) },
   origin: delivery.origin,
   round: delivery.round,
   tries: delivery.tries,
   due_at: delivery.due_at,
+  expires_at: delivery.expires_at,
   source: { kind: 'parked', sequence },
   // It may be what is left behind of one that went on.
   careful: true,

@@ -11,6 +11,7 @@ import {
   followDue,
   keepPosition,
   readOpenings,
+  readExpired,
   readPosition,
   type Due,
 } from '@runledger/event-log/timers';
@@ -24,7 +25,7 @@ import { nameOf, type Receiver } from '../dispatch/item.ts';
 import { lowWater } from '../domain/low-water.ts';
 import type { Callback } from './callbacks.ts';
 import type { Feed, FeedListener } from './feed.ts';
-import { openParking } from './parking.ts';
+import { openParking, parkedDelivery } from './parking.ts';
 
 export interface ShareParts extends DeliveryParts {
   readonly dispatcher: Dispatcher;
@@ -49,6 +50,10 @@ export interface HeldShare {
   has(key: RunKey): boolean;
   /** Found by the sweep: nothing stands for it any more. */
   takeUp(key: RunKey, callback: Callback, sequence: number, round: number): void;
+  /** Something is parked there, and is to be sent when it may. */
+  lookAt(receiver: Receiver): void;
+  /** Gives up what is parked and whose time is over. */
+  expire(): Promise<void>;
   refill(receiver: Receiver, most: number): Promise<boolean>;
   onBreaker(key: Pick<OpenBreaker, 'origin' | 'org_id'>, state: BreakerState): void;
   /** Resolves when its timers cannot be followed any more. */
@@ -58,6 +63,11 @@ export interface HeldShare {
 }
 
 const KEEP_POSITION_EVERY_MS = 2_000;
+/** Given up at once; the others the next time. */
+const MOST_EXPIRED = 1_000;
+
+/** A delivery of a fact, but for what depends on who tells of it. */
+type Untold = Omit<FinalDelivery, 'round' | 'careful'>;
 /** Takes a share up where the last holder left it. @throws what the broker does, and the signal's reason */
 export const openShare = async (parts: ShareParts, share: number, over: AbortSignal): Promise<HeldShare> => {
   const { log, logger, dispatcher, breakers, feed, clock, now } = parts;
@@ -118,19 +128,29 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
     key: RunKey,
     { origin }: Callback,
     sequence: number,
+    time: string,
     round: number,
     isCareful: boolean,
   ): void => {
     runs.open(sequence);
-    const source = { kind: 'fact', sequence } as const;
-    desk.tellFinal({ key, origin, round, tries: 0, due_at: null, source, careful: isCareful });
+    desk.tellFinal({ ...ofFact(key, origin, sequence, time), round, careful: isCareful });
   };
+  const ofFact = (key: RunKey, origin: string, sequence: number, time: string): Untold => ({
+    key,
+    origin,
+    tries: 0,
+    due_at: null,
+    expires_at: new Date(Date.parse(time) + parts.giveUpAfterMs).toISOString(),
+    source: { kind: 'fact', sequence },
+  });
   const listener: FeedListener = {
     share,
     taken: () => ({ runs: runs.taken(), activity: activity.taken() }),
-    onEnded: (key, callback, sequence) => tellOfFact(key, callback, sequence, 1, sequence <= careful),
+    onEnded: (key, callback, sequence, time) =>
+      tellOfFact(key, callback, sequence, time, 1, sequence <= careful),
     // Whatever waits for an earlier round gives way.
-    onRedelivery: (key, callback, sequence, round) => tellOfFact(key, callback, sequence, round, true),
+    onRedelivery: (key, callback, sequence, time, round) =>
+      tellOfFact(key, callback, sequence, time, round, true),
     onChanged: (key, { origin }, at) => {
       if (at.runs !== undefined) runs.open(at.runs);
       if (at.activity !== undefined) activity.open(at.activity);
@@ -151,11 +171,11 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
       switch (one.kind) {
         case 'delivery': {
           const { delivery, sequence } = one;
-          const { origin, round, tries, due_at } = delivery;
+          const { origin, round, tries, due_at, expires_at } = delivery;
           parts.metrics.late(Math.max(now().getTime() - Date.parse(due_at), 0) / 1_000);
           const key = { org_id: orgId(delivery.org_id), run_id: runId(delivery.run_id) };
           const source = { kind: 'due', sequence } as const;
-          desk.tellFinal({ key, origin, round, tries, due_at, source, careful: !caughtUp });
+          desk.tellFinal({ key, origin, round, tries, due_at, expires_at, source, careful: !caughtUp });
           break;
         }
         case 'breaker':
@@ -178,11 +198,16 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
     parking.reminded({ org_id, origin }, sequence);
     dispatcher.expectParked({ org_id, origin });
   };
-  const due = await act(() =>
-    followDue(log, share, takeDue, () => {
-      caughtUp = true;
-    }),
-  );
+  const following = followDue(log, share, takeDue, () => {
+    caughtUp = true;
+  });
+  const due = await act(() => following).catch(async (error: unknown) => {
+    // What opens after all is nobody's: it would send what another holds.
+    sending.abort(error);
+    await desk.close();
+    void following.then((late) => late[Symbol.asyncDispose]()).catch(() => undefined);
+    throw error;
+  });
   feed.add(listener);
 
   let kept = position;
@@ -210,8 +235,18 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
     },
     has: ({ run_id }) => desk.has(run_id),
     takeUp: (key, { origin }, sequence, round) => {
-      const source = { kind: 'fact', sequence } as const;
-      desk.tellFinal({ key, origin, round, tries: 0, due_at: null, source, careful: true });
+      desk.tellFinal({ ...ofFact(key, origin, sequence, now().toISOString()), round, careful: true });
+    },
+    lookAt: (receiver) => dispatcher.expectParked(receiver),
+    expire: async () => {
+      for (const pending of await readExpired(log, share, now(), MOST_EXPIRED)) {
+        const delivery = parkedDelivery(pending);
+        // One that somebody asked for waits for its first try.
+        if (stopped.aborted || (delivery.round > 1 && delivery.tries === 0)) continue;
+        if (desk.has(delivery.key.run_id)) continue;
+        const { end } = await tryFinal(parts, delivery, stopped);
+        if (end !== 'interrupted') settle(delivery);
+      }
     },
     refill: (receiver, most) => parking.refill(receiver, most),
     onBreaker: (at, state) => parking.onBreaker(at, state),

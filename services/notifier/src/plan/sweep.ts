@@ -57,8 +57,10 @@ export const sweepOnce = async (sweep: Sweep): Promise<void> => {
     onBatch,
     onCaughtUp: () => done.resolve(),
   });
-  signal.addEventListener('abort', () => done.resolve(), { once: true });
+  const onAbort = (): void => done.resolve();
+  signal.addEventListener('abort', onAbort, { once: true });
   const failure = await Promise.race([done.promise, following.failed]);
+  signal.removeEventListener('abort', onAbort);
   if (failure) throw failure;
   if (!signal.aborted) for (const share of held) share.sweptTo(to);
 };
@@ -79,14 +81,22 @@ const look = async (
   const found = await unsettled();
   const share = shares.find((one) => !found || one.share === shareOf(found.callback.origin));
   share?.watched.delete(key.run_id);
-  if (!found || !share || share.has(key)) return;
-  if (await findPending(log, { origin: found.callback.origin, ...key })) {
+  if (!found || !share) return;
+  const watch = (): void => {
     if (share.watched.size < MOST_WATCHED) share.watched.set(key.run_id, { key, sequence });
-    return;
+  };
+  if (share.has(key)) return watch();
+  const pending = await findPending(log, { origin: found.callback.origin, ...key });
+  if (pending) {
+    // What reminds of it may have been lost with a process.
+    if (pending.isParked) share.lookAt({ org_id: key.org_id, origin: found.callback.origin });
+    return watch();
   }
   // It may have been settled, or taken from TIMERS in hand, between the two questions.
   const still = await unsettled();
   if (!still || share.has(key)) return;
   onForgotten(key.run_id);
+  // Until it is settled, or stands in TIMERS.
+  watch();
   share.takeUp(key, still.callback, sequence, still.round);
 };

@@ -186,7 +186,8 @@ const play = async (steps: readonly Step[], endings: readonly Ending[], most: nu
       const { key, receiver, round } = about;
       const source = { kind: 'fact', sequence } as const;
       const { origin } = receiver;
-      desk.tellFinal({ key, origin, round, tries: 0, due_at: null, source, careful: false });
+      const expires_at = '2026-01-07T00:00:00.000Z';
+      desk.tellFinal({ key, origin, round, tries: 0, due_at: null, expires_at, source, careful: false });
     } else {
       intermediates.push(sequence);
       desk.tellIntermediate(about.key, about.receiver.origin, { runs: sequence });

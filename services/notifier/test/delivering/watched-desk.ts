@@ -47,6 +47,7 @@ export const finalOf = (
   round,
   tries: 0,
   due_at: null,
+  expires_at: '2026-01-07T00:00:00.000Z',
   source: { kind, sequence },
   careful: false,
 });
