@@ -1,6 +1,6 @@
 import type { RunKey } from '@runledger/contracts/subjects';
 import type { Item, Receiver } from '../dispatch/item.ts';
-import type { FinalDelivery } from './final.ts';
+import type { FinalDelivery } from './final-delivery.ts';
 
 /** Where an intermediate notification comes from: sequences that are settled once it is told. */
 export interface Origins {

@@ -3,7 +3,7 @@ import type { RunKey } from '@runledger/contracts/subjects';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Item, Sent } from '../dispatch/item.ts';
 import { verdictOf } from '../domain/verdict.ts';
-import type { AfterTry, FinalDelivery } from './final.ts';
+import type { AfterTry, FinalDelivery } from './final-delivery.ts';
 import { emptyHand, takeUpTo, type Hand, type Origins, type Untold } from './hand.ts';
 
 export interface DeskOptions {

@@ -11,7 +11,8 @@ import {
 } from '@runledger/event-log/timers';
 import { patiently } from '@runledger/event-log/patiently';
 import type { Breakers, BreakerState } from '../breaker/breakers.ts';
-import { isSuperseded, pendingOf, type FinalDelivery } from '../delivering/final.ts';
+import { isSuperseded } from '../delivering/final.ts';
+import { pendingOf, type FinalDelivery } from '../delivering/final-delivery.ts';
 import type { DeliveryParts } from '../delivering/parts.ts';
 import { nameOf, type Receiver } from '../dispatch/item.ts';
 import { inTurns } from './in-turns.ts';

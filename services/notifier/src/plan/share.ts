@@ -16,7 +16,8 @@ import {
   type Due,
 } from '@runledger/event-log/timers';
 import type { Breakers, BreakerState } from '../breaker/breakers.ts';
-import { tryFinal, type FinalDelivery } from '../delivering/final.ts';
+import { tryFinal } from '../delivering/final.ts';
+import type { FinalDelivery } from '../delivering/final-delivery.ts';
 import { tryIntermediate } from '../delivering/intermediate.ts';
 import { openDesk } from '../delivering/run-desk.ts';
 import type { DeliveryParts } from '../delivering/parts.ts';

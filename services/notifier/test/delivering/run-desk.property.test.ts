@@ -4,7 +4,7 @@ import type { RunKey } from '@runledger/contracts/subjects';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { openBreakers } from '../../src/breaker/breakers.ts';
-import type { AfterTry, FinalDelivery } from '../../src/delivering/final.ts';
+import type { AfterTry, FinalDelivery } from '../../src/delivering/final-delivery.ts';
 import { openDesk, type Desk } from '../../src/delivering/run-desk.ts';
 import { openDispatcher } from '../../src/dispatch/dispatcher.ts';
 import { nameOf, type Receiver, type Sent } from '../../src/dispatch/item.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { AfterTry } from '../../src/delivering/final.ts';
+import type { AfterTry } from '../../src/delivering/final-delivery.ts';
 import { nameOf } from '../../src/dispatch/item.ts';
 import { pass, SECOND, useStoppedTime } from '../dispatch/watched-dispatcher.ts';
 import { aRun, finalOf, ORIGIN, watchedDesk, type WatchedDesk } from './watched-desk.ts';

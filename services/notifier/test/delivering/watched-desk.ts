@@ -1,7 +1,7 @@
 import { newUuid, orgId, runId, type RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects';
 import { openBreakers, type Breakers } from '../../src/breaker/breakers.ts';
-import type { AfterTry, FinalDelivery } from '../../src/delivering/final.ts';
+import type { AfterTry, FinalDelivery } from '../../src/delivering/final-delivery.ts';
 import { openDesk, type Desk } from '../../src/delivering/run-desk.ts';
 import { openDispatcher, type Dispatcher } from '../../src/dispatch/dispatcher.ts';
 import type { Sent } from '../../src/dispatch/item.ts';
