@@ -2,6 +2,7 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import type { NatsConnection } from '@nats-io/transport-node';
+import { unlessAborted } from './abort-signal.ts';
 import type { Logger } from './logger.ts';
 
 export interface BrokerSettings {
@@ -75,17 +76,11 @@ const orAborted = async (
   connecting: Promise<NatsConnection>,
   signal: AbortSignal,
 ): Promise<NatsConnection> => {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
   try {
-    return await Promise.race([connecting, aborted.promise]);
+    return await unlessAborted(connecting, signal);
   } catch (error) {
     void connecting.then((late) => late.close()).catch(() => undefined);
     throw error;
-  } finally {
-    signal.removeEventListener('abort', onAbort);
   }
 };
 

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { unlessAborted } from './abort-signal.ts';
 import { LogUnavailable } from './event-log.ts';
 import type { Logger } from './logger.ts';
 
@@ -16,22 +17,11 @@ export const patiently = async <Answer>(
   for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
     signal.throwIfAborted();
     try {
-      return await orAborted(act(), signal);
+      return await unlessAborted(act(), signal);
     } catch (error) {
       if (!(error instanceof LogUnavailable)) throw error;
       logger.warn({ err: error }, 'the log is away; trying again');
       await pause(wait, undefined, { signal });
     }
-  }
-};
-
-const orAborted = async <Answer>(work: Promise<Answer>, signal: AbortSignal): Promise<Answer> => {
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
   }
 };

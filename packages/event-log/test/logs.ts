@@ -33,3 +33,16 @@ export const anEmptyLog = async (): Promise<TestLog> => {
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 };
+
+/** As any client with write access could. */
+export const forge = async (
+  log: EventLog,
+  subject: string,
+  body: object,
+  expect?: { filter: string; sequence: number },
+): Promise<number> => {
+  const fence = expect
+    ? { expect: { lastSubjectSequence: expect.sequence, lastSubjectSequenceSubject: expect.filter } }
+    : {};
+  return (await log.js.publish(subject, JSON.stringify(body), fence)).seq;
+};

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../src/append.ts';
 import type { EventLog } from '../src/event-log.ts';
 import { head, readRun, readStored, runsIdentity } from '../src/read-run.ts';
-import { aLog, anEmptyLog, type TestLog } from './logs.ts';
+import { aLog, anEmptyLog, forge, type TestLog } from './logs.ts';
 import { aRun, assigned, ONE, queued, requeued, started } from '@runledger/testing/run-events';
 
 let test: TestLog;
@@ -23,18 +23,6 @@ const history = async (key: RunKey, ...events: Parameters<typeof append>[1][]): 
   }
   expect(await head(log, key)).toBe(sequences.at(-1));
   return sequences.slice(1);
-};
-
-/** As any client with write access could. */
-const forge = async (
-  subject: string,
-  body: object,
-  expect?: { filter: string; sequence: number },
-): Promise<number> => {
-  const fence = expect
-    ? { expect: { lastSubjectSequence: expect.sequence, lastSubjectSequenceSubject: expect.filter } }
-    : {};
-  return (await log.js.publish(subject, JSON.stringify(body), fence)).seq;
 };
 
 describe('readRun', () => {
@@ -101,7 +89,7 @@ describe('a forged event is stored by the broker and ignored by readRun', () => 
   it('without a fence', async () => {
     const key = aRun();
     const [first = 0] = await history(key, queued(key));
-    const forged = await forge(subjectOf(assigned(key)), assigned(key));
+    const forged = await forge(log, subjectOf(assigned(key)), assigned(key));
     expect(await readRun(log, key)).toMatchObject({
       kind: 'found',
       run: { status: 'queued' },
@@ -115,7 +103,10 @@ describe('a forged event is stored by the broker and ignored by readRun', () => 
     const key = aRun();
     const [first = 0] = await history(key, queued(key));
     const event = assigned(key);
-    await forge(subjectOf(event), event, { filter: `runs.${key.org_id}.${key.run_id}.>`, sequence: first });
+    await forge(log, subjectOf(event), event, {
+      filter: `runs.${key.org_id}.${key.run_id}.>`,
+      sequence: first,
+    });
     expect(await readRun(log, key)).toMatchObject({
       run: { status: 'queued' },
       refused: [{ refusal: 'forged_fence' }],
@@ -125,8 +116,8 @@ describe('a forged event is stored by the broker and ignored by readRun', () => 
   it('also when it hides the event that was stored under its subject before', async () => {
     const key = aRun();
     const [first = 0, second] = await history(key, queued(key), assigned(key));
-    await forge(subjectOf(queued(key)), { type: 'nonsense' });
-    const forged = await forge(subjectOf(assigned(key)), assigned(key));
+    await forge(log, subjectOf(queued(key)), { type: 'nonsense' });
+    const forged = await forge(log, subjectOf(assigned(key)), assigned(key));
     expect(await readRun(log, key)).toMatchObject({
       kind: 'found',
       run: { status: 'started', number: first },
@@ -139,7 +130,7 @@ describe('a forged event is stored by the broker and ignored by readRun', () => 
   it('also when it hides the only event', async () => {
     const key = aRun();
     const [first = 0] = await history(key, queued(key));
-    await forge(subjectOf(queued(key)), queued(key));
+    await forge(log, subjectOf(queued(key)), queued(key));
     expect(await readRun(log, key)).toMatchObject({
       kind: 'found',
       run: { number: first },
@@ -150,14 +141,14 @@ describe('a forged event is stored by the broker and ignored by readRun', () => 
   it('and the run goes on behind it', async () => {
     const key = aRun();
     await history(key, queued(key));
-    const forged = await forge(subjectOf(queued(key)), {});
+    const forged = await forge(log, subjectOf(queued(key)), {});
     expect(await append(log, assigned(key), forged)).toMatchObject({ kind: 'appended' });
     expect(await readRun(log, key)).toMatchObject({ run: { status: 'started' }, refused: { length: 1 } });
   });
 
   it('and makes no run where there is none', async () => {
     const key = aRun();
-    const forged = await forge(subjectOf(queued(key)), queued(key));
+    const forged = await forge(log, subjectOf(queued(key)), queued(key));
     expect(await readRun(log, key)).toEqual({ kind: 'none', head: forged });
     expect(await append(log, queued(key), forged)).toMatchObject({ kind: 'appended' });
     expect(await readRun(log, key)).toMatchObject({ kind: 'found', run: { status: 'queued' } });
@@ -167,7 +158,9 @@ describe('a forged event is stored by the broker and ignored by readRun', () => 
     const key = aRun();
     await history(key, queued(key));
     await Promise.all(
-      Array.from({ length: 1_100 }, (_, n) => forge(subjectOf(started(key, n + 1)), started(key, n + 1))),
+      Array.from({ length: 1_100 }, (_, n) =>
+        forge(log, subjectOf(started(key, n + 1)), started(key, n + 1)),
+      ),
     );
     expect(await readRun(log, key)).toMatchObject({
       kind: 'found',
@@ -182,7 +175,7 @@ describe('an event of a later release', () => {
     const key = aRun();
     const [first = 0] = await history(key, queued(key));
     const event = { ...assigned(key), version: 2 };
-    const sequence = await forge(subjectOf(assigned(key)), event, {
+    const sequence = await forge(log, subjectOf(assigned(key)), event, {
       filter: lifecycleOf(key),
       sequence: first,
     });

@@ -12,7 +12,7 @@ import { append, appendWebhook, type Appended } from '../src/append.ts';
 import type { EventLog } from '../src/event-log.ts';
 import { newerVersionOf } from '../src/newer-version.ts';
 import { head, lastOfRun, readRun, readStored } from '../src/read-run.ts';
-import { aLog, type TestLog } from './logs.ts';
+import { aLog, forge, type TestLog } from './logs.ts';
 
 let test: TestLog;
 let log: EventLog;
@@ -38,18 +38,6 @@ const tell = async (...events: readonly WebhookEvent[]): Promise<number> => {
   let expected = 0;
   for (const event of events) expected = await sequenceOf(appendWebhook(log, event, expected));
   return expected;
-};
-
-/** As any client with write access could. */
-const forge = async (
-  subject: string,
-  body: object,
-  expect?: { filter: string; sequence: number },
-): Promise<number> => {
-  const fence = expect
-    ? { expect: { lastSubjectSequence: expect.sequence, lastSubjectSequenceSubject: expect.filter } }
-    : {};
-  return (await log.js.publish(subject, JSON.stringify(body), fence)).seq;
 };
 
 describe('webhook facts', () => {
@@ -144,7 +132,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
   it('without a fence', async () => {
     const key = await aQueuedRun();
     await tell(webhookStarted(key));
-    const forged = await forge(webhookSubjectOf(webhookDelivered(key)), webhookDelivered(key));
+    const forged = await forge(log, webhookSubjectOf(webhookDelivered(key)), webhookDelivered(key));
     expect(await readRun(log, key)).toMatchObject({
       kind: 'found',
       run: { status: 'queued' },
@@ -159,7 +147,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
   ])('fenced on %s', async (_what, filterOf) => {
     const key = await aQueuedRun();
     const fence = { filter: filterOf(key), sequence: key.first };
-    const forged = await forge(webhookSubjectOf(webhookDelivered(key)), webhookDelivered(key), fence);
+    const forged = await forge(log, webhookSubjectOf(webhookDelivered(key)), webhookDelivered(key), fence);
     const read = await readRun(log, key);
     expect(read).toMatchObject({
       kind: 'found',
@@ -173,7 +161,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
     const key = await aQueuedRun();
     const last = await tell(webhookStarted(key));
     const fence = { filter: webhookOf(key), sequence: last };
-    await forge(`runs.${key.org_id}.${key.run_id}.webhook.nonsense`, {}, fence);
+    await forge(log, `runs.${key.org_id}.${key.run_id}.webhook.nonsense`, {}, fence);
     expect(await readRun(log, key)).toMatchObject({
       kind: 'found',
       webhook: { webhook: { status: 'running' } },
@@ -184,8 +172,8 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
   it('also when it hides an honest one that was stored under its subject before', async () => {
     const key = await aQueuedRun();
     const last = await tell(webhookStarted(key), webhookGivenUp(key), redeliveryRequested(key));
-    await forge(webhookSubjectOf(webhookStarted(key)), { type: 'nonsense' });
-    const forged = await forge(webhookSubjectOf(redeliveryRequested(key)), redeliveryRequested(key));
+    await forge(log, webhookSubjectOf(webhookStarted(key)), { type: 'nonsense' });
+    const forged = await forge(log, webhookSubjectOf(redeliveryRequested(key)), redeliveryRequested(key));
     expect(forged).toBeGreaterThan(last);
     expect(await readRun(log, key)).toMatchObject({
       kind: 'found',
@@ -197,7 +185,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
   it('also when it hides the only one', async () => {
     const key = await aQueuedRun();
     await tell(webhookGivenUp(key));
-    await forge(webhookSubjectOf(webhookGivenUp(key)), {});
+    await forge(log, webhookSubjectOf(webhookGivenUp(key)), {});
     expect(await readRun(log, key)).toMatchObject({
       webhook: { webhook: { status: 'failed' } },
       refused: { length: 1 },
@@ -206,7 +194,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
 
   it('also when it is older than the run, and the first honest one rests on it', async () => {
     const key = aRun();
-    const forged = await forge(webhookSubjectOf(webhookDelivered(key)), webhookDelivered(key));
+    const forged = await forge(log, webhookSubjectOf(webhookDelivered(key)), webhookDelivered(key));
     await sequenceOf(append(log, queued(key), 0));
     expect(await readRun(log, key)).toMatchObject({ kind: 'found', webhook: { head: forged } });
     const last = await sequenceOf(appendWebhook(log, webhookStarted(key), forged));
@@ -218,11 +206,11 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
 
   it('also when an honest one rests on one older than the run, and is hidden itself', async () => {
     const key = aRun();
-    const forged = await forge(webhookSubjectOf(webhookDelivered(key)), {});
+    const forged = await forge(log, webhookSubjectOf(webhookDelivered(key)), {});
     await sequenceOf(append(log, queued(key), 0));
     await sequenceOf(appendWebhook(log, webhookStarted(key), forged));
-    await forge(webhookSubjectOf(webhookDelivered(key)), {});
-    const last = await forge(webhookSubjectOf(webhookStarted(key)), {});
+    await forge(log, webhookSubjectOf(webhookDelivered(key)), {});
+    const last = await forge(log, webhookSubjectOf(webhookStarted(key)), {});
     expect(await readRun(log, key)).toMatchObject({
       webhook: { head: last, webhook: { status: 'running' } },
       refused: { length: 3 },
@@ -232,7 +220,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
   it('and the facts go on behind it', async () => {
     const key = await aQueuedRun();
     await tell(webhookStarted(key));
-    const forged = await forge(webhookSubjectOf(webhookStarted(key)), {});
+    const forged = await forge(log, webhookSubjectOf(webhookStarted(key)), {});
     const last = await sequenceOf(appendWebhook(log, webhookDelivered(key), forged));
     expect(await readRun(log, key)).toMatchObject({
       webhook: { head: last, webhook: { status: 'success' } },
@@ -250,7 +238,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
     const key = await aQueuedRun();
     await tell(webhookStarted(key));
     const subject = webhookSubjectOf(webhookStarted(key));
-    await Promise.all(Array.from({ length: 510 }, () => forge(subject, {})));
+    await Promise.all(Array.from({ length: 510 }, () => forge(log, subject, {})));
     const read = await readRun(log, key);
     expect(read).toMatchObject({ kind: 'found', run: { status: 'queued' } });
     expect(read).toHaveProperty('webhook', undefined);
@@ -263,7 +251,7 @@ describe('a webhook fact of a later release', () => {
     const last = await tell(webhookStarted(key));
     const event = { ...webhookGivenUp(key), version: 2 };
     const fence = { filter: webhookOf(key), sequence: last };
-    const sequence = await forge(webhookSubjectOf(webhookGivenUp(key)), event, fence);
+    const sequence = await forge(log, webhookSubjectOf(webhookGivenUp(key)), event, fence);
     expect(await readRun(log, key)).toEqual({
       kind: 'newer_version',
       type: 'WebhookGivenUp',
@@ -277,7 +265,7 @@ describe('a webhook fact of a later release', () => {
     const event = { ...webhookStarted(key), version: 2 };
     const subject = webhookSubjectOf(webhookStarted(key));
     const newer = async (fence?: { filter: string; sequence: number }) => {
-      const stored = await readStored(log, await forge(subject, event, fence));
+      const stored = await readStored(log, await forge(log, subject, event, fence));
       return stored && newerVersionOf('RUNS', stored);
     };
     expect(await newer({ filter: webhookOf(key), sequence: 0 })).toMatchObject({
@@ -291,7 +279,7 @@ describe('a webhook fact of a later release', () => {
 
   it('stops nobody when its fence is forged', async () => {
     const key = await aQueuedRun();
-    await forge(webhookSubjectOf(webhookGivenUp(key)), { ...webhookGivenUp(key), version: 2 });
+    await forge(log, webhookSubjectOf(webhookGivenUp(key)), { ...webhookGivenUp(key), version: 2 });
     expect(await readRun(log, key)).toMatchObject({ kind: 'found', refused: { length: 1 } });
   });
 
@@ -300,7 +288,7 @@ describe('a webhook fact of a later release', () => {
     const last = await tell(webhookStarted(key));
     const fence = { filter: webhookOf(key), sequence: last };
     const subject = `runs.${key.org_id}.${key.run_id}.webhook.paused.notifier.1`;
-    const paused = await forge(subject, { type: 'WebhookPaused', version: 1 }, fence);
+    const paused = await forge(log, subject, { type: 'WebhookPaused', version: 1 }, fence);
     expect(await readRun(log, key)).toMatchObject({
       webhook: { head: paused, webhook: { status: 'running' } },
       refused: [],

@@ -1,3 +1,4 @@
+import { unlessAborted } from '@runledger/event-log/abort-signal';
 import { Resolver } from 'node:dns/promises';
 import { answeredNames } from './answered-names.ts';
 import { canonicalAddress } from './address-rule.ts';
@@ -90,16 +91,4 @@ export const readDnsServer = (text: string): string => {
       `${JSON.stringify(text.slice(0, 80))} is no DNS server: write its IP address, such as 10.0.0.2, 10.0.0.2:5353 or [fd00::2]:53`,
     );
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
-};
-
-/** The wait of one caller: its end leaves nothing behind at the signal, and the work goes on. */
-const unlessAborted = async <Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> => {
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
 };

@@ -1,3 +1,4 @@
+import { brokerHosts, httpHost } from '@runledger/webhooks/service-hosts';
 import type { GatewayConfig } from './config.ts';
 
 /** What the settings tell of services that no callback may reach. */
@@ -11,20 +12,10 @@ export const ownServices = (config: OwnSettings, listening: readonly string[]): 
   const { RUNLEDGER_PUBLIC_URL } = config;
   const http = [...listening, ...(RUNLEDGER_PUBLIC_URL === undefined ? [] : [RUNLEDGER_PUBLIC_URL])];
   return [
-    ...config.NATS_URL.split(',').flatMap((text) => brokerHost(text.trim())),
+    ...brokerHosts(config.NATS_URL),
     ...(config.RUNLEDGER_VIEWS === 'mongodb' ? mongoHosts(config.MONGODB_URL) : []),
     ...http.flatMap(httpHost),
   ];
-};
-
-const brokerHost = (text: string): string[] =>
-  hostIn(/^[a-z]+:\/\//i.test(text) ? text : `nats://${text}`, '4222');
-
-const httpHost = (text: string): string[] => hostIn(text, text.startsWith('https:') ? '443' : '80');
-
-const hostIn = (text: string, defaultPort: string): string[] => {
-  const url = URL.parse(text);
-  return url && url.hostname !== '' ? [`${url.hostname}:${url.port || defaultPort}`] : [];
 };
 
 /** Several between commas, which no URL parser takes. A name of SRV records stands for itself, at every port. */

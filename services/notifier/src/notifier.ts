@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { SHARES, shareOf } from '@runledger/contracts/deliveries';
+import { aborted } from '@runledger/event-log/abort-signal';
 import type { EventLog } from '@runledger/event-log/event-log';
 import type { Logger } from '@runledger/event-log/logger';
 import { NewerVersion } from '@runledger/event-log/follow';
@@ -147,9 +148,3 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
     },
   };
 };
-
-const aborted = (signal: AbortSignal): Promise<undefined> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Heartbeat } from '@runledger/contracts/fleet';
+import { aborted } from '@runledger/event-log/abort-signal';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { watchHeartbeats } from '@runledger/event-log/heartbeats';
 import { runsIdentity } from '@runledger/event-log/read-run';
@@ -171,9 +172,3 @@ export const scheduleRuns = async (
 };
 
 const lastWords = (): Promise<void> => pause(LAST_WORDS_MS, undefined, { ref: false });
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });

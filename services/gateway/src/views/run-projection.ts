@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { StoredMessage } from '@runledger/contracts/history';
 import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects';
+import { aborted } from '@runledger/event-log/abort-signal';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { follow, NewerVersion } from '@runledger/event-log/follow';
 import { acquireLease } from '@runledger/event-log/lease';
@@ -173,9 +174,3 @@ const closeGap = async (
     }
   }
 };
-
-const aborted = (signal: AbortSignal): Promise<undefined> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });

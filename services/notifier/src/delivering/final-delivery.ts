@@ -1,5 +1,7 @@
 import type { PendingDelivery } from '@runledger/contracts/deliveries';
+import { orgId, runId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects';
+import type { StoredPending } from '@runledger/event-log/timers';
 import type { Sent } from '../dispatch/item.ts';
 
 /** A final notification that is to be brought to its end. */
@@ -37,4 +39,20 @@ export const pendingOf = (
   tries,
   due_at: at.toISOString(),
   expires_at,
+});
+
+/** What a message of TIMERS stands for. */
+export const deliveryIn = (
+  { sequence, delivery }: StoredPending,
+  kind: 'due' | 'parked',
+  careful: boolean,
+): FinalDelivery => ({
+  key: { org_id: orgId(delivery.org_id), run_id: runId(delivery.run_id) },
+  origin: delivery.origin,
+  round: delivery.round,
+  tries: delivery.tries,
+  due_at: delivery.due_at,
+  expires_at: delivery.expires_at,
+  source: { kind, sequence },
+  careful,
 });

@@ -1,18 +1,11 @@
 import type { OpenBreaker } from '@runledger/contracts/deliveries';
-import { orgId, runId, type RunId } from '@runledger/contracts/ids';
+import type { RunId } from '@runledger/contracts/ids';
 import { recordState } from '@runledger/event-log/deliveries';
-import {
-  dropOpening,
-  dropTimer,
-  keepOpening,
-  nextParked,
-  setAside,
-  type StoredPending,
-} from '@runledger/event-log/timers';
+import { dropOpening, dropTimer, keepOpening, nextParked, setAside } from '@runledger/event-log/timers';
 import { patiently } from '@runledger/event-log/patiently';
 import type { Breakers, BreakerState } from '../breaker/breakers.ts';
 import { isSuperseded } from '../delivering/final.ts';
-import { pendingOf, type FinalDelivery } from '../delivering/final-delivery.ts';
+import { deliveryIn, pendingOf, type FinalDelivery } from '../delivering/final-delivery.ts';
 import type { DeliveryParts } from '../delivering/parts.ts';
 import { nameOf, type Receiver } from '../dispatch/item.ts';
 import { inTurns } from './in-turns.ts';
@@ -114,7 +107,8 @@ export const openParking = (options: ParkingOptions): Parking => {
       return cursor > 0 || settingAside.has(name) ? 'end' : 'empty';
     }
     cursors.set(name, next.sequence);
-    const delivery = parkedDelivery(next);
+    // It may be what is left behind of one that went on.
+    const delivery = deliveryIn(next, 'parked', true);
     if (options.isInHand(delivery.key.run_id)) return 'in_hand';
     options.tell(delivery);
     return 'told';
@@ -176,15 +170,3 @@ export const openParking = (options: ParkingOptions): Parking => {
     },
   };
 };
-
-export const parkedDelivery = ({ sequence, delivery }: StoredPending): FinalDelivery => ({
-  key: { org_id: orgId(delivery.org_id), run_id: runId(delivery.run_id) },
-  origin: delivery.origin,
-  round: delivery.round,
-  tries: delivery.tries,
-  due_at: delivery.due_at,
-  expires_at: delivery.expires_at,
-  source: { kind: 'parked', sequence },
-  // It may be what is left behind of one that went on.
-  careful: true,
-});

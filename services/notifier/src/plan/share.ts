@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { OpenBreaker, SharePosition } from '@runledger/contracts/deliveries';
-import { orgId, runId, type RunId } from '@runledger/contracts/ids';
+import type { RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects';
 import { lastReport } from '@runledger/event-log/activity';
 import { patiently } from '@runledger/event-log/patiently';
@@ -17,7 +17,7 @@ import {
 } from '@runledger/event-log/timers';
 import type { Breakers, BreakerState } from '../breaker/breakers.ts';
 import { tryFinal } from '../delivering/final.ts';
-import type { FinalDelivery } from '../delivering/final-delivery.ts';
+import { deliveryIn, type FinalDelivery } from '../delivering/final-delivery.ts';
 import { tryIntermediate } from '../delivering/intermediate.ts';
 import { openDesk } from '../delivering/run-desk.ts';
 import type { DeliveryParts } from '../delivering/parts.ts';
@@ -26,7 +26,7 @@ import { nameOf, type Receiver } from '../dispatch/item.ts';
 import { lowWater } from '../domain/low-water.ts';
 import type { Callback } from './callbacks.ts';
 import type { Feed, FeedListener } from './feed.ts';
-import { openParking, parkedDelivery } from './parking.ts';
+import { openParking } from './parking.ts';
 
 export interface ShareParts extends DeliveryParts {
   readonly dispatcher: Dispatcher;
@@ -170,15 +170,10 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
   const takeDue = async (due: readonly Due[]): Promise<void> => {
     for (const one of due) {
       switch (one.kind) {
-        case 'delivery': {
-          const { delivery, sequence } = one;
-          const { origin, round, tries, due_at, expires_at } = delivery;
-          parts.metrics.late(Math.max(now().getTime() - Date.parse(due_at), 0) / 1_000);
-          const key = { org_id: orgId(delivery.org_id), run_id: runId(delivery.run_id) };
-          const source = { kind: 'due', sequence } as const;
-          desk.tellFinal({ key, origin, round, tries, due_at, expires_at, source, careful: !caughtUp });
+        case 'delivery':
+          parts.metrics.late(Math.max(now().getTime() - Date.parse(one.delivery.due_at), 0) / 1_000);
+          desk.tellFinal(deliveryIn(one, 'due', !caughtUp));
           break;
-        }
         case 'breaker':
           takeReminder(one.breaker, one.sequence);
           break;
@@ -241,7 +236,7 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
     lookAt: (receiver) => dispatcher.expectParked(receiver),
     expire: async () => {
       for (const pending of await readExpired(log, share, now(), MOST_EXPIRED)) {
-        const delivery = parkedDelivery(pending);
+        const delivery = deliveryIn(pending, 'parked', true);
         // One that somebody asked for waits for its first try.
         if (stopped.aborted || (delivery.round > 1 && delivery.tries === 0)) continue;
         if (desk.has(delivery.key.run_id)) continue;

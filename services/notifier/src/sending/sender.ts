@@ -1,9 +1,10 @@
+import { unlessAborted } from '@runledger/event-log/abort-signal';
 import type { TryPhases, TryReason } from '@runledger/contracts/delivery-try';
 import type { CallbackAddresses } from '@runledger/webhooks/resolve-callback';
 import { createSecureContext, getCACertificates } from 'node:tls';
 import { Connections } from './connections.ts';
 import { exchange } from './exchange.ts';
-import { limitTime, unlessAborted } from './time-limit.ts';
+import { limitTime } from './time-limit.ts';
 import { nameEnd, nameFailure, SendFailure, type Failure } from './name-failure.ts';
 import { openRoute, routeTo, type RouteParts } from './route.ts';
 import { reasonOfStatus, type Answer } from './read-answer.ts';
@@ -70,7 +71,7 @@ export const openSender = (options: SenderOptions): Sender => {
     using limit = limitTime(withinMs, [signal, closing.signal]);
     try {
       limit.signal.throwIfAborted();
-      const found = await unlessAborted(limit.signal, resolve(url, limit.signal));
+      const found = await unlessAborted(resolve(url, limit.signal), limit.signal);
       const route = routeTo(url, addressesOf(found));
       const open = { ...routes, clock, signal: limit.signal };
       const answer = await exchange(outgoing, {

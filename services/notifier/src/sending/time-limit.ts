@@ -31,16 +31,3 @@ export const limitTime = (withinMs: number, interruptions: readonly AbortSignal[
     },
   };
 };
-
-/** What the promise gives, unless the signal aborts first: then it rejects at once, though the work may go on. */
-export const unlessAborted = async <Value>(signal: AbortSignal, work: Promise<Value>): Promise<Value> => {
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener('abort', abort);
-  if (signal.aborted) abort();
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
-};
