@@ -26,6 +26,8 @@ export interface Bucket<Value> {
   /** The new revision, or false when the key has another revision meanwhile. */
   update(key: string, value: Value, revision: number): Promise<number | false>;
   delete(key: string): Promise<void>;
+  /** Takes out what is stored under the key. `delete` leaves a mark of some 150 bytes for ever, and this leaves nothing. */
+  erase(key: string): Promise<void>;
   /** The entries under `<prefix>.`, or all without a prefix; at most 10,000. */
   list(prefix?: string): Promise<Entry<Value>[]>;
 }
@@ -36,7 +38,7 @@ export class UnfitRecord extends TypeError {
   readonly code = 'unfit_record';
 }
 
-export type BucketName = 'CATALOGUE' | 'KEYS' | 'UPLOADS' | 'WEBHOOK_SECRETS';
+export type BucketName = 'CATALOGUE' | 'KEYS' | 'RATES' | 'UPLOADS' | 'WEBHOOK_SECRETS';
 
 const KEY = /^[-/=\w]+(?:\.[-/=\w]+)*$/;
 const MOST_LISTED = 10_000;
@@ -93,6 +95,12 @@ export const openBucket = <Schema extends TSchema>(
     delete: async (key) => {
       checkKey(bucket, key);
       await askBroker(`deleting ${key} of ${bucket}`, async () => (await kv()).delete(key));
+    },
+    erase: async (key) => {
+      checkKey(bucket, key);
+      await askBroker(`erasing ${key} of ${bucket}`, () =>
+        log.jsm.streams.purge(`KV_${bucket}`, { filter: `$KV.${bucket}.${key}` }),
+      );
     },
     list: async (prefix = '') => {
       if (prefix !== '') checkKey(bucket, prefix);

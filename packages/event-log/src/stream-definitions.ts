@@ -11,6 +11,7 @@ export interface StreamDefinition {
 }
 
 const DUPLICATES_MS = 120_000;
+const RATES_MS = 120_000;
 
 const stream = (
   name: string,
@@ -67,6 +68,7 @@ export const streamDefinitions = (settings: LogSettings): readonly StreamDefinit
     ),
     bucket('CATALOGUE', {}, { ...common, max_bytes: settings.catalogueMaxBytes, max_msgs_per_subject: 10 }),
     bucket('KEYS', {}, { ...common, max_bytes: settings.keysMaxBytes }),
+    rates(common),
     bucket('LEASES', {}, { ...common, max_bytes: 1024 ** 2 }),
     executors(settings),
     bucket(
@@ -147,6 +149,17 @@ const executors = (settings: LogSettings): StreamDefinition =>
       max_bytes: 64 * 1024 ** 2,
       subject_delete_marker_ttl: nanos(60_000),
     },
+  );
+
+/**
+ * What is left of the rate limit of a key. It is renewed within a minute, so what is older is as good as nothing, and
+ * nothing is lost with the broker. Beyond the room, which is enough for some 100,000 keys at once, the oldest fall out.
+ */
+const rates = (common: Partial<StreamConfig>): StreamDefinition =>
+  bucket(
+    'RATES',
+    { storage: 'memory', discard: 'old' },
+    { ...common, max_bytes: 16 * 1024 ** 2, max_age: nanos(RATES_MS), duplicate_window: nanos(RATES_MS) },
   );
 
 /** nats-server takes `async` for a single copy only; several are flushed side by side at little cost. */

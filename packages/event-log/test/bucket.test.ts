@@ -44,6 +44,21 @@ describe('a bucket', () => {
     expect(await machines.update('machines.c.1', { name: 'late' }, first)).toBe(false);
   });
 
+  it('erases a key without a trace, and takes it anew', async () => {
+    const messages = async () => (await test.log.jsm.streams.info('KV_CATALOGUE')).state.messages;
+    await machines.put('machines.x.10', { name: 'stays' });
+    const before = await messages();
+    await machines.put('machines.x.1', { name: 'one' });
+    await machines.put('machines.x.1', { name: 'two' });
+    await machines.erase('machines.x.1');
+    await machines.erase('machines.x.1');
+    expect(await machines.get('machines.x.1')).toBeUndefined();
+    expect(await messages()).toBe(before);
+    expect(await machines.get('machines.x.10')).toMatchObject({ value: { name: 'stays' } });
+    expect(await machines.create('machines.x.1', { name: 'again' })).toBeGreaterThan(0);
+    await expect(machines.erase('machines.x.>')).rejects.toThrow('is no key');
+  });
+
   it('lists what is under a prefix, without what was deleted', async () => {
     for (const key of ['machines.d.1', 'machines.d.2', 'machines.d.3', 'machines.dd.4']) {
       await machines.put(key, { name: key });

@@ -20,6 +20,7 @@ describe('provision', () => {
       'KV_EXECUTORS',
       'KV_KEYS',
       'KV_LEASES',
+      'KV_RATES',
       'KV_UPLOADS',
       'KV_WEBHOOK_SECRETS',
       'OBJ_OUTPUTS',
