@@ -1,3 +1,4 @@
+import type { Run } from '@runledger/contracts/run';
 import type { RunKey } from '@runledger/contracts/subjects';
 import { readRun } from '@runledger/event-log/read-run';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
@@ -26,10 +27,10 @@ const fail = async (run: RunKey): Promise<void> => {
   await tellWebhook(world.log, webhookGivenUp(run));
 };
 
-const aViewOfAGoneRun = (org_id: string, number: number): RunView => {
+const aViewOfAGoneRun = (org_id: string, placed: Pick<Run, 'number' | 'created_at'>): RunView => {
   const run = aRun(org_id);
   const ended = folded(queued(run, { webhook: HOOK }), assigned(run), started(run), succeeded(run));
-  return aView(4, { ...ended, number }, foldedWebhook(5, webhookGivenUp(run)));
+  return aView(4, { ...ended, ...placed }, foldedWebhook(5, webhookGivenUp(run)));
 };
 
 const roundOf = async (run: RunKey): Promise<number | undefined> => {
@@ -48,7 +49,8 @@ describe('many redeliveries', () => {
     const saveAll = async () => views.save(await Promise.all(real.map((run) => viewOf(world, run))));
     await saveAll();
     // Between the two; the log no longer has them, so that they are counted alone.
-    const between = (await viewOf(world, newer)).run.number - 1;
+    const { number, created_at } = (await viewOf(world, newer)).run;
+    const between = { number: number - 1, created_at };
     await views.save(Array.from({ length: PAGE }, () => aViewOfAGoneRun(org_id, between)));
 
     const first = await redeliver(gateway, key, { filter: {}, cursor: null });

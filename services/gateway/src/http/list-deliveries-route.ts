@@ -26,14 +26,11 @@ export const listDeliveriesRoute =
   async (ctx) => {
     const { org_id } = await callers(ctx, 'runs:read');
     const query = readQuery(ctx, org_id);
-    // One more tells whether another page follows.
-    const rows = await views.listWebhooks({ ...query, limit: query.limit + 1 });
-    const page = rows.slice(0, query.limit);
-    const last = rows.length > page.length ? page.at(-1) : undefined;
-    const stored = await states(page);
+    const { items, end } = await views.listWebhooks(query);
+    const stored = await states(items);
     ctx.body = {
-      deliveries: page.map((row) => listedDelivery(row, stored.get(row.run_id))),
-      next_cursor: last ? cursorAt(last) : null,
+      deliveries: items.map((row) => listedDelivery(row, stored.get(row.run_id))),
+      next_cursor: cursorAt(end),
     };
   };
 

@@ -1,7 +1,7 @@
 import type { JsonValue } from '@runledger/contracts/json';
 import type { Middleware } from 'koa';
 import type { RedeliverMany } from '../runs/redeliver-many.ts';
-import type { RowPlace } from '../views/run-views.ts';
+import type { Place } from '../views/place.ts';
 import { bodyObject, isObject, member, refuse } from './body-object.ts';
 import type { Callers } from './callers.ts';
 import type { JsonBody } from './json-body.ts';
@@ -25,14 +25,14 @@ export const redeliverManyRoute =
     const { traceparent } = requestOf(ctx);
     const which = { org_id, ...filter, ...(behind ? { behind } : {}) };
     const { matched, requested, end } = await redeliverMany(which, { user_id, traceparent }, dryRun);
-    ctx.body = { matched, requested, next_cursor: end ? cursorAt(end) : null };
+    ctx.body = { matched, requested, next_cursor: cursorAt(end) };
   };
 
 const LOC = ['body', 'filter'];
 
 interface RedeliverManyRequest {
   readonly filter: WebhookFilter;
-  readonly behind: RowPlace | undefined;
+  readonly behind: Place | undefined;
   readonly dryRun: boolean;
 }
 

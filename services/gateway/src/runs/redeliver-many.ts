@@ -1,4 +1,5 @@
-import type { RowPlace, RunViews, WebhookQuery } from '../views/run-views.ts';
+import type { Place } from '../views/place.ts';
+import type { RunViews, WebhookQuery } from '../views/run-views.ts';
 import type { RedeliverRun, Requester } from './redeliver-run.ts';
 
 interface RedeliveredMany {
@@ -7,7 +8,7 @@ interface RedeliveredMany {
   /** Those of them that are sent again; the others cannot be, or are no longer what the filter asks for. */
   readonly requested: number;
   /** Where the page ended; undefined when nothing follows it. */
-  readonly end: RowPlace | undefined;
+  readonly end: Place | undefined;
 }
 
 export interface RedeliverManyOptions {
@@ -33,12 +34,9 @@ const IN_FLIGHT = 16;
 export const redeliverMany =
   ({ views, redeliver }: RedeliverManyOptions): RedeliverMany =>
   async (which, by, dryRun) => {
-    // One more tells whether another page follows.
-    const rows = await views.listWebhooks({ ...which, limit: PAGE + 1 });
-    const page = rows.slice(0, PAGE);
-    const end = rows.length > page.length ? page.at(-1) : undefined;
-    if (dryRun) return { matched: page.length, requested: 0, end };
-    const waiting = page.values();
+    const { items, end } = await views.listWebhooks({ ...which, limit: PAGE });
+    if (dryRun) return { matched: items.length, requested: 0, end };
+    const waiting = items.values();
     const work = async (): Promise<number> => {
       let requested = 0;
       for (const { org_id, run_id } of waiting) {
@@ -48,5 +46,5 @@ export const redeliverMany =
       return requested;
     };
     const done = await Promise.all(Array.from({ length: IN_FLIGHT }, work));
-    return { matched: page.length, requested: done.reduce((sum, part) => sum + part, 0), end };
+    return { matched: items.length, requested: done.reduce((sum, part) => sum + part, 0), end };
   };

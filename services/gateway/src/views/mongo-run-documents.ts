@@ -2,9 +2,10 @@ import type { Run } from '@runledger/contracts/run';
 import { orgId, runId } from '@runledger/contracts/ids';
 import type { Webhook } from '@runledger/contracts/webhook';
 import { EMPTY_WEBHOOK_HISTORY } from '@runledger/contracts/webhook-history';
-import type { AnyBulkWriteOperation, Collection, Document, Filter } from 'mongodb';
+import type { AnyBulkWriteOperation, Filter } from 'mongodb';
 import { webhookStatus } from '../domain/webhook-status.ts';
-import type { RunView, WebhookQuery } from './run-views.ts';
+import { placeOf, placesIn, type Place, type Span } from './place.ts';
+import type { RunQuery, RunView, WebhookQuery } from './run-views.ts';
 import { webhookHost, type WebhookRow } from './webhook-row.ts';
 
 /**
@@ -23,6 +24,8 @@ export interface RunDocument {
   readonly origin: string;
   readonly created_at: Date;
   readonly run: string;
+  /** Documents of the second release have none. */
+  readonly place?: string;
   /** Documents of the first release have none of these. */
   readonly updated_at?: Date;
   readonly webhook_head?: number;
@@ -54,6 +57,7 @@ export const guardedWrite = ({ head, run, webhook }: RunView): AnyBulkWriteOpera
       gpu: run.request.gpu,
       origin: run.request.origin,
       created_at: new Date(run.created_at),
+      place: placeOf(run),
       run: JSON.stringify(run),
       updated_at: new Date(run.updated_at),
       webhook_head: webhook.head,
@@ -102,33 +106,41 @@ export const rowOf = ({
 const webhookOf = (text: string | null | undefined): Webhook | undefined =>
   text === null || text === undefined ? undefined : (JSON.parse(text) as Webhook);
 
-export const NEWEST_FIRST = { number: -1, _id: -1 } as const;
+/** The place of a run by what stands beside it. */
+export const placeOfDocument = ({
+  _id: id,
+  created_at,
+  number,
+}: Pick<RunDocument, '_id' | 'created_at' | 'number'>): Place =>
+  placeOf({ run_id: runId(id), created_at: created_at.toISOString(), number });
+
+export const NEWEST_FIRST = { place: -1 } as const;
+
+export const runsAskedFor = (query: RunQuery): Filter<RunDocument> => {
+  const { org_id, statuses, deploymentId, workflowId, gpu, origin } = query;
+  return {
+    org_id,
+    ...(statuses === undefined ? {} : { status: { $in: statuses } }),
+    ...(deploymentId === undefined ? {} : { deployment_id: deploymentId }),
+    ...(workflowId === undefined ? {} : { workflow_id: workflowId }),
+    ...(gpu === undefined ? {} : { gpu }),
+    ...(origin === undefined ? {} : { origin }),
+    ...inSpan(query),
+  };
+};
 
 export const rowsAskedFor = (query: WebhookQuery): Filter<RunDocument> => {
-  const { org_id, statuses, host, createdAfter, createdBefore, behind } = query;
-  const created: Document = {
-    ...(createdAfter === undefined ? {} : { $gte: createdAfter }),
-    ...(createdBefore === undefined ? {} : { $lt: createdBefore }),
-  };
+  const { org_id, statuses, host } = query;
   return {
     org_id,
     webhook_status: { $in: statuses },
     ...(host === undefined ? {} : { webhook_host: host }),
-    ...(createdAfter === undefined && createdBefore === undefined ? {} : { created_at: created }),
-    ...(behind === undefined
-      ? {}
-      : {
-          $or: [{ number: { $lt: behind.number } }, { number: behind.number, _id: { $lt: behind.run_id } }],
-        }),
+    ...inSpan(query),
   };
 };
 
-export const createIndexes = async (runs: Collection<RunDocument>): Promise<void> => {
-  await runs.createIndexes([
-    { key: { org_id: 1, number: -1 } },
-    { key: { org_id: 1, status: 1, number: -1 } },
-    { key: { org_id: 1, deployment_id: 1, number: -1 } },
-    { key: { org_id: 1, webhook_status: 1, ...NEWEST_FIRST } },
-    { key: { org_id: 1, webhook_host: 1, ...NEWEST_FIRST } },
-  ]);
+/** Never those without a place, so that a page always is one range of the index. */
+const inSpan = (span: Span): Filter<RunDocument> => {
+  const { from, before } = placesIn(span);
+  return { place: { $gte: from, ...(before === undefined ? {} : { $lt: before }) } };
 };

@@ -1,22 +1,26 @@
-import { MongoBulkWriteError, MongoClient, MongoServerError } from 'mongodb';
+import { MongoClient } from 'mongodb';
+import { ignoringStale, orUnavailable } from './mongo-errors.ts';
+import { givePlaces } from './mongo-given-places.ts';
+import { storedPosition } from './mongo-projection-position.ts';
 import {
-  createIndexes,
   guardedWrite,
   NEWEST_FIRST,
+  placeOfDocument,
   ROW_FIELDS,
   rowOf,
   rowsAskedFor,
+  runsAskedFor,
   viewOf,
   type RunDocument,
 } from './mongo-run-documents.ts';
-import { isSameRun, ViewsUnavailable, type ProjectionPosition, type RunViews } from './run-views.ts';
-
-interface PositionDocument extends ProjectionPosition {
-  readonly _id: typeof POSITION | typeof EARLIER_POSITION;
-}
+import { createIndexes } from './mongo-run-indexes.ts';
+import { pageOf } from './page.ts';
+import { isSameRun, type RunViews } from './run-views.ts';
 
 export interface MongoSettings {
   readonly url: string;
+  /** Runs are kept for so long from their creation on; longer than the log keeps them. */
+  readonly retentionDays?: number;
   /** How long a read may take before the log is read instead. */
   readonly readWithinMs?: number;
   readonly writeWithinMs?: number;
@@ -24,15 +28,12 @@ export interface MongoSettings {
 
 export interface OpenMongoRunViews extends RunViews, AsyncDisposable {}
 
-const DUPLICATE_KEY = 11000;
 const DEFAULT_DATABASE = 'runledger';
-const POSITION = 'run_views.2';
-/** Of the first release, whose views know nothing of webhooks: where there is one, that release has projected since. */
-const EARLIER_POSITION = 'run_views';
 
 /** Opens without waiting for the server: until it is there, every call throws ViewsUnavailable. */
 export const openMongoRunViews = ({
   url,
+  retentionDays = 90,
   readWithinMs = 2_000,
   writeWithinMs = 15_000,
 }: MongoSettings): OpenMongoRunViews => {
@@ -44,10 +45,10 @@ export const openMongoRunViews = ({
   });
   const database = client.db(databaseIn(url));
   const runs = database.collection<RunDocument>('run_views');
-  const positions = database.collection<PositionDocument>('projections');
   const reading = { timeoutMS: readWithinMs };
   const writing = { timeoutMS: writeWithinMs };
-  const indexed = once(() => createIndexes(runs));
+  const position = storedPosition(database, writing);
+  const indexed = once(() => createIndexes(database, runs, retentionDays));
 
   return {
     shared: true,
@@ -73,41 +74,41 @@ export const openMongoRunViews = ({
         const writes = views.map(guardedWrite);
         await ignoringStale(() => runs.bulkWrite(writes, { ordered: false, ...writing }));
       }),
+    listRuns: (query) =>
+      orUnavailable('listing run views', () => {
+        const found = runs
+          .find(runsAskedFor(query), reading)
+          .sort(NEWEST_FIRST)
+          .limit(query.limit + 1);
+        const listed = found.map((document) => ({
+          item: viewOf(document),
+          place: placeOfDocument(document),
+          bytes: Buffer.byteLength(document.run),
+        }));
+        return pageOf(listed, query.limit);
+      }),
     listWebhooks: (query) =>
-      orUnavailable('listing run views', async () => {
+      orUnavailable('listing runs with a webhook', () => {
         const found = runs.find(rowsAskedFor(query), { projection: ROW_FIELDS, ...reading });
-        const documents = await found.sort(NEWEST_FIRST).limit(query.limit).toArray();
-        return documents.map(rowOf);
+        const listed = found
+          .sort(NEWEST_FIRST)
+          .limit(query.limit + 1)
+          .map((document) => ({ item: rowOf(document), place: placeOfDocument(document), bytes: 0 }));
+        return pageOf(listed, query.limit);
       }),
-    position: () =>
-      orUnavailable('reading the position of the projection', async () => {
-        const documents = await positions
-          .find({ _id: { $in: [POSITION, EARLIER_POSITION] } }, writing)
-          .toArray();
-        if (documents.some(({ _id }) => _id === EARLIER_POSITION)) return undefined;
-        const document = documents.find(({ _id }) => _id === POSITION);
-        if (!document) return undefined;
-        const { _id, ...position } = document;
-        return position;
-      }),
-    savePosition: (position) =>
-      orUnavailable('saving the position of the projection', async () => {
-        const { stream_created, sequence } = position;
-        await ignoringStale(() =>
-          positions.updateOne(
-            { _id: POSITION, stream_created, sequence: { $lt: sequence } },
-            { $set: position },
-            { upsert: true, ...writing },
-          ),
-        );
-      }),
-    startAgain: (stream_created) =>
+    countQueued: (org_id, atMost) =>
+      orUnavailable('counting queued runs', () =>
+        runs.countDocuments({ org_id, status: 'queued' }, { limit: atMost, ...reading }),
+      ),
+    position: () => orUnavailable('reading the position of the projection', () => position.read()),
+    savePosition: (next) => orUnavailable('saving the position of the projection', () => position.save(next)),
+    startAgain: (streamCreated) =>
       orUnavailable('starting the run views again', async () => {
         // The heads first: a crash in between begins again here.
         await runs.updateMany({}, { $set: { head: 0, webhook_head: 0 } }, { timeoutMS: writeWithinMs * 20 });
-        const beginning = { stream_created, sequence: 0, event_id: null };
-        await positions.replaceOne({ _id: POSITION }, beginning, { upsert: true, ...writing });
-        await positions.deleteOne({ _id: EARLIER_POSITION }, writing);
+        await givePlaces(runs, writeWithinMs);
+        await indexed();
+        await position.reset(streamCreated);
       }),
     [Symbol.asyncDispose]: () => client.close(true),
   };
@@ -115,30 +116,6 @@ export const openMongoRunViews = ({
 
 /** The driver would take `test` for a URL that names none. */
 const databaseIn = (url: string): string => /^[^:]+:\/\/[^/]+\/([^?]+)/.exec(url)?.[1] ?? DEFAULT_DATABASE;
-
-/** A guarded upsert that finds a newer document tries to insert a second one, and is refused for that. */
-const ignoringStale = async (write: () => Promise<unknown>): Promise<void> => {
-  try {
-    await write();
-  } catch (error) {
-    if (error instanceof MongoBulkWriteError) {
-      const errors = [error.writeErrors].flat();
-      if (error.result.getWriteConcernError() === undefined && errors.every(isDuplicate)) return;
-    } else if (error instanceof MongoServerError && isDuplicate(error)) return;
-    throw error;
-  }
-};
-
-const isDuplicate = ({ code }: { code?: number | string | undefined }): boolean => code === DUPLICATE_KEY;
-
-const orUnavailable = async <Result>(what: string, work: () => Promise<Result>): Promise<Result> => {
-  try {
-    return await work();
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new ViewsUnavailable(`${what}: MongoDB did not do it (${why})`, { cause: error });
-  }
-};
 
 /** Until it has succeeded once. */
 const once = (work: () => Promise<void>): (() => Promise<void>) => {

@@ -1,8 +1,12 @@
-import { isEnded, type Run } from '@runledger/contracts/run';
+import type { RunOrigin } from '@runledger/contracts/event-data';
+import type { GpuModel } from '@runledger/contracts/gpu';
 import type { OrgId } from '@runledger/contracts/ids';
+import { isEnded, type Run } from '@runledger/contracts/run';
 import type { RunKey } from '@runledger/contracts/subjects';
 import type { WebhookHistory } from '@runledger/contracts/webhook-history';
 import type { WebhookStatus } from '../domain/webhook-status.ts';
+import type { Page } from './page.ts';
+import type { Span } from './place.ts';
 import type { WebhookRow } from './webhook-row.ts';
 
 /**
@@ -24,25 +28,26 @@ export interface ProjectionPosition {
   readonly event_id: string | null;
 }
 
+/** Which runs are listed: those of one organisation that every filter fits, newest first. */
+export interface RunQuery extends Span {
+  readonly org_id: OrgId;
+  readonly statuses?: readonly Run['status'][];
+  readonly deploymentId?: string;
+  readonly workflowId?: string;
+  readonly gpu?: GpuModel;
+  readonly origin?: RunOrigin;
+  /** At least 1. */
+  readonly limit: number;
+}
+
 /** Which runs with a webhook are listed: those of one organisation, newest first. */
-export interface WebhookQuery {
+export interface WebhookQuery extends Span {
   readonly org_id: OrgId;
   readonly statuses: readonly WebhookStatus[];
   /** Of the callback, as `URL.host` gives it. */
   readonly host?: string;
-  /** When the run was created: from this time on. */
-  readonly createdAfter?: Date;
-  /** When the run was created: before this time. */
-  readonly createdBefore?: Date;
-  /** Only what comes behind this row. */
-  readonly behind?: RowPlace;
+  /** At least 1. */
   readonly limit: number;
-}
-
-/** Where a run stands in a list; it never changes. */
-export interface RowPlace {
-  readonly number: number;
-  readonly run_id: string;
 }
 
 /** The place of the views is away or did not answer in time. Nothing is lost: the log has it all. */
@@ -68,8 +73,12 @@ export interface RunViews {
    * some point; so nothing is lost, whoever saves what in which order. Durable when it resolves.
    */
   save(views: readonly RunView[]): Promise<void>;
-  /** Runs with a webhook, the newest first: by number, and by id where two have the same of different logs. */
-  listWebhooks(query: WebhookQuery): Promise<WebhookRow[]>;
+  /** The newest first, in the order of their places; fewer than the limit where they are large. */
+  listRuns(query: RunQuery): Promise<Page<RunView>>;
+  /** Runs with a webhook, in the same order. */
+  listWebhooks(query: WebhookQuery): Promise<Page<WebhookRow>>;
+  /** The runs of an organisation that are queued, counted up to a number. */
+  countQueued(orgId: OrgId, atMost: number): Promise<number>;
   position(): Promise<ProjectionPosition | undefined>;
   /** Never moves back within one log, and does nothing for another one than that of the last `startAgain`. */
   savePosition(position: ProjectionPosition): Promise<void>;

@@ -45,7 +45,10 @@ const aLog = async (open: AsyncDisposableStack) => {
 };
 
 const mongoViews = async (open: AsyncDisposableStack) =>
-  open.use(openMongoRunViews({ url: mongoUrl(open.use(await testMongo())) }));
+  open.use(
+    // Runs of the fixtures are older than what is preset.
+    openMongoRunViews({ url: mongoUrl(open.use(await testMongo())), retentionDays: 10_000 }),
+  );
 
 const project = (log: EventLog, views: RunViews, logger: Logger = silentLogger): RunProjection =>
   openRunProjection({ log, views, logger, instance: 'test' });

@@ -2,6 +2,7 @@ import { newUuid, orgId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WEBHOOK_STATUSES } from '../../src/domain/webhook-status.ts';
+import { placeOf } from '../../src/views/place.ts';
 import type { RunView, RunViews, WebhookQuery } from '../../src/views/run-views.ts';
 import { aView, folded, foldedWebhook, timeOf } from '../fixtures/folded-runs.ts';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
@@ -31,10 +32,10 @@ export const runViewsConformance = (name: string, open: () => Promise<OpenedView
       const events = [queued(key), assigned(key), started(key), succeeded(key)];
       return events.map((_, index) => aView((index + 1) * 10, folded(...events.slice(0, index + 1))));
     };
-    const at = (history: readonly RunView[], index: number): RunView => {
-      const view = history[index];
-      if (!view) throw new Error(`the history has no view ${index}`);
-      return view;
+    const at = <Thing>(things: readonly Thing[], index: number): Thing => {
+      const thing = things[index];
+      if (thing === undefined) throw new Error(`there is none at ${index}`);
+      return thing;
     };
 
     it('give back what was saved', async () => {
@@ -175,7 +176,7 @@ export const runViewsConformance = (name: string, open: () => Promise<OpenedView
         ]);
       });
       const numbers = async (query: Partial<WebhookQuery>) =>
-        (await views.listWebhooks({ org_id: org, statuses: all, limit: 100, ...query })).map(
+        (await views.listWebhooks({ org_id: org, statuses: all, limit: 100, ...query })).items.map(
           ({ number }) => number,
         );
 
@@ -186,7 +187,8 @@ export const runViewsConformance = (name: string, open: () => Promise<OpenedView
       });
 
       it('with all that a list shows', async () => {
-        const [row] = await views.listWebhooks({ org_id: org, statuses: ['failed'], limit: 1 });
+        const { items } = await views.listWebhooks({ org_id: org, statuses: ['failed'], limit: 1 });
+        const [row] = items;
         const [, , , , , , , eighth] = keys;
         expect(row).toEqual({
           ...eighth,
@@ -216,16 +218,16 @@ export const runViewsConformance = (name: string, open: () => Promise<OpenedView
             aView(1, { ...folded(queued(key, { webhook: url('twin.example') })), number: 5 }),
           ]);
         }
-        const host = 'twin.example';
-        const query = { org_id: org, statuses: all, host, limit: 1 };
-        const [first] = await views.listWebhooks(query);
-        const [second] = await views.listWebhooks({ ...query, ...(first ? { behind: first } : {}) });
-        expect([first?.run_id, second?.run_id]).toEqual(twins.map(({ run_id }) => run_id));
-        expect(await views.listWebhooks({ ...query, ...(second ? { behind: second } : {}) })).toEqual([]);
-        const fifth = keys[4]?.run_id ?? '';
-        expect(await numbers({ behind: { number: 5, run_id: fifth }, host: 'odd.example:8443' })).toEqual([
-          3, 1,
-        ]);
+        const query = { org_id: org, statuses: all, host: 'twin.example', limit: 1 };
+        const first = await views.listWebhooks(query);
+        if (first.end === undefined) throw new Error('the second twin is not seen');
+        const second = await views.listWebhooks({ ...query, behind: first.end });
+        expect([...first.items, ...second.items].map(({ run_id }) => run_id)).toEqual(
+          twins.map(({ run_id }) => run_id),
+        );
+        expect(second.end).toBeUndefined();
+        const fifth = placeOf({ run_id: at(keys, 4).run_id, number: 5, created_at: timeOf(5) });
+        expect(await numbers({ behind: fifth, host: 'odd.example:8443' })).toEqual([3, 1]);
       });
     });
   });

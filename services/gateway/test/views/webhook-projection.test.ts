@@ -21,6 +21,8 @@ import { appendAll, tellWebhook } from '../fixtures/a-gateway.ts';
 import { aView, folded } from '../fixtures/folded-runs.ts';
 import { mongoUrl } from '../fixtures/mongo-url.ts';
 
+/** The runs of the fixtures are older than any retention that is preset. */
+const FOR_EVER = 10_000;
 const webhook = 'https://hooks.example:8443/done?token=secret';
 
 const aLog = async (open: AsyncDisposableStack): Promise<EventLog> => {
@@ -109,7 +111,7 @@ describeWithMongo('views of the release before', () => {
     const url = mongoUrl(open.use(await testMongo()));
     const client = new MongoClient(url);
     open.defer(() => client.close());
-    const views = open.use(openMongoRunViews({ url }));
+    const views = open.use(openMongoRunViews({ url, retentionDays: FOR_EVER }));
 
     const key = await anEndedRun(log);
     await tellWebhook(log, webhookStarted(key), webhookGivenUp(key));
@@ -141,8 +143,8 @@ describeWithMongo('views of the release before', () => {
       await waitFor('the position to be stored', async () => (await views.position())?.sequence === 6);
       expect(projection.state()).toEqual({ ok: true });
     }
-    const rows = await views.listWebhooks({ org_id: key.org_id, statuses: ['failed'], limit: 10 });
-    expect(rows).toMatchObject([{ run_id: key.run_id, host: 'hooks.example:8443', url: webhook }]);
+    const { items } = await views.listWebhooks({ org_id: key.org_id, statuses: ['failed'], limit: 10 });
+    expect(items).toMatchObject([{ run_id: key.run_id, host: 'hooks.example:8443', url: webhook }]);
     expect(await views.find(gone)).toEqual(aView(0, gone));
     expect(await positions.countDocuments({ _id: 'run_views' })).toBe(0);
 

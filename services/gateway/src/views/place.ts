@@ -1,0 +1,54 @@
+import { isRunId } from '@runledger/contracts/ids';
+import type { Run } from '@runledger/contracts/run';
+
+declare const brand: unique symbol;
+/**
+ * Where a run stands in every list: its creation, its number and its id in one text, so that the order of texts is the
+ * order of runs, a page is one range over one index, and so is a span of time. It never changes.
+ */
+export type Place = string & { readonly [brand]: true };
+
+type Placed = Pick<Run, 'created_at' | 'number' | 'run_id'>;
+
+export const placeOf = ({ created_at, number, run_id }: Placed): Place =>
+  asPlace(`${instant(new Date(created_at))}.${String(number).padStart(NUMBER_DIGITS, '0')}.${run_id}`);
+
+const NUMBER_DIGITS = 12;
+const PLACE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z\.\d{12}\.(.*)$/;
+
+export const isPlace = (text: string): text is Place => isRunId(PLACE.exec(text)?.[1] ?? '');
+
+const asPlace = (text: string): Place => {
+  if (!isPlace(text)) throw new TypeError(`"${text}" is not the place of a run in a list`);
+  return text;
+};
+
+/** Which part of a list is meant. */
+export interface Span {
+  /** When the run was created: from this time on. */
+  readonly createdAfter?: Date;
+  /** When the run was created: before this time. */
+  readonly createdBefore?: Date;
+  /** Only what comes behind this run, which is what is older. */
+  readonly behind?: Place;
+}
+
+/** The places of a span: those from the first text on and before the second; undefined for no end. */
+export const placesIn = ({
+  createdAfter,
+  createdBefore,
+  behind,
+}: Span): { from: string; before: string | undefined } => {
+  const ends = [
+    ...(createdBefore ? [instant(createdBefore)] : []),
+    ...(behind === undefined ? [] : [behind]),
+  ];
+  return { from: createdAfter ? instant(createdAfter) : '', before: ends.sort()[0] };
+};
+
+const EARLIEST = Date.parse('0000-01-01T00:00:00.000Z');
+const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
+
+/** Years of four digits only: others begin with a sign, which is in no order with digits. */
+const instant = (time: Date): string =>
+  new Date(Math.min(Math.max(time.getTime(), EARLIEST), LATEST)).toISOString();
