@@ -1,0 +1,118 @@
+import type { RunKey } from '@runledger/contracts/subjects';
+import { newUuid } from '@runledger/contracts/ids';
+import { openEventLog, type EventLog } from '@runledger/event-log/event-log';
+import { silentLogger } from '@runledger/event-log/logger';
+import { provision } from '@runledger/event-log/provision';
+import { describeWithMongo, testMongo } from '@runledger/testing/mongo';
+import { testNats } from '@runledger/testing/nats';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
+import { webhookStarted } from '@runledger/testing/webhook-events';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { freshViews } from '../../src/runs/fresh-views.ts';
+import { memoryRunViews } from '../../src/views/memory-run-views.ts';
+import { openMongoRunViews } from '../../src/views/mongo-run-views.ts';
+import { openRunProjection } from '../../src/views/run-projection.ts';
+import type { RunViews } from '../../src/views/run-views.ts';
+import { appendAll, tellWebhook } from '../fixtures/a-gateway.ts';
+import { mongoUrl } from '../fixtures/mongo-url.ts';
+
+/** So long that a test fails which waits for nothing else. */
+const FOR_EVER = 600_000;
+
+const all = new AsyncDisposableStack();
+let log: EventLog;
+beforeAll(async () => {
+  const nats = all.use(await testNats());
+  log = all.use(await openEventLog({ url: nats.url, name: 'test' }, silentLogger));
+  await provision(log);
+});
+afterAll(() => all.disposeAsync());
+
+const project = (views: RunViews) =>
+  openRunProjection({ log, views, logger: silentLogger, instance: 'test' });
+
+const aRunThatEnds = async (): Promise<RunKey> => {
+  const key = aRun();
+  const webhook = 'https://a.example/';
+  await appendAll(log, queued(key, { webhook }), assigned(key), started(key), succeeded(key));
+  await tellWebhook(log, webhookStarted(key));
+  return key;
+};
+
+const afterEachFact = async (views: RunViews): Promise<void> => {
+  const fresh = freshViews({ log, views, patienceMs: FOR_EVER });
+  await using projection = project(views);
+  for (let runs = 0; runs < 10; runs += 1) {
+    const key = await aRunThatEnds();
+    await fresh();
+    const view = await views.find(key);
+    expect([view?.run.status, view?.webhook.webhook?.status]).toEqual(['success', 'running']);
+  }
+  expect(projection.state()).toEqual({ ok: true });
+};
+
+it('views in memory have what was in the log when they were waited for', () =>
+  afterEachFact(memoryRunViews()));
+
+describeWithMongo('with a server', () => {
+  it('so have views in MongoDB', async () => {
+    await using mongo = await testMongo();
+    await using views = openMongoRunViews({ url: mongoUrl(mongo) });
+    await afterEachFact(views);
+  });
+});
+
+it('views of another log are waited for until they are derived from this one', async () => {
+  const views = memoryRunViews();
+  const another = newUuid();
+  await views.startAgain(another);
+  await views.savePosition({ stream_created: another, sequence: 900_000, event_id: null });
+  const key = await aRunThatEnds();
+  const waiting = freshViews({ log, views, patienceMs: FOR_EVER })();
+  await using open = new AsyncDisposableStack();
+  open.use(project(views));
+  await waiting;
+  expect((await views.find(key))?.run.status).toBe('success');
+});
+
+it('a message behind the last fact, which no projection takes, is not waited for', async () => {
+  const views = memoryRunViews();
+  const key = await aRunThatEnds();
+  await log.js.publish('runs.of.nobody.else', 'nonsense');
+  await using open = new AsyncDisposableStack();
+  open.use(project(views));
+  await freshViews({ log, views, patienceMs: FOR_EVER })();
+  expect((await views.find(key))?.run.status).toBe('success');
+});
+
+it('whoever waits goes on after a while with views that nobody brings up to date', async () => {
+  const views = memoryRunViews();
+  await aRunThatEnds();
+  await freshViews({ log, views, patienceMs: 50 })();
+  expect(await views.position()).toBeUndefined();
+});
+
+it('whoever waits goes on at once where the views are away', async () => {
+  await using views = openMongoRunViews({ url: 'mongodb://127.0.0.1:1/runledger', readWithinMs: 100 });
+  await freshViews({ log, views, patienceMs: FOR_EVER })();
+});
+
+it('whoever waits goes on at once where the log is away', async () => {
+  await using nats = await testNats();
+  const closed = await openEventLog({ url: nats.url, name: 'test' }, silentLogger);
+  await closed[Symbol.asyncDispose]();
+  await freshViews({ log: closed, views: memoryRunViews(), patienceMs: FOR_EVER })();
+});
+
+it('a thousand lists look together', async () => {
+  const views = memoryRunViews();
+  let looks = 0;
+  const position = () => {
+    looks += 1;
+    return views.position();
+  };
+  await aRunThatEnds();
+  const fresh = freshViews({ log, views: { ...views, position }, patienceMs: 300 });
+  await Promise.all(Array.from({ length: 1_000 }, fresh));
+  expect(looks).toBeLessThan(100);
+});
