@@ -1,25 +1,6 @@
-import type { RunOutput, StoredFile } from './event-data.ts';
+import type { StoredFile } from './event-data.ts';
+import type { MediaItem, OutputItem } from './http/run.ts';
 import type { EndedRun } from './run.ts';
-
-export interface MediaItem {
-  readonly url: string;
-  /** The ComfyUI family's word. */
-  readonly type: 'output' | 'temp';
-  readonly filename: string;
-  readonly is_public: boolean;
-  readonly subfolder: string;
-  /** Seconds. */
-  readonly upload_duration: number;
-  /** MIME. */
-  readonly content_type: string;
-}
-
-export interface OutputItem extends Omit<RunOutput, 'data'> {
-  readonly run_id: string;
-  readonly data: Readonly<Record<string, readonly (string | MediaItem)[]>>;
-  readonly created_at: string;
-  readonly updated_at: string;
-}
 
 /** `publicUrl` is the address of this service as clients know it, without a slash at the end. */
 export const shownOutputs = (run: EndedRun, publicUrl: string): OutputItem[] =>

@@ -24,7 +24,7 @@ import { queueRoute } from './http/queue-route.ts';
 import { recentKeys } from './http/recent-keys.ts';
 import { redeliverManyRoute } from './http/redeliver-many-route.ts';
 import { redeliverRoute } from './http/redeliver-route.ts';
-import { rotateWebhookSecret, showWebhookSecret } from './http/webhook-secret-route.ts';
+import { webhookSecretRoutes } from './http/webhook-secret-route.ts';
 import { callbackRules } from './http/webhook-url.ts';
 import { jetstreamOutputStore } from './outputs/jetstream-output-store.ts';
 import { serveRoute } from './outputs/serve-route.ts';
@@ -67,7 +67,6 @@ export const gateway = (parts: GatewayParts): Koa => {
   const metrics = gatewayMetrics(parts.metrics);
   const writer = { service: 'gateway', instance };
   const catalogue = openCatalogue(log);
-  const asks = callers(recentKeys((key) => authenticate(log, key), clock));
   const shown = shownWebhooks();
   const current = currentRun({ log, find: findView({ views, logger, clock }), shown, logger });
   const store = jetstreamOutputStore(log);
@@ -82,7 +81,6 @@ export const gateway = (parts: GatewayParts): Koa => {
   });
   const cancel = cancelRun({ log, current, writer, now, onConflict: metrics.conflict });
   const redeliver = redeliverRun({ log, current, shown, writer, now, onConflict: metrics.conflict });
-  const body = jsonBody(config.RUNLEDGER_BODY_MAX_BYTES);
   const secrets = signingSecrets(log, secretBox(config.RUNLEDGER_SECRET_KEYS), { now });
   const limits = {
     inputs: config.RUNLEDGER_INPUTS_MAX,
@@ -95,11 +93,9 @@ export const gateway = (parts: GatewayParts): Koa => {
     files: config.RUNLEDGER_OUTPUT_MAX_FILES,
   });
   return createApp({
-    routes: {
-      basePath: config.RUNLEDGER_BASE_PATH,
-      queue: queueRoute({
-        callers: asks,
-        body,
+    basePath: config.RUNLEDGER_BASE_PATH,
+    routes: [
+      queueRoute({
         limits,
         callbacks: callbackRules({
           policy,
@@ -110,30 +106,30 @@ export const gateway = (parts: GatewayParts): Koa => {
         accept,
         onQueued: metrics.queued,
       }),
-      get: getRoute({
-        callers: asks,
+      getRoute({
         current,
         progress: runProgress((key, attempt, executor) => lastProgress(log, key, attempt, executor)),
         catalogue,
         publicUrl,
       }),
-      cancel: cancelRoute({ callers: asks, cancel }),
-      deliveries: deliveriesRoute({ callers: asks, current, tries: (key) => readDeliveries(log, key) }),
-      redeliver: redeliverRoute({ callers: asks, redeliver }),
-      listDeliveries: listDeliveriesRoute({
-        callers: asks,
-        views,
-        states: (keys) => readDeliveryStates(log, keys),
-      }),
-      redeliverMany: redeliverManyRoute({
-        callers: asks,
-        body,
-        redeliverMany: redeliverMany({ views, redeliver }),
-      }),
-      showWebhookSecret: showWebhookSecret({ callers: asks, secrets }),
-      rotateWebhookSecret: rotateWebhookSecret({ callers: asks, body, secrets }),
-      upload: uploadRoute({ log, store, reservations, maxFileBytes, logger, clock }),
-      serve: serveRoute({ store, logger }),
+      cancelRoute({ cancel }),
+      deliveriesRoute({ current, tries: (key) => readDeliveries(log, key) }),
+      redeliverRoute({ redeliver }),
+      listDeliveriesRoute({ views, states: (keys) => readDeliveryStates(log, keys) }),
+      redeliverManyRoute({ redeliverMany: redeliverMany({ views, redeliver }) }),
+      ...webhookSecretRoutes(secrets),
+    ],
+    pages: [
+      {
+        method: 'PUT',
+        path: '/executions/:org_id/:run_id/:attempt/outputs',
+        serve: uploadRoute({ log, store, reservations, maxFileBytes, logger, clock }),
+      },
+      { method: 'GET', path: '/outputs/:key/:filename', serve: serveRoute({ store, logger }) },
+    ],
+    serving: {
+      callers: callers(recentKeys((key) => authenticate(log, key), clock)),
+      body: jsonBody(config.RUNLEDGER_BODY_MAX_BYTES),
     },
     metrics,
     logger,

@@ -1,31 +1,12 @@
 import { withoutQuery, type DeliveryState, type DeliveryTry } from '@runledger/contracts/deliveries';
-import type { TryReason } from '@runledger/contracts/delivery-try';
+import type {
+  DeliveryTry as ShownTry,
+  ListedDelivery,
+  RunDeliveries,
+} from '@runledger/contracts/http/webhooks';
 import type { Run } from '@runledger/contracts/run';
 import { isSettled, roundOf, type Webhook } from '@runledger/contracts/webhook';
-import { statusOf, webhookStatus, type WebhookStatus } from './webhook-status.ts';
-
-/** Where the delivery of a final notification stands. */
-export interface Standing {
-  /** The first delivery is 1; every redelivery begins another. */
-  readonly round: number;
-  /** Null when no further try is planned: nothing was tried, it is under way, or it is settled. */
-  readonly state: DeliveryState['state'] | null;
-  /** Null also while it is parked. */
-  readonly next_try_at: string | null;
-  /** Why it is where it is; null when all is well. */
-  readonly message: string | null;
-}
-
-export type ShownTry = Omit<DeliveryTry, 'version' | 'notification'>;
-
-export interface DeliveriesResponse extends Standing {
-  readonly run_id: string;
-  readonly webhook: string | null;
-  readonly webhook_status: WebhookStatus | null;
-  readonly tries: readonly ShownTry[];
-  /** The latest try of an intermediate notification. */
-  readonly intermediate: ShownTry | null;
-}
+import { statusOf, webhookStatus } from './webhook-status.ts';
 
 /** What is kept of the tries. */
 export interface KeptTries {
@@ -40,7 +21,7 @@ export const deliveriesResponse = (
   run: Run,
   webhook: Webhook | undefined,
   { tries, intermediate, state }: KeptTries,
-): DeliveriesResponse => ({
+): RunDeliveries => ({
   run_id: run.run_id,
   webhook: run.request.webhook === null ? null : withoutQuery(run.request.webhook),
   webhook_status: webhookStatus(run, webhook),
@@ -48,20 +29,6 @@ export const deliveriesResponse = (
   tries: tries.map(shownTry),
   intermediate: intermediate ? shownTry(intermediate) : null,
 });
-
-export interface ListedDelivery extends Standing {
-  readonly run_id: string;
-  readonly url: string;
-  /** With the port, unless it is the scheme's own. */
-  readonly host: string | null;
-  readonly webhook_status: WebhookStatus;
-  /** Tries of this round. */
-  readonly tries: number;
-  readonly last_reason: TryReason | null;
-  /** Of the run. */
-  readonly created_at: string;
-  readonly updated_at: string;
-}
 
 /** What a list knows of a run with a webhook. */
 export interface Listed {
@@ -88,6 +55,8 @@ export const listedDelivery = (listed: Listed, stored: DeliveryState | undefined
     updated_at: waiting?.at ?? webhook?.updated_at ?? listed.updated_at,
   };
 };
+
+type Standing = Pick<RunDeliveries, 'round' | 'state' | 'next_try_at' | 'message'>;
 
 const standing = (webhook: Webhook | undefined, stored: DeliveryState | undefined): Standing => {
   const waiting = waitingOf(webhook, stored);

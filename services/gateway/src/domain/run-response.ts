@@ -1,44 +1,11 @@
 import type { JsonValue } from '@runledger/contracts/json';
-import { isEnded, type EndReason, type Run } from '@runledger/contracts/run';
-import type { RunOrigin } from '@runledger/contracts/event-data';
+import type { WorkflowRun } from '@runledger/contracts/http/run';
+import { isEnded, type Run } from '@runledger/contracts/run';
 import type { Webhook } from '@runledger/contracts/webhook';
 import { liveStatus } from '@runledger/contracts/live-status';
-import { shownOutputs, type OutputItem } from '@runledger/contracts/shown-outputs';
-import { runTimes, type RunTimes } from './run-times.ts';
-import { webhookStatus, type WebhookStatus } from './webhook-status.ts';
-
-/** The 32 fields of the run API, section 2.1, and four of ours. None is ever left out. */
-export interface RunResponse extends RunTimes {
-  readonly id: string;
-  readonly workflow_version_id: string;
-  readonly workflow_inputs: JsonValue;
-  readonly workflow_id: string;
-  readonly workflow_api: JsonValue;
-  readonly machine_id: string;
-  readonly origin: RunOrigin;
-  readonly status: Run['status'];
-  readonly gpu_event_id: string | null;
-  readonly gpu: string;
-  readonly machine_version: string;
-  readonly machine_type: string;
-  readonly compute_function_call_id: string | null;
-  readonly user_id: string;
-  readonly org_id: string;
-  readonly live_status: string | null;
-  readonly webhook: string | null;
-  readonly webhook_status: WebhookStatus | null;
-  readonly number: number;
-  /** 0 to 1. */
-  readonly progress: number;
-  readonly is_realtime: boolean;
-  readonly webhook_intermediate_status: boolean;
-  readonly outputs: readonly OutputItem[];
-  /** No further status will follow. */
-  readonly finished: boolean;
-  readonly end_reason: EndReason | null;
-  readonly queue_position: number | null;
-  readonly rerun_of: string | null;
-}
+import { shownOutputs } from '@runledger/contracts/shown-outputs';
+import { runTimes } from './run-times.ts';
+import { webhookStatus } from './webhook-status.ts';
 
 /** What stands beside the run itself. */
 export interface Shown {
@@ -52,7 +19,7 @@ export interface Shown {
   readonly publicUrl: string;
 }
 
-export const runResponse = (run: Run, shown: Shown): RunResponse => {
+export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
   const { request, attempt } = run;
   return {
     id: run.run_id,

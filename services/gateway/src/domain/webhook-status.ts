@@ -1,10 +1,10 @@
+import { WebhookStatus } from '@runledger/contracts/http/run';
 import type { Run } from '@runledger/contracts/run';
 import type { Webhook } from '@runledger/contracts/webhook';
 
-export const WEBHOOK_STATUSES = ['not-started', 'running', 'success', 'failed'] as const;
-
 /** What became of a run's notifications, in the words of the run API. */
-export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
+export const WEBHOOK_STATUSES: readonly WebhookStatus[] = WebhookStatus.enum;
+export type { WebhookStatus } from '@runledger/contracts/http/run';
 
 /** Null for a run without a webhook. */
 export const webhookStatus = (run: Run, webhook: Webhook | undefined): WebhookStatus | null =>

@@ -3,27 +3,25 @@ import type { Logger } from '@runledger/event-log/logger';
 import Koa, { type Context, type Middleware } from 'koa';
 import { answerProblems } from './answer-problems.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
+import type { Route } from './operation.ts';
 import { Refused } from './problem.ts';
 import { requestOf } from './request-context.ts';
+import { serveOperation, type Serving } from './serve-operation.ts';
 
-interface Routes {
-  /** The prefix of the API's own paths, such as `/api`. */
-  readonly basePath: string;
-  readonly queue: Middleware;
-  readonly get: Middleware;
-  readonly cancel: Middleware;
-  readonly deliveries: Middleware;
-  readonly redeliver: Middleware;
-  readonly listDeliveries: Middleware;
-  readonly redeliverMany: Middleware;
-  readonly showWebhookSecret: Middleware;
-  readonly rotateWebhookSecret: Middleware;
-  readonly upload: Middleware;
+/** A path outside the operations of the API, which looks after itself. */
+export interface Page {
+  readonly method: 'GET' | 'PUT';
+  /** In the router's form. */
+  readonly path: string;
   readonly serve: Middleware;
 }
 
 export interface AppOptions {
-  readonly routes: Routes;
+  /** The prefix of the API's own paths, such as `/api`. */
+  readonly basePath: string;
+  readonly routes: readonly Route[];
+  readonly pages: readonly Page[];
+  readonly serving: Serving;
   readonly metrics: GatewayMetrics;
   readonly logger: Logger;
   /** Monotonic, in milliseconds. */
@@ -31,24 +29,18 @@ export interface AppOptions {
 }
 
 /** Every path of the gateway. */
-export const createApp = ({ routes, metrics, logger, clock }: AppOptions): Koa => {
-  const { basePath } = routes;
+export const createApp = (options: AppOptions): Koa => {
+  const { basePath, routes, pages, serving, logger } = options;
   const router = new Router({ sensitive: true });
-  router.post(`${basePath}/run/deployment/queue`, routes.queue);
-  router.get(`${basePath}/run/:run_id`, routes.get);
-  router.post(`${basePath}/run/:run_id/cancel`, routes.cancel);
-  router.get(`${basePath}/run/:run_id/deliveries`, routes.deliveries);
-  router.post(`${basePath}/run/:run_id/redeliver`, routes.redeliver);
-  router.get(`${basePath}/webhooks/deliveries`, routes.listDeliveries);
-  router.post(`${basePath}/webhooks/redeliver`, routes.redeliverMany);
-  router.get(`${basePath}/webhooks/secret`, routes.showWebhookSecret);
-  router.post(`${basePath}/webhooks/secret`, routes.rotateWebhookSecret);
-  router.put('/executions/:org_id/:run_id/:attempt/outputs', routes.upload);
-  router.get('/outputs/:key/:filename', routes.serve);
+  for (const route of routes) {
+    const { at, method } = route.operation;
+    router.register(`${basePath}${inRouterForm(at)}`, [method], serveOperation(route, serving));
+  }
+  for (const { path, method, serve } of pages) router.register(path, [method], serve);
 
   const app = new Koa();
   app.on('error', (err: unknown) => logger.debug({ err }, 'a response broke off'));
-  app.use(measure({ metrics, logger, clock }));
+  app.use(measure(options));
   app.use(answerProblems(logger));
   app.use(refuseUnreadableTargets);
   app.use(router.routes());
@@ -56,8 +48,9 @@ export const createApp = ({ routes, metrics, logger, clock }: AppOptions): Koa =
   return app;
 };
 
+const inRouterForm = (at: string): string => at.replaceAll(/\{(\w+)\}/g, ':$1');
 const measure =
-  ({ metrics, logger, clock }: Omit<AppOptions, 'routes'>): Middleware =>
+  ({ metrics, logger, clock }: Pick<AppOptions, 'metrics' | 'logger' | 'clock'>): Middleware =>
   async (ctx, next) => {
     const began = clock();
     await next();

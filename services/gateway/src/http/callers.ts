@@ -4,10 +4,11 @@ import type { Context } from 'koa';
 import { bearerOf } from './bearer.ts';
 import { Refused } from './problem.ts';
 
-interface Caller {
+export interface Caller {
   /** Everything that the caller reads and writes belongs to it. */
   readonly org_id: OrgId;
   readonly user_id: string;
+  readonly key: ApiKey;
 }
 
 /** Who asks, if the key has the scope; else refuses with 401 or 403. @throws {LogUnavailable} */
@@ -31,7 +32,7 @@ export const callers =
     }
     if (!allows(record.scopes, scope)) throw new Refused({ kind: 'not_allowed', scope });
     ctx.state['org_id'] = record.org_id;
-    return { org_id: orgId(record.org_id), user_id: record.user_id };
+    return { org_id: orgId(record.org_id), user_id: record.user_id, key: record };
   };
 
 const IMPLIED: Readonly<Record<KeyScope, readonly KeyScope[]>> = {

@@ -1,28 +1,33 @@
-import type { Middleware } from 'koa';
+import { CancelRunResponse } from '@runledger/contracts/http/run';
 import type { CancelRun } from '../runs/cancel-run.ts';
-import type { Callers } from './callers.ts';
 import { notFoundRun } from './not-found-run.ts';
+import { operation, route, type Route } from './operation.ts';
 import { Refused } from './problem.ts';
 import { requestOf } from './request-context.ts';
-import { runKeyOf } from './run-id.ts';
+import { RunPath, runKeyOf } from './run-path.ts';
 
-export interface CancelRoute {
-  readonly callers: Callers;
-  readonly cancel: CancelRun;
-}
+const cancelOperation = operation({
+  id: 'cancelRun',
+  method: 'POST',
+  at: '/run/{run_id}/cancel',
+  tag: 'Runs',
+  summary: 'Cancel a run',
+  description:
+    'A queued run is cancelled at once and for good. One that executes is asked to stop, and is cancelled within the grace period, by force if need be. Asking again, or after the end, changes nothing.',
+  scope: 'runs:write',
+  takes: { path: RunPath },
+  gives: { status: 200, description: 'What became of it.', body: CancelRunResponse },
+  refuses: [404],
+});
 
-/** `POST /run/{run_id}/cancel` */
-export const cancelRoute =
-  ({ callers, cancel }: CancelRoute): Middleware =>
-  async (ctx) => {
-    const { org_id, user_id } = await callers(ctx, 'runs:write');
-    const key = runKeyOf(ctx, org_id);
+export const cancelRoute = ({ cancel }: { readonly cancel: CancelRun }): Route =>
+  route(cancelOperation, async ({ path }, caller, ctx) => {
+    const key = runKeyOf(path, caller);
     const { traceparent } = requestOf(ctx);
-    const cancellation = await cancel(key, { user_id, traceparent });
+    const cancellation = await cancel(key, { user_id: caller.user_id, traceparent });
     switch (cancellation.kind) {
       case 'answered':
-        ctx.body = { run_id: key.run_id, ...cancellation.answer };
-        return;
+        return { run_id: key.run_id, ...cancellation.answer };
       case 'too_busy':
         throw new Refused({
           kind: 'unavailable',
@@ -33,4 +38,4 @@ export const cancelRoute =
       case 'unreadable':
         throw notFoundRun(cancellation);
     }
-  };
+  });

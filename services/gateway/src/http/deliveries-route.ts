@@ -1,28 +1,37 @@
-import type { Deliveries } from '@runledger/event-log/deliveries';
+import { RunDeliveries } from '@runledger/contracts/http/webhooks';
 import type { RunKey } from '@runledger/contracts/subjects';
-import type { Middleware } from 'koa';
+import type { Deliveries } from '@runledger/event-log/deliveries';
 import { deliveriesResponse, NO_TRIES } from '../domain/delivery-response.ts';
 import type { ReadCurrentRun } from '../runs/current-run.ts';
-import type { Callers } from './callers.ts';
 import { notFoundRun } from './not-found-run.ts';
-import { runKeyOf } from './run-id.ts';
+import { operation, route, type Route } from './operation.ts';
+import { RunPath, runKeyOf } from './run-path.ts';
 
 export interface DeliveriesRoute {
-  readonly callers: Callers;
   readonly current: ReadCurrentRun;
   /** @throws {LogUnavailable} */
   readonly tries: (key: RunKey) => Promise<Deliveries>;
 }
 
-/** `GET /run/{run_id}/deliveries`: every try to notify of a run, and where its delivery stands. */
-export const deliveriesRoute =
-  ({ callers, current, tries }: DeliveriesRoute): Middleware =>
-  async (ctx) => {
-    const { org_id } = await callers(ctx, 'runs:read');
-    const key = runKeyOf(ctx, org_id);
+const deliveriesOperation = operation({
+  id: 'getDeliveries',
+  method: 'GET',
+  at: '/run/{run_id}/deliveries',
+  tag: 'Webhooks',
+  summary: "Read what became of a run's notifications",
+  description: 'Every try to notify of the run, and where its delivery stands.',
+  scope: 'runs:read',
+  takes: { path: RunPath },
+  gives: { status: 200, description: 'The tries.', body: RunDeliveries },
+  refuses: [404],
+});
+
+export const deliveriesRoute = ({ current, tries }: DeliveriesRoute): Route =>
+  route(deliveriesOperation, async ({ path }, caller) => {
+    const key = runKeyOf(path, caller);
     const found = await current(key);
     if (found.kind !== 'found') throw notFoundRun(found);
     const { run, webhook } = found;
     const kept = run.request.webhook === null ? NO_TRIES : await tries(key);
-    ctx.body = deliveriesResponse(run, webhook.webhook, kept);
-  };
+    return deliveriesResponse(run, webhook.webhook, kept);
+  });

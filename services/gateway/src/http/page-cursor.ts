@@ -1,4 +1,3 @@
-import type { JsonValue } from '@runledger/contracts/json';
 import { isPlace, type Place } from '../views/place.ts';
 import { invalid, type Invalid } from './problem.ts';
 
@@ -6,19 +5,24 @@ import { invalid, type Invalid } from './problem.ts';
 export const cursorAt = (end: Place | undefined): string | null =>
   end === undefined ? null : Buffer.from(end).toString('base64url');
 
-/** The place behind which a page begins: undefined for the first one. What is wrong with it is added to `wrong`. */
-export const readCursor = (
-  value: JsonValue | undefined,
-  loc: readonly string[],
-  wrong: Invalid[],
-): Place | undefined => {
-  if (value === undefined || value === null) return undefined;
-  if (typeof value !== 'string') {
-    wrong.push(invalid(loc, 'string_type', 'Input should be a valid string'));
-    return undefined;
-  }
-  const place = Buffer.from(value, 'base64url').toString();
-  if (isPlace(place)) return place;
-  wrong.push(invalid(loc, 'value_error', 'Value error, the cursor is none that a page gave as next_cursor'));
-  return undefined;
+/** The place behind which a page begins: undefined for the first one. @throws for a cursor that `cursorProblems` refuses */
+export const placeAt = (cursor: string | null | undefined): Place | undefined => {
+  if (cursor === null || cursor === undefined) return undefined;
+  const place = decoded(cursor);
+  if (!isPlace(place)) throw new TypeError('A cursor was not checked before it was used');
+  return place;
 };
+
+/** Whether a cursor is one that a page gave; what is no text is left to the schema. */
+export const cursorProblems = (value: unknown, source: 'query' | 'body'): Invalid[] =>
+  typeof value !== 'string' || isPlace(decoded(value))
+    ? []
+    : [
+        invalid(
+          [source, 'cursor'],
+          'value_error',
+          'Value error, the cursor is none that a page gave as next_cursor',
+        ),
+      ];
+
+const decoded = (cursor: string): string => Buffer.from(cursor, 'base64url').toString();

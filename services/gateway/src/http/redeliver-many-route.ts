@@ -1,62 +1,44 @@
-import type { JsonValue } from '@runledger/contracts/json';
-import type { Middleware } from 'koa';
+import { RedeliverRequest, RedeliverResponse } from '@runledger/contracts/http/webhooks';
+import { WebhookStatus } from '@runledger/contracts/http/run';
 import type { RedeliverMany } from '../runs/redeliver-many.ts';
-import type { Place } from '../views/place.ts';
-import { bodyObject, isObject, member, refuse } from './body-object.ts';
-import type { Callers } from './callers.ts';
-import type { JsonBody } from './json-body.ts';
-import { cursorAt, readCursor } from './page-cursor.ts';
-import { invalid, type Invalid } from './problem.ts';
+import { operation, route, type Route } from './operation.ts';
+import { cursorAt, cursorProblems, placeAt } from './page-cursor.ts';
+import { own } from './validation/node.ts';
 import { requestOf } from './request-context.ts';
-import { webhookFilter, type WebhookFilter } from './webhook-filter.ts';
+import { spanOf } from './span.ts';
+import { wordsIn } from './words-in.ts';
 
-export interface RedeliverManyRoute {
-  readonly callers: Callers;
-  readonly body: JsonBody;
-  readonly redeliverMany: RedeliverMany;
-}
+const redeliverManyOperation = operation({
+  id: 'redeliverMany',
+  method: 'POST',
+  at: '/webhooks/redeliver',
+  tag: 'Webhooks',
+  summary: 'Send final notifications again',
+  description:
+    'Of the runs that the filter fits, up to 1,000 at once, the newest first; `next_cursor` goes on with those behind.',
+  scope: 'runs:write',
+  takes: { body: RedeliverRequest },
+  gives: { status: 200, description: 'How many they are.', body: RedeliverResponse },
+  refuses: [413],
+});
 
-/** `POST /webhooks/redeliver`: all that a filter fits, page after page. */
-export const redeliverManyRoute =
-  ({ callers, body, redeliverMany }: RedeliverManyRoute): Middleware =>
-  async (ctx) => {
-    const { org_id, user_id } = await callers(ctx, 'runs:write');
-    const { filter, behind, dryRun } = readRequest(await body(ctx));
-    const { traceparent } = requestOf(ctx);
-    const which = { org_id, ...filter, ...(behind ? { behind } : {}) };
-    const { matched, requested, end } = await redeliverMany(which, { user_id, traceparent }, dryRun);
-    ctx.body = { matched, requested, next_cursor: cursorAt(end) };
-  };
-
-const LOC = ['body', 'filter'];
-
-interface RedeliverManyRequest {
-  readonly filter: WebhookFilter;
-  readonly behind: Place | undefined;
-  readonly dryRun: boolean;
-}
-
-const readRequest = (body: JsonValue | undefined): RedeliverManyRequest => {
-  if (body === undefined) refuse([invalid(['body'], 'missing', 'Field required')]);
-  const fields = bodyObject(body);
-  const wrong: Invalid[] = [];
-  const filter = readFilter(member(fields, 'filter'), wrong);
-  const behind = readCursor(member(fields, 'cursor'), ['body', 'cursor'], wrong);
-  const dryRun = member(fields, 'dry_run') ?? false;
-  if (typeof dryRun !== 'boolean') {
-    wrong.push(invalid(['body', 'dry_run'], 'bool_type', 'Input should be a valid boolean'));
-  }
-  if (wrong.length > 0) refuse(wrong);
-  return { filter, behind, dryRun: dryRun === true };
-};
-
-/** It has to be there, so that nothing is sent again by a body that was forgotten. */
-const readFilter = (value: JsonValue | undefined, wrong: Invalid[]): WebhookFilter => {
-  const given = value !== undefined && isObject(value) ? value : undefined;
-  if (value === undefined) wrong.push(invalid(LOC, 'missing', 'Field required'));
-  else if (!given) wrong.push(invalid(LOC, 'dict_type', 'Input should be a valid dictionary'));
-  return webhookFilter(
-    { member: (name) => given && member(given, name), loc: LOC, statuses: ['failed'] },
-    wrong,
+export const redeliverManyRoute = ({ redeliverMany }: { readonly redeliverMany: RedeliverMany }): Route =>
+  route(
+    redeliverManyOperation,
+    async ({ body: { filter, cursor, dry_run } }, { org_id, user_id }, ctx) => {
+      const { traceparent } = requestOf(ctx);
+      const which = {
+        org_id,
+        statuses: wordsIn(WebhookStatus, filter.status) ?? ['failed' as const],
+        ...(typeof filter.host === 'string' ? { host: filter.host.toLowerCase() } : {}),
+        ...spanOf(filter, placeAt(cursor)),
+      };
+      const { matched, requested, end } = await redeliverMany(
+        which,
+        { user_id, traceparent },
+        dry_run === true,
+      );
+      return { matched, requested, next_cursor: cursorAt(end) };
+    },
+    ({ body }) => cursorProblems(own(body, 'cursor'), 'body'),
   );
-};

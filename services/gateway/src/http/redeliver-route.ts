@@ -1,30 +1,33 @@
+import { RunRedelivery } from '@runledger/contracts/http/webhooks';
 import { MAX_ROUNDS } from '@runledger/contracts/webhook-event';
-import type { Middleware } from 'koa';
 import type { RedeliverRefusal } from '../domain/redeliver.ts';
 import type { RedeliverRun } from '../runs/redeliver-run.ts';
-import type { Callers } from './callers.ts';
 import { notFoundRun } from './not-found-run.ts';
+import { operation, route, type Route } from './operation.ts';
 import { Refused } from './problem.ts';
 import { requestOf } from './request-context.ts';
-import { runKeyOf } from './run-id.ts';
+import { RunPath, runKeyOf } from './run-path.ts';
 
-export interface RedeliverRoute {
-  readonly callers: Callers;
-  readonly redeliver: RedeliverRun;
-}
+const redeliverOperation = operation({
+  id: 'redeliverRun',
+  method: 'POST',
+  at: '/run/{run_id}/redeliver',
+  tag: 'Webhooks',
+  summary: "Send a run's final notification again",
+  scope: 'runs:write',
+  takes: { path: RunPath },
+  gives: { status: 200, description: 'The notifier begins with it.', body: RunRedelivery },
+  refuses: [404, 409],
+});
 
-/** `POST /run/{run_id}/redeliver` */
-export const redeliverRoute =
-  ({ callers, redeliver }: RedeliverRoute): Middleware =>
-  async (ctx) => {
-    const { org_id, user_id } = await callers(ctx, 'runs:write');
-    const key = runKeyOf(ctx, org_id);
+export const redeliverRoute = ({ redeliver }: { readonly redeliver: RedeliverRun }): Route =>
+  route(redeliverOperation, async ({ path }, caller, ctx) => {
+    const key = runKeyOf(path, caller);
     const { traceparent } = requestOf(ctx);
-    const redelivery = await redeliver(key, { user_id, traceparent });
+    const redelivery = await redeliver(key, { user_id: caller.user_id, traceparent });
     switch (redelivery.kind) {
       case 'requested':
-        ctx.body = { run_id: key.run_id, webhook_status: 'running', round: redelivery.round };
-        return;
+        return { run_id: key.run_id, webhook_status: 'running' as const, round: redelivery.round };
       case 'refused':
         throw new Refused({ kind: 'conflict', why: WHY[redelivery.because] });
       // Every status is asked for.
@@ -39,7 +42,7 @@ export const redeliverRoute =
       case 'unreadable':
         throw notFoundRun(redelivery);
     }
-  };
+  });
 
 const WHY: Readonly<Record<RedeliverRefusal | 'expired', string>> = {
   no_webhook: 'The run has no webhook: name one in the field webhook when a run is queued',

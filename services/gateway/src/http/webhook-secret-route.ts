@@ -1,27 +1,38 @@
+import { RotateSecretRequest, WebhookSecret } from '@runledger/contracts/http/webhooks';
 import type { SigningSecrets } from '@runledger/webhooks/signing-secrets';
-import type { Middleware } from 'koa';
-import type { Callers } from './callers.ts';
-import type { JsonBody } from './json-body.ts';
-import { rotationRequest } from './rotation-request.ts';
+import { operation, route, type Route } from './operation.ts';
 
-export interface WebhookSecretRoute {
-  readonly callers: Callers;
-  readonly body: JsonBody;
-  readonly secrets: SigningSecrets;
-}
+const showOperation = operation({
+  id: 'getWebhookSecret',
+  method: 'GET',
+  at: '/webhooks/secret',
+  tag: 'Webhooks',
+  summary: 'Read the signing secret',
+  description: "What the organisation's receivers verify its webhooks with.",
+  scope: 'admin',
+  takes: {},
+  gives: { status: 200, description: 'The secret.', body: WebhookSecret, holdsSecret: true },
+  refuses: [],
+});
 
-/** `GET /webhooks/secret`: what the caller's organisation verifies its webhooks with. */
-export const showWebhookSecret =
-  ({ callers, secrets }: Pick<WebhookSecretRoute, 'callers' | 'secrets'>): Middleware =>
-  async (ctx) => {
-    const { org_id } = await callers(ctx, 'admin');
-    ctx.body = await secrets.current(org_id);
-  };
+const rotateOperation = operation({
+  id: 'rotateWebhookSecret',
+  method: 'POST',
+  at: '/webhooks/secret',
+  tag: 'Webhooks',
+  summary: 'Make a new signing secret',
+  description: 'The present one signs too for a while, so that receivers can change over.',
+  scope: 'admin',
+  takes: { body: RotateSecretRequest },
+  bodyMayMiss: true,
+  gives: { status: 200, description: 'The new secret.', body: WebhookSecret, holdsSecret: true },
+  refuses: [413],
+});
 
-/** `POST /webhooks/secret`: a new one, beside which the present one signs for a while. */
-export const rotateWebhookSecret =
-  ({ callers, body, secrets }: WebhookSecretRoute): Middleware =>
-  async (ctx) => {
-    const { org_id } = await callers(ctx, 'admin');
-    ctx.body = await secrets.rotate(org_id, rotationRequest(await body(ctx)));
-  };
+export const webhookSecretRoutes = (secrets: SigningSecrets): Route[] => [
+  route(showOperation, async (_given, { org_id }) => secrets.current(org_id)),
+  route(rotateOperation, async ({ body }, { org_id }) =>
+    // The body may be left out, which its type does not say.
+    secrets.rotate(org_id, { overlap_s: (body as typeof body | undefined)?.overlap_s ?? undefined }),
+  ),
+];

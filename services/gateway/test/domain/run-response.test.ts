@@ -1,6 +1,7 @@
+import type { WorkflowRun } from '@runledger/contracts/http/run';
 import { describe, expect, it } from 'vitest';
 import type { Run } from '@runledger/contracts/run';
-import { runResponse, type RunResponse, type Shown } from '../../src/domain/run-response.ts';
+import { runResponse, type Shown } from '../../src/domain/run-response.ts';
 import { folded, timeOf } from '../fixtures/folded-runs.ts';
 import {
   aRun,
@@ -34,7 +35,7 @@ const shown: Shown = {
 };
 
 /** What is the same in every situation. */
-const always: Partial<RunResponse> = {
+const always: Partial<WorkflowRun> = {
   id: key.run_id,
   org_id: key.org_id,
   user_id: id,
@@ -74,7 +75,7 @@ const ended = { finished: true, live_status: null, outputs: [] };
 interface Situation {
   readonly name: string;
   readonly run: Run;
-  readonly is: Partial<RunResponse>;
+  readonly is: Partial<WorkflowRun>;
 }
 
 const situations: readonly Situation[] = [

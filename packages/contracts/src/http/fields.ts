@@ -1,0 +1,44 @@
+import { Type } from 'typebox';
+import { Format } from 'typebox/format';
+
+/** Read in either case, and always written in lower case. */
+export const Uuid = Type.String({ format: 'uuid' });
+
+/** ISO 8601 in UTC, to the millisecond, with `Z`. */
+export const Time = Type.String({ format: 'date-time' });
+
+const TIME_OR_DAY = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
+
+// oxlint-disable-next-line no-restricted-globals -- it takes a text apart; the clock is not read
+Format.Set('time-or-day', (text) => TIME_OR_DAY.test(text) && !Number.isNaN(Date.parse(text)));
+
+/** A time of a request: with its offset from UTC, or a day, which begins at midnight UTC. */
+export const TimeOrDay = Type.String({ format: 'time-or-day', examples: ['2026-01-31T09:30:00Z'] });
+
+/** How many of a list are on a page. */
+export const PageLimit = Type.Integer({ minimum: 1, maximum: 100, default: 20 });
+
+export const Cursor = Type.String({
+  maxLength: 512,
+  description: 'next_cursor of the page before',
+});
+
+export const NextCursor = Type.Union([Type.String(), Type.Null()], {
+  description: 'Where the next page begins; null when this is the last one.',
+});
+
+/** In a body, one of these words or several: a list of them, or one text with commas, as in a query. */
+export const wordsOf = <Schema extends Type.TSchema & { readonly enum: readonly string[] }>(
+  schema: Schema,
+  options: { readonly default?: string } = {},
+): Type.TUnion<[Type.TString, Type.TArray<Schema>]> => {
+  const word = `(?:${schema.enum.join('|')})`;
+  const choice = schema.enum.map((name) => `'${name}'`).join(', ');
+  return Type.Union([Type.String({ pattern: `^ *${word} *(?:, *${word} *)*$` }), Type.Array(schema)], {
+    ...options,
+    'x-refusal': {
+      type: 'enum',
+      msg: `Input should be one or several of ${choice}: a list, or a text with commas`,
+    },
+  });
+};

@@ -1,0 +1,26 @@
+import { Type, type Static } from 'typebox';
+
+export const ValidationError = Type.Object(
+  {
+    loc: Type.Array(Type.Union([Type.String(), Type.Integer()]), {
+      description:
+        'Where: `body`, `path`, `query` or `header`, then the names and positions down to the value.',
+    }),
+    msg: Type.String({ description: 'For people.' }),
+    type: Type.String({ description: 'For programs, in the words of pydantic 2.', examples: ['missing'] }),
+  },
+  { title: 'ValidationError' },
+);
+export type ValidationError = Static<typeof ValidationError>;
+
+/** The body of every 422, and of nothing else. */
+export const HTTPValidationError = Type.Object(
+  { detail: Type.Optional(Type.Array(ValidationError)) },
+  { title: 'HTTPValidationError' },
+);
+
+/** The body of every other refusal. */
+export const Refusal = Type.Object(
+  { detail: Type.String({ description: 'What happened, and what to do about it.' }) },
+  { title: 'Refusal' },
+);

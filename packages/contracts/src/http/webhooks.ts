@@ -1,0 +1,150 @@
+import { Type, type Static } from 'typebox';
+import { TryPhases, TryReason } from '../delivery-try.ts';
+import { Cursor, NextCursor, PageLimit, Time, TimeOrDay, Uuid, wordsOf } from './fields.ts';
+import { nullable, optional } from './optional.ts';
+import { WebhookStatus } from './run.ts';
+
+const Round = Type.Integer({
+  minimum: 1,
+  description: 'The first delivery is 1; every redelivery begins another.',
+});
+
+/** One HTTP request to a receiver. */
+export const DeliveryTry = Type.Object(
+  {
+    webhook_id: Type.String({ description: 'The same in every try of a notification.' }),
+    round: Round,
+    try: Type.Integer({ minimum: 1, description: 'Within its round.' }),
+    url: Type.String({ description: 'Without its query, which may hold a secret.' }),
+    started_at: Time,
+    phases: TryPhases,
+    reason: TryReason,
+    message: Type.String(),
+    status: nullable(Type.Integer({ description: 'Of the answer; null when there was none.' })),
+    answer: nullable(Type.String({ description: 'The beginning of what the receiver answered.' })),
+  },
+  { title: 'DeliveryTry' },
+);
+export type DeliveryTry = Static<typeof DeliveryTry>;
+
+const standing = {
+  round: Round,
+  state: nullable(
+    Type.Enum(['retrying', 'parked'], {
+      description:
+        'Null when no further try is planned. `parked`: the receiver is left alone for a while, since it failed often.',
+    }),
+  ),
+  next_try_at: nullable(Type.String({ format: 'date-time', description: 'Null also while it is parked.' })),
+  message: nullable(Type.String({ description: 'Why it is where it is; null when all is well.' })),
+};
+
+export const RunDeliveries = Type.Object(
+  {
+    run_id: Uuid,
+    webhook: nullable(Type.String()),
+    webhook_status: nullable(WebhookStatus),
+    ...standing,
+    tries: Type.Array(DeliveryTry, { description: 'Of the final notification, the oldest first.' }),
+    intermediate: nullable(DeliveryTry),
+  },
+  { title: 'RunDeliveries' },
+);
+export type RunDeliveries = Static<typeof RunDeliveries>;
+
+export const ListedDelivery = Type.Object(
+  {
+    run_id: Uuid,
+    url: Type.String({ description: 'Without its query.' }),
+    host: nullable(Type.String({ description: "With the port, unless it is the scheme's own." })),
+    webhook_status: WebhookStatus,
+    ...standing,
+    tries: Type.Integer({ minimum: 0, description: 'Of this round.' }),
+    last_reason: nullable(TryReason),
+    created_at: Type.String({ format: 'date-time', description: 'Of the run.' }),
+    updated_at: Time,
+  },
+  { title: 'ListedDelivery' },
+);
+export type ListedDelivery = Static<typeof ListedDelivery>;
+
+export const DeliveryPage = Type.Object(
+  { deliveries: Type.Array(ListedDelivery), next_cursor: NextCursor },
+  { title: 'DeliveryPage' },
+);
+
+const Host = Type.String({
+  minLength: 1,
+  description: "Of the webhook, with the port unless it is the scheme's own.",
+});
+
+/** In a query, where a list is also written with commas. */
+export const DeliveryQuery = Type.Object({
+  status: Type.Optional(Type.Array(WebhookStatus)),
+  host: Type.Optional(Host),
+  created_after: Type.Optional(TimeOrDay),
+  created_before: Type.Optional(TimeOrDay),
+  limit: Type.Optional(PageLimit),
+  cursor: Type.Optional(Cursor),
+});
+
+export const RedeliveryFilter = Type.Object(
+  {
+    status: optional(wordsOf(WebhookStatus, { default: 'failed' })),
+    host: optional(Host),
+    created_after: optional(TimeOrDay),
+    created_before: optional(TimeOrDay),
+  },
+  { description: 'It has to be there, so that nothing is sent again by a body that was forgotten.' },
+);
+
+export const RedeliverRequest = Type.Object(
+  {
+    filter: RedeliveryFilter,
+    cursor: optional(Cursor),
+    dry_run: optional(Type.Boolean({ default: false, description: 'Only counts.' })),
+  },
+  { title: 'RedeliverRequest' },
+);
+
+export const RedeliverResponse = Type.Object(
+  {
+    matched: Type.Integer({ minimum: 0, description: 'Runs of this page.' }),
+    requested: Type.Integer({ minimum: 0, description: 'Those of them that are sent again.' }),
+    next_cursor: NextCursor,
+  },
+  { title: 'RedeliverResponse' },
+);
+
+export const RunRedelivery = Type.Object(
+  { run_id: Uuid, webhook_status: WebhookStatus, round: Round },
+  { title: 'RunRedelivery' },
+);
+
+export const WebhookSecret = Type.Object(
+  {
+    secret: Type.String({ description: '`whsec_` and base64, as Standard Webhooks has it.' }),
+    created_at: Time,
+    previous: nullable(
+      Type.Object(
+        { secret: Type.String(), expires_at: Time },
+        { description: 'The one before, which signs too until `expires_at`.' },
+      ),
+    ),
+  },
+  { title: 'WebhookSecret' },
+);
+
+export const RotateSecretRequest = Type.Object(
+  {
+    overlap_s: optional(
+      Type.Number({
+        minimum: 0,
+        maximum: 604_800,
+        default: 86_400,
+        description: 'Seconds for which the present secret signs too.',
+      }),
+    ),
+  },
+  { title: 'RotateSecretRequest' },
+);

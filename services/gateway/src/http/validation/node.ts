@@ -1,0 +1,8 @@
+/** A part of a JSON schema, or of JSON: what typebox makes is plain JSON. */
+export type Node = Readonly<Record<string, unknown>>;
+
+export const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null;
+
+/** Its own members only: `constructor` is a name as any other. */
+export const own = (container: unknown, name: string): unknown =>
+  isNode(container) && Object.hasOwn(container, name) ? container[name] : undefined;

@@ -1,0 +1,13 @@
+import type { Static, TSchema } from 'typebox';
+
+/** The words of a list, or of a text with commas, each once; undefined for none. What was checked holds no others. */
+export const wordsIn = <Schema extends TSchema & { readonly enum: readonly string[] }>(
+  schema: Schema,
+  given: string | readonly unknown[] | null | undefined,
+): Static<Schema>[] | undefined => {
+  if (given === null || given === undefined) return undefined;
+  const words = typeof given === 'string' ? given.split(',').map((word) => word.trim()) : given;
+  const isWord = (word: unknown): word is Static<Schema> =>
+    typeof word === 'string' && schema.enum.includes(word);
+  return [...new Set(words.filter(isWord))];
+};
