@@ -92,6 +92,9 @@ export type ActivityKind = 'progress' | 'log';
 export const activityOf = (run: RunKey, attempt: number, executor: ExecutorId, kind: ActivityKind): string =>
   `activity.${run.org_id}.${run.run_id}.${attempt}.${executor}.${kind}`;
 
+/** The progress of every attempt of one run. */
+export const progressOf = (run: RunKey): string => `activity.${run.org_id}.${run.run_id}.*.*.progress`;
+
 /** The progress of every attempt of every run. */
 export const ALL_PROGRESS = 'activity.*.*.*.*.progress';
 

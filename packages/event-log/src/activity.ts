@@ -1,6 +1,13 @@
 import { ProgressReport, type LogLine } from '@runledger/contracts/activity';
 import type { ExecutorId } from '@runledger/contracts/ids';
-import { activityOf, ALL_PROGRESS, type ActivityKind, type RunKey } from '@runledger/contracts/subjects';
+import {
+  activityOf,
+  ALL_PROGRESS,
+  parseActivitySubject,
+  progressOf,
+  type ActivityKind,
+  type RunKey,
+} from '@runledger/contracts/subjects';
 import { Compile } from 'typebox/compile';
 import { lastSequence, lastUnder } from './ask-leader.ts';
 import type { EventLog } from './event-log.ts';
@@ -51,6 +58,32 @@ export const lastProgress = async (
     log.logger.debug({ err: error, run_id: key.run_id }, 'the progress of a run is not to be had');
     return undefined;
   }
+};
+
+/**
+ * Tells what the attempts of a run report from now on, until the answer is called. Reports that come while the broker
+ * is away are not told: ask for the last one when it is back.
+ */
+export const watchProgress = (
+  log: EventLog,
+  key: RunKey,
+  onReport: (attempt: number, executor: ExecutorId, report: ProgressReport) => void,
+): (() => void) => {
+  const subscription = log.nc.subscribe(progressOf(key), {
+    callback: (error, message) => {
+      if (error) {
+        log.logger.warn({ err: error, run_id: key.run_id }, 'the progress of a run cannot be watched');
+        return;
+      }
+      const by = parseActivitySubject(message.subject);
+      const report = parseJson(message.data);
+      if (by && Progress.Check(report)) onReport(by.attempt, by.executor_id, report);
+    },
+  });
+  // A connection that was closed has no subscriptions any more.
+  return () => {
+    if (!log.nc.isClosed()) subscription.unsubscribe();
+  };
 };
 
 /** The sequence of the last progress report in ACTIVITY, of any run; 0 when there is none. @throws {LogUnavailable} */

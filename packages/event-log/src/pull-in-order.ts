@@ -8,6 +8,8 @@ import type { EventLog } from './event-log.ts';
 export interface PullInOrder {
   readonly stream: string;
   readonly subjects: readonly string[];
+  /** Without the payloads, for a reader who wants to know only that there is something. */
+  readonly headersOnly?: boolean;
   /** Where to begin: asked at the start and after every interruption. What it throws ends the pulling. */
   begin(info: StreamInfo): Pick<ConsumerConfig, 'deliver_policy'> & { opt_start_seq?: number };
   /** Called with what is at hand, never concurrently; no more than a pull waits meanwhile. What it throws ends the pulling. */
@@ -102,7 +104,7 @@ interface OpenConsumer {
 }
 
 const openConsumer = async (log: EventLog, pull: PullInOrder): Promise<OpenConsumer> => {
-  const { stream, subjects } = pull;
+  const { stream, subjects, headersOnly = false } = pull;
   const info = await askBroker(`asking about stream ${stream}`, () => log.jsm.streams.info(stream));
   let start: ReturnType<PullInOrder['begin']>;
   try {
@@ -115,6 +117,7 @@ const openConsumer = async (log: EventLog, pull: PullInOrder): Promise<OpenConsu
     ack_policy: 'none',
     max_deliver: 1,
     filter_subjects: [...subjects],
+    headers_only: headersOnly,
     mem_storage: true,
     num_replicas: 1,
     inactive_threshold: nanos(FORGOTTEN_AFTER_MS),
