@@ -39,6 +39,13 @@ export const configSchema = Type.Object({
     secret: true,
     description: 'the MongoDB server, with the database in its path (runledger without one)',
   }),
+  RUNLEDGER_RUN_RETENTION_DAYS: Type.Integer({
+    minimum: 8,
+    maximum: 10_000,
+    default: 90,
+    description:
+      'days from its creation for which a run is kept in MongoDB; longer than the log keeps it (7)',
+  }),
   ...secretKeysConfig,
   ...policyConfig,
   RUNLEDGER_BODY_MAX_BYTES: atMost(MiB, 64 * MiB, 'bytes of a request body'),

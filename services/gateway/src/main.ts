@@ -23,10 +23,11 @@ const start = async (
   const { config, instance, logger, metrics, checks } = begun;
   const log = await openServiceLog(begun, open, stopping);
 
+  const { MONGODB_URL: url, RUNLEDGER_RUN_RETENTION_DAYS: retentionDays } = config;
   const views =
     config.RUNLEDGER_VIEWS === 'memory'
       ? memoryRunViews()
-      : open.use(openMongoRunViews({ url: config.MONGODB_URL }));
+      : open.use(openMongoRunViews({ url, retentionDays }));
   const projection = open.use(openRunProjection({ log, views, logger, instance }));
   checks['projection'] = () => projection.state();
   projectionLag(metrics, log, () => projection.position());

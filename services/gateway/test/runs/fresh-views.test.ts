@@ -39,7 +39,7 @@ const aRunThatEnds = async (): Promise<RunKey> => {
   return key;
 };
 
-const afterEachFact = async (views: RunViews): Promise<void> => {
+const expectEachRunAtOnce = async (views: RunViews): Promise<void> => {
   const fresh = freshViews({ log, views, patienceMs: FOR_EVER });
   await using projection = project(views);
   for (let runs = 0; runs < 10; runs += 1) {
@@ -52,13 +52,13 @@ const afterEachFact = async (views: RunViews): Promise<void> => {
 };
 
 it('views in memory have what was in the log when they were waited for', () =>
-  afterEachFact(memoryRunViews()));
+  expectEachRunAtOnce(memoryRunViews()));
 
 describeWithMongo('with a server', () => {
   it('so have views in MongoDB', async () => {
     await using mongo = await testMongo();
     await using views = openMongoRunViews({ url: mongoUrl(mongo) });
-    await afterEachFact(views);
+    await expectEachRunAtOnce(views);
   });
 });
 
@@ -94,14 +94,15 @@ it('whoever waits goes on after a while with views that nobody brings up to date
 
 it('whoever waits goes on at once where the views are away', async () => {
   await using views = openMongoRunViews({ url: 'mongodb://127.0.0.1:1/runledger', readWithinMs: 100 });
-  await freshViews({ log, views, patienceMs: FOR_EVER })();
+  await expect(freshViews({ log, views, patienceMs: FOR_EVER })()).resolves.toBeUndefined();
 });
 
 it('whoever waits goes on at once where the log is away', async () => {
   await using nats = await testNats();
   const closed = await openEventLog({ url: nats.url, name: 'test' }, silentLogger);
   await closed[Symbol.asyncDispose]();
-  await freshViews({ log: closed, views: memoryRunViews(), patienceMs: FOR_EVER })();
+  const fresh = freshViews({ log: closed, views: memoryRunViews(), patienceMs: FOR_EVER });
+  await expect(fresh()).resolves.toBeUndefined();
 });
 
 it('a thousand lists look together', async () => {
