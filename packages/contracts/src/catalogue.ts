@@ -80,6 +80,8 @@ export const ApiKey = Type.Object({
   name: Name,
   /** The first characters, by which a person recognises it. */
   prefix: Type.String(),
+  /** Of the key's text, to be compared once more after it was looked up by it; records of an earlier release lack it. */
+  sha256: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}\$' })),
   scopes: Type.Array(KeyScope),
   created_at: Time,
   expires_at: Type.Union([Time, Type.Null()]),

@@ -9,7 +9,6 @@ import type { NameResolver } from '@runledger/webhooks/name-resolver';
 import { secretBox } from '@runledger/webhooks/secret-box';
 import { signingSecrets } from '@runledger/webhooks/signing-secrets';
 import type Koa from 'koa';
-import { authenticate } from './catalogue/api-keys.ts';
 import { catalogue as openCatalogue } from './catalogue/catalogue.ts';
 import type { GatewayConfig } from './config.ts';
 import { createApp } from './http/app.ts';
@@ -128,7 +127,7 @@ export const gateway = (parts: GatewayParts): Koa => {
       { method: 'GET', path: '/outputs/:key/:filename', serve: serveRoute({ store, logger }) },
     ],
     serving: {
-      callers: callers(recentKeys((key) => authenticate(log, key), clock)),
+      callers: callers(recentKeys({ log, now, clock })),
       body: jsonBody(config.RUNLEDGER_BODY_MAX_BYTES),
     },
     metrics,

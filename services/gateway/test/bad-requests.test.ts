@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { newUuid } from '@runledger/contracts/ids';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createApiKey } from '../src/catalogue/api-keys.ts';
+import { createApiKey } from '../src/keys/api-keys.ts';
 import { aKey, aWorld, call, post, type TestGateway, type World } from './fixtures/a-gateway.ts';
 import { rawRequest, type RawAnswer } from './fixtures/raw-request.ts';
 

@@ -1,9 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { ApiKey } from '@runledger/contracts/catalogue';
+import { randomBytes } from 'node:crypto';
+import type { ApiKey } from '@runledger/contracts/catalogue';
 import type { GpuModel } from '@runledger/contracts/gpu';
-import { openBucket } from '@runledger/event-log/bucket';
 import type { EventLog } from '@runledger/event-log/event-log';
-import { createApiKey } from '@runledger/gateway/api-keys';
+import { createApiKey, revokeApiKey, setKeyScopes } from '@runledger/gateway/api-keys';
 import { catalogue } from '@runledger/gateway/catalogue';
 import type { Catalogue } from '@runledger/gateway/catalogue';
 import { Type } from 'typebox';
@@ -60,7 +59,7 @@ export const openFirstOrganisation = async (
   await allowOwner(log, key, record);
   if (key === first.api_key) return first;
   // The old key is taken back before it is forgotten: it must not live on unknown to anybody.
-  await revoke(log, first.api_key);
+  await revokeApiKey(log, first.api_key);
   const changed = { ...first, api_key: key };
   await keep(folder, changed);
   return changed;
@@ -74,16 +73,10 @@ const fresh = (api_key: string, now: Date): FirstOrganisation => ({
 
 const newKey = (): string => `rl_${randomBytes(32).toString('base64url')}`;
 
-/** Keys are stored under the hex SHA-256 of their text. */
-const nameOf = (key: string): string => createHash('sha256').update(key).digest('hex');
-
-const revoke = (log: EventLog, key: string): Promise<void> =>
-  openBucket(log, 'KEYS', ApiKey).delete(nameOf(key));
-
 /** An earlier release made the key with fewer scopes. */
 const allowOwner = async (log: EventLog, key: string, record: ApiKey): Promise<void> => {
   if (OWNER_SCOPES.every((scope) => record.scopes.includes(scope))) return;
-  await openBucket(log, 'KEYS', ApiKey).put(nameOf(key), { ...record, scopes: [...OWNER_SCOPES] });
+  await setKeyScopes(log, key, OWNER_SCOPES);
 };
 
 const keep = (folder: DataFolder, first: FirstOrganisation): Promise<void> =>

@@ -1,6 +1,7 @@
 import type { ApiKey, KeyScope } from '@runledger/contracts/catalogue';
 import { orgId, type OrgId } from '@runledger/contracts/ids';
 import type { Context } from 'koa';
+import { allows } from '../keys/scopes.ts';
 import { bearerOf } from './bearer.ts';
 import { Refused } from './problem.ts';
 
@@ -34,12 +35,3 @@ export const callers =
     ctx.state['org_id'] = record.org_id;
     return { org_id: orgId(record.org_id), user_id: record.user_id, key: record };
   };
-
-const IMPLIED: Readonly<Record<KeyScope, readonly KeyScope[]>> = {
-  'runs:read': ['runs:read'],
-  'runs:write': ['runs:read', 'runs:write'],
-  admin: ['runs:read', 'runs:write', 'admin'],
-};
-
-const allows = (scopes: readonly KeyScope[], wanted: KeyScope): boolean =>
-  scopes.some((scope) => IMPLIED[scope].includes(wanted));

@@ -1,23 +1,27 @@
 import type { ApiKey } from '@runledger/contracts/catalogue';
+import { authenticate } from '../keys/api-keys.ts';
+import { lastUses, type LastUses } from '../keys/last-uses.ts';
 import type { Authenticate } from './callers.ts';
 
 /** A revoked key is good for so long at most: revoking has to work within a second. */
 const FRESH_MS = 500;
 const MOST_KEPT = 1_000;
 
-/** Asks only once in a while for a key that is used all the time. Unknown keys are not remembered. `clock` is monotonic, in milliseconds. */
-export const recentKeys = (authenticate: Authenticate, clock: () => number): Authenticate => {
+/** Asks only once in a while for a key that is used all the time, and notes its use then. Unknown keys are not remembered. */
+export const recentKeys = ({ log, now, clock }: LastUses): Authenticate => {
+  const noteUse = lastUses({ log, now, clock });
   const recent = new Map<string, { readonly at: number; readonly record: ApiKey }>();
   return async (key) => {
     const known = recent.get(key);
     if (known && clock() - known.at < FRESH_MS) return known.record;
     recent.delete(key);
     const at = clock();
-    const record = await authenticate(key);
+    const record = await authenticate(log, key, now);
     if (!record) return undefined;
     const oldest = recent.keys().next();
     if (recent.size >= MOST_KEPT && !oldest.done) recent.delete(oldest.value);
     recent.set(key, { at, record });
+    noteUse(record);
     return record;
   };
 };

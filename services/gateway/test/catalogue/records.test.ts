@@ -1,6 +1,5 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { authenticate, createApiKey } from '../../src/catalogue/api-keys.ts';
 import { catalogue } from '../../src/catalogue/catalogue.ts';
 import { aWorld, type World } from '../fixtures/a-gateway.ts';
 
@@ -9,31 +8,6 @@ beforeAll(async () => {
   world = await aWorld();
 });
 afterAll(() => world[Symbol.asyncDispose]());
-const wish = () => ({ org_id: newUuid(), user_id: newUuid(), name: 'laptop' });
-
-describe('an API key', () => {
-  it('is found by itself', async () => {
-    const { record, key } = await createApiKey(world.log, wish());
-    expect(await authenticate(world.log, key)).toEqual(record);
-    expect(record).toMatchObject({ scopes: ['runs:write'], expires_at: null, prefix: key.slice(0, 8) });
-    expect(await authenticate(world.log, `${key}x`)).toBeUndefined();
-  });
-
-  it('may be chosen, and is found again by the same user only', async () => {
-    const owner = wish();
-    const key = `chosen-key-${newUuid()}`;
-    const first = await createApiKey(world.log, { ...owner, key });
-    expect(await createApiKey(world.log, { ...owner, key })).toEqual(first);
-    await expect(createApiKey(world.log, { ...wish(), key })).rejects.toThrow('belongs to another user');
-  });
-
-  it('is long enough and has no spaces', async () => {
-    for (const key of ['short', 'with a space in it', 'ü'.repeat(20), '']) {
-      await expect(createApiKey(world.log, { ...wish(), key })).rejects.toThrow(TypeError);
-      expect(await authenticate(world.log, key)).toBeUndefined();
-    }
-  });
-});
 
 describe('the catalogue', () => {
   it('keeps the records of an organisation apart', async () => {

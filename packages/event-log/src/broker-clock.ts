@@ -1,0 +1,45 @@
+import { askBroker } from './ask-broker.ts';
+import type { EventLog } from './event-log.ts';
+
+/** The broker's clock and ours drift apart by less than a millisecond meanwhile, unless one of them is set. */
+const ASK_EVERY_MS = 30_000;
+
+interface Known {
+  /** Of our monotonic clock. */
+  readonly aheadMs: number;
+  readonly asked: number;
+}
+
+/**
+ * What time it is at the broker, in milliseconds since 1970, whatever the clocks of this machine say: too early by as
+ * long as its answer took to come, and never too late. The stream that is asked says where: at its leader.
+ * @throws {LogUnavailable}
+ */
+export const brokerClock = (log: EventLog, stream: string): (() => Promise<number>) => {
+  let known: Known | undefined;
+  let asking: Promise<Known> | undefined;
+  const ask = async (): Promise<Known> => {
+    const info: object = await askBroker('asking the broker for the time', () =>
+      log.jsm.streams.info(stream),
+    );
+    const asked = performance.now();
+    return { aheadMs: timeOf(info) - asked, asked };
+  };
+  return async () => {
+    if (known && performance.now() - known.asked < ASK_EVERY_MS) return known.aheadMs + performance.now();
+    asking ??= ask().finally(() => {
+      asking = undefined;
+    });
+    known = await asking;
+    return known.aheadMs + performance.now();
+  };
+};
+
+/** The driver's type of the answer does not name the time. */
+const timeOf = (info: object): number => {
+  const time = 'ts' in info && typeof info.ts === 'string' ? Date.parse(info.ts) : Number.NaN;
+  if (Number.isNaN(time)) {
+    throw new Error('The broker does not say what time it is: nats-server 2.10 or later is needed.');
+  }
+  return time;
+};

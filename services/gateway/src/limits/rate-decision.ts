@@ -1,0 +1,25 @@
+import { WINDOW_MS } from './token-bucket.ts';
+
+export interface RateDecision {
+  readonly allowed: boolean;
+  /** Requests a minute. */
+  readonly limit: number;
+  /** Requests that would be let through now, by the last that is known of what other gateways let through. */
+  readonly remaining: number;
+  /** Whole seconds: of an allowed request until all of the limit is there again, of a refused one until it may be repeated. */
+  readonly resetS: number;
+}
+
+/**
+ * The headers of draft-ietf-httpapi-ratelimit-headers, and Retry-After for a refused request; none where there is no
+ * limit. https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
+ */
+export const rateHeaders = (decision: RateDecision | undefined): Readonly<Record<string, string>> => {
+  if (!decision) return {};
+  const { allowed, limit, remaining, resetS } = decision;
+  return {
+    'RateLimit-Policy': `"default";q=${limit};w=${WINDOW_MS / 1000}`,
+    RateLimit: `"default";r=${remaining};t=${resetS}`,
+    ...(allowed ? {} : { 'Retry-After': String(resetS) }),
+  };
+};

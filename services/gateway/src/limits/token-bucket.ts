@@ -1,0 +1,36 @@
+/** What is left of a limit at a time, in milliseconds; parts of a token count. */
+export interface Tokens {
+  readonly tokens: number;
+  readonly at: number;
+}
+
+/** A limit is so many requests in this time: the bucket holds as many at most, and an empty one is full again after it. */
+export const WINDOW_MS = 60_000;
+
+/**
+ * What is left later. No bucket yet is a full one. A clock that was set back refills nothing until it is where it was,
+ * so no time counts twice; one that was set back by more than the window would refill nothing for too long, and is
+ * taken as it is.
+ */
+export const refilled = (present: Tokens | undefined, now: number, limit: number): Tokens => {
+  if (!present) return { tokens: limit, at: now };
+  const at = present.at - now > WINDOW_MS ? now : Math.max(present.at, now);
+  const since = Math.max(at - present.at, 0);
+  return { tokens: Math.min(limit, present.tokens + (since * limit) / WINDOW_MS), at };
+};
+
+export interface Taken {
+  readonly granted: number;
+  readonly left: Tokens;
+}
+
+/** Takes as many whole tokens as there are, and no more than are wanted. */
+export const take = (present: Tokens | undefined, now: number, limit: number, wanted: number): Taken => {
+  const { tokens, at } = refilled(present, now, limit);
+  const granted = Math.max(0, Math.min(wanted, Math.floor(tokens)));
+  return { granted, left: { tokens: tokens - granted, at } };
+};
+
+/** Milliseconds until there are so many, if nobody takes any. */
+export const msUntil = (wanted: number, { tokens }: Tokens, limit: number): number =>
+  Math.max(0, Math.ceil(((Math.min(wanted, limit) - tokens) * WINDOW_MS) / limit));
