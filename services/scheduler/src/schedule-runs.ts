@@ -3,6 +3,7 @@ import type { Heartbeat } from '@runledger/contracts/fleet';
 import { aborted } from '@runledger/event-log/abort-signal';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { watchHeartbeats } from '@runledger/event-log/heartbeats';
+import { answerQueuePlaces } from '@runledger/event-log/queue-places';
 import { runsIdentity } from '@runledger/event-log/read-run';
 import type { CheckOutcome } from '@runledger/service-kit/health';
 import type { Metrics } from '@runledger/service-kit/metrics';
@@ -118,10 +119,16 @@ export const scheduleRuns = async (
     ),
   );
 
+  const isCurrent = (): boolean => runs.state().ok && fleet.state().ok;
+
   const versions = workflowVersions(log, settings.workflowCacheBytes);
   const lead = async (over: AbortSignal): Promise<void> => {
     if (over.aborted) return;
+    const answering = answerQueuePlaces(log, (keys) =>
+      isCurrent() ? keys.map((key) => scheduling.placeOf(key)) : undefined,
+    );
     const standBy = (): void => {
+      answering[Symbol.dispose]();
       atWork = undefined;
       scheduling.take({ type: 'stand_by' });
     };

@@ -55,6 +55,9 @@ const succeeded = (run: QueuedRun): Run => ({
   progress: 1,
 });
 
+/** Of so many that wait for the same. */
+const aheadOfAll = (waiting: number): number => (waiting * (waiting - 1)) / 2;
+
 // Anything that looked at every run for each event would not come to its end.
 it('a hundred thousand queued runs go through a thousand executors in their order', () => {
   const scheduling = new Scheduling({
@@ -93,6 +96,14 @@ it('a hundred thousand queued runs go through a thousand executors in their orde
     const heartbeat = { executor_id, beat: 0, draining: false, runs: [] };
     open.push(...scheduling.take({ type: 'heartbeat', heartbeat, time: NOW, connectedMs: 0 }));
   }
+  // Asked of every one.
+  let ahead = 0;
+  for (let number = 1; number <= RUNS; number += 1) {
+    const { org_id, run_id } = queued(number);
+    ahead += scheduling.placeOf({ org_id, run_id })?.ahead ?? 0;
+  }
+  expect(ahead).toBe(aheadOfAll(RUNS / 2 - EXECUTORS / 2) * 2);
+
   const assigned: number[] = [];
   for (const decision of open) {
     if (decision.type !== 'assign') continue;

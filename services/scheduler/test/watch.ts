@@ -28,6 +28,7 @@ export class Watch {
     if (!this.#leading) assert.deepEqual(decisions, []);
     this.#noSlotHoldsTwo();
     if (this.#leading) this.#nobodyWaitsInVain();
+    this.#placesAreRight();
   }
 
   #remember(input: SchedulerInput): void {
@@ -123,6 +124,33 @@ export class Watch {
         const couldHave = slots.length > 0 && couldServe(executor.offer, demand);
         assert.ok(!couldHave, `${name} waits for a slot that ${executor.id} has`);
       }
+    }
+  }
+
+  #placesAreRight(): void {
+    const { scheduling } = this.#world;
+    const runs = [...scheduling.runs()];
+    const waiting = runs.filter(({ run, decided }) => run.status === 'queued' && !decided);
+    for (const { key, run, demand } of runs) {
+      const place = scheduling.placeOf(key);
+      if (run.status !== 'queued') {
+        assert.equal(place, undefined);
+        continue;
+      }
+      const able = [...scheduling.executors()].filter(
+        ({ losing, offer }) => !losing && couldServe(offer, demand),
+      );
+      const open = able.filter(({ draining }) => !draining);
+      const before = waiting.filter(
+        (other) =>
+          other.run.number < run.number &&
+          other.demand.gpu === demand.gpu &&
+          (open.length === 0 || open.some(({ offer }) => couldServe(offer, other.demand))),
+      );
+      const waits = waiting.some((other) => other.run === run);
+      assert.equal(place?.ahead, waits ? before.length : 0);
+      assert.equal(place?.capacity === 'busy', open.length > 0);
+      assert.equal(place?.capacity === 'draining', open.length === 0 && able.length > 0);
     }
   }
 }

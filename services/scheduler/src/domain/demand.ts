@@ -42,10 +42,11 @@ export const offerOf = ({ slots, machines, programs }: ExecutorRegistered): Offe
 });
 
 /** Whether the executor could ever take such a run, free slot or not. */
-export const couldServe = ({ gpus, machines, programs }: Offer, demand: Demand): boolean =>
-  gpus.has(demand.gpu) &&
-  (machines.has('*') || machines.has(demand.machine_id) || machines.has(demand.machine_name)) &&
-  offersRunner(programs, demand.runner);
+export const couldServe = (offer: Offer, demand: Demand): boolean =>
+  offer.gpus.has(demand.gpu) && servesMachine(offer, demand) && offersRunner(offer.programs, demand.runner);
+
+export const servesMachine = ({ machines }: Offer, { machine_id, machine_name }: Demand): boolean =>
+  machines.has('*') || machines.has(machine_id) || machines.has(machine_name);
 
 /** Executors of this release run programs; none says that it has a ComfyUI server. */
 const offersRunner = (programs: ReadonlySet<string>, runner: RunnerChoice): boolean =>

@@ -1,8 +1,9 @@
 import type { ExecutorRegistered, Heartbeat } from '@runledger/contracts/fleet';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { ExecutorId } from '@runledger/contracts/ids';
-import { couldServe, type Demand } from './demand.ts';
+import { couldServe, type Demand, type Offer } from './demand.ts';
 import type { Occupancy } from './occupancy.ts';
+import { Offered, type Shortage } from './offered.ts';
 import { runIdOf } from './run-name.ts';
 import {
   registerAgain,
@@ -23,6 +24,7 @@ export class Fleet {
   /** In the order of the last beat: the longest silent one is first. */
   readonly #silentSince = new Map<RegisteredExecutor, number>();
   readonly #lingering = new Set<Slot>();
+  readonly #offered = new Offered();
   readonly #occupancy: Occupancy;
   readonly #lingerMs: number;
 
@@ -58,6 +60,7 @@ export class Fleet {
     const executor = this.#executors.get(id);
     if (!executor) return undefined;
     this.#takeOffMarket(executor);
+    this.#offered.forget(executor);
     for (const slot of executor.slots.values()) this.#lingering.delete(slot);
     this.#silentSince.delete(executor);
     this.#executors.delete(id);
@@ -150,15 +153,18 @@ export class Fleet {
     return undefined;
   }
 
-  /** Whether an executor could take such a run, if it had a free slot. */
-  hasCapacityFor(demand: Demand): boolean {
-    for (const { draining, losing, offer } of this.#executors.values()) {
-      if (!draining && !losing && couldServe(offer, demand)) return true;
-    }
-    return false;
+  /** What is offered by the executors that could be given such a run, now or later; each different offer once. */
+  offersFor(demand: Demand): Offer[] {
+    return this.#offered.offersFor(demand);
+  }
+
+  /** Why there is no such offer. */
+  shortageFor(demand: Demand): Shortage {
+    return this.#offered.shortageFor(demand);
   }
 
   refresh(executor: RegisteredExecutor): void {
+    this.#offered.note(executor);
     for (const slot of executor.slots.values()) this.refreshSlot(slot);
   }
 

@@ -6,7 +6,7 @@ import type { KnownRun } from './known-run.ts';
 import type { Occupancy, Seat } from './occupancy.ts';
 import { RankedSet } from './ranked-set.ts';
 import type { RunName } from './run-name.ts';
-import { WaitingRuns } from './waiting-runs.ts';
+import { WaitingRuns, type WaitingRun } from './waiting-runs.ts';
 
 export interface QueueLength {
   readonly gpu: GpuModel;
@@ -53,14 +53,14 @@ export class LiveRuns {
   }
 
   /** It waits for a slot if it is queued, and for its deadline in any case. */
-  await({ name, run, demand }: KnownRun): void {
-    if (run.status === 'queued') this.#waiting.add(name, demand, run.number);
-    this.#due.set(name, dueAt(run, this.#settings));
+  await(known: KnownRun): void {
+    if (known.run.status === 'queued') this.#waiting.add(waitingRun(known));
+    this.#due.set(known.name, dueAt(known.run, this.#settings));
   }
 
-  awaitNothing({ name, demand }: KnownRun): void {
-    this.#waiting.remove(name, demand);
-    this.#due.delete(name);
+  awaitNothing(known: KnownRun): void {
+    this.#waiting.remove(waitingRun(known));
+    this.#due.delete(known.name);
   }
 
   takeSeat(known: KnownRun, seat: Seat): void {
@@ -79,6 +79,11 @@ export class LiveRuns {
     return name === undefined ? undefined : this.#runs.get(name);
   }
 
+  /** How many waiting runs come before this one; `offers` are those that fit it. */
+  aheadOf(known: KnownRun, offers: readonly Offer[]): number {
+    return this.#waiting.aheadOf(waitingRun(known), offers);
+  }
+
   /** Gives those whose time is up, each once, the most overdue first. `now` is the broker's clock, in milliseconds. */
   *takeOverdue(now: number): Generator<KnownRun> {
     for (let first = this.#due.first(); first && first.rank <= now; first = this.#due.first()) {
@@ -94,3 +99,5 @@ export class LiveRuns {
     }
   }
 }
+
+const waitingRun = ({ name, run, demand }: KnownRun): WaitingRun => ({ name, number: run.number, demand });

@@ -1,6 +1,7 @@
 import type { FleetEvent } from '@runledger/contracts/fleet';
 import { EMPTY_HISTORY, type History } from '@runledger/contracts/history';
 import { executorId, isExecutorId, type ExecutorId } from '@runledger/contracts/ids';
+import type { QueuePlace } from '@runledger/contracts/queue-place';
 import { isExecuting } from '@runledger/contracts/run';
 import type { RunKey } from '@runledger/contracts/subjects';
 import type { Decision, RunDecision } from './decision.ts';
@@ -86,6 +87,18 @@ export class Scheduling {
   historyOf(key: RunKey): History {
     const known = this.#runs.get(runName(key));
     return known ? { head: known.head, run: known.run } : EMPTY_HISTORY;
+  }
+
+  /** Where the run stands among those that wait; undefined when it does not wait. */
+  placeOf(key: RunKey): QueuePlace | undefined {
+    const known = this.#runs.get(runName(key));
+    if (known?.run.status !== 'queued') return undefined;
+    const offers = this.#fleet.offersFor(known.demand);
+    return {
+      // One that is decided on stands in no line any more.
+      ahead: known.decided ? 0 : this.#runs.aheadOf(known, offers),
+      capacity: offers.length > 0 ? 'busy' : this.#fleet.shortageFor(known.demand),
+    };
   }
 
   /** Every run that has not ended. */
@@ -343,7 +356,7 @@ export class Scheduling {
     const asked = new Map<string, boolean>();
     const hasCapacityFor = (demand: Demand): boolean => {
       const key = demandKey(demand);
-      const answer = asked.get(key) ?? this.#fleet.hasCapacityFor(demand);
+      const answer = asked.get(key) ?? this.#fleet.offersFor(demand).length > 0;
       asked.set(key, answer);
       return answer;
     };
