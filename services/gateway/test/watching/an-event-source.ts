@@ -1,0 +1,97 @@
+import { waitFor } from '@runledger/testing/wait-for';
+
+/** One event of a stream; `id` is undefined when it has none. */
+export interface StreamEvent {
+  readonly id: number | undefined;
+  readonly event: string;
+  // oxlint-disable-next-line typescript/no-explicit-any -- JSON of any form, which tests look into
+  readonly data: any;
+}
+
+/** A client of a stream, as browsers have it, without their coming back by themselves. */
+export interface EventSourceClient extends AsyncDisposable {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly events: readonly StreamEvent[];
+  readonly comments: readonly string[];
+  /** As the service last said, in milliseconds. */
+  readonly retry: () => number | undefined;
+  /** Resolves when the service has closed the stream, and rejects when it was cut off. */
+  readonly ended: Promise<void>;
+  facts(): StreamEvent[];
+  progress(): StreamEvent[];
+}
+
+export const openEventSource = async (
+  url: string,
+  key: string,
+  { after, method = 'GET' }: { readonly after?: number | string; readonly method?: string } = {},
+): Promise<EventSourceClient> => {
+  const gone = new AbortController();
+  const headers = new Headers({ authorization: `Bearer ${key}` });
+  if (after !== undefined) headers.set('last-event-id', String(after));
+  const response = await fetch(url, { headers, method, signal: gone.signal });
+  const events: StreamEvent[] = [];
+  const comments: string[] = [];
+  let retry: number | undefined;
+  const takeBlock = (block: string): void => {
+    const fields = new Map<string, string>();
+    for (const line of block.split('\n')) {
+      const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+      if (name === '') comments.push(value);
+      else fields.set(name, value);
+    }
+    if (fields.has('retry')) retry = Number(fields.get('retry'));
+    const data = fields.get('data');
+    if (data === undefined) return;
+    const id = fields.get('id');
+    events.push({
+      id: id === undefined ? undefined : Number(id),
+      event: fields.get('event') ?? 'message',
+      data: JSON.parse(data),
+    });
+  };
+  const read = async (): Promise<void> => {
+    let text = '';
+    for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += piece;
+      const blocks = text.split('\n\n');
+      text = blocks.pop() ?? '';
+      blocks.forEach(takeBlock);
+    }
+  };
+  const ended = read();
+  ended.catch(() => undefined);
+  const named = (name: string) => events.filter(({ event }) => event === name);
+  return {
+    status: response.status,
+    headers: response.headers,
+    events,
+    comments,
+    retry: () => retry,
+    ended,
+    facts: () => named('fact'),
+    progress: () => named('progress'),
+    [Symbol.asyncDispose]: async () => {
+      gone.abort();
+      await ended.catch(() => undefined);
+    },
+  };
+};
+
+/** All events of a stream that ends. */
+export const readToEnd = async (
+  url: string,
+  key: string,
+  options: { readonly after?: number | string } = {},
+): Promise<EventSourceClient> => {
+  const source = await openEventSource(url, key, options);
+  await source.ended;
+  return source;
+};
+
+export const factsTo = (source: EventSourceClient, count: number): Promise<unknown> =>
+  waitFor(
+    `${count} facts`,
+    () => source.facts().length >= count || (source.facts().map(({ data }) => data.type), false),
+  );

@@ -1,0 +1,110 @@
+import { newUuid } from '@runledger/contracts/ids';
+import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { revokeApiKey } from '../../src/keys/api-keys.ts';
+import { memoryRunViews } from '../../src/views/memory-run-views.ts';
+import { aKey, appendAll, aWorld, call, type World } from '../fixtures/a-gateway.ts';
+import { aView, folded } from '../fixtures/folded-runs.ts';
+import { aStreamingGateway } from './a-streaming-gateway.ts';
+import { openEventSource, readToEnd } from './an-event-source.ts';
+
+const open = new AsyncDisposableStack();
+let world: World;
+let key: string;
+beforeAll(async () => {
+  world = open.use(await aWorld());
+  key = world.tenant.key;
+});
+afterAll(() => open[Symbol.asyncDispose]());
+
+const aQueuedRun = async () => {
+  const run = aRun(world.tenant.org_id);
+  await appendAll(world.log, queued(run));
+  return run;
+};
+
+describe('a gateway that stops', () => {
+  it('sends its clients elsewhere, where they go on behind what they have', async () => {
+    await using gateway = await aStreamingGateway(world.nats);
+    await using other = await aStreamingGateway(world.nats);
+    const run = await aQueuedRun();
+    await appendAll(world.log, assigned(run));
+    await using source = await openEventSource(gateway.eventsOf(run), key);
+    await waitFor('what is there', () => source.facts().length === 2);
+    gateway.watching.stop();
+    await source.ended;
+    expect([source.retry(), source.comments.at(-1)]).toEqual([1_000, 'the service stops']);
+    const refused = await call(gateway.eventsOf(run), key);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);
+    await appendAll(world.log, started(run), succeeded(run));
+    const rest = await readToEnd(other.eventsOf(run), key, { after: source.facts().at(-1)?.id ?? '' });
+    expect([...source.facts(), ...rest.facts()].map(({ data }) => data.status)).toEqual([
+      'queued',
+      'started',
+      'running',
+      'success',
+    ]);
+  });
+});
+
+describe('a gateway with as many open streams as it may have', () => {
+  it('takes another one when one is gone', async () => {
+    await using gateway = await aStreamingGateway(world.nats, { mostWatchers: 1 });
+    const run = await aQueuedRun();
+    const first = await openEventSource(gateway.eventsOf(run), key);
+    const refused = await call(gateway.eventsOf(run), key);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);
+    await first[Symbol.asyncDispose]();
+    await waitFor('the place to be free', () => gateway.watching.watchers() === 0);
+    await using second = await openEventSource(gateway.eventsOf(run), key);
+    expect(second.status).toBe(200);
+  });
+});
+
+describe('the streams of a key', () => {
+  it('end when it is revoked, and those of others go on', async () => {
+    await using gateway = await aStreamingGateway(world.nats);
+    const run = await aQueuedRun();
+    const revoked = await aKey(world.log, world.tenant, {});
+    await using first = await openEventSource(gateway.eventsOf(run), revoked);
+    await using second = await openEventSource(gateway.eventsOf(run), revoked);
+    await using kept = await openEventSource(gateway.eventsOf(run), key);
+    await waitFor('what is there', () =>
+      [first, second, kept].every((source) => source.facts().length === 1),
+    );
+    await revokeApiKey(world.log, revoked);
+    await Promise.all([first.ended, second.ended]);
+    expect([first.comments.at(-1), first.retry()]).toEqual(['the API key is not valid any more', undefined]);
+    await appendAll(world.log, assigned(run));
+    await waitFor('the next fact', () => kept.facts().length === 2);
+    expect(first.facts()).toHaveLength(1);
+  });
+
+  it('end when it expires', async () => {
+    await using gateway = await aStreamingGateway(world.nats);
+    const run = await aQueuedRun();
+    const expires_at = new Date(Date.now() + 1_500).toISOString();
+    const short = await aKey(world.log, world.tenant, { expires_at });
+    await using source = await openEventSource(gateway.eventsOf(run), short);
+    await source.ended;
+    expect(source.facts()).toHaveLength(1);
+    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(expires_at));
+  });
+});
+
+describe('a run of which only its view is left', () => {
+  it('is told with its last state, once', async () => {
+    const run = aRun(world.tenant.org_id);
+    const views = memoryRunViews();
+    await views.save([aView(7, folded(queued(run), assigned(run), started(run), succeeded(run)))]);
+    await using gateway = await aStreamingGateway(world.nats, { views });
+    const source = await readToEnd(gateway.eventsOf(run), key);
+    expect(source.facts().map(({ id, data }) => [id, data.type, data.status, data.finished])).toEqual([
+      [7, null, 'success', true],
+    ]);
+    const behind = await openEventSource(gateway.eventsOf(run), key, { after: 7 });
+    expect(behind.status).toBe(204);
+    expect((await call(gateway.eventsOf({ run_id: newUuid() }), key)).status).toBe(404);
+  });
+});
