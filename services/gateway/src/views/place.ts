@@ -11,9 +11,8 @@ export type Place = string & { readonly [brand]: true };
 type Placed = Pick<Run, 'created_at' | 'number' | 'run_id'>;
 
 export const placeOf = ({ created_at, number, run_id }: Placed): Place =>
-  asPlace(`${instant(new Date(created_at))}.${String(number).padStart(NUMBER_DIGITS, '0')}.${run_id}`);
+  asPlace(`${startOf(new Date(created_at), number)}.${run_id}`);
 
-const NUMBER_DIGITS = 12;
 const PLACE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z\.\d{12}\.(.*)$/;
 
 export const isPlace = (text: string): text is Place => isRunId(PLACE.exec(text)?.[1] ?? '');
@@ -40,15 +39,22 @@ export const placesIn = ({
   behind,
 }: Span): { from: string; before: string | undefined } => {
   const ends = [
-    ...(createdBefore ? [instant(createdBefore)] : []),
+    ...(createdBefore ? [startOf(createdBefore)] : []),
     ...(behind === undefined ? [] : [behind]),
   ];
-  return { from: createdAfter ? instant(createdAfter) : '', before: ends.sort()[0] };
+  return { from: createdAfter ? startOf(createdAfter) : FIRST, before: ends.sort()[0] };
 };
 
+/** Before every place. It is not empty, since SecantusDB finds nothing from the empty text on. */
+const FIRST = '0';
 const EARLIEST = Date.parse('0000-01-01T00:00:00.000Z');
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** Years of four digits only: others begin with a sign, which is in no order with digits. */
-const instant = (time: Date): string =>
-  new Date(Math.min(Math.max(time.getTime(), EARLIEST), LATEST)).toISOString();
+/**
+ * What a place begins with; with the number 0, which no run has, it is before all places of that time. Years have four
+ * digits only: others begin with a sign, which is in no order with digits.
+ */
+const startOf = (time: Date, number = 0): string => {
+  const instant = new Date(Math.min(Math.max(time.getTime(), EARLIEST), LATEST)).toISOString();
+  return `${instant}.${String(number).padStart(12, '0')}`;
+};
