@@ -16,11 +16,19 @@ export const Machine = Type.Object({
   type: Type.String(),
   version: Type.String(),
   runner: RunnerChoice,
+  /** Left out by records that were made before a machine could be archived. */
+  archived: Type.Optional(Type.Boolean()),
   created_at: Time,
 });
 export type Machine = Static<typeof Machine>;
 
-export const Workflow = Type.Object({ id: Uuid, org_id: Uuid, name: Name, created_at: Time });
+export const Workflow = Type.Object({
+  id: Uuid,
+  org_id: Uuid,
+  name: Name,
+  archived: Type.Optional(Type.Boolean()),
+  created_at: Time,
+});
 export type Workflow = Static<typeof Workflow>;
 
 export const WorkflowInput = Type.Object({
@@ -30,6 +38,7 @@ export const WorkflowInput = Type.Object({
   default: Type.Optional(Json),
   description: Type.Optional(Type.String()),
 });
+export type WorkflowInput = Static<typeof WorkflowInput>;
 
 /** Immutable: a run names the version and its SHA-256. */
 export const WorkflowVersion = Type.Object({
@@ -44,6 +53,13 @@ export const WorkflowVersion = Type.Object({
   created_at: Time,
 });
 export type WorkflowVersion = Static<typeof WorkflowVersion>;
+
+/** A version as it is found by its number and as lists show it; what may change of a version stands here alone. */
+export const NumberedVersion = Type.Object({
+  ...Type.Omit(WorkflowVersion, ['workflow']).properties,
+  archived: Type.Boolean(),
+});
+export type NumberedVersion = Static<typeof NumberedVersion>;
 
 export const Deployment = Type.Object({
   id: Uuid,
@@ -81,7 +97,7 @@ export const ApiKey = Type.Object({
   /** The first characters, by which a person recognises it. */
   prefix: Type.String(),
   /** Of the key's text, to be compared once more after it was looked up by it; records of an earlier release lack it. */
-  sha256: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}\$' })),
+  sha256: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
   scopes: Type.Array(KeyScope),
   created_at: Time,
   expires_at: Type.Union([Time, Type.Null()]),

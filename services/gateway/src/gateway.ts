@@ -9,22 +9,27 @@ import type { NameResolver } from '@runledger/webhooks/name-resolver';
 import { secretBox } from '@runledger/webhooks/secret-box';
 import { signingSecrets } from '@runledger/webhooks/signing-secrets';
 import type Koa from 'koa';
+import { catalogueRecords } from './catalogue/catalogue-records.ts';
 import { catalogue as openCatalogue } from './catalogue/catalogue.ts';
 import type { GatewayConfig } from './config.ts';
 import { createApp } from './http/app.ts';
 import { callers } from './http/callers.ts';
 import { cancelRoute } from './http/cancel-route.ts';
 import { deliveriesRoute } from './http/deliveries-route.ts';
+import { deploymentRoutes } from './http/deployments-routes.ts';
 import { gatewayMetrics } from './http/gateway-metrics.ts';
 import { getRoute } from './http/get-route.ts';
 import { jsonBody } from './http/json-body.ts';
 import { listDeliveriesRoute } from './http/list-deliveries-route.ts';
+import { machineRoutes } from './http/machines-routes.ts';
 import { queueRoute } from './http/queue-route.ts';
 import { recentKeys } from './http/recent-keys.ts';
 import { redeliverManyRoute } from './http/redeliver-many-route.ts';
 import { redeliverRoute } from './http/redeliver-route.ts';
 import { webhookSecretRoutes } from './http/webhook-secret-route.ts';
 import { callbackRules } from './http/webhook-url.ts';
+import { workflowVersionRoutes } from './http/workflow-versions-routes.ts';
+import { workflowRoutes } from './http/workflows-routes.ts';
 import { jetstreamOutputStore } from './outputs/jetstream-output-store.ts';
 import { serveRoute } from './outputs/serve-route.ts';
 import { uploadReservations } from './outputs/upload-reservations.ts';
@@ -66,6 +71,7 @@ export const gateway = (parts: GatewayParts): Koa => {
   const metrics = gatewayMetrics(parts.metrics);
   const writer = { service: 'gateway', instance };
   const catalogue = openCatalogue(log);
+  const recordRoutes = { records: catalogueRecords(log), now };
   const shown = shownWebhooks();
   const current = currentRun({ log, find: findView({ views, logger, clock }), shown, logger });
   const store = jetstreamOutputStore(log);
@@ -117,6 +123,10 @@ export const gateway = (parts: GatewayParts): Koa => {
       listDeliveriesRoute({ views, states: (keys) => readDeliveryStates(log, keys) }),
       redeliverManyRoute({ redeliverMany: redeliverMany({ views, redeliver }) }),
       ...webhookSecretRoutes(secrets),
+      ...machineRoutes(recordRoutes),
+      ...workflowRoutes(recordRoutes),
+      ...workflowVersionRoutes(recordRoutes),
+      ...deploymentRoutes(recordRoutes),
     ],
     pages: [
       {

@@ -1,14 +1,15 @@
 import {
-  Deployment,
-  Machine,
   Organisation,
   User,
-  Workflow,
-  WorkflowVersion,
+  type Deployment,
+  type Machine,
+  type Workflow,
+  type WorkflowVersion,
 } from '@runledger/contracts/catalogue';
-import { MAX_RUN_LIFETIME_S } from '@runledger/contracts/limits';
-import { openBucket, type Bucket } from '@runledger/event-log/bucket';
+import { openBucket } from '@runledger/event-log/bucket';
 import type { EventLog } from '@runledger/event-log/event-log';
+import { tooLongLife } from '../domain/deployment.ts';
+import { catalogueRecords } from './catalogue-records.ts';
 
 /**
  * What runs are made of. Every read and write of a record names its organisation. Reads are the leader's.
@@ -23,7 +24,10 @@ export interface Catalogue {
   getWorkflow(org: string, id: string): Promise<Workflow | undefined>;
   putWorkflow(record: Workflow): Promise<void>;
   getWorkflowVersion(org: string, id: string): Promise<WorkflowVersion | undefined>;
-  /** A version is immutable: false when one with this id is there already. */
+  /**
+   * With the number that it has, for versions with fixed ids. A version is immutable: false when one with this id is
+   * there already. @throws TypeError when the number belongs to another version
+   */
   createWorkflowVersion(record: WorkflowVersion): Promise<boolean>;
   /** False when it is there already. */
   createOrganisation(record: Organisation): Promise<boolean>;
@@ -36,52 +40,29 @@ export interface Catalogue {
 }
 
 export const catalogue = (log: EventLog): Catalogue => {
+  const { machines, workflows, versions, deployments } = catalogueRecords(log);
   const organisations = openBucket(log, 'CATALOGUE', Organisation);
   const users = openBucket(log, 'CATALOGUE', User);
-  const machines = openBucket(log, 'CATALOGUE', Machine);
-  const workflows = openBucket(log, 'CATALOGUE', Workflow);
-  const versions = openBucket(log, 'CATALOGUE', WorkflowVersion);
-  const deployments = openBucket(log, 'CATALOGUE', Deployment);
   return {
-    getDeployment: (org, id) => read(deployments, `deployments.${org}.${id}`),
+    getDeployment: (org, id) => deployments.get(org, id),
     putDeployment: async (record) => {
-      refuseTooLongLife(record);
-      await put(deployments, `deployments.${record.org_id}.${record.id}`, record);
+      const why = tooLongLife(record);
+      if (why !== undefined) throw new TypeError(why);
+      await deployments.put(record);
     },
-    getMachine: (org, id) => read(machines, `machines.${org}.${id}`),
-    putMachine: (record) => put(machines, `machines.${record.org_id}.${record.id}`, record),
-    getWorkflow: (org, id) => read(workflows, `workflows.${org}.${id}`),
-    putWorkflow: (record) => put(workflows, `workflows.${record.org_id}.${record.id}`, record),
-    getWorkflowVersion: (org, id) => read(versions, `workflow_versions.${org}.${id}`),
-    createWorkflowVersion: (record) =>
-      create(versions, `workflow_versions.${record.org_id}.${record.id}`, record),
-    createOrganisation: (record) => create(organisations, `organisations.${record.id}`, record),
-    getOrganisation: (id) => read(organisations, `organisations.${id}`),
-    listOrganisations: () => list(organisations, 'organisations'),
-    createUser: (record) => create(users, `users.${record.org_id}.${record.id}`, record),
-    getUser: (org, id) => read(users, `users.${org}.${id}`),
-    listDeployments: (org) => list(deployments, `deployments.${org}`),
+    listDeployments: (org) => deployments.list(org),
+    getMachine: (org, id) => machines.get(org, id),
+    putMachine: (record) => machines.put(record),
+    getWorkflow: (org, id) => workflows.get(org, id),
+    putWorkflow: (record) => workflows.put(record),
+    getWorkflowVersion: (org, id) => versions.getRecord(org, id),
+    createWorkflowVersion: (record) => versions.create(record),
+    createOrganisation: async (record) =>
+      (await organisations.create(`organisations.${record.id}`, record)) !== false,
+    getOrganisation: async (id) => (await organisations.get(`organisations.${id}`))?.value,
+    listOrganisations: async () => (await organisations.list('organisations')).map(({ value }) => value),
+    createUser: async (record) =>
+      (await users.create(`users.${record.org_id}.${record.id}`, record)) !== false,
+    getUser: async (org, id) => (await users.get(`users.${org}.${id}`))?.value,
   };
 };
-
-const refuseTooLongLife = ({ start_deadline_s, run_timeout_s, retry }: Deployment): void => {
-  const longest = (start_deadline_s + run_timeout_s) * retry.attempts;
-  if (longest <= MAX_RUN_LIFETIME_S) return;
-  throw new TypeError(
-    `A run of this deployment could live ${longest} s (start deadline and run timeout, for each attempt), and its events are ` +
-      `kept for little more than ${MAX_RUN_LIFETIME_S} s. Lower the deadline, the timeout or the attempts.`,
-  );
-};
-
-const read = async <Value>(bucket: Bucket<Value>, key: string): Promise<Value | undefined> =>
-  (await bucket.get(key))?.value;
-
-const put = async <Value>(bucket: Bucket<Value>, key: string, value: Value): Promise<void> => {
-  await bucket.put(key, value);
-};
-
-const create = async <Value>(bucket: Bucket<Value>, key: string, value: Value): Promise<boolean> =>
-  (await bucket.create(key, value)) !== false;
-
-const list = async <Value>(bucket: Bucket<Value>, prefix: string): Promise<Value[]> =>
-  (await bucket.list(prefix)).map(({ value }) => value);

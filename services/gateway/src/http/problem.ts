@@ -5,13 +5,15 @@ export interface Invalid {
   readonly type: string;
 }
 
+export type RecordKind = 'Machine' | 'Workflow' | 'Workflow version' | 'Deployment';
+
 /** Every refusal that a client can get. */
 export type Problem =
   | { readonly kind: 'bad_request'; readonly why: string }
   | { readonly kind: 'not_authenticated'; readonly why: string }
   | { readonly kind: 'not_allowed'; readonly scope: string }
   | { readonly kind: 'no_such_path' }
-  | { readonly kind: 'not_found'; readonly what: 'Run' | 'Deployment' | 'Output' }
+  | { readonly kind: 'not_found'; readonly what: 'Run' | 'Output' | 'API key' | RecordKind }
   | { readonly kind: 'method_not_allowed'; readonly allow: readonly string[] }
   | { readonly kind: 'too_slow'; readonly why: string }
   | { readonly kind: 'conflict'; readonly why: string }

@@ -1,0 +1,54 @@
+import type { Deployment } from '@runledger/contracts/catalogue';
+import type { RecordOrigin } from '../domain/decided-record.ts';
+import {
+  changedDeployment,
+  newDeployment,
+  type DeploymentChange,
+  type DeploymentParts,
+  type DeploymentRefusal,
+  type DeploymentWish,
+} from '../domain/deployment.ts';
+import type { CatalogueRecords } from './catalogue-records.ts';
+import type { ChangedRecord } from './change-record.ts';
+import type { CreatedRecord } from './records.ts';
+
+/** @throws {LogUnavailable} */
+export const createDeployment = async (
+  records: CatalogueRecords,
+  wish: DeploymentWish,
+  origin: RecordOrigin,
+): Promise<CreatedRecord<Deployment, DeploymentRefusal>> => {
+  const decide = async () => newDeployment(wish, await partsOf(records, origin.org_id, wish), origin);
+  const decided = await decide();
+  if (decided.kind === 'refused') return decided;
+  return records.deployments.create(decided.record, async () => {
+    const again = await decide();
+    return again.kind === 'refused' ? again.why : undefined;
+  });
+};
+
+/** @throws {LogUnavailable} */
+export const changeDeployment = (
+  records: CatalogueRecords,
+  { org_id, id }: Pick<RecordOrigin, 'org_id' | 'id'>,
+  change: DeploymentChange,
+): Promise<ChangedRecord<Deployment, DeploymentRefusal>> =>
+  records.deployments.change<DeploymentRefusal>(org_id, id, async (deployment) => {
+    const named = {
+      machine_id: change.machine_id ?? deployment.machine_id,
+      workflow_version_id: change.workflow_version_id ?? deployment.workflow_version_id,
+    };
+    return changedDeployment(deployment, change, await partsOf(records, org_id, named));
+  });
+
+const partsOf = async (
+  { machines, versions, workflows }: CatalogueRecords,
+  org: string,
+  named: Pick<Deployment, 'machine_id' | 'workflow_version_id'>,
+): Promise<DeploymentParts> => {
+  const [machine, version] = await Promise.all([
+    machines.get(org, named.machine_id),
+    versions.get(org, named.workflow_version_id),
+  ]);
+  return { machine, version, workflow: version && (await workflows.get(org, version.workflow_id)) };
+};

@@ -1,0 +1,118 @@
+import { newUuid } from '@runledger/contracts/ids';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aCatalogueApi, aMachine, wrongIn, type CatalogueApi, type Client } from './a-catalogue.ts';
+
+let catalogue: CatalogueApi;
+let admin: Client;
+beforeAll(async () => {
+  catalogue = await aCatalogueApi();
+  admin = await catalogue.admin();
+});
+afterAll(() => catalogue[Symbol.asyncDispose]());
+
+describe('a machine', () => {
+  it('is created, read and listed', async () => {
+    const { status, body } = await admin.post('/machines', aMachine);
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      ...aMachine,
+      id: expect.any(String),
+      org_id: catalogue.world.tenant.org_id,
+      type: 'program',
+      version: '1',
+      archived: false,
+      created_at: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/),
+    });
+    expect((await admin.get(`/machines/${body.id}`)).body).toEqual(body);
+    expect((await admin.get('/machines')).body.machines[0]).toEqual(body);
+  });
+
+  it.each([
+    ['gpu', { gpu: 'H100' }],
+    ['type', { type: 'bare metal' }],
+    ['runner', { runner: { kind: 'comfyui', url: 'http://127.0.0.1:8188' } }],
+    ['program', { runner: { kind: 'program', program: 'another' } }],
+  ])('counts its version up with another %s', async (_what, change) => {
+    const { id } = (await admin.post('/machines', aMachine)).body;
+    const { status, body } = await admin.patch(`/machines/${id}`, change);
+    expect({ status, body }).toMatchObject({ status: 200, body: { ...change, version: '2' } });
+    expect((await admin.patch(`/machines/${id}`, change)).body).toEqual(body);
+    expect((await admin.get(`/machines/${id}`)).body).toEqual(body);
+  });
+
+  it('keeps its version with another name, and with what is null or unknown', async () => {
+    const created = (await admin.post('/machines', aMachine)).body;
+    const change = { name: 'new', gpu: null, runner: null, org_id: newUuid(), version: '9', constructor: 1 };
+    const { body } = await admin.patch(`/machines/${created.id}`, change);
+    expect(body).toEqual({ ...created, name: 'new' });
+  });
+
+  it('loses nothing when many change it at once', async () => {
+    const { id } = (await admin.post('/machines', aMachine)).body;
+    const types = Array.from({ length: 20 }, (_, index) => `type ${index}`);
+    const answers = await Promise.all(types.map((type) => admin.patch(`/machines/${id}`, { type })));
+    expect(answers.map(({ status }) => status)).toEqual(types.map(() => 200));
+    const versions = answers.map(({ body }) => Number(body.version)).sort((a, b) => a - b);
+    expect(versions).toEqual(types.map((_, index) => index + 2));
+  });
+
+  it('is put away and brought back, and listed apart meanwhile', async () => {
+    const { id } = (await admin.post('/machines', aMachine)).body;
+    const ids = async (query: string): Promise<string[]> =>
+      (await admin.get(`/machines${query}`)).body.machines.map((machine: { id: string }) => machine.id);
+    expect((await admin.patch(`/machines/${id}`, { archived: true })).body.archived).toBe(true);
+    expect(await ids('')).not.toContain(id);
+    expect(await ids('?archived=false')).not.toContain(id);
+    expect(await ids('?archived=true')).toEqual([id]);
+    expect((await admin.get(`/machines/${id}`)).body).toMatchObject({ id, archived: true, version: '1' });
+    expect((await admin.patch(`/machines/${id}`, { archived: false })).body.archived).toBe(false);
+    expect(await ids('')).toContain(id);
+  });
+
+  it('is not put away while a deployment uses it', async () => {
+    const { machine, deployment } = catalogue.world.tenant;
+    const { status, body } = await admin.patch(`/machines/${machine.id}`, { archived: true, name: 'away' });
+    expect(status).toBe(409);
+    expect(body.detail).toContain(`"${deployment.name}" (${deployment.id})`);
+    expect((await admin.get(`/machines/${machine.id}`)).body).toMatchObject({
+      archived: false,
+      name: machine.name,
+    });
+  });
+
+  it.each([
+    [
+      'nothing',
+      {},
+      [
+        ['name', 'missing'],
+        ['gpu', 'missing'],
+        ['runner', 'missing'],
+      ],
+    ],
+    ['no object', [], [['', 'model_attributes_type']]],
+    ['an unknown GPU', { ...aMachine, gpu: 'A1000' }, [['gpu', 'enum']]],
+    ['an empty name', { ...aMachine, name: '' }, [['name', 'string_too_short']]],
+    ['an unknown runner', { ...aMachine, runner: { kind: 'shell' } }, [['runner', 'union_tag_invalid']]],
+    ['no program', { ...aMachine, runner: { kind: 'program' } }, [['runner.program', 'missing']]],
+    [
+      'a file as the URL of ComfyUI',
+      { ...aMachine, runner: { kind: 'comfyui', url: 'file:///etc/passwd' } },
+      [['runner.url', 'url_parsing']],
+    ],
+    ['a type without end', { ...aMachine, type: 'x'.repeat(129) }, [['type', 'string_too_long']]],
+  ])('is refused with %s', async (_what, body, wrong) => {
+    expect(wrongIn(await admin.post('/machines', body))).toEqual(wrong);
+  });
+
+  it('takes ComfyUI with and without a URL', async () => {
+    for (const url of [undefined, null, 'https://gpu.example:8188/x']) {
+      const { status, body } = await admin.post('/machines', {
+        ...aMachine,
+        runner: { kind: 'comfyui', url },
+      });
+      expect(status).toBe(201);
+      expect(body).toMatchObject({ type: 'comfyui', runner: { kind: 'comfyui', ...(url ? { url } : {}) } });
+    }
+  });
+});
