@@ -12,6 +12,7 @@ import type Koa from 'koa';
 import { catalogueRecords } from './catalogue/catalogue-records.ts';
 import { catalogue as openCatalogue } from './catalogue/catalogue.ts';
 import type { GatewayConfig } from './config.ts';
+import { apiKeyRoutes } from './http/api-keys-route.ts';
 import { createApp } from './http/app.ts';
 import { callers } from './http/callers.ts';
 import { cancelRoute } from './http/cancel-route.ts';
@@ -123,6 +124,7 @@ export const gateway = (parts: GatewayParts): Koa => {
       listDeliveriesRoute({ views, states: (keys) => readDeliveryStates(log, keys) }),
       redeliverManyRoute({ redeliverMany: redeliverMany({ views, redeliver }) }),
       ...webhookSecretRoutes(secrets),
+      ...apiKeyRoutes({ log, now }),
       ...machineRoutes(recordRoutes),
       ...workflowRoutes(recordRoutes),
       ...workflowVersionRoutes(recordRoutes),

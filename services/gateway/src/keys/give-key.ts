@@ -16,7 +16,6 @@ export type GivenKey =
   | { readonly kind: 'given'; readonly created: CreatedApiKey }
   /** Nobody can give what they do not have. */
   | { readonly kind: 'lacks_scope'; readonly scope: KeyScope }
-  | { readonly kind: 'in_the_past' }
   /** A key that leaked for a while would otherwise live on in its children. */
   | { readonly kind: 'outlives_giver'; readonly expires_at: string }
   | { readonly kind: 'too_many'; readonly most: number };
@@ -35,7 +34,6 @@ export const giveKey = async (
   const lacked = scopes.find((scope) => !allows(giver.scopes, scope));
   if (lacked !== undefined) return { kind: 'lacks_scope', scope: lacked };
   const expires_at = wish.expires_at?.toISOString() ?? giver.expires_at;
-  if (wish.expires_at && wish.expires_at <= now) return { kind: 'in_the_past' };
   if (giver.expires_at !== null && isLater(expires_at, giver.expires_at)) {
     return { kind: 'outlives_giver', expires_at: giver.expires_at };
   }

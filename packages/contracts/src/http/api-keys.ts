@@ -1,0 +1,64 @@
+import { Type, type Static } from 'typebox';
+import { KeyScope } from '../catalogue.ts';
+import { Time, TimeOrDay, Uuid } from './fields.ts';
+import { nullable, optional } from './optional.ts';
+
+const KeyName = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  description: 'For people, such as where the key is used.',
+});
+
+const Scope = {
+  ...KeyScope,
+  description:
+    '`runs:read` reads; `runs:write` also queues, cancels and repeats runs; `admin` also writes the catalogue and manages the keys of the organisation.',
+};
+
+const shown = {
+  id: Uuid,
+  name: KeyName,
+  prefix: Type.String({ description: 'The first characters of the key, by which a person recognises it.' }),
+  scopes: Type.Array(Scope, { description: 'Each implies those that are listed before it.' }),
+  created_at: Time,
+  expires_at: nullable(Type.String({ format: 'date-time', description: 'Null for one that does not.' })),
+  last_used_at: nullable(
+    Type.String({ format: 'date-time', description: 'Up to a minute old; null before the first use.' }),
+  ),
+  user_id: Type.String({ format: 'uuid', description: 'Whom it belongs to.' }),
+};
+
+export const ApiKeyItem = Type.Object(shown, { title: 'ApiKey' });
+export type ApiKeyItem = Static<typeof ApiKeyItem>;
+
+export const ApiKeyList = Type.Object(
+  { api_keys: Type.Array(ApiKeyItem, { description: 'The newest first.' }) },
+  { title: 'ApiKeyList' },
+);
+
+export const NewApiKeyRequest = Type.Object(
+  {
+    name: KeyName,
+    scopes: optional(
+      Type.Array(Scope, {
+        minItems: 1,
+        maxItems: 16,
+        default: ['runs:write'],
+        description: 'None that the asking key lacks.',
+      }),
+    ),
+    expires_at: optional({
+      ...TimeOrDay,
+      description:
+        'In the future. Without it the key does not expire, or expires with the asking key, which it cannot outlive.',
+    }),
+  },
+  { title: 'NewApiKey' },
+);
+
+export const CreatedApiKeyItem = Type.Object(
+  { ...shown, key: Type.String({ description: 'Shown this once: only a hash of it is stored.' }) },
+  { title: 'CreatedApiKey' },
+);
+
+export const ApiKeyPath = Type.Object({ key_id: Uuid });

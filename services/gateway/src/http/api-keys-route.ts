@@ -1,0 +1,131 @@
+import {
+  ApiKeyList,
+  ApiKeyPath,
+  CreatedApiKeyItem,
+  NewApiKeyRequest,
+  type ApiKeyItem,
+} from '@runledger/contracts/http/api-keys';
+import type { EventLog } from '@runledger/event-log/event-log';
+import { giveKey, type KeyWish } from '../keys/give-key.ts';
+import type { CreatedApiKey } from '../keys/new-key.ts';
+import { listKeys, revokeKey, type ListedKey } from '../keys/owned-keys.ts';
+import type { Caller } from './callers.ts';
+import { operation, route, type AlsoCheck, type Route } from './operation.ts';
+import { invalid, Refused } from './problem.ts';
+import { own } from './validation/node.ts';
+
+const listOperation = operation({
+  id: 'listApiKeys',
+  method: 'GET',
+  at: '/api-keys',
+  tag: 'API keys',
+  summary: 'List API keys',
+  description: 'Those of the user whose key asks; for a key with the scope admin those of the organisation.',
+  scope: 'runs:read',
+  takes: {},
+  gives: { status: 200, description: 'All of them; expired ones too.', body: ApiKeyList },
+  refuses: [],
+});
+
+const createOperation = operation({
+  id: 'createApiKey',
+  method: 'POST',
+  at: '/api-keys',
+  tag: 'API keys',
+  summary: 'Create an API key',
+  description:
+    'For the user and the organisation of the asking key. It can do no more than the asking key, and for no longer. An organisation has at most 1,000 keys.',
+  scope: 'runs:write',
+  takes: { body: NewApiKeyRequest },
+  gives: {
+    status: 201,
+    description: 'The key, which is not shown again.',
+    body: CreatedApiKeyItem,
+    holdsSecret: true,
+  },
+  refuses: [403, 409, 413],
+});
+
+const deleteOperation = operation({
+  id: 'deleteApiKey',
+  method: 'DELETE',
+  at: '/api-keys/{key_id}',
+  tag: 'API keys',
+  summary: 'Revoke an API key',
+  description:
+    'One of the user whose key asks; with the scope admin any of the organisation. The asking key may revoke itself. It is refused everywhere within a second.',
+  scope: 'runs:write',
+  takes: { path: ApiKeyPath },
+  gives: { status: 204, description: 'It is revoked.' },
+  refuses: [404],
+});
+
+export interface ApiKeyRoutes {
+  readonly log: EventLog;
+  readonly now: () => Date;
+}
+
+export const apiKeyRoutes = ({ log, now }: ApiKeyRoutes): Route[] => [
+  route(listOperation, async (_given, caller) => ({
+    api_keys: (await listKeys(log, caller.key)).map(shown),
+  })),
+  route(
+    createOperation,
+    async ({ body: { name, scopes, expires_at } }, caller) => {
+      const wish = {
+        name,
+        ...(scopes ? { scopes } : {}),
+        ...(expires_at ? { expires_at: new Date(expires_at) } : {}),
+      };
+      const { record, key } = await create(log, caller, wish, now());
+      return { ...shown({ ...record, last_used_at: null }), key };
+    },
+    isInTheFuture(now),
+  ),
+  route(deleteOperation, async ({ path }, caller) => {
+    if (await revokeKey(log, caller.key, path.key_id)) return;
+    throw new Refused({ kind: 'not_found', what: 'API key' });
+  }),
+];
+
+const shown = ({ id, name, prefix, scopes, created_at, expires_at, ...key }: ListedKey): ApiKeyItem => {
+  const { last_used_at, user_id } = key;
+  return { id, name, prefix, scopes, created_at, expires_at, last_used_at, user_id };
+};
+
+/** A key that would never be good is refused with all else that is wrong. */
+const isInTheFuture =
+  (now: () => Date): AlsoCheck =>
+  ({ body }) => {
+    const expires_at = own(body, 'expires_at');
+    const isPast = typeof expires_at === 'string' && Date.parse(expires_at) <= now().getTime();
+    return isPast ? [invalid(EXPIRES_AT, 'datetime_future', 'Input should be in the future')] : [];
+  };
+
+const EXPIRES_AT = ['body', 'expires_at'];
+
+const create = async (log: EventLog, { key }: Caller, wish: KeyWish, now: Date): Promise<CreatedApiKey> => {
+  const result = await giveKey(log, key, wish, now);
+  switch (result.kind) {
+    case 'given':
+      return result.created;
+    case 'lacks_scope':
+      throw new Refused({ kind: 'not_allowed', scope: result.scope });
+    case 'outlives_giver':
+      throw new Refused({
+        kind: 'invalid',
+        problems: [
+          invalid(
+            EXPIRES_AT,
+            'value_error',
+            `Value error, the asking key expires at ${result.expires_at}, and what it gives cannot live longer`,
+          ),
+        ],
+      });
+    case 'too_many':
+      throw new Refused({
+        kind: 'conflict',
+        why: `The organisation has ${result.most} API keys, and may have no more: revoke one that is not needed`,
+      });
+  }
+};
