@@ -38,39 +38,45 @@ export interface RunDocument {
 }
 
 /** Takes the place of a document neither of whose heads is later; else it tries to insert a second one, and is refused. */
-export const guardedWrite = ({ head, run, webhook }: RunView): AnyBulkWriteOperation<RunDocument> => ({
-  replaceOne: {
-    filter: {
-      _id: run.run_id,
-      org_id: run.org_id,
-      head: { $lte: head },
-      // Also where there is none.
-      webhook_head: { $not: { $gt: webhook.head } },
+export const guardedWrite = (view: RunView): AnyBulkWriteOperation<RunDocument> => {
+  const { _id: id, ...replacement } = documentOf(view);
+  return {
+    replaceOne: {
+      filter: {
+        _id: id,
+        org_id: replacement.org_id,
+        head: { $lte: view.head },
+        // Also where there is none.
+        webhook_head: { $not: { $gt: view.webhook.head } },
+      },
+      replacement,
+      upsert: true,
     },
-    replacement: {
-      org_id: run.org_id,
-      head,
-      number: run.number,
-      status: run.status,
-      deployment_id: run.request.deployment_id,
-      workflow_id: run.request.workflow_id,
-      gpu: run.request.gpu,
-      origin: run.request.origin,
-      created_at: new Date(run.created_at),
-      place: placeOf(run),
-      run: JSON.stringify(run),
-      updated_at: new Date(run.updated_at),
-      webhook_head: webhook.head,
-      webhook: webhook.webhook === undefined ? null : JSON.stringify(webhook.webhook),
-      webhook_status: webhookStatus(run, webhook.webhook),
-      webhook_host: webhookHost(run.request.webhook),
-      webhook_url: run.request.webhook,
-    },
-    upsert: true,
-  },
+  };
+};
+
+export const documentOf = ({ head, run, webhook }: RunView): RunDocument => ({
+  _id: run.run_id,
+  org_id: run.org_id,
+  head,
+  number: run.number,
+  status: run.status,
+  deployment_id: run.request.deployment_id,
+  workflow_id: run.request.workflow_id,
+  gpu: run.request.gpu,
+  origin: run.request.origin,
+  created_at: new Date(run.created_at),
+  place: placeOf(run),
+  run: JSON.stringify(run),
+  updated_at: new Date(run.updated_at),
+  webhook_head: webhook.head,
+  webhook: webhook.webhook === undefined ? null : JSON.stringify(webhook.webhook),
+  webhook_status: webhookStatus(run, webhook.webhook),
+  webhook_host: webhookHost(run.request.webhook),
+  webhook_url: run.request.webhook,
 });
 
-/** What stands in a document was written by `guardedWrite` only. */
+/** What stands in a document was written by `documentOf` only. */
 export const viewOf = ({ head, run, webhook_head, webhook }: RunDocument): RunView => {
   const view = { run: JSON.parse(run) as Run };
   // Of a release that knew no webhook facts: what it says of them is not to be trusted, and neither is its head.

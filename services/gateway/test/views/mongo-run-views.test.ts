@@ -1,0 +1,89 @@
+import { newUuid, orgId } from '@runledger/contracts/ids';
+import { describeWithMongo, testMongo } from '@runledger/testing/mongo';
+import { aRun, queued } from '@runledger/testing/run-events';
+import { MongoClient, type Db } from 'mongodb';
+import { expect, it } from 'vitest';
+import { documentOf } from '../../src/views/mongo-run-documents.ts';
+import { openMongoRunViews } from '../../src/views/mongo-run-views.ts';
+import { placeOf } from '../../src/views/place.ts';
+import { aView, folded, timeOf } from '../fixtures/folded-runs.ts';
+import { mongoUrl } from '../fixtures/mongo-url.ts';
+
+const DAY_S = 24 * 3600;
+/** The runs of the fixtures are older than any retention that is preset. */
+const FOR_EVER = 10_000;
+
+const aDatabase = async (open: AsyncDisposableStack): Promise<{ url: string; database: Db }> => {
+  const url = mongoUrl(open.use(await testMongo()));
+  const client = new MongoClient(url);
+  open.defer(() => client.close());
+  return { url, database: client.db() };
+};
+
+describeWithMongo('views in MongoDB', () => {
+  it('of the second release get their place in lists, also those that the log no longer holds', async () => {
+    await using open = new AsyncDisposableStack();
+    const { url, database } = await aDatabase(open);
+    const views = open.use(openMongoRunViews({ url, retentionDays: FOR_EVER }));
+    const org = orgId(newUuid());
+    const runs = Array.from({ length: 1_001 }, (_, index) => ({
+      ...folded(queued(aRun(org))),
+      number: index + 1,
+      created_at: timeOf(index + 1),
+    }));
+    const documents = database.collection<{ _id: string; place: string | undefined }>('run_views');
+    await documents.insertMany(
+      runs.map((run) => ({ ...documentOf(aView(run.number, run)), place: undefined })),
+      { ignoreUndefined: true },
+    );
+    await documents.createIndex({ org_id: 1, status: 1, number: -1 });
+    const positions = database.collection<{ _id: string }>('projections');
+    await positions.insertOne({ _id: 'run_views.2' });
+    const query = { org_id: org, limit: 2_000 };
+    expect((await views.listRuns(query)).items).toEqual([]);
+    expect(await views.position()).toBeUndefined();
+
+    await views.startAgain('2026-01-01T00:00:00.000000001Z');
+    expect((await views.listRuns(query)).items).toEqual(runs.toReversed().map((run) => aView(0, run)));
+    const [last] = runs;
+    expect(await documents.findOne({ org_id: org, number: 1 })).toMatchObject({
+      place: last && placeOf(last),
+    });
+    expect(await views.position()).toMatchObject({ sequence: 0 });
+    expect(await positions.countDocuments({ _id: 'run_views.2' })).toBe(0);
+    const names = (await documents.indexes()).map(({ name }) => name);
+    expect(names.filter((name) => name?.includes('number'))).toEqual([]);
+  });
+
+  it('expire after the days that the setting says, also when it says something else later', async () => {
+    await using open = new AsyncDisposableStack();
+    const { url, database } = await aDatabase(open);
+    const expiry = async () =>
+      (await database.collection('run_views').indexes()).flatMap((index) => index.expireAfterSeconds ?? []);
+    for (const retentionDays of [FOR_EVER, 30, 30, 400]) {
+      await using views = openMongoRunViews({ url, retentionDays });
+      await views.save([aView(1, { ...folded(queued(aRun())), created_at: new Date().toISOString() })]);
+      expect(await expiry()).toEqual([retentionDays * DAY_S]);
+    }
+  });
+
+  it('are listed by an index for each filter', async () => {
+    await using open = new AsyncDisposableStack();
+    const { url, database } = await aDatabase(open);
+    const views = open.use(openMongoRunViews({ url, retentionDays: FOR_EVER }));
+    await views.save([aView(1, folded(queued(aRun())))]);
+    const keys = (await database.collection('run_views').indexes()).map(({ key }) => Object.keys(key).join());
+    expect(keys).toEqual(
+      expect.arrayContaining([
+        'org_id,place',
+        'org_id,status,place',
+        'org_id,deployment_id,place',
+        'org_id,workflow_id,place',
+        'org_id,gpu,place',
+        'org_id,origin,place',
+        'org_id,webhook_status,place',
+        'org_id,webhook_host,place',
+      ]),
+    );
+  });
+});
