@@ -2,9 +2,9 @@ import { newUuid, orgId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WEBHOOK_STATUSES } from '../../src/domain/webhook-status.ts';
-import type { Page } from '../../src/views/page.ts';
-import { placeOf, type Place } from '../../src/views/place.ts';
+import { placeOf } from '../../src/views/place.ts';
 import type { RunQuery, RunView, RunViews, WebhookQuery } from '../../src/views/run-views.ts';
+import { everyPage } from '../fixtures/every-page.ts';
 import { aView, folded, foldedWebhook, timeOf } from '../fixtures/folded-runs.ts';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import {
@@ -351,17 +351,4 @@ export const runViewsConformance = (name: string, open: () => Promise<OpenedView
       expect(await views.countQueued(org, 10)).toBe(3);
     });
   });
-};
-
-/** Every page of a list, each from where the one before ended. */
-const everyPage = async <Item>(
-  read: (behind: { readonly behind?: Place }) => Promise<Page<Item>>,
-): Promise<(readonly Item[])[]> => {
-  const pages: (readonly Item[])[] = [];
-  for (let behind: { readonly behind?: Place } = {}; ;) {
-    const { items, end } = await read(behind);
-    pages.push(items);
-    if (end === undefined) return pages;
-    behind = { behind: end };
-  }
 };
