@@ -41,6 +41,8 @@ export const RunQueuedData = Type.Object({
   /** Attempts before the run is given up as `executor_lost`. */
   max_attempts: Type.Integer({ minimum: 1, maximum: 100 }),
   rerun_of: Type.Union([Uuid, Type.Null()]),
+  /** Of a run whose id was made of an idempotency key: what a second request with the same key is compared with. */
+  idempotency: Type.Optional(Type.Object({ request_sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) })),
 });
 
 export const RunCancelRequestedData = Type.Object({
