@@ -31,7 +31,7 @@ export const checkNumberCursor: AlsoCheck = ({ query }) =>
   cursorProblems(own(query, 'cursor'), isNumberPlace);
 
 const cursorProblems = (cursor: unknown, isPlace: (text: string) => boolean): ReturnType<AlsoCheck> =>
-  typeof cursor !== 'string' || cursor === '' || isPlace(decoded(cursor))
+  typeof cursor !== 'string' || isPlace(decoded(cursor))
     ? []
     : [
         invalid(

@@ -1,19 +1,18 @@
+import { WorkflowVersion } from '@runledger/contracts/catalogue';
 import { newUuid } from '@runledger/contracts/ids';
-import { openEventLog, type EventLog } from '@runledger/event-log/event-log';
-import { silentLogger } from '@runledger/event-log/logger';
-import { provision } from '@runledger/event-log/provision';
-import { testNats } from '@runledger/testing/nats';
+import { openBucket } from '@runledger/event-log/bucket';
+import type { EventLog } from '@runledger/event-log/event-log';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWorkflowVersions } from '../../src/catalogue/workflow-versions.ts';
+import { aLog, type TestLog } from '../fixtures/a-log.ts';
 
-const opened = new AsyncDisposableStack();
+let testLog: TestLog;
 let log: EventLog;
 beforeAll(async () => {
-  const nats = opened.use(await testNats());
-  log = opened.use(await openEventLog({ url: nats.url, name: 'test' }, silentLogger));
-  await provision(log, {});
+  testLog = await aLog();
+  log = testLog.log;
 });
-afterAll(() => opened.disposeAsync());
+afterAll(() => testLog[Symbol.asyncDispose]());
 
 const aVersion = (of: { readonly org_id: string; readonly workflow_id: string }) => ({
   ...of,
@@ -34,7 +33,7 @@ const archive =
 
 describe('versions of a workflow', () => {
   it('have the numbers from 1 on without a gap, also when twenty are made at once by several gateways', async () => {
-    const gateways = [openWorkflowVersions(log), openWorkflowVersions(log)];
+    const gateways = [openWorkflowVersions(log), openWorkflowVersions(await testLog.open())];
     const of = aWorkflow();
     const added = await Promise.all(
       Array.from({ length: 10 }, () => gateways.map((versions) => versions.add(aVersion(of)))).flat(),
@@ -74,18 +73,30 @@ describe('versions of a workflow', () => {
     expect(numbers(await list(10, 1_000_000))).toEqual([8, 7, 6, 4, 3, 2, 1]);
   });
 
-  it('are there only under their number: one that was being made when its gateway died is not', async () => {
+  it('are not there before they have a number', async () => {
+    const versions = openWorkflowVersions(log);
+    const begun = { ...aVersion(aWorkflow()), number: 1 };
+    const { org_id, id } = begun;
+    const key = `workflow_versions.${org_id}.${id}`;
+    await openBucket(log, 'CATALOGUE', WorkflowVersion).create(key, begun);
+    expect(await versions.get(org_id, id)).toBeUndefined();
+    expect(await versions.getRecord(org_id, id)).toEqual(begun);
+    expect(await versions.create(begun)).toBe(false);
+    expect(await versions.get(org_id, id)).toEqual({ ...begun, archived: false });
+  });
+
+  it('leave a number to the version that has it', async () => {
     const versions = openWorkflowVersions(log);
     const of = aWorkflow();
     const first = { ...aVersion(of), number: 1 };
     expect(await versions.create(first)).toBe(true);
     const second = { ...aVersion(of), number: 1 };
     await expect(versions.create(second)).rejects.toThrow(/number 1 .* belongs to another version/);
-    expect(await versions.get(of.org_id, second.id)).toBeUndefined();
     expect(await versions.getRecord(of.org_id, second.id)).toBeUndefined();
+    expect(await versions.get(of.org_id, first.id)).toEqual({ ...first, archived: false });
   });
 
-  it('get the number that they were made with when they are made again', async () => {
+  it('never change when they are made again', async () => {
     const versions = openWorkflowVersions(log);
     const first = { ...aVersion(aWorkflow()), number: 1 };
     expect(await versions.create(first)).toBe(true);

@@ -1,0 +1,237 @@
+import { newUuid } from '@runledger/contracts/ids';
+import { readRun } from '@runledger/event-log/read-run';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { queueSample } from '../fixtures/a-gateway.ts';
+import { aCatalogueApi, aMachine, wrongIn, type CatalogueApi, type Client } from './a-catalogue.ts';
+
+let catalogue: CatalogueApi;
+let admin: Client;
+beforeAll(async () => {
+  catalogue = await aCatalogueApi();
+  admin = await catalogue.admin();
+});
+afterAll(() => catalogue[Symbol.asyncDispose]());
+
+const aWish = (wish: object = {}) => {
+  const { machine, version } = catalogue.world.tenant;
+  return { name: 'shop', machine_id: machine.id, workflow_version_id: version.id, ...wish };
+};
+const aDeployment = async (wish: object = {}) => (await admin.post('/deployments', aWish(wish))).body;
+const newMachine = async (): Promise<string> => (await admin.post('/machines', aMachine)).body.id;
+const newVersion = async () => {
+  const { id } = (await admin.post('/workflows', { name: 'second' })).body;
+  return (await admin.post(`/workflows/${id}/versions`, { workflow: 2 })).body;
+};
+
+describe('a deployment', () => {
+  it('is created with defaults, read and listed', async () => {
+    const { status, body } = await admin.post('/deployments', aWish());
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      ...aWish(),
+      id: expect.any(String),
+      org_id: catalogue.world.tenant.org_id,
+      workflow_id: catalogue.world.tenant.version.workflow_id,
+      environment: 'production',
+      gpu: null,
+      concurrency_limit: null,
+      run_timeout_s: 3600,
+      start_deadline_s: 3600,
+      retry: { attempts: 3 },
+      archived: false,
+      created_at: expect.any(String),
+    });
+    expect((await admin.get(`/deployments/${body.id}`)).body).toEqual(body);
+    expect((await admin.get('/deployments')).body.deployments[0]).toEqual(body);
+  });
+
+  it('keeps every setting that it is given, and names things in either case', async () => {
+    const settings = {
+      environment: 'staging',
+      gpu: 'H100',
+      concurrency_limit: 4,
+      run_timeout_s: 0.5,
+      start_deadline_s: 60,
+      retry: { attempts: 1 },
+    };
+    const { machine_id, workflow_version_id } = aWish();
+    const wish = {
+      ...settings,
+      machine_id: machine_id.toUpperCase(),
+      workflow_version_id: workflow_version_id.toUpperCase(),
+    };
+    expect(await aDeployment(wish)).toMatchObject({ ...settings, machine_id, workflow_version_id });
+  });
+
+  it('is changed in what is named; null clears what may be missing, and changes nothing else', async () => {
+    const { id, ...rest } = await aDeployment({ gpu: 'L4', concurrency_limit: 2 });
+    const path = `/deployments/${id}`;
+    expect((await admin.patch(path, { name: 'new', run_timeout_s: 5 })).body).toEqual({
+      ...rest,
+      id,
+      name: 'new',
+      run_timeout_s: 5,
+    });
+    const nulls = Object.fromEntries(Object.keys(rest).map((name) => [name, null]));
+    const { body } = await admin.patch(path, nulls);
+    expect(body).toEqual({ ...rest, id, name: 'new', run_timeout_s: 5, gpu: null, concurrency_limit: null });
+    expect((await admin.get(path)).body).toEqual(body);
+  });
+
+  it('follows its version to another workflow, and is listed with that', async () => {
+    const version = await newVersion();
+    const { id } = await aDeployment();
+    const listed = async (workflow: string): Promise<string[]> =>
+      (await admin.get(`/deployments?workflow_id=${workflow}`)).body.deployments.map(
+        (one: { id: string }) => one.id,
+      );
+    expect(await listed(version.workflow_id)).toEqual([]);
+    const { body } = await admin.patch(`/deployments/${id}`, { workflow_version_id: version.id });
+    expect(body).toMatchObject({ workflow_version_id: version.id, workflow_id: version.workflow_id });
+    expect(await listed(version.workflow_id.toUpperCase())).toEqual([id]);
+    expect(await listed(newUuid())).toEqual([]);
+  });
+
+  it('loses nothing when many change different settings at once', async () => {
+    const { id } = await aDeployment();
+    const changes = [
+      { name: 'a' },
+      { environment: 'b' },
+      { gpu: 'T4' },
+      { concurrency_limit: 3 },
+      { run_timeout_s: 7 },
+    ];
+    await Promise.all(changes.map((change) => admin.patch(`/deployments/${id}`, change)));
+    expect((await admin.get(`/deployments/${id}`)).body).toMatchObject(Object.assign({}, ...changes));
+  });
+
+  it.each([
+    [
+      'nothing',
+      () => ({}),
+      [
+        ['name', 'missing'],
+        ['workflow_version_id', 'missing'],
+        ['machine_id', 'missing'],
+      ],
+    ],
+    ['ids that are none', () => aWish({ machine_id: 'x' }), [['machine_id', 'uuid_parsing']]],
+    [
+      'an unknown machine and version',
+      () => aWish({ machine_id: newUuid(), workflow_version_id: newUuid() }),
+      [
+        ['workflow_version_id', 'value_error'],
+        ['machine_id', 'value_error'],
+      ],
+    ],
+    [
+      'settings out of bounds',
+      () =>
+        aWish({ run_timeout_s: 0, start_deadline_s: 1e9, concurrency_limit: 0.5, retry: { attempts: 101 } }),
+      [
+        ['concurrency_limit', 'int_from_float'],
+        ['run_timeout_s', 'greater_than'],
+        ['start_deadline_s', 'less_than_equal'],
+        ['retry.attempts', 'less_than_equal'],
+      ],
+    ],
+    [
+      'runs that could outlive their events',
+      () => aWish({ run_timeout_s: 86_400, start_deadline_s: 172_800, retry: { attempts: 3 } }),
+      [['', 'value_error']],
+    ],
+  ])('is refused with %s', async (_what, wish, wrong) => {
+    expect(wrongIn(await admin.post('/deployments', wish()))).toEqual(wrong);
+  });
+
+  it('is not changed so that its runs could outlive their events', async () => {
+    const { id } = await aDeployment({ run_timeout_s: 86_400 });
+    const { status, body } = await admin.patch(`/deployments/${id}`, { retry: { attempts: 100 } });
+    expect(status).toBe(422);
+    expect(body.detail[0]).toMatchObject({ loc: ['body'], type: 'value_error', msg: /could live 9000000 s/ });
+    expect((await admin.get(`/deployments/${id}`)).body.retry.attempts).toBe(3);
+  });
+
+  it('names nothing that is archived, and is not restored onto it', async () => {
+    const machine_id = await newMachine();
+    const onIt = await aDeployment({ machine_id });
+    await admin.patch(`/deployments/${onIt.id}`, { archived: true });
+    expect((await admin.patch(`/machines/${machine_id}`, { archived: true })).status).toBe(200);
+    const { id } = await aDeployment();
+    for (const refused of [
+      await admin.post('/deployments', aWish({ machine_id })),
+      await admin.patch(`/deployments/${id}`, { machine_id }),
+    ]) {
+      expect(refused.body.detail).toEqual([
+        {
+          loc: ['body', 'machine_id'],
+          type: 'value_error',
+          msg: expect.stringMatching(/archived\. Restore it/),
+        },
+      ]);
+    }
+    const path = `/deployments/${onIt.id}`;
+    expect(await admin.patch(path, { archived: false })).toMatchObject({
+      status: 409,
+      body: { detail: /cannot be restored: the machine is archived/ },
+    });
+    const elsewhere = { archived: false, machine_id: aWish().machine_id };
+    expect(await admin.patch(path, elsewhere)).toMatchObject({ status: 200, body: elsewhere });
+  });
+
+  it('never stands on a machine that was archived at the same moment', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const machine_id = await newMachine();
+      const { id } = await aDeployment();
+      const [away] = await Promise.all([
+        admin.patch(`/machines/${machine_id}`, { archived: true }),
+        admin.post('/deployments', aWish({ machine_id })),
+        admin.patch(`/deployments/${id}`, { machine_id }),
+      ]);
+      const { archived } = (await admin.get(`/machines/${machine_id}`)).body;
+      const { deployments } = (await admin.get('/deployments?limit=100')).body;
+      const used = deployments.some((one: { machine_id: string }) => one.machine_id === machine_id);
+      expect({ archived, used }).not.toEqual({ archived: true, used: true });
+      expect(archived).toBe(away.status === 200);
+    }
+  });
+});
+
+describe('a run', () => {
+  it('keeps what it was queued with, whatever becomes of its deployment', async () => {
+    const { world } = catalogue;
+    const machine_id = await newMachine();
+    const deployment = await aDeployment({ machine_id, gpu: 'L4', run_timeout_s: 10 });
+    const key = await queueSample(await world.gateway(), { ...world.tenant, deployment });
+    await admin.patch(`/machines/${machine_id}`, { gpu: 'T4', type: 'other', runner: { kind: 'comfyui' } });
+    const changed = {
+      gpu: 'H100',
+      run_timeout_s: 20,
+      retry: { attempts: 1 },
+      workflow_version_id: (await newVersion()).id,
+    };
+    expect((await admin.patch(`/deployments/${deployment.id}`, changed)).status).toBe(200);
+    await admin.patch(`/deployments/${deployment.id}`, { archived: true });
+    const read = await readRun(world.log, key);
+    expect(read.kind === 'found' && read.run.request).toMatchObject({
+      gpu: 'L4',
+      run_timeout_s: 10,
+      max_attempts: 3,
+      workflow_version_id: world.tenant.version.id,
+      workflow_sha256: world.tenant.version.sha256,
+      machine_type: 'program',
+      machine_version: '1',
+      runner: aMachine.runner,
+    });
+    expect((await admin.get(`/run/${key.run_id}`)).body).toMatchObject({ gpu: 'L4', machine_version: '1' });
+  });
+
+  it('is not queued on an archived deployment, and is again on a restored one', async () => {
+    const { id } = await aDeployment();
+    const queue = () => admin.post('/run/deployment/queue', { deployment_id: id });
+    await admin.patch(`/deployments/${id}`, { archived: true });
+    expect(await queue()).toMatchObject({ status: 404, body: { detail: 'Deployment not found' } });
+    await admin.patch(`/deployments/${id}`, { archived: false });
+    expect((await queue()).status).toBe(200);
+  });
+});

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aCatalogueApi, aMachine, type CatalogueApi, type Client } from './a-catalogue.ts';
+
+let catalogue: CatalogueApi;
+let admin: Client;
+beforeAll(async () => {
+  catalogue = await aCatalogueApi();
+  admin = await catalogue.admin(await catalogue.world.newTenant());
+});
+afterAll(() => catalogue[Symbol.asyncDispose]());
+
+interface Listed {
+  readonly id: string;
+  readonly created_at: string;
+}
+
+/** All pages behind each other; `between` happens after the first one. */
+const walk = async (path: string, name: string, between: () => Promise<unknown>): Promise<Listed[]> => {
+  const found: Listed[] = [];
+  let cursor = '';
+  do {
+    const { body } = await admin.get(`${path}?limit=2${cursor}`);
+    expect(body[name].length).toBeLessThanOrEqual(2);
+    if (cursor === '') await between();
+    found.push(...body[name]);
+    cursor = body.next_cursor === null ? '' : `&cursor=${body.next_cursor}`;
+  } while (cursor !== '');
+  return found;
+};
+
+const createMany = async (path: string, wish: object): Promise<string[]> => {
+  const ids: string[] = [];
+  for (let count = 0; count < 5; count += 1) ids.unshift((await admin.post(path, wish)).body.id);
+  return ids;
+};
+
+describe('a list', () => {
+  it.each([
+    ['machines', async () => ({ path: '/machines', wish: aMachine })],
+    ['workflows', async () => ({ path: '/workflows', wish: { name: 'fractal' } })],
+    [
+      'versions',
+      async () => {
+        const { id } = (await admin.post('/workflows', { name: 'fractal' })).body;
+        return { path: `/workflows/${id}/versions`, wish: { workflow: {} } };
+      },
+    ],
+  ])('of %s is walked page by page, newest first, unmoved by what is new', async (name, begin) => {
+    const { path, wish } = await begin();
+    const before = (await admin.get(path)).body[name].map(({ id }: Listed) => id);
+    const ids = await createMany(path, wish);
+    const walked = await walk(path, name, () => admin.post(path, wish));
+    expect(walked.map(({ id }) => id)).toEqual([...ids, ...before]);
+  });
+
+  it.each(['/machines', '/workflows', '/deployments'])('%s refuses what is no query of it', async (path) => {
+    for (const query of [
+      'limit=0',
+      'limit=101',
+      'limit=many',
+      'cursor=',
+      'cursor=bm9uZQ',
+      'cursor=%00',
+      'archived=maybe',
+    ]) {
+      const { status, body } = await admin.get(`${path}?${query}`);
+      expect({ query, status }).toEqual({ query, status: 422 });
+      expect(body.detail).toHaveLength(1);
+      expect(body.detail[0].loc).toEqual(['query', query.split('=')[0]]);
+    }
+  });
+
+  it('of versions refuses a cursor of another list', async () => {
+    const { id } = (await admin.post('/workflows', { name: 'fractal' })).body;
+    const { next_cursor } = (await admin.get('/workflows?limit=1')).body;
+    expect((await admin.get(`/workflows/${id}/versions?cursor=${next_cursor}`)).status).toBe(422);
+    const numbers = Buffer.from('9999999999').toString('base64url');
+    expect((await admin.get(`/workflows/${id}/versions?cursor=${numbers}`)).body.versions).toEqual([]);
+    expect((await admin.get(`/workflows?cursor=${numbers}`)).status).toBe(422);
+  });
+});
