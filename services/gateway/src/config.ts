@@ -6,6 +6,7 @@ import { policyConfig } from '@runledger/webhooks/policy-config';
 import { secretKeysConfig } from '@runledger/webhooks/secret-box';
 import { MAX_INPUTS_BYTES, MAX_WEBHOOK_URL } from '@runledger/contracts/limits';
 import { Type, type Static } from 'typebox';
+import { edgeConfig } from './http/edge-config.ts';
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -29,6 +30,7 @@ export const configSchema = Type.Object({
       description: 'in front of the addresses of output files; without it made from host and port',
     }),
   ),
+  ...edgeConfig,
   RUNLEDGER_VIEWS: oneOf(['mongodb', 'memory'], {
     default: 'mongodb',
     description: 'where the run views are kept; memory is rebuilt from the log at every start',

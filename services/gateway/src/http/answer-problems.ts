@@ -8,10 +8,10 @@ import { COMMON_HEADERS } from './response-headers.ts';
 
 /** Whatever happens inside, a client gets an answer in our form. */
 export const answerProblems =
-  (logger: Logger): Middleware =>
+  (logger: Logger, headers = COMMON_HEADERS): Middleware =>
   async (ctx, next) => {
     const { request_id } = requestOf(ctx);
-    ctx.set(COMMON_HEADERS);
+    ctx.set(headers);
     ctx.set('X-Request-Id', request_id);
     try {
       await next();

@@ -1,11 +1,17 @@
 import { Router } from '@koa/router';
+import type { EventLog } from '@runledger/event-log/event-log';
 import type { Logger } from '@runledger/event-log/logger';
-import Koa, { type Context, type Middleware } from 'koa';
+import Koa, { type Middleware } from 'koa';
 import { answerProblems } from './answer-problems.ts';
+import { bearerOf } from './bearer.ts';
+import { clientAddress } from './client-address.ts';
+import { cors, type MethodsAt } from './cors.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
+import { needsLog } from './needs-log.ts';
 import type { Route } from './operation.ts';
 import { Refused } from './problem.ts';
 import { requestOf } from './request-context.ts';
+import { commonHeaders } from './response-headers.ts';
 import { serveOperation, type Serving } from './serve-operation.ts';
 
 /** A path outside the operations of the API, which looks after itself. */
@@ -14,6 +20,19 @@ export interface Page {
   /** In the router's form. */
   readonly path: string;
   readonly serve: Middleware;
+  /** It is answered also while the log is away. */
+  readonly withoutLog?: true;
+}
+
+/** What stands between the network and the routes. */
+export interface Edge {
+  /** The origins whose pages may call the API; `*` for all. */
+  readonly corsOrigins: readonly string[];
+  /** Whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[];
+  /** As it was set; what is made from host and port is never https. */
+  readonly publicUrl: string | undefined;
+  readonly log: Pick<EventLog, 'connected' | 'onReconnect'>;
 }
 
 export interface AppOptions {
@@ -22,6 +41,8 @@ export interface AppOptions {
   readonly routes: readonly Route[];
   readonly pages: readonly Page[];
   readonly serving: Serving;
+  /** Without one no other origin is let in, nobody is trusted, and every request waits for the log by itself. */
+  readonly edge?: Edge;
   readonly metrics: GatewayMetrics;
   readonly logger: Logger;
   /** Monotonic, in milliseconds. */
@@ -30,38 +51,56 @@ export interface AppOptions {
 
 /** Every path of the gateway. */
 export const createApp = (options: AppOptions): Koa => {
-  const { basePath, routes, pages, serving, logger } = options;
+  const { basePath, routes, pages, serving, edge, logger } = options;
   const router = new Router({ sensitive: true });
+  const withLog = edge ? needsLog(edge.log) : pass;
   for (const route of routes) {
     const { at, method } = route.operation;
-    router.register(`${basePath}${inRouterForm(at)}`, [method], serveOperation(route, serving));
+    const path = `${basePath}${inRouterForm(at)}`;
+    router.register(path, [method], [unlessKeyless(withLog), serveOperation(route, serving)]);
   }
-  for (const { path, method, serve } of pages) router.register(path, [method], serve);
+  for (const { path, method, serve, withoutLog } of pages) {
+    router.register(path, [method], [withoutLog ? pass : withLog, serve]);
+  }
+  const methodsAt = methodsOf(router);
 
   const app = new Koa();
   app.on('error', (err: unknown) => logger.debug({ err }, 'a response broke off'));
   app.use(measure(options));
-  app.use(answerProblems(logger));
+  app.use(answerProblems(logger, commonHeaders(edge?.publicUrl)));
   app.use(refuseUnreadableTargets);
+  if (edge && edge.corsOrigins.length > 0) app.use(cors(edge.corsOrigins, methodsAt));
   app.use(router.routes());
-  app.use(refuseTheRest(router));
+  app.use(refuseTheRest(methodsAt));
   return app;
 };
 
 const inRouterForm = (at: string): string => at.replaceAll(/\{(\w+)\}/g, ':$1');
-const measure =
-  ({ metrics, logger, clock }: Pick<AppOptions, 'metrics' | 'logger' | 'clock'>): Middleware =>
-  async (ctx, next) => {
+
+const pass: Middleware = (_ctx, next) => next();
+
+/** Who sends no key is told so, whatever else is the matter. */
+const unlessKeyless =
+  (withLog: Middleware): Middleware =>
+  (ctx, next) =>
+    bearerOf(ctx.req) === undefined ? next() : withLog(ctx, next);
+
+const measure = ({ metrics, logger, clock, edge }: AppOptions): Middleware => {
+  const addressOf = clientAddress(edge?.trustedProxies ?? []);
+  return async (ctx, next) => {
     const began = clock();
+    // The connection may be gone at the end.
+    const client_ip = addressOf(ctx.req);
     await next();
     const ms = clock() - began;
     const route = String(ctx['_matchedRoute'] ?? 'none');
     metrics.answered(route, METHODS.has(ctx.method) ? ctx.method : 'other', ctx.status, ms / 1000);
     const { request_id } = requestOf(ctx);
     const { method, status } = ctx;
-    const fields = { request_id, method, route, status, ms: Math.round(ms), org_id: ctx.state['org_id'] };
-    logger.debug(fields, 'answered');
+    const org_id: unknown = ctx.state['org_id'];
+    logger.debug({ request_id, client_ip, method, route, status, ms: Math.round(ms), org_id }, 'answered');
   };
+};
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']);
 
@@ -83,10 +122,13 @@ const refuseUnreadableTargets: Middleware = async (ctx, next) => {
 
 /** No route took it: the path is unknown, or known for other methods. */
 const refuseTheRest =
-  (router: Router): Middleware =>
-  async (ctx: Context) => {
-    const allow = new Set(router.match(ctx.path, ctx.method).path.flatMap(({ methods }) => methods));
-    throw new Refused(
-      allow.size === 0 ? { kind: 'no_such_path' } : { kind: 'method_not_allowed', allow: [...allow].sort() },
-    );
+  (methodsAt: MethodsAt): Middleware =>
+  async (ctx) => {
+    const allow = methodsAt(ctx.path);
+    throw new Refused(allow.length === 0 ? { kind: 'no_such_path' } : { kind: 'method_not_allowed', allow });
   };
+
+const methodsOf =
+  (router: Router): MethodsAt =>
+  (path) =>
+    [...new Set(router.match(path, 'OPTIONS').path.flatMap(({ methods }) => methods))].sort();

@@ -25,6 +25,10 @@ export interface HttpServerOptions {
   readonly finishWithinMs: number;
   /** How long a client may take for the headers; 15 s when left out. */
   readonly headersWithinMs?: number;
+  /** On what Node would answer by itself; those of every response when left out. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Called when the stop begins, before it waits: whoever holds requests open, such as streams, ends them. */
+  readonly onStopping?: readonly (() => void)[];
 }
 
 const HEADERS_WITHIN_MS = 15_000;
@@ -36,9 +40,17 @@ const MAX_HEADERS_BYTES = 16 * 1024;
 /** Serves the app; what Node would answer by itself is answered in our form. @throws when it cannot listen */
 export const openHttpServer = async (
   app: Koa,
-  { host, port, finishWithinMs, headersWithinMs = HEADERS_WITHIN_MS }: HttpServerOptions,
+  {
+    host,
+    port,
+    finishWithinMs,
+    headersWithinMs = HEADERS_WITHIN_MS,
+    headers: ownHeaders = COMMON_HEADERS,
+    onStopping = [],
+  }: HttpServerOptions,
 ): Promise<HttpServer> => {
   const answering = new WeakMap<Duplex, ServerResponse>();
+  const inHand = new Set<ServerResponse>();
   const handle = app.callback();
   const server = createServer(
     {
@@ -50,6 +62,9 @@ export const openHttpServer = async (
     },
     (request, response) => {
       answering.set(request.socket, response);
+      inHand.add(response);
+      response.once('close', () => inHand.delete(response));
+      if (!server.listening) closeAfter(response);
       void handle(request, response);
     },
   );
@@ -57,17 +72,31 @@ export const openHttpServer = async (
     // Half a response of ours may be on its way: anything more would be read as a part of it.
     if (answering.get(socket)?.headersSent === true && !answering.get(socket)?.writableFinished)
       socket.destroy();
-    else writeRaw(socket, problemOf(error));
+    else writeRaw(socket, problemOf(error), ownHeaders);
   });
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
-    const { status, body, headers } = rawAnswer({ kind: 'expectation_failed' });
+    const { status, body, headers } = rawAnswer({ kind: 'expectation_failed' }, ownHeaders);
     response.writeHead(status, headers).end(body);
   });
   server.on('connect', (_request, socket: Duplex) => {
-    writeRaw(socket, { kind: 'method_not_allowed', allow: ['GET', 'POST', 'PUT'] });
+    writeRaw(socket, { kind: 'method_not_allowed', allow: ['DELETE', 'GET', 'HEAD', 'PATCH', 'POST', 'PUT'] }, ownHeaders);
   });
   const url = await listen(server, { name: 'The gateway', host, port, setting: 'RUNLEDGER_PORT' });
-  return { url, [Symbol.asyncDispose]: () => close(server, finishWithinMs) };
+  const stop = async (): Promise<void> => {
+    const closed = close(server, finishWithinMs);
+    inHand.forEach(closeAfter);
+    try {
+      for (const tell of onStopping) tell();
+    } finally {
+      await closed;
+    }
+  };
+  return { url, [Symbol.asyncDispose]: stop };
+};
+
+/** The client is told to ask again on another connection, which another gateway may take. */
+const closeAfter = (response: ServerResponse): void => {
+  if (!response.headersSent) response.setHeader('Connection', 'close');
 };
 
 const problemOf = (error: Error): Problem => {
@@ -81,6 +110,7 @@ const problemOf = (error: Error): Problem => {
 
 const rawAnswer = (
   problem: Problem,
+  ownHeaders: Readonly<Record<string, string>>,
 ): { readonly status: number; readonly body: string; readonly headers: Record<string, string> } => {
   const { status, detail, headers } = answerTo(problem);
   const body = JSON.stringify({ detail });
@@ -88,7 +118,7 @@ const rawAnswer = (
     status,
     body,
     headers: {
-      ...COMMON_HEADERS,
+      ...ownHeaders,
       'Content-Type': 'application/json; charset=utf-8',
       'Content-Length': String(Buffer.byteLength(body)),
       Connection: 'close',
@@ -97,12 +127,12 @@ const rawAnswer = (
   };
 };
 
-const writeRaw = (socket: Duplex, problem: Problem): void => {
+const writeRaw = (socket: Duplex, problem: Problem, ownHeaders: Readonly<Record<string, string>>): void => {
   if (!socket.writable) {
     socket.destroy();
     return;
   }
-  const { status, body, headers } = rawAnswer(problem);
+  const { status, body, headers } = rawAnswer(problem, ownHeaders);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   socket.on('error', () => socket.destroy());
   socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, '', body].join('\r\n'), () =>

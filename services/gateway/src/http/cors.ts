@@ -1,0 +1,60 @@
+import koaCors from '@koa/cors';
+import type { Context, Middleware } from 'koa';
+
+/** The methods of a path; none when the path is unknown. */
+export type MethodsAt = (path: string) => readonly string[];
+
+const ALLOWED_HEADERS = [
+  'Authorization',
+  'Content-Type',
+  'Idempotency-Key',
+  'If-None-Match',
+  'Last-Event-ID',
+  'X-Request-Id',
+  'traceparent',
+];
+/** What a page may read of an answer beside its body and type. */
+const EXPOSED_HEADERS = [
+  'API-Version',
+  'X-Request-Id',
+  'ETag',
+  'Retry-After',
+  'RateLimit',
+  'RateLimit-Policy',
+];
+/** As long as Chrome keeps a preflight at most. */
+const PREFLIGHT_KEPT_S = 7_200;
+
+/**
+ * Lets pages of these origins call the API; `*` is all of them. Never with credentials: a key travels in `Authorization`,
+ * so a page can do nothing that it was not given a key for. To others nothing is said of it.
+ */
+export const cors = (origins: readonly string[], methodsAt: MethodsAt): Middleware => {
+  const allowed = new Set(origins);
+  const originFor = (ctx: Context): string => {
+    if (allowed.has('*')) return '*';
+    const origin = ctx.get('Origin');
+    return allowed.has(origin) ? origin : '';
+  };
+  const allow = koaCors({
+    origin: (ctx) => (isPreflight(ctx) && methodsAt(ctx.path).length === 0 ? '' : originFor(ctx)),
+    // Those of the path are told instead.
+    allowMethods: '',
+    allowHeaders: ALLOWED_HEADERS,
+    exposeHeaders: EXPOSED_HEADERS,
+    maxAge: PREFLIGHT_KEPT_S,
+    // What was set stays set when a refusal is thrown.
+    keepHeadersOnError: false,
+  });
+  return async (ctx, next) => {
+    // Else a page that may read the answer could not embed it.
+    if (originFor(ctx) !== '') ctx.set('Cross-Origin-Resource-Policy', 'cross-origin');
+    await allow(ctx, next);
+    if (isPreflight(ctx) && ctx.status === 204) {
+      ctx.set('Access-Control-Allow-Methods', methodsAt(ctx.path).join(', '));
+    }
+  };
+};
+
+const isPreflight = (ctx: Context): boolean =>
+  ctx.method === 'OPTIONS' && ctx.get('Access-Control-Request-Method') !== '';

@@ -1,0 +1,212 @@
+import { openEventLog, type EventLog } from '@runledger/event-log/event-log';
+import { silentLogger } from '@runledger/event-log/logger';
+import { testNats } from '@runledger/testing/nats';
+import { waitFor } from '@runledger/testing/wait-for';
+import Koa from 'koa';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readGatewayConfig } from '../src/config.ts';
+import { answerProblems } from '../src/http/answer-problems.ts';
+import { openHttpServer } from '../src/http/http-server.ts';
+import { needsLog } from '../src/http/needs-log.ts';
+import { anEdge, type AnEdge } from './fixtures/an-edge.ts';
+import { rawRequest } from './fixtures/raw-request.ts';
+
+const opened = new AsyncDisposableStack();
+let log: EventLog;
+beforeAll(async () => {
+  const nats = opened.use(await testNats());
+  log = opened.use(await openEventLog({ url: nats.url, name: 'gateway' }, silentLogger));
+});
+afterAll(() => opened.disposeAsync());
+
+const setting = (name: string, text: string) => () =>
+  readGatewayConfig({
+    RUNLEDGER_SECRET_KEYS: Buffer.alloc(32, 1).toString('base64'),
+    [name]: text,
+  });
+
+describe('the address of a client in the log', () => {
+  const loggedFor = async (trustedProxies: readonly string[], ...forwarded: readonly string[]) => {
+    await using edge = await anEdge({ log, trustedProxies });
+    const lines = forwarded.map((value) => `X-Forwarded-For: ${value}\r\n`).join('');
+    await rawRequest(edge.url, `GET /still HTTP/1.1\r\nHost: x\r\n${lines}\r\n`);
+    const line = await waitFor('the line', () => edge.lines().find(({ msg }) => msg === 'answered'));
+    return line['client_ip'];
+  };
+
+  it.each([
+    ['nobody', [], ['203.0.113.9'], '127.0.0.1'],
+    ['others', ['10.0.0.0/8'], ['203.0.113.9'], '127.0.0.1'],
+    ['the proxy, which names nobody', ['loopback'], [], '127.0.0.1'],
+    ['the proxy', ['loopback'], ['203.0.113.9'], '203.0.113.9'],
+    ['the proxy, whose client claims to be another', ['loopback'], ['1.1.1.1, 203.0.113.9'], '203.0.113.9'],
+    [
+      'the proxy, whose client claims to be one too',
+      ['loopback'],
+      ['1.1.1.1, 127.0.0.1, 203.0.113.9'],
+      '203.0.113.9',
+    ],
+    [
+      'the proxy, whose client sends a header of its own',
+      ['loopback'],
+      ['1.1.1.1', '203.0.113.9'],
+      '203.0.113.9',
+    ],
+    ['two proxies', ['127.0.0.1', '10.1.0.0/16'], ['1.1.1.1, 203.0.113.9, 10.1.2.3'], '203.0.113.9'],
+    ['one of two proxies', ['127.0.0.1'], ['203.0.113.9, 10.1.2.3'], '10.1.2.3'],
+    ['the proxy, before IPv6', ['loopback'], ['2001:db8::7'], '2001:db8::7'],
+    ['the proxy, before IPv4 in IPv6', ['loopback'], ['::ffff:203.0.113.9'], '203.0.113.9'],
+    ['the proxy, which says unknown', ['loopback'], ['unknown'], '127.0.0.1'],
+    ['the proxy, which says what is no address', ['loopback'], ['{"level":"fatal"}'], '127.0.0.1'],
+    ['the proxy, which says a number', ['loopback'], ['1.1.1.1, 2130706433'], '127.0.0.1'],
+    ['the proxy, which says nothing', ['loopback'], [', ,'], '127.0.0.1'],
+  ])('trusting %s', async (_name, trusted, forwarded, expected) => {
+    expect(await loggedFor(trusted, ...forwarded)).toBe(expected);
+  });
+
+  it('is never read from the headers of other conventions', async () => {
+    await using edge = await anEdge({ log, trustedProxies: ['loopback'] });
+    await rawRequest(
+      edge.url,
+      'GET /still HTTP/1.1\r\nHost: x\r\nForwarded: for=1.1.1.1\r\nX-Real-IP: 1.1.1.1\r\n\r\n',
+    );
+    const line = await waitFor('the line', () => edge.lines().find(({ msg }) => msg === 'answered'));
+    expect(line['client_ip']).toBe('127.0.0.1');
+  });
+
+  it('comes from proxies that a setting names', () => {
+    const read = setting('RUNLEDGER_TRUSTED_PROXIES', 'loopback, 10.0.0.5,10.1.0.0/16,2001:db8::/32');
+    const names = ['loopback', '10.0.0.5', '10.1.0.0/16', '2001:db8::/32'];
+    expect(read().RUNLEDGER_TRUSTED_PROXIES).toEqual(names);
+    expect(setting('RUNLEDGER_TRUSTED_PROXIES', '')().RUNLEDGER_TRUSTED_PROXIES).toEqual([]);
+  });
+
+  it.each(['proxy.example', '10', '10.0.0.0/33', '0.0.0.0/0', '::/0', '10.0.0.0/x', '*', 'true'])(
+    'comes from no proxy called %s: a sentence says so',
+    (text) => {
+      expect(setting('RUNLEDGER_TRUSTED_PROXIES', `loopback,${text}`)).toThrow(
+        /RUNLEDGER_TRUSTED_PROXIES .*\(number 2\) that is neither an IP address, nor a network, nor loopback/,
+      );
+    },
+  );
+});
+
+describe('security headers', () => {
+  const headersOf = async (publicUrl: string | undefined, path: string) => {
+    await using edge = await anEdge({ log, publicUrl });
+    return (await fetch(`${edge.url}${path}`)).headers;
+  };
+
+  it.each(['/still', '/api/thing', '/nowhere', '/refuse/bug'])('stand on %s', async (path) => {
+    expect(Object.fromEntries(await headersOf(undefined, path))).toMatchObject({
+      'api-version': 'V2',
+      'x-request-id': expect.stringMatching(/^[\w-]{36}$/),
+      'cache-control': 'no-store',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      'cross-origin-resource-policy': 'same-origin',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+    });
+  });
+
+  it('promise https only where the gateway is known by it', async () => {
+    const promised = async (publicUrl: string | undefined) =>
+      (await headersOf(publicUrl, '/still')).get('strict-transport-security');
+    expect(await promised('https://runs.example')).toBe('max-age=31536000');
+    expect(await promised('http://runs.example')).toBeNull();
+    expect(await promised(undefined)).toBeNull();
+  });
+
+  it('promise https also on what is no request', async () => {
+    await using edge = await anEdge({ log, publicUrl: 'https://runs.example' });
+    const { status, headers } = await rawRequest(edge.url, 'nonsense\r\n\r\n');
+    expect([status, headers['strict-transport-security']]).toEqual([400, 'max-age=31536000']);
+  });
+
+  it('tell nothing of what serves', async () => {
+    const headers = await headersOf(undefined, '/still');
+    expect([headers.get('server'), headers.get('x-powered-by')]).toEqual([null, null]);
+  });
+});
+
+describe('while the log is away', { timeout: 60_000 }, () => {
+  const away = async (served: EventLog) => waitFor('it to be away', () => !served.connected());
+  const ask = async (edge: AnEdge, path: string, key?: string) => {
+    const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
+    const { status, headers: got, ...answer } = await fetch(`${edge.url}${path}`, { headers });
+    return { status, retryAfter: got.get('retry-after'), ...answer };
+  };
+
+  it('what needs it is refused with Retry-After, and what does not is answered', async () => {
+    await using nats = await testNats();
+    await using own = await openEventLog({ url: nats.url, name: 'gateway' }, silentLogger);
+    await using edge = await anEdge({ log: own, corsOrigins: ['https://app.example.com'] });
+    await nats.kill9();
+    await away(own);
+    const paths = ['/api/thing', '/outputs/a'];
+    for (const { status, retryAfter } of await Promise.all(paths.map((path) => ask(edge, path, 'good')))) {
+      expect([status, retryAfter]).toEqual([503, '2']);
+    }
+    expect((await ask(edge, '/api/thing', 'good')).status).toBe(503);
+    expect((await ask(edge, '/api/thing')).status).toBe(401);
+    expect((await ask(edge, '/api/nowhere')).status).toBe(404);
+    expect((await ask(edge, '/still')).status).toBe(200);
+    await nats.restart();
+    await waitFor('it to be back', async () => (await ask(edge, '/api/thing', 'good')).status === 200);
+  });
+
+  /** Counts what it begins. */
+  const aWaiter = async (served: EventLog, patienceMs: number) => {
+    const begun = { arrived: 0, count: 0 };
+    const app = new Koa();
+    app.use(answerProblems(silentLogger));
+    app.use((_ctx, next) => {
+      begun.arrived += 1;
+      return next();
+    });
+    app.use(needsLog(served, patienceMs));
+    app.use((ctx) => {
+      begun.count += 1;
+      ctx.body = 'done';
+    });
+    const server = await openHttpServer(app, { host: '127.0.0.1', port: 0, finishWithinMs: 500 });
+    return { server, begun };
+  };
+
+  it('a request that comes waits with all it does, and a restart of the broker is ridden out', async () => {
+    await using nats = await testNats();
+    await using own = await openEventLog({ url: nats.url, name: 'gateway' }, silentLogger);
+    const { server, begun } = await aWaiter(own, 50_000);
+    await using closing = new AsyncDisposableStack();
+    closing.use(server);
+    // Twice: what was learned of one outage is forgotten in the next.
+    for (const outage of [1, 2]) {
+      await nats.kill9();
+      await away(own);
+      const answers = Promise.all([fetch(server.url), fetch(server.url)]);
+      await waitFor('both to come', () => begun.arrived === outage * 2);
+      expect(begun.count).toBe((outage - 1) * 2);
+      await nats.restart();
+      expect((await answers).map(({ status }) => status)).toEqual([200, 200]);
+    }
+  });
+
+  it('a request that has waited long enough is refused, and nothing of it is done', async () => {
+    await using nats = await testNats();
+    await using own = await openEventLog({ url: nats.url, name: 'gateway' }, silentLogger);
+    const { server, begun } = await aWaiter(own, 100);
+    await using closing = new AsyncDisposableStack();
+    closing.use(server);
+    await nats.kill9();
+    await away(own);
+    const first = await fetch(server.url);
+    expect(await first.json()).toEqual({ detail: expect.stringContaining('Nothing was done') });
+    const second = await fetch(server.url);
+    for (const { status, headers } of [first, second]) {
+      expect([status, headers.get('retry-after')]).toEqual([503, '2']);
+    }
+    expect(begun.count).toBe(0);
+    await nats.restart();
+    await waitFor('it to be served', async () => (await fetch(server.url)).status === 200);
+  });
+});
