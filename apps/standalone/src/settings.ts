@@ -31,6 +31,12 @@ export const settingsSchema = Type.Object({
       description: 'where clients reach the API, without its base path; made from host and port otherwise',
     }),
   ),
+  RUNLEDGER_RATE_LIMIT: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000,
+    default: 0,
+    description: 'requests a minute of each API key; 0 is no limit',
+  }),
   RUNLEDGER_WEBHOOK_ALLOW: Type.Optional(
     list(policyConfig.RUNLEDGER_WEBHOOK_ALLOW.items, {
       maxItems: 1_024,

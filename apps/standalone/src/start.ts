@@ -54,8 +54,9 @@ export const start = async (
   const webhookAllow = settings.RUNLEDGER_WEBHOOK_ALLOW ?? ['loopback'];
   const moreOwnServices = settings.RUNLEDGER_WEBHOOK_OWN_SERVICES;
   const publicUrl = settings.RUNLEDGER_PUBLIC_URL;
+  const rateLimit = settings.RUNLEDGER_RATE_LIMIT;
   const webhooks = { secretKeys, webhookAllow, moreOwnServices, publicUrl };
-  const parts = { folder, env, operator, views, slots, host, port, programs, ...webhooks, say };
+  const parts = { folder, env, operator, views, slots, host, port, programs, ...webhooks, rateLimit, say };
   await startServices(open, parts, stopping);
 
   const url = `${originOf(host, port)}${settings.RUNLEDGER_BASE_PATH}`;

@@ -39,6 +39,8 @@ export interface Surroundings {
   readonly moreOwnServices: readonly string[];
   /** The address of the gateway for clients, when it is another one than host and port. */
   readonly publicUrl: string | undefined;
+  /** Requests a minute of each API key; 0 is no limit. */
+  readonly rateLimit: number;
   readonly say: (line: string) => void;
 }
 
@@ -106,6 +108,7 @@ const serviceSpecs = async (surroundings: Surroundings): Promise<ServiceSpec[]> 
       ...webhooks,
       RUNLEDGER_HOST: host,
       RUNLEDGER_PORT: String(port),
+      RUNLEDGER_RATE_LIMIT: String(surroundings.rateLimit),
     }),
     spec('scheduler', ['RUNLEDGER_'], {}),
     spec('gpu-executor', ['RUNLEDGER_', 'EXECUTOR_', ...(slots.standIns ? [] : ['CUDA_', 'NVIDIA_'])], {

@@ -1,5 +1,6 @@
 import type { ApiKey } from '@runledger/contracts/catalogue';
 import type { EventLog } from '@runledger/event-log/event-log';
+import { recentlyUsed } from '../recently-used.ts';
 import { keyStore } from './key-store.ts';
 
 const WRITE_EVERY_MS = 60_000;
@@ -13,33 +14,34 @@ export interface LastUses {
   readonly clock: () => number;
 }
 
+/** When it was last noted, on the monotonic clock. */
+interface Noted {
+  at: number;
+}
+
 /**
  * Notes that a key was used: at its first use at this gateway, and then once a minute at most. In the background: it
  * delays and fails nothing, and what could not be noted is noted with a later use.
  */
 export const lastUses = ({ log, now, clock }: LastUses): ((record: ApiKey) => void) => {
-  const noted = new Map<string, number>();
+  const notedOf = recentlyUsed<string, Noted>(MOST_KEPT, () => ({ at: Number.NEGATIVE_INFINITY }));
   let writing = 0;
-  const write = async (record: ApiKey): Promise<void> => {
+  const write = async (record: ApiKey, noted: Noted): Promise<void> => {
     writing += 1;
     try {
       await keyStore(log).noteUse(record, now());
     } catch (error) {
       log.logger.debug({ err: error, key_id: record.id }, 'the last use of an API key could not be noted');
-      noted.delete(record.id);
+      noted.at = Number.NEGATIVE_INFINITY;
     } finally {
       writing -= 1;
     }
   };
   return (record) => {
+    const noted = notedOf(record.id);
     const at = clock();
-    const before = noted.get(record.id);
-    if (before !== undefined && at - before < WRITE_EVERY_MS) return;
-    if (writing >= MOST_WRITING) return;
-    noted.delete(record.id);
-    const [oldest] = noted.keys();
-    if (noted.size >= MOST_KEPT && oldest !== undefined) noted.delete(oldest);
-    noted.set(record.id, at);
-    void write(record);
+    if (at - noted.at < WRITE_EVERY_MS || writing >= MOST_WRITING) return;
+    noted.at = at;
+    void write(record, noted);
   };
 };

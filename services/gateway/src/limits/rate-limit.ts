@@ -1,6 +1,7 @@
 import type { ApiKey } from '@runledger/contracts/catalogue';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/event-log';
-import { chunkOf, type Chunk } from './chunk.ts';
+import { chunkOf } from './chunk.ts';
+import { recentlyUsed } from '../recently-used.ts';
 import { sharedTokens } from './shared-tokens.ts';
 import type { RateDecision } from './rate-decision.ts';
 
@@ -27,16 +28,9 @@ const MOST_KEPT = 10_000;
 export const rateLimit = ({ log, limit, clock, patienceMs = PATIENCE_MS }: RateLimit): LimitRate => {
   if (limit === 0) return async () => undefined;
   const takeTokens = sharedTokens(log, limit);
-  const chunks = new Map<string, Chunk>();
-  const chunkFor = (id: string): Chunk => {
-    const chunk = chunks.get(id) ?? chunkOf({ limit, clock, takeTokens: (wanted) => takeTokens(id, wanted) });
-    // The one that was used last stands last, and the first is forgotten.
-    chunks.delete(id);
-    const [oldest] = chunks.keys();
-    if (chunks.size >= MOST_KEPT && oldest !== undefined) chunks.delete(oldest);
-    chunks.set(id, chunk);
-    return chunk;
-  };
+  const chunkFor = recentlyUsed(MOST_KEPT, (id: string) =>
+    chunkOf({ limit, clock, takeTokens: (wanted) => takeTokens(id, wanted) }),
+  );
   return async ({ id }) => {
     const chunk = chunkFor(id);
     for (;;) {

@@ -5,6 +5,7 @@ import { lastSequence } from '@runledger/event-log/ask-leader';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/event-log';
 import { runsIdentity } from '@runledger/event-log/read-run';
 import { ViewsUnavailable, type ProjectionPosition, type RunViews } from '../views/run-views.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 
 export interface FreshViewsOptions {
   readonly log: EventLog;
@@ -13,8 +14,8 @@ export interface FreshViewsOptions {
   readonly patienceMs?: number;
 }
 
-/** Waits until the views hold every fact that was in the log when it was called, at best. */
-export type FreshViews = () => Promise<void>;
+/** Waits until the views hold every fact that was in the log when it was called; false when they do not, or nobody knows. */
+export type FreshViews = () => Promise<boolean>;
 
 const PATIENCE_MS = 2_000;
 const LOOK_EVERY_MS = 25;
@@ -45,9 +46,11 @@ export const freshViews = ({ log, views, patienceMs = PATIENCE_MS }: FreshViewsO
       await Promise.race([caughtUp(late), aborted(late)]);
       if (late.aborted)
         log.logger.debug({ patience_ms: patienceMs }, 'a list is made from views that are behind');
+      return !late.aborted;
     } catch (error) {
       if (!(error instanceof ViewsUnavailable) && !(error instanceof LogUnavailable)) throw error;
       log.logger.debug({ err: error }, 'how far the views are behind is not known');
+      return false;
     }
   };
 };
@@ -60,16 +63,3 @@ const lastFact = async (log: EventLog): Promise<number> =>
   Math.max(
     ...(await Promise.all([ALL_LIFECYCLES, ALL_WEBHOOKS].map((facts) => lastSequence(log, 'RUNS', facts)))),
   );
-
-/** Whoever asks while the work is under way shares the next one with all others who do: it begins after they asked. */
-const oneAtATime = <Result>(work: () => Promise<Result>): (() => Promise<Result>) => {
-  let underWay: Promise<unknown> = Promise.resolve();
-  let next: Promise<Result> | undefined;
-  const begin = (): Promise<Result> => {
-    next = undefined;
-    const begun = work();
-    underWay = begun.catch(() => undefined);
-    return begun;
-  };
-  return () => (next ??= underWay.then(begin));
-};

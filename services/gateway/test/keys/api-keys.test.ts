@@ -98,9 +98,9 @@ describe('a key of an earlier release', () => {
   const old = async () => {
     const owner = wish();
     const { key, record } = await createApiKey(test.log, { ...owner, key: `old-key-${newUuid()}` });
-    const { sha256: _, ...without } = record;
+    const { sha256, ...without } = record;
     await keyStore(test.log).eraseIndexed(record);
-    await openBucket(test.log, 'KEYS', ApiKey).put(sha256Of(key), without);
+    await openBucket(test.log, 'KEYS', ApiKey).put(sha256 ?? '', without);
     return { owner, key, record: without };
   };
 
