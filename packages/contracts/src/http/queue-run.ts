@@ -19,7 +19,8 @@ export const Inputs = Type.Unsafe<JsonObject>(
     {},
     {
       additionalProperties: InputValue,
-      description: 'By name. Names that the workflow does not know are passed on.',
+      description:
+        'By name. Names that the workflow does not know are passed on. An integer that a double would round to another one (beyond 2^53) is refused and not changed: send it as a string.',
     },
   ),
 );

@@ -1,6 +1,6 @@
-import { isNestedAtMost, jsonBytes, type JsonObject, type JsonValue } from '@runledger/contracts/json';
+import { isNestedAtMost, jsonBytes, type JsonObject } from '@runledger/contracts/json';
 import { invalid, Refused, type Invalid } from './problem.ts';
-import { isNode } from './validation/node.ts';
+import { isRecord } from './validation/node.ts';
 
 export interface InputLimits {
   readonly inputs: number;
@@ -12,14 +12,14 @@ const MOST_LEVELS = 32;
 
 /** What is wrong with inputs beyond their types. Refuses what is too much of it. */
 export const inputsProblems = (value: unknown, limits: InputLimits): Invalid[] => {
-  if (!isNode(value) || Array.isArray(value)) return [];
+  if (!isRecord(value)) return [];
   // A body is JSON.
   const inputs = value as JsonObject;
-  const members = Object.entries(inputs);
-  if (members.length > limits.inputs) {
+  const names = Object.keys(inputs);
+  if (names.length > limits.inputs) {
     throw new Refused({ kind: 'too_large', why: `A run may have at most ${limits.inputs} inputs` });
   }
-  const problems = members.flatMap(([name, input]) => inputProblems(name, input, limits));
+  const problems = names.flatMap((name) => inputProblems(name, inputs[name], limits));
   // Only what nests little can be written as JSON without recursion becoming too deep.
   const isShallow = !problems.some(({ type }) => type === 'json_invalid');
   if (isShallow && jsonBytes(inputs) > limits.inputsBytes) {
@@ -31,10 +31,11 @@ export const inputsProblems = (value: unknown, limits: InputLimits): Invalid[] =
   return problems;
 };
 
-const inputProblems = (name: string, value: JsonValue, { inputNameLength }: InputLimits): Invalid[] => {
+const inputProblems = (name: string, value: unknown, { inputNameLength }: InputLimits): Invalid[] => {
   const problems: Invalid[] = [];
-  const loc = ['body', 'inputs', name.slice(0, inputNameLength)];
-  if (name.length > inputNameLength) {
+  const isLong = !isAtMost(inputNameLength, name);
+  const loc = ['body', 'inputs', isLong ? beginning(name, inputNameLength) : name];
+  if (isLong) {
     const msg = `String should have at most ${inputNameLength} characters`;
     problems.push(invalid([...loc, '[key]'], 'string_too_long', msg));
   }
@@ -44,3 +45,12 @@ const inputProblems = (name: string, value: JsonValue, { inputNameLength }: Inpu
   }
   return problems;
 };
+
+/** In characters as Unicode and pydantic count them: an emoji outside the first plane is one. */
+const isAtMost = (most: number, text: string): boolean =>
+  text.length <= most || (text.length <= 2 * most && Array.from(text).length <= most);
+
+const beginning = (text: string, count: number): string =>
+  Array.from(text.slice(0, 2 * count))
+    .slice(0, count)
+    .join('');

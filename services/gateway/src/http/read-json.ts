@@ -9,7 +9,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * JSON as RFC 8259 has it, in UTF-8. What JavaScript would let pass is refused: bytes that are no UTF-8, numbers
- * beyond a double's range, halves of surrogate pairs.
+ * beyond a double's range, integers that would come out as others, halves of surrogate pairs.
  */
 export const readJson = (bytes: Uint8Array): ReadJson => {
   let text: string;
@@ -27,10 +27,12 @@ export const readJson = (bytes: Uint8Array): ReadJson => {
     return refuse('the body is not valid JSON', position);
   }
   const wrong = unrepresentable(value);
-  return wrong === undefined ? { kind: 'json', value } : refuse(wrong);
+  if (wrong !== undefined) return refuse(wrong);
+  const changed = changedInteger(text);
+  return changed ? refuse(changed.why, changed.position) : { kind: 'json', value };
 };
 
-const refuse = (why: string, position?: string): ReadJson => ({
+const refuse = (why: string, position?: string | number): ReadJson => ({
   kind: 'invalid',
   problem: invalid(
     position === undefined ? ['body'] : ['body', Number(position)],
@@ -59,3 +61,22 @@ const unrepresentable = (value: JsonValue): string | undefined => {
 };
 
 const HALF_PAIR = 'a text holds half of a surrogate pair';
+
+/** A text of JSON, which is passed over, or a number with all that belongs to it. */
+const TEXT_OR_NUMBER = /"(?:[^"\\]+|\\.)*"|-?\d[\d.eE+-]*/g;
+const LONG_INTEGER = /^-?\d{16,}$/;
+
+/**
+ * The first integer that a double rounds to another one, such as a seed of 64 bits: it would be changed in silence. One
+ * that is written again with the same digits has kept its value for whoever reads it, and so has one that is exact.
+ */
+const changedInteger = (json: string): { readonly why: string; readonly position: number } | undefined => {
+  if (!/\d{16}/.test(json)) return undefined;
+  for (const { 0: token, index } of json.matchAll(TEXT_OR_NUMBER)) {
+    if (!LONG_INTEGER.test(token) || String(Number(token)) === token) continue;
+    if (BigInt(token) === BigInt(Number(token))) continue;
+    const why = `the integer ${token.slice(0, 64)} needs more than the 53 bits that numbers have here, send it as a string`;
+    return { why, position: index };
+  }
+  return undefined;
+};

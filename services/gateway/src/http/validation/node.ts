@@ -3,6 +3,9 @@ export type Node = Readonly<Record<string, unknown>>;
 
 export const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null;
 
+/** An object of JSON, which an array is not. */
+export const isRecord = (value: unknown): value is Node => isNode(value) && !Array.isArray(value);
+
 /** Its own members only: `constructor` is a name as any other. */
 export const own = (container: unknown, name: string): unknown =>
   isNode(container) && Object.hasOwn(container, name) ? container[name] : undefined;

@@ -1,89 +1,103 @@
 import type { TSchema } from 'typebox';
-import type { TValidationError } from 'typebox/error';
 import { invalid, type Invalid } from '../problem.ts';
-import { isNode, own, type Node } from './node.ts';
-import { refusalOf, type RefusedValue } from './pydantic-words.ts';
-import { chosenBranch } from './union-branch.ts';
+import { errorsOf, fits } from './compiled.ts';
+import { isNode, isRecord, type Node } from './node.ts';
+import {
+  MISSING,
+  NOT_AS_DESCRIBED,
+  ownWords,
+  tooFewItems,
+  tooManyItems,
+  wordsOf,
+  type Words,
+} from './pydantic-words.ts';
+import { chosenBranch, wordsOfUnion } from './union-branch.ts';
 
-export interface Refusing {
-  readonly schema: TSchema;
-  /** What does not fit the schema. */
-  readonly value: unknown;
-  readonly errors: readonly TValidationError[];
-  /** `body`, `path`, `query` or `header`: all but a body come as text. */
-  readonly source: string;
-}
+/** A request may have 256 inputs, and its sender is told of all that is wrong; what an attacker is told has a bound. */
+export const MOST_PROBLEMS = 1_000;
+
+/** All but a body come as text. */
+export type Source = 'path' | 'query' | 'header' | 'body';
 
 /**
- * What a compiled schema says of a value, in the form of the run API, section 2.4, and the words of pydantic 2: for
- * each place the first thing that is wrong with it.
+ * What is wrong with a value that should fit a schema, in the form of the run API, section 2.4, and the words of
+ * pydantic 2: in the order of the schema, for each place the first thing only. Empty if and only if it fits.
+ *
+ * The compiled schema says whether a part fits; the search goes down into those that do not, as deep as the schema is,
+ * never as deep as the value.
  */
-export const pydanticProblems = ({ schema, value, errors, source }: Refusing): Invalid[] => {
-  const problems: Invalid[] = [];
-  const seen = new Set<string>();
-  for (const error of errors.filter((error) => isOfChosenBranch(error, errors, schema, value))) {
-    const { value: at, loc } = follow(value, error.instancePath);
-    const place = [source, ...loc];
-    for (const { within = [], type, msg } of refusalOf(refusedValue(error, schema, at, source))) {
-      const name = JSON.stringify([...place, ...within]);
-      if (seen.has(name)) continue;
-      seen.add(name);
-      problems.push(invalid([...place, ...within], type, msg));
-    }
-  }
-  return problems;
+export const pydanticProblems = (schema: TSchema, value: unknown, source: Source): Invalid[] => {
+  if (!isNode(schema)) throw new TypeError('A schema is an object');
+  const found = problemsIn({ schema, value, loc: [source], isText: source !== 'body' });
+  const problems = found.take(MOST_PROBLEMS).toArray();
+  return problems.length > 0 || fits(schema, value) ? problems : [said([source], NOT_AS_DESCRIBED)];
 };
 
-const refusedValue = (
-  error: TValidationError,
-  schema: TSchema,
-  value: unknown,
-  source: string,
-): RefusedValue => ({ error, node: nodeAt(schema, error.schemaPath), value, isText: source !== 'body' });
+interface Part {
+  readonly schema: Node;
+  readonly value: unknown;
+  readonly loc: Invalid['loc'];
+  readonly isText: boolean;
+}
+
+type Problems = Generator<Invalid, void, undefined>;
+
+const said = (loc: Invalid['loc'], { type, msg }: Words): Invalid => invalid(loc, type, msg);
+
+function* problemsIn(part: Part): Problems {
+  const { schema, value, loc, isText } = part;
+  if (fits(schema, value)) return;
+  const words = ownWords(schema);
+  if (words) yield said(loc, words);
+  else if (schema['anyOf'] !== undefined) yield* problemsInUnion(part);
+  else if (isNode(schema['properties']) && isRecord(value)) yield* problemsInMembers(part, value);
+  else if (isNode(schema['items']) && Array.isArray(value)) yield* problemsInItems(part, value);
+  else {
+    const errors = errorsOf(schema, value);
+    // What is none of the words that are allowed is that first, whatever its type.
+    const telling = errors.find(({ keyword }) => keyword === 'const' || keyword === 'enum') ?? errors[0];
+    if (telling) yield said(loc, wordsOf({ error: telling, schema, value, isText }));
+  }
+}
 
 /** Of a union that nothing fits, only the branch that was meant explains why. */
-const isOfChosenBranch = (
-  error: TValidationError,
-  errors: readonly TValidationError[],
-  schema: TSchema,
-  value: unknown,
-): boolean =>
-  errors.every((union) => {
-    if (union.keyword !== 'anyOf') return true;
-    const branches = `${union.schemaPath}/anyOf/`;
-    const node = nodeAt(schema, union.schemaPath);
-    const chosen = chosenBranch(node, follow(value, union.instancePath).value);
-    if (error === union) return chosen === undefined;
-    const isInside =
-      error.schemaPath.startsWith(branches) && isAtOrUnder(error.instancePath, union.instancePath);
-    if (!isInside) return true;
-    return chosen !== undefined && isAtOrUnder(error.schemaPath, `${branches}${chosen}`);
-  });
+function* problemsInUnion(part: Part): Problems {
+  const { schema, value, loc } = part;
+  const meant = chosenBranch(schema, value);
+  if (meant) yield* problemsIn({ ...part, schema: meant });
+  else yield said(loc, wordsOfUnion(schema, value));
+}
 
-const isAtOrUnder = (path: string, of: string): boolean => path === of || path.startsWith(`${of}/`);
-
-const tokensOf = (pointer: string): string[] =>
-  pointer
-    .split('/')
-    .slice(1)
-    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
-
-const nodeAt = (schema: TSchema, schemaPath: string): Node => {
-  let node: unknown = schema;
-  for (const token of tokensOf(schemaPath)) node = own(node, token);
-  return isNode(node) ? node : {};
-};
-
-/** The value at a JSON pointer, and the names and positions that lead to it. */
-const follow = (
-  value: unknown,
-  pointer: string,
-): { readonly value: unknown; readonly loc: readonly (string | number)[] } => {
-  let at = value;
-  const loc: (string | number)[] = [];
-  for (const token of tokensOf(pointer)) {
-    loc.push(Array.isArray(at) ? Number(token) : token);
-    at = own(at, token);
+function* problemsInMembers({ schema, loc, isText }: Part, members: Node): Problems {
+  const { properties, additionalProperties, required } = schema;
+  const described = isNode(properties) ? properties : {};
+  for (const [name, member] of Object.entries(described)) {
+    const place = [...loc, name];
+    if (Object.hasOwn(members, name)) {
+      if (isNode(member)) yield* problemsIn({ schema: member, value: members[name], loc: place, isText });
+    } else if (Array.isArray(required) && required.includes(name)) yield said(place, MISSING);
   }
-  return { value: at, loc };
-};
+  if (!isNode(additionalProperties)) return;
+  for (const name of Object.keys(members)) {
+    if (Object.hasOwn(described, name)) continue;
+    yield* problemsIn({ schema: additionalProperties, value: members[name], loc: [...loc, name], isText });
+  }
+}
+
+/** As pydantic has it: of a list that is too long, only that; of one that is too short, its items first. */
+function* problemsInItems({ schema, loc, isText }: Part, list: readonly unknown[]): Problems {
+  const { items, minItems, maxItems } = schema;
+  if (typeof maxItems === 'number' && list.length > maxItems) {
+    yield said(loc, tooManyItems(maxItems, list.length));
+    return;
+  }
+  let doFit = true;
+  for (const [index, value] of list.entries()) {
+    if (!isNode(items) || fits(items, value)) continue;
+    doFit = false;
+    yield* problemsIn({ schema: items, value, loc: [...loc, index], isText });
+  }
+  if (doFit && typeof minItems === 'number' && list.length < minItems) {
+    yield said(loc, tooFewItems(minItems, list.length));
+  }
+}

@@ -1,4 +1,4 @@
-import type { TObject, TSchema } from 'typebox';
+import type { TObject } from 'typebox';
 import { own } from './node.ts';
 
 /** The texts under a name: of a query, a path or headers. None when the name is not there. */
@@ -26,18 +26,29 @@ export const textsOf = (value: unknown): readonly string[] =>
 
 const partsOf = (text: string): string[] => text.split(',').map((part) => part.trim());
 
-const INTEGER = /^[+-]?\d{1,15}$/;
-const NUMBER = /^[+-]?\d{1,15}(?:\.\d{1,15})?$/;
+const INTEGER = /^[+-]?\d+(?:\.0+)?$/;
+const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+]);
 
-const readText = (schema: TSchema, text: string): unknown => {
+/** As pydantic reads them, but for its many words for yes and no; `True` and `False` is what Python writes. */
+const readText = (schema: unknown, text: string): unknown => {
   switch (own(schema, 'type')) {
     case 'integer':
-      return INTEGER.test(text) ? Number(text) : text;
+      return numberIn(text, INTEGER);
     case 'number':
-      return NUMBER.test(text) ? Number(text) : text;
+      return numberIn(text, NUMBER);
     case 'boolean':
-      return text === 'true' ? true : text === 'false' ? false : text;
+      return BOOLEANS.get(text.toLowerCase()) ?? text;
     default:
       return own(schema, 'format') === 'uuid' ? text.toLowerCase() : text;
   }
+};
+
+const numberIn = (text: string, form: RegExp): unknown => {
+  const trimmed = text.trim();
+  const number = form.test(trimmed) ? Number(trimmed) : Infinity;
+  return Number.isFinite(number) ? number : text;
 };

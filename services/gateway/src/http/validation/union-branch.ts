@@ -1,38 +1,50 @@
-import { isNode, type Node } from './node.ts';
+import { isNode, isRecord, own, type Node } from './node.ts';
+import { NO_MODEL, NOT_AS_DESCRIBED, type Words } from './pydantic-words.ts';
 
 /** Which branch of a union a value was meant to fit; undefined when that cannot be told. */
-export const chosenBranch = (union: Node, value: unknown): number | undefined => {
+export const chosenBranch = (union: Node, value: unknown): Node | undefined => {
   const branches = branchesOf(union);
-  if (union['x-refusal'] !== undefined) return undefined;
-  const meant = branches.flatMap((branch, index) => (branch['type'] === 'null' ? [] : [index]));
-  if (meant.length === 1) return meant[0];
+  const [meant, ...others] = branches.filter((branch) => branch['type'] !== 'null');
+  if (others.length === 0) return meant;
   const tag = tagOf(union);
-  if (tag === undefined || !isNode(value)) return undefined;
-  return branches.findIndex((branch) => constantOf(branch, tag) === value[tag]) >= 0
-    ? branches.findIndex((branch) => constantOf(branch, tag) === value[tag])
+  return tag !== undefined && isRecord(value)
+    ? branches.find((branch) => constantOf(branch, tag) === own(value, tag))
     : undefined;
 };
+
+/** What is said of a value when it cannot be told which branch was meant. */
+export const wordsOfUnion = (union: Node, value: unknown): Words => {
+  const tag = tagOf(union);
+  if (tag === undefined) return NOT_AS_DESCRIBED;
+  if (!isRecord(value)) return NO_MODEL;
+  if (!Object.hasOwn(value, tag)) {
+    return { type: 'union_tag_not_found', msg: `Unable to extract tag using discriminator '${tag}'` };
+  }
+  const expected = branchesOf(union).map((branch) => `'${String(constantOf(branch, tag))}'`);
+  return {
+    type: 'union_tag_invalid',
+    msg: `Input tag${shortly(value[tag])} found using '${tag}' does not match any of the expected tags: ${expected.join(', ')}`,
+  };
+};
+
+/** Of a list or an object nothing, since it may be as large as a body. */
+const shortly = (given: unknown): string =>
+  isNode(given) ? '' : ` '${String(given).slice(0, 64).toWellFormed()}'`;
 
 /** The member that tells the branches of a union of objects apart by a constant. */
-export const tagOf = (union: Node): string | undefined => {
-  const [first, ...others] = branchesOf(union);
-  const properties = first?.['properties'];
-  return isNode(properties)
-    ? Object.keys(properties).find((name) =>
-        [first, ...others].every((branch) => branch !== undefined && constantOf(branch, name) !== undefined),
-      )
-    : undefined;
+const tagOf = (union: Node): string | undefined => {
+  const branches = branchesOf(union);
+  return Object.keys(propertiesOf(branches[0])).find((name) =>
+    branches.every((branch) => constantOf(branch, name) !== undefined),
+  );
 };
-
-/** The constants of a tag, in the order of the branches. */
-export const tagsOf = (union: Node, tag: string): unknown[] =>
-  branchesOf(union).map((branch) => constantOf(branch, tag));
 
 const branchesOf = (union: Node): Node[] =>
   Array.isArray(union['anyOf']) ? union['anyOf'].filter(isNode) : [];
 
-const constantOf = (branch: Node, name: string): unknown => {
-  const properties = branch['properties'];
-  const member = isNode(properties) ? properties[name] : undefined;
-  return isNode(member) ? member['const'] : undefined;
+const propertiesOf = (schema: Node | undefined): Node => {
+  const properties = schema?.['properties'];
+  return isNode(properties) ? properties : {};
 };
+
+const constantOf = (branch: Node, name: string): unknown => own(own(propertiesOf(branch), name), 'const');
