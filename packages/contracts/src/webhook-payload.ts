@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox';
 import type { ProgressReport } from './activity.ts';
-import { Json } from './json.ts';
+import { nullable } from './http/optional.ts';
+import { EndReason, OutputItem, RunStatus } from './http/run.ts';
 import { liveStatus } from './live-status.ts';
 import { isEnded, type Run } from './run.ts';
 import { shownOutputs } from './shown-outputs.ts';
@@ -9,33 +10,28 @@ import { shownOutputs } from './shown-outputs.ts';
 export const WEBHOOK_PAYLOAD_VERSION = 1;
 
 /** What a receiver gets. Members may be added; none is ever taken away within a version. */
-export const WebhookPayload = Type.Object({
-  run_id: Type.String({ format: 'uuid' }),
-  status: Type.Enum([
-    'not-started',
-    'queued',
-    'started',
-    'running',
-    'uploading',
-    'success',
-    'failed',
-    'timeout',
-    'cancelled',
-  ]),
-  live_status: Type.Union([Type.String(), Type.Null()]),
-  /** 0 to 1. */
-  progress: Type.Number({ minimum: 0, maximum: 1 }),
-  /** As in the run API. */
-  outputs: Type.Array(Json),
-  /** The position in the log that this tells of: a notification with a lower one is older. */
-  sequence: Type.Integer({ minimum: 1 }),
-  /** Nothing about this run follows. */
-  finished: Type.Boolean(),
-  end_reason: Type.Union([Type.String(), Type.Null()]),
-  /** Only there when outputs were left out; they are all at `run_url`. */
-  truncated: Type.Optional(Type.Literal(true)),
-  run_url: Type.Optional(Type.String()),
-});
+export const WebhookPayload = Type.Object(
+  {
+    run_id: Type.String({ format: 'uuid' }),
+    status: RunStatus,
+    live_status: nullable(Type.String()),
+    progress: Type.Number({ minimum: 0, maximum: 1 }),
+    outputs: Type.Array(OutputItem, { description: 'As a run shows them.' }),
+    sequence: Type.Integer({
+      minimum: 1,
+      description: 'The position in the log that this tells of: a notification with a lower one is older.',
+    }),
+    finished: Type.Boolean({ description: 'Nothing about this run follows.' }),
+    end_reason: nullable(EndReason),
+    truncated: Type.Optional(
+      Type.Literal(true, {
+        description: 'Only there when outputs were left out; they are all at `run_url`.',
+      }),
+    ),
+    run_url: Type.Optional(Type.String()),
+  },
+  { title: 'WebhookPayload' },
+);
 export type WebhookPayload = Static<typeof WebhookPayload>;
 
 export interface Told {
@@ -59,8 +55,7 @@ export const webhookBody = ({ run, sequence, report, publicUrl, runUrl, maxBytes
     status: run.status,
     live_status: liveStatus(run, report?.live_status ?? null),
     progress: isEnded(run) ? run.progress : run.status === 'queued' ? 0 : (report?.progress ?? 0),
-    // Made of JSON alone.
-    outputs: isEnded(run) ? (shownOutputs(run, publicUrl) as unknown as WebhookPayload['outputs']) : [],
+    outputs: isEnded(run) ? shownOutputs(run, publicUrl) : [],
     sequence,
     finished: isEnded(run),
     end_reason: isEnded(run) ? run.end_reason : null,

@@ -58,6 +58,14 @@ export const configSchema = Type.Object({
   RUNLEDGER_OUTPUT_FILE_MAX_BYTES: atMost(GiB, 1024 * GiB, 'bytes of an output file'),
   RUNLEDGER_OUTPUT_RUN_MAX_BYTES: atMost(4 * GiB, 1024 * GiB, 'bytes of all output files of a run'),
   RUNLEDGER_OUTPUT_MAX_FILES: atMost(100, 500, 'output files of a run'),
+  RUNLEDGER_STREAMS_MAX: atMost(10_000, 1_000_000, 'event streams and waiting reads that are open at once'),
+  RUNLEDGER_RATE_LIMIT: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000,
+    default: 600,
+    description: 'requests a minute of each API key, at all gateways together; 0 is no limit',
+  }),
+  RUNLEDGER_QUEUE_MAX: atMost(100_000, 10_000_000, 'queued runs of an organisation'),
   ...serviceConfig({ healthPort: 9101 }),
 });
 

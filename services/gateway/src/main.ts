@@ -8,6 +8,7 @@ import { readGatewayConfig, type GatewayConfig } from './config.ts';
 import { gateway } from './gateway.ts';
 import { projectionLag } from './http/gateway-metrics.ts';
 import { openHttpServer } from './http/http-server.ts';
+import { commonHeaders } from './http/response-headers.ts';
 import { ownServices } from './own-services.ts';
 import { memoryRunViews } from './views/memory-run-views.ts';
 import { openMongoRunViews } from './views/mongo-run-views.ts';
@@ -38,18 +39,23 @@ const start = async (
   let policy = policyFromConfig(config, ownServices(config, []));
   const resolver = open.use(nameResolver({ servers: config.RUNLEDGER_DNS_SERVERS, clock }));
   let publicUrl = config.RUNLEDGER_PUBLIC_URL?.replace(/\/+$/, '') ?? '';
-  const app = gateway({
-    config,
-    log,
-    views,
-    logger,
-    metrics,
-    instance,
-    publicUrl: () => publicUrl,
-    policy: () => policy,
-    resolver,
-  });
-  const http = open.use(await openHttpServer(app, { host, port, finishWithinMs }));
+  const served = open.use(
+    gateway({
+      config,
+      log,
+      views,
+      logger,
+      metrics,
+      instance,
+      publicUrl: () => publicUrl,
+      policy: () => policy,
+      resolver,
+    }),
+  );
+  const headers = commonHeaders(config.RUNLEDGER_PUBLIC_URL);
+  const http = open.use(
+    await openHttpServer(served.app, { host, port, finishWithinMs, headers, onStopping: [served.stopping] }),
+  );
   if (publicUrl === '') publicUrl = http.url;
   policy = policyFromConfig(config, ownServices(config, [http.url, begun.health]));
   logger.info({ url: `${http.url}${config.RUNLEDGER_BASE_PATH}` }, 'the run API is served');

@@ -12,7 +12,7 @@ export const RunStatus = Type.Enum(
 );
 export type RunStatus = Static<typeof RunStatus>;
 
-const EndReason = Type.Enum(
+export const EndReason = Type.Enum(
   [
     'completed',
     'workflow_error',

@@ -1,6 +1,7 @@
 import type { JsonValue } from '@runledger/contracts/json';
 import type { WorkflowRun } from '@runledger/contracts/http/run';
 import { isEnded, type Run } from '@runledger/contracts/run';
+import type { QueuePlace } from '@runledger/contracts/queue-place';
 import type { Webhook } from '@runledger/contracts/webhook';
 import { liveStatus } from '@runledger/contracts/live-status';
 import { shownOutputs } from '@runledger/contracts/shown-outputs';
@@ -13,6 +14,8 @@ export interface Shown {
   readonly webhook: Webhook | undefined;
   /** The last report of the attempt under way. */
   readonly report: { readonly progress: number; readonly live_status: string | null } | undefined;
+  /** Where a queued run waits, if that is known. */
+  readonly place: QueuePlace | undefined;
   /** Null unless the client asked for them. */
   readonly workflow_inputs: JsonValue;
   readonly workflow_api: JsonValue;
@@ -37,7 +40,7 @@ export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
     compute_function_call_id: attempt ? `${run.run_id}.${attempt.number}` : null,
     user_id: request.user_id,
     org_id: run.org_id,
-    live_status: liveStatus(run, shown.report?.live_status ?? null),
+    live_status: liveStatus(run, shown.report?.live_status ?? null, shown.place),
     webhook: request.webhook,
     webhook_status: webhookStatus(run, shown.webhook),
     number: run.number,
@@ -48,7 +51,7 @@ export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
     outputs: isEnded(run) ? shownOutputs(run, shown.publicUrl) : [],
     finished: isEnded(run),
     end_reason: isEnded(run) ? run.end_reason : null,
-    queue_position: null,
+    queue_position: run.status === 'queued' && shown.place ? shown.place.ahead + 1 : null,
     rerun_of: request.rerun_of,
   };
 };

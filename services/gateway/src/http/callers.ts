@@ -2,6 +2,8 @@ import type { ApiKey, KeyScope } from '@runledger/contracts/catalogue';
 import { orgId, type OrgId } from '@runledger/contracts/ids';
 import type { Context } from 'koa';
 import { allows } from '../keys/scopes.ts';
+import { rateHeaders } from '../limits/rate-decision.ts';
+import type { LimitRate } from '../limits/rate-limit.ts';
 import { bearerOf } from './bearer.ts';
 import { Refused } from './problem.ts';
 
@@ -12,13 +14,13 @@ export interface Caller {
   readonly key: ApiKey;
 }
 
-/** Who asks, if the key has the scope; else refuses with 401 or 403. @throws {LogUnavailable} */
+/** Who asks, if the key has the scope and is within its rate; else refuses with 401, 403 or 429. @throws {LogUnavailable} */
 export type Callers = (ctx: Context, scope: KeyScope) => Promise<Caller>;
 
 export type Authenticate = (key: string) => Promise<ApiKey | undefined>;
 
 export const callers =
-  (authenticate: Authenticate): Callers =>
+  (authenticate: Authenticate, limitRate: LimitRate): Callers =>
   async (ctx, scope) => {
     const key = bearerOf(ctx.req);
     if (key === undefined) {
@@ -33,5 +35,14 @@ export const callers =
     }
     if (!allows(record.scopes, scope)) throw new Refused({ kind: 'not_allowed', scope });
     ctx.state['org_id'] = record.org_id;
+    const rate = await limitRate(record);
+    ctx.set(rateHeaders(rate));
+    if (rate?.allowed === false) {
+      throw new Refused({
+        kind: 'too_many',
+        why: `This API key may make ${rate.limit} requests a minute. Try again in ${rate.resetS} s`,
+        retryAfterS: rate.resetS,
+      });
+    }
     return { org_id: orgId(record.org_id), user_id: record.user_id, key: record };
   };

@@ -1,3 +1,4 @@
+import { RunFactEvent, RunProgressEvent } from '@runledger/contracts/http/run-events';
 import { isEnded } from '@runledger/contracts/run';
 import { Type } from 'typebox';
 import type { ReadCurrentRun } from '../runs/current-run.ts';
@@ -40,6 +41,7 @@ const eventsOperation = operation({
     status: 200,
     description: 'The events, until the run has ended.',
     contentType: 'text/event-stream',
+    events: [RunFactEvent, RunProgressEvent],
   },
   also: { 204: 'Nothing follows the event that `Last-Event-ID` names: do not ask again.' },
   refuses: [404],
@@ -76,7 +78,7 @@ export const eventsRoute = ({ current, watching, keys }: EventsRoute): Route =>
       onClosed: () => unwatch(),
     });
     const unwatch = keys.watch(bearerOf(ctx.req) ?? '', () =>
-      stream.end('the API key is not valid any more', 'for good'),
+      stream.end('the API key is not valid any more', 'as usual'),
     );
   });
 

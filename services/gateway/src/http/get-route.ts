@@ -1,18 +1,24 @@
 import type { ProgressReport } from '@runledger/contracts/activity';
 import { WorkflowRun } from '@runledger/contracts/http/run';
 import type { JsonValue } from '@runledger/contracts/json';
-import { isExecuting, type Run } from '@runledger/contracts/run';
+import type { QueuePlace } from '@runledger/contracts/queue-place';
+import { isEnded, isExecuting, type Run } from '@runledger/contracts/run';
+import type { RunKey } from '@runledger/contracts/subjects';
 import { Type } from 'typebox';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { runResponse } from '../domain/run-response.ts';
 import type { ReadCurrentRun } from '../runs/current-run.ts';
+import type { QueuePlaces } from '../runs/queue-places.ts';
 import { notFoundRun } from './not-found-run.ts';
 import { operation, route, type Route } from './operation.ts';
 import { RunPath, runKeyOf } from './run-path.ts';
+import type { WaitForEnd } from './wait-for-end.ts';
 
 export interface GetRoute {
   readonly current: ReadCurrentRun;
   readonly progress: (run: Run) => Promise<ProgressReport | undefined>;
+  readonly places: QueuePlaces;
+  readonly wait: WaitForEnd;
   readonly catalogue: Catalogue;
   readonly publicUrl: () => string;
 }
@@ -21,6 +27,13 @@ const GetQuery = Type.Object({
   include: Type.Optional(
     Type.Array(Type.Enum(['inputs', 'workflow_api']), {
       description: 'Members that are null unless they are asked for, since they may be large.',
+    }),
+  ),
+  wait: Type.Optional(
+    Type.Number({
+      minimum: 0,
+      maximum: 60,
+      description: 'Seconds to wait for the end of the run; then it is shown as it is.',
     }),
   ),
 });
@@ -38,25 +51,35 @@ const getOperation = operation({
   refuses: [404],
 });
 
-export const getRoute = ({ current, progress, catalogue, publicUrl }: GetRoute): Route =>
-  route(getOperation, async ({ path, query }, caller) => {
-    const found = await current(runKeyOf(path, caller));
+export const getRoute = ({ current, progress, places, wait, catalogue, publicUrl }: GetRoute): Route =>
+  route(getOperation, async ({ path, query }, caller, ctx) => {
+    const key = runKeyOf(path, caller);
+    const first = await current(key);
+    const waitMs = (query.wait ?? 0) * 1_000;
+    const waits = waitMs > 0 && first.kind === 'found' && !isEnded(first.run);
+    if (waits) await wait(key, ctx, waitMs);
+    const found = waits ? await current(key) : first;
     if (found.kind !== 'found') throw notFoundRun(found);
     const { run, webhook } = found;
     const { inputs, workflow_version_id } = run.request;
     const include = new Set(query.include);
-    const [report, workflow_api] = await Promise.all([
+    const [report, place, workflow_api] = await Promise.all([
       isExecuting(run) ? progress(run) : undefined,
+      run.status === 'queued' ? placeOf(places, key) : undefined,
       include.has('workflow_api') ? workflowOf(catalogue, caller.org_id, workflow_version_id) : null,
     ]);
     return runResponse(run, {
       webhook: webhook.webhook,
       report,
+      place,
       workflow_inputs: include.has('inputs') ? inputs : null,
       workflow_api,
       publicUrl: publicUrl(),
     });
   });
+
+const placeOf = async (places: QueuePlaces, key: RunKey): Promise<QueuePlace | undefined> =>
+  (await places([key])).get(key.run_id);
 
 const workflowOf = async (catalogue: Catalogue, org: string, id: string): Promise<JsonValue> =>
   (await catalogue.getWorkflowVersion(org, id))?.workflow ?? null;

@@ -20,6 +20,8 @@ export interface Success {
   readonly body?: TSchema;
   /** Of what the operation writes by itself. */
   readonly contentType?: string;
+  /** What stands in a stream of events: the document names them, though it cannot say where they are. */
+  readonly events?: readonly TSchema[];
   /** Nothing on the way may keep the answer. */
   readonly holdsSecret?: true;
 }

@@ -23,6 +23,7 @@ export type Problem =
   | { readonly kind: 'range_not_satisfiable'; readonly bytes: number }
   | { readonly kind: 'expectation_failed' }
   | { readonly kind: 'invalid'; readonly problems: readonly Invalid[] }
+  | { readonly kind: 'too_many'; readonly why: string; readonly retryAfterS: number }
   | { readonly kind: 'headers_too_large' }
   | { readonly kind: 'internal'; readonly why: string }
   | { readonly kind: 'unavailable'; readonly why: string };
@@ -68,6 +69,8 @@ export const answerTo = (problem: Problem): Answer => {
       return answer(417, 'Of the header Expect only "100-continue" is understood');
     case 'invalid':
       return answer(422, problem.problems);
+    case 'too_many':
+      return answer(429, problem.why, { 'Retry-After': String(problem.retryAfterS) });
     case 'headers_too_large':
       return answer(431, 'The headers of the request are too large', { Connection: 'close' });
     case 'internal':

@@ -1,6 +1,6 @@
-import etag from 'etag';
 import type { Context, Middleware } from 'koa';
 import type { Callers } from './callers.ts';
+import { sendTagged } from './entity-tag.ts';
 import { checkedRequest } from './validation/checked-request.ts';
 import type { JsonBody } from './json-body.ts';
 import type { Route } from './operation.ts';
@@ -28,15 +28,14 @@ export const serveOperation = (route: Route, { callers, body }: Serving): Middle
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
-/** A client that has the answer already is told so (RFC 9110, section 13). */
 const sendJson = (ctx: Context, answer: unknown, mayBeKept: boolean): void => {
   const text = JSON.stringify(answer);
-  if (mayBeKept) {
-    ctx.etag = etag(text);
-    // It may be kept, and has to be asked for again each time.
-    ctx.set('Cache-Control', 'private, no-cache');
-  }
   ctx.type = 'application/json';
-  ctx.body = text;
-  if (ctx.fresh) ctx.status = 304;
+  if (!mayBeKept) {
+    ctx.body = text;
+    return;
+  }
+  // It may be kept, and has to be asked for again each time.
+  ctx.set('Cache-Control', 'private, no-cache');
+  sendTagged(ctx, text);
 };

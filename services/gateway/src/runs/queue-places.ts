@@ -50,6 +50,10 @@ export const queuePlaces = ({ log, clock }: QueuePlacesOptions): QueuePlaces => 
     asked.set(name, { at: now, place });
     const [oldest] = asked.keys();
     if (asked.size > MOST_KEPT && oldest !== undefined) asked.delete(oldest);
+    // A run that was just queued is known to the scheduler a moment later.
+    void place.then((known) => {
+      if (!known && asked.get(name)?.place === place) asked.delete(name);
+    });
     return place;
   };
   return async (keys) => {

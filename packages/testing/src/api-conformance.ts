@@ -1,0 +1,102 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+
+export interface Exchange {
+  readonly method: string;
+  /** Under the server of the document, without a query. */
+  readonly path: string;
+  readonly status: number;
+  readonly headers: Headers;
+  /** Undefined for a body that is no JSON. */
+  readonly body: unknown;
+}
+
+/** What an answer has that the document does not; undefined when it is as described. */
+export type Conformance = (exchange: Exchange) => string | undefined;
+
+type Node = Readonly<Record<string, unknown>>;
+const isNode = (value: unknown): value is Node =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const member = (node: unknown, name: string): unknown => (isNode(node) ? node[name] : undefined);
+
+const DOCUMENT = 'api';
+/** A path or a method that the document does not have, or what is no request. */
+const UNDESCRIBED: ReadonlySet<number> = new Set([400, 404, 405, 408, 413, 417, 431]);
+
+/**
+ * Holds answers against an OpenAPI 3.1 document: status, media type, headers, body. A body may have nothing that the
+ * document does not name, though clients have to take it.
+ */
+export const conformanceTo = (document: unknown): Conformance => {
+  const closed = close(document);
+  if (!isNode(closed)) throw new TypeError('An OpenAPI document is an object');
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  ajv.addSchema(closed, DOCUMENT);
+  return ({ method, path, status, headers, body }) => {
+    const found = operationOf(closed, method === 'HEAD' ? 'GET' : method, path);
+    const about = `${method} ${path} answered ${status}`;
+    if (!found)
+      return UNDESCRIBED.has(status) ? undefined : `${about}, and the document has no such operation`;
+    const inline = member(member(found.operation, 'responses'), String(status));
+    if (inline === undefined) return `${about}, which the document does not name`;
+    const reference = member(inline, '$ref');
+    const pointer =
+      typeof reference === 'string' ? reference.slice(1) : `${found.pointer}/responses/${status}`;
+    const response = typeof reference === 'string' ? at(closed, pointer) : inline;
+    const missing = ['API-Version', 'X-Request-Id'].find((name) => !headers.has(name));
+    if (missing !== undefined) return `${about} without the header ${missing}`;
+    const content = member(response, 'content');
+    const types = isNode(content) ? Object.keys(content) : [];
+    const type = headers.get('content-type')?.split(';')[0];
+    if (types.length === 0) {
+      return type === undefined ? undefined : `${about} with a body, which the document does not have`;
+    }
+    if (method === 'HEAD') return undefined;
+    if (type === undefined || !types.includes(type))
+      return `${about} as ${type ?? 'nothing'} and not as ${types.join()}`;
+    if (type !== 'application/json') return undefined;
+    const validate = ajv.compile({
+      $ref: `${DOCUMENT}#${pointer}/content/application~1json/schema`
+        .replaceAll('{', '%7B')
+        .replaceAll('}', '%7D'),
+    });
+    return validate(body)
+      ? undefined
+      : `${about}, and its body is not as described: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(body)}`;
+  };
+};
+
+const operationOf = (
+  document: Node,
+  method: string,
+  path: string,
+): { readonly operation: unknown; readonly pointer: string } | undefined => {
+  const paths = member(document, 'paths');
+  for (const [template, methods] of Object.entries(isNode(paths) ? paths : {})) {
+    const operation = member(methods, method.toLowerCase());
+    const pattern = new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+    if (operation === undefined || !pattern.test(path)) continue;
+    return { operation, pointer: `/paths/${template.replaceAll('/', '~1')}/${method.toLowerCase()}` };
+  }
+  return undefined;
+};
+
+const at = (document: Node, pointer: string): unknown =>
+  pointer
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((node, token) => member(node, token), document);
+
+/** Every described object takes what is described, and nothing else. */
+const close = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(close);
+  if (!isNode(value)) return value;
+  const members = Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, close(inner)]));
+  const isObject = value['type'] === 'object' && isNode(value['properties']);
+  return isObject &&
+    Object.keys(members['properties'] ?? {}).length > 0 &&
+    value['additionalProperties'] === undefined
+    ? { ...members, additionalProperties: false }
+    : members;
+};

@@ -1,0 +1,66 @@
+import type { TSchema } from 'typebox';
+import { isNode } from '../http/validation/node.ts';
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** Collects the schemas that have a name, so that each stands in the document once. */
+export interface Components {
+  /** The schema as the document has it: a reference, if it has a name. */
+  readonly of: (schema: TSchema) => JsonSchema;
+  readonly schemas: () => Readonly<Record<string, JsonSchema>>;
+}
+
+/** What our own checks read, and nobody else understands. */
+const OURS: ReadonlySet<string> = new Set(['x-refusal']);
+
+/** A schema's `title` is its name: two schemas of one name are a mistake, which is thrown. */
+export const components = (): Components => {
+  const named = new Map<string, { readonly source: string; written: JsonSchema }>();
+
+  const write = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(write);
+    if (!isNode(value)) return value;
+    const name = value['title'];
+    return typeof name === 'string' ? reference(name, value) : members(value);
+  };
+  const members = (schema: JsonSchema): JsonSchema =>
+    Object.fromEntries(
+      Object.entries(schema).flatMap(([name, member]) => {
+        if (OURS.has(name)) return [];
+        // Names of properties are no keywords: one of them may be called `title`.
+        if (name === 'properties' && isNode(member)) return [[name, properties(member)]];
+        return [[name, VALUES.has(name) ? member : write(member)]];
+      }),
+    );
+  const properties = (schemas: JsonSchema): JsonSchema =>
+    Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, write(schema)]));
+  const reference = (name: string, schema: JsonSchema): JsonSchema => {
+    // What is taken for a member that is left out belongs to where the schema is used.
+    const { default: preset, ...definition } = schema;
+    const source = JSON.stringify(definition);
+    const known = named.get(name);
+    if (known && known.source !== source) throw new TypeError(`Two schemas are called ${name}. Rename one.`);
+    if (!known) {
+      const entry = { source, written: {} };
+      named.set(name, entry);
+      entry.written = members(definition);
+    }
+    const $ref = `#/components/schemas/${name}`;
+    return preset === undefined ? { $ref } : { $ref, default: preset };
+  };
+  return {
+    of: (schema) => {
+      const written = write(schema);
+      return isNode(written) ? written : {};
+    },
+    schemas: () =>
+      Object.fromEntries(
+        [...named]
+          .map(([name, { written }]) => [name, written] as const)
+          .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+      ),
+  };
+};
+
+/** Keywords whose values are no schemas. */
+const VALUES: ReadonlySet<string> = new Set(['default', 'examples', 'enum', 'const', 'required']);

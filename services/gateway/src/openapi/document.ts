@@ -1,0 +1,141 @@
+import type { TObject } from 'typebox';
+import type { Operation } from '../http/operation.ts';
+import { own } from '../http/validation/node.ts';
+import { components, type Components, type JsonSchema } from './components.ts';
+import { INFO, TAGS } from './introduction.ts';
+import { REFUSALS, refusalsOf, type DescribedRefusal } from './refusals.ts';
+import { webhookDescriptions } from './webhook-descriptions.ts';
+
+export type OpenApiDocument = Readonly<Record<string, unknown>> & {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+};
+
+/** The OpenAPI 3.1 document of the operations. `server`: the address of the API with its base path. */
+export const openApiDocument = (operations: readonly Operation[], server: string): OpenApiDocument => {
+  const schemas = components();
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const operation of operations) {
+    const path = (paths[operation.at] ??= {});
+    path[operation.method.toLowerCase()] = describe(operation, schemas);
+  }
+  const responses = Object.fromEntries(
+    Object.values(REFUSALS).map((refusal) => [refusal.name, describeRefusal(refusal, schemas)]),
+  );
+  const webhooks = webhookDescriptions(schemas);
+  return {
+    openapi: '3.1.1',
+    info: INFO,
+    servers: [{ url: server }],
+    tags: TAGS,
+    security: [{ apiKey: [] }],
+    paths,
+    webhooks,
+    components: {
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key of the organisation.' },
+      },
+      schemas: schemas.schemas(),
+      responses,
+      headers: HEADERS,
+    },
+  };
+};
+
+const describe = (operation: Operation, schemas: Components): JsonSchema => {
+  const { id, tag, summary, description, scope, takes, bodyMayMiss, gives, also = {} } = operation;
+  const parameters = [
+    ...parametersOf(takes.path, 'path', schemas),
+    ...parametersOf(takes.query, 'query', schemas),
+    ...parametersOf(takes.headers, 'header', schemas),
+  ];
+  const needs = `The API key needs the scope \`${scope}\`.`;
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    description: description === undefined ? needs : `${description}\n\n${needs}`,
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(takes.body
+      ? {
+          requestBody: {
+            required: bodyMayMiss !== true,
+            content: { 'application/json': { schema: schemas.of(takes.body) } },
+          },
+        }
+      : {}),
+    responses: {
+      [gives.status]: {
+        description: gives.description,
+        headers: headersOf(ON_SUCCESS),
+        ...contentOf(operation, schemas),
+      },
+      ...Object.fromEntries(
+        Object.entries(also).map(([status, why]) => [
+          status,
+          { description: why, headers: headersOf(ON_SUCCESS) },
+        ]),
+      ),
+      ...(operation.method === 'GET' && gives.body && gives.holdsSecret !== true
+        ? { 304: { description: 'It is what the client has already.', headers: headersOf(ON_SUCCESS) } }
+        : {}),
+      ...Object.fromEntries(
+        refusalsOf(operation).map((status) => [
+          status,
+          { $ref: `#/components/responses/${REFUSALS[status]?.name ?? ''}` },
+        ]),
+      ),
+    },
+  };
+};
+
+const contentOf = ({ gives }: Operation, schemas: Components): JsonSchema => {
+  if (gives.body) return { content: { 'application/json': { schema: schemas.of(gives.body) } } };
+  gives.events?.forEach(schemas.of);
+  return gives.contentType === undefined
+    ? {}
+    : { content: { [gives.contentType]: { schema: { type: 'string' } } } };
+};
+
+const parametersOf = (
+  schema: TObject | undefined,
+  place: 'path' | 'query' | 'header',
+  schemas: Components,
+): JsonSchema[] =>
+  Object.entries(schema?.properties ?? {}).map(([name, member]) => {
+    const described = own(member, 'description');
+    return {
+      name,
+      in: place,
+      required: schema?.required?.includes(name) === true,
+      ...(typeof described === 'string' ? { description: described } : {}),
+      schema: schemas.of(member),
+    };
+  });
+
+const describeRefusal = (
+  { description, body, headers }: DescribedRefusal,
+  schemas: Components,
+): JsonSchema => ({
+  description,
+  headers: headersOf([...ALWAYS, ...headers]),
+  content: { 'application/json': { schema: schemas.of(body) } },
+});
+
+const header = (description: string, schema: JsonSchema): JsonSchema => ({ description, schema });
+const text = { type: 'string' };
+
+const HEADERS: Readonly<Record<string, JsonSchema>> = {
+  'API-Version': header('The version of the API.', { type: 'string', const: 'V2' }),
+  'X-Request-Id': header("The client's, or a new one: the service's log has it.", text),
+  ETag: header('Of this very answer; send it as If-None-Match to be told whether it changed.', text),
+  'Retry-After': header('Seconds.', { type: 'string', pattern: '^\\d+$' }),
+  'WWW-Authenticate': header('How to authenticate.', text),
+  'RateLimit-Policy': header('The limit of this API key: `q` requests in `w` seconds.', text),
+  RateLimit: header('What is left of it: `r` requests now; it is full again in `t` seconds.', text),
+};
+
+const ALWAYS = ['API-Version', 'X-Request-Id', 'RateLimit-Policy', 'RateLimit'];
+const ON_SUCCESS = [...ALWAYS, 'ETag'];
+
+const headersOf = (names: readonly string[]): JsonSchema =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));

@@ -1,0 +1,31 @@
+import type { Operation } from '../http/operation.ts';
+
+const description = `
+Runs deployed workflows on GPU machines.
+
+A run of a deployment is queued, read by its id, and cancelled; it reports to a webhook. Every run ends, in exactly one of
+\`success\`, \`failed\`, \`timeout\` and \`cancelled\`.
+
+**Times** are ISO 8601 in UTC. **Durations** are seconds. **Ids** are UUIDs. Clients ignore members that they do not know:
+new ones may come, and none is ever taken away.
+
+**Errors** have the body \`{"detail": …}\`: a list of what is wrong for 422, and a sentence for every other status.
+
+**Lists** are newest first. \`next_cursor\` of a page leads to the next one; a run that is added meanwhile changes no page.
+`.trim();
+
+export const INFO = {
+  title: 'Runledger run API',
+  version: 'V2',
+  description,
+  license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+};
+
+const about: Readonly<Record<Operation['tag'], string>> = {
+  Runs: 'Queue, read, list, watch, cancel and repeat runs.',
+  Webhooks: 'What became of notifications, and the secret that they are signed with.',
+  Catalogue: 'Machines, workflows with their versions, and deployments.',
+  'API keys': "A user's keys.",
+};
+
+export const TAGS = Object.entries(about).map(([name, description]) => ({ name, description }));

@@ -1,0 +1,92 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { Context, Middleware } from 'koa';
+import type { Page } from '../http/app.ts';
+import { sendTagged } from '../http/entity-tag.ts';
+import type { Operation } from '../http/operation.ts';
+import { openApiDocument } from './document.ts';
+
+export interface ReferencePages {
+  readonly basePath: string;
+  readonly operations: readonly Operation[];
+  /** The address as clients know it, without a slash at the end. */
+  readonly publicUrl: () => string;
+}
+
+/** The OpenAPI document and a page to read it with. They need no key, and load nothing from elsewhere. */
+export const referencePages = ({ basePath, operations, publicUrl }: ReferencePages): Page[] => [
+  page(`${basePath}/openapi.json`, async (ctx) => {
+    const text = JSON.stringify(openApiDocument(operations, `${publicUrl()}${basePath}`));
+    send(ctx, 'application/json', Buffer.from(text));
+  }),
+  page(`${basePath}/docs`, async (ctx) => {
+    ctx.set('Content-Security-Policy', READER_POLICY);
+    send(ctx, 'text/html', Buffer.from(html(basePath)));
+  }),
+  page(`${basePath}/docs/start.js`, async (ctx) => {
+    send(ctx, 'text/javascript', Buffer.from(start(basePath)));
+  }),
+  ...ASSETS.map(({ name, type }) => page(`${basePath}/docs/${name}`, asset(name, type))),
+];
+
+const page = (path: string, serve: Middleware): Page => ({ method: 'GET', path, serve, withoutLog: true });
+
+const ASSETS = [
+  { name: 'swagger-ui.css', type: 'text/css' },
+  { name: 'swagger-ui-bundle.js', type: 'text/javascript' },
+  { name: 'favicon-32x32.png', type: 'image/png' },
+];
+
+/** The reader sets styles of its own on what it draws, and holds its icons in the style sheet. */
+const READER_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+const html = (basePath: string): string => `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>Runledger run API</title>
+    <link rel="icon" href="${basePath}/docs/favicon-32x32.png" />
+    <link rel="stylesheet" href="${basePath}/docs/swagger-ui.css" />
+  </head>
+  <body>
+    <noscript>This page needs JavaScript. The document that it shows: <a href="${basePath}/openapi.json">openapi.json</a></noscript>
+    <main id="reference"></main>
+    <script src="${basePath}/docs/swagger-ui-bundle.js"></script>
+    <script src="${basePath}/docs/start.js"></script>
+  </body>
+</html>
+`;
+
+const start = (basePath: string): string =>
+  `SwaggerUIBundle({ url: ${JSON.stringify(`${basePath}/openapi.json`)}, dom_id: '#reference', deepLinking: true, docExpansion: 'list', defaultModelsExpandDepth: 0, displayRequestDuration: true, tryItOutEnabled: true });\n`;
+
+const compress = promisify(gzip);
+const require = createRequire(import.meta.url);
+
+/** Read at its first request, and kept. */
+const asset = (name: string, type: string): Middleware => {
+  let read: Promise<{ readonly plain: Buffer; readonly packed: Buffer }> | undefined;
+  const load = async () => {
+    const plain = await readFile(require.resolve(`swagger-ui-dist/${name}`));
+    return { plain, packed: await compress(plain) };
+  };
+  return async (ctx) => {
+    read ??= load();
+    const { plain, packed } = await read;
+    ctx.vary('Accept-Encoding');
+    const isPacked = ctx.acceptsEncodings('gzip', 'identity') === 'gzip';
+    if (isPacked) ctx.set('Content-Encoding', 'gzip');
+    send(ctx, type, isPacked ? packed : plain);
+  };
+};
+
+const send = (ctx: Context, type: string, bytes: Buffer): void => {
+  ctx.status = 200;
+  ctx.type = type;
+  ctx.set('Cache-Control', 'no-cache');
+  sendTagged(ctx, bytes);
+};

@@ -1,0 +1,143 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aWorld, call, type TestGateway, type World } from '../fixtures/a-gateway.ts';
+
+let world: World;
+let gateway: TestGateway;
+// oxlint-disable-next-line typescript/no-explicit-any -- a document, which the tests look into
+let document: any;
+beforeAll(async () => {
+  world = await aWorld();
+  gateway = await world.gateway();
+  document = (await call(`${gateway.api}/openapi.json`, null)).body;
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
+const operations = () =>
+  // oxlint-disable-next-line typescript/no-explicit-any -- as above
+  Object.entries<any>(document.paths).flatMap(([path, methods]) =>
+    METHODS.filter((method) => methods[method]).map((method) => ({ path, method, ...methods[method] })),
+  );
+
+describe('the OpenAPI document', () => {
+  it('is one of OpenAPI 3.1, as the official schema has it', async () => {
+    const { valid, errors } = await new Validator().validate(structuredClone(document));
+    expect([valid, errors]).toEqual([true, undefined]);
+  });
+
+  it('is served without a key, names the version of the API and the address that it is served at', async () => {
+    const { status, headers } = await call(`${gateway.api}/openapi.json`, null);
+    expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+    expect(document).toMatchObject({
+      openapi: expect.stringMatching(/^3\.1\./),
+      info: { version: 'V2' },
+      servers: [{ url: gateway.api }],
+      security: [{ apiKey: [] }],
+    });
+  });
+
+  it('has the operations of the specification and those beyond it', () => {
+    const named = operations().map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+    expect(named.toSorted()).toEqual(
+      [
+        'POST /run/deployment/queue',
+        'GET /run/{run_id}',
+        'POST /run/{run_id}/cancel',
+        'GET /run/{run_id}/events',
+        'POST /run/{run_id}/rerun',
+        'GET /run/{run_id}/deliveries',
+        'POST /run/{run_id}/redeliver',
+        'GET /runs',
+        'POST /runs/cancel',
+        'GET /webhooks/deliveries',
+        'POST /webhooks/redeliver',
+        'GET /webhooks/secret',
+        'POST /webhooks/secret',
+        'GET /api-keys',
+        'POST /api-keys',
+        'DELETE /api-keys/{key_id}',
+        'GET /machines',
+        'POST /machines',
+        'GET /machines/{machine_id}',
+        'PATCH /machines/{machine_id}',
+        'GET /workflows',
+        'POST /workflows',
+        'GET /workflows/{workflow_id}',
+        'PATCH /workflows/{workflow_id}',
+        'GET /workflows/{workflow_id}/versions',
+        'POST /workflows/{workflow_id}/versions',
+        'GET /workflows/{workflow_id}/versions/{version_id}',
+        'PATCH /workflows/{workflow_id}/versions/{version_id}',
+        'GET /deployments',
+        'POST /deployments',
+        'GET /deployments/{deployment_id}',
+        'PATCH /deployments/{deployment_id}',
+      ].toSorted(),
+    );
+  });
+
+  it('names each operation once, says what it is for, and which scope it needs', () => {
+    const ids = operations().map(({ operationId }) => operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const { operationId, summary, description } of operations()) {
+      expect(operationId).toMatch(/^[a-z][A-Za-z]+$/);
+      expect(summary.length).toBeGreaterThan(0);
+      expect(description).toMatch(/needs the scope `(?:runs:read|runs:write|admin)`/);
+    }
+  });
+
+  it('has the schemas that the specification names, and no part of our own words', () => {
+    expect(Object.keys(document.components.schemas)).toEqual(
+      expect.arrayContaining([
+        'DeploymentRunRequest',
+        'CreateRunResponse',
+        'WorkflowRun',
+        'HTTPValidationError',
+        'ValidationError',
+        'WebhookPayload',
+        'RunFactEvent',
+        'RunProgressEvent',
+      ]),
+    );
+    expect(JSON.stringify(document)).not.toContain('x-refusal');
+  });
+
+  it('describes what a webhook gets', () => {
+    const { post } = document.webhooks.runNotification;
+    expect(post.requestBody.content['application/json'].schema.$ref).toBe(
+      '#/components/schemas/WebhookPayload',
+    );
+    expect(post.parameters.map(({ name }: { name: string }) => name)).toEqual([
+      'webhook-id',
+      'webhook-timestamp',
+      'webhook-signature',
+      'runledger-webhook-version',
+    ]);
+  });
+});
+
+describe('the reference page', () => {
+  it('is a page without a key whose parts all come from here', async () => {
+    const { status, headers, body } = await call(`${gateway.api}/docs`, null);
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    const policy = headers.get('content-security-policy');
+    expect(policy).toContain("default-src 'none'; script-src 'self'");
+    expect(policy).not.toContain('http');
+    const parts = [...body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, part]) => String(part));
+    expect(parts.length).toBeGreaterThanOrEqual(5);
+    for (const part of parts) {
+      expect(part).toMatch(/^\/api\//);
+      const answer = await call(`${gateway.url}${part}`, null);
+      expect([part, answer.status]).toEqual([part, 200]);
+      expect(answer.body.length ?? Object.keys(answer.body).length).toBeGreaterThan(0);
+    }
+  });
+
+  it('is asked for again with what the browser has', async () => {
+    const script = `${gateway.api}/docs/swagger-ui-bundle.js`;
+    const etag = String((await call(script, null)).headers.get('etag'));
+    const again = await call(script, null, { headers: { 'if-none-match': etag } });
+    expect([again.status, again.body.length]).toEqual([304, 0]);
+  });
+});

@@ -1,0 +1,67 @@
+import type { AxiosError } from 'axios';
+import { OpenAPIClientAxios, type Document } from 'openapi-client-axios';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aWorld, call, type TestGateway, type World } from '../fixtures/a-gateway.ts';
+
+let world: World;
+let gateway: TestGateway;
+beforeAll(async () => {
+  world = await aWorld();
+  gateway = await world.gateway({ projecting: true });
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+/** A client that knows nothing but the document. */
+const generated = async () => {
+  const definition = (await call(`${gateway.api}/openapi.json`, null)).body as Document;
+  const api = new OpenAPIClientAxios({
+    definition,
+    axiosConfigDefaults: {
+      headers: { Authorization: `Bearer ${world.tenant.key}` },
+      // As OpenAPI has it where a document says nothing else: a name for each of several values.
+      paramsSerializer: { indexes: null },
+    },
+  });
+  return api.init();
+};
+
+const refusalOf = async (asked: Promise<unknown>) => {
+  const { response } = (await asked.then(
+    () => expect.unreachable('it is refused'),
+    (error: unknown) => error,
+  )) as AxiosError;
+  return response;
+};
+
+describe('a client that is generated from the document', () => {
+  it('queues, reads, lists, repeats and cancels runs by the names of the operations', async () => {
+    const client = await generated();
+    const asked = { deployment_id: world.tenant.deployment.id, inputs: { size: 64 } };
+    const queued = await client['queueRun']?.({}, asked, { headers: { 'Idempotency-Key': 'a-1' } });
+    const again = await client['queueRun']?.({}, asked, { headers: { 'Idempotency-Key': 'a-1' } });
+    expect(again?.data).toEqual(queued?.data);
+    const { run_id } = queued?.data;
+    expect((await client['getRun']?.({ run_id, include: ['inputs'] }))?.data).toMatchObject({
+      id: run_id,
+      status: 'queued',
+      workflow_inputs: { size: 64 },
+    });
+    const repeated = await client['rerunRun']?.({ run_id }, { inputs: { size: 128 } });
+    const listed = await client['listRuns']?.({ status: ['queued', 'started'], limit: 10 });
+    expect(listed?.data.runs.map(({ id }: { id: string }) => id)).toEqual([repeated?.data.run_id, run_id]);
+    expect((await client['cancelRun']?.({ run_id }))?.data).toEqual({
+      run_id,
+      status: 'cancelled',
+      outcome: 'cancelled',
+    });
+  });
+
+  it('is told what is wrong in the form that the document describes', async () => {
+    const client = await generated();
+    const refused = await refusalOf(client['queueRun']?.({}, { inputs: {} }) ?? Promise.resolve());
+    expect([refused?.status, refused?.data]).toEqual([
+      422,
+      { detail: [{ loc: ['body', 'deployment_id'], msg: 'Field required', type: 'missing' }] },
+    ]);
+  });
+});
