@@ -1,6 +1,8 @@
+import { newUuid } from '@runledger/contracts/ids';
 import { openEventLog, type EventLog } from '@runledger/event-log/event-log';
 import { silentLogger } from '@runledger/event-log/logger';
 import { testNats } from '@runledger/testing/nats';
+import { assigned, started, succeeded } from '@runledger/testing/run-events';
 import { waitFor } from '@runledger/testing/wait-for';
 import Koa from 'koa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,6 +10,7 @@ import { readGatewayConfig } from '../src/config.ts';
 import { answerProblems } from '../src/http/answer-problems.ts';
 import { openHttpServer } from '../src/http/http-server.ts';
 import { needsLog } from '../src/http/needs-log.ts';
+import { appendAll, aWorld, queueSample } from './fixtures/a-gateway.ts';
 import { anEdge, type AnEdge } from './fixtures/an-edge.ts';
 import { rawRequest } from './fixtures/raw-request.ts';
 
@@ -90,6 +93,45 @@ describe('the address of a client in the log', () => {
     },
   );
 });
+
+describe('an address in an answer', () => {
+  it('is never made of what the request says of where it was sent', async () => {
+    await using world = await aWorld();
+    const gateway = await world.gateway({ environment: { RUNLEDGER_TRUSTED_PROXIES: 'loopback' } });
+    const run = await queueSample(gateway, world.tenant);
+    await appendAll(world.log, assigned(run), started(run), succeeded(run, [anOutput]));
+    const { status, body } = await rawRequest(
+      gateway.url,
+      `GET /api/run/${run.run_id} HTTP/1.1\r\nHost: evil.example\r\nAuthorization: Bearer ${world.tenant.key}\r\n` +
+        'X-Forwarded-Host: evil.example\r\nX-Forwarded-Proto: https\r\nForwarded: host=evil.example\r\n\r\n',
+    );
+    const [image] = JSON.parse(body).outputs[0].data.images;
+    expect([status, image.url]).toEqual([200, `${gateway.url}/outputs/${'k'.repeat(43)}/a.png`]);
+    expect(body).not.toContain('evil.example');
+  });
+});
+
+const anOutput = {
+  id: newUuid(),
+  output_id: 'render',
+  node_id: null,
+  node_meta: null,
+  type: null,
+  data: {
+    images: [
+      {
+        key: 'k'.repeat(43),
+        filename: 'a.png',
+        subfolder: '',
+        content_type: 'image/png',
+        bytes: 10,
+        sha256: 'a'.repeat(64),
+        type: 'output' as const,
+        upload_duration: 0.25,
+      },
+    ],
+  },
+};
 
 describe('security headers', () => {
   const headersOf = async (publicUrl: string | undefined, path: string) => {
