@@ -1,11 +1,13 @@
 import type { ServerResponse } from 'node:http';
-import type { RunFactEvent, RunProgressEvent } from '@runledger/contracts/http/run-events';
-import type { RunWatching, Watched } from '../watching/run-watching.ts';
+import type { RunProgressEvent } from '@runledger/contracts/http/run-events';
+import type { WatchListener } from '../watching/run-watch.ts';
+import type { Watched } from '../watching/run-watching.ts';
+import { COMMENT, factFrame, farewell, progressFrame } from './event-frames.ts';
 
 export interface EventStreamOptions {
   /** Its status and headers are set. */
   readonly res: ServerResponse;
-  readonly watch: (listener: Parameters<RunWatching['watch']>[1]) => Watched;
+  readonly watch: (listener: WatchListener) => Watched;
   /** Only facts behind this sequence are told. */
   readonly after: number;
   readonly onClosed: () => void;
@@ -15,13 +17,12 @@ export interface EventStreamOptions {
 }
 
 export interface EventStream {
-  /** Ends it with a word to people; with `again`, a client soon comes back and goes on where it was. */
-  end(why: string, again: 'again' | 'for good'): void;
+  /** Ends it before the run has ended. */
+  end(...why: Parameters<typeof farewell>): void;
 }
 
 const COMMENT_EVERY_MS = 15_000;
 const STALLED_AFTER_MS = 60_000;
-const COME_BACK_AFTER_MS = 1_000;
 
 /**
  * Tells a client of one run until it has ended, as server-sent events. What a slow client has not taken yet is not
@@ -33,8 +34,8 @@ export const eventStream = (options: EventStreamOptions): EventStream => {
   let told: RunProgressEvent | undefined;
   let isFull = false;
 
-  const write = (text: string): void => {
-    isFull = !res.write(text);
+  const write = (frame: string | Buffer): void => {
+    isFull = !res.write(frame);
   };
   const tell = (): void => {
     for (;;) {
@@ -50,14 +51,13 @@ export const eventStream = (options: EventStreamOptions): EventStream => {
     told = progress;
     write(progressFrame(progress));
   };
-  const end: EventStream['end'] = (why, again) => {
-    if (res.writableEnded) return;
-    res.end(`${again === 'again' ? `retry: ${COME_BACK_AFTER_MS}\n` : ''}: ${why}\n\n`);
+  const end: EventStream['end'] = (...why) => {
+    if (!res.writableEnded) res.end(farewell(...why));
   };
 
-  const watched = options.watch({ onFacts: tell, onProgress: tell, onOver: (why) => end(why, 'again') });
+  const watched = options.watch({ onFacts: tell, onProgress: tell, onOver: (why) => end(why, 'soon') });
   const comments = setInterval(() => {
-    if (!isFull && !res.writableEnded) write(': waiting\n\n');
+    if (!isFull && !res.writableEnded) write(COMMENT);
   }, commentEveryMs);
   res.on('drain', () => {
     isFull = false;
@@ -74,13 +74,3 @@ export const eventStream = (options: EventStreamOptions): EventStream => {
   tell();
   return { end };
 };
-
-const factFrame = (fact: RunFactEvent, progress: RunProgressEvent | undefined): string => {
-  const isUnderWay = !fact.finished && fact.status !== 'queued' && fact.attempt === progress?.attempt;
-  // A client that was told of progress is never told less with the next fact of the attempt.
-  const shown = isUnderWay ? { ...fact, progress: progress.progress } : fact;
-  return `id: ${fact.sequence}\nevent: fact\ndata: ${JSON.stringify(shown)}\n\n`;
-};
-
-const progressFrame = (progress: RunProgressEvent): string =>
-  `event: progress\ndata: ${JSON.stringify(progress)}\n\n`;

@@ -101,7 +101,7 @@ export const runWatch = (parts: RunWatchParts, key: RunKey, listener: WatchListe
       }
       if (isAsTold && facts.at(-1)?.finished !== true) return;
       close();
-      if (!isAsTold) listener.onOver('the log does not say of this run what it said before');
+      if (!isAsTold) listener.onOver('the log does not go on from what was told of this run');
     } catch (error) {
       unsure = true;
       throw error;

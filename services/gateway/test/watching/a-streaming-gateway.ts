@@ -50,8 +50,10 @@ export const aStreamingGateway = async (
   const keys = opened.use(keyWatch({ authenticate: ask, logger }));
   const route = eventsRoute({ current, watching, keys });
   const app = new Koa();
+  // Clients that go away; Koa would print it.
+  app.on('error', () => undefined);
   const router = new Router();
-  const serving = { callers: callers(ask), body: jsonBody(1024) };
+  const serving = { callers: callers(ask, async () => undefined), body: jsonBody(1024) };
   router.get('/run/:run_id/events', serveOperation(route, serving));
   app.use(answerProblems(logger)).use(router.routes());
   const server = opened.use(await openHttpServer(app, { host: '127.0.0.1', port: 0, finishWithinMs: 500 }));
