@@ -2,7 +2,7 @@ import type { Run } from '@runledger/contracts/run';
 import { orgId, runId } from '@runledger/contracts/ids';
 import type { Webhook } from '@runledger/contracts/webhook';
 import { EMPTY_WEBHOOK_HISTORY } from '@runledger/contracts/webhook-history';
-import type { AnyBulkWriteOperation, Filter } from 'mongodb';
+import type { AnyBulkWriteOperation, Condition, Filter } from 'mongodb';
 import { webhookStatus } from '../domain/webhook-status.ts';
 import { placeOf, placesIn, type Place, type Span } from './place.ts';
 import type { RunQuery, RunView, WebhookQuery } from './run-views.ts';
@@ -126,7 +126,7 @@ export const runsAskedFor = (query: RunQuery): Filter<RunDocument> => {
   const { org_id, statuses, deploymentId, workflowId, gpu, origin } = query;
   return {
     org_id,
-    ...(statuses === undefined ? {} : { status: { $in: statuses } }),
+    ...(statuses === undefined ? {} : { status: anyOf(statuses) }),
     ...(deploymentId === undefined ? {} : { deployment_id: deploymentId }),
     ...(workflowId === undefined ? {} : { workflow_id: workflowId }),
     ...(gpu === undefined ? {} : { gpu }),
@@ -139,10 +139,16 @@ export const rowsAskedFor = (query: WebhookQuery): Filter<RunDocument> => {
   const { org_id, statuses, host } = query;
   return {
     org_id,
-    webhook_status: { $in: statuses },
+    webhook_status: anyOf(statuses),
     ...(host === undefined ? {} : { webhook_host: host }),
     ...inSpan(query),
   };
+};
+
+/** Of one value it is an equality, for which every server uses its index. */
+const anyOf = (values: readonly string[]): Condition<string> => {
+  const [only, ...others] = values;
+  return only !== undefined && others.length === 0 ? only : { $in: [...values] };
 };
 
 /** Never those without a place, so that a page always is one range of the index. */
