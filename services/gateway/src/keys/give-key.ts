@@ -40,10 +40,10 @@ export const giveKey = async (
   const { org_id, user_id } = giver;
   const { stored, ...created } = newKey({ org_id, user_id, name: wish.name, scopes, expires_at }, now);
   const store = keyStore(log);
-  await store.index(stored);
+  const place = await store.index(stored);
   // The bound holds for several at once, too: whoever is beyond it in the order of the index steps back.
   const indexed = await store.listIndexed(org_id);
-  if (indexed.findIndex(({ value }) => value.record.id === created.record.id) >= most) {
+  if (indexed.filter(({ revision }) => place !== false && revision < place).length >= most) {
     await store.eraseIndexed(created.record);
     return { kind: 'too_many', most };
   }

@@ -20,10 +20,10 @@ type OwnedKey = Pick<ApiKey, 'org_id' | 'id'>;
 export interface KeyStore {
   find(sha256: string): Promise<ApiKey | undefined>;
   findIndexed(key: OwnedKey): Promise<IndexedKey | undefined>;
-  /** All of an organisation, in the order in which they were indexed. */
+  /** All of an organisation, with their revisions: in the order of these they were indexed. */
   listIndexed(org_id: string): Promise<Entry<IndexedKey>[]>;
-  /** False when the key is indexed already. */
-  index(key: IndexedKey): Promise<boolean>;
+  /** Where it stands in that order; false when the key is indexed already. */
+  index(key: IndexedKey): Promise<number | false>;
   /** False when the hash has a record already. The key must be indexed. */
   create(key: IndexedKey): Promise<boolean>;
   /** In place of the present record. */
@@ -53,11 +53,8 @@ const openKeyStore = (log: EventLog): KeyStore => {
   return {
     find: async (sha256) => (await records.get(sha256))?.value,
     findIndexed,
-    listIndexed: async (org_id) => {
-      const entries = await indexed.list(`by_org.${org_id}`);
-      return entries.sort((one, other) => one.revision - other.revision);
-    },
-    index: async (key) => (await indexed.create(indexName(key.record), key)) !== false,
+    listIndexed: (org_id) => indexed.list(`by_org.${org_id}`),
+    index: (key) => indexed.create(indexName(key.record), key),
     create: async ({ sha256, record }) => (await records.create(sha256, record)) !== false,
     replace: async (key) => {
       await indexed.put(indexName(key.record), key);
