@@ -28,6 +28,8 @@ export const cancelRoute = ({ cancel }: { readonly cancel: CancelRun }): Route =
     switch (cancellation.kind) {
       case 'answered':
         return { run_id: key.run_id, ...cancellation.answer };
+      // Every status is asked for.
+      case 'not_asked_for':
       case 'too_busy':
         throw new Refused({
           kind: 'unavailable',

@@ -1,18 +1,18 @@
 import { CreateRunResponse, DeploymentRunRequest, IdempotencyKey } from '@runledger/contracts/http/queue-run';
-import { newUuid, runId } from '@runledger/contracts/ids';
 import { Type } from 'typebox';
-import type { AcceptRun } from '../runs/accept-run.ts';
+import type { QueueDeployment } from '../runs/queue-deployment.ts';
+import { acceptedRun } from './accepted-run.ts';
 import { inputsProblems, type InputLimits } from './input-limits.ts';
 import { operation, route, type Route } from './operation.ts';
 import { Refused } from './problem.ts';
+import { requestedBy } from './requested-by.ts';
 import { own } from './validation/node.ts';
-import { requestOf } from './request-context.ts';
 import type { CallbackRules } from './webhook-url.ts';
 
 export interface QueueRoute {
   readonly limits: InputLimits;
   readonly callbacks: CallbackRules;
-  readonly accept: AcceptRun;
+  readonly queue: QueueDeployment;
   readonly onQueued: () => void;
 }
 
@@ -33,10 +33,10 @@ const queueOperation = operation({
   refuses: [404, 409, 413],
 });
 
-export const queueRoute = ({ limits, callbacks, accept, onQueued }: QueueRoute): Route =>
+export const queueRoute = ({ limits, callbacks, queue, onQueued }: QueueRoute): Route =>
   route(
     queueOperation,
-    async ({ body }, { org_id, user_id }, ctx) => {
+    async ({ headers, body }, caller, ctx) => {
       const request = {
         deployment_id: body.deployment_id.toLowerCase(),
         inputs: body.inputs ?? {},
@@ -44,29 +44,12 @@ export const queueRoute = ({ limits, callbacks, accept, onQueued }: QueueRoute):
         webhook_intermediate_status: body.webhook_intermediate_status ?? false,
         gpu: body.gpu ?? null,
       };
-      const forbidden = request.webhook === null ? undefined : await callbacks.destination(request.webhook);
-      if (forbidden) throw new Refused({ kind: 'invalid', problems: [forbidden] });
-      const { request_id, traceparent } = requestOf(ctx);
-      const acceptance = await accept({
-        run_id: runId(newUuid()),
-        org_id,
-        user_id,
-        request,
-        correlation_id: request_id,
-        traceparent,
-      });
-      switch (acceptance.kind) {
-        case 'accepted':
-          onQueued();
-          return { run_id: acceptance.run_id };
-        case 'no_deployment':
-          throw new Refused({ kind: 'not_found', what: 'Deployment' });
-        case 'log_nearly_full':
-          throw new Refused({
-            kind: 'unavailable',
-            why: 'The log is nearly full and takes no new runs; those that were accepted go on. Nothing was queued',
-          });
-      }
+      const { webhook } = request;
+      const forbidden = async () => (webhook === null ? undefined : callbacks.destination(webhook));
+      const queued = await queue(requestedBy(ctx, caller, headers), request, forbidden);
+      if (queued.kind !== 'refused') return acceptedRun(queued, onQueued);
+      if (queued.why === 'no_deployment') throw new Refused({ kind: 'not_found', what: 'Deployment' });
+      throw new Refused({ kind: 'invalid', problems: [queued.why] });
     },
     ({ body }) => {
       const webhook = own(body, 'webhook');

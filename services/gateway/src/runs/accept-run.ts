@@ -1,76 +1,90 @@
-import { newUuid } from '@runledger/contracts/ids';
-import type { OrgId, RunId } from '@runledger/contracts/ids';
+import { newUuid, type OrgId, type RunId } from '@runledger/contracts/ids';
 import { append } from '@runledger/event-log/append';
 import type { EventLog } from '@runledger/event-log/event-log';
-import type { Logger } from '@runledger/event-log/logger';
-import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { Envelope } from '../domain/envelope.ts';
-import { queueRun, type QueueRequest } from '../domain/queue-run.ts';
+import { isRunOf, type AskedFor } from '../domain/idempotency.ts';
+import { runQueued, type QueueDecision } from '../domain/queue-run.ts';
+import type { CurrentRun, ReadCurrentRun } from './current-run.ts';
 import type { LogRoom } from './log-room.ts';
-import type { VersionHashes } from './version-hashes.ts';
+import { runIdentity, type RunIdentity } from './run-identity.ts';
 
-type Acceptance =
+export type Acceptance =
   /** The broker has acknowledged it. */
   | { readonly kind: 'accepted'; readonly run_id: RunId }
-  | { readonly kind: 'no_deployment' }
-  | { readonly kind: 'log_nearly_full' };
+  /** The same request was accepted before, under the same key; whatever became of its run. */
+  | { readonly kind: 'accepted_before'; readonly run_id: RunId }
+  /** Another request was accepted under the key. */
+  | { readonly kind: 'key_taken' }
+  | { readonly kind: 'log_nearly_full' }
+  /** Whether there is a run of this key. */
+  | Extract<CurrentRun, { kind: 'views_away' | 'unreadable' }>;
 
-interface RunToAccept {
-  /** Made by the caller, so that it can be made from an idempotency key. */
-  readonly run_id: RunId;
+export interface Requested {
   readonly org_id: OrgId;
   readonly user_id: string;
-  readonly request: QueueRequest;
+  /** The client's, for requests that may be sent again. */
+  readonly idempotencyKey: string | undefined;
   readonly correlation_id: string;
   readonly traceparent: string | null;
 }
 
 export interface AcceptRunOptions {
   readonly log: EventLog;
-  readonly catalogue: Catalogue;
-  readonly versions: VersionHashes;
+  readonly current: ReadCurrentRun;
   readonly room: LogRoom;
   readonly writer: Envelope['writer'];
   readonly now: () => Date;
-  readonly logger: Logger;
 }
 
-/** @throws {LogUnavailable} @throws {EventTooLarge} */
-export type AcceptRun = (given: RunToAccept) => Promise<Acceptance>;
+type Refused<No> = Extract<QueueDecision<No>, { kind: 'refused' }>;
 
-export const acceptRun =
-  ({ log, catalogue, versions, room, writer, now, logger }: AcceptRunOptions): AcceptRun =>
-  async ({ run_id, org_id, user_id, request, correlation_id, traceparent }) => {
-    const deployment = await catalogue.getDeployment(org_id, request.deployment_id);
-    const [machine, versionSha256] = deployment
-      ? await Promise.all([
-          catalogue.getMachine(org_id, deployment.machine_id),
-          versions(org_id, deployment.workflow_version_id),
-        ])
-      : [undefined, undefined];
-    const envelope = {
-      event_id: newUuid(),
-      run_id,
-      org_id,
-      time: now().toISOString(),
-      writer,
-      correlation_id,
-      traceparent,
-    };
-    const decision = queueRun(request, { deployment, machine, versionSha256 }, { user_id }, envelope);
-    if (decision.kind === 'no_deployment') {
-      if (decision.missing === 'machine' || decision.missing === 'workflow version') {
-        const { deployment_id } = request;
-        logger.warn({ org_id, deployment_id, missing: decision.missing }, 'a deployment cannot be queued');
-      }
-      return { kind: 'no_deployment' };
+/**
+ * The one place where runs begin. `decide` is asked only when there is no run of the request yet.
+ * @throws {LogUnavailable} when the run may be stored, which the same request with the same key tells
+ * @throws {EventTooLarge}
+ */
+export type AcceptRun = <No>(
+  given: Requested,
+  asked: AskedFor,
+  decide: () => Promise<QueueDecision<No>>,
+) => Promise<Acceptance | Refused<No>>;
+
+export const acceptRun = ({ log, current, room, writer, now }: AcceptRunOptions): AcceptRun => {
+  /** What became of an earlier request with the key; undefined for none. */
+  const before = async (org_id: OrgId, identity: RunIdentity): Promise<Acceptance | undefined> => {
+    if (identity.kind === 'random') return undefined;
+    const { run_id, request_sha256 } = identity;
+    const found = await current({ org_id, run_id });
+    switch (found.kind) {
+      case 'found':
+        return isRunOf(found.run, request_sha256)
+          ? { kind: 'accepted_before', run_id }
+          : { kind: 'key_taken' };
+      case 'none':
+        return undefined;
+      case 'views_away':
+      case 'unreadable':
+        return found;
     }
-    if (!(await room.hasRoom())) return { kind: 'log_nearly_full' };
-    const appended = await append(log, decision.event, 0);
-    if (appended.kind === 'conflict') {
-      throw new Error(
-        `The new run ${run_id} is in the log already, at ${appended.head}: an id was given twice.`,
-      );
-    }
-    return { kind: 'accepted', run_id };
   };
+  return async ({ org_id, idempotencyKey, correlation_id, traceparent }, asked, decide) => {
+    const identity = runIdentity(org_id, idempotencyKey, asked);
+    const earlier = await before(org_id, identity);
+    if (earlier) return earlier;
+    const decision = await decide();
+    if (decision.kind === 'refused') return decision;
+    if (!(await room.hasRoom())) return { kind: 'log_nearly_full' };
+    const { run_id } = identity;
+    const time = now().toISOString();
+    const envelope = { event_id: newUuid(), run_id, org_id, time, writer, correlation_id, traceparent };
+    const idempotency = identity.kind === 'of_key' ? { request_sha256: identity.request_sha256 } : undefined;
+    const appended = await append(log, runQueued(decision.data, idempotency, envelope), 0);
+    if (appended.kind === 'appended') return { kind: 'accepted', run_id };
+    // An equal request was quicker.
+    const first = await before(org_id, identity);
+    if (first) return first;
+    throw new Error(
+      `The new run ${run_id} is in the log already, at ${appended.head}: an id was given twice.`,
+    );
+  };
+};

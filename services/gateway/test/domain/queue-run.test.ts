@@ -1,7 +1,7 @@
 import { aRun } from '@runledger/testing/run-events';
 import { newUuid } from '@runledger/contracts/ids';
 import { describe, expect, it } from 'vitest';
-import { queueRun, type QueueRequest } from '../../src/domain/queue-run.ts';
+import { queueRun, runQueued, type QueueRequest } from '../../src/domain/queue-run.ts';
 
 const created_at = '2026-01-01T00:00:00.000Z';
 const { org_id, run_id } = aRun();
@@ -50,36 +50,35 @@ const facts = { deployment, machine, versionSha256: 'a'.repeat(64) };
 
 describe('a queued run', () => {
   it('keeps the request, who asked, and the settings of that moment', () => {
-    expect(queueRun(request, facts, by, envelope)).toEqual({
-      kind: 'queued',
-      event: {
-        ...envelope,
-        type: 'RunQueued',
-        version: 1,
-        attempt: 0,
-        executor_id: null,
-        causation_id: null,
-        data: {
-          user_id: by.user_id,
-          origin: 'api',
-          deployment_id: deployment.id,
-          workflow_id: deployment.workflow_id,
-          workflow_version_id: deployment.workflow_version_id,
-          workflow_sha256: 'a'.repeat(64),
-          machine_id: machine.id,
-          machine_name: 'box',
-          machine_type: 'program',
-          machine_version: '7',
-          runner: { kind: 'program', program: 'render' },
-          gpu: 'A10G',
-          inputs: { size: 1 },
-          webhook: null,
-          webhook_intermediate_status: false,
-          start_deadline_s: 30,
-          run_timeout_s: 60,
-          max_attempts: 2,
-          rerun_of: null,
-        },
+    const decision = queueRun(request, facts, by);
+    if (decision.kind !== 'queued') throw new Error(decision.why);
+    expect(runQueued(decision.data, undefined, envelope)).toEqual({
+      ...envelope,
+      type: 'RunQueued',
+      version: 1,
+      attempt: 0,
+      executor_id: null,
+      causation_id: null,
+      data: {
+        user_id: by.user_id,
+        origin: 'api',
+        deployment_id: deployment.id,
+        workflow_id: deployment.workflow_id,
+        workflow_version_id: deployment.workflow_version_id,
+        workflow_sha256: 'a'.repeat(64),
+        machine_id: machine.id,
+        machine_name: 'box',
+        machine_type: 'program',
+        machine_version: '7',
+        runner: { kind: 'program', program: 'render' },
+        gpu: 'A10G',
+        inputs: { size: 1 },
+        webhook: null,
+        webhook_intermediate_status: false,
+        start_deadline_s: 30,
+        run_timeout_s: 60,
+        max_attempts: 2,
+        rerun_of: null,
       },
     });
   });
@@ -89,7 +88,7 @@ describe('a queued run', () => {
     ['archived', { ...facts, deployment: { ...deployment, archived: true } }],
     ['machine', { ...facts, machine: undefined }],
     ['workflow version', { ...facts, versionSha256: undefined }],
-  ] as const)('is none without what it needs: %s', (missing, given) => {
-    expect(queueRun(request, given, by, envelope)).toEqual({ kind: 'no_deployment', missing });
+  ] as const)('is none without what it needs: %s', (why, given) => {
+    expect(queueRun(request, given, by)).toEqual({ kind: 'refused', why });
   });
 });

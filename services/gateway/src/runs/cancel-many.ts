@@ -1,0 +1,70 @@
+import type { Run } from '@runledger/contracts/run';
+import type { Place } from '../views/place.ts';
+import type { RunQuery, RunViews } from '../views/run-views.ts';
+import type { Canceller, CancelRun } from './cancel-run.ts';
+import type { FreshViews } from './fresh-views.ts';
+import { inFlight } from './in-flight.ts';
+
+interface CancelledMany {
+  /** Runs of this page: those that had not ended and fitted the filter when they were decided on. */
+  readonly matched: number;
+  /** Those of them that ended at once. */
+  readonly cancelled: number;
+  /** Those of them that execute and were not asked to stop before. */
+  readonly requested: number;
+  /** Where the page ended; undefined when nothing follows it. */
+  readonly end: Place | undefined;
+}
+
+export interface CancelManyOptions {
+  readonly views: RunViews;
+  readonly fresh: FreshViews;
+  readonly cancel: CancelRun;
+}
+
+/** @throws {LogUnavailable} when a part of them may have been cancelled @throws {ViewsUnavailable} */
+export type CancelMany = (
+  which: Omit<RunQuery, 'limit'>,
+  by: Canceller,
+  dryRun: boolean,
+) => Promise<CancelledMany>;
+
+const OPEN: readonly Run['status'][] = ['queued', 'started', 'running', 'uploading'];
+const PAGE = 1_000;
+const IN_FLIGHT = 16;
+
+/**
+ * The newest first. The views say which runs these are, and the log, which is ahead of them, whether each still is what
+ * was asked for: whoever cancels what is queued does not stop a run that began meanwhile. Asked again, none is counted
+ * as cancelled or requested twice.
+ */
+export const cancelMany =
+  ({ views, fresh, cancel }: CancelManyOptions): CancelMany =>
+  async (which, by, dryRun) => {
+    const statuses = OPEN.filter((status) => which.statuses?.includes(status) ?? true);
+    if (statuses.length === 0) return { matched: 0, cancelled: 0, requested: 0, end: undefined };
+    await fresh();
+    const { items, end } = await views.listRuns({ ...which, statuses, limit: PAGE });
+    if (dryRun) return { matched: items.length, cancelled: 0, requested: 0, end };
+    const count = { matched: 0, cancelled: 0, requested: 0 };
+    await inFlight(IN_FLIGHT, items, async ({ run: { org_id, run_id } }) => {
+      const cancellation = await cancel({ org_id, run_id }, by, statuses);
+      switch (cancellation.kind) {
+        case 'answered':
+          count.matched += 1;
+          if (!cancellation.isNew) return;
+          if (cancellation.answer.outcome === 'cancelled') count.cancelled += 1;
+          else count.requested += 1;
+          return;
+        case 'too_busy':
+        case 'unreadable':
+        case 'views_away':
+          count.matched += 1;
+          return;
+        case 'not_asked_for':
+        case 'none':
+          return;
+      }
+    });
+    return { ...count, end };
+  };

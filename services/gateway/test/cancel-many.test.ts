@@ -1,0 +1,206 @@
+import type { RunKey } from '@runledger/contracts/subjects';
+import { readRun } from '@runledger/event-log/read-run';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { memoryRunViews } from '../src/views/memory-run-views.ts';
+import { openMongoRunViews } from '../src/views/mongo-run-views.ts';
+import {
+  aKey,
+  appendAll,
+  aWorld,
+  call,
+  post,
+  queueSample,
+  type Tenant,
+  type TestGateway,
+  type World,
+} from './fixtures/a-gateway.ts';
+import { aView, folded } from './fixtures/folded-runs.ts';
+import { factsOf } from './fixtures/keyed-requests.ts';
+import { viewOf } from './fixtures/notified-runs.ts';
+
+const PAGE = 1_000;
+const NOTHING = { matched: 0, cancelled: 0, requested: 0, next_cursor: null };
+
+let world: World;
+let gateway: TestGateway;
+let tenant: Tenant;
+beforeAll(async () => {
+  world = await aWorld();
+  gateway = await world.gateway({ projecting: true });
+});
+afterAll(() => world[Symbol.asyncDispose]());
+beforeEach(async () => {
+  tenant = await world.newTenant();
+});
+
+const cancelMany = (body: unknown, key = tenant.key, { api } = gateway) =>
+  post(`${api}/runs/cancel`, key, body);
+const statusOf = async (key: RunKey): Promise<string> => {
+  const read = await readRun(world.log, key);
+  return read.kind === 'found' ? read.run.status : read.kind;
+};
+const aRunningOne = async (of = tenant, fields: object = {}): Promise<RunKey> => {
+  const key = await queueSample(gateway, of, fields);
+  await appendAll(world.log, assigned(key), started(key));
+  return key;
+};
+
+describe('cancelling many runs', () => {
+  it('ends those that are queued, asks those that execute, and leaves all others alone', async () => {
+    const other = await world.newTenant();
+    const [theirs, waiting, running, ended] = [
+      await queueSample(gateway, other),
+      await queueSample(gateway, tenant),
+      await aRunningOne(),
+      await aRunningOne(),
+    ];
+    await appendAll(world.log, succeeded(ended));
+    expect((await cancelMany({ filter: {}, dry_run: true })).body).toEqual({ ...NOTHING, matched: 2 });
+    expect(await statusOf(waiting)).toBe('queued');
+    const { status, body } = await cancelMany({ filter: {} });
+    expect([status, body]).toEqual([200, { matched: 2, cancelled: 1, requested: 1, next_cursor: null }]);
+    expect(await Promise.all([theirs, waiting, running, ended].map(statusOf))).toEqual([
+      'queued',
+      'cancelled',
+      'running',
+      'success',
+    ]);
+    expect((await call(`${gateway.api}/run/${running.run_id}`, tenant.key)).body.live_status).toBe(
+      'cancelling',
+    );
+    const facts = await factsOf(world, tenant);
+    expect((await cancelMany({ filter: {} })).body).toEqual({ ...NOTHING, matched: 1 });
+    expect(await factsOf(world, tenant)).toBe(facts);
+  });
+
+  it('fits what it cancels to every filter', async () => {
+    const [plain, h100] = [
+      await queueSample(gateway, tenant),
+      await queueSample(gateway, tenant, { gpu: 'H100' }),
+    ];
+    const replay = await post(`${gateway.api}/run/${plain.run_id}/rerun`, tenant.key);
+    const running = await aRunningOne();
+    const { deployment } = tenant;
+    const { created_at } = (await viewOf(world, h100)).run;
+    const matched = async (filter: object) => {
+      const { status, body } = await cancelMany({ filter, dry_run: true });
+      expect([status, body]).toEqual([200, { ...NOTHING, matched: expect.any(Number) }]);
+      return body.matched;
+    };
+    for (const [filter, count] of [
+      [{ status: null, gpu: null, created_after: null }, 4],
+      [{ deployment_id: deployment.id.toUpperCase(), workflow_id: deployment.workflow_id }, 4],
+      [{ deployment_id: deployment.workflow_id }, 0],
+      [{ gpu: 'H100' }, 1],
+      [{ gpu: 'H100', status: 'running' }, 0],
+      [{ origin: 'replay' }, 1],
+      [{ status: 'queued' }, 3],
+      [{ status: 'running, uploading,success' }, 1],
+      [{ status: ['queued', 'running'] }, 4],
+      [{ status: [] }, 0],
+      [{ status: ['success', 'cancelled', 'not-started'] }, 0],
+      [{ created_before: created_at }, 1],
+      [{ created_after: created_at }, 3],
+      [{ created_before: '2020-01-01' }, 0],
+    ] as const) {
+      expect([filter, await matched(filter)]).toEqual([filter, count]);
+    }
+    expect((await cancelMany({ filter: { gpu: 'H100' } })).body).toMatchObject({ matched: 1, cancelled: 1 });
+    const again = { org_id: plain.org_id, run_id: replay.body.run_id };
+    expect(await Promise.all([plain, h100, again, running].map(statusOf))).toEqual([
+      'queued',
+      'cancelled',
+      'queued',
+      'running',
+    ]);
+  });
+
+  it('is decided by the log: what began meanwhile is not stopped as something that is queued', async () => {
+    const views = memoryRunViews();
+    const stale = await world.gateway({ views });
+    const [began, ended, waiting] = [
+      await queueSample(stale, tenant),
+      await queueSample(stale, tenant),
+      await queueSample(stale, tenant),
+    ];
+    await views.save(await Promise.all([began, ended, waiting].map((key) => viewOf(world, key))));
+    await appendAll(world.log, assigned(began), assigned(ended), started(ended), succeeded(ended));
+    const counted = await cancelMany({ filter: { status: 'queued' }, dry_run: true }, tenant.key, stale);
+    expect(counted.body.matched).toBe(3);
+    const { body } = await cancelMany({ filter: { status: 'queued' } }, tenant.key, stale);
+    expect(body).toEqual({ matched: 1, cancelled: 1, requested: 0, next_cursor: null });
+    expect(await Promise.all([began, ended, waiting].map(statusOf))).toEqual([
+      'started',
+      'success',
+      'cancelled',
+    ]);
+  });
+
+  it('counts each run once when two gateways are asked at once', async () => {
+    const second = await world.gateway({ views: gateway.views });
+    await Promise.all(Array.from({ length: 40 }, () => queueSample(gateway, tenant)));
+    const answers = await Promise.all(
+      [gateway, second].map((at) => cancelMany({ filter: {} }, tenant.key, at)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(answers.reduce((sum, { body }) => sum + body.cancelled, 0)).toBe(40);
+  });
+
+  it('goes through more than a page, the newest first', async () => {
+    const views = memoryRunViews();
+    const paging = await world.gateway({ views });
+    const [older, newer] = [await queueSample(paging, tenant), await queueSample(paging, tenant)];
+    const { number, created_at } = (await viewOf(world, newer)).run;
+    // Between the two; the log no longer has them, so that they are counted alone.
+    const between = Array.from({ length: PAGE }, () => {
+      const run = folded(queued(aRun(tenant.org_id)));
+      return aView(1, { ...run, number: number - 1, created_at });
+    });
+    await views.save([await viewOf(world, older), await viewOf(world, newer), ...between]);
+    const first = await cancelMany({ filter: {}, cursor: null }, tenant.key, paging);
+    expect(first.body).toEqual({
+      matched: PAGE,
+      cancelled: 1,
+      requested: 0,
+      next_cursor: expect.any(String),
+    });
+    expect([await statusOf(older), await statusOf(newer)]).toEqual(['queued', 'cancelled']);
+    const { next_cursor: cursor } = first.body;
+    const second = await cancelMany({ filter: {}, cursor }, tenant.key, paging);
+    expect(second.body).toEqual({ matched: 2, cancelled: 1, requested: 0, next_cursor: null });
+    expect(await statusOf(older)).toBe('cancelled');
+  });
+});
+
+describe('a request to cancel many runs that is wrong', () => {
+  it.each([
+    [undefined, 'body', 'missing'],
+    [{}, 'body.filter', 'missing'],
+    [{ filter: null }, 'body.filter', 'model_attributes_type'],
+    [{ filter: { status: 'done' } }, 'body.filter.status', 'enum'],
+    [{ filter: { status: '' } }, 'body.filter.status', 'enum'],
+    [{ filter: { deployment_id: 'x' } }, 'body.filter.deployment_id', 'uuid_parsing'],
+    [{ filter: { gpu: 'B200' } }, 'body.filter.gpu', 'enum'],
+    [{ filter: { origin: 'cron' } }, 'body.filter.origin', 'enum'],
+    [{ filter: {}, dry_run: 'yes' }, 'body.dry_run', 'bool_type'],
+    [{ filter: {}, cursor: 'x' }, 'body.cursor', 'value_error'],
+  ])('%j: %s is %s', async (asked, where, type) => {
+    const waiting = await queueSample(gateway, tenant);
+    const { status, body } = await cancelMany(asked);
+    expect(status).toBe(422);
+    expect(
+      body.detail.map((problem: { loc: string[]; type: string }) => [problem.loc.join('.'), problem.type]),
+    ).toEqual([[where, type]]);
+    expect(await statusOf(waiting)).toBe('queued');
+  });
+
+  it('needs a key that may write, and views', async () => {
+    const reading = await aKey(world.log, tenant, { scopes: ['runs:read'] });
+    expect((await cancelMany({ filter: {} }, reading)).status).toBe(403);
+    await using away = openMongoRunViews({ url: 'mongodb://127.0.0.1:1/runledger', readWithinMs: 200 });
+    const viewless = await world.gateway({ views: away });
+    const { status, headers } = await cancelMany({ filter: {} }, tenant.key, viewless);
+    expect([status, headers.get('retry-after')]).toEqual([503, '2']);
+  });
+});
