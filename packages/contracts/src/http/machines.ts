@@ -22,13 +22,13 @@ const ComfyuiRunner = Type.Object(
     url: optional(
       Type.String({
         format: 'uri',
-        pattern: '^[hH][tT][tT][pP][sS]?://[^/?#]',
+        pattern: '^[hH][tT][tT][pP][sS]?://[^/?#@]+(?:[/?#]|$)',
         maxLength: 2048,
         description:
           'Where the executor finds ComfyUI: an absolute http or https URL. Its own setting when left out.',
         'x-refusal': {
           type: 'url_parsing',
-          msg: 'Input should be a valid URL: absolute, http or https, of at most 2048 characters',
+          msg: 'Input should be a valid URL: absolute, http or https, without credentials, of at most 2048 characters',
         },
       }),
     ),

@@ -8,7 +8,7 @@ import {
 } from '@runledger/contracts/catalogue';
 import { openBucket } from '@runledger/event-log/bucket';
 import type { EventLog } from '@runledger/event-log/event-log';
-import { tooLongLife } from '../domain/deployment.ts';
+import { tooLongLife } from '../domain/deployment-rules.ts';
 import { catalogueRecords } from './catalogue-records.ts';
 
 /**

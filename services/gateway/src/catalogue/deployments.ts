@@ -4,10 +4,9 @@ import {
   changedDeployment,
   newDeployment,
   type DeploymentChange,
-  type DeploymentParts,
-  type DeploymentRefusal,
   type DeploymentWish,
 } from '../domain/deployment.ts';
+import type { DeploymentParts, DeploymentRefusal } from '../domain/deployment-rules.ts';
 import type { CatalogueRecords } from './catalogue-records.ts';
 import type { ChangedRecord } from './change-record.ts';
 import type { CreatedRecord } from './records.ts';

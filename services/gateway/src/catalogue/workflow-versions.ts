@@ -7,7 +7,7 @@ import { newestNumber, numberedPage, type NumberedPage, type NumberedSpan } from
 /** As it was made, and what has become of it since. */
 export type StoredVersion = WorkflowVersion & Pick<NumberedVersion, 'archived'>;
 
-export type AddedVersion =
+type AddedVersion =
   | { readonly kind: 'added'; readonly version: StoredVersion }
   /** Others took one number after the other. */
   | { readonly kind: 'too_busy' };
@@ -45,8 +45,8 @@ export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
     (await records.get(recordKey(org, id)))?.value;
 
   /** False when the number belongs to another version. */
-  const claim = async ({ workflow: _workflow, ...version }: WorkflowVersion): Promise<boolean> =>
-    (await numbers.create(numberKey(version), { ...version, archived: false })) !== false ||
+  const claim = async (version: WorkflowVersion): Promise<boolean> =>
+    (await numbers.create(numberKey(version), numberedFrom(version))) !== false ||
     (await numbered(version))?.id === version.id;
 
   return {
@@ -87,6 +87,12 @@ export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
       numberedPage((number) => numbered({ org_id, workflow_id, number }), span),
     change: (name, decide) => changeRecord(numbers, numberKey(name), decide),
   };
+};
+
+/** All of it but the workflow, which may be large. */
+const numberedFrom = (version: WorkflowVersion): NumberedVersion => {
+  const { id, org_id, workflow_id, number, sha256, inputs, created_at } = version;
+  return { id, org_id, workflow_id, number, sha256, inputs, archived: false, created_at };
 };
 
 const recordKey = (org: string, id: string): string => `workflow_versions.${org}.${id}`;

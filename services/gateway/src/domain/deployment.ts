@@ -1,75 +1,64 @@
-import type { Deployment, Machine, NumberedVersion, Workflow } from '@runledger/contracts/catalogue';
+import type { Deployment } from '@runledger/contracts/catalogue';
 import type { Deployment as ShownDeployment } from '@runledger/contracts/http/deployments';
 import type { GpuModel } from '@runledger/contracts/gpu';
-import { MAX_RUN_LIFETIME_S } from '@runledger/contracts/limits';
 import type { DecidedRecord, LeftOut, RecordOrigin } from './decided-record.ts';
+import {
+  tooLongLife,
+  wrongMachine,
+  wrongVersion,
+  type DeploymentParts,
+  type DeploymentRefusal,
+  type WrongMember,
+} from './deployment-rules.ts';
 
-interface Settings {
+interface SettingsWish {
   readonly environment?: string | LeftOut;
-  /** Here and below: null clears it, and leaving it out changes nothing. */
+  /** Null clears it. */
   readonly gpu?: GpuModel | LeftOut;
+  /** Null clears it. */
   readonly concurrency_limit?: number | LeftOut;
   readonly run_timeout_s?: number | LeftOut;
   readonly start_deadline_s?: number | LeftOut;
   readonly retry?: { readonly attempts: number } | LeftOut;
 }
 
-export interface DeploymentWish extends Settings {
+export interface DeploymentWish extends SettingsWish {
   readonly name: string;
   readonly workflow_version_id: string;
   readonly machine_id: string;
 }
 
-export interface DeploymentChange extends Settings {
+export interface DeploymentChange extends SettingsWish {
   readonly name?: string | LeftOut;
   readonly workflow_version_id?: string | LeftOut;
   readonly machine_id?: string | LeftOut;
   readonly archived?: boolean | LeftOut;
 }
 
-/** What the catalogue says of what a deployment names; undefined for what the organisation does not have. */
-export interface DeploymentParts {
-  readonly machine: Pick<Machine, 'archived'> | undefined;
-  readonly version: Pick<NumberedVersion, 'workflow_id' | 'archived'> | undefined;
-  /** Of the version. */
-  readonly workflow: Pick<Workflow, 'archived'> | undefined;
-}
-
-export interface WrongMember {
-  /** Undefined for what several members are wrong in together. */
-  readonly member?: 'machine_id' | 'workflow_version_id';
-  readonly why: string;
-}
-
-export type DeploymentRefusal =
-  | { readonly kind: 'invalid'; readonly wrong: readonly WrongMember[] }
-  /** It is not what the request says, but what is there. */
-  | { readonly kind: 'conflict'; readonly why: string };
-
 type Decision = DecidedRecord<Deployment, DeploymentRefusal>;
+type Settings = Pick<
+  Deployment,
+  'environment' | 'gpu' | 'concurrency_limit' | 'run_timeout_s' | 'start_deadline_s' | 'retry'
+>;
+
+const DEFAULTS: Settings = {
+  environment: 'production',
+  run_timeout_s: 3600,
+  start_deadline_s: 3600,
+  retry: { attempts: 3 },
+};
 
 export const newDeployment = (
-  wish: DeploymentWish,
+  { name, workflow_version_id, machine_id, ...wish }: DeploymentWish,
   parts: DeploymentParts,
   origin: RecordOrigin,
 ): Decision => {
-  const wrong = [...wrongVersion(parts), ...wrongMachine(parts)];
-  const { name, workflow_version_id, machine_id } = wish;
-  const record: Deployment = {
-    ...origin,
-    workflow_id: parts.version?.workflow_id ?? '',
-    workflow_version_id,
-    machine_id,
-    name,
-    environment: wish.environment ?? 'production',
-    ...(wish.gpu ? { gpu: wish.gpu } : {}),
-    ...(typeof wish.concurrency_limit === 'number' ? { concurrency_limit: wish.concurrency_limit } : {}),
-    run_timeout_s: wish.run_timeout_s ?? 3600,
-    start_deadline_s: wish.start_deadline_s ?? 3600,
-    retry: { attempts: wish.retry?.attempts ?? 3 },
-    archived: false,
-  };
-  return decided(record, wrong);
+  const settings = settingsAfter(DEFAULTS, wish);
+  const wrong = [...wrongVersion(parts), ...wrongMachine(parts), ...tooLong(settings)];
+  if (!parts.version || wrong.length > 0) return { kind: 'refused', why: { kind: 'invalid', wrong } };
+  const { workflow_id } = parts.version;
+  const names = { name, workflow_id, workflow_version_id, machine_id };
+  return { kind: 'changed', record: { ...origin, ...names, ...settings, archived: false } };
 };
 
 /** Its runs keep what they were queued with. */
@@ -78,38 +67,51 @@ export const changedDeployment = (
   change: DeploymentChange,
   parts: DeploymentParts,
 ): Decision => {
+  const { id, org_id, created_at } = deployment;
   const namesVersion = typeof change.workflow_version_id === 'string';
   const namesMachine = typeof change.machine_id === 'string';
-  const wrong = [...(namesVersion ? wrongVersion(parts) : []), ...(namesMachine ? wrongMachine(parts) : [])];
-  const { gpu, concurrency_limit, ...kept } = deployment;
-  const optional = {
-    gpu: change.gpu === undefined ? gpu : change.gpu,
-    concurrency_limit: change.concurrency_limit === undefined ? concurrency_limit : change.concurrency_limit,
-  };
   const record: Deployment = {
-    ...kept,
+    id,
+    org_id,
+    created_at,
+    name: change.name ?? deployment.name,
     workflow_id: namesVersion && parts.version ? parts.version.workflow_id : deployment.workflow_id,
     workflow_version_id: change.workflow_version_id ?? deployment.workflow_version_id,
     machine_id: change.machine_id ?? deployment.machine_id,
-    name: change.name ?? deployment.name,
-    environment: change.environment ?? deployment.environment,
-    ...(typeof optional.gpu === 'string' ? { gpu: optional.gpu } : {}),
-    ...(typeof optional.concurrency_limit === 'number'
-      ? { concurrency_limit: optional.concurrency_limit }
-      : {}),
-    run_timeout_s: change.run_timeout_s ?? deployment.run_timeout_s,
-    start_deadline_s: change.start_deadline_s ?? deployment.start_deadline_s,
-    retry: { attempts: change.retry?.attempts ?? deployment.retry.attempts },
+    ...settingsAfter(deployment, change),
     archived: change.archived ?? deployment.archived,
   };
+  const wrong = [
+    ...(namesVersion ? wrongVersion(parts) : []),
+    ...(namesMachine ? wrongMachine(parts) : []),
+    ...tooLong(record),
+  ];
+  if (wrong.length > 0) return { kind: 'refused', why: { kind: 'invalid', wrong } };
   const [gone] = [...wrongVersion(parts), ...wrongMachine(parts)];
-  const isRestored = deployment.archived && !record.archived;
-  if (wrong.length === 0 && isRestored && gone)
-    return {
-      kind: 'refused',
-      why: { kind: 'conflict', why: `The deployment cannot be restored: ${gone.why}` },
-    };
-  return decided(record, wrong);
+  if (deployment.archived && !record.archived && gone) {
+    const why = `The deployment cannot be restored: ${gone.why}`;
+    return { kind: 'refused', why: { kind: 'conflict', why } };
+  }
+  return { kind: 'changed', record };
+};
+
+/** Null clears what a deployment may do without; of anything else it counts as left out. */
+const settingsAfter = (before: Settings, wish: SettingsWish): Settings => {
+  const gpu = wish.gpu === undefined ? before.gpu : wish.gpu;
+  const limit = wish.concurrency_limit === undefined ? before.concurrency_limit : wish.concurrency_limit;
+  return {
+    environment: wish.environment ?? before.environment,
+    ...(typeof gpu === 'string' ? { gpu } : {}),
+    ...(typeof limit === 'number' ? { concurrency_limit: limit } : {}),
+    run_timeout_s: wish.run_timeout_s ?? before.run_timeout_s,
+    start_deadline_s: wish.start_deadline_s ?? before.start_deadline_s,
+    retry: { attempts: wish.retry?.attempts ?? before.retry.attempts },
+  };
+};
+
+const tooLong = (settings: Settings): WrongMember[] => {
+  const why = tooLongLife(settings);
+  return why === undefined ? [] : [{ why }];
 };
 
 /** As clients see it: every member is always there. */
@@ -118,41 +120,3 @@ export const shownDeployment = (deployment: Deployment): ShownDeployment => ({
   gpu: deployment.gpu ?? null,
   concurrency_limit: deployment.concurrency_limit ?? null,
 });
-
-const decided = (record: Deployment, wrong: readonly WrongMember[]): Decision => {
-  const why = tooLongLife(record);
-  const all = why === undefined ? wrong : [...wrong, { why }];
-  return all.length === 0
-    ? { kind: 'changed', record }
-    : { kind: 'refused', why: { kind: 'invalid', wrong: all } };
-};
-
-const wrongVersion = ({ version, workflow }: DeploymentParts): WrongMember[] => {
-  const member = 'workflow_version_id';
-  if (!version) return [{ member, why: 'the organisation has no workflow version with this id' }];
-  if (version.archived)
-    return [{ member, why: 'the workflow version is archived. Restore it, or name another' }];
-  if (workflow?.archived)
-    return [{ member, why: 'the workflow of this version is archived. Restore it, or name another' }];
-  return [];
-};
-
-const wrongMachine = ({ machine }: DeploymentParts): WrongMember[] => {
-  const member = 'machine_id';
-  if (!machine) return [{ member, why: 'the organisation has no machine with this id' }];
-  return machine.archived ? [{ member, why: 'the machine is archived. Restore it, or name another' }] : [];
-};
-
-/** Why its runs could outlive their events in the log; undefined when they could not. */
-export const tooLongLife = ({
-  start_deadline_s,
-  run_timeout_s,
-  retry,
-}: Pick<Deployment, 'start_deadline_s' | 'run_timeout_s' | 'retry'>): string | undefined => {
-  const longest = (start_deadline_s + run_timeout_s) * retry.attempts;
-  if (longest <= MAX_RUN_LIFETIME_S) return undefined;
-  return (
-    `A run of this deployment could live ${longest} s (start deadline and run timeout, for each attempt), and its events are ` +
-    `kept for little more than ${MAX_RUN_LIFETIME_S} s. Lower the deadline, the timeout or the attempts.`
-  );
-};

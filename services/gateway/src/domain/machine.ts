@@ -4,7 +4,7 @@ import type { GpuModel } from '@runledger/contracts/gpu';
 import type { LeftOut, RecordOrigin, Shown } from './decided-record.ts';
 
 /** A runner as a request names it. */
-export type RunnerWish =
+type RunnerWish =
   | { readonly kind: 'program'; readonly program: string }
   | { readonly kind: 'comfyui'; readonly url?: string | LeftOut };
 

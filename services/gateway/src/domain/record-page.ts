@@ -18,7 +18,7 @@ export interface RecordPage<Stored> {
 }
 
 /** Where a record stands in every list: the order of these texts is that of creation. It never changes. */
-export const placeOfRecord = ({ created_at, id }: Listed): string => `${created_at}.${id}`;
+const placeOfRecord = ({ created_at, id }: Listed): string => `${created_at}.${id}`;
 
 /** A page of records, newest first. */
 export const recordPage = <Stored extends Listed>(

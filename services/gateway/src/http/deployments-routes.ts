@@ -7,7 +7,8 @@ import {
   NewDeployment,
 } from '@runledger/contracts/http/deployments';
 import { changeDeployment, createDeployment } from '../catalogue/deployments.ts';
-import { shownDeployment, type DeploymentRefusal } from '../domain/deployment.ts';
+import { shownDeployment } from '../domain/deployment.ts';
+import type { DeploymentRefusal } from '../domain/deployment-rules.ts';
 import { recordPage } from '../domain/record-page.ts';
 import { operation, route, type Route } from './operation.ts';
 import { invalid, Refused } from './problem.ts';

@@ -96,6 +96,11 @@ describe('a machine', () => {
     ['an unknown runner', { ...aMachine, runner: { kind: 'shell' } }, [['runner', 'union_tag_invalid']]],
     ['no program', { ...aMachine, runner: { kind: 'program' } }, [['runner.program', 'missing']]],
     [
+      'credentials in the URL of ComfyUI',
+      { ...aMachine, runner: { kind: 'comfyui', url: 'http://me:secret@gpu.example/' } },
+      [['runner.url', 'url_parsing']],
+    ],
+    [
       'a file as the URL of ComfyUI',
       { ...aMachine, runner: { kind: 'comfyui', url: 'file:///etc/passwd' } },
       [['runner.url', 'url_parsing']],
