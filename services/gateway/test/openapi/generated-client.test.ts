@@ -40,7 +40,7 @@ describe('a client that is generated from the document', () => {
     const queued = await client['queueRun']?.({}, asked, { headers: { 'Idempotency-Key': 'a-1' } });
     const again = await client['queueRun']?.({}, asked, { headers: { 'Idempotency-Key': 'a-1' } });
     expect(again?.data).toEqual(queued?.data);
-    const { run_id } = queued?.data;
+    const run_id: string = queued?.data.run_id;
     expect((await client['getRun']?.({ run_id, include: ['inputs'] }))?.data).toMatchObject({
       id: run_id,
       status: 'queued',
