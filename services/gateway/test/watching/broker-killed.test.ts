@@ -8,6 +8,26 @@ import { openEventSource } from './an-event-source.ts';
 
 const time = '2026-01-01T00:00:00.000Z';
 
+describe('streams, when the broker has lost the reader of the log', () => {
+  it('tell what was stored meanwhile', async () => {
+    await using world = await aWorld();
+    await using gateway = await aStreamingGateway(world.nats);
+    const run = aRun(world.tenant.org_id);
+    await appendAll(world.log, queued(run));
+    await using source = await openEventSource(gateway.eventsOf(run), world.tenant.key);
+    await appendAll(world.log, assigned(run));
+    await waitFor('what is there', () => source.facts().length === 2);
+    const { consumers } = world.log.jsm;
+    const [reader] = await waitFor('its reader', async () => {
+      const all = await consumers.list('RUNS').next();
+      return all.length === 1 && all;
+    });
+    await consumers.delete('RUNS', reader?.name ?? '');
+    await appendAll(world.log, started(run));
+    await waitFor('the fact that nobody read', () => source.facts().length === 3);
+  });
+});
+
 describe('streams, while the broker is killed and started again', { timeout: 60_000 }, () => {
   it('stay open, also those of a valid key, and miss and repeat nothing', async () => {
     await using world = await aWorld();
