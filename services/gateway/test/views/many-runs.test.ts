@@ -61,7 +61,7 @@ describeWithMongo('with a server', () => {
   manyRuns('MongoDB', { count: 500, limit: 40 }, async (filling) => {
     await using opened = new AsyncDisposableStack();
     const url = mongoUrl(opened.use(await testMongo()));
-    const views = opened.use(openMongoRunViews({ url, retentionDays: 10_000 }));
+    const views = opened.use(openMongoRunViews({ url, retentionDays: 10_000, readWithinMs: 10_000 }));
     await views.startAgain('2026-01-01T00:00:00.000000001Z');
     // Saved one by one they would take long on a slow server.
     await using client = new MongoClient(url);

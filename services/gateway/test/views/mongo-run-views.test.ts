@@ -24,7 +24,7 @@ describeWithMongo('views in MongoDB', () => {
   it('of the second release get their place in lists, also those that the log no longer holds', async () => {
     await using open = new AsyncDisposableStack();
     const { url, database } = await aDatabase(open);
-    const views = open.use(openMongoRunViews({ url, retentionDays: FOR_EVER }));
+    const views = open.use(openMongoRunViews({ url, retentionDays: FOR_EVER, readWithinMs: 10_000 }));
     const org = orgId(newUuid());
     const runs = Array.from({ length: 1_001 }, (_, index) => ({
       ...folded(queued(aRun(org))),

@@ -16,7 +16,9 @@ describeWithMongo('with a server', () => {
   runViewsConformance('MongoDB', async () => {
     await using opened = new AsyncDisposableStack();
     const mongo = opened.use(await testMongo());
-    const views = opened.use(openMongoRunViews({ url: mongoUrl(mongo), retentionDays: 10_000 }));
+    const views = opened.use(
+      openMongoRunViews({ url: mongoUrl(mongo), retentionDays: 10_000, readWithinMs: 10_000 }),
+    );
     const kept = opened.move();
     return { views, [Symbol.asyncDispose]: () => kept.disposeAsync() };
   });
