@@ -1,7 +1,7 @@
 import type { RunKey } from '@runledger/contracts/subjects';
 import type { RunWatching } from './run-watching.ts';
 
-export interface Patience {
+interface Patience {
   readonly withinMs: number;
   /** The client has gone away. */
   readonly signal: AbortSignal;

@@ -5,7 +5,7 @@ import type { EventLog } from '@runledger/event-log/event-log';
 import type { Logger } from '@runledger/event-log/logger';
 import { tailRuns } from '@runledger/event-log/tail-runs';
 
-export interface TailListener {
+interface TailListener {
   /** The run has a message at this sequence. */
   readonly onMessage: (sequence: number) => void;
   /** Messages may have been missed. */

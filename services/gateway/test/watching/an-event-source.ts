@@ -1,7 +1,5 @@
-import { waitFor } from '@runledger/testing/wait-for';
-
 /** One event of a stream; `id` is undefined when it has none. */
-export interface StreamEvent {
+interface StreamEvent {
   readonly id: number | undefined;
   readonly event: string;
   // oxlint-disable-next-line typescript/no-explicit-any -- JSON of any form, which tests look into
@@ -89,9 +87,3 @@ export const readToEnd = async (
   await source.ended;
   return source;
 };
-
-export const factsTo = (source: EventSourceClient, count: number): Promise<unknown> =>
-  waitFor(
-    `${count} facts`,
-    () => source.facts().length >= count || (source.facts().map(({ data }) => data.type), false),
-  );
