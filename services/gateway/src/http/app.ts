@@ -3,16 +3,15 @@ import type { EventLog } from '@runledger/event-log/event-log';
 import type { Logger } from '@runledger/event-log/logger';
 import Koa, { type Middleware } from 'koa';
 import { answerProblems } from './answer-problems.ts';
-import { bearerOf } from './bearer.ts';
 import { clientAddress } from './client-address.ts';
 import { cors, type MethodsAt } from './cors.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
-import { needsLog } from './needs-log.ts';
 import type { Route } from './operation.ts';
 import { Refused } from './problem.ts';
 import { requestOf } from './request-context.ts';
 import { commonHeaders } from './response-headers.ts';
 import { serveOperation, type Serving } from './serve-operation.ts';
+import { waitForLog } from './wait-for-log.ts';
 
 /** A path outside the operations of the API, which looks after itself. */
 export interface Page {
@@ -20,8 +19,8 @@ export interface Page {
   /** In the router's form. */
   readonly path: string;
   readonly serve: Middleware;
-  /** It is answered also while the log is away. */
-  readonly withoutLog?: true;
+  /** It waits for a log that is away, as operations do until they know who asks. */
+  readonly needsLog?: true;
 }
 
 /** What stands between the network and the routes. */
@@ -41,7 +40,7 @@ export interface AppOptions {
   readonly routes: readonly Route[];
   readonly pages: readonly Page[];
   readonly serving: Serving;
-  /** Without one no other origin is let in, nobody is trusted, and every request waits for the log by itself. */
+  /** Without one no other origin is let in, nobody is trusted, and no page waits for the log. */
   readonly edge?: Edge;
   readonly metrics: GatewayMetrics;
   readonly logger: Logger;
@@ -53,14 +52,13 @@ export interface AppOptions {
 export const createApp = (options: AppOptions): Koa => {
   const { basePath, routes, pages, serving, edge, logger } = options;
   const router = new Router({ sensitive: true });
-  const withLog = edge ? needsLog(edge.log) : pass;
+  const withLog = edge ? onceThere(edge.log) : pass;
   for (const route of routes) {
     const { at, method } = route.operation;
-    const path = `${basePath}${inRouterForm(at)}`;
-    router.register(path, [method], [unlessKeyless(withLog), serveOperation(route, serving)]);
+    router.register(`${basePath}${inRouterForm(at)}`, [method], serveOperation(route, serving));
   }
-  for (const { path, method, serve, withoutLog } of pages) {
-    router.register(path, [method], [withoutLog ? pass : withLog, serve]);
+  for (const { path, method, serve, needsLog } of pages) {
+    router.register(path, [method], [needsLog ? withLog : pass, serve]);
   }
   const methodsAt = methodsOf(router);
 
@@ -79,11 +77,13 @@ const inRouterForm = (at: string): string => at.replaceAll(/\{(\w+)\}/g, ':$1');
 
 const pass: Middleware = (_ctx, next) => next();
 
-/** Who sends no key is told so, whatever else is the matter. */
-const unlessKeyless =
-  (withLog: Middleware): Middleware =>
-  (ctx, next) =>
-    bearerOf(ctx.req) === undefined ? next() : withLog(ctx, next);
+const onceThere = (log: Edge['log']): Middleware => {
+  const logIsThere = waitForLog(log);
+  return async (_ctx, next) => {
+    await logIsThere();
+    await next();
+  };
+};
 
 const measure = ({ metrics, logger, clock, edge }: AppOptions): Middleware => {
   const addressOf = clientAddress(edge?.trustedProxies ?? []);

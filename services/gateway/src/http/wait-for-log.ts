@@ -1,0 +1,38 @@
+import type { EventLog } from '@runledger/event-log/event-log';
+import { Refused } from './problem.ts';
+
+/** Resolves at once while the log is there. @throws {Refused} with 503 when an outage lasts too long */
+export type WaitForLog = () => Promise<void>;
+
+const PATIENCE_MS = 3_000;
+
+/**
+ * While the log is away, a request waits here before it begins anything: a broker that restarts takes a second. Once an
+ * outage has lasted longer than the patience, each is refused at once. So requests do not pile up behind asks, which wait
+ * for the broker much longer; only what was in hand when it went away may still do so.
+ */
+export const waitForLog = (
+  log: Pick<EventLog, 'connected' | 'onReconnect'>,
+  patienceMs = PATIENCE_MS,
+): WaitForLog => {
+  /** Of the present outage: true once it is over, false when it has lasted too long. */
+  let outage: Promise<boolean> | undefined;
+  const begin = (): Promise<boolean> => {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const timer = setTimeout(() => resolve(false), patienceMs).unref();
+    const forget = log.onReconnect(() => {
+      forget();
+      clearTimeout(timer);
+      outage = undefined;
+      resolve(true);
+    });
+    return promise;
+  };
+  return async () => {
+    if (log.connected() || (await (outage ??= begin()))) return;
+    throw new Refused({
+      kind: 'unavailable',
+      why: 'The log of runs cannot be reached now. Nothing was done; try again',
+    });
+  };
+};
