@@ -134,6 +134,16 @@ describe('an idempotency key', () => {
     expect(runIn(tenant, await queueKeyed(gateway, tenant, 'k', fields))).toEqual(run);
   });
 
+  it('finds its run also when the queue of the organisation is full, which takes no other', async () => {
+    const gateway = await world.gateway({ projecting: true, environment: { RUNLEDGER_QUEUE_MAX: '1' } });
+    const run = runIn(tenant, await queueKeyed(gateway, tenant, 'k'));
+    const full = await queueKeyed(gateway, tenant, 'new');
+    expect([full.status, full.headers.get('retry-after')]).toEqual([429, '5']);
+    expect(full.body.detail).toContain('nothing was queued');
+    expect(runIn(tenant, await queueKeyed(gateway, tenant, 'k'))).toEqual(run);
+    expect(await factsOf(world, tenant)).toBe(1);
+  });
+
   it('leaves a request that was refused free to be sent again', async () => {
     const unknown = { deployment_id: newUuid() };
     expect((await queueKeyed(first, tenant, 'k', unknown)).status).toBe(404);

@@ -2,6 +2,9 @@ import type { RunId } from '@runledger/contracts/ids';
 import type { Acceptance } from '../runs/accept-run.ts';
 import { Refused } from './problem.ts';
 
+/** Runs leave a full queue as they begin, which no retry hastens. */
+const RETRY_AFTER_S = 5;
+
 /** What a client is told of its run. @throws {Refused} when it has none */
 export const acceptedRun = (acceptance: Acceptance, onQueued: () => void): { run_id: RunId } => {
   switch (acceptance.kind) {
@@ -19,6 +22,12 @@ export const acceptedRun = (acceptance: Acceptance, onQueued: () => void): { run
       throw new Refused({
         kind: 'unavailable',
         why: 'The log is nearly full and takes no new runs; those that were accepted go on. Nothing was queued',
+      });
+    case 'queue_full':
+      throw new Refused({
+        kind: 'too_many',
+        why: 'The organisation has as many queued runs as it may have, so nothing was queued: try again when some of them have begun, or cancel some',
+        retryAfterS: RETRY_AFTER_S,
       });
     case 'views_away':
       throw new Refused({

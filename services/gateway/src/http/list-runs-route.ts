@@ -13,7 +13,7 @@ const listRunsOperation = operation({
   tag: 'Runs',
   summary: 'List runs',
   description:
-    'Newest first, those that every filter fits. Whatever an earlier answer said of a run, a list says no less. A cursor never skips a run or shows one twice, however many are queued meanwhile.',
+    'Newest first, those that every filter fits. It waits up to 2 seconds until it can show all that was stored when it was asked for. From page to page no run is skipped and none comes twice, however many are queued meanwhile.',
   scope: 'runs:read',
   takes: { query: RunListQuery },
   gives: { status: 200, description: 'A page of them.', body: RunPage },

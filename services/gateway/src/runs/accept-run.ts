@@ -4,6 +4,7 @@ import type { EventLog } from '@runledger/event-log/event-log';
 import type { Envelope } from '../domain/envelope.ts';
 import { isRunOf, type AskedFor } from '../domain/idempotency.ts';
 import { runQueued, type QueueDecision } from '../domain/queue-run.ts';
+import type { QueueBound } from '../limits/queue-bound.ts';
 import type { CurrentRun, ReadCurrentRun } from './current-run.ts';
 import type { LogRoom } from './log-room.ts';
 import { runIdentity, type RunIdentity } from './run-identity.ts';
@@ -16,6 +17,8 @@ export type Acceptance =
   /** Another request was accepted under the key. */
   | { readonly kind: 'key_taken' }
   | { readonly kind: 'log_nearly_full' }
+  /** The organisation has as many queued runs as it may have. */
+  | { readonly kind: 'queue_full' }
   /** Whether there is a run of this key. */
   | Extract<CurrentRun, { kind: 'views_away' | 'unreadable' }>;
 
@@ -32,6 +35,7 @@ export interface AcceptRunOptions {
   readonly log: EventLog;
   readonly current: ReadCurrentRun;
   readonly room: LogRoom;
+  readonly bound: QueueBound;
   readonly writer: Envelope['writer'];
   readonly now: () => Date;
 }
@@ -49,7 +53,7 @@ export type AcceptRun = <No>(
   decide: () => Promise<QueueDecision<No>>,
 ) => Promise<Acceptance | Refused<No>>;
 
-export const acceptRun = ({ log, current, room, writer, now }: AcceptRunOptions): AcceptRun => {
+export const acceptRun = ({ log, current, room, bound, writer, now }: AcceptRunOptions): AcceptRun => {
   /** What became of an earlier request with the key; undefined for none. */
   const before = async (org_id: OrgId, identity: RunIdentity): Promise<Acceptance | undefined> => {
     if (identity.kind === 'random') return undefined;
@@ -78,7 +82,9 @@ export const acceptRun = ({ log, current, room, writer, now }: AcceptRunOptions)
     const time = now().toISOString();
     const envelope = { event_id: newUuid(), run_id, org_id, time, writer, correlation_id, traceparent };
     const idempotency = identity.kind === 'of_key' ? { request_sha256: identity.request_sha256 } : undefined;
-    const appended = await append(log, runQueued(decision.data, idempotency, envelope), 0);
+    const event = runQueued(decision.data, idempotency, envelope);
+    const appended = await bound(org_id, () => append(log, event, 0));
+    if (appended === 'queue_full') return { kind: 'queue_full' };
     if (appended.kind === 'appended') return { kind: 'accepted', run_id };
     // An equal request was quicker.
     const first = await before(org_id, identity);

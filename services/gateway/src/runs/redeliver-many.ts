@@ -1,5 +1,6 @@
 import type { Place } from '../views/place.ts';
 import type { RunViews, WebhookQuery } from '../views/run-views.ts';
+import { inFlight } from './in-flight.ts';
 import type { RedeliverRun, Requester } from './redeliver-run.ts';
 
 interface RedeliveredMany {
@@ -36,15 +37,10 @@ export const redeliverMany =
   async (which, by, dryRun) => {
     const { items, end } = await views.listWebhooks({ ...which, limit: PAGE });
     if (dryRun) return { matched: items.length, requested: 0, end };
-    const waiting = items.values();
-    const work = async (): Promise<number> => {
-      let requested = 0;
-      for (const { org_id, run_id } of waiting) {
-        const { kind } = await redeliver({ org_id, run_id }, by, which.statuses);
-        if (kind === 'requested') requested += 1;
-      }
-      return requested;
-    };
-    const done = await Promise.all(Array.from({ length: IN_FLIGHT }, work));
-    return { matched: items.length, requested: done.reduce((sum, part) => sum + part, 0), end };
+    let requested = 0;
+    await inFlight(IN_FLIGHT, items, async ({ org_id, run_id }) => {
+      const { kind } = await redeliver({ org_id, run_id }, by, which.statuses);
+      if (kind === 'requested') requested += 1;
+    });
+    return { matched: items.length, requested, end };
   };
