@@ -22,7 +22,7 @@ export interface ListRunsOptions {
 }
 
 /** Members that are null unless they are asked for. */
-export interface Included {
+interface Included {
   readonly inputs: boolean;
   readonly workflow_api: boolean;
 }
