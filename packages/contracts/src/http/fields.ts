@@ -7,10 +7,15 @@ export const Uuid = Type.String({ format: 'uuid' });
 /** ISO 8601 in UTC, to the millisecond, with `Z`. */
 export const Time = Type.String({ format: 'date-time' });
 
-const TIME_OR_DAY = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
+const TIME_OR_DAY =
+  /^(\d{4}-\d{2}-\d{2})(?:T(?!24)\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
-// oxlint-disable-next-line no-restricted-globals -- it takes a text apart; the clock is not read
-Format.Set('time-or-day', (text) => TIME_OR_DAY.test(text) && !Number.isNaN(Date.parse(text)));
+// JavaScript would read the 30th of February as the 2nd of March.
+Format.Set('time-or-day', (text) => {
+  const day = TIME_OR_DAY.exec(text)?.[1];
+  // oxlint-disable-next-line no-restricted-globals -- it takes a text apart; the clock is not read
+  return day !== undefined && Format.IsDate(day) && !Number.isNaN(Date.parse(text));
+});
 
 /** A time of a request: with its offset from UTC, or a day, which begins at midnight UTC. */
 export const TimeOrDay = Type.String({ format: 'time-or-day', examples: ['2026-01-31T09:30:00Z'] });

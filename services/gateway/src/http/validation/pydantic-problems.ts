@@ -53,10 +53,10 @@ function* problemsIn(part: Part): Problems {
   else if (isNode(schema['properties']) && isRecord(value)) yield* problemsInMembers(part, value);
   else if (isNode(schema['items']) && Array.isArray(value)) yield* problemsInItems(part, value);
   else {
-    const errors = errorsOf(schema, value);
+    const errors = errorsOf(schema, value).filter(({ instancePath }) => instancePath === '');
     // What is none of the words that are allowed is that first, whatever its type.
-    const telling = errors.find(({ keyword }) => keyword === 'const' || keyword === 'enum') ?? errors[0];
-    if (telling) yield said(loc, wordsOf({ error: telling, schema, value, isText }));
+    const error = errors.find(({ keyword }) => keyword === 'const' || keyword === 'enum') ?? errors[0];
+    yield said(loc, error ? wordsOf({ error, schema, value, isText }) : NOT_AS_DESCRIBED);
   }
 }
 

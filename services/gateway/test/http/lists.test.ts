@@ -1,0 +1,77 @@
+import { runId } from '@runledger/contracts/ids';
+import { Type } from 'typebox';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { cursorAt, cursorProblems, placeAt } from '../../src/http/page-cursor.ts';
+import { spanOf } from '../../src/http/span.ts';
+import { wordsIn } from '../../src/http/words-in.ts';
+import { placeOf } from '../../src/views/place.ts';
+
+const place = placeOf({
+  created_at: '2026-01-31T09:30:00.001Z',
+  number: 17,
+  run_id: runId('01920000-0000-7000-8000-000000000001'),
+});
+const refused = [
+  { loc: ['query', 'cursor'], type: 'value_error', msg: expect.stringContaining('next_cursor') },
+];
+
+describe('a cursor', () => {
+  it('leads back to where a page ended', () => {
+    const cursor = cursorAt(place) ?? '';
+    expect(cursor).toMatch(/^[\w-]{1,512}$/);
+    expect(cursorProblems(cursor, 'query')).toEqual([]);
+    expect(placeAt(cursor)).toBe(place);
+  });
+
+  it('is null behind the last page, and left out before the first', () => {
+    expect([cursorAt(undefined), placeAt(undefined), placeAt(null)]).toEqual([null, undefined, undefined]);
+  });
+
+  it.each(['', 'x', 'MTIz', '..%00', `${cursorAt(place)}AAAA`, cursorAt(place)?.slice(1)])(
+    'that no page gave is refused: %s',
+    (cursor) => {
+      expect(cursorProblems(cursor, 'query')).toEqual(refused);
+      expect(() => placeAt(cursor)).toThrow(TypeError);
+    },
+  );
+
+  it('is whatever a client sends, and leaves what is no text to the schema', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.base64String()), (text) => {
+        expect(cursorProblems(text, 'query')).toEqual(refused);
+      }),
+    );
+    expect([null, undefined, 5, {}].flatMap((value) => cursorProblems(value, 'body'))).toEqual([]);
+  });
+});
+
+describe('a span', () => {
+  it('has the ends that were named, at the times that they say', () => {
+    expect(
+      spanOf({ created_after: '2026-01-31', created_before: '2026-01-31T10:00:00+01:00' }, place),
+    ).toEqual({
+      createdAfter: new Date('2026-01-31T00:00:00.000Z'),
+      createdBefore: new Date('2026-01-31T09:00:00.000Z'),
+      behind: place,
+    });
+    expect(spanOf({ created_after: null }, undefined)).toEqual({});
+  });
+});
+
+describe('words', () => {
+  const Word = Type.Enum(['queued', 'failed']);
+  it.each([
+    [' failed ,queued,failed', ['failed', 'queued']],
+    ['queued', ['queued']],
+    [
+      ['queued', 'failed', 'queued'],
+      ['queued', 'failed'],
+    ],
+    [[], []],
+    [null, undefined],
+    [undefined, undefined],
+  ])('in %j are %j', (given, words) => {
+    expect(wordsIn(Word, given)).toEqual(words);
+  });
+});
