@@ -167,9 +167,21 @@ export const gateway = (parts: GatewayParts): Gateway => {
         method: 'PUT',
         path: '/executions/:org_id/:run_id/:attempt/outputs',
         serve: uploadRoute({ log, store, reservations, maxFileBytes, logger, clock }),
+        needsLog: true,
       },
-      { method: 'GET', path: '/outputs/:key/:filename', serve: serveRoute({ store, logger }) },
+      {
+        method: 'GET',
+        path: '/outputs/:key/:filename',
+        serve: serveRoute({ store, logger }),
+        needsLog: true,
+      },
     ],
+    edge: {
+      corsOrigins: config.RUNLEDGER_CORS_ORIGINS,
+      trustedProxies: config.RUNLEDGER_TRUSTED_PROXIES,
+      publicUrl: config.RUNLEDGER_PUBLIC_URL,
+      log,
+    },
     serving: {
       callers: callers(
         recentKeys({ log, now, clock }),

@@ -3,6 +3,7 @@ import { silentLogger } from '@runledger/event-log/logger';
 import { testNats } from '@runledger/testing/nats';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readGatewayConfig } from '../src/config.ts';
+import { aWorld } from './fixtures/a-gateway.ts';
 import { anEdge, type AnEdge } from './fixtures/an-edge.ts';
 import { rawRequest } from './fixtures/raw-request.ts';
 
@@ -169,6 +170,27 @@ describe('without the setting', () => {
     expect(answer.headers.get('cross-origin-resource-policy')).toBe('same-origin');
     const asked = await preflight(off, '/api/thing', APP);
     expect([asked.status, asked.headers.get('allow'), corsHeaders(asked)]).toEqual([405, 'GET, HEAD', []]);
+  });
+});
+
+describe('a gateway with other origins', () => {
+  it('lets their pages call its operations, refused or not, and read its output files', async () => {
+    await using world = await aWorld();
+    const gateway = await world.gateway({ environment: { RUNLEDGER_CORS_ORIGINS: APP } });
+    const asked = await fetch(`${gateway.api}/run/deployment/queue`, {
+      method: 'OPTIONS',
+      headers: {
+        origin: APP,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization,content-type,idempotency-key',
+      },
+    });
+    expect([asked.status, asked.headers.get('access-control-allow-origin')]).toEqual([204, APP]);
+    expect(asked.headers.get('access-control-allow-methods')).toBe('POST');
+    for (const path of ['/api/runs', '/api/run/x', '/outputs/a/b']) {
+      const { headers } = await fetch(`${gateway.url}${path}`, { headers: { origin: APP } });
+      expect([path, headers.get('access-control-allow-origin')]).toEqual([path, APP]);
+    }
   });
 });
 

@@ -77,6 +77,8 @@ describe('a request with an idempotency key', SLOW, () => {
     });
     const run = runIn(tenant, answer);
     expect(runIn(tenant, await queueKeyed(gateway, tenant, 'k'))).toEqual(run);
-    expect(await factsOf(world, tenant)).toBe(2);
+    // The connection of this test comes back when it does.
+    const facts = await waitFor('the log to be read', () => factsOf(world, tenant).catch(() => undefined));
+    expect(facts).toBe(2);
   });
 });

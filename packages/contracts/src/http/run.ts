@@ -140,3 +140,8 @@ export const CancelRunResponse = Type.Object(
   },
   { title: 'CancelRunResponse' },
 );
+
+export const IncludedMembers = Type.Array(Type.Enum(['inputs', 'workflow_api']), {
+  description:
+    'Members that are null unless they are asked for, since they may be large: a page with them may be shorter.',
+});

@@ -4,7 +4,7 @@ import { GpuModel } from '../gpu.ts';
 import { Cursor, NextCursor, PageLimit, TimeOrDay, Uuid, wordsOf } from './fields.ts';
 import { optional } from './optional.ts';
 import { Inputs } from './queue-run.ts';
-import { RunStatus, WorkflowRun } from './run.ts';
+import { IncludedMembers, RunStatus, WorkflowRun } from './run.ts';
 
 const After = { ...TimeOrDay, description: 'Runs that were created then or later.' };
 const Before = { ...TimeOrDay, description: 'Runs that were created before.' };
@@ -20,12 +20,7 @@ export const RunListQuery = Type.Object({
   created_before: Type.Optional(Before),
   limit: Type.Optional(PageLimit),
   cursor: Type.Optional(Cursor),
-  include: Type.Optional(
-    Type.Array(Type.Enum(['inputs', 'workflow_api']), {
-      description:
-        'Members that are null unless they are asked for, since they may be large: pages with them may be shorter.',
-    }),
-  ),
+  include: Type.Optional(IncludedMembers),
 });
 
 export const RunPage = Type.Object(

@@ -40,8 +40,7 @@ export interface AppOptions {
   readonly routes: readonly Route[];
   readonly pages: readonly Page[];
   readonly serving: Serving;
-  /** Without one no other origin is let in, nobody is trusted, and no page waits for the log. */
-  readonly edge?: Edge;
+  readonly edge: Edge;
   readonly metrics: GatewayMetrics;
   readonly logger: Logger;
   /** Monotonic, in milliseconds. */
@@ -52,7 +51,7 @@ export interface AppOptions {
 export const createApp = (options: AppOptions): Koa => {
   const { basePath, routes, pages, serving, edge, logger } = options;
   const router = new Router({ sensitive: true });
-  const withLog = edge ? onceThere(edge.log) : pass;
+  const withLog = onceThere(edge.log);
   for (const route of routes) {
     const { at, method } = route.operation;
     router.register(`${basePath}${inRouterForm(at)}`, [method], serveOperation(route, serving));
@@ -65,9 +64,9 @@ export const createApp = (options: AppOptions): Koa => {
   const app = new Koa();
   app.on('error', (err: unknown) => logger.debug({ err }, 'a response broke off'));
   app.use(measure(options));
-  app.use(answerProblems(logger, commonHeaders(edge?.publicUrl)));
+  app.use(answerProblems(logger, commonHeaders(edge.publicUrl)));
   app.use(refuseUnreadableTargets);
-  if (edge && edge.corsOrigins.length > 0) app.use(cors(edge.corsOrigins, methodsAt));
+  if (edge.corsOrigins.length > 0) app.use(cors(edge.corsOrigins, methodsAt));
   app.use(router.routes());
   app.use(refuseTheRest(methodsAt));
   return app;
@@ -86,7 +85,7 @@ const onceThere = (log: Edge['log']): Middleware => {
 };
 
 const measure = ({ metrics, logger, clock, edge }: AppOptions): Middleware => {
-  const addressOf = clientAddress(edge?.trustedProxies ?? []);
+  const addressOf = clientAddress(edge.trustedProxies);
   return async (ctx, next) => {
     const began = clock();
     // The connection may be gone at the end.

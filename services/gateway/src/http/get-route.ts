@@ -1,5 +1,5 @@
 import type { ProgressReport } from '@runledger/contracts/activity';
-import { WorkflowRun } from '@runledger/contracts/http/run';
+import { IncludedMembers, WorkflowRun } from '@runledger/contracts/http/run';
 import type { JsonValue } from '@runledger/contracts/json';
 import type { QueuePlace } from '@runledger/contracts/queue-place';
 import { isEnded, isExecuting, type Run } from '@runledger/contracts/run';
@@ -24,11 +24,7 @@ export interface GetRoute {
 }
 
 const GetQuery = Type.Object({
-  include: Type.Optional(
-    Type.Array(Type.Enum(['inputs', 'workflow_api']), {
-      description: 'Members that are null unless they are asked for, since they may be large.',
-    }),
-  ),
+  include: Type.Optional(IncludedMembers),
   wait: Type.Optional(
     Type.Number({
       minimum: 0,

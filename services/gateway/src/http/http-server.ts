@@ -79,7 +79,11 @@ export const openHttpServer = async (
     response.writeHead(status, headers).end(body);
   });
   server.on('connect', (_request, socket: Duplex) => {
-    writeRaw(socket, { kind: 'method_not_allowed', allow: ['DELETE', 'GET', 'HEAD', 'PATCH', 'POST', 'PUT'] }, ownHeaders);
+    writeRaw(
+      socket,
+      { kind: 'method_not_allowed', allow: ['DELETE', 'GET', 'HEAD', 'PATCH', 'POST', 'PUT'] },
+      ownHeaders,
+    );
   });
   const url = await listen(server, { name: 'The gateway', host, port, setting: 'RUNLEDGER_PORT' });
   const stop = async (): Promise<void> => {

@@ -11,6 +11,8 @@ export type WaitForEnd = (key: RunKey, ctx: Context, withinMs: number) => Promis
 export const waitForEnd =
   ({ awaitEnd, keys }: { readonly awaitEnd: AwaitEnd; readonly keys: KeyWatch }): WaitForEnd =>
   async (key, { req, res }, withinMs) => {
+    // It has gone away meanwhile, and nothing would tell of it again.
+    if (res.destroyed) return;
     const over = new AbortController();
     const gone = (): void => over.abort();
     res.once('close', gone);

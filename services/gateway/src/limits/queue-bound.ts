@@ -39,6 +39,7 @@ const COUNTED_FOR_MS = 1_000;
 /** A count is good for so much of what is free when the bound gets near: ten gateways that are as busy stay within it. */
 const COUNTED_FOR_PART = 0.1;
 const MOST_KEPT = 10_000;
+const TRY_EVERY_MS = 1_000;
 
 const nearOf = (most: number): number => Math.max(NEAR_RUNS, most * NEAR_PART);
 
@@ -51,18 +52,22 @@ const nearOf = (most: number): number => Math.max(NEAR_RUNS, most * NEAR_PART);
  */
 export const queueBound = (options: QueueBoundOptions): QueueBound => {
   const { most, clock } = options;
+  /** Views that were away a moment ago are not waited for. */
+  let awayUntil = Number.NEGATIVE_INFINITY;
   const queueOf = recentlyUsed(MOST_KEPT, (org_id: OrgId) => newQueue(options, org_id));
   /** False where the views are away. */
   const isCounted = async (queue: Queue): Promise<boolean> => {
     const isRecent =
       clock() - queue.countedAt < COUNTED_FOR_MS && queue.letIn < nearOf(most) * COUNTED_FOR_PART;
     if (isRecent && most - sizeOf(queue) > nearOf(most)) return true;
+    if (clock() < awayUntil) return false;
     try {
       await queue.count();
       return true;
     } catch (error) {
-      if (error instanceof ViewsUnavailable) return false;
-      throw error;
+      if (!(error instanceof ViewsUnavailable)) throw error;
+      awayUntil = clock() + TRY_EVERY_MS;
+      return false;
     }
   };
   return async (org_id, accept) => {

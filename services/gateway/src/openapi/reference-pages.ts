@@ -31,7 +31,7 @@ export const referencePages = ({ basePath, operations, publicUrl }: ReferencePag
   ...ASSETS.map(({ name, type }) => page(`${basePath}/docs/${name}`, asset(name, type))),
 ];
 
-const page = (path: string, serve: Middleware): Page => ({ method: 'GET', path, serve, withoutLog: true });
+const page = (path: string, serve: Middleware): Page => ({ method: 'GET', path, serve });
 
 const ASSETS = [
   { name: 'swagger-ui.css', type: 'text/css' },

@@ -1,0 +1,54 @@
+import { spawnSync } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { comparable, pageOf, partsOf, scriptOf, type Part } from './session.ts';
+import { startStandalone, type Standalone } from './start-standalone.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const page = fileURLToPath(new URL('../../../docs/run-api.md', import.meta.url));
+const BETWEEN = '--- the next answer ---';
+/** Writes the answers of this session into the page instead of comparing them: for whoever changes the API. */
+const writes = process.env['RUNLEDGER_WRITE_DOCS'] === '1';
+
+let standalone: Standalone;
+beforeAll(async () => {
+  standalone = await startStandalone({ env: { EXECUTOR_GPUS: 'A10G:2' } });
+});
+afterAll(() => standalone.stop());
+
+/** What each block of commands answers. */
+const replay = (parts: readonly Part[], folder: string): string[] => {
+  const { stdout, stderr, status } = spawnSync('bash', ['--norc', '-c', scriptOf(parts, BETWEEN)], {
+    cwd: folder,
+    env: {
+      PATH: process.env['PATH'],
+      BASE: standalone.url,
+      KEY: standalone.api_key,
+      DEPLOYMENT: standalone.deployment_id,
+    },
+    encoding: 'utf8',
+    timeout: 120_000,
+  });
+  expect([status, stderr]).toEqual([0, '']);
+  return stdout.split(`\n${BETWEEN}\n`).map((answer) => answer.replace(/^\n+/, '').trimEnd());
+};
+
+const written = (answer: string, form: 'json' | 'text'): string =>
+  `${form === 'json' ? JSON.stringify(JSON.parse(answer), null, 2) : answer}\n`;
+
+describe('the session of the documentation', () => {
+  it('goes as it is written', async () => {
+    const folder = temporaryFolder();
+    const parts = partsOf(await readFile(page, 'utf8'));
+    const answers = replay(parts, folder);
+    let block = -1;
+    const replayed = parts.map((part): Part => {
+      if (part.kind === 'commands' && part.fence === 'sh') block += 1;
+      if (part.kind !== 'answer') return part;
+      return { ...part, text: written(answers[block] ?? '', part.form) };
+    });
+    if (writes) await writeFile(page, pageOf(replayed));
+    else expect(comparable(pageOf(replayed))).toBe(comparable(pageOf(parts)));
+  });
+});
