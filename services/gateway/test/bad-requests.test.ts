@@ -47,6 +47,10 @@ describe('a body that is no JSON', () => {
     ['with NaN', () => '{"inputs":{"a":NaN}}'],
     ['with 1e400', () => `{${sample()},"inputs":{"a":1e400}}`],
     ['with -1e400 in an unknown field', () => `{${sample()},"x":[[-1e400]]}`],
+    [
+      'with an integer that a double would change',
+      () => `{${sample()},"inputs":{"seed":18446744073709551615}}`,
+    ],
     ['with half of a surrogate pair', () => `{${sample()},"inputs":{"a":"\\ud800"}}`],
     ['with half of a pair in a name', () => `{${sample()},"inputs":{"\\udc00":1}}`],
     ['with an invalid byte', () => bytes('{"a":"', [0xff], '"}')],
@@ -66,6 +70,39 @@ describe('a body that is no JSON', () => {
     expect((await sendBody(deep)).body.detail[0].type).toBe('json_invalid');
     const ignored = `{"deployment_id":1,"x":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
     expect((await sendBody(ignored)).body.detail[0].type).toBe('uuid_type');
+  });
+
+  it.each([
+    ['POST', '/run/deployment/queue', 'deployment_id'],
+    ['POST', '/run/deployment/queue', 'inputs'],
+    ['POST', '/runs/cancel', 'filter'],
+    ['POST', '/webhooks/redeliver', 'filter'],
+    ['POST', '/machines', 'runner'],
+    ['POST', '/deployments', 'retry'],
+    ['POST', '/api-keys', 'scopes'],
+  ])('does no harm to %s %s when its %s nests 100,000 levels', async (method, where, name) => {
+    const key = await aKey(world.log, world.tenant, { scopes: ['admin'] });
+    const nested = (open: string, close: string) => {
+      const body = `{"${name}":${open.repeat(100_000)}1${close.repeat(100_000)}}`;
+      return call(`${gateway.api}${where}`, key, {
+        method,
+        headers: { 'content-type': 'application/json' },
+        body,
+      });
+    };
+    const lists = await nested('[', ']');
+    expect(lists.status).toBe(422);
+    expect(lists.body.detail.map(({ loc }: { loc: string[] }) => loc[1])).toContain(name);
+    // A filter ignores names that it does not know.
+    expect([200, 422]).toContain((await nested('{"a":', '}')).status);
+  });
+
+  it('keeps an integer that is exact, and a seed of 64 bits as a text', async () => {
+    const inputs = '{"most":9007199254740992,"seed":"18446744073709551615"}';
+    const { body } = await sendBody(`{${sample()},"inputs":${inputs}}`);
+    const { run_id } = body;
+    const kept = await call(`${gateway.api}/run/${run_id}?include=inputs`, world.tenant.key);
+    expect(JSON.stringify(kept.body.workflow_inputs)).toBe(inputs);
   });
 
   it('takes the last of a duplicate member', async () => {

@@ -1,41 +1,42 @@
-import type { WorkflowRun } from '@runledger/contracts/http/run';
-import { describe, expect, it } from 'vitest';
+import { EndReason, RunStatus, WorkflowRun } from '@runledger/contracts/http/run';
 import type { Run } from '@runledger/contracts/run';
-import { runResponse, type Shown } from '../../src/domain/run-response.ts';
-import { folded, timeOf } from '../fixtures/folded-runs.ts';
+import type { QueuePlace } from '@runledger/contracts/queue-place';
+import { GPU_MODELS } from '@runledger/contracts/gpu';
 import {
-  aRun,
-  assigned,
-  cancelled,
-  cancelRequested,
-  failed,
-  givenUp,
-  ONE,
-  OTHER,
   queued,
-  requeued,
+  assigned,
   started,
   succeeded,
-  timedOut,
-  uploading,
+  cancelRequested,
+  cancelled,
+  ONE,
 } from '@runledger/testing/run-events';
+import {
+  webhookDelivered,
+  webhookGivenUp,
+  redeliveryRequested,
+  webhookStarted,
+} from '@runledger/testing/webhook-events';
+import { Compile } from 'typebox/compile';
+import { describe, expect, it } from 'vitest';
+import { runResponse, type Shown } from '../../src/domain/run-response.ts';
+import { WEBHOOK_STATUSES } from '../../src/domain/webhook-status.ts';
+import { folded, foldedWebhook, timeOf } from '../fixtures/folded-runs.ts';
+import { id, key, situations, type Situated } from './run-situations.ts';
 
-const key = aRun();
-const occupancy = '01920000-0000-7000-8000-0000000000aa';
-const second = '01920000-0000-7000-8000-0000000000bb';
-const beginning = [queued(key), assigned(key, { occupancy })];
-const running = [...beginning, started(key)];
-const id = '01920000-0000-7000-8000-000000000001';
-const shown: Shown = {
+const other = '01920000-0000-7000-8000-0000000000bb';
+const alone: Shown = {
   webhook: undefined,
-  report: { progress: 0.4, live_status: 'row 200/500' },
+  report: undefined,
+  place: undefined,
   workflow_inputs: null,
   workflow_api: null,
   publicUrl: 'https://files.example',
 };
+const shown: Shown = { ...alone, report: { progress: 0.4, live_status: 'row 200/500' } };
 
 /** What is the same in every situation. */
-const always: Partial<WorkflowRun> = {
+const always: Omit<WorkflowRun, keyof Situated> = {
   id: key.run_id,
   org_id: key.org_id,
   user_id: id,
@@ -54,323 +55,169 @@ const always: Partial<WorkflowRun> = {
   is_realtime: false,
   number: 1,
   created_at: timeOf(1),
+  outputs: [],
   queue_position: null,
   rerun_of: null,
 };
 
-const unassigned = { gpu_event_id: null, compute_function_call_id: null };
-const first = { gpu_event_id: occupancy, compute_function_call_id: `${key.run_id}.1` };
-const notEnded = {
-  finished: false,
-  end_reason: null,
-  ended_at: null,
-  duration: null,
-  run_duration: null,
-  outputs: [],
-};
-const notStarted = { started_at: null, cold_start_duration: null, cold_start_duration_total: null };
-const startedThird = { started_at: timeOf(3), cold_start_duration: 3, cold_start_duration_total: 3 };
-const ended = { finished: true, live_status: null, outputs: [] };
-
-interface Situation {
-  readonly name: string;
-  readonly run: Run;
-  readonly is: Partial<WorkflowRun>;
-}
-
-const situations: readonly Situation[] = [
-  {
-    name: 'queued',
-    run: folded(queued(key)),
-    is: {
-      ...unassigned,
-      ...notEnded,
-      ...notStarted,
-      status: 'queued',
-      live_status: 'waiting for an A10G',
-      progress: 0,
-      queued_at: timeOf(1),
-      updated_at: timeOf(1),
-    },
-  },
-  {
-    name: 'started',
-    run: folded(...beginning),
-    is: {
-      ...first,
-      ...notEnded,
-      ...notStarted,
-      status: 'started',
-      live_status: 'row 200/500',
-      progress: 0.4,
-      queued_at: timeOf(1),
-      updated_at: timeOf(2),
-    },
-  },
-  {
-    name: 'running',
-    run: folded(...running),
-    is: {
-      ...first,
-      ...notEnded,
-      ...startedThird,
-      status: 'running',
-      live_status: 'row 200/500',
-      progress: 0.4,
-      queued_at: timeOf(1),
-      updated_at: timeOf(3),
-    },
-  },
-  {
-    name: 'uploading',
-    run: folded(...running, uploading(key)),
-    is: {
-      ...first,
-      ...notEnded,
-      ...startedThird,
-      status: 'uploading',
-      live_status: 'storing output files',
-      progress: 0.4,
-      queued_at: timeOf(1),
-      updated_at: timeOf(4),
-    },
-  },
-  {
-    name: 'running, its cancel requested',
-    run: folded(...running, cancelRequested(key, 1, ONE)),
-    is: {
-      ...first,
-      ...notEnded,
-      ...startedThird,
-      status: 'running',
-      live_status: 'cancelling',
-      progress: 0.4,
-      queued_at: timeOf(1),
-      updated_at: timeOf(4),
-    },
-  },
-  {
-    name: 'queued again after a loss',
-    run: folded(...running, requeued(key)),
-    is: {
-      ...first,
-      ...notEnded,
-      ...notStarted,
-      status: 'queued',
-      live_status: 'waiting for an A10G',
-      progress: 0,
-      queued_at: timeOf(4),
-      updated_at: timeOf(4),
-    },
-  },
-  {
-    name: 'running in its second attempt',
-    run: folded(
-      ...running,
-      requeued(key),
-      assigned(key, { attempt: 2, executor: OTHER, occupancy: second }),
-      started(key, 2, OTHER),
-    ),
-    is: {
-      ...notEnded,
-      status: 'running',
-      live_status: 'row 200/500',
-      progress: 0.4,
-      gpu_event_id: second,
-      compute_function_call_id: `${key.run_id}.2`,
-      queued_at: timeOf(4),
-      started_at: timeOf(6),
-      cold_start_duration: 3,
-      cold_start_duration_total: 7.5,
-      updated_at: timeOf(6),
-    },
-  },
-  {
-    name: 'success',
-    run: folded(...running, succeeded(key)),
-    is: {
-      ...first,
-      ...ended,
-      ...startedThird,
-      status: 'success',
-      end_reason: 'completed',
-      progress: 1,
-      queued_at: timeOf(1),
-      ended_at: timeOf(4),
-      updated_at: timeOf(4),
-      duration: 4.5,
-      run_duration: 1.5,
-    },
-  },
-  {
-    name: 'failed',
-    run: folded(...running, failed(key)),
-    is: {
-      ...first,
-      ...ended,
-      ...startedThird,
-      status: 'failed',
-      end_reason: 'workflow_error',
-      progress: 0.25,
-      queued_at: timeOf(1),
-      ended_at: timeOf(4),
-      updated_at: timeOf(4),
-      duration: 4.5,
-      run_duration: 1.5,
-    },
-  },
-  {
-    name: 'failed before it was assigned',
-    run: folded(queued(key), givenUp(key, 'deployment_removed')),
-    is: {
-      ...unassigned,
-      ...ended,
-      ...notStarted,
-      status: 'failed',
-      end_reason: 'deployment_removed',
-      progress: 0,
-      queued_at: timeOf(1),
-      ended_at: timeOf(2),
-      updated_at: timeOf(2),
-      duration: 1.5,
-      run_duration: null,
-    },
-  },
-  {
-    name: 'timeout while it waited',
-    run: folded(queued(key), timedOut(key, 'no_capacity')),
-    is: {
-      ...unassigned,
-      ...ended,
-      ...notStarted,
-      status: 'timeout',
-      end_reason: 'no_capacity',
-      progress: 0,
-      queued_at: timeOf(1),
-      ended_at: timeOf(2),
-      updated_at: timeOf(2),
-      duration: 1.5,
-      run_duration: null,
-    },
-  },
-  {
-    name: 'timeout while it ran',
-    run: folded(...running, timedOut(key, 'run_timeout', 1, ONE)),
-    is: {
-      ...first,
-      ...ended,
-      ...startedThird,
-      status: 'timeout',
-      end_reason: 'run_timeout',
-      progress: 0,
-      queued_at: timeOf(1),
-      ended_at: timeOf(4),
-      updated_at: timeOf(4),
-      duration: 4.5,
-      run_duration: 1.5,
-    },
-  },
-  {
-    name: 'cancelled while it was queued',
-    run: folded(queued(key), cancelRequested(key)),
-    is: {
-      ...unassigned,
-      ...ended,
-      ...notStarted,
-      status: 'cancelled',
-      end_reason: 'cancelled_by_client',
-      progress: 0,
-      queued_at: timeOf(1),
-      ended_at: timeOf(2),
-      updated_at: timeOf(2),
-      duration: 1.5,
-      run_duration: null,
-    },
-  },
-  {
-    name: 'cancelled while it ran',
-    run: folded(...running, cancelRequested(key, 1, ONE), cancelled(key)),
-    is: {
-      ...first,
-      ...ended,
-      ...startedThird,
-      status: 'cancelled',
-      end_reason: 'cancelled_by_client',
-      progress: 0.75,
-      queued_at: timeOf(1),
-      ended_at: timeOf(5),
-      updated_at: timeOf(5),
-      duration: 6,
-      run_duration: 3,
-    },
-  },
-];
-
-const FIELDS_OF_THE_SPECIFICATION =
+const OF_THE_SPECIFICATION =
   'id workflow_version_id workflow_inputs workflow_id workflow_api machine_id origin status created_at updated_at gpu_event_id gpu machine_version machine_type compute_function_call_id user_id org_id live_status webhook webhook_status number duration cold_start_duration cold_start_duration_total run_duration ended_at queued_at started_at progress is_realtime webhook_intermediate_status outputs'.split(
     ' ',
   );
 const OURS = ['finished', 'end_reason', 'queue_position', 'rerun_of'];
+const NEVER_NULL =
+  'id workflow_id origin status created_at updated_at number progress is_realtime webhook_intermediate_status outputs'.split(
+    ' ',
+  );
 
-describe('a run that is', () => {
-  it.each(situations)('$name: every field is what it has to be', ({ run, is }) => {
-    expect(runResponse(run, shown)).toEqual({ ...always, ...is });
+const described = Compile(WorkflowRun);
+const fitting = (response: WorkflowRun): WorkflowRun => {
+  expect([...described.Errors(response)]).toEqual([]);
+  return response;
+};
+
+describe.each(situations)('a run that is $name', ({ events, is }) => {
+  const response = runResponse(folded(...events), shown);
+
+  it('has in every field what it has to have', () => {
+    expect(response).toStrictEqual({ ...always, ...is });
   });
 
-  it.each(situations)('$name: no field is left out', ({ run }) => {
-    const fields = Object.entries(runResponse(run, shown)).filter(([, value]) => value !== undefined);
-    expect(fields.map(([name]) => name).sort()).toEqual([...FIELDS_OF_THE_SPECIFICATION, ...OURS].sort());
-    expect(FIELDS_OF_THE_SPECIFICATION).toHaveLength(32);
+  it('has all 36 fields and no others, in the form that is described', () => {
+    expect(Object.keys(fitting(response)).sort()).toEqual([...OF_THE_SPECIFICATION, ...OURS].sort());
+    expect([OF_THE_SPECIFICATION.length, OURS.length]).toEqual([32, 4]);
+    expect(
+      Object.entries(response).filter(([name, value]) => value === null && NEVER_NULL.includes(name)),
+    ).toEqual([]);
   });
 });
 
-describe('what a run shows', () => {
-  it('is no progress and a sentence of ours while its attempt has not reported', () => {
-    const silent = { ...shown, report: undefined };
-    expect(runResponse(folded(...beginning), silent)).toMatchObject({
-      progress: 0,
-      live_status: 'starting on an A10G',
-    });
-    expect(runResponse(folded(...running), silent)).toMatchObject({ progress: 0, live_status: 'running' });
+describe('among these situations', () => {
+  it('are every status that is in use, and every reason for an end', () => {
+    const seen = new Set(situations.map(({ is }) => is.status));
+    expect(seen).toEqual(new Set(RunStatus.enum.filter((status) => status !== 'not-started')));
+    const reasons = new Set(situations.map(({ is }) => is.end_reason));
+    expect(reasons).toEqual(new Set([...EndReason.enum, null]));
   });
+});
+
+describe('what a run shows of its present', () => {
+  const beginning = [queued(key), assigned(key)];
+  const running = [...beginning, started(key)];
+
+  it.each<[string, Run, string | null]>([
+    ['queued', folded(queued(key)), 'waiting for an A10G'],
+    ['started', folded(...beginning), 'starting on an A10G'],
+    ['running', folded(...running), 'running'],
+  ])('%s: is no progress and a sentence of ours while nothing was reported', (_name, run, live_status) => {
+    expect(fitting(runResponse(run, alone))).toMatchObject({ progress: 0, live_status });
+  });
+
+  it('is the progress of a report that says nothing', () => {
+    const report = { progress: 1, live_status: null };
+    expect(runResponse(folded(...running), { ...alone, report })).toMatchObject({
+      progress: 1,
+      live_status: 'running',
+    });
+  });
+
+  it.each<[QueuePlace | undefined, number | null, string]>([
+    [undefined, null, 'waiting for an A10G'],
+    [{ ahead: 0, capacity: 'busy' }, 1, 'waiting for an A10G (next)'],
+    [{ ahead: 2, capacity: 'busy' }, 3, 'waiting for an A10G (2 ahead)'],
+    [{ ahead: 0, capacity: 'no_gpu' }, 1, 'waiting for an A10G: no executor offers one now'],
+  ])('is where it waits: %j', (place, queue_position, live_status) => {
+    const run = folded(queued(key));
+    expect(fitting(runResponse(run, { ...alone, place }))).toMatchObject({ queue_position, live_status });
+  });
+
+  it('is no place once it has left the queue', () => {
+    const place: QueuePlace = { ahead: 2, capacity: 'busy' };
+    for (const { events, is } of situations.filter(({ is }) => is.status !== 'queued')) {
+      expect(runResponse(folded(...events), { ...shown, place })).toMatchObject({
+        queue_position: null,
+        live_status: is.live_status,
+      });
+    }
+  });
+
+  it('names every GPU with its article', () => {
+    expect(GPU_MODELS.map((gpu) => runResponse(folded(queued(key, { gpu })), alone).live_status)).toEqual([
+      'waiting for a T4',
+      'waiting for an L4',
+      'waiting for an A10G',
+      'waiting for an L40S',
+      'waiting for an A100',
+      'waiting for an A100-80GB',
+      'waiting for an H100',
+    ]);
+  });
+});
+
+describe('what a run shows of its request', () => {
+  it('is the settings that it was queued with', () => {
+    const settings = {
+      gpu: 'H100',
+      machine_type: 'comfyui',
+      machine_version: '12',
+      webhook: 'https://a.example/?secret=1',
+      webhook_intermediate_status: true,
+    } as const;
+    expect(fitting(runResponse(folded(queued(key, settings)), alone))).toMatchObject(settings);
+  });
+
+  it.each(['api', 'manual', 'replay'] as const)('is its origin: %s', (origin) => {
+    const rerun_of = origin === 'replay' ? other : null;
+    expect(fitting(runResponse(folded(queued(key, { origin, rerun_of })), alone))).toMatchObject({
+      origin,
+      rerun_of,
+    });
+  });
+
+  it('is inputs and workflow, if they were asked for', () => {
+    const asked = { workflow_inputs: { a: [1, null] }, workflow_api: [{ class_type: 'KSampler' }] };
+    expect(fitting(runResponse(folded(queued(key)), { ...alone, ...asked }))).toMatchObject(asked);
+  });
+});
+
+describe('what a run shows of its webhook', () => {
+  const run = folded(queued(key, { webhook: 'https://a.example/' }));
+  const delivered = [webhookStarted(key), webhookDelivered(key)];
+  const redelivery = redeliveryRequested(key, 2);
 
   it.each([
-    ['T4', 'a T4'],
-    ['L40S', 'an L40S'],
-    ['A100-80GB', 'an A100-80GB'],
-    ['H100', 'an H100'],
-  ] as const)('names a %s as %s', (gpu, words) => {
-    expect(runResponse(folded(queued(key, { gpu })), shown).live_status).toBe(`waiting for ${words}`);
+    ['nothing was sent', [], 'not-started'],
+    ['it is sent', [webhookStarted(key)], 'running'],
+    ['its status on the way is sent', [webhookStarted(key, 'intermediate')], 'running'],
+    ['it was accepted', delivered, 'success'],
+    ['it was given up', [webhookStarted(key), webhookGivenUp(key)], 'failed'],
+    ['it is sent again', [...delivered, redelivery], 'running'],
+    ['it was accepted again', [...delivered, redelivery, webhookDelivered(key, 2)], 'success'],
+  ] as const)('%s: %s', (_name, events, status) => {
+    const { webhook } = foldedWebhook(9, ...events);
+    expect(fitting(runResponse(run, { ...alone, webhook })).webhook_status).toBe(status);
+    expect(WEBHOOK_STATUSES).toContain(status);
+    expect(runResponse(folded(queued(key)), { ...alone, webhook }).webhook_status).toBeNull();
   });
+});
 
-  it('is the webhook that it was queued with', () => {
-    const run = folded(queued(key, { webhook: 'https://a.example/', webhook_intermediate_status: true }));
-    expect(runResponse(run, shown)).toMatchObject({
-      webhook: 'https://a.example/',
-      webhook_status: 'not-started',
-      webhook_intermediate_status: true,
-    });
-  });
+describe('what a run shows of its outputs', () => {
+  const file = {
+    key: 'k'.repeat(43),
+    filename: 'a b?#%/ü.png',
+    subfolder: 'x/y',
+    content_type: 'image/png',
+    bytes: 10,
+    sha256: 'a'.repeat(64),
+    type: 'output' as const,
+    upload_duration: 0.25,
+  };
+  const output = { id, output_id: 'render', node_id: '9', node_meta: { a: 1 }, type: null };
+  const stored = [{ ...output, data: { images: [file], text: ['done'] } }];
+  const running = [queued(key), assigned(key), started(key)];
 
-  it('is which run it repeats', () => {
-    const run = folded(queued(key, { origin: 'replay', rerun_of: second }));
-    expect(runResponse(run, shown)).toMatchObject({ origin: 'replay', rerun_of: second });
-  });
-
-  it('is each output with the addresses of its files', () => {
-    const file = {
-      key: 'k'.repeat(43),
-      filename: 'a b?#%/ü.png',
-      subfolder: 'x/y',
-      content_type: 'image/png',
-      bytes: 10,
-      sha256: 'a'.repeat(64),
-      type: 'output' as const,
-      upload_duration: 0.25,
-    };
-    const output = { id, output_id: 'render', node_id: '9', node_meta: { a: 1 }, type: null };
-    const run = folded(...running, succeeded(key, [{ ...output, data: { images: [file], text: ['done'] } }]));
-    expect(runResponse(run, shown).outputs).toEqual([
+  it('is each with the addresses of its files', () => {
+    expect(fitting(runResponse(folded(...running, succeeded(key, stored)), alone)).outputs).toEqual([
       {
         ...output,
         run_id: key.run_id,
@@ -392,5 +239,18 @@ describe('what a run shows', () => {
         },
       },
     ]);
+  });
+
+  it('is what was stored before it was cancelled', () => {
+    const end = cancelled(key);
+    const stopped = { ...end, data: { ...end.data, outputs: stored } };
+    const run = folded(...running, cancelRequested(key, 1, ONE), stopped);
+    expect(fitting(runResponse(run, alone)).outputs.map(({ output_id }) => output_id)).toEqual(['render']);
+  });
+
+  it('is every kind under its own name, whatever it is called', () => {
+    const data: Record<string, string[]> = JSON.parse('{"__proto__":["a"],"constructor":["b"],"":[]}');
+    const run = folded(...running, succeeded(key, [{ ...output, data }]));
+    expect(JSON.stringify(runResponse(run, alone).outputs[0]?.data)).toBe(JSON.stringify(data));
   });
 });

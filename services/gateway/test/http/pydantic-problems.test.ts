@@ -153,6 +153,16 @@ describe('all that is wrong', () => {
     ]);
   });
 
+  it('is an unknown member only where the schema closes its list', () => {
+    const closed = Type.Object({ a: optional(Type.Integer()) }, { additionalProperties: false });
+    expect(found(Type.Object({}), { b: 1 })).toEqual([]);
+    expect(problems(closed, { b: 1, a: 'x', '': 2 })).toEqual([
+      { loc: ['body', 'a'], type: 'int_type', msg: 'Input should be a valid integer' },
+      { loc: ['body', 'b'], type: 'extra_forbidden', msg: 'Extra inputs are not permitted' },
+      { loc: ['body', ''], type: 'extra_forbidden', msg: 'Extra inputs are not permitted' },
+    ]);
+  });
+
   it('is one thing for each place', () => {
     const both = Type.String({ minLength: 5, pattern: '^a' });
     expect(found(both, 'b')).toEqual([['', 'string_too_short']]);

@@ -3,6 +3,7 @@ import { invalid, type Invalid } from '../problem.ts';
 import { errorsOf, fits } from './compiled.ts';
 import { isNode, isRecord, type Node } from './node.ts';
 import {
+  EXTRA,
   MISSING,
   NOT_AS_DESCRIBED,
   ownWords,
@@ -77,10 +78,12 @@ function* problemsInMembers({ schema, loc, isText }: Part, members: Node): Probl
       if (isNode(member)) yield* problemsIn({ schema: member, value: members[name], loc: place, isText });
     } else if (Array.isArray(required) && required.includes(name)) yield said(place, MISSING);
   }
-  if (!isNode(additionalProperties)) return;
+  if (additionalProperties === undefined || additionalProperties === true) return;
   for (const name of Object.keys(members)) {
     if (Object.hasOwn(described, name)) continue;
-    yield* problemsIn({ schema: additionalProperties, value: members[name], loc: [...loc, name], isText });
+    const place = [...loc, name];
+    if (!isNode(additionalProperties)) yield said(place, EXTRA);
+    else yield* problemsIn({ schema: additionalProperties, value: members[name], loc: place, isText });
   }
 }
 

@@ -16,6 +16,7 @@ interface RefusedValue {
 }
 
 export const MISSING: Words = { type: 'missing', msg: 'Field required' };
+export const EXTRA: Words = { type: 'extra_forbidden', msg: 'Extra inputs are not permitted' };
 
 /** For keywords that the schemas of this API do not use. */
 export const NOT_AS_DESCRIBED: Words = {
