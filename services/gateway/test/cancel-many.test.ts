@@ -177,6 +177,7 @@ describe('a request to cancel many runs that is wrong', () => {
   it.each([
     [undefined, 'body', 'missing'],
     [{}, 'body.filter', 'missing'],
+    [{ filter: { deployment: 'x' } }, 'body.filter.deployment', 'extra_forbidden'],
     [{ filter: null }, 'body.filter', 'model_attributes_type'],
     [{ filter: { status: 'done' } }, 'body.filter.status', 'enum'],
     [{ filter: { status: '' } }, 'body.filter.status', 'enum'],

@@ -46,8 +46,10 @@ export const RunFilter = Type.Object(
   },
   {
     title: 'RunFilter',
+    // A misspelt name would leave the filter wider than it was meant to be.
+    additionalProperties: false,
     description:
-      'Of the runs that have not ended, those that fit all of it; `{}` is every one. It has to be there, so that nothing is cancelled by a body that was forgotten.',
+      'Of the runs that have not ended, those that fit all of it; `{}` is every one. It has to be there, and no other names in it, so that nothing is cancelled by mistake.',
   },
 );
 export type RunFilter = Static<typeof RunFilter>;

@@ -95,7 +95,11 @@ export const RedeliveryFilter = Type.Object(
     created_after: optional(TimeOrDay),
     created_before: optional(TimeOrDay),
   },
-  { description: 'It has to be there, so that nothing is sent again by a body that was forgotten.' },
+  {
+    // A misspelt name would leave the filter wider than it was meant to be.
+    additionalProperties: false,
+    description: 'It has to be there, and no other names in it, so that nothing is sent again by mistake.',
+  },
 );
 
 export const RedeliverRequest = Type.Object(

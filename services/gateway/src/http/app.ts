@@ -50,7 +50,7 @@ export interface AppOptions {
 /** Every path of the gateway. */
 export const createApp = (options: AppOptions): Koa => {
   const { basePath, routes, pages, serving, edge, logger } = options;
-  const router = new Router({ sensitive: true });
+  const router = new Router({ sensitive: true, strict: true });
   const withLog = onceThere(edge.log);
   for (const route of routes) {
     const { at, method } = route.operation;

@@ -27,7 +27,7 @@ export interface Success {
 }
 
 /** Refusals that not every operation has. */
-export type OwnRefusal = 403 | 404 | 409 | 413;
+type OwnRefusal = 403 | 404 | 409 | 413;
 
 /** One operation of the API: the router, the checks of a request and the OpenAPI document are made from it. */
 export interface Operation<Takes extends Taken = Taken, Gives extends Success = Success> {
@@ -70,7 +70,7 @@ export type Handle<Takes extends Taken, Gives extends Success> = (
 ) => Promise<Body<Gives>>;
 
 /** A request whose parts were read, and may not fit their schemas. */
-export interface Unchecked {
+interface Unchecked {
   readonly query: unknown;
   readonly body: JsonValue | undefined;
 }

@@ -13,6 +13,12 @@ export interface Components {
 /** What our own checks read, and nobody else understands. */
 const OURS: ReadonlySet<string> = new Set(['x-refusal']);
 
+/** Formats of ours, in words that other tools know. */
+const FORMATS: Readonly<Record<string, JsonSchema>> = {
+  'time-or-day': { anyOf: [{ format: 'date-time' }, { format: 'date' }] },
+  'webhook-url': { format: 'uri' },
+};
+
 /** A schema's `title` is its name: two schemas of one name are a mistake, which is thrown. */
 export const components = (): Components => {
   const named = new Map<string, { readonly source: string; written: JsonSchema }>();
@@ -27,6 +33,8 @@ export const components = (): Components => {
     Object.fromEntries(
       Object.entries(schema).flatMap(([name, member]) => {
         if (OURS.has(name)) return [];
+        const known = name === 'format' && typeof member === 'string' ? FORMATS[member] : undefined;
+        if (known) return Object.entries(known);
         // Names of properties are no keywords: one of them may be called `title`.
         if (name === 'properties' && isNode(member)) return [[name, properties(member)]];
         return [[name, VALUES.has(name) ? member : write(member)]];

@@ -21,10 +21,12 @@ export const referencePages = ({ basePath, operations, publicUrl }: ReferencePag
     const text = JSON.stringify(openApiDocument(operations, `${publicUrl()}${basePath}`));
     send(ctx, 'application/json', Buffer.from(text));
   }),
-  page(`${basePath}/docs`, async (ctx) => {
-    ctx.set('Content-Security-Policy', READER_POLICY);
-    send(ctx, 'text/html', Buffer.from(html(basePath)));
-  }),
+  ...[`${basePath}/docs`, `${basePath}/docs/`].map((path) =>
+    page(path, async (ctx) => {
+      ctx.set('Content-Security-Policy', READER_POLICY);
+      send(ctx, 'text/html', Buffer.from(html(basePath)));
+    }),
+  ),
   page(`${basePath}/docs/start.js`, async (ctx) => {
     send(ctx, 'text/javascript', Buffer.from(start(basePath)));
   }),
