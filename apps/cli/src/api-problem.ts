@@ -10,7 +10,7 @@ const ValidationDetail = Type.Object({
 });
 const SentenceDetail = Type.Object({ detail: Type.String() });
 
-/** In sentences: what an answer other than 200 means, and what to do about it. */
+/** In sentences: what an answer that is a no means, and what to do about it. */
 export const explainAnswer = (
   connection: ApiConnection,
   answer: { readonly status: number; readonly body: unknown; readonly retryAfter: string | null },

@@ -16,7 +16,8 @@ process.once('SIGINT', () => {
 process.exitCode = await runProgram(process.argv.slice(2), {
   env: process.env,
   cwd: process.cwd(),
-  screen: screen(process.stdout, process.stderr),
+  stdin: process.stdin,
+  screen: screen(process.stdout, process.stderr, process.stdin),
   untilInterrupted: () => (orderly ??= new AbortController()).signal,
 }).catch((error: unknown) => {
   const why = error instanceof Error ? error.message : String(error);

@@ -2,29 +2,31 @@ import { Command, CommanderError } from 'commander';
 import { provisionLog } from './commands/provision-log.ts';
 import { createNamedOrganisation } from './commands/create-organisation.ts';
 import { history } from './commands/history.ts';
-import { cancel, get, queue } from './commands/run-commands.ts';
-import type { Client, QueueOptions } from './commands/run-commands.ts';
+import { openClient } from './client.ts';
+import type { Client } from './client.ts';
 import { findConnection } from './connection.ts';
 import type { Environment } from './connection.ts';
 import { EXIT, Explained } from './explained.ts';
 import type { ExitCode } from './explained.ts';
 import { openLogAsOperator } from './operator-connection.ts';
-import { runApi } from './run-api.ts';
+import type { Json, ProgramParts } from './program-parts.ts';
+import { addDeploymentCommands } from './resources/deployments.ts';
+import { addKeyCommands } from './resources/keys.ts';
+import { addMachineCommands } from './resources/machines.ts';
+import { addRunsCommands } from './resources/runs.ts';
+import { addWorkflowCommands } from './resources/workflows.ts';
+import { addRunCommands } from './run-program.ts';
 import type { Screen } from './screen.ts';
-import { watchRun } from './watch-run.ts';
 import { addWebhookCommands } from './webhook-program.ts';
 import type { EventLog } from '@runledger/event-log/event-log';
 
 export interface Surroundings {
   readonly env: Environment;
   readonly cwd: string;
+  readonly stdin: AsyncIterable<Uint8Array>;
   readonly screen: Screen;
   /** For a command that ends in order when it is interrupted; others are cut off. */
   readonly untilInterrupted: () => AbortSignal;
-}
-
-interface Json {
-  readonly json?: boolean;
 }
 
 const HELP = `
@@ -55,10 +57,9 @@ export const runProgram = async (args: readonly string[], surroundings: Surround
 };
 
 const commands = (surroundings: Surroundings, end: (code: ExitCode) => void): Command => {
-  const { env, cwd, screen, untilInterrupted } = surroundings;
+  const { env, cwd, stdin, screen, untilInterrupted } = surroundings;
   const client = async (): Promise<Client> => {
-    const connection = await findConnection(env, cwd);
-    return { connection, api: runApi(connection), screen };
+    return openClient(await findConnection(env, cwd), screen, { cwd, stdin });
   };
   const asOperator = async (use: (log: EventLog) => Promise<void>): Promise<void> => {
     await using log = await openLogAsOperator(env, cwd);
@@ -73,26 +74,14 @@ const commands = (surroundings: Surroundings, end: (code: ExitCode) => void): Co
   const add = (parent: Command, name: string, description: string): Command =>
     parent.command(name).description(description).option('--json', 'print JSON, one value a line');
 
-  add(program, 'queue', 'queue a run; prints its id')
-    .option('--input <name=value>', 'an input; may be repeated', (pair, all: string[]) => [...all, pair], [])
-    .option('--inputs <json>', 'all inputs as a JSON object')
-    .option('--deployment <id>', 'what to run; the sample of a standalone when left out')
-    .option('--gpu <model>', "the GPU to run on; the deployment's when left out")
-    .option('--webhook <url>', 'called when the run has ended')
-    .option('--webhook-intermediate-status', 'the webhook is called on the way too')
-    .option('--watch', 'show the run until it has ended')
-    .action(async (options: QueueOptions) => end(await queue(await client(), options)));
-  add(program, 'get <run>', 'show a run').action(async (run: string, { json = false }: Json) =>
-    end(await get(await client(), run, json)),
-  );
-  add(program, 'cancel <run>', 'cancel a run').action(async (run: string, { json = false }: Json) =>
-    end(await cancel(await client(), run, json)),
-  );
-  add(program, 'watch <run>', 'show a run until it has ended').action(
-    async (run: string, { json = false }: Json) =>
-      end(await watchRun((await client()).api, run, screen, json)),
-  );
-  addWebhookCommands(program, { client, screen, untilInterrupted, end, add });
+  const parts: ProgramParts = { client, screen, untilInterrupted, end, add };
+  addRunCommands(program, parts);
+  addRunsCommands(program, parts);
+  addWebhookCommands(program, parts);
+  addDeploymentCommands(program, parts);
+  addWorkflowCommands(program, parts);
+  addMachineCommands(program, parts);
+  addKeyCommands(program, parts);
   add(program, 'history <run>', 'the events of a run as the log holds them (operator)').action(
     (run: string, { json = false }: Json) => asOperator((log) => history(log, run, screen, json)),
   );

@@ -1,130 +1,80 @@
-import { Type } from 'typebox';
-import type { Static, TSchema } from 'typebox';
-import { Value } from 'typebox/value';
-import { explainAnswer, explainSilence } from './api-problem.ts';
-import { Explained } from './explained.ts';
-import { DeliveriesPage, Redelivered, RedeliveredMany, RunDeliveries } from './shown-deliveries.ts';
-import { ShownRun } from './shown-run.ts';
+import { CreateRunResponse } from '@runledger/contracts/http/queue-run';
+import { CancelRunResponse } from '@runledger/contracts/http/run';
+import { RedeliverResponse, RunRedelivery, WebhookSecret } from '@runledger/contracts/http/webhooks';
+import type { Static } from 'typebox';
+import { at } from './api-call.ts';
+import type { ApiCall } from './api-call.ts';
 import type { ApiConnection } from './connection.ts';
+import { runEvents } from './run-events.ts';
+import type { RunEvents } from './run-events.ts';
+import { DeliveriesPage, RunDeliveries } from './shown-deliveries.ts';
+import { RunInputs, ShownRun } from './shown-run.ts';
 
 const ANSWER_WITHIN_MS = 30_000;
 
-const Queued = Type.Object({ run_id: Type.String() });
-export const Cancel = Type.Object({
-  run_id: Type.String(),
-  status: Type.String(),
-  outcome: Type.Enum(['cancelled', 'cancellation_requested', 'already_ended']),
-});
-export type Cancel = Static<typeof Cancel>;
-
-const WebhookSecret = Type.Object({
-  secret: Type.String(),
-  created_at: Type.String(),
-  previous: Type.Union([Type.Object({ secret: Type.String(), expires_at: Type.String() }), Type.Null()]),
-});
-export type WebhookSecret = Static<typeof WebhookSecret>;
+export type Cancel = Static<typeof CancelRunResponse>;
+type Queued = Static<typeof CreateRunResponse>;
+export type Secret = Static<typeof WebhookSecret>;
 
 /** Which runs with a webhook are meant; in JSON and as a query alike. */
 export interface DeliveryFilter {
-  readonly status?: string;
-  readonly host?: string;
-  readonly created_after?: string;
-  readonly created_before?: string;
+  readonly status?: string | undefined;
+  readonly host?: string | undefined;
+  readonly created_after?: string | undefined;
+  readonly created_before?: string | undefined;
 }
 
-/** No answer, or one that asks for patience: the same request may succeed later. */
-export class Unavailable extends Explained {}
+type Request = Readonly<Record<string, unknown>>;
 
 export interface RunApi {
-  queue(request: Readonly<Record<string, unknown>>): Promise<Static<typeof Queued>>;
-  get(run: string): Promise<ShownRun>;
+  /** However often it is sent with the same key, one run is queued. */
+  queue(request: Request, idempotencyKey: string): Promise<Queued>;
+  rerun(run: string, request: Request, idempotencyKey: string): Promise<Queued>;
+  /** `waitS`: for the end of the run, for so many seconds. */
+  get(run: string, waitS?: number): Promise<ShownRun>;
+  inputsOf(run: string): Promise<RunInputs>;
   cancel(run: string): Promise<Cancel>;
-  webhookSecret(): Promise<WebhookSecret>;
+  readonly events: RunEvents;
+  webhookSecret(): Promise<Secret>;
   /** `overlap_s`: the usual time when it is undefined. */
-  rotateWebhookSecret(overlap_s: number | undefined): Promise<WebhookSecret>;
+  rotateWebhookSecret(overlap_s: number | undefined): Promise<Secret>;
   deliveries(run: string): Promise<RunDeliveries>;
   /** At most `limit`, from `cursor` on. */
   listDeliveries(
-    filter: DeliveryFilter & { readonly limit: number; readonly cursor?: string },
+    filter: DeliveryFilter & { readonly limit: number; readonly cursor: string | undefined },
   ): Promise<DeliveriesPage>;
-  redeliver(run: string): Promise<Redelivered>;
+  redeliver(run: string): Promise<Static<typeof RunRedelivery>>;
   /** As many as the service does at once, from `cursor` on. */
   redeliverMany(request: {
     readonly filter: DeliveryFilter;
     readonly dry_run: boolean;
-    readonly cursor?: string;
-  }): Promise<RedeliveredMany>;
+    readonly cursor: string | undefined;
+  }): Promise<Static<typeof RedeliverResponse>>;
 }
 
-/** Answers other than 200 are thrown as Explained, those that may pass as Unavailable. */
-export const runApi = (connection: ApiConnection): RunApi => {
-  const call = async <Schema extends TSchema>(
-    schema: Schema,
-    method: 'GET' | 'POST',
-    path: string,
-    body?: unknown,
-  ): Promise<Static<Schema>> => {
-    const answer = await send(connection, method, path, body);
-    if (answer.status === 200 && Value.Check(schema, answer.body)) return answer.body;
-    if (answer.status === 200)
-      throw new Explained(
-        `${connection.url}${path} answered with something that this release does not understand. Use the same release of both.`,
-      );
-    const because = explainAnswer(connection, answer);
-    throw answer.status === 429 || answer.status >= 500 ? new Unavailable(because) : new Explained(because);
-  };
-  return {
-    queue: (request) => call(Queued, 'POST', '/run/deployment/queue', request),
-    get: (run) => call(ShownRun, 'GET', `/run/${encodeURIComponent(run)}`),
-    cancel: (run) => call(Cancel, 'POST', `/run/${encodeURIComponent(run)}/cancel`),
-    webhookSecret: () => call(WebhookSecret, 'GET', '/webhooks/secret'),
-    rotateWebhookSecret: (overlap_s) => call(WebhookSecret, 'POST', '/webhooks/secret', { overlap_s }),
-    deliveries: (run) => call(RunDeliveries, 'GET', `/run/${encodeURIComponent(run)}/deliveries`),
-    listDeliveries: (filter) => call(DeliveriesPage, 'GET', `/webhooks/deliveries?${queryOf(filter)}`),
-    redeliver: (run) => call(Redelivered, 'POST', `/run/${encodeURIComponent(run)}/redeliver`),
-    redeliverMany: (request) => call(RedeliveredMany, 'POST', '/webhooks/redeliver', request),
-  };
-};
+export const runApi = (connection: ApiConnection, call: ApiCall): RunApi => ({
+  queue: (body, key) =>
+    call(CreateRunResponse, { method: 'POST', path: '/run/deployment/queue', body, headers: once(key) }),
+  rerun: (run, body, key) =>
+    call(CreateRunResponse, { method: 'POST', path: at`/run/${run}/rerun`, body, headers: once(key) }),
+  get: (run, waitS) =>
+    call(ShownRun, {
+      method: 'GET',
+      path: at`/run/${run}`,
+      query: { wait: waitS },
+      answerWithinMs: ANSWER_WITHIN_MS + (waitS ?? 0) * 1_000,
+    }),
+  inputsOf: (run) => call(RunInputs, { method: 'GET', path: at`/run/${run}`, query: { include: 'inputs' } }),
+  cancel: (run) => call(CancelRunResponse, { method: 'POST', path: at`/run/${run}/cancel` }),
+  events: runEvents(connection),
+  webhookSecret: () => call(WebhookSecret, { method: 'GET', path: '/webhooks/secret' }),
+  rotateWebhookSecret: (overlap_s) =>
+    call(WebhookSecret, { method: 'POST', path: '/webhooks/secret', body: { overlap_s } }),
+  deliveries: (run) => call(RunDeliveries, { method: 'GET', path: at`/run/${run}/deliveries` }),
+  listDeliveries: (query) =>
+    call(DeliveriesPage, { method: 'GET', path: '/webhooks/deliveries', query: { ...query } }),
+  redeliver: (run) => call(RunRedelivery, { method: 'POST', path: at`/run/${run}/redeliver` }),
+  redeliverMany: (body) => call(RedeliverResponse, { method: 'POST', path: '/webhooks/redeliver', body }),
+});
 
-const queryOf = (parameters: object): string =>
-  Object.entries(parameters)
-    .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
-    .join('&');
-
-interface Answer {
-  readonly status: number;
-  readonly body: unknown;
-  readonly retryAfter: string | null;
-}
-
-const send = async (
-  connection: ApiConnection,
-  method: string,
-  path: string,
-  body: unknown,
-): Promise<Answer> => {
-  try {
-    const response = await fetch(`${connection.url}${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${connection.apiKey}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      redirect: 'error',
-      signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
-    });
-    const text = await response.text();
-    return { status: response.status, body: parse(text), retryAfter: response.headers.get('retry-after') };
-  } catch (error) {
-    throw new Unavailable(explainSilence(connection, error));
-  }
-};
-
-const parse = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
+const once = (key: string) => ({ 'idempotency-key': key });

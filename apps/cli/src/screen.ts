@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createInterface } from 'node:readline/promises';
+
 /** Where a command writes: results to standard output, everything else to standard error. */
 export interface Screen {
   readonly isTerminal: boolean;
@@ -8,9 +11,11 @@ export interface Screen {
   /** One line that each call replaces; nothing where there is no terminal. */
   readonly redraw: (line: string) => void;
   readonly columns: () => number;
+  /** What a person answers; undefined where nobody is there. */
+  readonly ask: (question: string) => Promise<string | undefined>;
 }
 
-export const screen = (out: NodeJS.WriteStream, err: NodeJS.WriteStream): Screen => {
+export const screen = (out: NodeJS.WriteStream, err: NodeJS.WriteStream, from: NodeJS.ReadStream): Screen => {
   const isTerminal = out.isTTY;
   let drawn = false;
   const clear = (): void => {
@@ -36,5 +41,16 @@ export const screen = (out: NodeJS.WriteStream, err: NodeJS.WriteStream): Screen
       drawn = true;
     },
     columns: () => out.columns || 80,
+    ask: async (question) => {
+      if (!from.isTTY || !err.isTTY) return undefined;
+      clear();
+      const reader = createInterface({ input: from, output: err });
+      // Ctrl-C and Ctrl-D end the question, as does a terminal that goes away: none of them agrees to anything.
+      const answered = reader.question(question).catch(() => '');
+      const closed = once(reader, 'close').then(() => '');
+      const answer = await Promise.race([answered, closed]);
+      reader.close();
+      return answer;
+    },
   };
 };

@@ -62,17 +62,3 @@ export const DeliveriesPage = Type.Object({
   next_cursor: nullable(Type.String()),
 });
 export type DeliveriesPage = Static<typeof DeliveriesPage>;
-
-export const Redelivered = Type.Object({
-  run_id: Type.String(),
-  webhook_status: Type.String(),
-  round: Type.Integer(),
-});
-export type Redelivered = Static<typeof Redelivered>;
-
-export const RedeliveredMany = Type.Object({
-  matched: Type.Integer(),
-  requested: Type.Integer(),
-  next_cursor: nullable(Type.String()),
-});
-export type RedeliveredMany = Static<typeof RedeliveredMany>;

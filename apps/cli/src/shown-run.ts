@@ -10,6 +10,7 @@ export const ShownRun = Type.Object({
   progress: Type.Number(),
   live_status: nullable(Type.String()),
   created_at: Type.String(),
+  updated_at: Type.String(),
   started_at: nullable(Type.String()),
   ended_at: nullable(Type.String()),
   duration: nullable(Type.Number()),
@@ -26,6 +27,12 @@ export const ShownRun = Type.Object({
   ),
 });
 export type ShownRun = Static<typeof ShownRun>;
+
+export const ShownRuns = Type.Object({ runs: Type.Array(ShownRun), next_cursor: nullable(Type.String()) });
+
+/** Of a run that was read with `?include=inputs`. */
+export const RunInputs = Type.Object({ workflow_inputs: Type.Record(Type.String(), Type.Unknown()) });
+export type RunInputs = Static<typeof RunInputs>;
 
 const FINAL: ReadonlySet<string> = new Set(['success', 'failed', 'timeout', 'cancelled']);
 

@@ -1,43 +1,29 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import { listDeliveries, showDeliveries } from './commands/deliveries.ts';
-import type { ListOptions } from './commands/deliveries.ts';
+import type { DeliveryListOptions } from './commands/deliveries.ts';
 import { listen } from './commands/listen.ts';
 import type { ListenOptions } from './commands/listen.ts';
 import { redeliver } from './commands/redeliver.ts';
 import type { RedeliverOptions } from './commands/redeliver.ts';
-import type { Client } from './commands/run-commands.ts';
 import { rotateWebhookSecret, showWebhookSecret } from './commands/webhook-secret.ts';
-import type { ExitCode } from './explained.ts';
-import type { Screen } from './screen.ts';
-
-interface Json {
-  readonly json?: boolean;
-}
-
-export interface WebhookProgram {
-  readonly client: () => Promise<Client>;
-  readonly screen: Screen;
-  readonly untilInterrupted: () => AbortSignal;
-  readonly end: (code: ExitCode) => void;
-  /** A command with `--json`. */
-  readonly add: (parent: Command, name: string, description: string) => Command;
-}
+import type { Json, ProgramParts } from './program-parts.ts';
+import { USUAL_LIMIT } from './list-pages.ts';
 
 const STATUSES = ['not-started', 'running', 'success', 'failed'];
 
 /** The commands about notifications: what became of them, sending them again, trying them out, the signing secret. */
 export const addWebhookCommands = (
   program: Command,
-  { client, screen, untilInterrupted, end, add }: WebhookProgram,
+  { client, screen, untilInterrupted, end, add }: ProgramParts,
 ): void => {
   add(program, 'deliveries <run>', 'each try to notify of a run, and where the delivery stands').action(
     async (run: string, { json = false }: Json) => end(await showDeliveries(await client(), run, json)),
   );
   addFilter(add(program, 'webhooks', 'list runs with a webhook, newest first'))
     .addOption(new Option('--status <status>', 'of the delivery').choices(STATUSES))
-    .option('--limit <number>', 'at most so many', '50')
-    .action(async (options: ListOptions) => end(await listDeliveries(await client(), options)));
+    .option('--limit <number>', 'at most so many', USUAL_LIMIT)
+    .action(async (options: DeliveryListOptions) => end(await listDeliveries(await client(), options)));
   addFilter(add(program, 'redeliver [run]', 'send a final notification again'))
     .option('--failed', 'all that were given up, instead of one run')
     .option('--dry-run', 'only count them')
@@ -60,7 +46,7 @@ const addFilter = (command: Command): Command =>
 
 const addSecretCommands = (
   program: Command,
-  { client, end, add }: Pick<WebhookProgram, 'client' | 'end' | 'add'>,
+  { client, end, add }: Pick<ProgramParts, 'client' | 'end' | 'add'>,
 ): void => {
   const webhookSecret = add(
     program,

@@ -8,6 +8,7 @@ const run: ShownRun = {
   progress: 0.4,
   live_status: 'row 200/500',
   created_at: '2026-05-01T12:00:00.000Z',
+  updated_at: '2026-05-01T12:00:00.000Z',
   started_at: null,
   ended_at: null,
   duration: null,

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { RUN, aGateway, aRun } from './a-gateway.ts';
+import { LOST, RUN, aGateway, aRun } from './a-gateway.ts';
 import { runCli, temporaryFolder } from './run-cli.ts';
 
 const queued = { status: 200, body: { run_id: RUN } };
@@ -83,72 +83,35 @@ describe('runledger queue', () => {
   });
 });
 
-describe('runledger watch', () => {
-  it('shows plain lines where there is no terminal, and ends with 0 for success', async () => {
-    const item = { url: 'http://127.0.0.1:1/outputs/k/a.png', filename: 'a.png', type: 'output' };
-    const gateway = await aGateway(
-      aRun({ status: 'queued', progress: 0, live_status: null }),
-      aRun({ progress: 0.5 }),
-      aRun({ progress: 0.55 }),
-      aRun({ progress: 0.7, live_status: 'evil \u001B[2J row' }),
-      aRun({
-        status: 'success',
-        progress: 1,
-        finished: true,
-        end_reason: 'completed',
-        duration: 3.21,
-        outputs: [{ data: { images: [item] } }],
-      }),
-    );
-    const result = await runCli(['watch', RUN], at(gateway.url));
-    expect(result.stdout.split('\n')).toEqual([
-      'queued 0 %',
-      'running 50 % (row 1/2)',
-      'running 70 % (evil  [2J row)',
-      'success after 3.2 s',
-      'a.png  http://127.0.0.1:1/outputs/k/a.png',
-      '',
-    ]);
-    expect(result.code).toBe(0);
-  });
-
+describe('runledger queue, when an answer is lost or asks for patience', () => {
   it.each([
-    ['failed', 'workflow_error', 1],
-    ['timeout', 'run_timeout', 1],
-    ['cancelled', 'cancelled_by_client', 130],
-  ])('of a run that ends as %s ends with a code that says so', async (status, end_reason, code) => {
-    const gateway = await aGateway(queued, aRun({ status, end_reason, finished: true, duration: 1 }));
-    const result = await runCli(['queue', '--deployment', 'd1', '--watch'], at(gateway.url));
-    const hint = status === 'failed' ? `See why with: runledger history ${RUN}\n` : '';
-    expect(result).toEqual({
-      code,
-      stdout: `${RUN}\n${status} (${end_reason}) after 1.0 s\n`,
-      stderr: hint,
+    [LOST, 'Nothing answers at'],
+    [
+      { status: 503, body: { detail: 'The log is away' }, headers: { 'retry-after': '1' } },
+      'The log is away',
+    ],
+    [{ status: 429, body: { detail: 'The queue is full' } }, 'The queue is full'],
+  ])('sends the same request with the same key again: %j', async (answer, sentence) => {
+    const gateway = await aGateway(answer, queued);
+    const result = await runCli(['queue', '--deployment', 'd1', '--input', 'a=1'], at(gateway.url));
+    expect(result).toMatchObject({ code: 0, stdout: `${RUN}\n`, stderr: expect.stringContaining(sentence) });
+    const [first, second] = gateway.headers.map((headers) => headers['idempotency-key']);
+    expect(first).toMatch(/^[0-9a-f-]{36}$/);
+    expect(second).toBe(first);
+    expect(gateway.asked[1]).toEqual(gateway.asked[0]);
+  });
+
+  it('ends at once where it is asked to wait for longer than it has patience', async () => {
+    const full = { status: 429, body: { detail: 'The queue is full' }, headers: { 'retry-after': '600' } };
+    const gateway = await aGateway(full);
+    const args = ['queue', '--deployment', 'd1', '--idempotency-key', 'order 7'];
+    const result = await runCli(args, at(gateway.url));
+    expect(result).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('Try again in 600 s.'),
     });
-  });
-
-  it('waits for a service that is away', async () => {
-    const away = {
-      status: 503,
-      body: { detail: 'The log cannot be reached.' },
-      headers: { 'retry-after': '1' },
-    };
-    const gateway = await aGateway(away, aRun({ status: 'success', finished: true }));
-    const result = await runCli(['watch', RUN], at(gateway.url));
-    expect(result).toMatchObject({ code: 0, stderr: expect.stringContaining('Asking again') });
-  });
-
-  it('prints each change as the whole run with --json', async () => {
-    const gateway = await aGateway(aRun(), aRun(), aRun({ status: 'success', finished: true }));
-    const { stdout } = await runCli(['watch', RUN, '--json'], at(gateway.url));
-    const runs = stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    expect(runs).toMatchObject([
-      { status: 'running', a_later_field: 7 },
-      { status: 'success', a_later_field: 7 },
-    ]);
+    expect(gateway.headers).toMatchObject([{ 'idempotency-key': 'order 7' }]);
   });
 });
 
@@ -157,7 +120,7 @@ describe('runledger get and cancel', () => {
     const gateway = await aGateway(aRun());
     const { stdout } = await runCli(['get', RUN], at(gateway.url));
     expect(stdout).toBe(
-      `run       ${RUN}\nstatus    running 50 % (row 1/2)\ngpu       A10G\nqueued    2026-05-01T12:00:00.000Z\n`,
+      `run     ${RUN}\nstatus  running 50 % (row 1/2)\ngpu     A10G\nqueued  2026-05-01T12:00:00.000Z\n`,
     );
   });
 
@@ -165,6 +128,15 @@ describe('runledger get and cancel', () => {
     const gateway = await aGateway(aRun());
     const { stdout } = await runCli(['get', RUN, '--json'], at(gateway.url));
     expect(JSON.parse(stdout)).toEqual(aRun().body);
+  });
+
+  it('wait for the end of the run with --wait', async () => {
+    const gateway = await aGateway(aRun({ status: 'success', finished: true, duration: 2 }));
+    const { stdout } = await runCli(['get', RUN, '--wait', '30'], at(gateway.url));
+    expect(stdout).toContain('status  success after 2.0 s\n');
+    expect(gateway.asked[0]).toMatchObject({ method: 'GET', path: `/api/run/${RUN}?wait=30` });
+    const refused = await runCli(['get', RUN, '--wait', '61'], at(gateway.url));
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('runledger watch') });
   });
 
   it.each([

@@ -11,7 +11,7 @@ describe('runledger webhook-secret', () => {
     const gateway = await aGateway({ status: 200, body: shown });
     expect(await runCli(['webhook-secret'], at(gateway.url))).toEqual({
       code: 0,
-      stdout: 'secret    whsec_new\ncreated   2026-05-01T12:00:00.000Z\n',
+      stdout: 'secret   whsec_new\ncreated  2026-05-01T12:00:00.000Z\n',
       stderr: '',
     });
     expect(gateway.asked).toEqual([

@@ -2,6 +2,7 @@ import type { EventLog } from '@runledger/event-log/event-log';
 import { createOrganisation } from '@runledger/standalone/create-organisation';
 import { Explained } from '../explained.ts';
 import type { Screen } from '../screen.ts';
+import { printRows } from '../table.ts';
 
 const LONGEST_NAME = 128;
 
@@ -16,6 +17,6 @@ export const createNamedOrganisation = async (
     throw new Explained(`An organisation's name has 1 to ${LONGEST_NAME} characters. Give another one.`);
   const created = await createOrganisation(log, name, () => new Date());
   if (json) return screen.printJson(created);
-  for (const [field, value] of Object.entries(created)) screen.print(`${field.padEnd(13)}  ${value}`);
+  printRows(screen, Object.entries(created));
   screen.hint('The key is shown this once. Keep it: only its hash is stored.');
 };

@@ -10,7 +10,7 @@ import { openReceiver } from '../listen/receiver.ts';
 import type { Received, Reply } from '../listen/receiver.ts';
 import { plain } from '../plain-text.ts';
 import type { Screen } from '../screen.ts';
-import type { Client } from './run-commands.ts';
+import type { Client } from '../client.ts';
 
 const ASK_EVERY_MS = 1_000;
 

@@ -1,9 +1,10 @@
 import { EXIT, Explained } from '../explained.ts';
 import type { ExitCode } from '../explained.ts';
+import { nextCursor } from '../list-pages.ts';
 import { plain } from '../plain-text.ts';
 import { filterOf } from './deliveries.ts';
 import type { FilterOptions } from './deliveries.ts';
-import type { Client } from './run-commands.ts';
+import type { Client } from '../client.ts';
 
 /** Counting changes nothing, so it may end before all are counted. */
 const MOST_PAGES_COUNTED = 100;
@@ -49,28 +50,22 @@ const redeliverFailed = async ({ api, screen }: Client, options: RedeliverOption
   const dryRun = options.dryRun ?? false;
   const mostPages = dryRun ? MOST_PAGES_COUNTED : Number.POSITIVE_INFINITY;
   const filter = filterOf(options, 'failed');
-  let cursor: string | null = null;
+  let cursor: string | undefined;
   let [pages, matched, requested] = [0, 0, 0];
   try {
     do {
-      const page = await api.redeliverMany({
-        filter,
-        dry_run: dryRun,
-        ...(cursor === null ? {} : { cursor }),
-      });
+      const page = await api.redeliverMany({ filter, dry_run: dryRun, cursor });
       pages += 1;
       matched += page.matched;
       requested += page.requested;
-      if (page.next_cursor !== null && page.next_cursor === cursor)
-        throw new Explained('The service gave the same page again. Use the same release of both.');
-      cursor = page.next_cursor;
+      cursor = nextCursor(page, cursor);
       screen.redraw(`${dryRun ? matched : requested} so far`);
-    } while (cursor !== null && pages < mostPages);
+    } while (cursor !== undefined && pages < mostPages);
   } catch (error) {
     if (requested > 0) screen.hint(`${counted(requested)} will be sent again; then this came in between:`);
     throw error;
   }
-  const complete = cursor === null;
+  const complete = cursor === undefined;
   if (options.json) screen.printJson({ matched, requested, complete, dry_run: dryRun });
   else if (dryRun)
     screen.print(

@@ -1,75 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from '../client.ts';
 import { EXIT, Explained } from '../explained.ts';
 import type { ExitCode } from '../explained.ts';
-import { endSentence, progressSentence } from '../progress-line.ts';
+import { patiently } from '../patiently.ts';
 import { plain } from '../plain-text.ts';
-import { readInputs } from '../queue-inputs.ts';
-import type { ApiConnection } from '../connection.ts';
-import type { Cancel, RunApi } from '../run-api.ts';
-import type { Screen } from '../screen.ts';
+import { endSentence, progressSentence } from '../progress-line.ts';
+import { changedInputs, givenInputs } from '../run-inputs.ts';
+import type { InputOptions } from '../run-inputs.ts';
+import type { Cancel } from '../run-api.ts';
 import { hasEnded, outputLines } from '../shown-run.ts';
+import { printRows } from '../table.ts';
 import { watchRun } from '../watch-run.ts';
 
-/** What the run commands work with. */
-export interface Client {
-  readonly connection: ApiConnection;
-  readonly api: RunApi;
-  readonly screen: Screen;
-}
+const LONGEST_WAIT_S = 60;
 
-export interface QueueOptions {
-  readonly input: readonly string[];
-  readonly inputs?: string;
-  readonly deployment?: string;
-  readonly gpu?: string;
-  readonly webhook?: string;
-  readonly webhookIntermediateStatus?: boolean;
+/** Of the commands that queue a run. */
+export interface NewRunOptions extends InputOptions {
+  readonly idempotencyKey?: string;
   readonly watch?: boolean;
   readonly json?: boolean;
 }
 
-export const queue = async (
-  { connection, api, screen }: Client,
-  options: QueueOptions,
-): Promise<ExitCode> => {
+export interface QueueOptions extends NewRunOptions {
+  readonly deployment?: string;
+  readonly gpu?: string;
+  readonly webhook?: string;
+  readonly webhookIntermediateStatus?: boolean;
+}
+
+export const queue = async (client: Client, options: QueueOptions): Promise<ExitCode> => {
+  const { connection, api, readJsonFile } = client;
   const deployment = options.deployment ?? connection.deploymentId;
   if (deployment === null)
     throw new Explained(
       'No deployment was named. Add --deployment ID; only a standalone has a sample to fall back on.',
     );
-  const { gpu, webhook, webhookIntermediateStatus } = options;
-  const queued = await api.queue({
+  const request = {
     deployment_id: deployment,
-    inputs: readInputs(options.inputs, options.input),
-    ...(gpu === undefined ? {} : { gpu }),
-    ...(webhook === undefined ? {} : { webhook }),
-    ...(webhookIntermediateStatus === undefined
-      ? {}
-      : { webhook_intermediate_status: webhookIntermediateStatus }),
-  });
-  if (options.json) screen.printJson(queued);
+    inputs: (await givenInputs(options, readJsonFile)) ?? {},
+    gpu: options.gpu,
+    webhook: options.webhook,
+    webhook_intermediate_status: options.webhookIntermediateStatus,
+  };
+  return queueOnce(client, options, (key) => api.queue(request, key));
+};
+
+/** Queues another run as this one was queued, with its inputs as they were, changed, or with others. */
+export const rerun = async (client: Client, run: string, options: NewRunOptions): Promise<ExitCode> => {
+  const request = { inputs: await changedInputs(options, client, run) };
+  return queueOnce(client, options, (key) => client.api.rerun(run, request, key));
+};
+
+/** A request whose answer was lost is sent again with the same key, so that it queues nothing twice. */
+const queueOnce = async (
+  { api, screen }: Client,
+  { idempotencyKey = randomUUID(), watch, json = false }: NewRunOptions,
+  send: (key: string) => Promise<{ readonly run_id: string }>,
+): Promise<ExitCode> => {
+  const queued = await patiently(() => send(idempotencyKey), screen);
+  if (json) screen.printJson(queued);
   else screen.print(queued.run_id);
-  if (options.watch) return watchRun(api, queued.run_id, screen, options.json ?? false);
-  if (screen.isTerminal && !options.json) screen.hint(`Watch it with: runledger watch ${queued.run_id}`);
+  if (watch) return watchRun(api, queued.run_id, screen, json);
+  if (screen.isTerminal && !json) screen.hint(`Watch it with: runledger watch ${queued.run_id}`);
   return EXIT.done;
 };
 
-export const get = async ({ api, screen }: Client, run: string, json: boolean): Promise<ExitCode> => {
-  const shown = await api.get(run);
+export interface GetOptions {
+  readonly wait?: string;
+  readonly json?: boolean;
+}
+
+export const get = async (
+  { api, screen }: Client,
+  run: string,
+  { wait, json = false }: GetOptions,
+): Promise<ExitCode> => {
+  const shown = await api.get(run, waitSeconds(wait));
   if (json) {
     screen.printJson(shown);
     return EXIT.done;
   }
-  const rows: [string, string | null][] = [
+  printRows(screen, [
     ['run', shown.id],
     ['status', hasEnded(shown) ? endSentence(shown) : progressSentence(shown)],
     ['gpu', shown.gpu],
     ['queued', shown.created_at],
     ['started', shown.started_at],
     ['ended', shown.ended_at],
-  ];
-  for (const [name, value] of rows) if (value !== null) screen.print(`${name.padEnd(8)}  ${plain(value)}`);
-  for (const line of outputLines(shown)) screen.print(`${'output'.padEnd(8)}  ${plain(line)}`);
+    ...outputLines(shown).map((line) => ['output', line] as const),
+  ]);
   return EXIT.done;
+};
+
+const waitSeconds = (text: string | undefined): number | undefined => {
+  if (text === undefined) return undefined;
+  const seconds = /^\d{1,2}(?:\.\d{1,3})?$/.test(text) ? Number(text) : Infinity;
+  if (seconds <= LONGEST_WAIT_S) return seconds;
+  throw new Explained(
+    `--wait ${plain(text)} is no number of seconds from 0 to ${LONGEST_WAIT_S}. To wait for longer: runledger watch`,
+  );
 };
 
 export const cancel = async ({ api, screen }: Client, run: string, json: boolean): Promise<ExitCode> => {

@@ -1,9 +1,10 @@
 import { EXIT, Explained } from '../explained.ts';
 import type { ExitCode } from '../explained.ts';
 import { plain } from '../plain-text.ts';
-import type { WebhookSecret } from '../run-api.ts';
+import type { Secret } from '../run-api.ts';
 import type { Screen } from '../screen.ts';
-import type { Client } from './run-commands.ts';
+import { printRows } from '../table.ts';
+import type { Client } from '../client.ts';
 
 /** Shows what receivers verify the organisation's webhooks with. */
 export const showWebhookSecret = async ({ api, screen }: Client, json: boolean): Promise<ExitCode> => {
@@ -32,12 +33,11 @@ const seconds = (text: string): number => {
   throw new Explained(`--overlap ${plain(text)} is no number of seconds. An hour is --overlap 3600.`);
 };
 
-const tell = (screen: Screen, { secret, created_at, previous }: WebhookSecret, json: boolean): void => {
+const tell = (screen: Screen, { secret, created_at, previous }: Secret, json: boolean): void => {
   if (json) return screen.printJson({ secret, created_at, previous });
-  const rows = [
+  printRows(screen, [
     ['secret', secret],
     ['created', created_at],
-    ...(previous === null ? [] : [['previous', `${previous.secret} (until ${previous.expires_at})`]]),
-  ] as const;
-  for (const [name = '', value = ''] of rows) screen.print(`${name.padEnd(8)}  ${plain(value)}`);
+    ['previous', previous === null ? null : `${previous.secret} (until ${previous.expires_at})`],
+  ]);
 };

@@ -1,0 +1,81 @@
+import { EXIT, Explained } from './explained.ts';
+import type { ExitCode } from './explained.ts';
+import { plain } from './plain-text.ts';
+import type { Screen } from './screen.ts';
+
+const PAGE = 100;
+const MOST_LISTED = 10_000;
+export const USUAL_LIMIT = '50';
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly next_cursor: string | null;
+}
+
+/** At most `limit` items, from `cursor` on. */
+interface Span {
+  readonly limit: number;
+  readonly cursor: string | undefined;
+}
+
+export interface List<Item> {
+  readonly readPage: (span: Span) => Promise<Page<Item>>;
+  /** Above the lines, when there are any. */
+  readonly head?: string;
+  readonly line: (item: Item) => string;
+  /** Said when there is nothing to list. */
+  readonly none: string;
+  /** How to see what is behind the most that a list shows. */
+  readonly further?: string;
+}
+
+export interface ListOptions {
+  readonly limit: string;
+  readonly json?: boolean;
+}
+
+/** Lists page after page until there are enough. */
+export const listPages = async <Item>(
+  screen: Screen,
+  { limit: wanted, json = false }: ListOptions,
+  { readPage, head, line, none, further }: List<Item>,
+): Promise<ExitCode> => {
+  const limit = readLimit(wanted, further);
+  let cursor: string | undefined;
+  let listed = 0;
+  for (;;) {
+    const page = await readPage({ limit: Math.min(PAGE, limit - listed), cursor });
+    if (listed === 0 && page.items.length > 0 && head !== undefined && !json) screen.print(head);
+    for (const item of page.items)
+      if (json) screen.printJson(item);
+      else screen.print(line(item));
+    listed += page.items.length;
+    const next = nextCursor(page, cursor);
+    if (next === undefined || listed >= limit) {
+      if (json) return EXIT.done;
+      if (listed === 0) screen.hint(none);
+      if (next !== undefined) screen.hint(`There are more than ${listed}: see them with a higher --limit.`);
+      return EXIT.done;
+    }
+    cursor = next;
+  }
+};
+
+/** Undefined at the end. @throws Explained when the service goes round in circles */
+export const nextCursor = (
+  { next_cursor }: { readonly next_cursor: string | null },
+  cursor: string | undefined,
+): string | undefined => {
+  if (next_cursor !== null && next_cursor === cursor)
+    throw new Explained(
+      'The service gave the same page again. What it gave so far counts. Use the same release of both.',
+    );
+  return next_cursor ?? undefined;
+};
+
+const readLimit = (text: string, further: string | undefined): number => {
+  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (limit >= 1 && limit <= MOST_LISTED) return limit;
+  const how = further === undefined ? '' : ` ${further}`;
+  throw new Explained(`--limit ${plain(text)} is no number from 1 to ${MOST_LISTED}.${how}`);
+};

@@ -1,0 +1,113 @@
+import { CancelRunsResponse } from '@runledger/contracts/http/runs';
+import type { Client } from '../client.ts';
+import { EXIT, Explained } from '../explained.ts';
+import type { ExitCode } from '../explained.ts';
+import { nextCursor } from '../list-pages.ts';
+import { patiently } from '../patiently.ts';
+import type { Json } from '../program-parts.ts';
+import { runFilterOf } from './run-filter.ts';
+import type { RunFilterOptions } from './run-filter.ts';
+
+/** Counting changes nothing, so it may end before all are counted. A page has up to 1,000 runs. */
+const MOST_PAGES_COUNTED = 100;
+/** The service decides about each run of a page. */
+const ANSWER_WITHIN_MS = 120_000;
+
+export interface CancelRunsOptions extends RunFilterOptions, Json {
+  readonly all?: boolean;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+/** Cancels the runs that have not ended and fit the filter, once somebody has agreed. */
+export const cancelRuns = async (client: Client, options: CancelRunsOptions): Promise<ExitCode> => {
+  const { screen } = client;
+  const { all, dryRun = false, yes = false, json = false } = options;
+  const filter = runFilterOf(options);
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  if (isFiltered === (all ?? false)) throw new Explained(isFiltered ? BOTH : NEITHER);
+
+  if (dryRun || !yes) {
+    const found = await throughPages(client, filter, true);
+    const many = `${found.complete ? '' : 'at least '}${counted(found.matched)}`;
+    if (dryRun) {
+      if (json) screen.printJson({ ...found, dry_run: true });
+      else screen.print(`This would cancel ${many}. Nothing was changed.`);
+      return EXIT.done;
+    }
+    if (found.matched > 0) await agree(client, many);
+  }
+  const done = await throughPages(client, filter, false);
+  if (json) screen.printJson({ ...done, dry_run: false });
+  else tell(client, done);
+  return EXIT.done;
+};
+
+const NEITHER =
+  'Which runs was not said. Name them with --deployment, --status and so on, or add --all for every one that has not ended.';
+const BOTH = 'A filter and --all were both given. Leave one of them out.';
+
+const agree = async ({ screen }: Client, many: string): Promise<void> => {
+  const answer = await screen.ask(`Cancel ${many}? [y/N] `);
+  if (answer === undefined)
+    throw new Explained(
+      `This would cancel ${many}, and nobody is there to agree. Nothing was changed: add --yes.`,
+    );
+  if (!/^y(?:es)?$/i.test(answer.trim())) throw new Explained('Nothing was changed.');
+};
+
+interface Done {
+  readonly matched: number;
+  readonly cancelled: number;
+  readonly requested: number;
+  readonly complete: boolean;
+}
+
+/** Asking again is harmless, so that a page whose answer was lost is asked for again. */
+const throughPages = async ({ call, screen }: Client, filter: object, dry_run: boolean): Promise<Done> => {
+  const mostPages = dry_run ? MOST_PAGES_COUNTED : Number.POSITIVE_INFINITY;
+  let cursor: string | undefined;
+  let [pages, matched, cancelled, requested] = [0, 0, 0, 0];
+  try {
+    do {
+      const body = { filter, dry_run, cursor };
+      const page = await patiently(
+        () =>
+          call(CancelRunsResponse, {
+            method: 'POST',
+            path: '/runs/cancel',
+            body,
+            answerWithinMs: ANSWER_WITHIN_MS,
+          }),
+        screen,
+      );
+      pages += 1;
+      matched += page.matched;
+      cancelled += page.cancelled;
+      requested += page.requested;
+      cursor = nextCursor(page, cursor);
+      screen.redraw(`${matched} so far`);
+    } while (cursor !== undefined && pages < mostPages);
+  } catch (error) {
+    if (cancelled + requested > 0)
+      screen.hint(`${outcome({ cancelled, requested })} Then this came in between:`);
+    throw error;
+  }
+  return { matched, cancelled, requested, complete: cursor === undefined };
+};
+
+const tell = ({ screen }: Client, done: Done): void => {
+  screen.print(outcome(done));
+  const others = done.matched - done.cancelled - done.requested;
+  if (others > 0) screen.hint(`${counted(others)} had been asked to stop before, and will end.`);
+};
+
+const outcome = ({ cancelled, requested }: Pick<Done, 'cancelled' | 'requested'>): string => {
+  const stopping =
+    requested === 0
+      ? ''
+      : ` ${requested === 1 ? '1 that executes ends' : `${requested} that execute end`} within the grace period.`;
+  return `${counted(cancelled)} cancelled.${stopping}`;
+};
+
+const counted = (count: number): string => `${count} run${count === 1 ? '' : 's'}`;
