@@ -29,6 +29,7 @@ export const banner = ({
 }: BannerFacts): string => {
   const rows = [
     ['API', url],
+    ['reference', `${url}/docs`],
     ['API key', apiKey],
     ['deployment', `${deploymentId} (the sample: paints a picture in about 3 s)`],
     ['GPU slots', slots],

@@ -20,6 +20,12 @@ it('names everything a newcomer needs, and no password of the database', () => {
   expect(text).not.toContain('p%40ss');
 });
 
+it('says where the API is described, in a line like the others', () => {
+  expect(banner(facts)).toContain(
+    '\n  API         http://127.0.0.1:8080/api\n  reference   http://127.0.0.1:8080/api/docs\n',
+  );
+});
+
 it('says what a power cut may cost when messages are not flushed one by one', () => {
   const text = banner({ ...facts, syncInterval: '2s' });
   expect(text).toContain('a power cut may lose the last 2s (RUNLEDGER_SYNC_INTERVAL)');
