@@ -2,7 +2,10 @@ import { gzipSync } from 'node:zlib';
 import { newUuid } from '@runledger/contracts/ids';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from '../src/keys/api-keys.ts';
-import { aKey, aWorld, call, post, type TestGateway, type World } from './fixtures/a-gateway.ts';
+import type { TestGateway } from './fixtures/a-gateway.ts';
+import { aKey } from './fixtures/a-tenant.ts';
+import { aWorld, type World } from './fixtures/a-world.ts';
+import { call, post } from './fixtures/requests.ts';
 import { rawRequest, type RawAnswer } from './fixtures/raw-request.ts';
 
 let world: World;

@@ -4,7 +4,10 @@ import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { answerTo } from '../src/http/problem.ts';
 import { problemOf } from '../src/http/problem-of.ts';
-import { appendAll, aWorld, call, post, queueSample } from './fixtures/a-gateway.ts';
+import { aWorld } from './fixtures/a-world.ts';
+import { appendAll } from './fixtures/appended-facts.ts';
+import { queueSample } from './fixtures/queued-runs.ts';
+import { call, post } from './fixtures/requests.ts';
 import { aRun, queued } from '@runledger/testing/run-events';
 
 describe('while the broker is away', { timeout: 90_000 }, () => {

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import cases from '@runledger/webhooks/webhook-url-cases.json' with { type: 'json' };
-import { aWorld, post, type ApiAnswer, type TestGateway, type World } from './fixtures/a-gateway.ts';
+import type { TestGateway } from './fixtures/a-gateway.ts';
+import { aWorld, type World } from './fixtures/a-world.ts';
+import { type ApiAnswer, post } from './fixtures/requests.ts';
 
 let world: World;
 let gateway: TestGateway;

@@ -4,19 +4,13 @@ import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/r
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { memoryRunViews } from '../src/views/memory-run-views.ts';
 import { openMongoRunViews } from '../src/views/mongo-run-views.ts';
-import {
-  aKey,
-  appendAll,
-  aWorld,
-  call,
-  post,
-  queueSample,
-  type Tenant,
-  type TestGateway,
-  type World,
-} from './fixtures/a-gateway.ts';
+import type { TestGateway } from './fixtures/a-gateway.ts';
+import { aKey, type Tenant } from './fixtures/a-tenant.ts';
+import { aWorld, type World } from './fixtures/a-world.ts';
+import { appendAll } from './fixtures/appended-facts.ts';
+import { factsOf, queueSample } from './fixtures/queued-runs.ts';
+import { call, post } from './fixtures/requests.ts';
 import { aView, folded } from './fixtures/folded-runs.ts';
-import { factsOf } from './fixtures/keyed-requests.ts';
 import { viewOf } from './fixtures/notified-runs.ts';
 
 const PAGE = 1_000;

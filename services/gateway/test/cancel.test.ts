@@ -2,15 +2,11 @@ import { readRun } from '@runledger/event-log/read-run';
 import type { RunEvent } from '@runledger/contracts/run-event';
 import type { RunKey } from '@runledger/contracts/subjects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  appendAll,
-  aWorld,
-  call,
-  post,
-  queueSample,
-  type TestGateway,
-  type World,
-} from './fixtures/a-gateway.ts';
+import type { TestGateway } from './fixtures/a-gateway.ts';
+import { aWorld, type World } from './fixtures/a-world.ts';
+import { appendAll } from './fixtures/appended-facts.ts';
+import { queueSample } from './fixtures/queued-runs.ts';
+import { call, post } from './fixtures/requests.ts';
 import {
   assigned,
   cancelled,

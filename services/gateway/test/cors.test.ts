@@ -3,7 +3,7 @@ import { silentLogger } from '@runledger/event-log/logger';
 import { testNats } from '@runledger/testing/nats';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readGatewayConfig } from '../src/config.ts';
-import { aWorld } from './fixtures/a-gateway.ts';
+import { aWorld } from './fixtures/a-world.ts';
 import { anEdge, type AnEdge } from './fixtures/an-edge.ts';
 import { rawRequest } from './fixtures/raw-request.ts';
 

@@ -10,15 +10,12 @@ import {
 } from '@runledger/testing/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { memoryRunViews } from '../src/views/memory-run-views.ts';
-import {
-  aKey,
-  aWorld,
-  call,
-  queueSample,
-  tellWebhook,
-  type TestGateway,
-  type World,
-} from './fixtures/a-gateway.ts';
+import type { TestGateway } from './fixtures/a-gateway.ts';
+import { aKey } from './fixtures/a-tenant.ts';
+import { aWorld, type World } from './fixtures/a-world.ts';
+import { tellWebhook } from './fixtures/appended-facts.ts';
+import { queueSample } from './fixtures/queued-runs.ts';
+import { call } from './fixtures/requests.ts';
 import { aView, folded } from './fixtures/folded-runs.ts';
 import { anEndedRun, aState, aTry, HOOK, shown } from './fixtures/notified-runs.ts';
 

@@ -12,7 +12,9 @@ import { openHttpServer } from '../src/http/http-server.ts';
 import { Refused } from '../src/http/problem.ts';
 import { recentKeys } from '../src/http/recent-keys.ts';
 import { waitForLog } from '../src/http/wait-for-log.ts';
-import { appendAll, aWorld, queueSample } from './fixtures/a-gateway.ts';
+import { aWorld } from './fixtures/a-world.ts';
+import { appendAll } from './fixtures/appended-facts.ts';
+import { queueSample } from './fixtures/queued-runs.ts';
 import { anEdge } from './fixtures/an-edge.ts';
 import { rawRequest } from './fixtures/raw-request.ts';
 

@@ -1,7 +1,11 @@
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { aKey, appendAll, aWorld, call, type TestGateway, type World } from './fixtures/a-gateway.ts';
+import type { TestGateway } from './fixtures/a-gateway.ts';
+import { aKey } from './fixtures/a-tenant.ts';
+import { aWorld, type World } from './fixtures/a-world.ts';
+import { appendAll } from './fixtures/appended-facts.ts';
+import { call } from './fixtures/requests.ts';
 import { nearly } from './fixtures/from-schema.ts';
 
 interface Parameter {

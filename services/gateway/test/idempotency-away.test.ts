@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
-import { aWorld } from './fixtures/a-gateway.ts';
+import { aWorld } from './fixtures/a-world.ts';
+import { factsOf, queueKeyed, runIn } from './fixtures/queued-runs.ts';
 import { startGatewayProcess } from './fixtures/a-service.ts';
-import { factsOf, queueKeyed, runIn } from './fixtures/keyed-requests.ts';
 
 /** Processes start, and waits for a broker that is away run out. */
 const SLOW = { timeout: 90_000 };

@@ -6,17 +6,13 @@ import { catalogue } from '../src/catalogue/catalogue.ts';
 import { runIdentity } from '../src/runs/run-identity.ts';
 import { memoryRunViews } from '../src/views/memory-run-views.ts';
 import { openMongoRunViews } from '../src/views/mongo-run-views.ts';
-import {
-  appendAll,
-  aWorld,
-  call,
-  queueSample,
-  type Tenant,
-  type TestGateway,
-  type World,
-} from './fixtures/a-gateway.ts';
+import type { TestGateway } from './fixtures/a-gateway.ts';
+import type { Tenant } from './fixtures/a-tenant.ts';
+import { aWorld, type World } from './fixtures/a-world.ts';
+import { appendAll } from './fixtures/appended-facts.ts';
+import { factsOf, queueKeyed, queueSample, runIn } from './fixtures/queued-runs.ts';
+import { call } from './fixtures/requests.ts';
 import { aView, folded } from './fixtures/folded-runs.ts';
-import { factsOf, queueKeyed, runIn } from './fixtures/keyed-requests.ts';
 import { open } from './fixtures/raw-request.ts';
 
 let world: World;

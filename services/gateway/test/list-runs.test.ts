@@ -9,18 +9,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { memoryRunViews } from '../src/views/memory-run-views.ts';
 import { openMongoRunViews } from '../src/views/mongo-run-views.ts';
 import type { RunViews } from '../src/views/run-views.ts';
-import {
-  aKey,
-  appendAll,
-  aWorld,
-  call,
-  post,
-  queueSample,
-  tellWebhook,
-  type Tenant,
-  type TestGateway,
-  type World,
-} from './fixtures/a-gateway.ts';
+import type { TestGateway } from './fixtures/a-gateway.ts';
+import { aKey, type Tenant } from './fixtures/a-tenant.ts';
+import { aWorld, type World } from './fixtures/a-world.ts';
+import { appendAll, tellWebhook } from './fixtures/appended-facts.ts';
+import { queueSample } from './fixtures/queued-runs.ts';
+import { call, post } from './fixtures/requests.ts';
 import { mongoUrl } from './fixtures/mongo-url.ts';
 import { HOOK, viewOf } from './fixtures/notified-runs.ts';
 

@@ -1,6 +1,8 @@
 import { answerQueuePlaces } from '@runledger/event-log/queue-places';
 import { describe, expect, it } from 'vitest';
-import { aWorld, call, queueSample } from './fixtures/a-gateway.ts';
+import { aWorld } from './fixtures/a-world.ts';
+import { queueSample } from './fixtures/queued-runs.ts';
+import { call } from './fixtures/requests.ts';
 
 describe('a queued run', () => {
   it('says what it waits for: alone and in a list, and less while no scheduler answers', async () => {

@@ -2,7 +2,10 @@ import { newUuid } from '@runledger/contracts/ids';
 import { readRun } from '@runledger/event-log/read-run';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { catalogue } from '../src/catalogue/catalogue.ts';
-import { aWorld, call, post, queueSample, type TestGateway, type World } from './fixtures/a-gateway.ts';
+import type { TestGateway } from './fixtures/a-gateway.ts';
+import { aWorld, type World } from './fixtures/a-world.ts';
+import { queueSample } from './fixtures/queued-runs.ts';
+import { call, post } from './fixtures/requests.ts';
 
 let world: World;
 let gateway: TestGateway;

@@ -6,7 +6,10 @@ import { memoryRunViews } from '../src/views/memory-run-views.ts';
 import { openMongoRunViews } from '../src/views/mongo-run-views.ts';
 import type { RunView } from '../src/views/run-views.ts';
 import type { RunKey } from '@runledger/contracts/subjects';
-import { appendAll, aWorld, call, post, queueSample, tellWebhook, type World } from './fixtures/a-gateway.ts';
+import { aWorld, type World } from './fixtures/a-world.ts';
+import { appendAll, tellWebhook } from './fixtures/appended-facts.ts';
+import { queueSample } from './fixtures/queued-runs.ts';
+import { call, post } from './fixtures/requests.ts';
 import { aView, folded, foldedWebhook } from './fixtures/folded-runs.ts';
 import { anEndedRun, HOOK, viewOf as viewInLog } from './fixtures/notified-runs.ts';
 import {

@@ -6,7 +6,10 @@ import { redeliveryRequested, webhookGivenUp } from '@runledger/testing/webhook-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { memoryRunViews } from '../src/views/memory-run-views.ts';
 import type { RunView } from '../src/views/run-views.ts';
-import { appendAll, aWorld, post, tellWebhook, type TestGateway, type World } from './fixtures/a-gateway.ts';
+import type { TestGateway } from './fixtures/a-gateway.ts';
+import { aWorld, type World } from './fixtures/a-world.ts';
+import { appendAll, tellWebhook } from './fixtures/appended-facts.ts';
+import { post } from './fixtures/requests.ts';
 import { aView, folded, foldedWebhook } from './fixtures/folded-runs.ts';
 import { HOOK, viewOf } from './fixtures/notified-runs.ts';
 

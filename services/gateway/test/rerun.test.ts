@@ -6,19 +6,13 @@ import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { catalogue } from '../src/catalogue/catalogue.ts';
 import { memoryRunViews } from '../src/views/memory-run-views.ts';
-import {
-  aKey,
-  appendAll,
-  aWorld,
-  call,
-  post,
-  queueSample,
-  type Tenant,
-  type TestGateway,
-  type World,
-} from './fixtures/a-gateway.ts';
+import type { TestGateway } from './fixtures/a-gateway.ts';
+import { aKey, type Tenant } from './fixtures/a-tenant.ts';
+import { aWorld, type World } from './fixtures/a-world.ts';
+import { appendAll } from './fixtures/appended-facts.ts';
+import { factsOf, queueKeyed, queueSample, runIn } from './fixtures/queued-runs.ts';
+import { call, post, postKeyed } from './fixtures/requests.ts';
 import { aView, folded } from './fixtures/folded-runs.ts';
-import { factsOf, postKeyed, queueKeyed, runIn } from './fixtures/keyed-requests.ts';
 import { HOOK } from './fixtures/notified-runs.ts';
 
 let world: World;

@@ -4,7 +4,7 @@ import { waitFor } from '@runledger/testing/wait-for';
 import Koa from 'koa';
 import { describe, expect, it } from 'vitest';
 import { openHttpServer, type HttpServerOptions } from '../src/http/http-server.ts';
-import { aWorld } from './fixtures/a-gateway.ts';
+import { aWorld } from './fixtures/a-world.ts';
 import { startGatewayProcess } from './fixtures/a-service.ts';
 import { open as openSocket } from './fixtures/raw-request.ts';
 import { anAttempt, numbered } from './outputs/an-upload.ts';

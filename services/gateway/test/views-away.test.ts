@@ -2,7 +2,9 @@ import { ownMongo } from '@runledger/testing/mongo';
 import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { openMongoRunViews } from '../src/views/mongo-run-views.ts';
-import { aWorld, call, queueSample } from './fixtures/a-gateway.ts';
+import { aWorld } from './fixtures/a-world.ts';
+import { queueSample } from './fixtures/queued-runs.ts';
+import { call } from './fixtures/requests.ts';
 import { aView, folded } from './fixtures/folded-runs.ts';
 import { aRun, cancelRequested, queued } from '@runledger/testing/run-events';
 

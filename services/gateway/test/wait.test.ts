@@ -2,15 +2,12 @@ import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/r
 import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { revokeApiKey } from '../src/keys/api-keys.ts';
-import {
-  aKey,
-  appendAll,
-  aWorld,
-  call,
-  queueSample,
-  type TestGateway,
-  type World,
-} from './fixtures/a-gateway.ts';
+import type { TestGateway } from './fixtures/a-gateway.ts';
+import { aKey } from './fixtures/a-tenant.ts';
+import { aWorld, type World } from './fixtures/a-world.ts';
+import { appendAll } from './fixtures/appended-facts.ts';
+import { queueSample } from './fixtures/queued-runs.ts';
+import { call } from './fixtures/requests.ts';
 import { startGatewayProcess } from './fixtures/a-service.ts';
 
 let world: World;
@@ -26,8 +23,7 @@ const read = (run: string, query = '', key = world.tenant.key, init: RequestInit
   call(`${gateway.api}/run/${run}${query}`, key, init);
 
 /** One for each gateway through which somebody has watched a run. */
-const tails = async (): Promise<number> =>
-  (await world.log.jsm.streams.info('RUNS')).state.consumer_count;
+const tails = async (): Promise<number> => (await world.log.jsm.streams.info('RUNS')).state.consumer_count;
 
 describe('a GET that waits', () => {
   it('is answered when the run ends', async () => {

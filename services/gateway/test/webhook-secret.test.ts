@@ -3,16 +3,10 @@ import { signingSecrets } from '@runledger/webhooks/signing-secrets';
 import { orgId } from '@runledger/contracts/ids';
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  A_SECRET_KEY,
-  aKey,
-  aWorld,
-  call,
-  post,
-  type ApiAnswer,
-  type TestGateway,
-  type World,
-} from './fixtures/a-gateway.ts';
+import { A_SECRET_KEY, type TestGateway } from './fixtures/a-gateway.ts';
+import { aKey } from './fixtures/a-tenant.ts';
+import { aWorld, type World } from './fixtures/a-world.ts';
+import { type ApiAnswer, call, post } from './fixtures/requests.ts';
 
 let world: World;
 let gateway: TestGateway;

@@ -1,4 +1,6 @@
-import { aKey, aWorld, call, type ApiAnswer, type Tenant, type World } from '../fixtures/a-gateway.ts';
+import { aKey, type Tenant } from '../fixtures/a-tenant.ts';
+import { aWorld, type World } from '../fixtures/a-world.ts';
+import { type ApiAnswer, call } from '../fixtures/requests.ts';
 
 /** The API as one key may use it. */
 export interface Client {

@@ -4,15 +4,10 @@ import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from '../../src/keys/api-keys.ts';
 import { keyStore } from '../../src/keys/key-store.ts';
-import {
-  aKey,
-  aWorld,
-  call,
-  post,
-  type Tenant,
-  type TestGateway,
-  type World,
-} from '../fixtures/a-gateway.ts';
+import type { TestGateway } from '../fixtures/a-gateway.ts';
+import { aKey, type Tenant } from '../fixtures/a-tenant.ts';
+import { aWorld, type World } from '../fixtures/a-world.ts';
+import { call, post } from '../fixtures/requests.ts';
 
 let world: World;
 let gateway: TestGateway;

@@ -7,7 +7,7 @@ import { freshViews } from '../../src/runs/fresh-views.ts';
 import { memoryRunViews } from '../../src/views/memory-run-views.ts';
 import { openRunProjection } from '../../src/views/run-projection.ts';
 import { ViewsUnavailable, type RunViews } from '../../src/views/run-views.ts';
-import { appendAll } from '../fixtures/a-gateway.ts';
+import { appendAll } from '../fixtures/appended-facts.ts';
 import { aLog, type TestLog } from '../fixtures/a-log.ts';
 
 const all = new AsyncDisposableStack();

@@ -1,6 +1,9 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { aKey, aWorld, call, post, type TestGateway, type World } from '../fixtures/a-gateway.ts';
+import type { TestGateway } from '../fixtures/a-gateway.ts';
+import { aKey } from '../fixtures/a-tenant.ts';
+import { aWorld, type World } from '../fixtures/a-world.ts';
+import { call, post } from '../fixtures/requests.ts';
 
 const LIMIT = 20;
 

@@ -1,13 +1,10 @@
 import { newAttemptKeys, signAttempt, type AttemptKeys } from '@runledger/contracts/attempt-token';
 import type { RunKey } from '@runledger/contracts/subjects';
-import {
-  appendAll,
-  call,
-  queueSample,
-  type ApiAnswer,
-  type TestGateway,
-  type World,
-} from '../fixtures/a-gateway.ts';
+import type { TestGateway } from '../fixtures/a-gateway.ts';
+import type { World } from '../fixtures/a-world.ts';
+import { appendAll } from '../fixtures/appended-facts.ts';
+import { queueSample } from '../fixtures/queued-runs.ts';
+import { type ApiAnswer, call } from '../fixtures/requests.ts';
 import { assigned, started, uploading } from '@runledger/testing/run-events';
 
 /** A run whose first attempt is under way, and what its executor has. */

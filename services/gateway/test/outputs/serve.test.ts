@@ -1,6 +1,9 @@
 import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { appendAll, aWorld, call, type TestGateway, type World } from '../fixtures/a-gateway.ts';
+import type { TestGateway } from '../fixtures/a-gateway.ts';
+import { aWorld, type World } from '../fixtures/a-world.ts';
+import { appendAll } from '../fixtures/appended-facts.ts';
+import { call } from '../fixtures/requests.ts';
 import { open as openSocket } from '../fixtures/raw-request.ts';
 import { succeeded } from '@runledger/testing/run-events';
 import { anAttempt, numbered, upload } from './an-upload.ts';

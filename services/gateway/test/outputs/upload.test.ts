@@ -4,7 +4,9 @@ import { newAttemptKeys, signAttempt } from '@runledger/contracts/attempt-token'
 import { waitFor } from '@runledger/testing/wait-for';
 import { Value } from 'typebox/value';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { appendAll, aWorld, type TestGateway, type World } from '../fixtures/a-gateway.ts';
+import type { TestGateway } from '../fixtures/a-gateway.ts';
+import { aWorld, type World } from '../fixtures/a-world.ts';
+import { appendAll } from '../fixtures/appended-facts.ts';
 import { open as openSocket, rawRequest } from '../fixtures/raw-request.ts';
 import {
   aRun,

@@ -17,7 +17,7 @@ import { memoryRunViews } from '../../src/views/memory-run-views.ts';
 import { openMongoRunViews } from '../../src/views/mongo-run-views.ts';
 import { openRunProjection, type RunProjection } from '../../src/views/run-projection.ts';
 import type { RunViews } from '../../src/views/run-views.ts';
-import { appendAll, tellWebhook } from '../fixtures/a-gateway.ts';
+import { appendAll, tellWebhook } from '../fixtures/appended-facts.ts';
 import { aView, folded } from '../fixtures/folded-runs.ts';
 import { mongoUrl } from '../fixtures/mongo-url.ts';
 import {

@@ -1,6 +1,7 @@
 import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/run-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { appendAll, aWorld, type World } from '../fixtures/a-gateway.ts';
+import { aWorld, type World } from '../fixtures/a-world.ts';
+import { appendAll } from '../fixtures/appended-facts.ts';
 import { aStreamingGateway, type StreamingGateway } from './a-streaming-gateway.ts';
 
 const open = new AsyncDisposableStack();

@@ -2,7 +2,8 @@ import { reportProgress } from '@runledger/event-log/activity';
 import { assigned, aRun, ONE, queued, started, succeeded } from '@runledger/testing/run-events';
 import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
-import { appendAll, aWorld } from '../fixtures/a-gateway.ts';
+import { aWorld } from '../fixtures/a-world.ts';
+import { appendAll } from '../fixtures/appended-facts.ts';
 import { aStreamingGateway } from './a-streaming-gateway.ts';
 import { openEventSource } from './an-event-source.ts';
 

@@ -1,7 +1,8 @@
 import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/run-events';
 import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
-import { appendAll, aWorld } from '../fixtures/a-gateway.ts';
+import { aWorld } from '../fixtures/a-world.ts';
+import { appendAll } from '../fixtures/appended-facts.ts';
 import { startGatewayProcess } from '../fixtures/a-service.ts';
 import { openEventSource, readToEnd } from './an-event-source.ts';
 

@@ -16,7 +16,8 @@ import {
 import { waitFor } from '@runledger/testing/wait-for';
 import { Compile } from 'typebox/compile';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { appendAll, aWorld, type World } from '../fixtures/a-gateway.ts';
+import { aWorld, type World } from '../fixtures/a-world.ts';
+import { appendAll } from '../fixtures/appended-facts.ts';
 import { aStreamingGateway, type StreamingGateway } from './a-streaming-gateway.ts';
 import { openEventSource, readToEnd, type EventSourceClient } from './an-event-source.ts';
 

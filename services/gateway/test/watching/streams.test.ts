@@ -4,7 +4,9 @@ import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/r
 import { waitFor } from '@runledger/testing/wait-for';
 import { Compile } from 'typebox/compile';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { appendAll, aWorld, call, type World } from '../fixtures/a-gateway.ts';
+import { aWorld, type World } from '../fixtures/a-world.ts';
+import { appendAll } from '../fixtures/appended-facts.ts';
+import { call } from '../fixtures/requests.ts';
 import { aStreamingGateway, type StreamingGateway } from './a-streaming-gateway.ts';
 import { openEventSource, readToEnd } from './an-event-source.ts';
 import { OUTPUTS, TOLD_RUNS } from './told-runs.ts';
