@@ -2,28 +2,20 @@ import { GPU_MODELS } from '@runledger/contracts/gpu';
 import { Deployment, DeploymentPage } from '@runledger/contracts/http/deployments';
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import { at } from '../api-call.ts';
 import type { Json, ProgramParts } from '../program-parts.ts';
 import { secondsOf, wholeNumber } from '../read-numbers.ts';
-import {
-  addRecordCommands,
-  addRecordList,
-  commonRows,
-  givenChange,
-  lastRows,
-  listRecords,
-  showRecord,
-} from './record-commands.ts';
-import type { RecordKind, RecordListOptions } from './record-commands.ts';
+import { addRecordCommands, addRecordList } from './record-commands.ts';
+import { changeRecord, createRecord, firstRows, lastRows, listRecords } from './records.ts';
+import type { RecordKind, RecordListOptions } from './records.ts';
 
 const deployments: RecordKind<Deployment> = {
   what: 'Deployment',
-  list: async (call, query) => {
-    const page = await call(DeploymentPage, { method: 'GET', path: '/deployments', query });
-    return { items: page.deployments, next_cursor: page.next_cursor };
+  path: '/deployments',
+  ask: (call, request) => call(Deployment, request),
+  askPage: async (call, request) => {
+    const page = await call(DeploymentPage, request);
+    return { ...page, items: page.deployments };
   },
-  read: (call, id) => call(Deployment, { method: 'GET', path: at`/deployments/${id}` }),
-  change: (call, id, body) => call(Deployment, { method: 'PATCH', path: at`/deployments/${id}`, body }),
   columns: [
     { title: 'ID', width: 36, of: ({ id }) => id },
     { title: 'GPU', width: 9, of: ({ gpu }) => gpu },
@@ -32,7 +24,7 @@ const deployments: RecordKind<Deployment> = {
     { title: 'NAME', width: 0, of: ({ name }) => name },
   ],
   rows: (deployment) => [
-    ...commonRows(deployment),
+    ...firstRows(deployment),
     ['workflow', deployment.workflow_id],
     ['version', deployment.workflow_version_id],
     ['machine', deployment.machine_id],
@@ -44,6 +36,7 @@ const deployments: RecordKind<Deployment> = {
     ['attempts', String(deployment.retry.attempts)],
     ...lastRows(deployment),
   ],
+  nameOf: ({ name }) => name,
 };
 
 interface DeploymentOptions extends Json {
@@ -72,9 +65,7 @@ export const addDeploymentCommands = (program: Command, parts: ProgramParts): vo
   addRecordList(parts, group, 'list', 'list deployments, newest first')
     .option('--workflow <id>', 'of one workflow')
     .action(async ({ workflow, ...options }: DeploymentListOptions) => {
-      const { call, screen } = await client();
-      const readPage = (query: object) => deployments.list(call, { ...query, workflow_id: workflow });
-      end(await listRecords(screen, options, deployments, readPage));
+      end(await listRecords(await client(), deployments, options, { workflow_id: workflow }));
     });
   addRecordCommands(parts, group, deployments);
   addSettings(
@@ -84,9 +75,7 @@ export const addDeploymentCommands = (program: Command, parts: ProgramParts): vo
       .requiredOption('--machine <id>', 'where it executes'),
   ).action(async (options: DeploymentOptions) => {
     const body = fieldsOf(options);
-    const { call, screen } = await client();
-    const created = await call(Deployment, { method: 'POST', path: '/deployments', body });
-    end(showRecord(screen, created, deployments.rows, options.json));
+    end(await createRecord(await client(), deployments, body, options));
   });
   addSettings(
     add(group, 'update <deployment>', 'change a deployment; runs that were queued keep what they had')
@@ -97,9 +86,8 @@ export const addDeploymentCommands = (program: Command, parts: ProgramParts): vo
     .option('--no-gpu', "the machine's own GPU again")
     .option('--no-concurrency-limit', 'as many at the same time as there are')
     .action(async (id: string, options: DeploymentOptions) => {
-      const change = givenChange(fieldsOf(options));
-      const { call, screen } = await client();
-      end(showRecord(screen, await deployments.change(call, id, change), deployments.rows, options.json));
+      const change = fieldsOf(options);
+      end(await changeRecord(await client(), deployments, id, change, options));
     });
 };
 

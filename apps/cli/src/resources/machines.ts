@@ -2,19 +2,11 @@ import { GPU_MODELS } from '@runledger/contracts/gpu';
 import { Machine, MachinePage } from '@runledger/contracts/http/machines';
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import { at } from '../api-call.ts';
 import { Explained } from '../explained.ts';
 import type { Json, ProgramParts } from '../program-parts.ts';
-import {
-  addRecordCommands,
-  addRecordList,
-  commonRows,
-  givenChange,
-  lastRows,
-  listRecords,
-  showRecord,
-} from './record-commands.ts';
-import type { RecordKind, RecordListOptions } from './record-commands.ts';
+import { addRecordCommands, addRecordList } from './record-commands.ts';
+import { changeRecord, createRecord, firstRows, lastRows, listRecords } from './records.ts';
+import type { RecordKind, RecordListOptions } from './records.ts';
 
 const runnerWords = ({ runner }: Machine): string => {
   switch (runner.kind) {
@@ -27,12 +19,12 @@ const runnerWords = ({ runner }: Machine): string => {
 
 const machines: RecordKind<Machine> = {
   what: 'Machine',
-  list: async (call, query) => {
-    const page = await call(MachinePage, { method: 'GET', path: '/machines', query });
-    return { items: page.machines, next_cursor: page.next_cursor };
+  path: '/machines',
+  ask: (call, request) => call(Machine, request),
+  askPage: async (call, request) => {
+    const page = await call(MachinePage, request);
+    return { ...page, items: page.machines };
   },
-  read: (call, id) => call(Machine, { method: 'GET', path: at`/machines/${id}` }),
-  change: (call, id, body) => call(Machine, { method: 'PATCH', path: at`/machines/${id}`, body }),
   columns: [
     { title: 'ID', width: 36, of: ({ id }) => id },
     { title: 'GPU', width: 9, of: ({ gpu }) => gpu },
@@ -41,13 +33,14 @@ const machines: RecordKind<Machine> = {
     { title: 'RUNNER', width: 0, of: runnerWords },
   ],
   rows: (machine) => [
-    ...commonRows(machine),
+    ...firstRows(machine),
     ['gpu', machine.gpu],
     ['type', machine.type],
     ['runner', runnerWords(machine)],
     ['version', machine.version],
     ...lastRows(machine),
   ],
+  nameOf: ({ name }) => name,
 };
 
 interface MachineOptions extends Json {
@@ -63,10 +56,7 @@ export const addMachineCommands = (program: Command, parts: ProgramParts): void 
   const { client, end, add } = parts;
   const group = program.command('machines').description('kinds of hosts that runs execute on');
   addRecordList(parts, group, 'list', 'list machines, newest first').action(
-    async (options: RecordListOptions) => {
-      const { call, screen } = await client();
-      end(await listRecords(screen, options, machines, (query) => machines.list(call, query)));
-    },
+    async (options: RecordListOptions) => end(await listRecords(await client(), machines, options)),
   );
   addRecordCommands(parts, group, machines);
   addSettings(
@@ -78,18 +68,15 @@ export const addMachineCommands = (program: Command, parts: ProgramParts): void 
     if (runner === undefined)
       throw new Explained('How it executes is not said. Add --program NAME or --comfyui [URL].');
     const body = { ...fieldsOf(options), runner };
-    const { call, screen } = await client();
-    const created = await call(Machine, { method: 'POST', path: '/machines', body });
-    end(showRecord(screen, created, machines.rows, options.json));
+    end(await createRecord(await client(), machines, body, options));
   });
   addSettings(
     add(group, 'update <machine>', 'change a machine; runs that were queued keep what they were queued with')
       .option('--name <name>', 'for people')
       .addOption(gpuOption()),
   ).action(async (id: string, options: MachineOptions) => {
-    const change = givenChange({ ...fieldsOf(options), runner: runnerOf(options) });
-    const { call, screen } = await client();
-    end(showRecord(screen, await machines.change(call, id, change), machines.rows, options.json));
+    const change = { ...fieldsOf(options), runner: runnerOf(options) };
+    end(await changeRecord(await client(), machines, id, change, options));
   });
 };
 
