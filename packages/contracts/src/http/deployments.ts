@@ -13,7 +13,8 @@ const Environment = Type.String({
 const GPU = "For runs that name none; the machine's default when there is none.";
 const Gpu = Type.Enum([...GPU_MODELS], { description: GPU });
 const ClearedGpu = Type.Enum([...GPU_MODELS], { description: `${GPU} Null clears it.` });
-const CONCURRENCY = 'How many of its runs may execute at the same time; no limit when there is none.';
+const CONCURRENCY =
+  'How many of its runs may execute at the same time; no limit when there is none. It is kept, and not enforced yet.';
 const ConcurrencyLimit = Type.Integer({
   minimum: 1,
   maximum: 100_000,
