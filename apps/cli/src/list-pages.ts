@@ -1,5 +1,6 @@
 import { EXIT, Explained } from './explained.ts';
 import type { ExitCode } from './explained.ts';
+import { pages } from './pages.ts';
 import { plain } from './plain-text.ts';
 import type { Screen } from './screen.ts';
 
@@ -41,36 +42,23 @@ export const listPages = async <Item>(
   { readPage, head, line, none, further }: List<Item>,
 ): Promise<ExitCode> => {
   const limit = readLimit(wanted, further);
-  let cursor: string | undefined;
   let listed = 0;
-  for (;;) {
-    const page = await readPage({ limit: Math.min(PAGE, limit - listed), cursor });
-    if (listed === 0 && page.items.length > 0 && head !== undefined && !json) screen.print(head);
-    for (const item of page.items)
+  const readNext = (cursor: string | undefined) =>
+    readPage({ limit: Math.min(PAGE, limit - listed), cursor });
+  for await (const { items, next_cursor } of pages(readNext)) {
+    if (listed === 0 && items.length > 0 && head !== undefined && !json) screen.print(head);
+    for (const item of items)
       if (json) screen.printJson(item);
       else screen.print(line(item));
-    listed += page.items.length;
-    const next = nextCursor(page, cursor);
-    if (next === undefined || listed >= limit) {
-      if (json) return EXIT.done;
-      if (listed === 0) screen.hint(none);
-      if (next !== undefined) screen.hint(`There are more than ${listed}: see them with a higher --limit.`);
-      return EXIT.done;
+    listed += items.length;
+    if (listed >= limit) {
+      if (next_cursor !== null && !json)
+        screen.hint(`There are more than ${listed}: see them with a higher --limit.`);
+      break;
     }
-    cursor = next;
   }
-};
-
-/** Undefined at the end. @throws Explained when the service goes round in circles */
-export const nextCursor = (
-  { next_cursor }: { readonly next_cursor: string | null },
-  cursor: string | undefined,
-): string | undefined => {
-  if (next_cursor !== null && next_cursor === cursor)
-    throw new Explained(
-      'The service gave the same page again. What it gave so far counts. Use the same release of both.',
-    );
-  return next_cursor ?? undefined;
+  if (listed === 0 && !json) screen.hint(none);
+  return EXIT.done;
 };
 
 const readLimit = (text: string, further: string | undefined): number => {

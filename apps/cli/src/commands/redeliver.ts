@@ -1,13 +1,10 @@
 import { EXIT, Explained } from '../explained.ts';
 import type { ExitCode } from '../explained.ts';
-import { nextCursor } from '../list-pages.ts';
+import { MOST_PAGES_COUNTED, pages } from '../pages.ts';
 import { plain } from '../plain-text.ts';
 import { filterOf } from './deliveries.ts';
 import type { FilterOptions } from './deliveries.ts';
 import type { Client } from '../client.ts';
-
-/** Counting changes nothing, so it may end before all are counted. */
-const MOST_PAGES_COUNTED = 100;
 
 export interface RedeliverOptions extends FilterOptions {
   readonly failed?: boolean;
@@ -48,24 +45,21 @@ const redeliverOne = async ({ api, screen }: Client, run: string, json: boolean)
 /** Page after page to the end, so that each run is asked for at most once, however fast its receiver refuses again. */
 const redeliverFailed = async ({ api, screen }: Client, options: RedeliverOptions): Promise<ExitCode> => {
   const dryRun = options.dryRun ?? false;
-  const mostPages = dryRun ? MOST_PAGES_COUNTED : Number.POSITIVE_INFINITY;
   const filter = filterOf(options, 'failed');
-  let cursor: string | undefined;
-  let [pages, matched, requested] = [0, 0, 0];
+  const askPage = (cursor: string | undefined) => api.redeliverMany({ filter, dry_run: dryRun, cursor });
+  let complete = false;
+  let [matched, requested] = [0, 0];
   try {
-    do {
-      const page = await api.redeliverMany({ filter, dry_run: dryRun, cursor });
-      pages += 1;
+    for await (const page of pages(askPage, dryRun ? MOST_PAGES_COUNTED : undefined)) {
       matched += page.matched;
       requested += page.requested;
-      cursor = nextCursor(page, cursor);
+      complete = page.next_cursor === null;
       screen.redraw(`${dryRun ? matched : requested} so far`);
-    } while (cursor !== undefined && pages < mostPages);
+    }
   } catch (error) {
     if (requested > 0) screen.hint(`${counted(requested)} will be sent again; then this came in between:`);
     throw error;
   }
-  const complete = cursor === undefined;
   if (options.json) screen.printJson({ matched, requested, complete, dry_run: dryRun });
   else if (dryRun)
     screen.print(

@@ -2,15 +2,13 @@ import { CancelRunsResponse } from '@runledger/contracts/http/runs';
 import type { Client } from '../client.ts';
 import { EXIT, Explained } from '../explained.ts';
 import type { ExitCode } from '../explained.ts';
-import { nextCursor } from '../list-pages.ts';
+import { MOST_PAGES_COUNTED, pages } from '../pages.ts';
 import { patiently } from '../patiently.ts';
 import type { Json } from '../program-parts.ts';
 import { runFilterOf } from './run-filter.ts';
 import type { RunFilterOptions } from './run-filter.ts';
 
-/** Counting changes nothing, so it may end before all are counted. A page has up to 1,000 runs. */
-const MOST_PAGES_COUNTED = 100;
-/** The service decides about each run of a page. */
+/** The service decides about each run of a page, up to 1,000. */
 const ANSWER_WITHIN_MS = 120_000;
 
 export interface CancelRunsOptions extends RunFilterOptions, Json {
@@ -65,35 +63,30 @@ interface Done {
 
 /** Asking again is harmless, so that a page whose answer was lost is asked for again. */
 const throughPages = async ({ call, screen }: Client, filter: object, dry_run: boolean): Promise<Done> => {
-  const mostPages = dry_run ? MOST_PAGES_COUNTED : Number.POSITIVE_INFINITY;
-  let cursor: string | undefined;
-  let [pages, matched, cancelled, requested] = [0, 0, 0, 0];
+  const cancelPage = (cursor: string | undefined) =>
+    call(CancelRunsResponse, {
+      method: 'POST',
+      path: '/runs/cancel',
+      body: { filter, dry_run, cursor },
+      answerWithinMs: ANSWER_WITHIN_MS,
+    });
+  const readPage = (cursor: string | undefined) => patiently(() => cancelPage(cursor), screen);
+  let complete = false;
+  let [matched, cancelled, requested] = [0, 0, 0];
   try {
-    do {
-      const body = { filter, dry_run, cursor };
-      const page = await patiently(
-        () =>
-          call(CancelRunsResponse, {
-            method: 'POST',
-            path: '/runs/cancel',
-            body,
-            answerWithinMs: ANSWER_WITHIN_MS,
-          }),
-        screen,
-      );
-      pages += 1;
+    for await (const page of pages(readPage, dry_run ? MOST_PAGES_COUNTED : undefined)) {
       matched += page.matched;
       cancelled += page.cancelled;
       requested += page.requested;
-      cursor = nextCursor(page, cursor);
+      complete = page.next_cursor === null;
       screen.redraw(`${matched} so far`);
-    } while (cursor !== undefined && pages < mostPages);
+    }
   } catch (error) {
     if (cancelled + requested > 0)
       screen.hint(`${outcome({ cancelled, requested })} Then this came in between:`);
     throw error;
   }
-  return { matched, cancelled, requested, complete: cursor === undefined };
+  return { matched, cancelled, requested, complete };
 };
 
 const tell = ({ screen }: Client, done: Done): void => {
