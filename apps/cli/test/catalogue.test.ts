@@ -1,32 +1,16 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { catalogueOf, publish } from './a-catalogue.ts';
+import type { Catalogue } from './a-catalogue.ts';
 import { aRealGateway } from './a-real-gateway.ts';
 import type { RealGateway } from './a-real-gateway.ts';
-import type { Person } from './in-process.ts';
-import { temporaryFolder } from './run-cli.ts';
 
 let gateway: RealGateway;
+let catalogue: Catalogue;
 beforeAll(async () => {
   gateway = await aRealGateway();
+  catalogue = catalogueOf(gateway);
 });
 afterAll(() => gateway[Symbol.asyncDispose]());
-
-/** What the command prints with `--json`. */
-const json = async (args: readonly string[], person?: Person): Promise<{ id: string }> => {
-  const result = await gateway.cli([...args, '--json'], person);
-  expect(result).toMatchObject({ code: 0 });
-  return JSON.parse(result.stdout);
-};
-const aMachine = () =>
-  json(['machines', 'create', '--name', 'node', '--gpu', 'A100', '--program', 'render-image']);
-const aWorkflow = () => json(['workflows', 'create', '--name', 'portraits']);
-const publish = (workflow: { id: string }, ...args: string[]) => [
-  'workflows',
-  'publish',
-  workflow.id,
-  ...args,
-];
 
 describe('runledger machines', () => {
   it('makes a machine, shows, changes and lists it', async () => {
@@ -44,7 +28,7 @@ describe('runledger machines', () => {
     expect(made.stdout).toMatch(
       /^id {7}\S{36}\nname {5}studio {2}\[2J\ngpu {6}L4\ntype {5}desk\nrunner {3}comfyui http:\S+:8188\nversion {2}1\ncreated {2}\S+Z\n$/,
     );
-    await json(['machines', 'update', id, '--gpu', 'T4', '--comfyui']);
+    await catalogue.json(['machines', 'update', id, '--gpu', 'T4', '--comfyui']);
     expect((await gateway.cli(['machines', 'show', id])).stdout).toContain('runner   comfyui\nversion  2\n');
     const { stdout } = await gateway.cli(['machines', 'list', '--limit', '1']);
     const [head = '', line = ''] = stdout.split('\n');
@@ -54,7 +38,7 @@ describe('runledger machines', () => {
   });
 
   it('archives a machine and brings it back', async () => {
-    const { id } = await aMachine();
+    const { id } = await catalogue.aMachine();
     expect(await gateway.cli(['machines', 'archive', id])).toMatchObject({
       stdout: `Machine node is archived. Bring it back with: runledger machines restore ${id}\n`,
     });
@@ -82,66 +66,13 @@ describe('runledger machines', () => {
   });
 });
 
-describe('runledger workflows', () => {
-  it('publishes versions of files and of standard input, and lists them', async () => {
-    const workflow = await aWorkflow();
-    const cwd = temporaryFolder();
-    writeFileSync(join(cwd, 'workflow.json'), '{"kind": "fractal"}');
-    writeFileSync(join(cwd, 'inputs.json'), '[{"name": "size", "type": "integer", "required": true}]');
-    const first = await gateway.cli(publish(workflow, '--file', 'workflow.json', '--inputs', 'inputs.json'), {
-      cwd,
-    });
-    expect(first).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/number +1\n.*\ninputs +size\*\n/),
-    });
-    expect(first.stderr).toContain('runledger deployments update DEPLOYMENT --version');
-    expect(await json(publish(workflow, '--file', '-'), { stdin: '{"kind": "other"}' })).toMatchObject({
-      number: 2,
-      workflow: { kind: 'other' },
-      inputs: [],
-    });
-    const { stdout } = await gateway.cli(['workflows', 'versions', workflow.id]);
-    expect(stdout).toMatch(/^ID .*INPUTS\n\S{36} {2}2 .*\n\S{36} {2}1 .* size\*\n$/);
-  });
-
-  it('renames, archives and restores a workflow', async () => {
-    const { id } = await aWorkflow();
-    expect(await json(['workflows', 'rename', id, 'faces'])).toMatchObject({ name: 'faces' });
-    expect(await json(['workflows', 'archive', id])).toMatchObject({ archived: true });
-    expect(await json(['workflows', 'restore', id])).toMatchObject({ archived: false });
-    expect((await gateway.cli(['workflows', 'list'])).stdout).toMatch(/^ID .*NAME\n(?:.*\n)*.* faces\n/);
-  });
-
-  it.each([
-    ['missing.json', undefined, 'there is no such file'],
-    ['folder', undefined, 'it is a folder'],
-    ['broken.json', undefined, 'broken.json holds no JSON: '],
-    ['latin.json', undefined, 'latin.json holds no JSON: it is not UTF-8.'],
-    ['large.json', undefined, 'large.json has more than 4 MiB'],
-    ['-', '', 'standard input is empty'],
-    ['-', JSON.stringify('a'.repeat(600_000)), 'The request is too large (The workflow may have at most'],
-  ])('explains what is wrong with %s', async (file, stdin, sentence) => {
-    const cwd = temporaryFolder();
-    mkdirSync(join(cwd, 'folder'));
-    writeFileSync(join(cwd, 'broken.json'), '{"a": \u001B}');
-    writeFileSync(join(cwd, 'latin.json'), Buffer.from([0x22, 0xe9, 0x22]));
-    writeFileSync(join(cwd, 'large.json'), 'a'.repeat(4 * 1024 * 1024 + 1));
-    const workflow = await aWorkflow();
-    const person = stdin === undefined ? { cwd } : { cwd, stdin };
-    const result = await gateway.cli(publish(workflow, '--file', file), person);
-    expect(result).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(sentence) });
-    expect(result.stderr).not.toContain('\u001B');
-  });
-});
-
 describe('runledger deployments', () => {
   it('makes a deployment, changes all its settings, and lists those of a workflow', async () => {
-    const [machine, workflow] = [await aMachine(), await aWorkflow()];
-    const version = await json(publish(workflow, '--file', '-'), { stdin: '{}' });
+    const [machine, workflow] = [await catalogue.aMachine(), await catalogue.aWorkflow()];
+    const version = await catalogue.json(publish(workflow, '--file', '-'), { stdin: '{}' });
     const what = ['--name', 'live', '--version', version.id, '--machine', machine.id, '--gpu', 'H100'];
     const limits = ['--run-timeout', '15m', '--start-deadline', '90', '--concurrency-limit', '4'];
-    const made = await json(['deployments', 'create', ...what, ...limits]);
+    const made = await catalogue.json(['deployments', 'create', ...what, ...limits]);
     expect(made).toMatchObject({
       workflow_version_id: version.id,
       machine_id: machine.id,

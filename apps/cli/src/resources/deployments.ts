@@ -95,7 +95,10 @@ const addSettings = (command: Command): Command =>
   command
     .option('--environment <word>', 'a word of yours, such as staging')
     .addOption(new Option('--gpu <model>', 'for runs that name none').choices(GPU_MODELS))
-    .option('--concurrency-limit <number>', 'how many of its runs may execute at the same time')
+    .option(
+      '--concurrency-limit <number>',
+      'how many of its runs may execute at the same time (kept; not enforced yet)',
+    )
     .option('--run-timeout <time>', 'how long an attempt may execute, such as 90 (seconds), 15m or 2h')
     .option('--start-deadline <time>', 'how long a run may wait until it executes')
     .option('--attempts <number>', 'how often a run is begun when its executor is lost');

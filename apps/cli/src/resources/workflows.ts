@@ -4,7 +4,7 @@ import type { Json, ProgramParts } from '../program-parts.ts';
 import { addRecordCommands, addRecordList } from './record-commands.ts';
 import { changeRecord, createRecord, firstRows, lastRows, listRecords } from './records.ts';
 import type { RecordKind, RecordListOptions } from './records.ts';
-import { addVersionCommands } from './workflow-versions.ts';
+import { addVersionCommands } from './version-commands.ts';
 
 const workflows: RecordKind<Workflow> = {
   what: 'Workflow',
