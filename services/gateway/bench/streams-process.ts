@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { aStreamingGateway } from '../test/watching/a-streaming-gateway.ts';
+import { aGateway } from '../test/fixtures/a-gateway.ts';
 
 /** What a process uses: bytes, and milliseconds of processor time since it began. */
 export interface Usage {
@@ -10,7 +10,7 @@ export interface Usage {
   readonly cpuMs: number;
 }
 
-/** The streams of a gateway in a process of their own. */
+/** A gateway in a process of its own, as a client of its streams sees it. */
 export interface StreamsProcess extends AsyncDisposable {
   eventsOf(run: { readonly run_id: string }): string;
   /** After a garbage collection. */
@@ -37,7 +37,8 @@ export const startStreams = async (natsUrl: string): Promise<StreamsProcess> => 
 };
 
 const serve = async (natsUrl: string): Promise<void> => {
-  await using gateway = await aStreamingGateway({ url: natsUrl }, { mostWatchers: 100_000 });
+  const environment = { RUNLEDGER_STREAMS_MAX: '100000' };
+  await using gateway = await aGateway({ url: natsUrl }, { environment });
   process.on('message', () => {
     globalThis.gc?.();
     const { heapUsed: heap, rss } = process.memoryUsage();

@@ -1,4 +1,3 @@
-import { newUuid } from '@runledger/contracts/ids';
 import { openEventLog, type EventLog } from '@runledger/event-log/event-log';
 import { silentLogger } from '@runledger/event-log/logger';
 import { testNats } from '@runledger/testing/nats';
@@ -15,6 +14,7 @@ import { waitForLog } from '../src/http/wait-for-log.ts';
 import { aWorld } from './fixtures/a-world.ts';
 import { appendAll } from './fixtures/appended-facts.ts';
 import { queueSample } from './fixtures/queued-runs.ts';
+import { anOutput, FILE_KEY } from './fixtures/an-output.ts';
 import { anEdge } from './fixtures/an-edge.ts';
 import { rawRequest } from './fixtures/raw-request.ts';
 
@@ -110,32 +110,10 @@ describe('an address in an answer', () => {
         'X-Forwarded-Host: evil.example\r\nX-Forwarded-Proto: https\r\nForwarded: host=evil.example\r\n\r\n',
     );
     const [image] = JSON.parse(body).outputs[0].data.images;
-    expect([status, image.url]).toEqual([200, `${gateway.url}/outputs/${'k'.repeat(43)}/a.png`]);
+    expect([status, image.url]).toEqual([200, `${gateway.url}/outputs/${FILE_KEY}/a%20b.png`]);
     expect(body).not.toContain('evil.example');
   });
 });
-
-const anOutput = {
-  id: newUuid(),
-  output_id: 'render',
-  node_id: null,
-  node_meta: null,
-  type: null,
-  data: {
-    images: [
-      {
-        key: 'k'.repeat(43),
-        filename: 'a.png',
-        subfolder: '',
-        content_type: 'image/png',
-        bytes: 10,
-        sha256: 'a'.repeat(64),
-        type: 'output' as const,
-        upload_duration: 0.25,
-      },
-    ],
-  },
-};
 
 describe('security headers', () => {
   const headersOf = async (publicUrl: string | undefined, path: string) => {

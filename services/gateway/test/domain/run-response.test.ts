@@ -21,8 +21,9 @@ import { Compile } from 'typebox/compile';
 import { describe, expect, it } from 'vitest';
 import { runResponse, type Shown } from '../../src/domain/run-response.ts';
 import { WEBHOOK_STATUSES } from '../../src/domain/webhook-status.ts';
+import { anImage, anOutput, FILE_KEY } from '../fixtures/an-output.ts';
 import { folded, foldedWebhook, timeOf } from '../fixtures/folded-runs.ts';
-import { id, key, situations, type Situated } from './run-situations.ts';
+import { id, key, situations, type Situated } from '../fixtures/run-situations.ts';
 
 const other = '01920000-0000-7000-8000-0000000000bb';
 const alone: Shown = {
@@ -202,17 +203,8 @@ describe('what a run shows of its webhook', () => {
 });
 
 describe('what a run shows of its outputs', () => {
-  const file = {
-    key: 'k'.repeat(43),
-    filename: 'a b?#%/ü.png',
-    subfolder: 'x/y',
-    content_type: 'image/png',
-    bytes: 10,
-    sha256: 'a'.repeat(64),
-    type: 'output' as const,
-    upload_duration: 0.25,
-  };
-  const output = { id, output_id: 'render', node_id: '9', node_meta: { a: 1 }, type: null };
+  const file = { ...anImage, filename: 'a b?#%/ü.png', subfolder: 'x/y' };
+  const output = { ...anOutput, node_meta: { a: 1 } };
   const stored = [{ ...output, data: { images: [file], text: ['done'] } }];
   const running = [queued(key), assigned(key), started(key)];
 
@@ -226,7 +218,7 @@ describe('what a run shows of its outputs', () => {
         data: {
           images: [
             {
-              url: `https://files.example/outputs/${'k'.repeat(43)}/a%20b%3F%23%25%2F%C3%BC.png`,
+              url: `https://files.example/outputs/${FILE_KEY}/a%20b%3F%23%25%2F%C3%BC.png`,
               type: 'output',
               filename: 'a b?#%/ü.png',
               is_public: true,

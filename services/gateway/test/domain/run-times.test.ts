@@ -3,7 +3,7 @@ import { queued } from '@runledger/testing/run-events';
 import { describe, expect, it } from 'vitest';
 import { runTimes } from '../../src/domain/run-times.ts';
 import { folded } from '../fixtures/folded-runs.ts';
-import { key } from './run-situations.ts';
+import { key } from '../fixtures/run-situations.ts';
 
 const run = (created_at: string, queued_at: string, started_at: string, ended_at: string): Run => ({
   ...folded(queued(key)),

@@ -4,7 +4,6 @@ import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { aWorld } from '../fixtures/a-world.ts';
 import { appendAll } from '../fixtures/appended-facts.ts';
-import { aStreamingGateway } from './a-streaming-gateway.ts';
 import { openEventSource } from './an-event-source.ts';
 
 const time = '2026-01-01T00:00:00.000Z';
@@ -12,7 +11,7 @@ const time = '2026-01-01T00:00:00.000Z';
 describe('streams, when the broker has lost the reader of the log', () => {
   it('tell what was stored meanwhile', async () => {
     await using world = await aWorld();
-    await using gateway = await aStreamingGateway(world.nats);
+    const gateway = await world.gateway();
     const run = aRun(world.tenant.org_id);
     await appendAll(world.log, queued(run));
     await using source = await openEventSource(gateway.eventsOf(run), world.tenant.key);
@@ -32,7 +31,7 @@ describe('streams, when the broker has lost the reader of the log', () => {
 describe('streams, while the broker is killed and started again', { timeout: 60_000 }, () => {
   it('stay open, also those of a valid key, and miss and repeat nothing', async () => {
     await using world = await aWorld();
-    await using gateway = await aStreamingGateway(world.nats);
+    const gateway = await world.gateway();
     const runs = Array.from({ length: 20 }, () => aRun(world.tenant.org_id));
     await Promise.all(runs.map((run) => appendAll(world.log, queued(run))));
     await using open = new AsyncDisposableStack();
@@ -70,7 +69,7 @@ describe('streams, while the broker is killed and started again', { timeout: 60_
 
   it('send their clients away when the log is another one', async () => {
     await using world = await aWorld();
-    await using gateway = await aStreamingGateway(world.nats);
+    const gateway = await world.gateway();
     const run = aRun(world.tenant.org_id);
     await appendAll(world.log, queued(run));
     await using source = await openEventSource(gateway.eventsOf(run), world.tenant.key);

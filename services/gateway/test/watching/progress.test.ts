@@ -18,19 +18,18 @@ import { Compile } from 'typebox/compile';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aWorld, type World } from '../fixtures/a-world.ts';
 import { appendAll } from '../fixtures/appended-facts.ts';
-import { aStreamingGateway, type StreamingGateway } from './a-streaming-gateway.ts';
+import type { TestGateway } from '../fixtures/a-gateway.ts';
 import { openEventSource, readToEnd, type EventSourceClient } from './an-event-source.ts';
 
-const open = new AsyncDisposableStack();
 let world: World;
-let gateway: StreamingGateway;
-let other: StreamingGateway;
+let gateway: TestGateway;
+let other: TestGateway;
 beforeAll(async () => {
-  world = open.use(await aWorld());
-  gateway = open.use(await aStreamingGateway(world.nats));
-  other = open.use(await aStreamingGateway(world.nats));
+  world = await aWorld();
+  gateway = await world.gateway();
+  other = await world.gateway();
 });
-afterAll(() => open[Symbol.asyncDispose]());
+afterAll(() => world[Symbol.asyncDispose]());
 
 const ownRun = () => aRun(world.tenant.org_id);
 const time = '2026-01-01T00:00:00.000Z';

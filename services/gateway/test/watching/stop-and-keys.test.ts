@@ -9,17 +9,15 @@ import { aWorld, type World } from '../fixtures/a-world.ts';
 import { appendAll } from '../fixtures/appended-facts.ts';
 import { call } from '../fixtures/requests.ts';
 import { aView, folded } from '../fixtures/folded-runs.ts';
-import { aStreamingGateway } from './a-streaming-gateway.ts';
 import { openEventSource, readToEnd } from './an-event-source.ts';
 
-const open = new AsyncDisposableStack();
 let world: World;
 let key: string;
 beforeAll(async () => {
-  world = open.use(await aWorld());
+  world = await aWorld();
   key = world.tenant.key;
 });
-afterAll(() => open[Symbol.asyncDispose]());
+afterAll(() => world[Symbol.asyncDispose]());
 
 const aQueuedRun = async () => {
   const run = aRun(world.tenant.org_id);
@@ -29,13 +27,13 @@ const aQueuedRun = async () => {
 
 describe('a gateway that stops', () => {
   it('sends its clients elsewhere, where they go on behind what they have', async () => {
-    await using gateway = await aStreamingGateway(world.nats);
-    await using other = await aStreamingGateway(world.nats);
+    const gateway = await world.gateway();
+    const other = await world.gateway();
     const run = await aQueuedRun();
     await appendAll(world.log, assigned(run));
     await using source = await openEventSource(gateway.eventsOf(run), key);
     await waitFor('what is there', () => source.facts().length === 2);
-    gateway.watching.stop();
+    gateway.stopping();
     await source.ended;
     expect([source.retry(), source.comments.at(-1)]).toEqual([1_000, 'the service stops']);
     const refused = await call(gateway.eventsOf(run), key);
@@ -52,22 +50,29 @@ describe('a gateway that stops', () => {
 });
 
 describe('a gateway with as many open streams as it may have', () => {
-  it('takes another one when one is gone', async () => {
-    await using gateway = await aStreamingGateway(world.nats, { mostWatchers: 1 });
+  it('takes others when their clients are gone, also of the same run', async () => {
+    await using open = new AsyncDisposableStack();
+    const gateway = await world.gateway({ environment: { RUNLEDGER_STREAMS_MAX: '2' } });
     const run = await aQueuedRun();
-    const first = await openEventSource(gateway.eventsOf(run), key);
+    const client = () => openEventSource(gateway.eventsOf(run), key);
+    const first = [await client(), await client()];
+    expect(first.map(({ status }) => status)).toEqual([200, 200]);
     const refused = await call(gateway.eventsOf(run), key);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);
-    await first[Symbol.asyncDispose]();
-    await waitFor('the place to be free', () => gateway.watching.watchers() === 0);
-    await using second = await openEventSource(gateway.eventsOf(run), key);
-    expect(second.status).toBe(200);
+    for (const gone of first) {
+      await gone[Symbol.asyncDispose]();
+      const next = await waitFor('the place to be free', async () => {
+        const source = await client();
+        return source.status === 200 && source;
+      });
+      open.use(next);
+    }
   });
 });
 
 describe('the streams of a key', () => {
   it('end when it is revoked, and those of others go on', async () => {
-    await using gateway = await aStreamingGateway(world.nats);
+    const gateway = await world.gateway();
     const run = await aQueuedRun();
     const revoked = await aKey(world.log, world.tenant, {});
     await using first = await openEventSource(gateway.eventsOf(run), revoked);
@@ -85,7 +90,7 @@ describe('the streams of a key', () => {
   });
 
   it('end when it expires', async () => {
-    await using gateway = await aStreamingGateway(world.nats);
+    const gateway = await world.gateway();
     const run = await aQueuedRun();
     const expires_at = new Date(Date.now() + 1_500).toISOString();
     const short = await aKey(world.log, world.tenant, { expires_at });
@@ -101,7 +106,7 @@ describe('a run of which only its view is left', () => {
     const run = aRun(world.tenant.org_id);
     const views = memoryRunViews();
     await views.save([aView(7, folded(queued(run), assigned(run), started(run), succeeded(run)))]);
-    await using gateway = await aStreamingGateway(world.nats, { views });
+    const gateway = await world.gateway({ views });
     const source = await readToEnd(gateway.eventsOf(run), key);
     expect(source.facts().map(({ id, data }) => [id, data.type, data.status, data.finished])).toEqual([
       [7, null, 'success', true],

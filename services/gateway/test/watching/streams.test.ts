@@ -7,31 +7,31 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aWorld, type World } from '../fixtures/a-world.ts';
 import { appendAll } from '../fixtures/appended-facts.ts';
 import { call } from '../fixtures/requests.ts';
-import { aStreamingGateway, type StreamingGateway } from './a-streaming-gateway.ts';
+import type { TestGateway } from '../fixtures/a-gateway.ts';
 import { openEventSource, readToEnd } from './an-event-source.ts';
-import { OUTPUTS, TOLD_RUNS } from './told-runs.ts';
+import { anOutput, FILE_KEY } from '../fixtures/an-output.ts';
+import { factsFor, situations } from '../fixtures/run-situations.ts';
 
-const open = new AsyncDisposableStack();
 let world: World;
 let key: string;
-let gateway: StreamingGateway;
-let other: StreamingGateway;
+let gateway: TestGateway;
+let other: TestGateway;
 beforeAll(async () => {
-  world = open.use(await aWorld());
+  world = await aWorld();
   key = world.tenant.key;
-  gateway = open.use(await aStreamingGateway(world.nats));
-  other = open.use(await aStreamingGateway(world.nats));
+  const environment = { RUNLEDGER_PUBLIC_URL: 'https://runs.example' };
+  gateway = await world.gateway({ environment });
+  other = await world.gateway({ environment });
 });
-afterAll(() => open[Symbol.asyncDispose]());
+afterAll(() => world[Symbol.asyncDispose]());
 
 const ownRun = () => aRun(world.tenant.org_id);
 const Fact = Compile(RunFactEvent);
 
-describe.each(Object.entries(TOLD_RUNS))('a run %s', (_what, eventsOf) => {
+describe.each(situations.filter(({ is }) => is.finished))('a run that is $name', ({ events }) => {
   it('is told from its first fact to its last, and the stream is closed', async () => {
     const run = ownRun();
-    const events = eventsOf(run);
-    const last = await appendAll(world.log, ...events);
+    const last = await appendAll(world.log, ...factsFor(run, events));
     const source = await readToEnd(gateway.eventsOf(run), key);
     const told = source.facts();
     expect(told.map(({ data }) => [data.type, data.attempt])).toEqual(
@@ -45,7 +45,7 @@ describe.each(Object.entries(TOLD_RUNS))('a run %s', (_what, eventsOf) => {
 
   it('goes on at any other gateway behind any fact, with no loss and no repeat', async () => {
     const run = ownRun();
-    await appendAll(world.log, ...eventsOf(run));
+    await appendAll(world.log, ...factsFor(run, events));
     const whole = (await readToEnd(gateway.eventsOf(run), key)).facts();
     for (const [index, { id }] of whole.slice(0, -1).entries()) {
       const rest = await readToEnd(other.eventsOf(run), key, { after: id ?? '' });
@@ -81,7 +81,7 @@ describe('a stream', () => {
     const sources = await Promise.all(
       [gateway, gateway, other].map((one) => openEventSource(one.eventsOf(run), key)),
     );
-    for (const [index, event] of [assigned(run), started(run), succeeded(run, OUTPUTS)].entries()) {
+    for (const [index, event] of [assigned(run), started(run), succeeded(run, [anOutput])].entries()) {
       await waitFor('what is there', () => sources.every((source) => source.facts().length === index + 1));
       await appendAll(world.log, event);
     }
@@ -98,7 +98,7 @@ describe('a stream', () => {
 
   it('says of the run what the run itself says, with its outputs at the end', async () => {
     const run = ownRun();
-    await appendAll(world.log, queued(run), assigned(run), started(run), succeeded(run, OUTPUTS));
+    await appendAll(world.log, queued(run), assigned(run), started(run), succeeded(run, [anOutput]));
     const facts = (await readToEnd(gateway.eventsOf(run), key)).facts().map(({ data }) => data);
     expect(facts.map((fact) => [fact.live_status, fact.progress, 'outputs' in fact])).toEqual([
       ['waiting for an A10G', 0, false],
@@ -113,7 +113,7 @@ describe('a stream', () => {
           run_id: run.run_id,
           data: {
             text: ['done'],
-            images: [{ url: `https://runs.example/outputs/${'k'.repeat(43)}/a%20b.png` }],
+            images: [{ url: `https://runs.example/outputs/${FILE_KEY}/a%20b.png` }],
           },
         },
       ],
@@ -145,16 +145,5 @@ describe('a stream', () => {
       expect([status, body]).toEqual([404, { detail: 'Run not found' }]);
     }
     expect((await call(gateway.eventsOf(foreign), null)).status).toBe(401);
-  });
-
-  it('is read once for all that watch the run here, and forgotten with the last of them', async () => {
-    const run = ownRun();
-    await appendAll(world.log, queued(run));
-    const sources = await Promise.all(
-      Array.from({ length: 5 }, () => openEventSource(gateway.eventsOf(run), key)),
-    );
-    await waitFor('all to watch', () => gateway.watching.watchers() === 5);
-    await Promise.all(sources.map((source) => source[Symbol.asyncDispose]()));
-    await waitFor('all to be gone', () => gateway.watching.watchers() === 0);
   });
 });
