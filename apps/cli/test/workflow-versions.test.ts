@@ -1,27 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { RUN, aGateway } from './a-gateway.ts';
-import { catalogueOf, publish } from './a-catalogue.ts';
-import type { Catalogue } from './a-catalogue.ts';
-import { aRealGateway } from './a-real-gateway.ts';
-import type { RealGateway } from './a-real-gateway.ts';
+import { aCatalogue } from './a-catalogue.ts';
 import { cliAt } from './in-process.ts';
 
-let gateway: RealGateway;
-let catalogue: Catalogue;
-beforeAll(async () => {
-  gateway = await aRealGateway();
-  catalogue = catalogueOf(gateway);
-});
-afterAll(() => gateway[Symbol.asyncDispose]());
+const { cli, read, json, aMachine, aWorkflow, publish } = aCatalogue();
 
 describe('runledger workflows version', () => {
   const VERSION = ['workflows', 'version'];
   const published = async (...kinds: string[]): Promise<{ workflow: string; ids: string[] }> => {
-    const workflow = await catalogue.aWorkflow();
+    const workflow = await aWorkflow();
     const ids: string[] = [];
     for (const kind of kinds) {
       const stdin = JSON.stringify({ kind, 2: ['b', 1], 1: null });
-      ids.push((await catalogue.json(publish(workflow, '--file', '-'), { stdin })).id);
+      ids.push((await json(publish(workflow, '--file', '-'), { stdin })).id);
     }
     return { workflow: workflow.id, ids };
   };
@@ -29,12 +20,12 @@ describe('runledger workflows version', () => {
   it('shows a version by its number or its id', async () => {
     const { workflow, ids } = await published('first', 'second');
     const show = [...VERSION, 'show', workflow];
-    const { stdout } = await gateway.cli([...show, '1']);
+    const { stdout } = await cli([...show, '1']);
     expect(stdout).toMatch(
       new RegExp(`^id +${ids[0]}\\nworkflow +${workflow}\\nnumber +1\\nsha256 +\\w{64}\\ncreated +\\S+Z\\n$`),
     );
-    expect((await gateway.cli([...show, ids[0] ?? ''])).stdout).toBe(stdout);
-    expect(await catalogue.json([...show, '2'])).toMatchObject({
+    expect((await cli([...show, ids[0] ?? ''])).stdout).toBe(stdout);
+    expect(await json([...show, '2'])).toMatchObject({
       id: ids[1],
       number: 2,
       workflow: { kind: 'second' },
@@ -44,42 +35,40 @@ describe('runledger workflows version', () => {
   it('prints the workflow alone, which is the same version when it is published again', async () => {
     const { workflow, ids } = await published('portrait');
     const show = [...VERSION, 'show', workflow, '1'];
-    const alone = await gateway.cli([...show, '--workflow']);
+    const alone = await cli([...show, '--workflow']);
     expect(alone).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^\{\n {2}"1": null,/),
       stderr: '',
     });
-    expect((await gateway.cli([...show, '--workflow', '--json'])).stdout).toBe(
+    expect((await cli([...show, '--workflow', '--json'])).stdout).toBe(
       '{"1":null,"2":["b",1],"kind":"portrait"}\n',
     );
-    const again = await catalogue.json(publish({ id: workflow }, '--file', '-'), { stdin: alone.stdout });
-    const { sha256 } = await gateway.read(`/workflows/${workflow}/versions/${ids[0]}`);
+    const again = await json(publish({ id: workflow }, '--file', '-'), { stdin: alone.stdout });
+    const { sha256 } = await read(`/workflows/${workflow}/versions/${ids[0]}`);
     expect(again).toMatchObject({ number: 2, sha256 });
   });
 
   it('archives a version, finds it by its number still, and brings it back', async () => {
     const { workflow, ids } = await published('first', 'second');
-    expect(await gateway.cli([...VERSION, 'archive', workflow, '1'])).toMatchObject({
+    expect(await cli([...VERSION, 'archive', workflow, '1'])).toMatchObject({
       stdout: `Version 1 is archived. Bring it back with: runledger workflows version restore ${workflow} 1\n`,
     });
-    const { stdout } = await gateway.cli(['workflows', 'versions', workflow]);
+    const { stdout } = await cli(['workflows', 'versions', workflow]);
     expect(stdout).not.toContain(ids[0]);
-    expect((await gateway.cli([...VERSION, 'show', workflow, '1'])).stdout).toMatch(/^archived +yes$/m);
-    expect((await gateway.cli([...VERSION, 'restore', workflow, '1'])).stdout).toBe(
-      'Version 1 is in use again.\n',
-    );
-    expect(await catalogue.json([...VERSION, 'archive', workflow, ids[0] ?? ''])).toMatchObject({
+    expect((await cli([...VERSION, 'show', workflow, '1'])).stdout).toMatch(/^archived +yes$/m);
+    expect((await cli([...VERSION, 'restore', workflow, '1'])).stdout).toBe('Version 1 is in use again.\n');
+    expect(await json([...VERSION, 'archive', workflow, ids[0] ?? ''])).toMatchObject({
       archived: true,
     });
   });
 
   it('keeps a version that a deployment uses', async () => {
     const { workflow, ids } = await published('used');
-    const { id: machine } = await catalogue.aMachine();
+    const { id: machine } = await aMachine();
     const what = ['--name', 'live', '--version', ids[0] ?? '', '--machine', machine];
-    await catalogue.json(['deployments', 'create', ...what]);
-    expect(await gateway.cli([...VERSION, 'archive', workflow, '1'])).toMatchObject({
+    await json(['deployments', 'create', ...what]);
+    expect(await cli([...VERSION, 'archive', workflow, '1'])).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/^This cannot be done as things stand \(.*live/),
     });
@@ -92,7 +81,7 @@ describe('runledger workflows version', () => {
     ['01920000-0000-7000-8000-00000000000a', 'Workflow version not found'],
   ])('says that there is no version %s', async (version, sentence) => {
     const { workflow } = await published('only');
-    expect(await gateway.cli([...VERSION, 'show', workflow, version])).toMatchObject({
+    expect(await cli([...VERSION, 'show', workflow, version])).toMatchObject({
       code: 2,
       stdout: '',
       stderr: expect.stringContaining(sentence),
