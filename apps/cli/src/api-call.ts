@@ -4,6 +4,7 @@ import { Value } from 'typebox/value';
 import { explainAnswer, explainSilence } from './api-problem.ts';
 import type { ApiConnection } from './connection.ts';
 import { Explained } from './explained.ts';
+import { parseJson } from './parse-json.ts';
 
 const ANSWER_WITHIN_MS = 30_000;
 
@@ -90,7 +91,7 @@ export const send = (
 
 export const answerOf = async (response: Response): Promise<Answer> => {
   const { ok, status, headers } = response;
-  return { ok, status, body: parse(await response.text()), retryAfter: headers.get('retry-after') };
+  return { ok, status, body: parseJson(await response.text()), retryAfter: headers.get('retry-after') };
 };
 
 /** What is thrown for an answer that is a no. */
@@ -108,13 +109,4 @@ const queryOf = (query: Readonly<Record<string, unknown>>): string => {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
   const pairs = given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
-};
-
-/** Undefined for what is no JSON. */
-export const parse = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 };

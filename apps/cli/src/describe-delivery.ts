@@ -1,3 +1,4 @@
+import { counted } from './counted.ts';
 import { plain, shorten } from './plain-text.ts';
 import type { ListedDelivery, RunDeliveries, ShownTry } from './shown-deliveries.ts';
 
@@ -67,7 +68,7 @@ export const listedLine = (listed: ListedDelivery): string =>
     [listed.updated_at, 24],
     [listed.run_id, 36],
     [stateWords(listed), 11],
-    [listed.tries === 1 ? '1 try' : `${listed.tries} tries`, 8],
+    [counted(listed.tries, 'try', 'tries'), 8],
     [listed.last_reason ?? '', 17],
     [listed.url, 0],
     [listed.next_try_at === null ? '' : `next ${listed.next_try_at}`, 0],

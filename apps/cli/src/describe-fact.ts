@@ -2,6 +2,7 @@ import type { Run } from '@runledger/contracts/run';
 import type { RunEvent } from '@runledger/contracts/run-event';
 import type { Webhook } from '@runledger/contracts/webhook';
 import type { WebhookEvent } from '@runledger/contracts/webhook-event';
+import { counted } from './counted.ts';
 import { plain, shorten } from './plain-text.ts';
 
 const LONGEST = 160;
@@ -51,10 +52,10 @@ const wordsOf = (event: RunEvent | WebhookEvent): string => {
         ? 'the final notification is being sent'
         : 'a notification on the way was sent';
     case 'WebhookDelivered':
-      return `${roundWords(event)}accepted${statusWords(event.data.status)} after ${triesWords(event.data.tries)}`;
+      return `${roundWords(event)}accepted${statusWords(event.data.status)} after ${counted(event.data.tries, 'try', 'tries')}`;
     case 'WebhookGivenUp': {
       const { reason, message, tries, status } = event.data;
-      return `${roundWords(event)}${reason} after ${triesWords(tries)}${statusWords(status)}: ${message}`;
+      return `${roundWords(event)}${reason} after ${counted(tries, 'try', 'tries')}${statusWords(status)}: ${message}`;
     }
     case 'WebhookRedeliveryRequested':
       return `${roundWords(event)}asked for by user ${event.data.user_id}`;
@@ -64,7 +65,3 @@ const wordsOf = (event: RunEvent | WebhookEvent): string => {
 const roundWords = ({ round }: WebhookEvent): string => (round === 1 ? '' : `round ${round}, `);
 
 const statusWords = (status: number | null): string => (status === null ? '' : ` with status ${status}`);
-
-const triesWords = (tries: number): string => (tries === 1 ? '1 try' : `${tries} tries`);
-
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -1,3 +1,4 @@
+import type { EventLog } from '@runledger/event-log/event-log';
 import { Command, CommanderError } from 'commander';
 import { provisionLog } from './commands/provision-log.ts';
 import { createNamedOrganisation } from './commands/create-organisation.ts';
@@ -18,7 +19,6 @@ import { addWorkflowCommands } from './resources/workflows.ts';
 import { addRunCommands } from './run-program.ts';
 import type { Screen } from './screen.ts';
 import { addWebhookCommands } from './webhook-program.ts';
-import type { EventLog } from '@runledger/event-log/event-log';
 
 export interface Surroundings {
   readonly env: Environment;

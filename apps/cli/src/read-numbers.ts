@@ -19,9 +19,16 @@ export const secondsOf = (option: string, text: string | undefined): number | un
   );
 };
 
-/** @throws Explained */
+/** Undefined for an option that was not given. @throws Explained */
 export const wholeNumber = (option: string, text: string | undefined): number | undefined => {
   if (text === undefined) return undefined;
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw new Explained(`${option} ${plain(text)} is no whole number.`);
+};
+
+/** @throws Explained */
+export const wholeNumberIn = (option: string, text: string, least: number, most: number): number => {
+  const number = /^\d{1,9}$/.test(text) ? Number(text) : -1;
+  if (number >= least && number <= most) return number;
+  throw new Explained(`${option} ${plain(text)} is no whole number from ${least} to ${most}.`);
 };

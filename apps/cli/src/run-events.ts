@@ -4,10 +4,11 @@ import type { Transformer } from 'node:stream/web';
 import { RunFactEvent, RunProgressEvent } from '@runledger/contracts/http/run-events';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { Unavailable, answerOf, at, parse, refusal, send } from './api-call.ts';
+import { Unavailable, answerOf, at, refusal, send } from './api-call.ts';
 import { explainSilence } from './api-problem.ts';
 import type { ApiConnection } from './connection.ts';
 import { Explained } from './explained.ts';
+import { parseJson } from './parse-json.ts';
 
 /** Comments come every 15 s: a connection that says nothing for so long is dead. */
 const SILENT_FOR_MS = 45_000;
@@ -85,7 +86,7 @@ const eventOf = (heard: Heard): RunEvent | undefined => {
   if (heard === undefined) return { kind: 'nothing_new' };
   const { event, id, data } = heard;
   if (event !== 'fact' && event !== 'progress') return undefined;
-  const told = parse(data);
+  const told = parseJson(data);
   if (event === 'fact' && id !== undefined && Value.Check(Fact, told))
     return { kind: 'fact', id, time: told.time };
   if (event === 'progress' && Value.Check(Progress, told))

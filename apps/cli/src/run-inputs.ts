@@ -1,7 +1,7 @@
-import { parse } from './api-call.ts';
 import type { Client } from './client.ts';
 import { Explained } from './explained.ts';
 import type { ReadJsonFile } from './json-files.ts';
+import { parseJson } from './parse-json.ts';
 import { patiently } from './patiently.ts';
 
 export interface InputOptions {
@@ -52,7 +52,7 @@ const withPairs = (inputs: Inputs, pairs: readonly string[]): Inputs => {
 };
 
 const valueOf = (text: string): unknown => {
-  const value = parse(text);
+  const value = parseJson(text);
   return typeof value === 'number' ||
     typeof value === 'boolean' ||
     typeof value === 'string' ||
@@ -63,7 +63,7 @@ const valueOf = (text: string): unknown => {
 
 const allInputs = async (given: string, readJsonFile: ReadJsonFile): Promise<Inputs> => {
   const isJson = /^\s*[[{]/.test(given);
-  const value = isJson ? parse(given) : await readJsonFile('--inputs', given);
+  const value = isJson ? parseJson(given) : await readJsonFile('--inputs', given);
   if (isObject(value)) return value;
   throw new Explained(
     `--inputs is not a JSON object. Write --inputs '{"size": 512, "palette": "ember"}', or name a file that holds it.`,

@@ -16,7 +16,7 @@ export const addRunCommands = (program: Command, { client, screen, end, add }: P
     add(program, 'rerun <run>', 'queue a run again as it was queued; --input changes single inputs'),
   ).action(async (run: string, options: NewRunOptions) => end(await rerun(await client(), run, options)));
   add(program, 'get <run>', 'show a run')
-    .option('--wait <seconds>', 'wait for its end first, for so long at most')
+    .option('--wait <time>', 'wait for its end first, at most so long (up to 60 seconds)')
     .action(async (run: string, options: GetOptions) => end(await get(await client(), run, options)));
   add(program, 'cancel <run>', 'cancel a run').action(async (run: string, { json = false }: Json) =>
     end(await cancel(await client(), run, json)),

@@ -1,7 +1,6 @@
+import { nullable } from '@runledger/contracts/http/optional';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-
-const nullable = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
 /** Seconds; null for a phase that was not reached, or not needed. */
 const Phases = Type.Object({

@@ -1,7 +1,6 @@
+import { nullable } from '@runledger/contracts/http/optional';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-
-const nullable = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
 /** What this tool shows of a run. Responses have more, and keep it with `--json`. */
 export const ShownRun = Type.Object({

@@ -1,3 +1,4 @@
+import { WebhookStatus } from '@runledger/contracts/http/run';
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import { listDeliveries, showDeliveries } from './commands/deliveries.ts';
@@ -7,10 +8,8 @@ import type { ListenOptions } from './commands/listen.ts';
 import { redeliver } from './commands/redeliver.ts';
 import type { RedeliverOptions } from './commands/redeliver.ts';
 import { rotateWebhookSecret, showWebhookSecret } from './commands/webhook-secret.ts';
-import type { Json, ProgramParts } from './program-parts.ts';
 import { USUAL_LIMIT } from './list-pages.ts';
-
-const STATUSES = ['not-started', 'running', 'success', 'failed'];
+import type { Json, ProgramParts } from './program-parts.ts';
 
 /** The commands about notifications: what became of them, sending them again, trying them out, the signing secret. */
 export const addWebhookCommands = (
@@ -21,7 +20,7 @@ export const addWebhookCommands = (
     async (run: string, { json = false }: Json) => end(await showDeliveries(await client(), run, json)),
   );
   addFilter(add(program, 'webhooks', 'list runs with a webhook, newest first'))
-    .addOption(new Option('--status <status>', 'of the delivery').choices(STATUSES))
+    .addOption(new Option('--status <status>', 'of the delivery').choices(WebhookStatus.enum))
     .option('--limit <number>', 'at most so many', USUAL_LIMIT)
     .action(async (options: DeliveryListOptions) => end(await listDeliveries(await client(), options)));
   addFilter(add(program, 'redeliver [run]', 'send a final notification again'))
@@ -56,7 +55,7 @@ const addSecretCommands = (
   webhookSecret
     .command('rotate')
     .description('make a new one; the present one signs too for a while')
-    .option('--overlap <seconds>', 'for so long, 0 to 604800; a day when left out')
+    .option('--overlap <time>', 'for so long, such as 12h; at most 7d, a day when left out')
     .action(async ({ overlap }: { readonly overlap?: string }) => {
       // Wherever it stands, --json belongs to the command above.
       const { json = false }: Json = webhookSecret.opts();

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RUN, aGateway } from './a-gateway.ts';
-import { runCli } from './run-cli.ts';
-
-const at = (url: string) => ({ env: { RUNLEDGER_URL: url, RUNLEDGER_API_KEY: 'rl_key' } });
+import { at, runCli } from './run-cli.ts';
 
 const aTry = (changes: object = {}) => ({
   webhook_id: 'msg_1',

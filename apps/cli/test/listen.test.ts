@@ -4,10 +4,9 @@ import { newSigningSecret } from '@runledger/webhooks/signature';
 import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { aGateway } from './a-gateway.ts';
-import { runCli } from './run-cli.ts';
+import { at, runCli } from './run-cli.ts';
 import { payload, secret, send, startListening } from './start-listening.ts';
 
-const at = (url: string) => ({ RUNLEDGER_URL: url, RUNLEDGER_API_KEY: 'rl_key' });
 const secretIs = (current: string, previous: string | null = null) => ({
   status: 200,
   body: {
@@ -73,7 +72,7 @@ describe('runledger listen', () => {
   it('knows the secrets of the organisation, also one that was made since', async () => {
     const [first, second] = [newSigningSecret(), newSigningSecret()];
     const gateway = await aGateway(secretIs(first, secret), secretIs(second, first));
-    const listening = await startListening([], at(gateway.url));
+    const listening = await startListening([], at(gateway.url).env);
     expect(gateway.asked).toMatchObject([{ method: 'GET', path: '/api/webhooks/secret' }]);
     expect(await send(listening.url)).toMatchObject({ status: 200 });
     const rotated = await waitFor('the new secret to be known', async () => {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RUN, aGateway } from './a-gateway.ts';
-import { runCli } from './run-cli.ts';
+import { at, runCli } from './run-cli.ts';
 
-const at = (url: string) => ({ env: { RUNLEDGER_URL: url, RUNLEDGER_API_KEY: 'rl_key' } });
 const some = (matched: number, requested: number, next_cursor: string | null = null) => ({
   status: 200,
   body: { matched, requested, next_cursor },

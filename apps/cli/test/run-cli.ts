@@ -20,13 +20,20 @@ export const temporaryFolder = (): string => {
   return folder;
 };
 
+interface Surroundings {
+  readonly env?: Record<string, string>;
+  readonly cwd?: string;
+}
+
+/** Where a service at this URL is known. */
+export const at = (url: string): { env: Record<string, string> } => ({
+  env: { RUNLEDGER_URL: url, RUNLEDGER_API_KEY: 'rl_key' },
+});
+
 /** Runs the command as a person does, in an empty folder unless `cwd` says otherwise, without a terminal. */
 export const runCli = async (
   args: readonly string[],
-  {
-    env = {},
-    cwd = temporaryFolder(),
-  }: { readonly env?: Record<string, string>; readonly cwd?: string } = {},
+  { env = {}, cwd = temporaryFolder() }: Surroundings = {},
 ): Promise<Result> => {
   const child = spawn(process.execPath, [main, ...args], {
     cwd,

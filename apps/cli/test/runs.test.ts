@@ -2,10 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { LOST, RUN, aGateway, aRun } from './a-gateway.ts';
-import { runCli, temporaryFolder } from './run-cli.ts';
+import { at, runCli, temporaryFolder } from './run-cli.ts';
 
 const queued = { status: 200, body: { run_id: RUN } };
-const at = (url: string) => ({ env: { RUNLEDGER_URL: url, RUNLEDGER_API_KEY: 'rl_key' } });
 
 describe('runledger queue', () => {
   it('prints the id of the run', async () => {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { COMMENT, RUN, aFact, aGateway, aRun, aStream, someProgress } from './a-gateway.ts';
-import { runCli } from './run-cli.ts';
+import { at, runCli } from './run-cli.ts';
 
-const at = (url: string) => ({ env: { RUNLEDGER_URL: url, RUNLEDGER_API_KEY: 'rl_key' } });
 const succeeded = aRun({ status: 'success', progress: 1, finished: true, end_reason: 'completed' });
 const waiting = aRun({ status: 'queued', progress: 0, live_status: null });
 

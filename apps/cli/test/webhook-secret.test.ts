@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { aGateway } from './a-gateway.ts';
-import { runCli } from './run-cli.ts';
+import { at, runCli } from './run-cli.ts';
 
-const at = (url: string) => ({ env: { RUNLEDGER_URL: url, RUNLEDGER_API_KEY: 'rl_key' } });
 const shown = { secret: 'whsec_new', created_at: '2026-05-01T12:00:00.000Z', previous: null };
 const previous = { secret: 'whsec_old', expires_at: '2026-05-02T12:00:00.000Z' };
 
@@ -69,7 +68,7 @@ describe('runledger webhook-secret rotate', () => {
   it.each(['soon', '-1', '1e3', ''])('asks for nothing with an overlap of %j', async (overlap) => {
     const gateway = await aGateway({ status: 200, body: shown });
     const result = await runCli(['webhook-secret', 'rotate', `--overlap=${overlap}`], at(gateway.url));
-    expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining('is no number of seconds') });
+    expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining('is no time. Write seconds') });
     expect(gateway.asked).toEqual([]);
   });
 

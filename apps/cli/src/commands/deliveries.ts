@@ -1,3 +1,4 @@
+import type { Client } from '../client.ts';
 import { listedLine, standingSentence, tryLine } from '../describe-delivery.ts';
 import { EXIT } from '../explained.ts';
 import type { ExitCode } from '../explained.ts';
@@ -5,7 +6,6 @@ import { listPages } from '../list-pages.ts';
 import type { ListOptions } from '../list-pages.ts';
 import { plain } from '../plain-text.ts';
 import type { DeliveryFilter } from '../run-api.ts';
-import type { Client } from '../client.ts';
 
 /** More than a delivery has; many redeliveries may have more. */
 const MOST_LINES = 100;

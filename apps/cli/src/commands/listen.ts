@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { Client } from '../client.ts';
 import { EXIT, Explained } from '../explained.ts';
 import type { ExitCode } from '../explained.ts';
 import { assertSecret, checkSignature } from '../listen/check-signature.ts';
@@ -8,9 +9,8 @@ import { askedSecrets, fixedSecret } from '../listen/known-secrets.ts';
 import type { KnownSecrets } from '../listen/known-secrets.ts';
 import { openReceiver } from '../listen/receiver.ts';
 import type { Received, Reply } from '../listen/receiver.ts';
-import { plain } from '../plain-text.ts';
+import { wholeNumberIn } from '../read-numbers.ts';
 import type { Screen } from '../screen.ts';
-import type { Client } from '../client.ts';
 
 const ASK_EVERY_MS = 1_000;
 
@@ -28,8 +28,8 @@ export const listen = async (
   screen: Screen,
   interrupted: AbortSignal,
 ): Promise<ExitCode> => {
-  const wanted = wholeNumber('--port', port, 0, 65_535);
-  const status = wholeNumber('--answer', answer, 200, 599);
+  const wanted = wholeNumberIn('--port', port, 0, 65_535);
+  const status = wholeNumberIn('--answer', answer, 200, 599);
   const secrets = secret === undefined ? secretsOf(client, screen) : fixedSecret(checkedSecret(secret));
   await secrets.refresh();
 
@@ -111,12 +111,6 @@ const checkedSecret = (secret: string): string => {
     if (!(error instanceof TypeError)) throw error;
     throw new Explained(`--secret cannot be used: ${error.message} See it with: runledger webhook-secret`);
   }
-};
-
-const wholeNumber = (option: string, text: string, least: number, most: number): number => {
-  const number = /^\d{1,5}$/.test(text) ? Number(text) : -1;
-  if (number >= least && number <= most) return number;
-  throw new Explained(`${option} ${plain(text)} is no whole number from ${least} to ${most}.`);
 };
 
 const open: typeof openReceiver = async (port, receive) => {

@@ -1,10 +1,11 @@
+import type { Client } from '../client.ts';
+import { counted } from '../counted.ts';
 import { EXIT, Explained } from '../explained.ts';
 import type { ExitCode } from '../explained.ts';
 import { MOST_PAGES_COUNTED, pages } from '../pages.ts';
 import { plain } from '../plain-text.ts';
 import { filterOf } from './deliveries.ts';
 import type { FilterOptions } from './deliveries.ts';
-import type { Client } from '../client.ts';
 
 export interface RedeliverOptions extends FilterOptions {
   readonly failed?: boolean;
@@ -57,20 +58,19 @@ const redeliverFailed = async ({ api, screen }: Client, options: RedeliverOption
       screen.redraw(`${dryRun ? matched : requested} so far`);
     }
   } catch (error) {
-    if (requested > 0) screen.hint(`${counted(requested)} will be sent again; then this came in between:`);
+    if (requested > 0)
+      screen.hint(`${counted(requested, 'notification')} will be sent again; then this came in between:`);
     throw error;
   }
   if (options.json) screen.printJson({ matched, requested, complete, dry_run: dryRun });
   else if (dryRun)
     screen.print(
-      `${complete ? '' : 'At least '}${counted(matched)} would be sent again. Nothing was changed.`,
+      `${complete ? '' : 'At least '}${counted(matched, 'notification')} would be sent again. Nothing was changed.`,
     );
-  else screen.print(`${counted(requested)} will be sent again.`);
+  else screen.print(`${counted(requested, 'notification')} will be sent again.`);
   if (!dryRun && matched > requested)
     screen.hint(
       `${matched - requested} of those found could not be sent again, or no longer had to be: see runledger webhooks --status failed.`,
     );
   return EXIT.done;
 };
-
-const counted = (count: number): string => `${count} notification${count === 1 ? '' : 's'}`;

@@ -3,8 +3,8 @@ import type { Client } from '../client.ts';
 import { EXIT, Explained } from '../explained.ts';
 import type { ExitCode } from '../explained.ts';
 import { patiently } from '../patiently.ts';
-import { plain } from '../plain-text.ts';
 import { endSentence, progressSentence } from '../progress-line.ts';
+import { secondsOf } from '../read-numbers.ts';
 import { changedInputs, givenInputs } from '../run-inputs.ts';
 import type { InputOptions } from '../run-inputs.ts';
 import type { Cancel } from '../run-api.ts';
@@ -93,11 +93,10 @@ export const get = async (
 };
 
 const waitSeconds = (text: string | undefined): number | undefined => {
-  if (text === undefined) return undefined;
-  const seconds = /^\d{1,2}(?:\.\d{1,3})?$/.test(text) ? Number(text) : Infinity;
-  if (seconds <= LONGEST_WAIT_S) return seconds;
+  const seconds = secondsOf('--wait', text);
+  if (seconds === undefined || seconds <= LONGEST_WAIT_S) return seconds;
   throw new Explained(
-    `--wait ${plain(text)} is no number of seconds from 0 to ${LONGEST_WAIT_S}. To wait for longer: runledger watch`,
+    `--wait takes at most ${LONGEST_WAIT_S} seconds. To wait for longer: runledger watch RUN`,
   );
 };
 

@@ -1,10 +1,11 @@
-import { EXIT, Explained } from '../explained.ts';
+import type { Client } from '../client.ts';
+import { EXIT } from '../explained.ts';
 import type { ExitCode } from '../explained.ts';
 import { plain } from '../plain-text.ts';
+import { secondsOf } from '../read-numbers.ts';
 import type { Secret } from '../run-api.ts';
 import type { Screen } from '../screen.ts';
 import { printRows } from '../table.ts';
-import type { Client } from '../client.ts';
 
 /** Shows what receivers verify the organisation's webhooks with. */
 export const showWebhookSecret = async ({ api, screen }: Client, json: boolean): Promise<ExitCode> => {
@@ -12,13 +13,13 @@ export const showWebhookSecret = async ({ api, screen }: Client, json: boolean):
   return EXIT.done;
 };
 
-/** Makes a new one. `overlap`: for how many seconds the present one signs too, as it was written. */
+/** Makes a new one. `overlap`: how long the present one signs too, as it was written. */
 export const rotateWebhookSecret = async (
   { api, screen }: Client,
   overlap: string | undefined,
   json: boolean,
 ): Promise<ExitCode> => {
-  const rotated = await api.rotateWebhookSecret(overlap === undefined ? undefined : seconds(overlap));
+  const rotated = await api.rotateWebhookSecret(secondsOf('--overlap', overlap));
   tell(screen, rotated, json);
   screen.hint(
     rotated.previous === null
@@ -26,11 +27,6 @@ export const rotateWebhookSecret = async (
       : `Webhooks are signed with both until ${plain(rotated.previous.expires_at)}: give the new one to their receivers before.`,
   );
   return EXIT.done;
-};
-
-const seconds = (text: string): number => {
-  if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text);
-  throw new Explained(`--overlap ${plain(text)} is no number of seconds. An hour is --overlap 3600.`);
 };
 
 const tell = (screen: Screen, { secret, created_at, previous }: Secret, json: boolean): void => {

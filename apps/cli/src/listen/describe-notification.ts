@@ -1,6 +1,8 @@
 import { WebhookPayload } from '@runledger/contracts/webhook-payload';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { counted } from '../counted.ts';
+import { parseJson } from '../parse-json.ts';
 import { plain, shorten } from '../plain-text.ts';
 import type { Checked } from './check-signature.ts';
 import type { Received } from './receiver.ts';
@@ -43,7 +45,7 @@ export const notificationJson = ({ at, received, signature, answered }: Notifica
   headers: Object.fromEntries(HEADERS.map((name) => [name, header(received, name) ?? null])),
   signature,
   answered,
-  body: parse(received.body) ?? received.body.toString('utf8'),
+  body: parseJson(received.body.toString('utf8')) ?? received.body.toString('utf8'),
 });
 
 /** Undefined also for one that was sent twice: they are joined, and such a one counts as none. */
@@ -53,14 +55,13 @@ export const header = ({ headers }: Received, name: string): string | undefined 
 };
 
 const payloadWords = (body: Buffer): string => {
-  const payload = parse(body);
+  const payload = parseJson(body.toString('utf8'));
   if (!Value.Check(ShownPayload, payload))
     return `no notification of a run: ${shorten(plain(body.toString('utf8', 0, LONGEST * 4)), LONGEST)}`;
   const { run_id, status, progress, live_status, finished, outputs, end_reason } = payload;
   if (!finished)
     return `run ${run_id} ${status} ${Math.floor(progress * 100)} % ${shorten(plain(live_status ?? ''), 40)}`.trimEnd();
-  const count = `${outputs.length} output${outputs.length === 1 ? '' : 's'}`;
-  return `run ${run_id} has ended: ${status}${status === 'success' ? '' : ` (${plain(end_reason ?? '')})`}, ${count}`;
+  return `run ${run_id} has ended: ${status}${status === 'success' ? '' : ` (${plain(end_reason ?? '')})`}, ${counted(outputs.length, 'output')}`;
 };
 
 const signatureWords = (signature: Checked): string => {
@@ -75,13 +76,5 @@ const signatureWords = (signature: Checked): string => {
       return 'NOT SIGNED';
     case 'not checked':
       return 'signature not checked';
-  }
-};
-
-const parse = (body: Buffer): unknown => {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
   }
 };

@@ -1,5 +1,6 @@
 import { CancelRunsResponse } from '@runledger/contracts/http/runs';
 import type { Client } from '../client.ts';
+import { counted } from '../counted.ts';
 import { EXIT, Explained } from '../explained.ts';
 import type { ExitCode } from '../explained.ts';
 import { MOST_PAGES_COUNTED, pages } from '../pages.ts';
@@ -27,7 +28,7 @@ export const cancelRuns = async (client: Client, options: CancelRunsOptions): Pr
 
   if (dryRun || !yes) {
     const found = await throughPages(client, filter, true);
-    const many = `${found.complete ? '' : 'at least '}${counted(found.matched)}`;
+    const many = `${found.complete ? '' : 'at least '}${counted(found.matched, 'run')}`;
     if (dryRun) {
       if (json) screen.printJson({ ...found, dry_run: true });
       else screen.print(`This would cancel ${many}. Nothing was changed.`);
@@ -92,7 +93,7 @@ const throughPages = async ({ call, screen }: Client, filter: object, dry_run: b
 const tell = ({ screen }: Client, done: Done): void => {
   screen.print(outcome(done));
   const others = done.matched - done.cancelled - done.requested;
-  if (others > 0) screen.hint(`${counted(others)} had been asked to stop before, and will end.`);
+  if (others > 0) screen.hint(`${counted(others, 'run')} had been asked to stop before, and will end.`);
 };
 
 const outcome = ({ cancelled, requested }: Pick<Done, 'cancelled' | 'requested'>): string => {
@@ -100,7 +101,5 @@ const outcome = ({ cancelled, requested }: Pick<Done, 'cancelled' | 'requested'>
     requested === 0
       ? ''
       : ` ${requested === 1 ? '1 that executes ends' : `${requested} that execute end`} within the grace period.`;
-  return `${counted(cancelled)} cancelled.${stopping}`;
+  return `${counted(cancelled, 'run')} cancelled.${stopping}`;
 };
-
-const counted = (count: number): string => `${count} run${count === 1 ? '' : 's'}`;
