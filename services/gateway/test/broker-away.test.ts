@@ -55,6 +55,8 @@ describe('a log that is nearly full', () => {
     });
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);
     expect(refused.body.detail).toContain('Nothing was queued');
+    const again = await post(`${gateway.api}/run/${run.run_id}/rerun`, world.tenant.key);
+    expect([again.status, again.headers.get('retry-after')]).toEqual([503, '2']);
     const cancelled = await post(`${gateway.api}/run/${run.run_id}/cancel`, world.tenant.key);
     expect(cancelled.body.outcome).toBe('cancelled');
 

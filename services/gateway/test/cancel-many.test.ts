@@ -3,7 +3,7 @@ import { readRun } from '@runledger/event-log/read-run';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { memoryRunViews } from '../src/views/memory-run-views.ts';
-import { openMongoRunViews } from '../src/views/mongo-run-views.ts';
+import { viewsThatAreAway } from './fixtures/mongo-views.ts';
 import type { TestGateway } from './fixtures/a-gateway.ts';
 import { aKey, type Tenant } from './fixtures/a-tenant.ts';
 import { aWorld, type World } from './fixtures/a-world.ts';
@@ -11,7 +11,7 @@ import { appendAll } from './fixtures/appended-facts.ts';
 import { factsOf, queueSample } from './fixtures/queued-runs.ts';
 import { call, post } from './fixtures/requests.ts';
 import { aView, folded } from './fixtures/folded-runs.ts';
-import { viewOf } from './fixtures/notified-runs.ts';
+import { sayCaughtUp, viewOf } from './fixtures/stale-views.ts';
 
 const PAGE = 1_000;
 const NOTHING = { matched: 0, cancelled: 0, requested: 0, next_cursor: null };
@@ -120,6 +120,7 @@ describe('cancelling many runs', () => {
     ];
     await views.save(await Promise.all([began, ended, waiting].map((key) => viewOf(world, key))));
     await appendAll(world.log, assigned(began), assigned(ended), started(ended), succeeded(ended));
+    await sayCaughtUp(world, views);
     const counted = await cancelMany({ filter: { status: 'queued' }, dry_run: true }, tenant.key, stale);
     expect(counted.body.matched).toBe(3);
     const { body } = await cancelMany({ filter: { status: 'queued' } }, tenant.key, stale);
@@ -152,6 +153,7 @@ describe('cancelling many runs', () => {
       return aView(1, { ...run, number: number - 1, created_at });
     });
     await views.save([await viewOf(world, older), await viewOf(world, newer), ...between]);
+    await sayCaughtUp(world, views);
     const first = await cancelMany({ filter: {}, cursor: null }, tenant.key, paging);
     expect(first.body).toEqual({
       matched: PAGE,
@@ -161,6 +163,7 @@ describe('cancelling many runs', () => {
     });
     expect([await statusOf(older), await statusOf(newer)]).toEqual(['queued', 'cancelled']);
     const { next_cursor: cursor } = first.body;
+    await sayCaughtUp(world, views);
     const second = await cancelMany({ filter: {}, cursor }, tenant.key, paging);
     expect(second.body).toEqual({ matched: 2, cancelled: 1, requested: 0, next_cursor: null });
     expect(await statusOf(older)).toBe('cancelled');
@@ -193,7 +196,7 @@ describe('a request to cancel many runs that is wrong', () => {
   it('needs a key that may write, and views', async () => {
     const reading = await aKey(world.log, tenant, { scopes: ['runs:read'] });
     expect((await cancelMany({ filter: {} }, reading)).status).toBe(403);
-    await using away = openMongoRunViews({ url: 'mongodb://127.0.0.1:1/runledger', readWithinMs: 200 });
+    await using away = viewsThatAreAway();
     const viewless = await world.gateway({ views: away });
     const { status, headers } = await cancelMany({ filter: {} }, tenant.key, viewless);
     expect([status, headers.get('retry-after')]).toEqual([503, '2']);

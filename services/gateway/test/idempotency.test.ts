@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { catalogue } from '../src/catalogue/catalogue.ts';
 import { runIdentity } from '../src/runs/run-identity.ts';
 import { memoryRunViews } from '../src/views/memory-run-views.ts';
-import { openMongoRunViews } from '../src/views/mongo-run-views.ts';
+import { viewsThatAreAway } from './fixtures/mongo-views.ts';
 import type { TestGateway } from './fixtures/a-gateway.ts';
 import type { Tenant } from './fixtures/a-tenant.ts';
 import { aWorld, type World } from './fixtures/a-world.ts';
@@ -196,7 +196,7 @@ describe('an idempotency key whose run has expired from the log', () => {
   });
 
   it('queues nothing while the views cannot be asked', async () => {
-    await using away = openMongoRunViews({ url: 'mongodb://127.0.0.1:1/runledger', readWithinMs: 200 });
+    await using away = viewsThatAreAway();
     const gateway = await world.gateway({ views: away });
     const { status, headers, body } = await queueKeyed(gateway, tenant, 'k');
     expect([status, headers.get('retry-after')]).toEqual([503, '2']);
@@ -205,7 +205,7 @@ describe('an idempotency key whose run has expired from the log', () => {
   });
 
   it('needs no views for a run that the log has', async () => {
-    await using away = openMongoRunViews({ url: 'mongodb://127.0.0.1:1/runledger', readWithinMs: 200 });
+    await using away = viewsThatAreAway();
     const gateway = await world.gateway({ views: away });
     const run = runIn(tenant, await queueKeyed(first, tenant, 'k'));
     expect(runIn(tenant, await queueKeyed(gateway, tenant, 'k'))).toEqual(run);

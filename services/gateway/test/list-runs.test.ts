@@ -1,145 +1,120 @@
 import { newUuid } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects';
 import { reportProgress } from '@runledger/event-log/activity';
-import { describeWithMongo, testMongo } from '@runledger/testing/mongo';
 import { assigned, failed, ONE, started, succeeded } from '@runledger/testing/run-events';
 import { webhookGivenUp } from '@runledger/testing/webhook-events';
 import { waitFor } from '@runledger/testing/wait-for';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { memoryRunViews } from '../src/views/memory-run-views.ts';
-import { openMongoRunViews } from '../src/views/mongo-run-views.ts';
-import type { RunViews } from '../src/views/run-views.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { overEachViews } from './fixtures/over-each-views.ts';
+import { viewsThatAreAway } from './fixtures/mongo-views.ts';
 import type { TestGateway } from './fixtures/a-gateway.ts';
-import { aKey, type Tenant } from './fixtures/a-tenant.ts';
+import { aKey } from './fixtures/a-tenant.ts';
 import { aWorld, type World } from './fixtures/a-world.ts';
 import { appendAll, tellWebhook } from './fixtures/appended-facts.ts';
 import { queueSample } from './fixtures/queued-runs.ts';
 import { call, post } from './fixtures/requests.ts';
-import { mongoUrl } from './fixtures/mongo-url.ts';
-import { HOOK, viewOf } from './fixtures/notified-runs.ts';
+import { HOOK } from './fixtures/notified-runs.ts';
+import { viewOf } from './fixtures/stale-views.ts';
 
-const listsOver = (name: string, openViews: (open: AsyncDisposableStack) => Promise<RunViews>): void => {
-  describe(`runs, from views in ${name}`, () => {
-    const open = new AsyncDisposableStack();
-    let world: World;
-    let gateway: TestGateway;
-    let tenant: Tenant;
-    beforeAll(async () => {
-      world = open.use(await aWorld());
-      gateway = await world.gateway({ views: await openViews(open), projecting: true });
-    });
-    afterAll(() => open.disposeAsync());
-    beforeEach(async () => {
-      tenant = await world.newTenant();
-    });
+overEachViews('runs', (here) => {
+  const list = (query = '', key = here.tenant.key) => call(`${here.gateway.api}/runs${query}`, key);
+  const idsOf = ({ status, body }: Awaited<ReturnType<typeof list>>): string[] => {
+    if (status !== 200) throw new Error(`it answered ${status}: ${JSON.stringify(body)}`);
+    return body.runs.map(({ id }: { id: string }) => id);
+  };
+  const queue = (fields: object = {}, of = here.tenant) => queueSample(here.gateway, of, fields);
+  const show = async ({ run_id }: RunKey) =>
+    (await call(`${here.gateway.api}/run/${run_id}`, here.tenant.key)).body;
 
-    const list = (query = '', key = tenant.key) => call(`${gateway.api}/runs${query}`, key);
-    const idsOf = ({ status, body }: Awaited<ReturnType<typeof list>>): string[] => {
-      if (status !== 200) throw new Error(`it answered ${status}: ${JSON.stringify(body)}`);
-      return body.runs.map(({ id }: { id: string }) => id);
-    };
-    const queue = (fields: object = {}, of = tenant) => queueSample(gateway, of, fields);
-    const show = async ({ run_id }: RunKey) => (await call(`${gateway.api}/run/${run_id}`, tenant.key)).body;
-
-    it('are none in the beginning', async () => {
-      expect((await list()).body).toEqual({ runs: [], next_cursor: null });
-    });
-
-    it('are listed newest first, each at once and as it is shown alone', async () => {
-      const waiting = await queue();
-      const running = await queue();
-      await appendAll(world.log, assigned(running), started(running));
-      const report = { progress: 0.4, live_status: 'row 200/500', time: new Date().toISOString() };
-      reportProgress(world.log, running, 1, ONE, report);
-      await waitFor('the report', async () => (await show(running)).progress === 0.4);
-      const ended = await queue({ webhook: HOOK });
-      await appendAll(world.log, assigned(ended), started(ended), succeeded(ended));
-      await tellWebhook(world.log, webhookGivenUp(ended));
-      const { body } = await list();
-      expect(body).toEqual({
-        runs: [await show(ended), await show(running), await show(waiting)],
-        next_cursor: null,
-      });
-      expect(body.runs).toMatchObject([
-        { status: 'success', webhook_status: 'failed' },
-        { status: 'running', progress: 0.4, live_status: 'row 200/500' },
-        { status: 'queued', workflow_inputs: null, workflow_api: null },
-      ]);
-    });
-
-    it('show inputs and workflows when asked for', async () => {
-      await queue({ inputs: { a: 1 } });
-      const { body } = await list('?include=inputs,workflow_api');
-      expect(body.runs).toMatchObject([{ workflow_inputs: { a: 1 }, workflow_api: { kind: 'fractal' } }]);
-    });
-
-    it('come in pages without a skip or a repeat, whatever is queued meanwhile', async () => {
-      const runs: string[] = [];
-      for (let i = 0; i < 7; i += 1) runs.push((await queue()).run_id);
-      const seen: string[] = [];
-      let cursor: string | null = '';
-      for (; cursor !== null; await queue()) {
-        const page = await list(`?limit=3${cursor && `&cursor=${cursor}`}`);
-        seen.push(...idsOf(page));
-        cursor = page.body.next_cursor;
-      }
-      expect(seen).toEqual(runs.toReversed());
-    });
-
-    it('fit every filter', async () => {
-      const other = { ...tenant.deployment, id: newUuid(), workflow_id: newUuid() };
-      const [a, b, c] = [await queue(), await queue({ gpu: 'H100' }), await queue()];
-      await appendAll(world.log, assigned(b));
-      await appendAll(world.log, assigned(c), started(c), failed(c));
-      const again = await post(`${gateway.api}/run/${a.run_id}/rerun`, tenant.key);
-      const d = again.body;
-      const [ofA, ofB, ofC, ofD] = [a, b, c, d].map(({ run_id }) => run_id);
-      const { created_at } = (await viewOf(world, b)).run;
-      const { id, workflow_id } = tenant.deployment;
-      for (const [query, ids] of [
-        ['', [ofD, ofC, ofB, ofA]],
-        ['?status=queued', [ofD, ofA]],
-        ['?status=queued,failed', [ofD, ofC, ofA]],
-        ['?status=started&status=failed', [ofC, ofB]],
-        ['?status=started&status=failed&gpu=H100', [ofB]],
-        ['?status=success', []],
-        ['?status=not-started', []],
-        [`?deployment_id=${id.toUpperCase()}`, [ofD, ofC, ofB, ofA]],
-        [`?deployment_id=${other.id}`, []],
-        [`?workflow_id=${workflow_id}&status=failed`, [ofC]],
-        [`?workflow_id=${other.workflow_id}`, []],
-        ['?gpu=H100', [ofB]],
-        ['?origin=replay', [ofD]],
-        ['?origin=api&status=queued', [ofA]],
-        ['?origin=manual', []],
-        [`?created_after=${created_at}`, [ofD, ofC, ofB]],
-        [`?created_before=${created_at}`, [ofA]],
-        ['?created_before=2020-01-01', []],
-      ] as const) {
-        expect([query, idsOf(await list(query))]).toEqual([query, ids]);
-      }
-    });
-
-    it('are those of the caller’s organisation, wherever a cursor comes from', async () => {
-      const other = await world.newTenant();
-      const mine = [await queue(), await queue()];
-      const theirs = [await queue({}, other), await queue({}, other)];
-      const page = await list('?limit=1', other.key);
-      expect(idsOf(page)).toEqual([theirs[1]?.run_id]);
-      expect(idsOf(await list(`?cursor=${page.body.next_cursor}`))).toEqual(
-        mine.map(({ run_id }) => run_id).toReversed(),
-      );
-      expect(idsOf(await list(`?deployment_id=${other.deployment.id}`))).toEqual([]);
-    });
+  it('are none in the beginning', async () => {
+    expect((await list()).body).toEqual({ runs: [], next_cursor: null });
   });
-};
 
-listsOver('memory', async () => memoryRunViews());
+  it('are listed newest first, each at once and as it is shown alone', async () => {
+    const waiting = await queue();
+    const running = await queue();
+    await appendAll(here.world.log, assigned(running), started(running));
+    const report = { progress: 0.4, live_status: 'row 200/500', time: new Date().toISOString() };
+    reportProgress(here.world.log, running, 1, ONE, report);
+    await waitFor('the report', async () => (await show(running)).progress === 0.4);
+    const ended = await queue({ webhook: HOOK });
+    await appendAll(here.world.log, assigned(ended), started(ended), succeeded(ended));
+    await tellWebhook(here.world.log, webhookGivenUp(ended));
+    const { body } = await list();
+    expect(body).toEqual({
+      runs: [await show(ended), await show(running), await show(waiting)],
+      next_cursor: null,
+    });
+    expect(body.runs).toMatchObject([
+      { status: 'success', webhook_status: 'failed' },
+      { status: 'running', progress: 0.4, live_status: 'row 200/500' },
+      { status: 'queued', workflow_inputs: null, workflow_api: null },
+    ]);
+  });
 
-describeWithMongo('MongoDB', { timeout: 60_000 }, () => {
-  listsOver('MongoDB', async (open) => {
-    const url = mongoUrl(open.use(await testMongo()));
-    return open.use(openMongoRunViews({ url }));
+  it('show inputs and workflows when asked for', async () => {
+    await queue({ inputs: { a: 1 } });
+    const { body } = await list('?include=inputs,workflow_api');
+    expect(body.runs).toMatchObject([{ workflow_inputs: { a: 1 }, workflow_api: { kind: 'fractal' } }]);
+  });
+
+  it('come in pages without a skip or a repeat, whatever is queued meanwhile', async () => {
+    const runs: string[] = [];
+    for (let i = 0; i < 7; i += 1) runs.push((await queue()).run_id);
+    const seen: string[] = [];
+    let cursor: string | null = '';
+    for (; cursor !== null; await queue()) {
+      const page = await list(`?limit=3${cursor && `&cursor=${cursor}`}`);
+      seen.push(...idsOf(page));
+      cursor = page.body.next_cursor;
+    }
+    expect(seen).toEqual(runs.toReversed());
+  });
+
+  it('fit every filter', async () => {
+    const other = { ...here.tenant.deployment, id: newUuid(), workflow_id: newUuid() };
+    const [a, b, c] = [await queue(), await queue({ gpu: 'H100' }), await queue()];
+    await appendAll(here.world.log, assigned(b));
+    await appendAll(here.world.log, assigned(c), started(c), failed(c));
+    const again = await post(`${here.gateway.api}/run/${a.run_id}/rerun`, here.tenant.key);
+    const d = again.body;
+    const [ofA, ofB, ofC, ofD] = [a, b, c, d].map(({ run_id }) => run_id);
+    const { created_at } = (await viewOf(here.world, b)).run;
+    const { id, workflow_id } = here.tenant.deployment;
+    for (const [query, ids] of [
+      ['', [ofD, ofC, ofB, ofA]],
+      ['?status=queued', [ofD, ofA]],
+      ['?status=queued,failed', [ofD, ofC, ofA]],
+      ['?status=started&status=failed', [ofC, ofB]],
+      ['?status=started&status=failed&gpu=H100', [ofB]],
+      ['?status=success', []],
+      ['?status=not-started', []],
+      [`?deployment_id=${id.toUpperCase()}`, [ofD, ofC, ofB, ofA]],
+      [`?deployment_id=${other.id}`, []],
+      [`?workflow_id=${workflow_id}&status=failed`, [ofC]],
+      [`?workflow_id=${other.workflow_id}`, []],
+      ['?gpu=H100', [ofB]],
+      ['?origin=replay', [ofD]],
+      ['?origin=api&status=queued', [ofA]],
+      ['?origin=manual', []],
+      [`?created_after=${created_at}`, [ofD, ofC, ofB]],
+      [`?created_before=${created_at}`, [ofA]],
+      ['?created_before=2020-01-01', []],
+    ] as const) {
+      expect([query, idsOf(await list(query))]).toEqual([query, ids]);
+    }
+  });
+
+  it('are those of the caller’s organisation, wherever a cursor comes from', async () => {
+    const other = await here.world.newTenant();
+    const mine = [await queue(), await queue()];
+    const theirs = [await queue({}, other), await queue({}, other)];
+    const page = await list('?limit=1', other.key);
+    expect(idsOf(page)).toEqual([theirs[1]?.run_id]);
+    expect(idsOf(await list(`?cursor=${page.body.next_cursor}`))).toEqual(
+      mine.map(({ run_id }) => run_id).toReversed(),
+    );
+    expect(idsOf(await list(`?deployment_id=${other.deployment.id}`))).toEqual([]);
   });
 });
 
@@ -148,7 +123,7 @@ describe('a list of runs', () => {
   let gateway: TestGateway;
   beforeAll(async () => {
     world = await aWorld();
-    gateway = await world.gateway();
+    gateway = await world.gateway({ projecting: true });
   });
   afterAll(() => world[Symbol.asyncDispose]());
   const list = (query: string, key = world.tenant.key) => call(`${gateway.api}/runs${query}`, key);
@@ -179,7 +154,7 @@ describe('a list of runs', () => {
   });
 
   it('is not made without views', async () => {
-    await using away = openMongoRunViews({ url: 'mongodb://127.0.0.1:1/runledger', readWithinMs: 200 });
+    await using away = viewsThatAreAway();
     const viewless = await world.gateway({ views: away });
     const { status, headers, body } = await call(`${viewless.api}/runs`, world.tenant.key);
     expect([status, headers.get('retry-after')]).toEqual([503, '2']);

@@ -3,7 +3,7 @@ import { reportProgress } from '@runledger/event-log/activity';
 import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { memoryRunViews } from '../src/views/memory-run-views.ts';
-import { openMongoRunViews } from '../src/views/mongo-run-views.ts';
+import { viewsThatAreAway } from './fixtures/mongo-views.ts';
 import type { RunView } from '../src/views/run-views.ts';
 import type { RunKey } from '@runledger/contracts/subjects';
 import { aWorld, type World } from './fixtures/a-world.ts';
@@ -11,7 +11,8 @@ import { appendAll, tellWebhook } from './fixtures/appended-facts.ts';
 import { queueSample } from './fixtures/queued-runs.ts';
 import { call, post } from './fixtures/requests.ts';
 import { aView, folded, foldedWebhook } from './fixtures/folded-runs.ts';
-import { anEndedRun, HOOK, viewOf as viewInLog } from './fixtures/notified-runs.ts';
+import { anEndedRun, HOOK } from './fixtures/notified-runs.ts';
+import { viewOf as viewInLog } from './fixtures/stale-views.ts';
 import {
   aRun,
   assigned,
@@ -191,8 +192,7 @@ describe('a view whose events have expired from the log', () => {
 
 describe('views that are away', () => {
   it('do not keep a run of the log from being read, and make an unknown one neither there nor not', async () => {
-    const url = 'mongodb://127.0.0.1:1/runledger';
-    await using away = openMongoRunViews({ url, readWithinMs: 200 });
+    await using away = viewsThatAreAway();
     const gateway = await world.gateway({ views: away });
     const key = await queueSample(gateway, world.tenant);
     expect(await statusAt(gateway, key)).toBe('queued');

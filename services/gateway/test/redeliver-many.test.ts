@@ -11,7 +11,8 @@ import { aWorld, type World } from './fixtures/a-world.ts';
 import { appendAll, tellWebhook } from './fixtures/appended-facts.ts';
 import { post } from './fixtures/requests.ts';
 import { aView, folded, foldedWebhook } from './fixtures/folded-runs.ts';
-import { HOOK, viewOf } from './fixtures/notified-runs.ts';
+import { HOOK } from './fixtures/notified-runs.ts';
+import { viewOf } from './fixtures/stale-views.ts';
 
 const PAGE = 1_000;
 

@@ -7,7 +7,7 @@ import { appendAll } from './fixtures/appended-facts.ts';
 import { queueSample } from './fixtures/queued-runs.ts';
 import { call, post } from './fixtures/requests.ts';
 import { startGatewayProcess, type GatewayProcess } from './fixtures/a-service.ts';
-import { mongoUrl } from './fixtures/mongo-url.ts';
+import { mongoUrl } from './fixtures/mongo-views.ts';
 import { open as openSocket } from './fixtures/raw-request.ts';
 import { assigned, started, succeeded } from '@runledger/testing/run-events';
 

@@ -11,9 +11,12 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 describe('the catalogue', () => {
   it('shows a record to its own organisation only', async () => {
-    const { deployment } = world.tenant;
     const records = catalogue(world.log);
-    expect(await records.getDeployment(deployment.org_id, deployment.id)).toEqual(deployment);
+    const { deployment, machine, version, org_id } = world.tenant;
+    expect(await records.getDeployment(org_id, deployment.id)).toEqual(deployment);
+    expect(await records.getMachine(org_id, machine.id)).toEqual(machine);
+    expect(await records.getWorkflowVersion(org_id, version.id)).toEqual(version);
+    expect(await records.listDeployments(org_id)).toEqual([deployment]);
     expect(await records.getDeployment(newUuid(), deployment.id)).toBeUndefined();
   });
 
@@ -22,13 +25,30 @@ describe('the catalogue', () => {
     const long = { ...world.tenant.deployment, id: newUuid(), start_deadline_s: day, run_timeout_s: 2 * day };
     await expect(catalogue(world.log).putDeployment(long)).rejects.toThrow(/could live 777600 s/);
     expect(await catalogue(world.log).getDeployment(long.org_id, long.id)).toBeUndefined();
-    await catalogue(world.log).putDeployment({ ...long, retry: { attempts: 2 } });
+    const { org_id } = await world.newTenant();
+    await catalogue(world.log).putDeployment({ ...long, org_id, retry: { attempts: 2 } });
   });
 
   it('never changes a workflow version', async () => {
     const { version } = world.tenant;
-    const changed = { ...version, workflow: { kind: 'another' } };
+    const changed = { ...version, workflow: { kind: 'another' }, sha256: 'c'.repeat(64) };
     expect(await catalogue(world.log).createWorkflowVersion(changed)).toBe(false);
     expect(await catalogue(world.log).getWorkflowVersion(version.org_id, version.id)).toEqual(version);
+  });
+
+  it('has organisations, users and workflows', async () => {
+    const records = catalogue(world.log);
+    const created_at = '2026-01-01T00:00:00.000Z';
+    const organisation = { id: newUuid(), name: 'Acme', created_at };
+    const user = { id: newUuid(), org_id: organisation.id, name: 'Ada', created_at };
+    const workflow = { id: newUuid(), org_id: organisation.id, name: 'fractal', created_at };
+    expect(await records.createOrganisation(organisation)).toBe(true);
+    expect(await records.createOrganisation(organisation)).toBe(false);
+    expect(await records.createUser(user)).toBe(true);
+    await records.putWorkflow(workflow);
+    expect(await records.getOrganisation(organisation.id)).toEqual(organisation);
+    expect(await records.listOrganisations()).toEqual([organisation]);
+    expect(await records.getUser(organisation.id, user.id)).toEqual(user);
+    expect(await records.getWorkflow(organisation.id, workflow.id)).toEqual(workflow);
   });
 });

@@ -1,35 +1,28 @@
 import type { RunKey } from '@runledger/contracts/subjects';
 import { newUuid } from '@runledger/contracts/ids';
-import { openEventLog, type EventLog } from '@runledger/event-log/event-log';
-import { silentLogger } from '@runledger/event-log/logger';
-import { provision } from '@runledger/event-log/provision';
-import { describeWithMongo, testMongo } from '@runledger/testing/mongo';
-import { testNats } from '@runledger/testing/nats';
+import type { EventLog } from '@runledger/event-log/event-log';
+import { describeWithMongo } from '@runledger/testing/mongo';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import { webhookStarted } from '@runledger/testing/webhook-events';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freshViews } from '../../src/runs/fresh-views.ts';
 import { memoryRunViews } from '../../src/views/memory-run-views.ts';
-import { openMongoRunViews } from '../../src/views/mongo-run-views.ts';
-import { openRunProjection } from '../../src/views/run-projection.ts';
 import type { RunViews } from '../../src/views/run-views.ts';
+import { aLog, type TestLog } from '../fixtures/a-log.ts';
+import { project } from '../fixtures/a-projection.ts';
 import { appendAll, tellWebhook } from '../fixtures/appended-facts.ts';
-import { mongoUrl } from '../fixtures/mongo-url.ts';
+import { mongoViews, viewsThatAreAway } from '../fixtures/mongo-views.ts';
 
 /** So long that a test fails which waits for nothing else. */
 const FOR_EVER = 600_000;
 
-const all = new AsyncDisposableStack();
+let test: TestLog;
 let log: EventLog;
 beforeAll(async () => {
-  const nats = all.use(await testNats());
-  log = all.use(await openEventLog({ url: nats.url, name: 'test' }, silentLogger));
-  await provision(log);
+  test = await aLog();
+  ({ log } = test);
 });
-afterAll(() => all.disposeAsync());
-
-const project = (views: RunViews) =>
-  openRunProjection({ log, views, logger: silentLogger, instance: 'test' });
+afterAll(() => test[Symbol.asyncDispose]());
 
 const aRunThatEnds = async (): Promise<RunKey> => {
   const key = aRun();
@@ -41,7 +34,7 @@ const aRunThatEnds = async (): Promise<RunKey> => {
 
 const expectEachRunAtOnce = async (views: RunViews): Promise<void> => {
   const fresh = freshViews({ log, views, patienceMs: FOR_EVER });
-  await using projection = project(views);
+  await using projection = project(log, views);
   for (let runs = 0; runs < 10; runs += 1) {
     const key = await aRunThatEnds();
     expect(await fresh()).toBe(true);
@@ -56,9 +49,8 @@ it('views in memory have what was in the log when they were waited for', () =>
 
 describeWithMongo('with a server', () => {
   it('so have views in MongoDB', async () => {
-    await using mongo = await testMongo();
-    await using views = openMongoRunViews({ url: mongoUrl(mongo) });
-    await expectEachRunAtOnce(views);
+    await using open = new AsyncDisposableStack();
+    await expectEachRunAtOnce(await mongoViews(open));
   });
 });
 
@@ -70,7 +62,7 @@ it('views of another log are waited for until they are derived from this one', a
   const key = await aRunThatEnds();
   const waiting = freshViews({ log, views, patienceMs: FOR_EVER })();
   await using open = new AsyncDisposableStack();
-  open.use(project(views));
+  open.use(project(log, views));
   await waiting;
   expect((await views.find(key))?.run.status).toBe('success');
 });
@@ -80,7 +72,7 @@ it('a message behind the last fact, which no projection takes, is not waited for
   const key = await aRunThatEnds();
   await log.js.publish('runs.of.nobody.else', 'nonsense');
   await using open = new AsyncDisposableStack();
-  open.use(project(views));
+  open.use(project(log, views));
   await freshViews({ log, views, patienceMs: FOR_EVER })();
   expect((await views.find(key))?.run.status).toBe('success');
 });
@@ -93,13 +85,12 @@ it('whoever waits goes on after a while with views that nobody brings up to date
 });
 
 it('whoever waits goes on at once where the views are away', async () => {
-  await using views = openMongoRunViews({ url: 'mongodb://127.0.0.1:1/runledger', readWithinMs: 100 });
+  await using views = viewsThatAreAway();
   await expect(freshViews({ log, views, patienceMs: FOR_EVER })()).resolves.toBe(false);
 });
 
 it('whoever waits goes on at once where the log is away', async () => {
-  await using nats = await testNats();
-  const closed = await openEventLog({ url: nats.url, name: 'test' }, silentLogger);
+  const closed = await test.open();
   await closed[Symbol.asyncDispose]();
   const fresh = freshViews({ log: closed, views: memoryRunViews(), patienceMs: FOR_EVER });
   await expect(fresh()).resolves.toBe(false);

@@ -7,7 +7,7 @@ import { documentOf, type RunDocument } from '../../src/views/mongo-run-document
 import { openMongoRunViews } from '../../src/views/mongo-run-views.ts';
 import type { RunView, RunViews } from '../../src/views/run-views.ts';
 import { everyPage } from '../fixtures/every-page.ts';
-import { mongoUrl } from '../fixtures/mongo-url.ts';
+import { FOR_EVER, mongoUrl } from '../fixtures/mongo-views.ts';
 import { smallRuns } from '../fixtures/small-runs.ts';
 
 interface Filled extends AsyncDisposable {
@@ -61,7 +61,7 @@ describeWithMongo('with a server', () => {
   manyRuns('MongoDB', { count: 500, limit: 40 }, async (filling) => {
     await using opened = new AsyncDisposableStack();
     const url = mongoUrl(opened.use(await testMongo()));
-    const views = opened.use(openMongoRunViews({ url, retentionDays: 10_000, readWithinMs: 10_000 }));
+    const views = opened.use(openMongoRunViews({ url, retentionDays: FOR_EVER, readWithinMs: 10_000 }));
     await views.startAgain('2026-01-01T00:00:00.000000001Z');
     // Saved one by one they would take long on a slow server.
     await using client = new MongoClient(url);

@@ -7,11 +7,9 @@ import { documentOf } from '../../src/views/mongo-run-documents.ts';
 import { openMongoRunViews } from '../../src/views/mongo-run-views.ts';
 import { placeOf } from '../../src/views/place.ts';
 import { aView, folded, timeOf } from '../fixtures/folded-runs.ts';
-import { mongoUrl } from '../fixtures/mongo-url.ts';
+import { FOR_EVER, mongoUrl } from '../fixtures/mongo-views.ts';
 
 const DAY_S = 24 * 3600;
-/** The runs of the fixtures are older than any retention that is preset. */
-const FOR_EVER = 10_000;
 
 const aDatabase = async (open: AsyncDisposableStack): Promise<{ url: string; database: Db }> => {
   const url = mongoUrl(open.use(await testMongo()));

@@ -3,23 +3,20 @@ import type { RunEvent } from '@runledger/contracts/run-event';
 import { subjectOf, type RunKey } from '@runledger/contracts/subjects';
 import type { WebhookEvent } from '@runledger/contracts/webhook-event';
 import type { EventLog } from '@runledger/event-log/event-log';
-import { openEventLog } from '@runledger/event-log/event-log';
-import type { Logger } from '@runledger/event-log/logger';
 import { silentLogger } from '@runledger/event-log/logger';
 import { listParked } from '@runledger/event-log/park';
-import { provision } from '@runledger/event-log/provision';
 import { readRun } from '@runledger/event-log/read-run';
-import { describeWithMongo, ownMongo, testMongo } from '@runledger/testing/mongo';
-import { testNats } from '@runledger/testing/nats';
+import { describeWithMongo, ownMongo } from '@runledger/testing/mongo';
 import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { memoryRunViews } from '../../src/views/memory-run-views.ts';
 import { openMongoRunViews } from '../../src/views/mongo-run-views.ts';
-import { openRunProjection, type RunProjection } from '../../src/views/run-projection.ts';
 import type { RunViews } from '../../src/views/run-views.ts';
+import { aLog } from '../fixtures/a-log.ts';
+import { project } from '../fixtures/a-projection.ts';
 import { appendAll, tellWebhook } from '../fixtures/appended-facts.ts';
 import { aView, folded } from '../fixtures/folded-runs.ts';
-import { mongoUrl } from '../fixtures/mongo-url.ts';
+import { mongoViews } from '../fixtures/mongo-views.ts';
 import {
   aRun,
   assigned,
@@ -36,22 +33,6 @@ import {
   webhookGivenUp,
   webhookStarted,
 } from '@runledger/testing/webhook-events';
-
-const aLog = async (open: AsyncDisposableStack) => {
-  const nats = open.use(await testNats());
-  const log = open.use(await openEventLog({ url: nats.url, name: 'test' }, silentLogger));
-  await provision(log);
-  return { nats, log };
-};
-
-const mongoViews = async (open: AsyncDisposableStack) =>
-  open.use(
-    // Runs of the fixtures are older than what is preset.
-    openMongoRunViews({ url: mongoUrl(open.use(await testMongo())), retentionDays: 10_000 }),
-  );
-
-const project = (log: EventLog, views: RunViews, logger: Logger = silentLogger): RunProjection =>
-  openRunProjection({ log, views, logger, instance: 'test' });
 
 /** Runs that were left in every situation. */
 const storeRuns = async (log: EventLog, count: number): Promise<RunKey[]> => {
@@ -100,7 +81,7 @@ const expectFolded = async (log: EventLog, views: RunViews, keys: readonly RunKe
 describe('a projection into memory', () => {
   it('makes every view the fold of the log, of what is there and of what comes', async () => {
     await using open = new AsyncDisposableStack();
-    const { log } = await aLog(open);
+    const { log } = open.use(await aLog());
     const views = memoryRunViews();
     const before = await storeRuns(log, 12);
     const projection = open.use(project(log, views));
@@ -112,7 +93,7 @@ describe('a projection into memory', () => {
 
   it('sets a forged fact aside, once, and goes on', async () => {
     await using open = new AsyncDisposableStack();
-    const { log } = await aLog(open);
+    const { log } = open.use(await aLog());
     const views = memoryRunViews();
     const key = aRun();
     await appendAll(log, queued(key));
@@ -132,7 +113,7 @@ describe('a projection into memory', () => {
 
   it('reads a run whole that it has seen a part of', async () => {
     await using open = new AsyncDisposableStack();
-    const { log } = await aLog(open);
+    const { log } = open.use(await aLog());
     const views = memoryRunViews();
     const key = aRun();
     const first = queued(key);
@@ -147,7 +128,7 @@ describe('a projection into memory', () => {
 
   it('stops, and says so, at an event of a later release', async () => {
     await using open = new AsyncDisposableStack();
-    const { log } = await aLog(open);
+    const { log } = open.use(await aLog());
     const views = memoryRunViews();
     const [key, later] = [aRun(), aRun()];
     await appendAll(log, queued(key));
@@ -160,7 +141,7 @@ describe('a projection into memory', () => {
 
   it('goes on after a kill -9 of the broker', async () => {
     await using open = new AsyncDisposableStack();
-    const { nats, log } = await aLog(open);
+    const { nats, log } = open.use(await aLog());
     const views = memoryRunViews();
     open.use(project(log, views));
     const before = await storeRuns(log, 6);
@@ -174,7 +155,7 @@ describe('a projection into memory', () => {
 describeWithMongo('a projection into MongoDB', () => {
   it('goes on after a restart where it was', async () => {
     await using open = new AsyncDisposableStack();
-    const { log } = await aLog(open);
+    const { log } = open.use(await aLog());
     const views = await mongoViews(open);
     const before = await storeRuns(log, 12);
     await using first = project(log, views);
@@ -198,7 +179,7 @@ describeWithMongo('a projection into MongoDB', () => {
 
   it('derives all views anew, and says so, when the log does not hold the event of its position', async () => {
     await using open = new AsyncDisposableStack();
-    const { log } = await aLog(open);
+    const { log } = open.use(await aLog());
     const views = await mongoViews(open);
     const keys = await storeRuns(log, 12);
     const { created } = await log.jsm.streams.info('RUNS');
@@ -219,7 +200,7 @@ describeWithMongo('a projection into MongoDB', () => {
 
   it('is done by one of two gateways, and by the other when that one stops', async () => {
     await using open = new AsyncDisposableStack();
-    const { log } = await aLog(open);
+    const { log } = open.use(await aLog());
     const views = await mongoViews(open);
     const one = open.use(project(log, views));
     await waitFor('one to project', () => one.position() !== undefined);
@@ -233,7 +214,7 @@ describeWithMongo('a projection into MongoDB', () => {
 
   it('loses nothing when two do it all the same', async () => {
     await using open = new AsyncDisposableStack();
-    const { log } = await aLog(open);
+    const { log } = open.use(await aLog());
     const views = await mongoViews(open);
     const unshared: RunViews = { ...views, shared: false };
     const keys = await storeRuns(log, 12);
@@ -247,7 +228,7 @@ describeWithMongo('a projection into MongoDB', () => {
     const mongo = await ownMongo();
     if (mongo.kind === 'unavailable') return context.skip(mongo.reason);
     open.use(mongo);
-    const { log } = await aLog(open);
+    const { log } = open.use(await aLog());
     const views = open.use(openMongoRunViews({ url: mongo.url, readWithinMs: 1_000, writeWithinMs: 2_000 }));
     const projection = open.use(project(log, views));
     const before = await storeRuns(log, 6);

@@ -1,13 +1,10 @@
 import { webhookSubjectOf, type RunKey } from '@runledger/contracts/subjects';
 import { EMPTY_WEBHOOK_HISTORY } from '@runledger/contracts/webhook-history';
 import { appendWebhook } from '@runledger/event-log/append';
-import { openEventLog, type EventLog } from '@runledger/event-log/event-log';
-import { silentLogger } from '@runledger/event-log/logger';
+import type { EventLog } from '@runledger/event-log/event-log';
 import { listParked } from '@runledger/event-log/park';
-import { provision } from '@runledger/event-log/provision';
 import { head } from '@runledger/event-log/read-run';
 import { describeWithMongo, testMongo } from '@runledger/testing/mongo';
-import { testNats } from '@runledger/testing/nats';
 import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/run-events';
 import { waitFor } from '@runledger/testing/wait-for';
 import { webhookDelivered, webhookGivenUp, webhookStarted } from '@runledger/testing/webhook-events';
@@ -15,24 +12,15 @@ import { MongoClient } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { memoryRunViews } from '../../src/views/memory-run-views.ts';
 import { openMongoRunViews } from '../../src/views/mongo-run-views.ts';
-import { openRunProjection } from '../../src/views/run-projection.ts';
 import type { RunView, RunViews } from '../../src/views/run-views.ts';
+import { aLog } from '../fixtures/a-log.ts';
+import { project } from '../fixtures/a-projection.ts';
 import { appendAll, tellWebhook } from '../fixtures/appended-facts.ts';
 import { aView, folded } from '../fixtures/folded-runs.ts';
-import { mongoUrl } from '../fixtures/mongo-url.ts';
+import { FOR_EVER, mongoUrl } from '../fixtures/mongo-views.ts';
 
-/** The runs of the fixtures are older than any retention that is preset. */
-const FOR_EVER = 10_000;
 const webhook = 'https://hooks.example:8443/done?token=secret';
 
-const aLog = async (open: AsyncDisposableStack): Promise<EventLog> => {
-  const nats = open.use(await testNats());
-  const log = open.use(await openEventLog({ url: nats.url, name: 'test' }, silentLogger));
-  await provision(log);
-  return log;
-};
-const project = (log: EventLog, views: RunViews) =>
-  openRunProjection({ log, views, logger: silentLogger, instance: 'test' });
 const anEndedRun = async (log: EventLog, key = aRun()): Promise<RunKey> => {
   await appendAll(log, queued(key, { webhook }), assigned(key), started(key), succeeded(key));
   return key;
@@ -48,7 +36,7 @@ const seen = async (views: RunViews, key: RunKey, status: string): Promise<RunVi
 describe('what became of the notifications', () => {
   it('is in the view as soon as it is told, whatever the run does beside it', async () => {
     await using open = new AsyncDisposableStack();
-    const log = await aLog(open);
+    const { log } = open.use(await aLog());
     const views = memoryRunViews();
     open.use(project(log, views));
     const key = aRun();
@@ -63,7 +51,7 @@ describe('what became of the notifications', () => {
 
   it('is read with its run where the views do not have the run', async () => {
     await using open = new AsyncDisposableStack();
-    const log = await aLog(open);
+    const { log } = open.use(await aLog());
     const views = memoryRunViews();
     const key = await anEndedRun(log);
     const last = await log.jsm.streams.getMessage('RUNS', { seq: await head(log, key) });
@@ -78,7 +66,7 @@ describe('what became of the notifications', () => {
 
   it('is left out where the run has expired from log and views, and nobody is bothered with it', async () => {
     await using open = new AsyncDisposableStack();
-    const log = await aLog(open);
+    const { log } = open.use(await aLog());
     const views = memoryRunViews();
     const [gone, there] = [aRun(), await anEndedRun(log)];
     await appendWebhook(log, webhookStarted(gone), 0);
@@ -91,7 +79,7 @@ describe('what became of the notifications', () => {
 
   it('takes nothing forged, which is set aside, and goes on behind it', async () => {
     await using open = new AsyncDisposableStack();
-    const log = await aLog(open);
+    const { log } = open.use(await aLog());
     const views = memoryRunViews();
     open.use(project(log, views));
     const key = await anEndedRun(log);
@@ -107,7 +95,7 @@ describe('what became of the notifications', () => {
 describeWithMongo('views of the release before', () => {
   it('are read as knowing nothing of webhooks, and derived anew from the log; what it does not hold is kept', async () => {
     await using open = new AsyncDisposableStack();
-    const log = await aLog(open);
+    const { log } = open.use(await aLog());
     const url = mongoUrl(open.use(await testMongo()));
     const client = new MongoClient(url);
     open.defer(() => client.close());
