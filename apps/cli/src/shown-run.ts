@@ -1,6 +1,7 @@
 import { nullable } from '@runledger/contracts/http/optional';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { plain } from './plain-text.ts';
 
 /** What this tool shows of a run. Responses have more, and keep it with `--json`. */
 export const ShownRun = Type.Object({
@@ -41,6 +42,10 @@ export const hasEnded = (run: ShownRun): boolean => run.finished ?? FINAL.has(ru
 export const outputLines = (run: ShownRun): string[] =>
   run.outputs.flatMap(({ data }) =>
     Object.entries(data).flatMap(([kind, items]) =>
-      items.map((item) => (typeof item === 'string' ? `${kind}: ${item}` : `${item.filename}  ${item.url}`)),
+      items.map((item) =>
+        typeof item === 'string'
+          ? `${plain(kind)}: ${plain(item)}`
+          : `${plain(item.filename)}  ${plain(item.url)}`,
+      ),
     ),
   );

@@ -25,7 +25,7 @@ describe('runledger watch', () => {
         finished: true,
         end_reason: 'completed',
         duration: 3.21,
-        outputs: [{ data: { images: [item] } }],
+        outputs: [{ data: { images: [item], texts: ['evil \u001B[2J text'] } }],
       }),
     );
     const result = await runCli(['watch', RUN], at(gateway.url));
@@ -35,6 +35,7 @@ describe('runledger watch', () => {
       'running 70 % (evil  [2J row)',
       'success after 3.2 s',
       'a.png  http://127.0.0.1:1/outputs/k/a.png',
+      'texts: evil  [2J text',
       '',
     ]);
     expect(result.code).toBe(0);
