@@ -29,7 +29,7 @@ export const explainAnswer = (
     case 409:
       return `This cannot be done as things stand (${said}).`;
     case 413:
-      return `The request is too large (${said}). Send large values as files.`;
+      return `The request is too large (${said}). Leave large values in files, and send their URLs.`;
     case 422:
       return `The request was refused:\n${validationLines(body).join('\n')}`;
     case 429:

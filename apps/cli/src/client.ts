@@ -11,7 +11,7 @@ import type { Screen } from './screen.ts';
 export interface Client {
   readonly connection: ApiConnection;
   readonly call: ApiCall;
-  /** The calls that are more than one command's. */
+  /** The calls about single runs and their notifications. */
   readonly api: RunApi;
   readonly screen: Screen;
   readonly readJsonFile: ReadJsonFile;

@@ -4,7 +4,7 @@ import type { RunKey } from '@runledger/contracts/subjects';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { Explained } from './explained.ts';
 
-/** The organisations that have a run of this id; the operator reads across all of them. @throws Explained */
+/** The run of this id, of whichever organisation: the operator reads across all of them. @throws Explained */
 export const findRun = async (log: EventLog, run: string): Promise<RunKey> => {
   const id = run.toLowerCase();
   if (!isRunId(id)) throw new Explained(`"${run}" is not a run id: it is a UUID, as queue prints it.`);

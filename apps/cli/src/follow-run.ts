@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Unavailable } from './api-call.ts';
 import { patiently } from './patiently.ts';
 import type { RunApi } from './run-api.ts';
-import type { RunEvent } from './run-events.ts';
+import type { WatchedEvent } from './run-events.ts';
 import type { Screen } from './screen.ts';
 import { hasEnded } from './shown-run.ts';
 import type { ShownRun } from './shown-run.ts';
@@ -49,7 +49,7 @@ export const followRun = async function* (
   }
 };
 
-const untilCut = async function* (events: AsyncIterable<RunEvent>): AsyncGenerator<RunEvent> {
+const untilCut = async function* (events: AsyncIterable<WatchedEvent>): AsyncGenerator<WatchedEvent> {
   try {
     yield* events;
   } catch (error) {
@@ -60,5 +60,5 @@ const untilCut = async function* (events: AsyncIterable<RunEvent>): AsyncGenerat
 /** What was read may be further than what the stream began with; another attempt begins with a fact. */
 const withProgress = (
   shown: ShownRun,
-  { progress, live_status }: Extract<RunEvent, { kind: 'progress' }>,
+  { progress, live_status }: Extract<WatchedEvent, { kind: 'progress' }>,
 ): ShownRun => (progress < shown.progress ? shown : { ...shown, progress, live_status });

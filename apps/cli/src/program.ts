@@ -1,20 +1,16 @@
-import type { EventLog } from '@runledger/event-log/event-log';
 import { Command, CommanderError } from 'commander';
-import { provisionLog } from './commands/provision-log.ts';
-import { createNamedOrganisation } from './commands/create-organisation.ts';
-import { history } from './commands/history.ts';
 import { openClient } from './client.ts';
 import type { Client } from './client.ts';
 import { findConnection } from './connection.ts';
 import type { Environment } from './connection.ts';
 import { EXIT, Explained } from './explained.ts';
 import type { ExitCode } from './explained.ts';
-import { openLogAsOperator } from './operator-connection.ts';
-import type { Json, ProgramParts } from './program-parts.ts';
+import { addOperatorCommands } from './operator-program.ts';
+import type { ProgramParts } from './program-parts.ts';
 import { addDeploymentCommands } from './resources/deployments.ts';
 import { addKeyCommands } from './resources/keys.ts';
 import { addMachineCommands } from './resources/machines.ts';
-import { addRunsCommands } from './resources/runs.ts';
+import { addManyRunsCommands } from './resources/runs.ts';
 import { addWorkflowCommands } from './resources/workflows.ts';
 import { addRunCommands } from './run-program.ts';
 import type { Screen } from './screen.ts';
@@ -58,13 +54,8 @@ export const runProgram = async (args: readonly string[], surroundings: Surround
 
 const commands = (surroundings: Surroundings, end: (code: ExitCode) => void): Command => {
   const { env, cwd, stdin, screen, untilInterrupted } = surroundings;
-  const client = async (): Promise<Client> => {
-    return openClient(await findConnection(env, cwd), screen, { cwd, stdin });
-  };
-  const asOperator = async (use: (log: EventLog) => Promise<void>): Promise<void> => {
-    await using log = await openLogAsOperator(env, cwd);
-    await use(log);
-  };
+  const client = async (): Promise<Client> =>
+    openClient(await findConnection(env, cwd), screen, { cwd, stdin });
 
   const program = new Command('runledger')
     .description('Queues, watches and explains runs.')
@@ -76,30 +67,12 @@ const commands = (surroundings: Surroundings, end: (code: ExitCode) => void): Co
 
   const parts: ProgramParts = { client, screen, untilInterrupted, end, add };
   addRunCommands(program, parts);
-  addRunsCommands(program, parts);
+  addManyRunsCommands(program, parts);
   addWebhookCommands(program, parts);
   addDeploymentCommands(program, parts);
   addWorkflowCommands(program, parts);
   addMachineCommands(program, parts);
   addKeyCommands(program, parts);
-  add(program, 'history <run>', 'the events of a run as the log holds them (operator)').action(
-    (run: string, { json = false }: Json) => asOperator((log) => history(log, run, screen, json)),
-  );
-  const organisations = program.command('organisations').description('manage organisations (operator)');
-  add(organisations, 'create <name>', 'a new organisation with a key and the sample').action(
-    (name: string, { json = false }: Json) =>
-      asOperator((log) => createNamedOrganisation(log, name, screen, json)),
-  );
-  add(
-    program,
-    'provision',
-    'make the streams and buckets of the log, or bring them up to date (operator)',
-  ).action(({ json = false }: Json) =>
-    asOperator(async (log) => {
-      await provisionLog(log, env);
-      if (json) screen.printJson({ provisioned: true });
-      else screen.print('The streams and buckets are there.');
-    }),
-  );
+  addOperatorCommands(program, parts, surroundings);
   return program;
 };

@@ -19,7 +19,7 @@ const Fact = Type.Pick(RunFactEvent, ['time']);
 const Progress = Type.Pick(RunProgressEvent, ['progress', 'live_status']);
 
 /** What a watcher needs of an event: that there is a fact, how far the run is, or that the service is still there. */
-export type RunEvent =
+export type WatchedEvent =
   | { readonly kind: 'nothing_new' }
   | { readonly kind: 'fact'; readonly id: string; readonly time: string }
   | { readonly kind: 'progress'; readonly progress: number; readonly live_status: string | null };
@@ -28,7 +28,7 @@ export type RunEvent =
  * The events of a run behind the one with the id `after`, until the service ends the stream: nothing follows, or it
  * wants to be asked again. @throws Unavailable when the connection is cut or the service is away
  */
-export type RunEvents = (run: string, after: string | undefined) => AsyncIterable<RunEvent>;
+export type RunEvents = (run: string, after: string | undefined) => AsyncIterable<WatchedEvent>;
 
 export const runEvents = (connection: ApiConnection): RunEvents =>
   async function* (run, after) {
@@ -82,7 +82,7 @@ const parsing = (onHeard: () => void): Transformer<string, Heard> => {
 };
 
 /** Undefined for a kind that this release does not know. */
-const eventOf = (heard: Heard): RunEvent | undefined => {
+const eventOf = (heard: Heard): WatchedEvent | undefined => {
   if (heard === undefined) return { kind: 'nothing_new' };
   const { event, id, data } = heard;
   if (event !== 'fact' && event !== 'progress') return undefined;

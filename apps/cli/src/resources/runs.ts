@@ -26,7 +26,7 @@ const columns: readonly Column<ShownRun>[] = [
 interface ListRunsOptions extends RunFilterOptions, ListOptions {}
 
 /** Commands about many runs at once. */
-export const addRunsCommands = (program: Command, { client, end, add }: ProgramParts): void => {
+export const addManyRunsCommands = (program: Command, { client, end, add }: ProgramParts): void => {
   const group = program.command('runs').description('many runs at once');
   addRunFilter(add(group, 'list', 'list runs, newest first'))
     .option('--limit <number>', 'at most so many', USUAL_LIMIT)
