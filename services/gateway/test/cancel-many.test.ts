@@ -182,6 +182,7 @@ describe('a request to cancel many runs that is wrong', () => {
     [{ filter: { gpu: 'B200' } }, 'body.filter.gpu', 'enum'],
     [{ filter: { origin: 'cron' } }, 'body.filter.origin', 'enum'],
     [{ filter: {}, dry_run: 'yes' }, 'body.dry_run', 'bool_type'],
+    [{ filter: {}, dryRun: true }, 'body.dryRun', 'extra_forbidden'],
     [{ filter: {}, cursor: 'x' }, 'body.cursor', 'value_error'],
   ])('%j: %s is %s', async (asked, where, type) => {
     const waiting = await queueSample(gateway, tenant);

@@ -140,6 +140,13 @@ describe('an idempotency key', () => {
     expect(await factsOf(world, tenant)).toBe(1);
   });
 
+  it('gives one run to equal requests at once also when there is room for just one', async () => {
+    const gateway = await world.gateway({ projecting: true, environment: { RUNLEDGER_QUEUE_MAX: '1' } });
+    const answers = await Promise.all(Array.from({ length: 10 }, () => queueKeyed(gateway, tenant, 'k')));
+    expect(new Set(answers.map((answer) => runIn(tenant, answer).run_id)).size).toBe(1);
+    expect(await factsOf(world, tenant)).toBe(1);
+  });
+
   it('leaves a request that was refused free to be sent again', async () => {
     const unknown = { deployment_id: newUuid() };
     expect((await queueKeyed(first, tenant, 'k', unknown)).status).toBe(404);

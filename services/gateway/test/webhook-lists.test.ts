@@ -210,6 +210,7 @@ describe('what is asked for wrongly', () => {
     [[], ['body'], 'model_attributes_type'],
     [{}, ['body', 'filter'], 'missing'],
     [{ filter: { hosts: 'x' } }, ['body', 'filter', 'hosts'], 'extra_forbidden'],
+    [{ filter: {}, dryRun: true }, ['body', 'dryRun'], 'extra_forbidden'],
     [{ filter: null }, ['body', 'filter'], 'dict_type'],
     [{ filter: 'failed' }, ['body', 'filter'], 'dict_type'],
     [{ filter: { status: 'all' } }, ['body', 'filter', 'status'], 'enum'],

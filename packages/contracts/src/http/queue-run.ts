@@ -20,7 +20,7 @@ export const Inputs = Type.Unsafe<JsonObject>(
     {
       additionalProperties: InputValue,
       description:
-        'By name. Names that the workflow does not know are passed on. An integer that a double would round to another one (beyond 2^53) is refused and not changed: send it as a string.',
+        'By name. Names that the workflow does not know are passed on. As a rule at most 256 inputs, with names of 256 characters, 32 levels deep, and together 256 KiB as JSON. An integer that a double would round to another one (beyond 2^53) is refused and not changed: send it as a string.',
     },
   ),
 );
@@ -33,7 +33,7 @@ export const DeploymentRunRequest = Type.Object(
       Type.String({
         format: 'webhook-url',
         description:
-          'An absolute http or https URL that gets the final notification of the run. Whether it may be reached is checked here and before each try.',
+          'An absolute http or https URL that gets the final notification of the run, as a rule at most 2,048 characters. Whether it may be reached is checked here and before each try.',
       }),
     ),
     webhook_intermediate_status: optional(
@@ -54,6 +54,10 @@ export const CreateRunResponse = Type.Object(
 
 export const IdempotencyKey = Type.String({
   pattern: '^[\\x20-\\x7e]{1,255}$',
+  'x-refusal': {
+    type: 'string_pattern_mismatch',
+    msg: 'An idempotency key has 1 to 255 printable ASCII characters',
+  },
   description:
     '1 to 255 printable characters. The same key of the same organisation gives the same run, for as long as the run is kept: a request whose answer was lost may be sent again. With another body it is refused with 409.',
 });

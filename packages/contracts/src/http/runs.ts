@@ -60,7 +60,8 @@ export const CancelRunsRequest = Type.Object(
     dry_run: optional(Type.Boolean({ default: false, description: 'Only counts.' })),
     cursor: optional(Cursor),
   },
-  { title: 'CancelRunsRequest' },
+  // A misspelt `dry_run` would cancel for real.
+  { title: 'CancelRunsRequest', additionalProperties: false },
 );
 
 export const CancelRunsResponse = Type.Object(

@@ -108,7 +108,8 @@ export const RedeliverRequest = Type.Object(
     cursor: optional(Cursor),
     dry_run: optional(Type.Boolean({ default: false, description: 'Only counts.' })),
   },
-  { title: 'RedeliverRequest' },
+  // A misspelt `dry_run` would send for real.
+  { title: 'RedeliverRequest', additionalProperties: false },
 );
 
 export const RedeliverResponse = Type.Object(

@@ -61,7 +61,7 @@ export const getRoute = ({ current, progress, places, wait, catalogue, publicUrl
     const include = new Set(query.include);
     const [report, place, workflow_api] = await Promise.all([
       isExecuting(run) ? progress(run) : undefined,
-      run.status === 'queued' ? placeOf(places, key) : undefined,
+      run.status === 'queued' ? queuePlaceOf(places, key) : undefined,
       include.has('workflow_api') ? workflowOf(catalogue, caller.org_id, workflow_version_id) : null,
     ]);
     return runResponse(run, {
@@ -74,7 +74,7 @@ export const getRoute = ({ current, progress, places, wait, catalogue, publicUrl
     });
   });
 
-const placeOf = async (places: QueuePlaces, key: RunKey): Promise<QueuePlace | undefined> =>
+const queuePlaceOf = async (places: QueuePlaces, key: RunKey): Promise<QueuePlace | undefined> =>
   (await places([key])).get(key.run_id);
 
 const workflowOf = async (catalogue: Catalogue, org: string, id: string): Promise<JsonValue> =>

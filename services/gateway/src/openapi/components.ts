@@ -31,7 +31,7 @@ export const components = (): Components => {
   };
   const members = (schema: JsonSchema): JsonSchema =>
     Object.fromEntries(
-      Object.entries(schema).flatMap(([name, member]) => {
+      Object.entries(withType(schema)).flatMap(([name, member]) => {
         if (OURS.has(name)) return [];
         const known = name === 'format' && typeof member === 'string' ? FORMATS[member] : undefined;
         if (known) return Object.entries(known);
@@ -68,6 +68,14 @@ export const components = (): Components => {
           .toSorted(([a], [b]) => (a < b ? -1 : 1)),
       ),
   };
+};
+
+/** Generators of typed clients want to be told what the words of a list are. */
+const withType = (schema: JsonSchema): JsonSchema => {
+  const words = schema['enum'];
+  return Array.isArray(words) && words.every((word) => typeof word === 'string')
+    ? { type: 'string', ...schema }
+    : schema;
 };
 
 /** Keywords whose values are no schemas. */

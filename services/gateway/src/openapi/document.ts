@@ -19,7 +19,10 @@ export const openApiDocument = (operations: readonly Operation[], server: string
     path[operation.method.toLowerCase()] = describe(operation, schemas);
   }
   const responses = Object.fromEntries(
-    Object.values(REFUSALS).map((refusal) => [refusal.name, describeRefusal(refusal, schemas)]),
+    Object.entries(REFUSALS).map(([status, refusal]) => [
+      refusal.name,
+      describeRefusal(Number(status), refusal, schemas),
+    ]),
   );
   const webhooks = webhookDescriptions(schemas);
   return {
@@ -66,17 +69,22 @@ const describe = (operation: Operation, schemas: Components): JsonSchema => {
     responses: {
       [gives.status]: {
         description: gives.description,
-        headers: headersOf(ON_SUCCESS),
+        headers: headersOf(isTagged(operation) ? [...COUNTED, 'ETag'] : COUNTED),
         ...contentOf(operation, schemas),
       },
       ...Object.fromEntries(
         Object.entries(also).map(([status, why]) => [
           status,
-          { description: why, headers: headersOf(ON_SUCCESS) },
+          { description: why, headers: headersOf(COUNTED) },
         ]),
       ),
-      ...(operation.method === 'GET' && gives.body && gives.holdsSecret !== true
-        ? { 304: { description: 'It is what the client has already.', headers: headersOf(ON_SUCCESS) } }
+      ...(isTagged(operation)
+        ? {
+            304: {
+              description: 'It is what the client has already.',
+              headers: headersOf([...COUNTED, 'ETag']),
+            },
+          }
         : {}),
       ...Object.fromEntries(
         refusalsOf(operation).map((status) => [
@@ -87,6 +95,10 @@ const describe = (operation: Operation, schemas: Components): JsonSchema => {
     },
   };
 };
+
+/** What it gives is known again by its entity tag. */
+const isTagged = ({ method, gives }: Operation): boolean =>
+  method === 'GET' && gives.body !== undefined && gives.holdsSecret !== true;
 
 const contentOf = ({ gives }: Operation, schemas: Components): JsonSchema => {
   if (gives.body) return { content: { 'application/json': { schema: schemas.of(gives.body) } } };
@@ -113,11 +125,12 @@ const parametersOf = (
   });
 
 const describeRefusal = (
+  status: number,
   { description, body, headers }: DescribedRefusal,
   schemas: Components,
 ): JsonSchema => ({
   description,
-  headers: headersOf([...ALWAYS, ...headers]),
+  headers: headersOf([...(BEFORE_COUNTING.has(status) ? ALWAYS : COUNTED), ...headers]),
   content: { 'application/json': { schema: schemas.of(body) } },
 });
 
@@ -134,8 +147,11 @@ const HEADERS: Readonly<Record<string, JsonSchema>> = {
   RateLimit: header('What is left of it: `r` requests now; it is full again in `t` seconds.', text),
 };
 
-const ALWAYS = ['API-Version', 'X-Request-Id', 'RateLimit-Policy', 'RateLimit'];
-const ON_SUCCESS = [...ALWAYS, 'ETag'];
+const ALWAYS = ['API-Version', 'X-Request-Id'];
+/** Requests that are refused before they count. */
+const BEFORE_COUNTING: ReadonlySet<number> = new Set([401, 403, 431]);
+/** Of a request whose key is known and may do it; none where there is no limit. */
+const COUNTED = [...ALWAYS, 'RateLimit-Policy', 'RateLimit'];
 
 const headersOf = (names: readonly string[]): JsonSchema =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));

@@ -1,6 +1,7 @@
 import { newUuid, type OrgId, type RunId } from '@runledger/contracts/ids';
 import { append } from '@runledger/event-log/append';
 import type { EventLog } from '@runledger/event-log/event-log';
+import { inTurns } from '@runledger/event-log/in-turns';
 import type { Envelope } from '../domain/envelope.ts';
 import { isRunOf, type AskedFor } from '../domain/idempotency.ts';
 import { runQueued, type QueueDecision } from '../domain/queue-run.ts';
@@ -54,6 +55,7 @@ export type AcceptRun = <No>(
 ) => Promise<Acceptance | Refused<No>>;
 
 export const acceptRun = ({ log, current, room, bound, writer, now }: AcceptRunOptions): AcceptRun => {
+  const inTurn = inTurns();
   /** What became of an earlier request with the key; undefined for none. */
   const before = async (org_id: OrgId, identity: RunIdentity): Promise<Acceptance | undefined> => {
     if (identity.kind === 'random') return undefined;
@@ -71,26 +73,38 @@ export const acceptRun = ({ log, current, room, bound, writer, now }: AcceptRunO
         return found;
     }
   };
-  return async ({ org_id, idempotencyKey, correlation_id, traceparent }, asked, decide) => {
+  const accept: AcceptRun = async (
+    { org_id, idempotencyKey, correlation_id, traceparent },
+    asked,
+    decide,
+  ) => {
     const identity = runIdentity(org_id, idempotencyKey, asked);
-    const earlier = await before(org_id, identity);
-    if (earlier) return earlier;
-    const decision = await decide();
-    if (decision.kind === 'refused') return decision;
-    if (!(await room.hasRoom())) return { kind: 'log_nearly_full' };
     const { run_id } = identity;
-    const time = now().toISOString();
-    const envelope = { event_id: newUuid(), run_id, org_id, time, writer, correlation_id, traceparent };
-    const idempotency = identity.kind === 'of_key' ? { request_sha256: identity.request_sha256 } : undefined;
-    const event = runQueued(decision.data, idempotency, envelope);
-    const appended = await bound(org_id, () => append(log, event, 0));
-    if (appended === 'queue_full') return { kind: 'queue_full' };
-    if (appended.kind === 'appended') return { kind: 'accepted', run_id };
-    // An equal request was quicker.
-    const first = await before(org_id, identity);
-    if (first) return first;
-    throw new Error(
-      `The new run ${run_id} is in the log already, at ${appended.head}: an id was given twice.`,
-    );
+    const begin = async () => {
+      const earlier = await before(org_id, identity);
+      if (earlier) return earlier;
+      const decision = await decide();
+      if (decision.kind === 'refused') return decision;
+      if (!(await room.hasRoom())) return { kind: 'log_nearly_full' } as const;
+      const time = now().toISOString();
+      const envelope = { event_id: newUuid(), run_id, org_id, time, writer, correlation_id, traceparent };
+      const idempotency =
+        identity.kind === 'of_key' ? { request_sha256: identity.request_sha256 } : undefined;
+      const event = runQueued(decision.data, idempotency, envelope);
+      const appended = await bound(org_id, () => append(log, event, 0));
+      if (appended === 'queue_full') return { kind: 'queue_full' } as const;
+      if (appended.kind === 'appended') return { kind: 'accepted', run_id } as const;
+      const first = await before(org_id, identity);
+      if (first) return first;
+      throw new Error(
+        `The new run ${run_id} is in the log already, at ${appended.head}: an id was given twice.`,
+      );
+    };
+    // Of equal requests one begins the run, and no other is told that there is no room for it.
+    const begun = await inTurn(run_id, begin);
+    const mayBeElsewhere =
+      begun.kind === 'refused' || begun.kind === 'log_nearly_full' || begun.kind === 'queue_full';
+    return (mayBeElsewhere ? await before(org_id, identity) : undefined) ?? begun;
   };
+  return accept;
 };

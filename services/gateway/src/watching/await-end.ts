@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { RunKey } from '@runledger/contracts/subjects';
 import type { RunWatching } from './run-watching.ts';
 
@@ -7,16 +8,28 @@ interface Patience {
   readonly signal: AbortSignal;
 }
 
+const BUSY_PAUSE_MS = 1_000;
+
 /**
- * Resolves when the run has ended, when the patience is over, and at once when nobody can wait: the service stops, or
- * too many wait already. Ask then what the run is.
+ * Resolves when the run has ended, when the patience is over, at once when the service stops, and soon when too many wait
+ * already. Ask then what the run is.
  */
 export type AwaitEnd = (key: RunKey, patience: Patience) => Promise<void>;
 
 export const awaitEnd =
   ({ watch, refuses }: Pick<RunWatching, 'watch' | 'refuses'>): AwaitEnd =>
   async (key, { withinMs, signal }) => {
-    if (signal.aborted || refuses() !== undefined) return;
+    if (signal.aborted) return;
+    switch (refuses()) {
+      case undefined:
+        break;
+      case 'stopping':
+        return;
+      case 'too_many':
+        // Whoever asks again at once would only make it worse.
+        await pause(Math.min(withinMs, BUSY_PAUSE_MS), undefined, { signal }).catch(() => undefined);
+        return;
+    }
     const over = Promise.withResolvers<void>();
     const look = (): void => {
       if (watched.facts.at(-1)?.finished === true) over.resolve();

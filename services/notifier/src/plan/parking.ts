@@ -8,7 +8,7 @@ import { isSuperseded } from '../delivering/final.ts';
 import { deliveryIn, pendingOf, type FinalDelivery } from '../delivering/final-delivery.ts';
 import type { DeliveryParts } from '../delivering/parts.ts';
 import { nameOf, type Receiver } from '../dispatch/item.ts';
-import { inTurns } from './in-turns.ts';
+import { inTurns } from '@runledger/event-log/in-turns';
 
 /** When a receiver has too much to take at once, what is set aside is looked at again by then at the latest. */
 const LOOK_AT_PARKED_MS = 30_000;

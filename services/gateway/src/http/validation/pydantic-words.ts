@@ -159,7 +159,10 @@ const wrongFormat = (format: string): Words => {
     case 'date-time':
       return { type: 'datetime_parsing', msg: DATETIME_TEXT };
     case 'time-or-day':
-      return { type: 'datetime_parsing', msg: `${DATETIME_TEXT}, or a day, such as 2026-01-31` };
+      return {
+        type: 'datetime_parsing',
+        msg: `${DATETIME_TEXT}, or a day, such as 2026-01-31 (in a URL, write + as %2B)`,
+      };
     default:
       return { type: 'value_error', msg: `Value error, the input is no ${format}` };
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { inTurns } from '../../src/plan/in-turns.ts';
+import { inTurns } from '../src/in-turns.ts';
 
 describe('work in turns', () => {
   it('is done one after the other under one name, and side by side under two', async () => {
