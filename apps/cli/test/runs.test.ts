@@ -131,9 +131,9 @@ describe('runledger get and cancel', () => {
 
   it('wait for the end of the run with --wait', async () => {
     const gateway = await aGateway(aRun({ status: 'success', finished: true, duration: 2 }));
-    const { stdout } = await runCli(['get', RUN, '--wait', '30'], at(gateway.url));
+    const { stdout } = await runCli(['get', RUN, '--wait', '1m'], at(gateway.url));
     expect(stdout).toContain('status  success after 2.0 s\n');
-    expect(gateway.asked[0]).toMatchObject({ method: 'GET', path: `/api/run/${RUN}?wait=30` });
+    expect(gateway.asked[0]).toMatchObject({ method: 'GET', path: `/api/run/${RUN}?wait=60` });
     const refused = await runCli(['get', RUN, '--wait', '61'], at(gateway.url));
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('runledger watch') });
   });

@@ -55,7 +55,7 @@ describe('runledger webhook-secret rotate', () => {
   });
 
   it.each([
-    ['rotate', '--overlap', '0', '--json'],
+    ['rotate', '--overlap', '0h', '--json'],
     ['--json', 'rotate', '--overlap=0'],
   ])('takes an overlap, and --json: %s %s %s', async (...args) => {
     const gateway = await aGateway({ status: 200, body: shown });
