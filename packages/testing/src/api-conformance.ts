@@ -1,4 +1,4 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
 export interface Exchange {
@@ -33,6 +33,15 @@ export const conformanceTo = (document: unknown): Conformance => {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
   ajv.addSchema(closed, DOCUMENT);
+  const validators = new Map<string, ValidateFunction>();
+  /** Of the JSON body of a response; compiled once, which takes much longer than validating. */
+  const validatorAt = (pointer: string): ValidateFunction => {
+    const body = `${DOCUMENT}#${pointer}/content/application~1json/schema`;
+    const validator =
+      validators.get(pointer) ?? ajv.compile({ $ref: body.replaceAll('{', '%7B').replaceAll('}', '%7D') });
+    validators.set(pointer, validator);
+    return validator;
+  };
   return ({ method, path, status, headers, body }) => {
     const found = operationOf(closed, method === 'HEAD' ? 'GET' : method, path);
     const about = `${method} ${path} answered ${status}`;
@@ -56,11 +65,7 @@ export const conformanceTo = (document: unknown): Conformance => {
     if (type === undefined || !types.includes(type))
       return `${about} as ${type ?? 'nothing'} and not as ${types.join()}`;
     if (type !== 'application/json') return undefined;
-    const validate = ajv.compile({
-      $ref: `${DOCUMENT}#${pointer}/content/application~1json/schema`
-        .replaceAll('{', '%7B')
-        .replaceAll('}', '%7D'),
-    });
+    const validate = validatorAt(pointer);
     return validate(body)
       ? undefined
       : `${about}, and its body is not as described: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(body)}`;
