@@ -6,7 +6,7 @@ import { aWorld } from './fixtures/a-world.ts';
 import { factsOf, queueKeyed, runIn } from './fixtures/queued-runs.ts';
 import { startGatewayProcess } from './fixtures/a-service.ts';
 
-/** Processes start, and waits for a broker that is away run out. */
+/** A process starts. */
 const SLOW = { timeout: 90_000 };
 
 interface Silencer extends AsyncDisposable {
@@ -60,25 +60,5 @@ describe('a request with an idempotency key', SLOW, () => {
     const run = runIn(tenant, await queueKeyed(other, tenant, 'k'));
     expect(runIn(tenant, await queueKeyed(other, tenant, 'k'))).toEqual(run);
     expect(await factsOf(world, tenant)).toBe(1);
-  });
-
-  it('is told to come again while the log is away, and then queues one run', async () => {
-    await using world = await aWorld();
-    const { tenant } = world;
-    const gateway = await world.gateway();
-    runIn(tenant, await queueKeyed(gateway, tenant, 'before'));
-    await world.nats.kill9();
-    const { status, headers } = await queueKeyed(gateway, tenant, 'k');
-    expect([status, headers.get('retry-after')]).toEqual([503, '2']);
-    await world.nats.restart();
-    const answer = await waitFor('the same request to be accepted', async () => {
-      const again = await queueKeyed(gateway, tenant, 'k');
-      return again.status === 200 && again;
-    });
-    const run = runIn(tenant, answer);
-    expect(runIn(tenant, await queueKeyed(gateway, tenant, 'k'))).toEqual(run);
-    // The connection of this test comes back when it does.
-    const facts = await waitFor('the log to be read', () => factsOf(world, tenant).catch(() => undefined));
-    expect(facts).toBe(2);
   });
 });

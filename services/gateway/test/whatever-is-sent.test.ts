@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-const RUNS = { numRuns: 150 };
+const RUNS = { numRuns: 100 };
 const send = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) =>
   call(`${gateway.api}/run/deployment/queue`, world.tenant.key, {
     method: 'POST',

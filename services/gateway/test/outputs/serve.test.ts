@@ -148,8 +148,8 @@ describe('an output file', () => {
 
 describe('a reader that stalls', { timeout: 90_000 }, () => {
   const MiB = 1024 * 1024;
-  const LARGE = 64 * MiB;
-  const READERS = 4;
+  const LARGE = 32 * MiB;
+  const READERS = 2;
   /** What the kernel holds of a connection on this machine, and a few chunks. */
   const MOST_FOR_EACH = 16 * MiB;
 
