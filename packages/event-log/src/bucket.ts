@@ -3,7 +3,7 @@ import { Kvm, type KV } from '@nats-io/kv';
 import type { MsgHdrs } from '@nats-io/transport-node';
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { askBroker } from './ask-broker.ts';
+import { ASK_WITHIN_MS, askBroker } from './ask-broker.ts';
 import type { EventLog } from './event-log.ts';
 import { lastOfEach } from './last-of-each.ts';
 import { explainRefusal, isConflict } from './publish.ts';
@@ -16,7 +16,7 @@ export interface Entry<Value> {
   readonly revision: number;
 }
 
-/** Records by key. Every value is checked against the schema on its way in and out. All but `list` may throw LogUnavailable and are safe to call again. */
+/** Records by key. Every value is checked against the schema on its way in and out. All but `list` may throw LogUnavailable and, `updateOnce` apart, are safe to call again. */
 export interface Bucket<Value> {
   /** Never older than an acknowledged write: buckets allow no direct reads, so the leader answers. */
   get(key: string): Promise<Entry<Value> | undefined>;
@@ -25,6 +25,8 @@ export interface Bucket<Value> {
   put(key: string, value: Value): Promise<number>;
   /** The new revision, or false when the key has another revision meanwhile. */
   update(key: string, value: Value, revision: number): Promise<number | false>;
+  /** As `update`, but asks once: false says for certain that this was not written, and LogUnavailable leaves it open. */
+  updateOnce(key: string, value: Value, revision: number): Promise<number | false>;
   delete(key: string): Promise<void>;
   /** Takes out what is stored under the key. `delete` leaves a mark of some 150 bytes for ever, and this leaves nothing. */
   erase(key: string): Promise<void>;
@@ -63,16 +65,18 @@ export const openBucket = <Schema extends TSchema>(
     key: string,
     value: Value,
     store: (kv: KV, data: Uint8Array) => Promise<number>,
+    withinMs = ASK_WITHIN_MS,
   ): Promise<number | false> => {
     checkKey(bucket, key);
     const data = utf8.encode(JSON.stringify(fits(key, value)));
     let tries = 0;
     try {
-      return await askBroker(`writing ${key} of ${bucket}`, async () => {
+      const writeIt = async (): Promise<number> => {
         const open = await kv();
         tries += 1;
         return store(open, data);
-      });
+      };
+      return await askBroker(`writing ${key} of ${bucket}`, writeIt, withinMs);
     } catch (error) {
       if (!isConflict(error)) throw explainRefusal(error, `KV_${bucket}`, data);
       if (tries === 1) return false;
@@ -92,6 +96,8 @@ export const openBucket = <Schema extends TSchema>(
       return revision;
     },
     update: (key, value, revision) => write(key, value, (open, data) => open.update(key, data, revision)),
+    updateOnce: (key, value, revision) =>
+      write(key, value, (open, data) => open.update(key, data, revision), 0),
     delete: async (key) => {
       checkKey(bucket, key);
       await askBroker(`deleting ${key} of ${bucket}`, async () => (await kv()).delete(key));

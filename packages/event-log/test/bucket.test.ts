@@ -44,6 +44,14 @@ describe('a bucket', () => {
     expect(await machines.update('machines.c.1', { name: 'late' }, first)).toBe(false);
   });
 
+  it('updates with one question, and says for certain that it did not', async () => {
+    const first = await machines.put('machines.o.1', { name: 'one' });
+    const second = await machines.updateOnce('machines.o.1', { name: 'two' }, first);
+    expect(second).toBeGreaterThan(first);
+    expect(await machines.updateOnce('machines.o.1', { name: 'two' }, first)).toBe(false);
+    expect((await machines.get('machines.o.1'))?.revision).toBe(second);
+  });
+
   it('erases a key without a trace, and takes it anew', async () => {
     const messages = async () => (await test.log.jsm.streams.info('KV_CATALOGUE')).state.messages;
     await machines.put('machines.x.10', { name: 'stays' });
