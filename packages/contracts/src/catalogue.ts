@@ -99,6 +99,8 @@ export const ApiKey = Type.Object({
   /** Of the key's text, to be compared once more after it was looked up by it; records of an earlier release lack it. */
   sha256: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
   scopes: Type.Array(KeyScope),
+  /** Of a key that was made with another: the id of the first one, whose rate all of them share. */
+  rate_key: Type.Optional(Uuid),
   created_at: Time,
   expires_at: Type.Union([Time, Type.Null()]),
 });

@@ -6,11 +6,11 @@ import { sharedTokens } from './shared-tokens.ts';
 import type { RateDecision } from './rate-decision.ts';
 
 /** Undefined when there is no limit. */
-export type LimitRate = (key: Pick<ApiKey, 'id'>) => Promise<RateDecision | undefined>;
+export type LimitRate = (key: Pick<ApiKey, 'id' | 'rate_key'>) => Promise<RateDecision | undefined>;
 
 export interface RateLimit {
   readonly log: EventLog;
-  /** Requests a minute of each key, at all gateways together; 0 is none. */
+  /** Requests a minute of each key with all that were made with it, at all gateways together; 0 is none. */
   readonly limit: number;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
@@ -27,12 +27,32 @@ const MOST_KEPT = 10_000;
  */
 export const rateLimit = ({ log, limit, clock, patienceMs = PATIENCE_MS }: RateLimit): LimitRate => {
   if (limit === 0) return async () => undefined;
-  const takeTokens = sharedTokens(log, limit);
-  const chunkFor = recentlyUsed(MOST_KEPT, (id: string) =>
-    chunkOf({ limit, clock, takeTokens: (wanted) => takeTokens(id, wanted) }),
+  const shared = sharedTokens(log, limit);
+  /** A limit that cannot be told is never why a request fails. */
+  const note = (error: unknown, rate_key: string, what: string): void => {
+    const level = error instanceof LogUnavailable ? 'debug' : 'error';
+    log.logger[level]({ err: error, key_id: rate_key }, what);
+  };
+  const giveBack = async (rate_key: string, tokens: number): Promise<void> => {
+    // What a broker that is away misses flows in again until it is back.
+    if (!log.connected()) return;
+    try {
+      await shared.giveBack(rate_key, tokens);
+    } catch (error) {
+      note(error, rate_key, 'what was not spent of a rate limit could not be given back');
+    }
+  };
+  const chunkFor = recentlyUsed(MOST_KEPT, (rate_key: string) =>
+    chunkOf({
+      limit,
+      clock,
+      takeTokens: (wanted) => shared.take(rate_key, wanted),
+      giveBack: (tokens) => void giveBack(rate_key, tokens),
+      later,
+    }),
   );
-  return async ({ id }) => {
-    const chunk = chunkFor(id);
+  return async ({ id, rate_key = id }) => {
+    const chunk = chunkFor(rate_key);
     for (;;) {
       const decision = chunk.decide();
       if (decision) return decision;
@@ -40,13 +60,16 @@ export const rateLimit = ({ log, limit, clock, patienceMs = PATIENCE_MS }: RateL
       try {
         if ((await within(patienceMs, chunk.refill())) === 'late') return chunk.letThrough();
       } catch (error) {
-        // A limit that cannot be told is never why a request fails.
-        const level = error instanceof LogUnavailable ? 'debug' : 'error';
-        log.logger[level]({ err: error, key_id: id }, 'a rate limit is not known; a request is let through');
+        note(error, rate_key, 'a rate limit is not known; a request is let through');
         return chunk.letThrough();
       }
     }
   };
+};
+
+/** Keeps no process alive: what a gateway that stops has not spent flows in again. */
+const later = (ms: number, work: () => void): void => {
+  setTimeout(work, ms).unref();
 };
 
 const within = async (ms: number, work: Promise<void>): Promise<'done' | 'late'> => {

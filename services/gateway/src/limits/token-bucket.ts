@@ -31,6 +31,12 @@ export const take = (present: Tokens | undefined, now: number, limit: number, wa
   return { granted, left: { tokens: tokens - granted, at } };
 };
 
+/** What is left when some that were taken come back unspent: never more than the bucket holds. */
+export const putBack = (present: Tokens | undefined, now: number, limit: number, tokens: number): Tokens => {
+  const left = refilled(present, now, limit);
+  return { ...left, tokens: Math.min(limit, left.tokens + tokens) };
+};
+
 /** Milliseconds until there are so many, if nobody takes any. */
 export const msUntil = (wanted: number, { tokens }: Tokens, limit: number): number =>
   Math.max(0, Math.ceil(((Math.min(wanted, limit) - tokens) * WINDOW_MS) / limit));
