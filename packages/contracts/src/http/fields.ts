@@ -29,7 +29,8 @@ export const Cursor = Type.String({
 });
 
 export const NextCursor = Type.Union([Type.String(), Type.Null()], {
-  description: 'Where the next page begins; null when this is the last one.',
+  description:
+    'Where the next page begins; null when this is the last one. A page may be shorter than the limit, even empty, while this is not null.',
 });
 
 /** In a body, one of these words or several: a list of them, or one text with commas, as in a query. */

@@ -22,7 +22,7 @@ export const problemOf = (error: unknown): Problem => {
   if (error instanceof ViewsUnavailable) {
     return {
       kind: 'unavailable',
-      why: 'The store that lists are made from cannot be reached now. Try again; a run by its id is found also while it is away',
+      why: 'The store that lists are made from cannot be reached now, or takes too long. Try again; a run by its id is found all the same',
     };
   }
   if (error instanceof OutputStoreUnavailable) {

@@ -1,7 +1,7 @@
 import type { OrgId } from '@runledger/contracts/ids';
 import type { Run } from '@runledger/contracts/run';
 import { statusOf } from '../domain/webhook-status.ts';
-import { pageOf } from './page.ts';
+import { pageOf, type Found, type Listed } from './page.ts';
 import { placeOf, placesIn, type Place } from './place.ts';
 import { placesInOrder, type PlacesInOrder } from './places-in-order.ts';
 import {
@@ -25,8 +25,14 @@ interface Organisation {
   queued: number;
 }
 
-/** Views of one process, rebuilt from the log at every start; as large as what the log holds. */
-export const memoryRunViews = (): RunViews => {
+/** So many runs take some milliseconds. */
+const LOOK_AT_MOST = 100_000;
+
+/**
+ * Views of one process, rebuilt from the log at every start; as large as what the log holds. For a page of a list, at
+ * most `lookAtMost` runs are looked at.
+ */
+export const memoryRunViews = ({ lookAtMost = LOOK_AT_MOST }: { lookAtMost?: number } = {}): RunViews => {
   const views = new Map<string, Kept>();
   const organisations = new Map<OrgId, Organisation>();
   let position: ProjectionPosition | undefined;
@@ -72,16 +78,15 @@ export const memoryRunViews = (): RunViews => {
       }),
     save: async (given) => given.forEach(save),
     listRuns: async (query) => {
-      const runs = found(query).filter(({ view }) => isAskedFor(view.run, query));
-      return pageOf(
-        atHand(runs, query).map(({ place, view }) => ({ item: view, place, bytes: bytesOf(view.run) })),
-        query.limit,
+      const runs = lookThrough(found(query), lookAtMost, ({ place, view }) =>
+        isAskedFor(view.run, query) ? { item: view, place, bytes: bytesOf(view.run) } : undefined,
       );
+      return pageOf(atHand(runs, query), query.limit);
     },
     listWebhooks: async (query) => {
-      const rows = found(query).flatMap(({ place, view }) => {
+      const rows = lookThrough(found(query), lookAtMost, ({ place, view }) => {
         const row = webhookRow(view);
-        return row && isRowAskedFor(row, query) ? [{ item: row, place, bytes: 0 }] : [];
+        return row && isRowAskedFor(row, query) ? { item: row, place, bytes: 0 } : undefined;
       });
       return pageOf(atHand(rows, query), query.limit);
     },
@@ -99,6 +104,25 @@ export const memoryRunViews = (): RunViews => {
       position = { stream_created, sequence: 0, event_id: null };
     },
   };
+};
+
+const lookThrough = function* <Item>(
+  found: Iterable<Kept>,
+  most: number,
+  asListed: (kept: Kept) => Listed<Item> | undefined,
+): Generator<Found<Item>, undefined> {
+  let looked = 0;
+  let lookedTo: Place | undefined;
+  for (const kept of found) {
+    if (looked === most && lookedTo !== undefined) {
+      yield { lookedTo };
+      return;
+    }
+    looked += 1;
+    lookedTo = kept.place;
+    const listed = asListed(kept);
+    if (listed) yield listed;
+  }
 };
 
 /** What a page can hold, and one more, taken at once: the order may change behind the next await. */

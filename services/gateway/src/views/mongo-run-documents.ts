@@ -2,10 +2,10 @@ import type { Run } from '@runledger/contracts/run';
 import { orgId, runId } from '@runledger/contracts/ids';
 import type { Webhook } from '@runledger/contracts/webhook';
 import { EMPTY_WEBHOOK_HISTORY } from '@runledger/contracts/webhook-history';
-import type { AnyBulkWriteOperation, Condition, Filter } from 'mongodb';
+import type { AnyBulkWriteOperation } from 'mongodb';
 import { webhookStatus } from '../domain/webhook-status.ts';
-import { placeOf, placesIn, type Place, type Span } from './place.ts';
-import type { RunQuery, RunView, WebhookQuery } from './run-views.ts';
+import { placeOf, type Place } from './place.ts';
+import type { RunView } from './run-views.ts';
 import { webhookHost, type WebhookRow } from './webhook-row.ts';
 
 /**
@@ -119,40 +119,3 @@ export const placeOfDocument = ({
   number,
 }: Pick<RunDocument, '_id' | 'created_at' | 'number'>): Place =>
   placeOf({ run_id: runId(id), created_at: created_at.toISOString(), number });
-
-export const NEWEST_FIRST = { place: -1 } as const;
-
-export const runsAskedFor = (query: RunQuery): Filter<RunDocument> => {
-  const { org_id, statuses, deploymentId, workflowId, gpu, origin } = query;
-  return {
-    org_id,
-    ...(statuses === undefined ? {} : { status: anyOf(statuses) }),
-    ...(deploymentId === undefined ? {} : { deployment_id: deploymentId }),
-    ...(workflowId === undefined ? {} : { workflow_id: workflowId }),
-    ...(gpu === undefined ? {} : { gpu }),
-    ...(origin === undefined ? {} : { origin }),
-    ...inSpan(query),
-  };
-};
-
-export const rowsAskedFor = (query: WebhookQuery): Filter<RunDocument> => {
-  const { org_id, statuses, host } = query;
-  return {
-    org_id,
-    webhook_status: anyOf(statuses),
-    ...(host === undefined ? {} : { webhook_host: host }),
-    ...inSpan(query),
-  };
-};
-
-/** Of one value it is an equality, for which every server uses its index. */
-const anyOf = (values: readonly string[]): Condition<string> => {
-  const [only, ...others] = values;
-  return only !== undefined && others.length === 0 ? only : { $in: [...values] };
-};
-
-/** Never those without a place, so that a page always is one range of the index. */
-const inSpan = (span: Span): Filter<RunDocument> => {
-  const { from, before } = placesIn(span);
-  return { place: { $gte: from, ...(before === undefined ? {} : { $lt: before }) } };
-};

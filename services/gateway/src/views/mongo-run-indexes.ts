@@ -1,16 +1,6 @@
 import { MongoServerError, type Collection, type Db } from 'mongodb';
-import { NEWEST_FIRST, type RunDocument } from './mongo-run-documents.ts';
-
-/** What a list can be asked for by: each has an index of its own, in the order of the list. */
-const FILTERS = [
-  'status',
-  'deployment_id',
-  'workflow_id',
-  'gpu',
-  'origin',
-  'webhook_status',
-  'webhook_host',
-] as const satisfies (keyof RunDocument)[];
+import type { RunDocument } from './mongo-run-documents.ts';
+import { FILTERS, indexOf, NEWEST_FIRST } from './mongo-run-queries.ts';
 
 /** The indexes of all lists, and the one by which the server drops runs that are older than the retention. */
 export const createIndexes = async (
@@ -20,7 +10,7 @@ export const createIndexes = async (
 ): Promise<void> => {
   await runs.createIndexes([
     { key: { org_id: 1, ...NEWEST_FIRST } },
-    ...FILTERS.map((filter) => ({ key: { org_id: 1, [filter]: 1, ...NEWEST_FIRST } as const })),
+    ...FILTERS.map((filter) => ({ key: indexOf(filter) })),
   ]);
   await expireAfter(database, runs, retentionDays * SECONDS_PER_DAY);
   await dropEarlierIndexes(runs);

@@ -1,19 +1,11 @@
 import { MongoClient } from 'mongodb';
 import { ignoringStale, orUnavailable } from './mongo-errors.ts';
-import { givePlaces } from './mongo-given-places.ts';
 import { storedPosition } from './mongo-projection-position.ts';
-import {
-  guardedWrite,
-  NEWEST_FIRST,
-  placeOfDocument,
-  ROW_FIELDS,
-  rowOf,
-  rowsAskedFor,
-  runsAskedFor,
-  viewOf,
-  type RunDocument,
-} from './mongo-run-documents.ts';
+import { lookThrough, type Looking } from './mongo-look-through.ts';
+import { guardedWrite, ROW_FIELDS, rowOf, viewOf, type RunDocument } from './mongo-run-documents.ts';
 import { createIndexes } from './mongo-run-indexes.ts';
+import { rowsAskedFor, runsAskedFor } from './mongo-run-queries.ts';
+import { startViewsAgain } from './mongo-start-again.ts';
 import { pageOf } from './page.ts';
 import { isSameRun, type RunViews } from './run-views.ts';
 
@@ -24,6 +16,9 @@ export interface MongoSettings {
   /** How long a read may take before the log is read instead. */
   readonly readWithinMs?: number;
   readonly writeWithinMs?: number;
+  /** How long a list looks for what several filters fit, and at how many runs at first, before its page ends early. */
+  readonly lookForMs?: number;
+  readonly lookAtFirst?: number;
 }
 
 export interface OpenMongoRunViews extends RunViews, AsyncDisposable {}
@@ -36,6 +31,8 @@ export const openMongoRunViews = ({
   retentionDays = 90,
   readWithinMs = 2_000,
   writeWithinMs = 15_000,
+  lookForMs = readWithinMs / 4,
+  lookAtFirst = 500,
 }: MongoSettings): OpenMongoRunViews => {
   const client = new MongoClient(url, {
     appName: 'runledger-gateway',
@@ -47,6 +44,7 @@ export const openMongoRunViews = ({
   const runs = database.collection<RunDocument>('run_views');
   const reading = { timeoutMS: readWithinMs };
   const writing = { timeoutMS: writeWithinMs };
+  const looking: Looking = { atFirst: lookAtFirst, forMs: lookForMs, ...reading };
   const position = storedPosition(database, writing);
   const indexed = once(() => createIndexes(database, runs, retentionDays));
 
@@ -76,25 +74,18 @@ export const openMongoRunViews = ({
       }),
     listRuns: (query) =>
       orUnavailable('listing run views', () => {
-        const found = runs
-          .find(runsAskedFor(query), reading)
-          .sort(NEWEST_FIRST)
-          .limit(query.limit + 1);
-        const listed = found.map((document) => ({
+        const show = (document: RunDocument) => ({
           item: viewOf(document),
-          place: placeOfDocument(document),
           bytes: Buffer.byteLength(document.run),
-        }));
-        return pageOf(listed, query.limit);
+        });
+        const shown = { limit: query.limit + 1, show };
+        return pageOf(lookThrough(runs, runsAskedFor(query), shown, looking), query.limit);
       }),
     listWebhooks: (query) =>
       orUnavailable('listing runs with a webhook', () => {
-        const found = runs.find(rowsAskedFor(query), { projection: ROW_FIELDS, ...reading });
-        const listed = found
-          .sort(NEWEST_FIRST)
-          .limit(query.limit + 1)
-          .map((document) => ({ item: rowOf(document), place: placeOfDocument(document), bytes: 0 }));
-        return pageOf(listed, query.limit);
+        const show = (document: RunDocument) => ({ item: rowOf(document), bytes: 0 });
+        const shown = { limit: query.limit + 1, projection: ROW_FIELDS, show };
+        return pageOf(lookThrough(runs, rowsAskedFor(query), shown, looking), query.limit);
       }),
     countQueued: (org_id, atMost) =>
       orUnavailable('counting queued runs', () =>
@@ -104,9 +95,8 @@ export const openMongoRunViews = ({
     savePosition: (next) => orUnavailable('saving the position of the projection', () => position.save(next)),
     startAgain: (streamCreated) =>
       orUnavailable('starting the run views again', async () => {
-        // The heads first: a crash in between begins again here.
-        await runs.updateMany({}, { $set: { head: 0, webhook_head: 0 } }, { timeoutMS: writeWithinMs * 20 });
-        await givePlaces(runs, writeWithinMs);
+        // The position last: a crash in between begins again here.
+        await startViewsAgain(runs, writeWithinMs);
         await indexed();
         await position.reset(streamCreated);
       }),

@@ -17,7 +17,7 @@ const PLACE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z\.\d{12}\.(.*)$/;
 
 export const isPlace = (text: string): text is Place => isRunId(PLACE.exec(text)?.[1] ?? '');
 
-const asPlace = (text: string): Place => {
+export const asPlace = (text: string): Place => {
   if (!isPlace(text)) throw new TypeError(`"${text}" is not the place of a run in a list`);
   return text;
 };
@@ -32,12 +32,13 @@ export interface Span {
   readonly behind?: Place;
 }
 
-/** The places of a span: those from the first text on and before the second; undefined for no end. */
-export const placesIn = ({
-  createdAfter,
-  createdBefore,
-  behind,
-}: Span): { from: string; before: string | undefined } => {
+/** The places from the first text on and before the second; undefined for no end. */
+export interface PlaceRange {
+  readonly from: string;
+  readonly before: string | undefined;
+}
+
+export const placesIn = ({ createdAfter, createdBefore, behind }: Span): PlaceRange => {
   const ends = [
     ...(createdBefore ? [startOf(createdBefore)] : []),
     ...(behind === undefined ? [] : [behind]),

@@ -28,6 +28,9 @@ export interface ProjectionPosition {
   readonly event_id: string | null;
 }
 
+/** Of runs that have not ended. */
+export const OPEN_STATUSES: readonly Run['status'][] = ['queued', 'started', 'running', 'uploading'];
+
 /** Which runs are listed: those of one organisation that every filter fits, newest first. */
 export interface RunQuery extends Span {
   readonly org_id: OrgId;
@@ -73,9 +76,12 @@ export interface RunViews {
    * some point; so nothing is lost, whoever saves what in which order. Durable when it resolves.
    */
   save(views: readonly RunView[]): Promise<void>;
-  /** The newest first, in the order of their places; fewer than the limit where they are large. */
+  /**
+   * The newest first, in the order of their places; fewer than the limit, even none, where they are large, or so few of
+   * those that were looked at fit that the page ends before its limit: `end` alone says whether the list goes on.
+   */
   listRuns(query: RunQuery): Promise<Page<RunView>>;
-  /** Runs with a webhook, in the same order. */
+  /** Runs with a webhook, in the same way. */
   listWebhooks(query: WebhookQuery): Promise<Page<WebhookRow>>;
   /** The runs of an organisation that are queued, counted up to a number. */
   countQueued(orgId: OrgId, atMost: number): Promise<number>;

@@ -53,6 +53,25 @@ describeWithMongo('views in MongoDB', () => {
     expect(names.filter((name) => name?.includes('number'))).toEqual([]);
   });
 
+  it('are looked through to the end within the time that a search has', async () => {
+    await using open = new AsyncDisposableStack();
+    const { url } = await aDatabase(open);
+    const settings = { url, retentionDays: FOR_EVER, readWithinMs: 10_000 };
+    const views = open.use(openMongoRunViews({ ...settings, lookAtFirst: 1, lookForMs: 60_000 }));
+    const org = orgId(newUuid());
+    const filling = Array.from({ length: 20 }, (_, index) => {
+      const origin = index === 0 ? 'replay' : 'api';
+      const run = folded(queued(aRun(org), { gpu: index % 2 === 0 ? 'H100' : 'T4', origin }));
+      return aView(1, { ...run, number: index + 1 });
+    });
+    await views.save(filling);
+    const statuses = ['queued', 'success'] as const;
+    const found = await views.listRuns({ org_id: org, limit: 5, origin: 'api', gpu: 'H100', statuses });
+    expect(found.items.map(({ run }) => run.number)).toEqual([19, 17, 15, 13, 11]);
+    const rest = await views.listRuns({ org_id: org, limit: 5, origin: 'replay', gpu: 'H100', statuses });
+    expect(rest).toEqual({ items: filling.slice(0, 1), end: undefined });
+  });
+
   it('expire after the days that the setting says, also when it says something else later', async () => {
     await using open = new AsyncDisposableStack();
     const { url, database } = await aDatabase(open);

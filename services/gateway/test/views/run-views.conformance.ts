@@ -14,12 +14,15 @@ import {
   webhookStarted,
 } from '@runledger/testing/webhook-events';
 
-export interface OpenedViews extends AsyncDisposable {
+interface OpenedViews extends AsyncDisposable {
   readonly views: RunViews;
 }
 
+/** Opens empty views, whose pages are made of so many runs that were looked at, where that is said. */
+type OpenViews = (lookAt?: number) => Promise<OpenedViews>;
+
 /** What every adapter of RunViews does, whatever it keeps them in. */
-export const runViewsConformance = (name: string, open: () => Promise<OpenedViews>): void => {
+export const runViewsConformance = (name: string, open: OpenViews): void => {
   describe(`run views in ${name}`, () => {
     let opened: OpenedViews;
     let views: RunViews;
@@ -329,6 +332,66 @@ export const runViewsConformance = (name: string, open: () => Promise<OpenedView
         );
         const pages = await everyPage((behind) => page({ org_id: large, ...behind }));
         expect(pages.map((one) => one.map(({ run }) => run.number))).toEqual([[5, 4], [3], [2, 1]]);
+      });
+    });
+
+    describe('where filters rarely meet', () => {
+      const org = orgId(newUuid());
+      const url = (host: string) => `https://${host}/hook`;
+      const count = 25;
+      let few: OpenedViews;
+      beforeAll(async () => {
+        few = await open(3);
+        const filling = Array.from({ length: count }, (_, index) => {
+          const number = index + 1;
+          const [isEven, isBoth] = [number % 2 === 0, [3, 4, 20].includes(number)];
+          const key = aRun(org);
+          const event = queued(key, {
+            gpu: isEven || isBoth ? 'H100' : 'T4',
+            origin: isEven && !isBoth ? 'api' : 'replay',
+            webhook: url(isEven || isBoth ? 'even.example' : 'odd.example'),
+          });
+          const facts = [webhookStarted(key), webhookGivenUp(key)].slice(0, isEven && !isBoth ? 1 : 2);
+          const run = { ...folded(event), number, created_at: timeOf(number) };
+          return aView(number, run, foldedWebhook(100 + number, ...facts));
+        });
+        await few.views.save(filling);
+      });
+      afterAll(() => few[Symbol.asyncDispose]());
+
+      it.each([1, 2, 3, 100])('pages of %d end early, even empty, and nothing is skipped', async (limit) => {
+        const runs = await everyPage((behind) =>
+          few.views.listRuns({ org_id: org, limit, gpu: 'H100', origin: 'replay', ...behind }),
+        );
+        expect(runs.flat().map(({ run }) => run.number)).toEqual([20, 4, 3]);
+        expect(runs).toContainEqual([]);
+        const rows = await everyPage((behind) =>
+          few.views.listWebhooks({
+            org_id: org,
+            limit,
+            host: 'even.example',
+            statuses: ['failed'],
+            ...behind,
+          }),
+        );
+        expect(rows.flat().map(({ number }) => number)).toEqual([20, 4, 3]);
+        expect(rows).toContainEqual([]);
+      });
+
+      it('a span of time ends the pages', async () => {
+        const span = { createdAfter: new Date(timeOf(4)), createdBefore: new Date(timeOf(20)) };
+        const pages = await everyPage((behind) =>
+          few.views.listRuns({ org_id: org, limit: 10, gpu: 'H100', origin: 'replay', ...span, ...behind }),
+        );
+        expect(pages.flat().map(({ run }) => run.number)).toEqual([4]);
+      });
+
+      it('pages that nothing fits have an end', async () => {
+        const pages = await everyPage((behind) =>
+          few.views.listRuns({ org_id: org, limit: 10, gpu: 'H100', statuses: ['started'], ...behind }),
+        );
+        expect(pages.flat()).toEqual([]);
+        expect(pages.length).toBeLessThanOrEqual(count);
       });
     });
 

@@ -6,15 +6,16 @@ import { ViewsUnavailable } from '../../src/views/run-views.ts';
 import { mongoViews, viewsThatAreAway } from '../fixtures/mongo-views.ts';
 import { runViewsConformance } from './run-views.conformance.ts';
 
-runViewsConformance('memory', async () => ({
-  views: memoryRunViews(),
+runViewsConformance('memory', async (lookAtMost) => ({
+  views: memoryRunViews(lookAtMost === undefined ? {} : { lookAtMost }),
   [Symbol.asyncDispose]: async () => undefined,
 }));
 
 describeWithMongo('with a server', () => {
-  runViewsConformance('MongoDB', async () => {
+  runViewsConformance('MongoDB', async (lookAtFirst) => {
     await using opened = new AsyncDisposableStack();
-    const views = await mongoViews(opened, { readWithinMs: 10_000 });
+    const looking = lookAtFirst === undefined ? {} : { lookAtFirst, lookForMs: 0 };
+    const views = await mongoViews(opened, { readWithinMs: 10_000, ...looking });
     const kept = opened.move();
     return { views, [Symbol.asyncDispose]: () => kept.disposeAsync() };
   });
