@@ -21,8 +21,10 @@ const PATIENCE_MS = 2_000;
 const LOOK_EVERY_MS = 25;
 
 /**
- * A list that waits for this first shows whatever an earlier answer of any gateway showed. Views or a log that are away
- * are not told of here: the views say it to whoever reads them, and from what they have a list can be made without the log.
+ * A list that waits for this first shows whatever an earlier answer of any gateway showed. Where the views stood still
+ * all through a wait that ran out, since nobody projects, nobody waits again until they have moved. Views or a log that
+ * are away are not told of here: the views say it to whoever reads them, and from what they have a list can be made
+ * without the log.
  */
 export const freshViews = ({ log, views, patienceMs = PATIENCE_MS }: FreshViewsOptions): FreshViews => {
   const identity = oneAtATime(() => runsIdentity(log));
@@ -32,21 +34,33 @@ export const freshViews = ({ log, views, patienceMs = PATIENCE_MS }: FreshViewsO
     await pause(LOOK_EVERY_MS);
     return views.position();
   });
-  const caughtUp = async (late: AbortSignal): Promise<void> => {
+  let stoodStill: { readonly at: Position } | undefined;
+
+  /** False where waiting is of no use, or it is too late; `seen` is given where the views stood meanwhile. */
+  const caughtUp = async (late: AbortSignal, seen: Position[]): Promise<boolean> => {
     const { created, lastSequence: end } = await identity();
-    let position = await look();
-    if (holds(position, created, end)) return;
+    const begin = await look();
+    if (holds(begin, created, end)) return true;
     // The last message may be no fact, and then no position ever comes to it.
     const last = await endOfFacts();
-    for (; !late.aborted && !holds(position, created, last); position = await lookLater());
+    if (stoodStill && isSame(stoodStill.at, begin)) return holds(begin, created, last);
+    for (let position = begin; ; position = await lookLater()) {
+      if (holds(position, created, last)) return true;
+      if (late.aborted) return false;
+      seen.push(position);
+    }
   };
   return async () => {
     const late = AbortSignal.timeout(patienceMs);
+    const seen: Position[] = [];
     try {
-      await Promise.race([caughtUp(late), aborted(late)]);
-      if (late.aborted)
-        log.logger.debug({ patience_ms: patienceMs }, 'a list is made from views that are behind');
-      return !late.aborted;
+      const isFresh = await Promise.race([caughtUp(late, seen), aborted(late).then(() => false)]);
+      if (isFresh) return true;
+      const [first, ...others] = seen;
+      if (others.length > 0 && others.every((position) => isSame(position, first)))
+        stoodStill = { at: first };
+      log.logger.debug({ patience_ms: patienceMs }, 'a list is made from views that are behind');
+      return false;
     } catch (error) {
       if (!(error instanceof ViewsUnavailable) && !(error instanceof LogUnavailable)) throw error;
       log.logger.debug({ err: error }, 'how far the views are behind is not known');
@@ -55,7 +69,12 @@ export const freshViews = ({ log, views, patienceMs = PATIENCE_MS }: FreshViewsO
   };
 };
 
-const holds = (position: ProjectionPosition | undefined, created: string, sequence: number): boolean =>
+type Position = ProjectionPosition | undefined;
+
+const isSame = (one: Position, other: Position): boolean =>
+  one?.stream_created === other?.stream_created && one?.sequence === other?.sequence;
+
+const holds = (position: Position, created: string, sequence: number): boolean =>
   position?.stream_created === created && position.sequence >= sequence;
 
 /** The sequence of the last message that a projection takes. */

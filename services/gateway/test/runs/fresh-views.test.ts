@@ -2,6 +2,7 @@ import type { RunKey } from '@runledger/contracts/subjects';
 import { newUuid } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { describeWithMongo } from '@runledger/testing/mongo';
+import { waitFor } from '@runledger/testing/wait-for';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import { webhookStarted } from '@runledger/testing/webhook-events';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -82,6 +83,26 @@ it('whoever waits goes on after a while with views that nobody brings up to date
   await aRunThatEnds();
   expect(await freshViews({ log, views, patienceMs: 50 })()).toBe(false);
   expect(await views.position()).toBeUndefined();
+});
+
+it('nobody waits again where the views stood still all through a wait, until they move', async () => {
+  const views = memoryRunViews();
+  let looks = 0;
+  const position = () => {
+    looks += 1;
+    return views.position();
+  };
+  const fresh = freshViews({ log, views: { ...views, position }, patienceMs: 500 });
+  await aRunThatEnds();
+  expect(await fresh()).toBe(false);
+  const looked = looks;
+  for (let lists = 1; lists <= 3; lists += 1) {
+    expect(await fresh()).toBe(false);
+    expect(looks - looked).toBeLessThanOrEqual(lists + 1);
+  }
+  await using open = new AsyncDisposableStack();
+  open.use(project(log, views));
+  await waitFor('the views to be waited for again', async () => (await fresh()) || undefined);
 });
 
 it('whoever waits goes on at once where the views are away', async () => {
