@@ -116,6 +116,7 @@ describe('runledger runs cancel', () => {
       matched: 1,
       cancelled: 1,
       requested: 0,
+      failed: 0,
       complete: true,
       dry_run: false,
     });
@@ -133,13 +134,26 @@ describe('runledger runs cancel', () => {
 });
 
 describe('runledger runs cancel, page after page', () => {
-  const page = (matched: number, cancelled: number, requested: number, next_cursor: string | null) => ({
+  const page = (counts: object, next_cursor: string | null = null) => ({
     status: 200,
-    body: { matched, cancelled, requested, next_cursor },
+    body: {
+      matched: 0,
+      cancelled: 0,
+      requested: 0,
+      failed: 0,
+      created_before: null,
+      next_cursor,
+      ...counts,
+    },
   });
 
-  it('goes on to the end, asks again when an answer was lost, and counts all', async () => {
-    const fake = await aGateway(page(1000, 900, 90, 'second'), LOST, page(20, 3, 1, null));
+  it('goes on to the end, also behind an empty page, asks again when an answer was lost, and counts all', async () => {
+    const fake = await aGateway(
+      page({ matched: 1000, cancelled: 900, requested: 90 }, 'second'),
+      page({}, 'third'),
+      LOST,
+      page({ matched: 20, cancelled: 3, requested: 1 }),
+    );
     const result = await cliAt(fake.url, 'rl_key')(['runs', 'cancel', '--all', '--yes']);
     expect(result).toMatchObject({
       code: 0,
@@ -149,16 +163,63 @@ describe('runledger runs cancel, page after page', () => {
     expect(fake.asked.map(({ body }) => body)).toEqual([
       { filter: {}, dry_run: false },
       { filter: {}, dry_run: false, cursor: 'second' },
-      { filter: {}, dry_run: false, cursor: 'second' },
+      { filter: {}, dry_run: false, cursor: 'third' },
+      { filter: {}, dry_run: false, cursor: 'third' },
     ]);
+  });
+
+  it('cancels none that came after the count which a person agreed to', async () => {
+    const created_before = '2026-05-01T12:00:00.001Z';
+    const fake = await aGateway(
+      page({}, 'second'),
+      page({ matched: 2, created_before }, 'third'),
+      page({ matched: 1, created_before: '2026-04-01T12:00:00.001Z' }),
+      page({ matched: 3, cancelled: 3 }),
+    );
+    const result = await cliAt(fake.url, 'rl_key')(['runs', 'cancel', '--gpu', 'H100'], { answers: 'y' });
+    expect(result).toMatchObject({ code: 0, stderr: 'Cancel 3 runs? [y/N] y\n' });
+    const filter = { gpu: 'H100' };
+    expect(fake.asked.map(({ body }) => body)).toEqual([
+      { filter, dry_run: true },
+      { filter, dry_run: true, cursor: 'second' },
+      { filter, dry_run: true, cursor: 'third' },
+      { filter: { ...filter, created_before }, dry_run: false },
+    ]);
+  });
+
+  it('says which could not be cancelled now, and does not end well', async () => {
+    const fake = await aGateway(page({ matched: 3, cancelled: 2, failed: 4 }));
+    expect(await cliAt(fake.url, 'rl_key')(['runs', 'cancel', '--all', '--yes'])).toEqual({
+      code: 2,
+      stdout: '2 runs cancelled.\n',
+      stderr:
+        '1 run had been asked to stop before, and will end.\n4 runs could not be cancelled now: they changed again and again, or could not be read. Ask again in a moment.\n',
+    });
   });
 
   it('says what it had done when it is refused on the way', async () => {
     const refused = { status: 401, body: { detail: 'Invalid API key' } };
-    const fake = await aGateway(page(1000, 1, 0, 'second'), refused);
+    const fake = await aGateway(page({ matched: 1000, cancelled: 1 }, 'second'), refused);
     expect(await cliAt(fake.url, 'rl_key')(['runs', 'cancel', '--all', '--yes'])).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/^1 run cancelled\. Then this came in between:\n.*was refused/),
     });
+  });
+});
+
+describe('runledger runs list', () => {
+  it('goes on behind an empty page', async () => {
+    const fake = await aGateway(
+      { status: 200, body: { runs: [], next_cursor: 'second' } },
+      { status: 200, body: { runs: [], next_cursor: null } },
+    );
+    expect(await cliAt(fake.url, 'rl_key')(['runs', 'list'])).toMatchObject({
+      code: 0,
+      stderr: 'No run is like that.\n',
+    });
+    expect(fake.asked.map(({ path }) => path)).toEqual([
+      '/api/runs?limit=50',
+      '/api/runs?limit=50&cursor=second',
+    ]);
   });
 });

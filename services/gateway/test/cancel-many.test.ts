@@ -14,7 +14,15 @@ import { aView, folded } from './fixtures/folded-runs.ts';
 import { sayCaughtUp, viewOf } from './fixtures/stale-views.ts';
 
 const PAGE = 1_000;
-const NOTHING = { matched: 0, cancelled: 0, requested: 0, next_cursor: null };
+const NOTHING = {
+  matched: 0,
+  cancelled: 0,
+  requested: 0,
+  failed: 0,
+  created_before: null,
+  next_cursor: null,
+};
+const SOME = { ...NOTHING, created_before: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/) };
 
 let world: World;
 let gateway: TestGateway;
@@ -50,10 +58,10 @@ describe('cancelling many runs', () => {
       await aRunningOne(),
     ];
     await appendAll(world.log, succeeded(ended));
-    expect((await cancelMany({ filter: {}, dry_run: true })).body).toEqual({ ...NOTHING, matched: 2 });
+    expect((await cancelMany({ filter: {}, dry_run: true })).body).toEqual({ ...SOME, matched: 2 });
     expect(await statusOf(waiting)).toBe('queued');
     const { status, body } = await cancelMany({ filter: {} });
-    expect([status, body]).toEqual([200, { matched: 2, cancelled: 1, requested: 1, next_cursor: null }]);
+    expect([status, body]).toEqual([200, { ...SOME, matched: 2, cancelled: 1, requested: 1 }]);
     expect(await Promise.all([theirs, waiting, running, ended].map(statusOf))).toEqual([
       'queued',
       'cancelled',
@@ -64,7 +72,7 @@ describe('cancelling many runs', () => {
       'cancelling',
     );
     const facts = await factsOf(world, tenant);
-    expect((await cancelMany({ filter: {} })).body).toEqual({ ...NOTHING, matched: 1 });
+    expect((await cancelMany({ filter: {} })).body).toEqual({ ...SOME, matched: 1 });
     expect(await factsOf(world, tenant)).toBe(facts);
   });
 
@@ -79,7 +87,10 @@ describe('cancelling many runs', () => {
     const { created_at } = (await viewOf(world, h100)).run;
     const matched = async (filter: object) => {
       const { status, body } = await cancelMany({ filter, dry_run: true });
-      expect([status, body]).toEqual([200, { ...NOTHING, matched: expect.any(Number) }]);
+      expect([status, body]).toEqual([
+        200,
+        { ...(body.matched === 0 ? NOTHING : SOME), matched: expect.any(Number) },
+      ]);
       return body.matched;
     };
     for (const [filter, count] of [
@@ -124,7 +135,7 @@ describe('cancelling many runs', () => {
     const counted = await cancelMany({ filter: { status: 'queued' }, dry_run: true }, tenant.key, stale);
     expect(counted.body.matched).toBe(3);
     const { body } = await cancelMany({ filter: { status: 'queued' } }, tenant.key, stale);
-    expect(body).toEqual({ matched: 1, cancelled: 1, requested: 0, next_cursor: null });
+    expect(body).toEqual({ ...SOME, matched: 1, cancelled: 1 });
     expect(await Promise.all([began, ended, waiting].map(statusOf))).toEqual([
       'started',
       'success',
@@ -142,12 +153,41 @@ describe('cancelling many runs', () => {
     expect(answers.reduce((sum, { body }) => sum + body.cancelled, 0)).toBe(40);
   });
 
+  it('leaves out what is queued after a dry run, with the time that it gave', async () => {
+    const counted = [await queueSample(gateway, tenant), await queueSample(gateway, tenant)];
+    const dry = await cancelMany({ filter: {}, dry_run: true });
+    const later = await queueSample(gateway, tenant);
+    const { created_before } = dry.body;
+    const { body } = await cancelMany({ filter: { created_before } });
+    expect(body).toEqual({ ...SOME, matched: 2, cancelled: 2, created_before });
+    expect(await Promise.all([...counted, later].map(statusOf))).toEqual([
+      'cancelled',
+      'cancelled',
+      'queued',
+    ]);
+  });
+
+  it('goes on where the filters rarely meet and a page is empty', async () => {
+    const views = memoryRunViews({ lookAtMost: 2 });
+    const looking = await world.gateway({ views });
+    const oldest = await queueSample(looking, tenant, { gpu: 'H100' });
+    const others = [await queueSample(looking, tenant), await queueSample(looking, tenant)];
+    await views.save(await Promise.all([oldest, ...others].map((key) => viewOf(world, key))));
+    await sayCaughtUp(world, views);
+    const filter = { gpu: 'H100' };
+    const first = await cancelMany({ filter }, tenant.key, looking);
+    expect(first.body).toEqual({ ...NOTHING, next_cursor: expect.any(String) });
+    const { next_cursor: cursor } = first.body;
+    const second = await cancelMany({ filter, cursor }, tenant.key, looking);
+    expect(second.body).toEqual({ ...SOME, matched: 1, cancelled: 1 });
+  });
+
   it('goes through more than a page, the newest first', async () => {
     const views = memoryRunViews();
     const paging = await world.gateway({ views });
     const [older, newer] = [await queueSample(paging, tenant), await queueSample(paging, tenant)];
     const { number, created_at } = (await viewOf(world, newer)).run;
-    // Between the two; the log no longer has them, so that they are counted alone.
+    // Between the two; the log no longer has them, so that they cannot be cancelled.
     const between = Array.from({ length: PAGE }, () => {
       const run = folded(queued(aRun(tenant.org_id)));
       return aView(1, { ...run, number: number - 1, created_at });
@@ -156,16 +196,17 @@ describe('cancelling many runs', () => {
     await sayCaughtUp(world, views);
     const first = await cancelMany({ filter: {}, cursor: null }, tenant.key, paging);
     expect(first.body).toEqual({
-      matched: PAGE,
+      ...SOME,
+      matched: 1,
       cancelled: 1,
-      requested: 0,
+      failed: PAGE - 1,
       next_cursor: expect.any(String),
     });
     expect([await statusOf(older), await statusOf(newer)]).toEqual(['queued', 'cancelled']);
     const { next_cursor: cursor } = first.body;
     await sayCaughtUp(world, views);
     const second = await cancelMany({ filter: {}, cursor }, tenant.key, paging);
-    expect(second.body).toEqual({ matched: 2, cancelled: 1, requested: 0, next_cursor: null });
+    expect(second.body).toEqual({ ...SOME, matched: 1, cancelled: 1, failed: 1 });
     expect(await statusOf(older)).toBe('cancelled');
   });
 });

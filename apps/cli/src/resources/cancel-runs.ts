@@ -26,21 +26,22 @@ export const cancelRuns = async (client: Client, options: CancelRunsOptions): Pr
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
   if (isFiltered === (all ?? false)) throw new Explained(isFiltered ? BOTH : NEITHER);
 
-  if (dryRun || !yes) {
-    const found = await throughPages(client, filter, true);
-    const many = `${found.complete ? '' : 'at least '}${counted(found.matched, 'run')}`;
-    if (dryRun) {
-      if (json) screen.printJson({ ...found, dry_run: true });
-      else screen.print(`This would cancel ${many}. Nothing was changed.`);
-      return EXIT.done;
-    }
-    if (found.matched > 0) await agree(client, many);
+  if (yes && !dryRun) return cancelAll(client, filter, json);
+  const { done: found, createdBefore } = await throughPages(client, filter, true);
+  const many = `${found.complete ? '' : 'at least '}${counted(found.matched, 'run')}`;
+  if (dryRun) {
+    if (json) screen.printJson({ ...found, dry_run: true });
+    else screen.print(`This would cancel ${many}. Nothing was changed.`);
+    return EXIT.done;
   }
-  const done = await throughPages(client, filter, false);
-  if (json) screen.printJson({ ...done, dry_run: false });
-  else tell(client, done);
-  return EXIT.done;
+  if (createdBefore === null) return tell(client, found, json);
+  await agree(client, many);
+  // What is queued after the count is not what was agreed to.
+  return cancelAll(client, { ...filter, created_before: createdBefore }, json);
 };
+
+const cancelAll = async (client: Client, filter: object, json: boolean): Promise<ExitCode> =>
+  tell(client, (await throughPages(client, filter, false)).done, json);
 
 const NEITHER =
   'Which runs was not said. Name them with --deployment, --status and so on, or add --all for every one that has not ended.';
@@ -59,11 +60,18 @@ interface Done {
   readonly matched: number;
   readonly cancelled: number;
   readonly requested: number;
+  readonly failed: number;
   readonly complete: boolean;
 }
 
+interface Through {
+  readonly done: Done;
+  /** A time just behind the newest run that was come to; null for none. */
+  readonly createdBefore: string | null;
+}
+
 /** Asking again is harmless, so that a page whose answer was lost is asked for again. */
-const throughPages = async ({ call, screen }: Client, filter: object, dry_run: boolean): Promise<Done> => {
+const throughPages = async ({ call, screen }: Client, filter: object, dry_run: boolean): Promise<Through> => {
   const cancelPage = (cursor: string | undefined) =>
     call(CancelRunsResponse, {
       method: 'POST',
@@ -72,28 +80,41 @@ const throughPages = async ({ call, screen }: Client, filter: object, dry_run: b
       answerWithinMs: ANSWER_WITHIN_MS,
     });
   const readPage = (cursor: string | undefined) => patiently(() => cancelPage(cursor), screen);
-  let complete = false;
-  let [matched, cancelled, requested] = [0, 0, 0];
+  let createdBefore: string | null = null;
+  let done: Done = { matched: 0, cancelled: 0, requested: 0, failed: 0, complete: false };
+  let pagesWithRuns = 0;
   try {
-    for await (const page of pages(readPage, dry_run ? MOST_PAGES_COUNTED : undefined)) {
-      matched += page.matched;
-      cancelled += page.cancelled;
-      requested += page.requested;
-      complete = page.next_cursor === null;
-      screen.redraw(`${matched} so far`);
+    for await (const page of pages(readPage)) {
+      createdBefore ??= page.created_before;
+      done = {
+        matched: done.matched + page.matched,
+        cancelled: done.cancelled + page.cancelled,
+        requested: done.requested + page.requested,
+        failed: done.failed + page.failed,
+        complete: page.next_cursor === null,
+      };
+      screen.redraw(`${done.matched} so far`);
+      if (page.matched > 0) pagesWithRuns += 1;
+      if (dry_run && pagesWithRuns === MOST_PAGES_COUNTED) break;
     }
   } catch (error) {
-    if (cancelled + requested > 0)
-      screen.hint(`${outcome({ cancelled, requested })} Then this came in between:`);
+    if (done.cancelled + done.requested > 0) screen.hint(`${outcome(done)} Then this came in between:`);
     throw error;
   }
-  return { matched, cancelled, requested, complete };
+  return { done, createdBefore };
 };
 
-const tell = ({ screen }: Client, done: Done): void => {
-  screen.print(outcome(done));
-  const others = done.matched - done.cancelled - done.requested;
-  if (others > 0) screen.hint(`${counted(others, 'run')} had been asked to stop before, and will end.`);
+const tell = ({ screen }: Client, done: Done, json: boolean): ExitCode => {
+  if (json) screen.printJson({ ...done, dry_run: false });
+  else screen.print(outcome(done));
+  const before = done.matched - done.cancelled - done.requested;
+  if (before > 0 && !json)
+    screen.hint(`${counted(before, 'run')} had been asked to stop before, and will end.`);
+  if (done.failed === 0) return EXIT.done;
+  screen.hint(
+    `${counted(done.failed, 'run')} could not be cancelled now: they changed again and again, or could not be read. Ask again in a moment.`,
+  );
+  return EXIT.notDone;
 };
 
 const outcome = ({ cancelled, requested }: Pick<Done, 'cancelled' | 'requested'>): string => {

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { RunOrigin } from '../event-data.ts';
 import { GpuModel } from '../gpu.ts';
-import { Cursor, NextCursor, PageLimit, TimeOrDay, Uuid, wordsOf } from './fields.ts';
+import { Cursor, NextCursor, PageLimit, Time, TimeOrDay, Uuid, wordsOf } from './fields.ts';
 import { optional } from './optional.ts';
 import { Inputs } from './queue-run.ts';
 import { IncludedMembers, RunStatus, WorkflowRun } from './run.ts';
@@ -76,6 +76,15 @@ export const CancelRunsResponse = Type.Object(
       minimum: 0,
       description:
         'Those of them that execute and were asked to stop now; they end within the grace period. One that was asked before is not counted again.',
+    }),
+    failed: Type.Integer({
+      minimum: 0,
+      description:
+        'Further runs of this page, which could not be cancelled now: they changed again and again meanwhile, or what they are now could not be read. Asked again, they may be; one whose events have expired before its end stays so until the list forgets it.',
+    }),
+    created_before: Type.Union([Time, Type.Null()], {
+      description:
+        'A time just behind the creation of the newest run of this page; null where it has none. In the filter, it leaves out what is queued after this answer.',
     }),
     next_cursor: NextCursor,
   },

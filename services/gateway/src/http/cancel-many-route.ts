@@ -14,7 +14,7 @@ const cancelManyOperation = operation({
   tag: 'Runs',
   summary: 'Cancel many runs',
   description:
-    'Of the runs that have not ended and fit the filter, up to 1,000 at once, the newest first; `next_cursor` goes on with those behind. Each is cancelled as one alone is. Asking again is harmless.',
+    'Of the runs that have not ended and fit the filter, up to 1,000 at once, the newest first; `next_cursor` goes on with those behind. Each is cancelled as one alone is. Asking again is harmless. To cancel no more than a dry run counted, put the `created_before` of its first page that has one into the filter.',
   scope: 'runs:write',
   takes: { body: CancelRunsRequest },
   gives: { status: 200, description: 'How many they are.', body: CancelRunsResponse },
@@ -27,8 +27,13 @@ export const cancelManyRoute = ({ cancelMany }: { readonly cancelMany: CancelMan
     async ({ body: { filter, cursor, dry_run } }, { org_id, user_id }, ctx) => {
       const { traceparent } = requestOf(ctx);
       const which = { org_id, ...runFilterOf(filter), ...spanOf(filter, placeAt(cursor)) };
-      const { end, ...counts } = await cancelMany(which, { user_id, traceparent }, dry_run === true);
-      return { ...counts, next_cursor: cursorAt(end) };
+      const { createdBefore, end, ...counts } = await cancelMany(
+        which,
+        { user_id, traceparent },
+        dry_run === true,
+      );
+      const created_before = createdBefore?.toISOString() ?? null;
+      return { ...counts, created_before, next_cursor: cursorAt(end) };
     },
     ({ body }) => cursorProblems(own(body, 'cursor'), 'body'),
   );

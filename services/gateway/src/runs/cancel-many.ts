@@ -1,6 +1,5 @@
-import type { Run } from '@runledger/contracts/run';
 import type { Place } from '../views/place.ts';
-import type { RunQuery, RunViews } from '../views/run-views.ts';
+import { OPEN_STATUSES, type RunQuery, type RunView, type RunViews } from '../views/run-views.ts';
 import type { Canceller, CancelRun } from './cancel-run.ts';
 import type { FreshViews } from './fresh-views.ts';
 import { inFlight } from './in-flight.ts';
@@ -12,7 +11,11 @@ interface CancelledMany {
   readonly cancelled: number;
   /** Those of them that execute and were not asked to stop before. */
   readonly requested: number;
-  /** Where the page ended; undefined when nothing follows it. */
+  /** Runs of this page, none of the matched ones, that nothing could be decided on now. */
+  readonly failed: number;
+  /** Just behind the creation of the newest run that was looked at; undefined where there is none. */
+  readonly createdBefore: Date | undefined;
+  /** Where the page ended, however few were on it; undefined when nothing follows it. */
   readonly end: Place | undefined;
 }
 
@@ -29,7 +32,7 @@ export type CancelMany = (
   dryRun: boolean,
 ) => Promise<CancelledMany>;
 
-const OPEN: readonly Run['status'][] = ['queued', 'started', 'running', 'uploading'];
+const NONE = { matched: 0, cancelled: 0, requested: 0, failed: 0 };
 const PAGE = 1_000;
 const IN_FLIGHT = 16;
 
@@ -41,12 +44,13 @@ const IN_FLIGHT = 16;
 export const cancelMany =
   ({ views, fresh, cancel }: CancelManyOptions): CancelMany =>
   async (which, by, dryRun) => {
-    const statuses = OPEN.filter((status) => which.statuses?.includes(status) ?? true);
-    if (statuses.length === 0) return { matched: 0, cancelled: 0, requested: 0, end: undefined };
+    const statuses = OPEN_STATUSES.filter((status) => which.statuses?.includes(status) ?? true);
+    if (statuses.length === 0) return { ...NONE, createdBefore: undefined, end: undefined };
     await fresh();
     const { items, end } = await views.listRuns({ ...which, statuses, limit: PAGE });
-    if (dryRun) return { matched: items.length, cancelled: 0, requested: 0, end };
-    const count = { matched: 0, cancelled: 0, requested: 0 };
+    const page = { createdBefore: behindNewest(items), end };
+    if (dryRun) return { ...NONE, matched: items.length, ...page };
+    const count = { ...NONE };
     await inFlight(IN_FLIGHT, items, async ({ run: { org_id, run_id } }) => {
       const cancellation = await cancel({ org_id, run_id }, by, statuses);
       switch (cancellation.kind) {
@@ -59,12 +63,15 @@ export const cancelMany =
         case 'too_busy':
         case 'unreadable':
         case 'views_away':
-          count.matched += 1;
+          count.failed += 1;
           return;
         case 'not_asked_for':
         case 'none':
           return;
       }
     });
-    return { ...count, end };
+    return { ...count, ...page };
   };
+
+const behindNewest = ([newest]: readonly RunView[]): Date | undefined =>
+  newest && new Date(Date.parse(newest.run.created_at) + 1);
