@@ -34,7 +34,7 @@ const createOperation = operation({
   tag: 'API keys',
   summary: 'Create an API key',
   description:
-    'For the user and the organisation of the asking key. It can do no more than the asking key, and for no longer. An organisation has at most 1,000 keys.',
+    'For the user and the organisation of the asking key. It can do no more than the asking key, and for no longer, and shares its rate: all keys that were made with one, and with those, are limited together. An organisation has at most 1,000 keys.',
   scope: 'runs:write',
   takes: { body: NewApiKeyRequest },
   gives: {
@@ -53,11 +53,11 @@ const deleteOperation = operation({
   tag: 'API keys',
   summary: 'Revoke an API key',
   description:
-    'One of the user whose key asks; with the scope admin any of the organisation. The asking key may revoke itself. It is refused everywhere within a second.',
-  scope: 'runs:write',
+    'A key may always revoke itself. To revoke another one it needs the scope `runs:write` and every scope that the other one has: one of its user, with the scope `admin` any of the organisation. A revoked key is refused everywhere within a second.',
+  scope: 'runs:read',
   takes: { path: ApiKeyPath },
   gives: { status: 204, description: 'It is revoked.' },
-  refuses: [404],
+  refuses: [403, 404],
 });
 
 export interface ApiKeyRoutes {
@@ -83,8 +83,15 @@ export const apiKeyRoutes = ({ log, now }: ApiKeyRoutes): Route[] => [
     isInTheFuture(now),
   ),
   route(deleteOperation, async ({ path }, caller) => {
-    if (await revokeKey(log, caller.key, path.key_id)) return;
-    throw new Refused({ kind: 'not_found', what: 'API key' });
+    const result = await revokeKey(log, caller.key, path.key_id);
+    switch (result.kind) {
+      case 'revoked':
+        return;
+      case 'not_found':
+        throw new Refused({ kind: 'not_found', what: 'API key' });
+      case 'lacks_scope':
+        throw new Refused({ kind: 'not_allowed', scope: result.scope });
+    }
   }),
 ];
 

@@ -80,6 +80,5 @@ export const revokeApiKey = async (log: EventLog, key: string): Promise<void> =>
   const store = keyStore(log);
   const sha256 = sha256Of(key);
   const record = await store.find(sha256);
-  await store.eraseRecord(sha256);
-  if (record) await store.eraseIndexed(record);
+  if (record) await store.revoke({ sha256, record });
 };

@@ -38,7 +38,12 @@ export const giveKey = async (
     return { kind: 'outlives_giver', expires_at: giver.expires_at };
   }
   const { org_id, user_id } = giver;
-  const { stored, ...created } = newKey({ org_id, user_id, name: wish.name, scopes, expires_at }, now);
+  // A rate of its own would let a key multiply what it may ask for.
+  const rate_key = giver.rate_key ?? giver.id;
+  const { stored, ...created } = newKey(
+    { org_id, user_id, name: wish.name, scopes, expires_at, rate_key },
+    now,
+  );
   const store = keyStore(log);
   const place = await store.index(stored);
   // The bound holds for several at once, too: whoever is beyond it in the order of the index steps back.

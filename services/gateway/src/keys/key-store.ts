@@ -15,6 +15,8 @@ type OwnedKey = Pick<ApiKey, 'org_id' | 'id'>;
  * The bucket KEYS: a key's record under its hash, an index entry, and its last use. A key is good as long as the record
  * is there. The index entry is written before the record and erased after it, so no good key is missing from the
  * list, whatever is cut off; what is left over then is a listed key that is no longer good, and can be revoked again.
+ * Of one that is written and revoked at the same time nothing is left: whoever writes a record looks at the index
+ * afterwards, and whoever revokes erases the record once more after the index entry.
  * Every method may throw LogUnavailable and may be called again then.
  */
 export interface KeyStore {
@@ -24,11 +26,12 @@ export interface KeyStore {
   listIndexed(org_id: string): Promise<Entry<IndexedKey>[]>;
   /** Where it stands in that order; false when the key is indexed already. */
   index(key: IndexedKey): Promise<number | false>;
-  /** False when the hash has a record already. The key must be indexed. */
+  /** False when the hash has a record already. The key must be indexed; one that was revoked since is not good. */
   create(key: IndexedKey): Promise<boolean>;
   /** In place of the present record. */
   replace(key: IndexedKey): Promise<void>;
-  eraseRecord(sha256: string): Promise<void>;
+  /** Erases all of a key. */
+  revoke(key: IndexedKey): Promise<void>;
   /** With the last use. The record must be gone. */
   eraseIndexed(key: OwnedKey): Promise<void>;
   noteUse(key: OwnedKey, at: Date): Promise<void>;
@@ -50,21 +53,34 @@ const openKeyStore = (log: EventLog): KeyStore => {
   const uses = openBucket(log, 'KEYS', LastUse);
   const findIndexed = async (key: OwnedKey): Promise<IndexedKey | undefined> =>
     (await indexed.get(indexName(key)))?.value;
+  const eraseIndexed = async (key: OwnedKey): Promise<void> => {
+    await indexed.erase(indexName(key));
+    await uses.erase(useName(key));
+  };
+  const eraseUnlessIndexed = async ({ sha256, record }: IndexedKey): Promise<void> => {
+    if ((await findIndexed(record)) === undefined) await records.erase(sha256);
+  };
   return {
     find: async (sha256) => (await records.get(sha256))?.value,
     findIndexed,
     listIndexed: (org_id) => indexed.list(`by_org.${org_id}`),
     index: (key) => indexed.create(indexName(key.record), key),
-    create: async ({ sha256, record }) => (await records.create(sha256, record)) !== false,
+    create: async (key) => {
+      if ((await records.create(key.sha256, key.record)) === false) return false;
+      await eraseUnlessIndexed(key);
+      return true;
+    },
     replace: async (key) => {
       await indexed.put(indexName(key.record), key);
       await records.put(key.sha256, key.record);
+      await eraseUnlessIndexed(key);
     },
-    eraseRecord: (sha256) => records.erase(sha256),
-    eraseIndexed: async (key) => {
-      await indexed.erase(indexName(key));
-      await uses.erase(useName(key));
+    revoke: async ({ sha256, record }) => {
+      await records.erase(sha256);
+      await eraseIndexed(record);
+      await records.erase(sha256);
     },
+    eraseIndexed,
     noteUse: async (key, at) => {
       await uses.put(useName(key), { at: at.toISOString() });
       // Revoking erases the index entry before the last use: either it erases what was just written, or this does.

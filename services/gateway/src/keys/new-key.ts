@@ -11,6 +11,8 @@ export interface NewApiKey {
   readonly scopes?: readonly KeyScope[];
   /** ISO 8601; never when left out. */
   readonly expires_at?: string | null;
+  /** The id of the key whose rate it shares; a rate of its own when left out. */
+  readonly rate_key?: string;
   /** A key that was chosen elsewhere: 16 to 255 printable characters without spaces. A random one when left out. */
   readonly key?: string;
 }
@@ -35,6 +37,7 @@ export const newKey = (wish: NewApiKey, now: Date): CreatedApiKey & { readonly s
     prefix: prefixOf(key),
     sha256,
     scopes: [...new Set(wish.scopes ?? DEFAULT_SCOPES)],
+    ...(wish.rate_key === undefined ? {} : { rate_key: wish.rate_key }),
     created_at: now.toISOString(),
     expires_at: wish.expires_at ?? null,
   };

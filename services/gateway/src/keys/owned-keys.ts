@@ -1,4 +1,4 @@
-import type { ApiKey } from '@runledger/contracts/catalogue';
+import type { ApiKey, KeyScope } from '@runledger/contracts/catalogue';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { keyStore } from './key-store.ts';
 import { allows } from './scopes.ts';
@@ -20,14 +20,24 @@ export const listKeys = async (log: EventLog, asking: ApiKey): Promise<ListedKey
     .sort(newestFirst);
 };
 
-/** False for a key that is not there, or is not the asking key's to revoke: these are not told apart. @throws {LogUnavailable} */
-export const revokeKey = async (log: EventLog, asking: ApiKey, id: string): Promise<boolean> => {
+export type RevokedKey =
+  | { readonly kind: 'revoked' }
+  /** It is not there, or the asking key does not see it in its list: these are not told apart. */
+  | { readonly kind: 'not_found' }
+  /** Nobody takes away more than they have: a key that leaked must not lock out the one that would revoke it. */
+  | { readonly kind: 'lacks_scope'; readonly scope: KeyScope };
+
+/** A key may revoke itself, and with `runs:write` those it sees that have no scope that it lacks. @throws {LogUnavailable} */
+export const revokeKey = async (log: EventLog, asking: ApiKey, id: string): Promise<RevokedKey> => {
+  const isItself = id === asking.id;
+  if (!isItself && !allows(asking.scopes, 'runs:write')) return { kind: 'lacks_scope', scope: 'runs:write' };
   const store = keyStore(log);
   const key = await store.findIndexed({ org_id: asking.org_id, id });
-  if (!key || !mayManage(asking, key.record)) return false;
-  await store.eraseRecord(key.sha256);
-  await store.eraseIndexed(key.record);
-  return true;
+  if (!key || !mayManage(asking, key.record)) return { kind: 'not_found' };
+  const lacked = key.record.scopes.find((scope) => !allows(asking.scopes, scope));
+  if (!isItself && lacked !== undefined) return { kind: 'lacks_scope', scope: lacked };
+  await store.revoke(key);
+  return { kind: 'revoked' };
 };
 
 const mayManage = (asking: ApiKey, { org_id, user_id }: ApiKey): boolean =>

@@ -178,6 +178,26 @@ describe('DELETE /api-keys/{key_id}', () => {
     expect(left.map(({ value }) => value.record.id)).not.toContain(own.id);
   });
 
+  it('takes no key that can do more than the asking one, and says what it lacks', async () => {
+    const { tenant, key } = await aTenantsKey(['runs:write']);
+    const greater = await createApiKey(world.log, {
+      ...tenant,
+      name: 'x',
+      key: `rl_${newUuid()}`,
+      scopes: ['admin'],
+    });
+    const { status, body } = await revoke(key, greater.record.id);
+    expect([status, body]).toEqual([403, { detail: 'This API key lacks the scope admin' }]);
+    expect((await list(greater.key)).status).toBe(200);
+  });
+
+  it('takes one that only reads, when it is the asking one', async () => {
+    const { key } = await aTenantsKey(['runs:write']);
+    const reader = (await create(key, { name: 'x', scopes: ['runs:read'] })).body;
+    expect((await revoke(reader.key, newUuid())).body.detail).toBe('This API key lacks the scope runs:write');
+    expect((await revoke(reader.key, reader.id)).status).toBe(204);
+  });
+
   it('takes a UUID in either case, and nothing else', async () => {
     const { key } = await aTenantsKey(['runs:write']);
     const { body } = await create(key, { name: 'x' });
