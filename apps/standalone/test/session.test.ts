@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { comparable, pageOf, partsOf, scriptOf, type Part } from './session.ts';
+import { comparable, laidOut, pageOf, partsOf, scriptOf, type Part } from './session.ts';
 import { startStandalone, type Standalone } from './start-standalone.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -34,9 +34,6 @@ const replay = (parts: readonly Part[], folder: string): string[] => {
   return stdout.split(`\n${BETWEEN}\n`).map((answer) => answer.replace(/^\n+/, '').trimEnd());
 };
 
-const written = (answer: string, form: 'json' | 'text'): string =>
-  `${form === 'json' ? JSON.stringify(JSON.parse(answer), null, 2) : answer}\n`;
-
 describe('the session of the documentation', () => {
   it('goes as it is written', async () => {
     const folder = temporaryFolder();
@@ -46,9 +43,9 @@ describe('the session of the documentation', () => {
     const replayed = parts.map((part): Part => {
       if (part.kind === 'commands' && part.fence === 'sh') block += 1;
       if (part.kind !== 'answer') return part;
-      return { ...part, text: written(answers[block] ?? '', part.form) };
+      return laidOut({ ...part, text: `${answers[block] ?? ''}\n` });
     });
     if (writes) await writeFile(page, pageOf(replayed));
-    else expect(comparable(pageOf(replayed))).toBe(comparable(pageOf(parts)));
+    else expect(comparable(pageOf(replayed))).toBe(comparable(pageOf(parts.map(laidOut))));
   });
 });

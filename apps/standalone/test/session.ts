@@ -42,6 +42,12 @@ export const scriptOf = (parts: readonly Part[], between: string): string =>
     .map((commands) => `{\n${commands}}\necho; echo '${between}'\n`)
     .join('');
 
+/** JSON as it is written here, however a formatter has laid it out. */
+export const laidOut = (part: Part): Part =>
+  part.kind === 'answer' && part.form === 'json'
+    ? { ...part, text: `${JSON.stringify(JSON.parse(part.text), null, 2)}\n` }
+    : part;
+
 /** With what differs from one session to the next left out. */
 export const comparable = (answer: string): string =>
   answer
