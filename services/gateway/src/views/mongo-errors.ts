@@ -3,13 +3,25 @@ import { ViewsUnavailable } from './run-views.ts';
 
 const DUPLICATE_KEY = 11000;
 
-/** @throws {ViewsUnavailable} for whatever goes wrong with the server. */
-export const orUnavailable = async <Result>(what: string, work: () => Promise<Result>): Promise<Result> => {
+/**
+ * Work of the server that whoever asks does not wait for longer than so; what comes later is dropped. The driver itself
+ * bounds only how long a server is looked for (7.9 takes `timeoutMS` and does nothing with it).
+ * @throws {ViewsUnavailable} for whatever goes wrong with the server
+ */
+export const orUnavailable = async <Result>(
+  what: string,
+  withinMs: number,
+  work: () => Promise<Result>,
+): Promise<Result> => {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`no answer within ${withinMs} ms`)), withinMs);
   try {
-    return await work();
+    return await Promise.race([work(), late.promise]);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new ViewsUnavailable(`${what}: MongoDB did not do it (${why})`, { cause: error });
+  } finally {
+    clearTimeout(timer);
   }
 };
 

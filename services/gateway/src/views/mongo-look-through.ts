@@ -11,7 +11,7 @@ export interface Looking {
   /** After so long the search ends, however little was found. */
   readonly forMs: number;
   /** For one answer of the server. */
-  readonly timeoutMS: number;
+  readonly maxTimeMS: number;
 }
 
 interface Shown<Item> {
@@ -32,11 +32,11 @@ export const lookThrough = async function* <Item>(
   runs: Collection<RunDocument>,
   asked: Asked,
   { limit, projection, show }: Shown<Item>,
-  { atFirst, forMs, timeoutMS }: Looking,
+  { atFirst, forMs, maxTimeMS }: Looking,
 ): AsyncGenerator<Found<Item>, undefined> {
   const found = (range: PlaceRange, how: FindOptions = {}) =>
     runs
-      .find(documentsOf(asked, range), { timeoutMS, ...(projection ? { projection } : {}), ...how })
+      .find(documentsOf(asked, range), { maxTimeMS, ...(projection ? { projection } : {}), ...how })
       .sort(NEWEST_FIRST)
       .limit(limit)
       .map((document) => ({ ...show(document), place: placeOfDocument(document) }));
@@ -47,7 +47,7 @@ export const lookThrough = async function* <Item>(
     return;
   }
   const way = { ...asked, fields: [first] };
-  const options = { timeoutMS, hint: indexOf(first.field) };
+  const options = { maxTimeMS, hint: indexOf(first.field) };
   const begun = performance.now();
   let rest = whole;
   for (let piece = atFirst; ; piece = Math.min(2 * piece, MOST_AT_ONCE)) {

@@ -1,4 +1,4 @@
-import type { Db, OperationOptions } from 'mongodb';
+import type { Db } from 'mongodb';
 import { ignoringStale } from './mongo-errors.ts';
 import type { ProjectionPosition } from './run-views.ts';
 
@@ -20,16 +20,11 @@ export interface StoredPosition {
   reset(streamCreated: string): Promise<void>;
 }
 
-export const storedPosition = (
-  database: Db,
-  writing: Pick<OperationOptions, 'timeoutMS'>,
-): StoredPosition => {
+export const storedPosition = (database: Db): StoredPosition => {
   const positions = database.collection<PositionDocument>('projections');
   return {
     read: async () => {
-      const documents = await positions
-        .find({ _id: { $in: [POSITION, ...EARLIER_POSITIONS] } }, writing)
-        .toArray();
+      const documents = await positions.find({ _id: { $in: [POSITION, ...EARLIER_POSITIONS] } }).toArray();
       if (documents.some(({ _id }) => _id !== POSITION)) return undefined;
       const [document] = documents;
       if (!document) return undefined;
@@ -42,14 +37,14 @@ export const storedPosition = (
         positions.updateOne(
           { _id: POSITION, stream_created, sequence: { $lt: sequence } },
           { $set: position },
-          { upsert: true, ...writing },
+          { upsert: true },
         ),
       );
     },
     reset: async (stream_created) => {
       const beginning = { stream_created, sequence: 0, event_id: null };
-      await positions.replaceOne({ _id: POSITION }, beginning, { upsert: true, ...writing });
-      await positions.deleteMany({ _id: { $in: [...EARLIER_POSITIONS] } }, writing);
+      await positions.replaceOne({ _id: POSITION }, beginning, { upsert: true });
+      await positions.deleteMany({ _id: { $in: [...EARLIER_POSITIONS] } });
     },
   };
 };

@@ -24,6 +24,7 @@ export interface MongoSettings {
 export interface OpenMongoRunViews extends RunViews, AsyncDisposable {}
 
 const DEFAULT_DATABASE = 'runledger';
+const SOCKET_WITHIN_MS = 120_000;
 
 /** Opens without waiting for the server: until it is there, every call throws ViewsUnavailable. */
 export const openMongoRunViews = ({
@@ -38,42 +39,45 @@ export const openMongoRunViews = ({
     appName: 'runledger-gateway',
     serverSelectionTimeoutMS: readWithinMs,
     connectTimeoutMS: readWithinMs,
+    waitQueueTimeoutMS: readWithinMs,
+    // Of what nobody waits for any more; an index of many runs takes a while.
+    socketTimeoutMS: SOCKET_WITHIN_MS,
     writeConcern: { w: 'majority', journal: true },
   });
   const database = client.db(databaseIn(url));
   const runs = database.collection<RunDocument>('run_views');
-  const reading = { timeoutMS: readWithinMs };
-  const writing = { timeoutMS: writeWithinMs };
+  const reading = { maxTimeMS: readWithinMs };
   const looking: Looking = { atFirst: lookAtFirst, forMs: lookForMs, ...reading };
-  const position = storedPosition(database, writing);
+  const position = storedPosition(database);
   const indexed = once(() => createIndexes(database, runs, retentionDays));
 
   return {
     shared: true,
     find: ({ org_id, run_id }) =>
-      orUnavailable('reading a run view', async () => {
+      orUnavailable('reading a run view', readWithinMs, async () => {
         const document = await runs.findOne({ _id: run_id, org_id }, reading);
         return document ? viewOf(document) : undefined;
       }),
     load: (keys) =>
-      orUnavailable('loading run views', async () => {
+      orUnavailable('loading run views', writeWithinMs, async () => {
         const ids = keys.map(({ run_id }) => run_id);
-        const documents = await runs.find({ _id: { $in: ids } }, writing).toArray();
+        const documents = await runs.find({ _id: { $in: ids } }).toArray();
         const found = new Map(documents.map(viewOf).map((view) => [view.run.run_id, view]));
         return keys.flatMap((key) => {
           const view = found.get(key.run_id);
           return isSameRun(view, key) ? [view] : [];
         });
       }),
-    save: (views) =>
-      orUnavailable('saving run views', async () => {
-        if (views.length === 0) return;
-        await indexed();
-        const writes = views.map(guardedWrite);
-        await ignoringStale(() => runs.bulkWrite(writes, { ordered: false, ...writing }));
-      }),
+    save: async (views) => {
+      if (views.length === 0) return;
+      await orUnavailable('making the indexes of run views', SOCKET_WITHIN_MS, indexed);
+      const writes = views.map(guardedWrite);
+      await orUnavailable('saving run views', writeWithinMs, () =>
+        ignoringStale(() => runs.bulkWrite(writes, { ordered: false })),
+      );
+    },
     listRuns: (query) =>
-      orUnavailable('listing run views', () => {
+      orUnavailable('listing run views', readWithinMs, () => {
         const show = (document: RunDocument) => ({
           item: viewOf(document),
           bytes: Buffer.byteLength(document.run),
@@ -82,24 +86,27 @@ export const openMongoRunViews = ({
         return pageOf(lookThrough(runs, runsAskedFor(query), shown, looking), query.limit);
       }),
     listWebhooks: (query) =>
-      orUnavailable('listing runs with a webhook', () => {
+      orUnavailable('listing runs with a webhook', readWithinMs, () => {
         const show = (document: RunDocument) => ({ item: rowOf(document), bytes: 0 });
         const shown = { limit: query.limit + 1, projection: ROW_FIELDS, show };
         return pageOf(lookThrough(runs, rowsAskedFor(query), shown, looking), query.limit);
       }),
     countQueued: (org_id, atMost) =>
-      orUnavailable('counting queued runs', () =>
+      orUnavailable('counting queued runs', readWithinMs, () =>
         runs.countDocuments({ org_id, status: 'queued' }, { limit: atMost, ...reading }),
       ),
-    position: () => orUnavailable('reading the position of the projection', () => position.read()),
-    savePosition: (next) => orUnavailable('saving the position of the projection', () => position.save(next)),
-    startAgain: (streamCreated) =>
-      orUnavailable('starting the run views again', async () => {
-        // The position last: a crash in between begins again here.
-        await startViewsAgain(runs, writeWithinMs);
-        await indexed();
-        await position.reset(streamCreated);
-      }),
+    position: () =>
+      orUnavailable('reading the position of the projection', writeWithinMs, () => position.read()),
+    savePosition: (next) =>
+      orUnavailable('saving the position of the projection', writeWithinMs, () => position.save(next)),
+    startAgain: async (streamCreated) => {
+      const step = <Result>(work: () => Promise<Result>): Promise<Result> =>
+        orUnavailable('starting the run views again', writeWithinMs, work);
+      // The position last: a crash in between begins again here.
+      await startViewsAgain(runs, step);
+      await orUnavailable('making the indexes of run views', SOCKET_WITHIN_MS, indexed);
+      await step(() => position.reset(streamCreated));
+    },
     [Symbol.asyncDispose]: () => client.close(true),
   };
 };

@@ -1,5 +1,6 @@
 import type { StoredMessage } from '@runledger/contracts/chain';
 import type { RunKey } from '@runledger/contracts/subjects';
+import { runName } from '../runs/run-name.ts';
 import { factSubject, foldedOf, foldMessage, type Folded } from './fold-run.ts';
 import type { RunView } from './run-views.ts';
 
@@ -35,7 +36,7 @@ export const runsIn = (messages: readonly StoredMessage[]): RunKey[] => {
   const keys = new Map<string, RunKey>();
   for (const { subject } of messages) {
     const about = factSubject(subject);
-    if (about) keys.set(nameOf(about), { org_id: about.org_id, run_id: about.run_id });
+    if (about) keys.set(runName(about), { org_id: about.org_id, run_id: about.run_id });
   }
   return [...keys.values()];
 };
@@ -45,7 +46,7 @@ export const runsIn = (messages: readonly StoredMessage[]): RunKey[] => {
  * later of its two heads, and stays that: a run with a gap is left as it was.
  */
 export const projectRuns = (present: readonly RunView[], messages: readonly StoredMessage[]): Projected => {
-  const known = new Map<string, Folded>(present.map((view) => [nameOf(view.run), foldedOf(view)]));
+  const known = new Map<string, Folded>(present.map((view) => [runName(view.run), foldedOf(view)]));
   const changed = new Set<string>();
   const gaps = new Map<string, Gap>();
   const refused: RefusedFact[] = [];
@@ -55,7 +56,7 @@ export const projectRuns = (present: readonly RunView[], messages: readonly Stor
       refused.push({ message, why: `${message.subject} is not the subject of a fact of a run` });
       continue;
     }
-    const name = nameOf(about);
+    const name = runName(about);
     const next = foldMessage(known.get(name) ?? foldedOf(undefined), about.chain, message);
     switch (next.kind) {
       case 'refused':
@@ -90,5 +91,3 @@ const gapAt = ({ org_id, run_id }: RunKey, message: StoredMessage): Gap => ({
   key: { org_id, run_id },
   message,
 });
-
-const nameOf = ({ org_id, run_id }: RunKey): string => `${org_id}.${run_id}`;
