@@ -1,13 +1,8 @@
 import { Type, type Static } from 'typebox';
 import { KeyScope } from '../catalogue.ts';
+import { Name, NewName } from './catalogue.ts';
 import { Time, TimeOrDay, Uuid } from './fields.ts';
 import { nullable, optional } from './optional.ts';
-
-const KeyName = Type.String({
-  minLength: 1,
-  maxLength: 128,
-  description: 'For people, such as where the key is used.',
-});
 
 const Scope = {
   ...KeyScope,
@@ -17,7 +12,7 @@ const Scope = {
 
 const shown = {
   id: Uuid,
-  name: KeyName,
+  name: { ...Name, description: 'For people, such as where the key is used.' },
   prefix: Type.String({ description: 'The first characters of the key, by which a person recognises it.' }),
   scopes: Type.Array(Scope, { description: 'Each implies those that are listed before it.' }),
   created_at: Time,
@@ -38,7 +33,7 @@ export const ApiKeyList = Type.Object(
 
 export const NewApiKeyRequest = Type.Object(
   {
-    name: KeyName,
+    name: NewName,
     scopes: optional(
       Type.Array(Scope, {
         minItems: 1,

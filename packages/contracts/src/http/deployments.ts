@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { GPU_MODELS } from '../gpu.ts';
 import { MAX_RUN_LIFETIME_S } from '../limits.ts';
-import { Archived, Name, RecordsQuery } from './catalogue.ts';
+import { Archived, Name, NewName, RecordsQuery } from './catalogue.ts';
 import { NextCursor, Time, Uuid } from './fields.ts';
 import { nullable, optional } from './optional.ts';
 
@@ -75,7 +75,7 @@ const settings = {
 
 export const NewDeployment = Type.Object(
   {
-    name: Name,
+    name: NewName,
     workflow_version_id: Uuid,
     machine_id: Uuid,
     ...settings,
@@ -85,7 +85,7 @@ export const NewDeployment = Type.Object(
 
 export const DeploymentChange = Type.Object(
   {
-    name: optional(Name),
+    name: optional(NewName),
     workflow_version_id: optional(Uuid),
     machine_id: optional(Uuid),
     environment: optional(Environment),

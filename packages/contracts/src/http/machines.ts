@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { GPU_MODELS } from '../gpu.ts';
-import { Archived, Name } from './catalogue.ts';
+import { Archived, Name, NewName } from './catalogue.ts';
 import { NextCursor, Time, Uuid } from './fields.ts';
 import { optional } from './optional.ts';
 
@@ -71,7 +71,7 @@ export type Machine = Static<typeof Machine>;
 
 export const NewMachine = Type.Object(
   {
-    name: Name,
+    name: NewName,
     gpu: Gpu,
     type: optional(MachineType),
     runner: Runner,
@@ -81,7 +81,7 @@ export const NewMachine = Type.Object(
 
 export const MachineChange = Type.Object(
   {
-    name: optional(Name),
+    name: optional(NewName),
     gpu: optional(Gpu),
     type: optional(MachineType),
     runner: optional(Runner),

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { Archived, Name } from './catalogue.ts';
+import { Archived, Name, NewName } from './catalogue.ts';
 import { NextCursor, Time, Uuid } from './fields.ts';
 import { optional } from './optional.ts';
 
@@ -9,10 +9,10 @@ export const Workflow = Type.Object(
 );
 export type Workflow = Static<typeof Workflow>;
 
-export const NewWorkflow = Type.Object({ name: Name }, { title: 'NewWorkflow' });
+export const NewWorkflow = Type.Object({ name: NewName }, { title: 'NewWorkflow' });
 
 export const WorkflowChange = Type.Object(
-  { name: optional(Name), archived: optional(Archived) },
+  { name: optional(NewName), archived: optional(Archived) },
   { title: 'WorkflowChange', description: 'What is left out stays as it is.' },
 );
 

@@ -92,7 +92,7 @@ describe('a machine', () => {
     ],
     ['no object', [], [['', 'model_attributes_type']]],
     ['an unknown GPU', { ...aMachine, gpu: 'A1000' }, [['gpu', 'enum']]],
-    ['an empty name', { ...aMachine, name: '' }, [['name', 'string_too_short']]],
+    ['an empty name', { ...aMachine, name: '' }, [['name', 'string_pattern_mismatch']]],
     ['an unknown runner', { ...aMachine, runner: { kind: 'shell' } }, [['runner', 'union_tag_invalid']]],
     ['no program', { ...aMachine, runner: { kind: 'program' } }, [['runner.program', 'missing']]],
     [

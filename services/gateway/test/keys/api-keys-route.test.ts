@@ -91,11 +91,18 @@ describe('POST /api-keys', () => {
       ['body.expires_at', 'datetime_future'],
     ]);
     expect(await wrongOf({ name: '', scopes: ['root'], expires_at: 'soon' })).toEqual([
-      ['body.name', 'string_too_short'],
+      ['body.name', 'string_pattern_mismatch'],
       ['body.scopes.0', 'enum'],
       ['body.expires_at', 'datetime_parsing'],
     ]);
-    expect(await wrongOf({ name: 'x'.repeat(129) })).toEqual([['body.name', 'string_too_long']]);
+    expect(await wrongOf({ name: 'x'.repeat(129) })).toEqual([['body.name', 'string_pattern_mismatch']]);
+  });
+
+  it('says of a name that people could not read what a name is', async () => {
+    const { key } = await aTenantsKey(['runs:write']);
+    const { status, body } = await create(key, { name: 'ci\u202egnp' });
+    expect([status, body.detail[0].loc]).toEqual([422, ['body', 'name']]);
+    expect(body.detail[0].msg).toMatch(/^Input should be a text of 1 to 128 characters that is not blank/);
   });
 
   it('gives an organisation a thousand at most', async () => {
@@ -114,6 +121,13 @@ describe('POST /api-keys', () => {
 });
 
 describe('GET /api-keys', () => {
+  it('lists a key of an earlier release whatever its name holds', async () => {
+    const { tenant, key } = await aTenantsKey(['runs:read']);
+    const name = 'a\u0000b\u202e';
+    await createApiKey(world.log, { ...tenant, name, key: `rl_${newUuid()}` });
+    expect((await list(key)).body.api_keys[0].name).toBe(name);
+  });
+
   it("lists the user's keys newest first, and to an admin the organisation's", async () => {
     const { tenant, key } = await aTenantsKey(['runs:read']);
     const colleague = { ...tenant, user_id: newUuid() };
