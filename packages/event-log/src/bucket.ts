@@ -4,6 +4,7 @@ import type { MsgHdrs } from '@nats-io/transport-node';
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { ASK_WITHIN_MS, askBroker } from './ask-broker.ts';
+import { nextUnder } from './ask-leader.ts';
 import type { EventLog } from './event-log.ts';
 import { lastOfEach } from './last-of-each.ts';
 import { explainRefusal, isConflict } from './publish.ts';
@@ -13,6 +14,12 @@ export interface Entry<Value> {
   readonly key: string;
   readonly value: Value;
   /** Rises with every change of the bucket; `update` and `delete` take it. */
+  readonly revision: number;
+}
+
+/** That a value was stored under a key, or taken away with a mark. */
+export interface Write {
+  readonly key: string;
   readonly revision: number;
 }
 
@@ -32,6 +39,11 @@ export interface Bucket<Value> {
   erase(key: string): Promise<void>;
   /** The entries under `<prefix>.`, or all without a prefix; at most 10,000. */
   list(prefix?: string): Promise<Entry<Value>[]>;
+  /**
+   * The first write under `<prefix>.` behind a revision; undefined when all that was acknowledged is before it. What
+   * `erase` takes out is not told of.
+   */
+  nextWrite(prefix: string, behind: number): Promise<Write | undefined>;
 }
 
 /** What stands in a bucket, or should, does not fit its schema. */
@@ -54,6 +66,12 @@ export const openBucket = <Schema extends TSchema>(
   type Value = Static<Schema>;
   const fits = validator(bucket, schema);
   const kv = opened(log, bucket);
+  const keyOf = (subject: string): string => subject.slice(`$KV.${bucket}.`.length);
+  const filterOf = (prefix: string): string => {
+    if (prefix === '') return `$KV.${bucket}.>`;
+    checkKey(bucket, prefix);
+    return `$KV.${bucket}.${prefix}.>`;
+  };
 
   const get = async (key: string): Promise<Entry<Value> | undefined> => {
     checkKey(bucket, key);
@@ -109,15 +127,18 @@ export const openBucket = <Schema extends TSchema>(
       );
     },
     list: async (prefix = '') => {
-      if (prefix !== '') checkKey(bucket, prefix);
-      const filter = prefix === '' ? `$KV.${bucket}.>` : `$KV.${bucket}.${prefix}.>`;
+      const filter = filterOf(prefix);
       const found: Entry<Value>[] = [];
       for (const message of await lastOfEach(log, `KV_${bucket}`, filter, MOST_LISTED)) {
         if (isDeletion(message.headers)) continue;
-        const key = message.subject.slice(`$KV.${bucket}.`.length);
+        const key = keyOf(message.subject);
         found.push({ key, value: fits(key, parseJson(message.data)), revision: message.seq });
       }
       return found;
+    },
+    nextWrite: async (prefix, behind) => {
+      const message = await nextUnder(log, `KV_${bucket}`, behind + 1, filterOf(prefix));
+      return message === null ? undefined : { key: keyOf(message.subject), revision: message.seq };
     },
   };
 };

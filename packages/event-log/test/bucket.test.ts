@@ -87,6 +87,30 @@ describe('a bucket', () => {
     expect(await machines.list('machines.e')).toHaveLength(1_500);
   });
 
+  it('tells of every write under a prefix in its order, and of nothing else', async () => {
+    const told: string[] = [];
+    let last = 0;
+    const read = async (): Promise<void> => {
+      for (;;) {
+        const write = await machines.nextWrite('machines.h', last);
+        if (!write) return;
+        told.push(write.key);
+        last = write.revision;
+      }
+    };
+    await read();
+    const first = await machines.put('machines.h.1', { name: 'one' });
+    await machines.put('machines.hh.1', { name: 'elsewhere' });
+    await machines.put('machines.h.2', { name: 'two' });
+    await read();
+    await machines.update('machines.h.1', { name: 'changed' }, first);
+    await machines.delete('machines.h.2');
+    await machines.put('machines.h.3', { name: 'three' });
+    await machines.erase('machines.h.3');
+    await read();
+    expect(told).toEqual(['machines.h.1', 'machines.h.2', 'machines.h.1', 'machines.h.2']);
+  });
+
   it('takes no value that does not fit', async () => {
     await expect(machines.put('machines.f.1', { name: '' })).rejects.toBeInstanceOf(UnfitRecord);
     await expect(machines.create('machines.f.1', { name: '' })).rejects.toThrow('machines.f.1 of CATALOGUE');
