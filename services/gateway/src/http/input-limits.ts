@@ -1,4 +1,5 @@
-import { isNestedAtMost, jsonBytes, type JsonObject } from '@runledger/contracts/json';
+import { jsonBytes, type JsonObject } from '@runledger/contracts/json';
+import { nestingProblems } from './nesting.ts';
 import { invalid, Refused, type Invalid } from './problem.ts';
 import { isRecord } from './validation/node.ts';
 
@@ -7,8 +8,6 @@ export interface InputLimits {
   readonly inputsBytes: number;
   readonly inputNameLength: number;
 }
-
-const MOST_LEVELS = 32;
 
 /** What is wrong with inputs beyond their types. Refuses what is too much of it. */
 export const inputsProblems = (value: unknown, limits: InputLimits): Invalid[] => {
@@ -20,7 +19,6 @@ export const inputsProblems = (value: unknown, limits: InputLimits): Invalid[] =
     throw new Refused({ kind: 'too_large', why: `A run may have at most ${limits.inputs} inputs` });
   }
   const problems = names.flatMap((name) => inputProblems(name, inputs[name], limits));
-  // Only what nests little can be written as JSON without recursion becoming too deep.
   const isShallow = !problems.some(({ type }) => type === 'json_invalid');
   if (isShallow && jsonBytes(inputs) > limits.inputsBytes) {
     throw new Refused({
@@ -39,11 +37,7 @@ const inputProblems = (name: string, value: unknown, { inputNameLength }: InputL
     const msg = `String should have at most ${inputNameLength} characters`;
     problems.push(invalid([...loc, '[key]'], 'string_too_long', msg));
   }
-  if (!isNestedAtMost(MOST_LEVELS, value)) {
-    const msg = `Invalid JSON: recursion limit exceeded, an input nests at most ${MOST_LEVELS} levels`;
-    problems.push(invalid(loc, 'json_invalid', msg));
-  }
-  return problems;
+  return [...problems, ...nestingProblems(value, loc)];
 };
 
 /** In characters as Unicode and pydantic count them: an emoji outside the first plane is one. */

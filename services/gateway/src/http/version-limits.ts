@@ -1,35 +1,27 @@
 import { NewInputDefinition } from '@runledger/contracts/http/workflow-versions';
-import { isNestedAtMost, jsonBytes, type JsonValue } from '@runledger/contracts/json';
+import { jsonBytes, type JsonValue } from '@runledger/contracts/json';
 import { MAX_WORKFLOW_BYTES } from '@runledger/contracts/limits';
 import { Compile } from 'typebox/compile';
 import { definitionProblems } from '../domain/input-definitions.ts';
 import type { AlsoCheck } from './operation.ts';
+import { nestingProblems } from './nesting.ts';
 import { invalid, Refused, type Invalid } from './problem.ts';
+import { own } from './validation/node.ts';
 
-const MOST_LEVELS = 32;
 const MOST_INPUTS_BYTES = 64 * 1024;
 
 /** What is wrong with a new workflow version beyond the types of its members. Refuses what is too large. */
 export const checkNewVersion: AlsoCheck = ({ body }) => {
-  const workflow = memberOf(body, 'workflow');
-  const inputs = memberOf(body, 'inputs');
-  const deep = [...nestingProblems(workflow, 'workflow'), ...nestingProblems(inputs, 'inputs')];
-  // Only what nests little can be written as JSON without recursion becoming too deep.
+  const workflow = own(body, 'workflow');
+  const inputs = own(body, 'inputs');
+  const deep = [
+    ...nestingProblems(workflow, ['body', 'workflow']),
+    ...nestingProblems(inputs, ['body', 'inputs']),
+  ];
   if (deep.length > 0) return deep;
   refuseLarger(workflow, MAX_WORKFLOW_BYTES, 'The workflow');
   refuseLarger(inputs, MOST_INPUTS_BYTES, 'The definitions of all inputs together');
   return inputsProblems(inputs);
-};
-
-const memberOf = (body: JsonValue | undefined, name: string): JsonValue | undefined =>
-  typeof body === 'object' && body !== null && !Array.isArray(body) && Object.hasOwn(body, name)
-    ? body[name]
-    : undefined;
-
-const nestingProblems = (value: JsonValue | undefined, name: string): Invalid[] => {
-  if (isNestedAtMost(MOST_LEVELS, value)) return [];
-  const msg = `Invalid JSON: recursion limit exceeded, ${MOST_LEVELS} levels of arrays and objects are the most`;
-  return [invalid(['body', name], 'json_invalid', msg)];
 };
 
 const refuseLarger = (value: JsonValue | undefined, most: number, what: string): void => {

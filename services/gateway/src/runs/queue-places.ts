@@ -4,6 +4,7 @@ import { MAX_ASKED_PLACES, type QueuePlace } from '@runledger/contracts/queue-pl
 import type { RunKey } from '@runledger/contracts/subjects';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { askQueuePlaces } from '@runledger/event-log/queue-places';
+import { runName } from './run-name.ts';
 
 /** Where these queued runs wait; those whose place is not to be had in time are left out. */
 export type QueuePlaces = (keys: readonly RunKey[]) => Promise<ReadonlyMap<RunId, QueuePlace>>;
@@ -39,7 +40,7 @@ export const queuePlaces = ({ log, clock }: QueuePlacesOptions): QueuePlaces => 
   });
   const placeOf = (key: RunKey): Promise<Place> | undefined => {
     const now = clock();
-    const name = `${key.org_id}/${key.run_id}`;
+    const name = runName(key);
     const before = asked.get(name);
     if (before && now - before.at < KEPT_MS) return before.place;
     if (silent && now < nextTry) return undefined;

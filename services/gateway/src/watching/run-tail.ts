@@ -4,6 +4,7 @@ import { aborted } from '@runledger/event-log/abort-signal';
 import type { EventLog } from '@runledger/event-log/event-log';
 import type { Logger } from '@runledger/event-log/logger';
 import { tailRuns } from '@runledger/event-log/tail-runs';
+import { runName } from '../runs/run-name.ts';
 
 interface TailListener {
   /** The run has a message at this sequence. */
@@ -30,7 +31,7 @@ export const runTail = (log: EventLog, logger: Logger): RunTail => {
     while (!stop.signal.aborted) {
       try {
         await using tail = await tailRuns(log, {
-          onMessage: (key, sequence) => listeners.get(nameOf(key))?.onMessage(sequence),
+          onMessage: (key, sequence) => listeners.get(runName(key))?.onMessage(sequence),
           onGap: () => listeners.forEach(({ onGap }) => onGap()),
         });
         await Promise.race([tail.failed, aborted(stop.signal)]);
@@ -42,7 +43,7 @@ export const runTail = (log: EventLog, logger: Logger): RunTail => {
   };
   return {
     listen: (key, listener) => {
-      const name = nameOf(key);
+      const name = runName(key);
       listeners.set(name, listener);
       running ??= run();
       return () => {
@@ -55,6 +56,3 @@ export const runTail = (log: EventLog, logger: Logger): RunTail => {
     },
   };
 };
-
-/** Of a run, with its organisation. */
-export const nameOf = ({ org_id, run_id }: RunKey): string => `${org_id}.${run_id}`;

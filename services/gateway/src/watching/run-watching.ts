@@ -3,9 +3,10 @@ import type { RunKey } from '@runledger/contracts/subjects';
 import type { EventLog } from '@runledger/event-log/event-log';
 import type { Logger } from '@runledger/event-log/logger';
 import type { ReadCurrentRun } from '../runs/current-run.ts';
+import { runName } from '../runs/run-name.ts';
 import { atMost } from './at-most.ts';
 import { awaitEnd, type AwaitEnd } from './await-end.ts';
-import { nameOf, runTail } from './run-tail.ts';
+import { runTail } from './run-tail.ts';
 import { runWatch, type RunWatch, type RunWatchParts, type WatchListener } from './run-watch.ts';
 
 /** What one watcher sees of a run; disposing it ends the watching. */
@@ -53,7 +54,7 @@ export const openRunWatching = (options: RunWatchingOptions): RunWatching => {
   let stopping = false;
 
   const watch = (key: RunKey, listener: WatchListener): Watched => {
-    const name = nameOf(key);
+    const name = runName(key);
     const present = shared.get(name);
     const one = present ?? sharedWatch(parts, key, () => shared.delete(name));
     shared.set(name, one);

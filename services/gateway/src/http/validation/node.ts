@@ -1,3 +1,5 @@
+import type { JsonValue } from '@runledger/contracts/json';
+
 /** A part of a JSON schema, or of JSON: what typebox makes is plain JSON. */
 export type Node = Readonly<Record<string, unknown>>;
 
@@ -7,5 +9,8 @@ export const isNode = (value: unknown): value is Node => typeof value === 'objec
 export const isRecord = (value: unknown): value is Node => isNode(value) && !Array.isArray(value);
 
 /** Its own members only: `constructor` is a name as any other. */
-export const own = (container: unknown, name: string): unknown =>
-  isNode(container) && Object.hasOwn(container, name) ? container[name] : undefined;
+export function own(container: JsonValue | undefined, name: string): JsonValue | undefined;
+export function own(container: unknown, name: string): unknown;
+export function own(container: unknown, name: string): unknown {
+  return isNode(container) && Object.hasOwn(container, name) ? container[name] : undefined;
+}
