@@ -36,7 +36,6 @@ export interface Catalogue {
   /** False when it is there already. */
   createUser(record: User): Promise<boolean>;
   getUser(org: string, id: string): Promise<User | undefined>;
-  listDeployments(org: string): Promise<Deployment[]>;
 }
 
 export const catalogue = (log: EventLog): Catalogue => {
@@ -50,7 +49,6 @@ export const catalogue = (log: EventLog): Catalogue => {
       if (why !== undefined) throw new TypeError(why);
       await deployments.put(record);
     },
-    listDeployments: (org) => deployments.list(org),
     getMachine: (org, id) => machines.get(org, id),
     putMachine: (record) => machines.put(record),
     getWorkflow: (org, id) => workflows.get(org, id),

@@ -1,7 +1,6 @@
-import type { Deployment } from '@runledger/contracts/catalogue';
 import type { DecidedRecord } from '../domain/decided-record.ts';
-import { deploymentsInTheWay } from '../domain/deployments-in-the-way.ts';
-import type { Records } from './records.ts';
+import { deploymentsInTheWay, type Used } from '../domain/deployments-in-the-way.ts';
+import type { CatalogueRecords } from './catalogue-records.ts';
 
 interface Archivable {
   readonly id: string;
@@ -11,14 +10,16 @@ interface Archivable {
 
 /** Lets a record become another, unless that archives what a deployment needs. @throws {LogUnavailable} */
 export const decideArchiving = async <Stored extends Archivable>(
-  deployments: Pick<Records<Deployment>, 'list'>,
-  used: Parameters<typeof deploymentsInTheWay>[1],
+  deployments: Pick<CatalogueRecords['deployments'], 'find'>,
+  used: Used,
   before: Stored,
   record: Stored,
 ): Promise<DecidedRecord<Stored, string>> => {
   const isArchived = record.archived === true && before.archived !== true;
-  const why = isArchived
-    ? deploymentsInTheWay(await deployments.list(record.org_id), used, record.id)
+  const inTheWay = isArchived
+    ? await deployments.find(record.org_id, (one) => !one.archived && one[used] === record.id)
     : undefined;
-  return why === undefined ? { kind: 'changed', record } : { kind: 'refused', why };
+  return inTheWay === undefined
+    ? { kind: 'changed', record }
+    : { kind: 'refused', why: deploymentsInTheWay(inTheWay.newest, inTheWay.others, used) };
 };

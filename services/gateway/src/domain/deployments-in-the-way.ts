@@ -1,6 +1,7 @@
 import type { Deployment } from '@runledger/contracts/catalogue';
 
-type Used = 'machine_id' | 'workflow_id' | 'workflow_version_id';
+/** What a deployment names. */
+export type Used = 'machine_id' | 'workflow_id' | 'workflow_version_id';
 
 const WORDS: Readonly<Record<Used, string>> = {
   machine_id: 'machine',
@@ -8,19 +9,15 @@ const WORDS: Readonly<Record<Used, string>> = {
   workflow_version_id: 'workflow version',
 };
 
-/** Why something is not archived: its deployments. Undefined when there are none, archived ones aside. */
+/** Why something is not archived that unarchived deployments use: the newest of them, and so many others. */
 export const deploymentsInTheWay = (
-  deployments: readonly Deployment[],
+  newest: Pick<Deployment, 'id' | 'name'>,
+  others: number,
   used: Used,
-  id: string,
-): string | undefined => {
-  const [first, ...others] = deployments.filter(
-    (deployment) => !deployment.archived && deployment[used] === id,
-  );
-  if (!first) return undefined;
-  const more = others.length === 0 ? '' : `, and ${others.length} more`;
+): string => {
+  const more = others === 0 ? '' : `, and ${others} more`;
   return (
-    `This ${WORDS[used]} is used by the deployment "${first.name}" (${first.id})${more}. ` +
+    `This ${WORDS[used]} is used by the deployment "${newest.name}" (${newest.id})${more}. ` +
     `Archive the deployment, or give it another ${WORDS[used]}, first`
   );
 };

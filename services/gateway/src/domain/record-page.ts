@@ -1,7 +1,15 @@
-interface Listed {
+interface Listable {
   readonly id: string;
   readonly created_at: string;
   readonly archived?: boolean;
+}
+
+/** What lists must know of a record to find it. */
+export interface Listed {
+  readonly id: string;
+  /** Where it stands in every list: the order of these texts is that of creation. It never changes. */
+  readonly place: string;
+  readonly archived: boolean;
 }
 
 export interface RecordSpan {
@@ -11,28 +19,29 @@ export interface RecordSpan {
   readonly behind: string | undefined;
 }
 
-export interface RecordPage<Stored> {
-  readonly items: readonly Stored[];
+export interface RecordPage<Item> {
+  readonly items: readonly Item[];
   /** The place behind which the next page begins; undefined when nothing follows. */
   readonly end: string | undefined;
 }
 
-/** Where a record stands in every list: the order of these texts is that of creation. It never changes. */
-const placeOfRecord = ({ created_at, id }: Listed): string => `${created_at}.${id}`;
+export const listed = ({ id, created_at, archived = false }: Listable): Listed => ({
+  id,
+  place: `${created_at}.${id}`,
+  archived,
+});
 
-/** A page of records, newest first. */
-export const recordPage = <Stored extends Listed>(
-  records: readonly Stored[],
-  { archived, limit, behind }: RecordSpan,
-): RecordPage<Stored> => {
-  const following = records
-    .map((record) => ({ record, place: placeOfRecord(record) }))
-    .filter(
-      ({ record, place }) =>
-        (record.archived ?? false) === archived && !(behind !== undefined && place >= behind),
-    )
-    .sort((a, b) => (a.place < b.place ? 1 : -1));
-  const page = following.slice(0, limit);
-  const last = following.length > page.length ? page.at(-1) : undefined;
-  return { items: page.map(({ record }) => record), end: last?.place };
+/** A page of the records that belong on it, of all that are given newest first. */
+export const recordPage = <Entry extends Listed>(
+  newestFirst: readonly Entry[],
+  { limit, behind }: Pick<RecordSpan, 'limit' | 'behind'>,
+  isOn: (entry: Entry) => boolean,
+): RecordPage<Entry> => {
+  const items: Entry[] = [];
+  for (const entry of newestFirst) {
+    if ((behind !== undefined && entry.place >= behind) || !isOn(entry)) continue;
+    if (items.length === limit) return { items, end: items.at(-1)?.place };
+    items.push(entry);
+  }
+  return { items, end: undefined };
 };

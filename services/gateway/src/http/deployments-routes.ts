@@ -9,11 +9,11 @@ import {
 import { changeDeployment, createDeployment } from '../catalogue/deployments.ts';
 import { shownDeployment } from '../domain/deployment.ts';
 import type { DeploymentRefusal } from '../domain/deployment-rules.ts';
-import { recordPage } from '../domain/record-page.ts';
 import { operation, route, type Route } from './operation.ts';
+import { cursorAt } from './page-cursor.ts';
 import { invalid, Refused } from './problem.ts';
 import { changed, conflict, created, found, newOrigin, type RecordRoutes } from './record-answers.ts';
-import { checkRecordCursor, recordCursor, recordSpan } from './record-lists.ts';
+import { checkRecordCursor, recordSpan } from './record-lists.ts';
 
 const tag = 'Catalogue';
 
@@ -78,10 +78,12 @@ export const deploymentRoutes = ({ records, now }: RecordRoutes): Route[] => [
     listDeployments,
     async ({ query }, { org_id }) => {
       const { workflow_id } = query;
-      const all = await records.deployments.list(org_id);
-      const meant = all.filter((one) => workflow_id === undefined || one.workflow_id === workflow_id);
-      const page = recordPage(meant, recordSpan(query));
-      return { deployments: page.items.map(shownDeployment), next_cursor: recordCursor(page) };
+      const page = await records.deployments.page(
+        org_id,
+        recordSpan(query),
+        (one) => workflow_id === undefined || one.workflow_id === workflow_id,
+      );
+      return { deployments: page.items.map(shownDeployment), next_cursor: cursorAt(page.end) };
     },
     checkRecordCursor,
   ),

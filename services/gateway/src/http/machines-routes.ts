@@ -8,10 +8,10 @@ import {
 } from '@runledger/contracts/http/machines';
 import { decideArchiving } from '../catalogue/decide-archiving.ts';
 import { changedMachine, newMachine, shownMachine } from '../domain/machine.ts';
-import { recordPage } from '../domain/record-page.ts';
 import { operation, route, type Route } from './operation.ts';
+import { cursorAt } from './page-cursor.ts';
 import { changed, conflict, created, found, newOrigin, type RecordRoutes } from './record-answers.ts';
-import { checkRecordCursor, recordCursor, recordSpan } from './record-lists.ts';
+import { checkRecordCursor, recordSpan } from './record-lists.ts';
 
 const tag = 'Catalogue';
 
@@ -75,8 +75,8 @@ export const machineRoutes = ({ records: { machines, deployments }, now }: Recor
   route(
     listMachines,
     async ({ query }, { org_id }) => {
-      const page = recordPage(await machines.list(org_id), recordSpan(query));
-      return { machines: page.items.map(shownMachine), next_cursor: recordCursor(page) };
+      const page = await machines.page(org_id, recordSpan(query));
+      return { machines: page.items.map(shownMachine), next_cursor: cursorAt(page.end) };
     },
     checkRecordCursor,
   ),

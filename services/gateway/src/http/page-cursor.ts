@@ -2,7 +2,7 @@ import { isPlace, type Place } from '../views/place.ts';
 import { invalid, type Invalid } from './problem.ts';
 
 /** Where a page ended, as clients hand it back; what stands in it is no promise. Null when nothing follows. */
-export const cursorAt = (end: Place | undefined): string | null =>
+export const cursorAt = (end: string | undefined): string | null =>
   end === undefined ? null : Buffer.from(end).toString('base64url');
 
 /** The place behind which a page begins: undefined for the first one. @throws for a cursor that `cursorProblems` refuses */
@@ -13,9 +13,13 @@ export const placeAt = (cursor: string | null | undefined): Place | undefined =>
   return place;
 };
 
-/** Whether a cursor is one that a page gave; what is no text is left to the schema. */
-export const cursorProblems = (value: unknown, source: 'query' | 'body'): Invalid[] =>
-  typeof value !== 'string' || isPlace(decoded(value))
+/** Whether a cursor is one that a page of runs, or of what `isEnd` says, gave; what is no text is left to the schema. */
+export const cursorProblems = (
+  value: unknown,
+  source: 'query' | 'body',
+  isEnd: (text: string) => boolean = isPlace,
+): Invalid[] =>
+  typeof value !== 'string' || isEnd(decoded(value))
     ? []
     : [
         invalid(
@@ -25,4 +29,5 @@ export const cursorProblems = (value: unknown, source: 'query' | 'body'): Invali
         ),
       ];
 
-const decoded = (cursor: string): string => Buffer.from(cursor, 'base64url').toString();
+/** What stands in a cursor. */
+export const decoded = (cursor: string): string => Buffer.from(cursor, 'base64url').toString();

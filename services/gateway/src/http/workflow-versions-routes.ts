@@ -13,8 +13,9 @@ import { decideArchiving } from '../catalogue/decide-archiving.ts';
 import type { StoredVersion } from '../catalogue/workflow-versions.ts';
 import { inputDefinitions } from '../domain/input-definitions.ts';
 import { operation, route, type Route } from './operation.ts';
+import { cursorAt } from './page-cursor.ts';
 import { changed, conflict, found, newOrigin, tooBusy, type RecordRoutes } from './record-answers.ts';
-import { checkNumberCursor, recordCursor, recordSpan } from './record-lists.ts';
+import { checkNumberCursor, recordSpan } from './record-lists.ts';
 import { checkNewVersion } from './version-limits.ts';
 
 const tag = 'Catalogue';
@@ -115,7 +116,7 @@ export const workflowVersionRoutes = ({
         const page = await versions.page(org_id, id, { ...span, ...below });
         return {
           versions: [...page.versions],
-          next_cursor: recordCursor({ end: page.below === undefined ? undefined : String(page.below) }),
+          next_cursor: cursorAt(page.below?.toString()),
         };
       },
       checkNumberCursor,

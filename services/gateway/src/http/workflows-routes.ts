@@ -7,11 +7,11 @@ import {
   WorkflowPath,
 } from '@runledger/contracts/http/workflows';
 import { decideArchiving } from '../catalogue/decide-archiving.ts';
-import { recordPage } from '../domain/record-page.ts';
 import { changedWorkflow, newWorkflow, shownWorkflow } from '../domain/workflow.ts';
 import { operation, route, type Route } from './operation.ts';
+import { cursorAt } from './page-cursor.ts';
 import { changed, conflict, created, found, newOrigin, type RecordRoutes } from './record-answers.ts';
-import { checkRecordCursor, recordCursor, recordSpan } from './record-lists.ts';
+import { checkRecordCursor, recordSpan } from './record-lists.ts';
 
 const tag = 'Catalogue';
 
@@ -75,8 +75,8 @@ export const workflowRoutes = ({ records: { workflows, deployments }, now }: Rec
   route(
     listWorkflows,
     async ({ query }, { org_id }) => {
-      const page = recordPage(await workflows.list(org_id), recordSpan(query));
-      return { workflows: page.items.map(shownWorkflow), next_cursor: recordCursor(page) };
+      const page = await workflows.page(org_id, recordSpan(query));
+      return { workflows: page.items.map(shownWorkflow), next_cursor: cursorAt(page.end) };
     },
     checkRecordCursor,
   ),
