@@ -15,7 +15,7 @@ export interface Chunk {
   refill(): Promise<void>;
 }
 
-export interface ChunkOptions {
+interface ChunkOptions {
   readonly limit: number;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
