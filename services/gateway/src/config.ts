@@ -63,7 +63,8 @@ export const configSchema = Type.Object({
     minimum: 0,
     maximum: 1_000_000,
     default: 600,
-    description: 'requests a minute of each API key, at all gateways together; 0 is no limit',
+    description:
+      'requests a minute of each API key and those made with it, at all gateways together; 0 is no limit',
   }),
   RUNLEDGER_QUEUE_MAX: atMost(100_000, 10_000_000, 'queued runs of an organisation'),
   ...serviceConfig({ healthPort: 9101 }),

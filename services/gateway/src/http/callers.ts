@@ -40,7 +40,7 @@ export const callers =
     if (rate?.allowed === false) {
       throw new Refused({
         kind: 'too_many',
-        why: `This API key may make ${rate.limit} requests a minute. Try again in ${rate.resetS} s`,
+        why: `This API key, with those made with it, may make ${rate.limit} requests a minute. Try again in ${rate.resetS} s`,
         retryAfterS: rate.resetS,
       });
     }
