@@ -5,18 +5,18 @@ const { cli, json, aMachine, aWorkflow, publish } = aCatalogue();
 
 describe('runledger machines', () => {
   it('makes a machine, shows, changes and lists it', async () => {
-    const comfyui = ['--comfyui', 'http://127.0.0.1:8188', '--type', 'desk'];
-    const made = await cli(['machines', 'create', '--name', 'studio \u001B[2J', '--gpu', 'L4', ...comfyui]);
+    const comfyui = ['--comfyui', 'http://127.0.0.1:8188', '--type', 'desk \u001B[2J'];
+    const made = await cli(['machines', 'create', '--name', 'studio', '--gpu', 'L4', ...comfyui]);
     const id = /^id +(\S+)$/m.exec(made.stdout)?.[1] ?? '';
     expect(made.stdout).toMatch(
-      /^id {7}\S{36}\nname {5}studio {2}\[2J\ngpu {6}L4\ntype {5}desk\nrunner {3}comfyui http:\S+:8188\nversion {2}1\ncreated {2}\S+Z\n$/,
+      /^id {7}\S{36}\nname {5}studio\ngpu {6}L4\ntype {5}desk {2}\[2J\nrunner {3}comfyui http:\S+:8188\nversion {2}1\ncreated {2}\S+Z\n$/,
     );
     await json(['machines', 'update', id, '--gpu', 'T4', '--comfyui']);
     expect((await cli(['machines', 'show', id])).stdout).toContain('runner   comfyui\nversion  2\n');
     const { stdout } = await cli(['machines', 'list', '--limit', '1']);
     const [head = '', line = ''] = stdout.split('\n');
     expect(head).toMatch(/^ID +GPU +VERSION +NAME +RUNNER$/);
-    expect(line).toMatch(new RegExp(`^${id} +T4 +2 +studio  \\[2J +comfyui$`));
+    expect(line).toMatch(new RegExp(`^${id} +T4 +2 +studio +comfyui$`));
     expect(line.indexOf('comfyui')).toBe(head.indexOf('RUNNER'));
   });
 

@@ -9,8 +9,8 @@ const DAY_MS = 24 * HOUR_MS;
  */
 export interface LogSettings {
   /**
-   * Copies of every stream: 1, or 3 in a cluster. To go from 1 to more, delete the streams ACTIVITY and KV_EXECUTORS first: how
-   * they are kept differs, is fixed when they are made, and nothing in them lasts.
+   * Copies of every stream: 1, or 3 in a cluster. To go from 1 to more, delete the streams ACTIVITY, DELIVERIES, KV_EXECUTORS
+   * and KV_RATES first: how they are kept differs, is fixed when they are made, and nothing in them lasts.
    */
   readonly replicas: number;
   /** At 80 % of it no new runs are taken, so that the facts of accepted ones always fit. */

@@ -68,7 +68,7 @@ export const streamDefinitions = (settings: LogSettings): readonly StreamDefinit
     ),
     bucket('CATALOGUE', {}, { ...common, max_bytes: settings.catalogueMaxBytes, max_msgs_per_subject: 10 }),
     bucket('KEYS', {}, { ...common, max_bytes: settings.keysMaxBytes }),
-    rates(common),
+    rates(settings),
     bucket('LEASES', {}, { ...common, max_bytes: 1024 ** 2 }),
     executors(settings),
     bucket(
@@ -152,14 +152,20 @@ const executors = (settings: LogSettings): StreamDefinition =>
   );
 
 /**
- * What is left of the rate limit of a key. It is renewed within a minute, so what is older is as good as nothing, and
- * nothing is lost with the broker. Beyond the room, which is enough for some 100,000 keys at once, the oldest fall out.
+ * What is left of the rate limit of a key. It is renewed within a minute, so what is older is as good as nothing, and the
+ * last writes may be lost with the broker: so it is not flushed. In a file all the same, since a bucket in memory would be
+ * gone after a restart of the broker. Beyond the room, which is enough for some 100,000 keys at once, the oldest fall out.
  */
-const rates = (common: Partial<StreamConfig>): StreamDefinition =>
+const rates = (settings: LogSettings): StreamDefinition =>
   bucket(
     'RATES',
-    { storage: 'memory', discard: 'old' },
-    { ...common, max_bytes: 16 * 1024 ** 2, max_age: nanos(RATES_MS), duplicate_window: nanos(RATES_MS) },
+    { persist_mode: unflushed(settings), discard: 'old' },
+    {
+      num_replicas: settings.replicas,
+      max_bytes: 16 * 1024 ** 2,
+      max_age: nanos(RATES_MS),
+      duplicate_window: nanos(RATES_MS),
+    },
   );
 
 /** nats-server takes `async` for a single copy only; several are flushed side by side at little cost. */

@@ -33,6 +33,13 @@ describe('provision', () => {
     expect(await list()).toEqual(first);
   });
 
+  it('is needed once: all of it is there when the broker was killed and is back', async () => {
+    await using test = await aLog();
+    await test.nats.kill9();
+    await test.nats.restart();
+    await expect(awaitProvisioned(test.log, AbortSignal.timeout(10_000))).resolves.toBeUndefined();
+  });
+
   it('makes RUNS so that nothing can be taken out of it', async () => {
     await using test = await aLog();
     const { config } = await test.log.jsm.streams.info('RUNS');
