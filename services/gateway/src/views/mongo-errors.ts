@@ -31,8 +31,10 @@ export const ignoringStale = async (write: () => Promise<unknown>): Promise<void
     await write();
   } catch (error) {
     if (error instanceof MongoBulkWriteError) {
+      // Without any of them it is no answer of the server: the driver makes one of a lost connection, too.
       const errors = [error.writeErrors].flat();
-      if (error.result.getWriteConcernError() === undefined && errors.every(isDuplicate)) return;
+      const isStale = errors.length > 0 && errors.every(isDuplicate);
+      if (isStale && error.result.getWriteConcernError() === undefined) return;
     } else if (error instanceof MongoServerError && isDuplicate(error)) return;
     throw error;
   }
