@@ -7,12 +7,15 @@ export const recentlyUsed = <Key, Value>(most: number, make: (key: Key) => Value
   const kept = new Map<Key, Value>();
   return (key) => {
     const value = kept.get(key) ?? make(key);
-    kept.delete(key);
-    if (kept.size >= most) {
-      const [oldest] = kept.keys();
-      if (oldest !== undefined) kept.delete(oldest);
-    }
-    kept.set(key, value);
+    keepLatest(kept, most, key, value);
     return value;
   };
+};
+
+/** Puts it behind all that is kept; beyond `most` what stands in front, which was put there first, is forgotten. */
+export const keepLatest = <Key, Value>(kept: Map<Key, Value>, most: number, key: Key, value: Value): void => {
+  kept.delete(key);
+  kept.set(key, value);
+  const [oldest] = kept.keys();
+  if (kept.size > most && oldest !== undefined) kept.delete(oldest);
 };

@@ -1,7 +1,7 @@
 import type { Bucket } from '@runledger/event-log/bucket';
 import { LogUnavailable } from '@runledger/event-log/event-log';
 import type { Listed } from '../domain/record-page.ts';
-import { oneAtATime } from '../runs/one-at-a-time.ts';
+import { oneAtATime } from '../concurrency/one-at-a-time.ts';
 import { recordIndex, type RecordIndex } from './record-index.ts';
 
 /**

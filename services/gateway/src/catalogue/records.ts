@@ -1,6 +1,6 @@
 import type { Bucket } from '@runledger/event-log/bucket';
 import { recordPage, type Listed, type RecordPage, type RecordSpan } from '../domain/record-page.ts';
-import { atMost } from '../watching/at-most.ts';
+import { atMost } from '../concurrency/at-most.ts';
 import { changeRecord, type ChangedRecord, type Decide } from './change-record.ts';
 import { knownRecords } from './known-records.ts';
 import { recentOrganisations } from './recent-organisations.ts';

@@ -43,7 +43,7 @@ const createOperation = operation({
     body: CreatedApiKeyItem,
     holdsSecret: true,
   },
-  refuses: [403, 409, 413],
+  refuses: [409],
 });
 
 const deleteOperation = operation({
@@ -57,7 +57,7 @@ const deleteOperation = operation({
   scope: 'runs:read',
   takes: { path: ApiKeyPath },
   gives: { status: 204, description: 'It is revoked.' },
-  refuses: [403, 404],
+  refuses: [404],
 });
 
 export interface ApiKeyRoutes {

@@ -18,7 +18,7 @@ const cancelManyOperation = operation({
   scope: 'runs:write',
   takes: { body: CancelRunsRequest },
   gives: { status: 200, description: 'How many they are.', body: CancelRunsResponse },
-  refuses: [413],
+  refuses: [],
 });
 
 export const cancelManyRoute = ({ cancelMany }: { readonly cancelMany: CancelMany }): Route =>

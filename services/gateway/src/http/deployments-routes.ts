@@ -27,7 +27,7 @@ const createDeploymentOperation = operation({
   scope: 'admin',
   takes: { body: NewDeployment },
   gives: { status: 201, description: 'The deployment.', body: Deployment },
-  refuses: [409, 413],
+  refuses: [409],
 });
 
 const listDeployments = operation({
@@ -66,7 +66,7 @@ const changeDeploymentOperation = operation({
   scope: 'admin',
   takes: { path: DeploymentPath, body: DeploymentChange },
   gives: { status: 200, description: 'The deployment as it is now.', body: Deployment },
-  refuses: [404, 409, 413],
+  refuses: [404, 409],
 });
 
 export const deploymentRoutes = ({ records, now }: RecordRoutes): Route[] => [

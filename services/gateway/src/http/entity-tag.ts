@@ -5,8 +5,7 @@ import type { Context } from 'koa';
  * Gives an answer with its entity tag, or 304 to a client that has it already (RFC 9110, section 13.1.2). Koa's own
  * `fresh` would send it whenever the request says `Cache-Control: no-cache`, as every fetch() with a tag does.
  */
-export const sendTagged = (ctx: Context, body: string | Buffer): void => {
-  const tag = etag(body);
+export const sendTagged = (ctx: Context, body: string | Buffer, tag = etag(body)): void => {
   ctx.set('ETag', tag);
   ctx.body = body;
   if (isKnown(ctx.get('if-none-match'), tag)) ctx.status = 304;

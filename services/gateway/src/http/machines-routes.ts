@@ -25,7 +25,7 @@ const createMachine = operation({
   scope: 'admin',
   takes: { body: NewMachine },
   gives: { status: 201, description: 'The machine.', body: Machine },
-  refuses: [409, 413],
+  refuses: [409],
 });
 
 const listMachines = operation({
@@ -64,7 +64,7 @@ const changeMachine = operation({
   scope: 'admin',
   takes: { path: MachinePath, body: MachineChange },
   gives: { status: 200, description: 'The machine as it is now.', body: Machine },
-  refuses: [404, 409, 413],
+  refuses: [404, 409],
 });
 
 export const machineRoutes = ({ records: { machines, deployments }, now }: RecordRoutes): Route[] => [

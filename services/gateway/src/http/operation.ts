@@ -26,8 +26,8 @@ export interface Success {
   readonly holdsSecret?: true;
 }
 
-/** Refusals that not every operation has. */
-type OwnRefusal = 403 | 404 | 409 | 413;
+/** Refusals that do not follow from what the operation takes. */
+type OwnRefusal = 404 | 409;
 
 /** One operation of the API: the router, the checks of a request and the OpenAPI document are made from it. */
 export interface Operation<Takes extends Taken = Taken, Gives extends Success = Success> {

@@ -30,7 +30,7 @@ const queueOperation = operation({
     body: DeploymentRunRequest,
   },
   gives: { status: 200, description: 'The run is queued.', body: CreateRunResponse },
-  refuses: [404, 409, 413],
+  refuses: [404, 409],
 });
 
 export const queueRoute = ({ limits, callbacks, queue, onQueued }: QueueRoute): Route =>

@@ -3,6 +3,7 @@ import { authenticate } from '../keys/api-keys.ts';
 import { lastUses, type LastUses } from '../keys/last-uses.ts';
 import type { Authenticate } from './callers.ts';
 import { waitForLog } from './wait-for-log.ts';
+import { keepLatest } from '../recently-used.ts';
 
 /** A revoked key is good for so long at most: revoking has to work within a second. */
 const FRESH_MS = 500;
@@ -24,9 +25,7 @@ export const recentKeys = ({ log, now, clock }: LastUses): Authenticate => {
     const at = clock();
     const record = await authenticate(log, key, now);
     if (!record) return undefined;
-    const oldest = recent.keys().next();
-    if (recent.size >= MOST_KEPT && !oldest.done) recent.delete(oldest.value);
-    recent.set(key, { at, record });
+    keepLatest(recent, MOST_KEPT, key, { at, record });
     noteUse(record);
     return record;
   };

@@ -19,7 +19,7 @@ const redeliverManyOperation = operation({
   scope: 'runs:write',
   takes: { body: RedeliverRequest },
   gives: { status: 200, description: 'How many they are.', body: RedeliverResponse },
-  refuses: [413],
+  refuses: [],
 });
 
 export const redeliverManyRoute = ({ redeliverMany }: { readonly redeliverMany: RedeliverMany }): Route =>

@@ -33,7 +33,7 @@ const rerunOperation = operation({
   },
   bodyMayMiss: true,
   gives: { status: 200, description: 'The new run is queued.', body: CreateRunResponse },
-  refuses: [404, 409, 413],
+  refuses: [404, 409],
 });
 
 export const rerunRoute = ({ limits, rerun, onQueued }: RerunRoute): Route =>

@@ -26,7 +26,7 @@ const rotateOperation = operation({
   takes: { body: RotateSecretRequest },
   bodyMayMiss: true,
   gives: { status: 200, description: 'The new secret.', body: WebhookSecret, holdsSecret: true },
-  refuses: [413],
+  refuses: [],
 });
 
 export const webhookSecretRoutes = (secrets: SigningSecrets): Route[] => [

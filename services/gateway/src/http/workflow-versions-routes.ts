@@ -31,7 +31,7 @@ const createWorkflowVersion = operation({
   scope: 'admin',
   takes: { path: WorkflowPath, body: NewWorkflowVersion },
   gives: { status: 201, description: 'The version.', body: WorkflowVersion },
-  refuses: [404, 409, 413],
+  refuses: [404, 409],
 });
 
 const listWorkflowVersions = operation({
@@ -70,7 +70,7 @@ const changeWorkflowVersion = operation({
   scope: 'admin',
   takes: { path: WorkflowVersionPath, body: WorkflowVersionChange },
   gives: { status: 200, description: 'The version as it is now.', body: WorkflowVersion },
-  refuses: [404, 409, 413],
+  refuses: [404, 409],
 });
 
 export const workflowVersionRoutes = ({

@@ -25,7 +25,7 @@ const createWorkflow = operation({
   scope: 'admin',
   takes: { body: NewWorkflow },
   gives: { status: 201, description: 'The workflow.', body: Workflow },
-  refuses: [409, 413],
+  refuses: [409],
 });
 
 const listWorkflows = operation({
@@ -64,7 +64,7 @@ const changeWorkflow = operation({
   scope: 'admin',
   takes: { path: WorkflowPath, body: WorkflowChange },
   gives: { status: 200, description: 'The workflow as it is now.', body: Workflow },
-  refuses: [404, 409, 413],
+  refuses: [404, 409],
 });
 
 export const workflowRoutes = ({ records: { workflows, deployments }, now }: RecordRoutes): Route[] => [

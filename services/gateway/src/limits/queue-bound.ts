@@ -1,6 +1,6 @@
 import type { OrgId } from '@runledger/contracts/ids';
 import type { FreshViews } from '../runs/fresh-views.ts';
-import { oneAtATime } from '../runs/one-at-a-time.ts';
+import { oneAtATime } from '../concurrency/one-at-a-time.ts';
 import { ViewsUnavailable, type RunViews } from '../views/run-views.ts';
 import { recentlyUsed } from '../recently-used.ts';
 

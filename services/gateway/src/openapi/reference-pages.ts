@@ -2,10 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import etag from 'etag';
 import type { Context, Middleware } from 'koa';
 import type { Page } from '../http/app.ts';
 import { sendTagged } from '../http/entity-tag.ts';
 import type { Operation } from '../http/operation.ts';
+import { once } from '../concurrency/once.ts';
+import { recentlyUsed } from '../recently-used.ts';
 import { openApiDocument } from './document.ts';
 
 export interface ReferencePages {
@@ -15,23 +18,27 @@ export interface ReferencePages {
   readonly publicUrl: () => string;
 }
 
-/** The OpenAPI document and a page to read it with. They need no key, and load nothing from elsewhere. */
-export const referencePages = ({ basePath, operations, publicUrl }: ReferencePages): Page[] => [
-  page(`${basePath}/openapi.json`, async (ctx) => {
-    const text = JSON.stringify(openApiDocument(operations, `${publicUrl()}${basePath}`));
-    send(ctx, 'application/json', Buffer.from(text));
-  }),
-  ...[`${basePath}/docs`, `${basePath}/docs/`].map((path) =>
-    page(path, async (ctx) => {
-      ctx.set('Content-Security-Policy', READER_POLICY);
-      send(ctx, 'text/html', Buffer.from(html(basePath)));
-    }),
-  ),
-  page(`${basePath}/docs/start.js`, async (ctx) => {
-    send(ctx, 'text/javascript', Buffer.from(start(basePath)));
-  }),
-  ...ASSETS.map(({ name, type }) => page(`${basePath}/docs/${name}`, asset(name, type))),
-];
+/** The OpenAPI document and a page to read it with. They need no key, and load nothing from elsewhere; each is made once. */
+export const referencePages = ({ basePath, operations, publicUrl }: ReferencePages): Page[] => {
+  const reader = tagged(Buffer.from(html(basePath)));
+  const program = tagged(Buffer.from(start(basePath)));
+  const documentAt = recentlyUsed(1, (server: string) =>
+    tagged(Buffer.from(JSON.stringify(openApiDocument(operations, server)))),
+  );
+  return [
+    page(`${basePath}/openapi.json`, async (ctx) =>
+      send(ctx, 'application/json', documentAt(`${publicUrl()}${basePath}`)),
+    ),
+    ...[`${basePath}/docs`, `${basePath}/docs/`].map((path) =>
+      page(path, async (ctx) => {
+        ctx.set('Content-Security-Policy', READER_POLICY);
+        send(ctx, 'text/html', reader);
+      }),
+    ),
+    page(`${basePath}/docs/start.js`, async (ctx) => send(ctx, 'text/javascript', program)),
+    ...ASSETS.map(({ name, type }) => page(`${basePath}/docs/${name}`, asset(name, type))),
+  ];
+};
 
 const page = (path: string, serve: Middleware): Page => ({ method: 'GET', path, serve });
 
@@ -71,14 +78,12 @@ const require = createRequire(import.meta.url);
 
 /** Read at its first request, and kept. */
 const asset = (name: string, type: string): Middleware => {
-  let read: Promise<{ readonly plain: Buffer; readonly packed: Buffer }> | undefined;
-  const load = async () => {
+  const read = once(async () => {
     const plain = await readFile(require.resolve(`swagger-ui-dist/${name}`));
-    return { plain, packed: await compress(plain) };
-  };
+    return { plain: tagged(plain), packed: tagged(await compress(plain)) };
+  });
   return async (ctx) => {
-    read ??= load();
-    const { plain, packed } = await read;
+    const { plain, packed } = await read();
     ctx.vary('Accept-Encoding');
     const isPacked = ctx.acceptsEncodings('gzip', 'identity') === 'gzip';
     if (isPacked) ctx.set('Content-Encoding', 'gzip');
@@ -86,9 +91,16 @@ const asset = (name: string, type: string): Middleware => {
   };
 };
 
-const send = (ctx: Context, type: string, bytes: Buffer): void => {
+interface Tagged {
+  readonly bytes: Buffer;
+  readonly tag: string;
+}
+
+const tagged = (bytes: Buffer): Tagged => ({ bytes, tag: etag(bytes) });
+
+const send = (ctx: Context, type: string, { bytes, tag }: Tagged): void => {
   ctx.status = 200;
   ctx.type = type;
   ctx.set('Cache-Control', 'no-cache');
-  sendTagged(ctx, bytes);
+  sendTagged(ctx, bytes, tag);
 };

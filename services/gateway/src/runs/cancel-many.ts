@@ -2,7 +2,7 @@ import type { Place } from '../views/place.ts';
 import { OPEN_STATUSES, type RunQuery, type RunView, type RunViews } from '../views/run-views.ts';
 import type { Canceller, CancelRun } from './cancel-run.ts';
 import type { FreshViews } from './fresh-views.ts';
-import { inFlight } from './in-flight.ts';
+import { inFlight } from '../concurrency/in-flight.ts';
 
 interface CancelledMany {
   /** Runs of this page: those that had not ended and fitted the filter when they were decided on. */

@@ -5,7 +5,7 @@ import { lastSequence } from '@runledger/event-log/ask-leader';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/event-log';
 import { runsIdentity } from '@runledger/event-log/read-run';
 import { ViewsUnavailable, type ProjectionPosition, type RunViews } from '../views/run-views.ts';
-import { oneAtATime } from './one-at-a-time.ts';
+import { oneAtATime } from '../concurrency/one-at-a-time.ts';
 
 export interface FreshViewsOptions {
   readonly log: EventLog;

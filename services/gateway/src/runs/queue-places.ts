@@ -5,6 +5,7 @@ import type { RunKey } from '@runledger/contracts/subjects';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { askQueuePlaces } from '@runledger/event-log/queue-places';
 import { runName } from './run-name.ts';
+import { keepLatest } from '../recently-used.ts';
 
 /** Where these queued runs wait; those whose place is not to be had in time are left out. */
 export type QueuePlaces = (keys: readonly RunKey[]) => Promise<ReadonlyMap<RunId, QueuePlace>>;
@@ -47,10 +48,7 @@ export const queuePlaces = ({ log, clock }: QueuePlacesOptions): QueuePlaces => 
     // A try may take longer than the time between two of them.
     if (silent) nextTry = Infinity;
     const place = gather(key);
-    asked.delete(name);
-    asked.set(name, { at: now, place });
-    const [oldest] = asked.keys();
-    if (asked.size > MOST_KEPT && oldest !== undefined) asked.delete(oldest);
+    keepLatest(asked, MOST_KEPT, name, { at: now, place });
     // A run that was just queued is known to the scheduler a moment later.
     void place.then((known) => {
       if (!known && asked.get(name)?.place === place) asked.delete(name);

@@ -1,6 +1,6 @@
 import type { Place } from '../views/place.ts';
 import type { RunViews, WebhookQuery } from '../views/run-views.ts';
-import { inFlight } from './in-flight.ts';
+import { inFlight } from '../concurrency/in-flight.ts';
 import type { RedeliverRun, Requester } from './redeliver-run.ts';
 
 interface RedeliveredMany {

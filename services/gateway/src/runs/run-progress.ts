@@ -2,6 +2,7 @@ import type { ProgressReport } from '@runledger/contracts/activity';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import { isExecuting, type Run } from '@runledger/contracts/run';
 import type { RunKey } from '@runledger/contracts/subjects';
+import { keepLatest } from '../recently-used.ts';
 
 /** The last report of an attempt; undefined when there is none, or none to be had in time. */
 export type ReadProgress = (
@@ -26,10 +27,7 @@ export const runProgress = (read: ReadProgress): ((run: Run) => Promise<Progress
     const now = await read(run, number, executor_id);
     const latest = now && now.progress >= (before?.progress ?? 0) ? now : before;
     if (!latest) return undefined;
-    shown.delete(name);
-    shown.set(name, latest);
-    const [oldest] = shown.keys();
-    if (shown.size > MOST_REMEMBERED && oldest !== undefined) shown.delete(oldest);
+    keepLatest(shown, MOST_REMEMBERED, name, latest);
     return latest;
   };
 };

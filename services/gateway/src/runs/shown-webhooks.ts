@@ -1,5 +1,6 @@
 import type { RunKey } from '@runledger/contracts/subjects';
 import type { WebhookHistory } from '@runledger/contracts/webhook-history';
+import { keepLatest } from '../recently-used.ts';
 
 /** What this gateway last said of the notifications of runs: for a while without the log, when the views may be behind it. */
 export interface ShownWebhooks {
@@ -15,10 +16,7 @@ export const shownWebhooks = (): ShownWebhooks => {
   return {
     remember: ({ run_id }, webhook) => {
       if (webhook.head <= (shown.get(run_id)?.head ?? 0)) return;
-      shown.delete(run_id);
-      shown.set(run_id, webhook);
-      const [oldest] = shown.keys();
-      if (shown.size > MOST_REMEMBERED && oldest !== undefined) shown.delete(oldest);
+      keepLatest(shown, MOST_REMEMBERED, run_id, webhook);
     },
     latest: ({ run_id }, viewed) => {
       const before = shown.get(run_id);

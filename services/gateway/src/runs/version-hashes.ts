@@ -1,4 +1,5 @@
 import type { Catalogue } from '../catalogue/catalogue.ts';
+import { keepLatest } from '../recently-used.ts';
 
 /** The SHA-256 of a workflow version; undefined when there is no such version. @throws {LogUnavailable} */
 export type VersionHashes = (org: string, id: string) => Promise<string | undefined>;
@@ -14,9 +15,7 @@ export const versionHashes = (catalogue: Catalogue): VersionHashes => {
     if (kept !== undefined) return kept;
     const sha256 = (await catalogue.getWorkflowVersion(org, id))?.sha256;
     if (sha256 === undefined) return undefined;
-    const oldest = known.keys().next();
-    if (known.size >= MOST_KEPT && !oldest.done) known.delete(oldest.value);
-    known.set(name, sha256);
+    keepLatest(known, MOST_KEPT, name, sha256);
     return sha256;
   };
 };

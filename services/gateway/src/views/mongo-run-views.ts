@@ -1,4 +1,5 @@
 import { MongoClient } from 'mongodb';
+import { once } from '../concurrency/once.ts';
 import { ignoringStale, orUnavailable } from './mongo-errors.ts';
 import { storedPosition } from './mongo-projection-position.ts';
 import { lookThrough, type Looking } from './mongo-look-through.ts';
@@ -113,15 +114,3 @@ export const openMongoRunViews = ({
 
 /** The driver would take `test` for a URL that names none. */
 const databaseIn = (url: string): string => /^[^:]+:\/\/[^/]+\/([^?]+)/.exec(url)?.[1] ?? DEFAULT_DATABASE;
-
-/** Until it has succeeded once. */
-const once = (work: () => Promise<void>): (() => Promise<void>) => {
-  let done: Promise<void> | undefined;
-  return () => {
-    done ??= work().catch((error: unknown) => {
-      done = undefined;
-      throw error;
-    });
-    return done;
-  };
-};

@@ -1,6 +1,6 @@
 import type { Logger } from '@runledger/event-log/logger';
 import type { Authenticate } from '../http/callers.ts';
-import { atMost } from './at-most.ts';
+import { atMost } from '../concurrency/at-most.ts';
 
 /** Asks again and again whether the API keys of open streams are still good. */
 export interface KeyWatch extends Disposable {

@@ -4,7 +4,7 @@ import type { EventLog } from '@runledger/event-log/event-log';
 import type { Logger } from '@runledger/event-log/logger';
 import type { ReadCurrentRun } from '../runs/current-run.ts';
 import { runName } from '../runs/run-name.ts';
-import { atMost } from './at-most.ts';
+import { atMost } from '../concurrency/at-most.ts';
 import { awaitEnd, type AwaitEnd } from './await-end.ts';
 import { runTail } from './run-tail.ts';
 import { runWatch, type RunWatch, type RunWatchParts, type WatchListener } from './run-watch.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { atMost } from '../../src/watching/at-most.ts';
+import { atMost } from '../../src/concurrency/at-most.ts';
 
 it('so many works are done at once, the others in line, whatever becomes of them', async () => {
   const inLine = atMost(2);

@@ -1,0 +1,11 @@
+/** Does the work until it has succeeded once, and gives what came of it from then on. */
+export const once = <Result>(work: () => Promise<Result>): (() => Promise<Result>) => {
+  let done: Promise<Result> | undefined;
+  return () => {
+    done ??= work().catch((error: unknown) => {
+      done = undefined;
+      throw error;
+    });
+    return done;
+  };
+};
