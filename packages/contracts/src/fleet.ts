@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { GpuModel } from './gpu.ts';
+import { EXECUTOR_ID_PATTERN } from './ids.ts';
 
 export const GpuSlot = Type.Object({
   /** Position among the executor's slots, from 0. */
@@ -12,7 +13,7 @@ const fleetFact = <const Name extends string>(type: Name) => ({
   type: Type.Literal(type),
   version: Type.Literal(1),
   event_id: Type.String({ format: 'uuid' }),
-  executor_id: Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' }),
+  executor_id: Type.String({ pattern: EXECUTOR_ID_PATTERN }),
   time: Type.String({ format: 'date-time' }),
 });
 
@@ -42,7 +43,7 @@ export type ExecutorRegistered = Static<typeof ExecutorRegistered>;
 
 /** A beat in the EXECUTORS bucket: a hint that the executor lives, never proof that it does not. */
 export const Heartbeat = Type.Object({
-  executor_id: Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' }),
+  executor_id: Type.String({ pattern: EXECUTOR_ID_PATTERN }),
   /** Counts up from the executor's start. */
   beat: Type.Integer({ minimum: 0 }),
   draining: Type.Boolean(),

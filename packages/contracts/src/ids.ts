@@ -7,11 +7,18 @@ type Branded<Name extends string> = string & { readonly [brand]: Name };
 export type RunId = Branded<'RunId'>;
 /** UUID, lower case. The tenant; it comes from the caller's API key, never from the request. */
 export type OrgId = Branded<'OrgId'>;
-/** `<name>-<boot id>`; a restarted executor is a new executor. At most 64 of `A-Z a-z 0-9 _ -`, so it is one subject token. */
+/**
+ * `<name>.<boot id>`; a restarted executor is a new executor. Each part is a subject token of its own, so that the broker can
+ * allow a name its own subjects. At most 64 of `A-Z a-z 0-9 _ -` and the point; ids of earlier releases, `<name>-<boot id>`,
+ * stand in their logs and are read.
+ */
 export type ExecutorId = Branded<'ExecutorId'>;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-const EXECUTOR_ID = /^[A-Za-z0-9_-]{1,64}$/;
+/** Of an executor id, for schemas. */
+export const EXECUTOR_ID_PATTERN = String.raw`^(?=.{1,64}$)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)?$`;
+const EXECUTOR_ID = new RegExp(EXECUTOR_ID_PATTERN);
+const LONGEST_NAME = 48;
 
 export const isUuid = (text: string): boolean => UUID.test(text);
 export const isRunId = (text: string): text is RunId => UUID.test(text);
@@ -32,14 +39,27 @@ export const orgId = (text: string): OrgId => {
   return text;
 };
 
-/** @throws TypeError when the text cannot be a subject token of its own. */
+/** @throws TypeError when the text cannot stand in a subject. */
 export const executorId = (text: string): ExecutorId => {
   if (!isExecutorId(text)) {
     throw new TypeError(
-      `"${text}" is not an executor id: 1 to 64 letters, digits, "_" or "-", and not "none"`,
+      `"${text}" is not an executor id: a name and a boot id with a point between, at most 64 letters, digits, "_" or "-", and not "none"`,
     );
   }
   return text;
+};
+
+/** Which executor it is over its restarts. */
+export const executorName = (id: ExecutorId): string =>
+  id.includes('.') ? id.slice(0, id.indexOf('.')) : id.slice(0, Math.max(id.lastIndexOf('-'), 0)) || id;
+
+/** A name as it stands in executor ids and subjects: what a token cannot hold becomes "-", and 48 characters are kept. */
+export const executorToken = (name: string): string => {
+  const token = name
+    .replaceAll(/[^A-Za-z0-9_-]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .slice(0, LONGEST_NAME);
+  return token === '' || token === 'none' ? 'executor' : token;
 };
 
 /** A new UUIDv7: sortable by the time it was made. */

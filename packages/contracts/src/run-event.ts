@@ -1,6 +1,7 @@
 import { Type, type Static, type TObject } from 'typebox';
 import * as data from './event-data.ts';
 import { aboutEvent, eventParser, type ParsedEvent } from './event-envelope.ts';
+import { EXECUTOR_ID_PATTERN } from './ids.ts';
 import type { WriterRole } from './writer.ts';
 
 const event = <const Name extends string, Data extends TObject>(type: Name, version: number, data: Data) =>
@@ -10,7 +11,7 @@ const event = <const Name extends string, Data extends TObject>(type: Name, vers
     ...aboutEvent,
     /** 0 before the first attempt. */
     attempt: Type.Integer({ minimum: 0 }),
-    executor_id: Type.Union([Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' }), Type.Null()]),
+    executor_id: Type.Union([Type.String({ pattern: EXECUTOR_ID_PATTERN }), Type.Null()]),
     data,
   });
 
