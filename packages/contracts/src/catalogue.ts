@@ -85,7 +85,12 @@ export type Organisation = Static<typeof Organisation>;
 export const User = Type.Object({ id: Uuid, org_id: Uuid, name: Name, created_at: Time });
 export type User = Static<typeof User>;
 
-export const KeyScope = Type.Enum(['runs:read', 'runs:write', 'admin']);
+/** Those that a key of an organisation can have, and give to others. */
+export const OrganisationScope = Type.Enum(['runs:read', 'runs:write', 'admin']);
+export type OrganisationScope = Static<typeof OrganisationScope>;
+
+/** `operator` is about the whole fleet, and no organisation's to give: it comes from whoever holds the broker's credentials. */
+export const KeyScope = Type.Enum([...OrganisationScope.enum, 'operator']);
 export type KeyScope = Static<typeof KeyScope>;
 
 /** Stored under the key's hash; the key itself is shown once and kept nowhere. */

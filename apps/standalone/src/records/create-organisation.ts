@@ -21,6 +21,9 @@ export const newOrganisationIds = (): OrganisationIds => ({
 /** An organisation's first key is its owner's: nobody else could give it more. */
 export const OWNER_SCOPES: readonly KeyScope[] = ['runs:write', 'admin'];
 
+/** Of a key that is also good for the fleet, which all organisations share: of the standalone's own, or of another operator. */
+export const OPERATOR_SCOPES: readonly KeyScope[] = [...OWNER_SCOPES, 'operator'];
+
 export interface CreatedOrganisation {
   readonly org_id: string;
   readonly api_key: string;
@@ -33,12 +36,13 @@ export const createOrganisation = async (
   log: EventLog,
   name: string,
   now: () => Date,
+  scopes = OWNER_SCOPES,
 ): Promise<CreatedOrganisation> => {
   const ids = newOrganisationIds();
   const { org_id, user_id, deployment_id } = ids;
   const gpu = await gpuInUse(log);
   await storeRecords(catalogue(log), { name, ids, created_at: now().toISOString(), gpu });
-  const { key } = await createApiKey(log, { org_id, user_id, name: 'first key', scopes: OWNER_SCOPES });
+  const { key } = await createApiKey(log, { org_id, user_id, name: 'first key', scopes });
   return { org_id, api_key: key, deployment_id };
 };
 

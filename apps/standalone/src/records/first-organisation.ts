@@ -10,7 +10,7 @@ import { readJsonFile } from '../data-folder/connection-files.ts';
 import type { DataFolder } from '../data-folder/data-folder.ts';
 import { writePrivateFile } from '../data-folder/write-file.ts';
 import { StartRefused } from '../start-refused.ts';
-import { newOrganisationIds, OWNER_SCOPES } from './create-organisation.ts';
+import { newOrganisationIds, OPERATOR_SCOPES } from './create-organisation.ts';
 import { storeRecords } from './store-records.ts';
 
 const Uuid = Type.String({ format: 'uuid' });
@@ -54,9 +54,9 @@ export const openFirstOrganisation = async (
     user_id,
     name: 'first key',
     key,
-    scopes: OWNER_SCOPES,
+    scopes: OPERATOR_SCOPES,
   });
-  await allowOwner(log, key, record);
+  await allowOperator(log, key, record);
   if (key === first.api_key) return first;
   // The old key is taken back before it is forgotten: it must not live on unknown to anybody.
   await revokeApiKey(log, first.api_key);
@@ -74,9 +74,9 @@ const fresh = (api_key: string, now: Date): FirstOrganisation => ({
 const newKey = (): string => `rl_${randomBytes(32).toString('base64url')}`;
 
 /** An earlier release made the key with fewer scopes. */
-const allowOwner = async (log: EventLog, key: string, record: ApiKey): Promise<void> => {
-  if (OWNER_SCOPES.every((scope) => record.scopes.includes(scope))) return;
-  await setKeyScopes(log, key, OWNER_SCOPES);
+const allowOperator = async (log: EventLog, key: string, record: ApiKey): Promise<void> => {
+  if (OPERATOR_SCOPES.every((scope) => record.scopes.includes(scope))) return;
+  await setKeyScopes(log, key, OPERATOR_SCOPES);
 };
 
 const keep = (folder: DataFolder, first: FirstOrganisation): Promise<void> =>

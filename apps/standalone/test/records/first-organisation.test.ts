@@ -9,7 +9,7 @@ import { testNats } from '@runledger/testing/nats';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openDataFolder } from '../../src/data-folder/data-folder.ts';
 import type { DataFolder } from '../../src/data-folder/data-folder.ts';
-import { createOrganisation } from '../../src/records/create-organisation.ts';
+import { createOrganisation, OPERATOR_SCOPES } from '../../src/records/create-organisation.ts';
 import { openFirstOrganisation } from '../../src/records/first-organisation.ts';
 import type { FirstOrganisation } from '../../src/records/first-organisation.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -63,15 +63,22 @@ describe('the first organisation of a standalone', () => {
     expect(await start(folder)).toEqual(await start(folder));
   });
 
-  it('may see and rotate the signing secret of its webhooks, also when an earlier release made its key', async () => {
+  it('has a key for all of it and for the fleet, also when an earlier release made the key', async () => {
     const folder = await dataFolder();
     const { org_id, user_id, api_key } = await start(folder);
-    const keyed = { org_id, scopes: ['runs:write', 'admin'] };
+    const keyed = { org_id, scopes: ['runs:write', 'admin', 'operator'] };
     expect(await authenticate(log, api_key)).toMatchObject(keyed);
-    const older = 'rl_made-by-an-earlier-release';
-    await createApiKey(log, { org_id, user_id, name: 'first key', key: older });
-    await start(folder, { apiKey: older });
-    expect(await authenticate(log, older)).toMatchObject(keyed);
+    for (const [release, scopes] of [
+      ['first', ['runs:write']],
+      ['last', ['runs:write', 'admin']],
+    ] as const) {
+      const older = `rl_made-by-the-${release}-release`;
+      await createApiKey(log, { org_id, user_id, name: 'first key', key: older, scopes });
+      await start(folder, { apiKey: older });
+      expect(await authenticate(log, older)).toMatchObject(keyed);
+      await start(folder);
+      expect(await authenticate(log, older)).toMatchObject(keyed);
+    }
   });
 
   it('is finished by the next start when the first one was cut off after it had decided', async () => {
@@ -129,4 +136,8 @@ it('a further organisation has a key, a user and a sample of its own', async () 
     archived: false,
   });
   expect(await catalogue(log).getDeployment(other.org_id, one.deployment_id)).toBeUndefined();
+  const operators = await createOrganisation(log, 'operators', now, OPERATOR_SCOPES);
+  expect(await authenticate(log, operators.api_key)).toMatchObject({
+    scopes: ['runs:write', 'admin', 'operator'],
+  });
 });

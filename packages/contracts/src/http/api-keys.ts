@@ -1,20 +1,34 @@
 import { Type, type Static } from 'typebox';
-import { KeyScope } from '../catalogue.ts';
+import { OrganisationScope, KeyScope } from '../catalogue.ts';
 import { Name, NewName } from './catalogue.ts';
 import { Time, TimeOrDay, Uuid } from './fields.ts';
 import { nullable, optional } from './optional.ts';
 
+const OF_AN_ORGANISATION =
+  '`runs:read` reads; `runs:write` also queues, cancels and repeats runs; `admin` also writes the catalogue and manages the keys of the organisation.';
+
 const Scope = {
   ...KeyScope,
-  description:
-    '`runs:read` reads; `runs:write` also queues, cancels and repeats runs; `admin` also writes the catalogue and manages the keys of the organisation.',
+  description: `${OF_AN_ORGANISATION} \`operator\` sees and drains the executors, which all organisations share; it implies none of the others, and none implies it.`,
+};
+
+/** The scopes that can be asked for. */
+const WishedScope = {
+  ...OrganisationScope,
+  description: OF_AN_ORGANISATION,
+  'x-refusal': {
+    type: 'enum',
+    msg: "Input should be 'runs:read', 'runs:write' or 'admin'; a key with the scope operator is made by whoever holds the broker's credentials: runledger keys create --operator",
+  },
 };
 
 const shown = {
   id: Uuid,
   name: { ...Name, description: 'For people, such as where the key is used.' },
   prefix: Type.String({ description: 'The first characters of the key, by which a person recognises it.' }),
-  scopes: Type.Array(Scope, { description: 'Each implies those that are listed before it.' }),
+  scopes: Type.Array(Scope, {
+    description: '`runs:write` implies `runs:read`, and `admin` implies both.',
+  }),
   created_at: Time,
   expires_at: nullable(Type.String({ format: 'date-time', description: 'Null for one that does not.' })),
   last_used_at: nullable(
@@ -35,7 +49,7 @@ export const NewApiKeyRequest = Type.Object(
   {
     name: NewName,
     scopes: optional(
-      Type.Array(Scope, {
+      Type.Array(WishedScope, {
         minItems: 1,
         maxItems: 16,
         default: ['runs:write'],

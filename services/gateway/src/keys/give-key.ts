@@ -1,4 +1,4 @@
-import type { ApiKey, KeyScope } from '@runledger/contracts/catalogue';
+import type { ApiKey, OrganisationScope } from '@runledger/contracts/catalogue';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { keyStore } from './key-store.ts';
 import { DEFAULT_SCOPES, newKey, type CreatedApiKey } from './new-key.ts';
@@ -7,7 +7,7 @@ import { allows } from './scopes.ts';
 export interface KeyWish {
   readonly name: string;
   /** `runs:write` when left out. */
-  readonly scopes?: readonly KeyScope[];
+  readonly scopes?: readonly OrganisationScope[];
   /** As long as the giver itself when left out. */
   readonly expires_at?: Date;
 }
@@ -15,7 +15,7 @@ export interface KeyWish {
 export type GivenKey =
   | { readonly kind: 'given'; readonly created: CreatedApiKey }
   /** Nobody can give what they do not have. */
-  | { readonly kind: 'lacks_scope'; readonly scope: KeyScope }
+  | { readonly kind: 'lacks_scope'; readonly scope: OrganisationScope }
   /** A key that leaked for a while would otherwise live on in its children. */
   | { readonly kind: 'outlives_giver'; readonly expires_at: string }
   | { readonly kind: 'too_many'; readonly most: number };

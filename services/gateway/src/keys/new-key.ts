@@ -1,4 +1,4 @@
-import type { ApiKey, KeyScope } from '@runledger/contracts/catalogue';
+import type { ApiKey, OrganisationScope, KeyScope } from '@runledger/contracts/catalogue';
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import { newKeyText, prefixOf, sha256Of } from './key-text.ts';
 import type { IndexedKey } from './key-store.ts';
@@ -23,7 +23,7 @@ export interface CreatedApiKey {
   readonly key: string;
 }
 
-export const DEFAULT_SCOPES: readonly KeyScope[] = ['runs:write'];
+export const DEFAULT_SCOPES: readonly OrganisationScope[] = ['runs:write'];
 
 /** A key as it is to be stored, and its text. */
 export const newKey = (wish: NewApiKey, now: Date): CreatedApiKey & { readonly stored: IndexedKey } => {

@@ -64,6 +64,24 @@ describe('POST /api-keys', () => {
     expect([status, body]).toEqual([403, { detail: 'This API key lacks the scope runs:write' }]);
   });
 
+  it.each<{ scopes: KeyScope[] }>([{ scopes: ['admin'] }, { scopes: ['admin', 'operator'] }])(
+    'gives no operator to a key with $scopes, and says who does',
+    async ({ scopes }) => {
+      const { key } = await aTenantsKey(scopes);
+      const { status, body } = await create(key, { name: 'x', scopes: ['runs:read', 'operator'] });
+      expect([status, body.detail]).toEqual([
+        422,
+        [
+          {
+            loc: ['body', 'scopes', 1],
+            type: 'enum',
+            msg: expect.stringMatching(/operator is made by .* runledger keys create --operator$/),
+          },
+        ],
+      ]);
+    },
+  );
+
   it('gives none that outlives the asking key', async () => {
     const tenant = await world.newTenant();
     const expires_at = inAnHour();

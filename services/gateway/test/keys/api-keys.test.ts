@@ -1,4 +1,4 @@
-import { ApiKey, type KeyScope } from '@runledger/contracts/catalogue';
+import { ApiKey, OrganisationScope, type KeyScope } from '@runledger/contracts/catalogue';
 import { newUuid } from '@runledger/contracts/ids';
 import { openBucket } from '@runledger/event-log/bucket';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -162,9 +162,10 @@ describe('a key that gives another', () => {
     expect([child.rate_key, grandchild.rate_key]).toEqual([first.id, first.id]);
   });
 
-  const scopes: readonly KeyScope[] = ['runs:read', 'runs:write', 'admin'];
+  type Row = readonly [has: OrganisationScope, gives: OrganisationScope, may: boolean];
+  const scopes = OrganisationScope.enum;
   const table = scopes.flatMap((has, rank) =>
-    scopes.map((gives, wanted): [KeyScope, KeyScope, boolean] => [has, gives, wanted <= rank]),
+    scopes.map((gives, wanted): Row => [has, gives, wanted <= rank]),
   );
   it.each(table)('and has %s gives %s: %s', async (has, gives, may) => {
     expect(allows([has], gives)).toBe(may);
@@ -175,6 +176,15 @@ describe('a key that gives another', () => {
       now,
     );
     expect(given).toMatchObject(may ? { kind: 'given' } : { kind: 'lacks_scope', scope: gives });
+  });
+
+  it.each(scopes)('implies operator by no %s, and is implied by it as little', async (scope) => {
+    expect([allows([scope], 'operator'), allows(['operator'], scope)]).toEqual([false, false]);
+    const operator = await giver({ scopes: ['operator'] });
+    expect(await giveKey(test.log, operator, { name: 'x', scopes: [scope] }, now)).toEqual({
+      kind: 'lacks_scope',
+      scope,
+    });
   });
 
   it('lives longer than what it gives, or as long', async () => {

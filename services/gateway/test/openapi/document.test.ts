@@ -85,7 +85,7 @@ describe('the OpenAPI document', () => {
     for (const { operationId, summary, description } of operations()) {
       expect(operationId).toMatch(/^[a-z][A-Za-z]+$/);
       expect(summary.length).toBeGreaterThan(0);
-      expect(description).toMatch(/needs the scope `(?:runs:read|runs:write|admin)`/);
+      expect(description).toMatch(/needs the scope `(?:runs:read|runs:write|admin|operator)`/);
     }
   });
 
