@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { FleetRequest } from './fleet-requests.ts';
 import { GpuModel } from './gpu.ts';
 import { EXECUTOR_ID_PATTERN } from './ids.ts';
 
@@ -37,8 +38,11 @@ export const ExecutorLeft = Type.Object({ ...fleetFact('ExecutorLeft') });
 /** The scheduler's decision after a heartbeat period without a beat. */
 export const ExecutorLost = Type.Object({ ...fleetFact('ExecutorLost'), message: Type.String() });
 
-export const FleetEvent = Type.Union([ExecutorRegistered, ExecutorDraining, ExecutorLeft, ExecutorLost]);
-export type FleetEvent = Static<typeof FleetEvent>;
+/** Of one executor. */
+export const ExecutorFact = Type.Union([ExecutorRegistered, ExecutorDraining, ExecutorLeft, ExecutorLost]);
+export type ExecutorFact = Static<typeof ExecutorFact>;
+export const FleetEvent = Type.Union([...ExecutorFact.anyOf, ...FleetRequest.anyOf]);
+export type FleetEvent = ExecutorFact | FleetRequest;
 export type ExecutorRegistered = Static<typeof ExecutorRegistered>;
 
 /** A beat in the EXECUTORS bucket: a hint that the executor lives, never proof that it does not. */

@@ -17,6 +17,8 @@ export type ExecutorId = Branded<'ExecutorId'>;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** Of an executor id, for schemas. */
 export const EXECUTOR_ID_PATTERN = String.raw`^(?=.{1,64}$)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)?$`;
+/** Of an executor's name, for schemas; also of names in ids of earlier releases. */
+export const EXECUTOR_NAME_PATTERN = '^[A-Za-z0-9_-]{1,64}$';
 const EXECUTOR_ID = new RegExp(EXECUTOR_ID_PATTERN);
 const LONGEST_NAME = 48;
 

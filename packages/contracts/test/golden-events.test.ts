@@ -18,6 +18,14 @@ const aboutExecutor = {
   time: '2026-01-01T00:00:00.000Z',
 } as const;
 
+const aboutName = {
+  version: 1,
+  event_id: '01920000-0000-7000-8000-000000000102',
+  executor_name: 'box',
+  requested_by: '01920000-0000-7000-8000-000000000103',
+  time: '2026-01-01T00:00:00.000Z',
+} as const;
+
 const FLEET_EVENTS: readonly FleetEvent[] = [
   {
     ...aboutExecutor,
@@ -31,6 +39,8 @@ const FLEET_EVENTS: readonly FleetEvent[] = [
   { ...aboutExecutor, type: 'ExecutorDraining' },
   { ...aboutExecutor, type: 'ExecutorLeft' },
   { ...aboutExecutor, type: 'ExecutorLost', message: 'no beat for 6 s' },
+  { ...aboutName, type: 'ExecutorDrainRequested' },
+  { ...aboutName, type: 'ExecutorResumeRequested' },
 ];
 
 describe('golden facts of the fleet', () => {

@@ -1,4 +1,5 @@
-import { FleetEvent } from '@runledger/contracts/fleet';
+import { FleetEvent, type ExecutorFact } from '@runledger/contracts/fleet';
+import { fleetRequestOf } from '@runledger/contracts/fleet-requests';
 import { executorId } from '@runledger/contracts/ids';
 import { fleetOf, type FleetFact } from '@runledger/contracts/subjects';
 import { Type } from 'typebox';
@@ -6,20 +7,28 @@ import { Compile } from 'typebox/compile';
 import type { EventLog } from './event-log.ts';
 import { publish } from './publish.ts';
 
-const FACTS: Record<FleetEvent['type'], FleetFact> = {
+const FACTS: Record<ExecutorFact['type'], FleetFact> = {
   ExecutorRegistered: 'registered',
   ExecutorDraining: 'draining',
   ExecutorLeft: 'left',
   ExecutorLost: 'lost',
 };
 
+const REQUESTS: ReadonlySet<string> = new Set(['ExecutorDrainRequested', 'ExecutorResumeRequested']);
+
 const utf8 = new TextEncoder();
+
+/** Where a fact of the fleet is stored. */
+export const fleetSubjectOf = (event: FleetEvent): string =>
+  'executor_name' in event
+    ? fleetRequestOf(event)
+    : fleetOf(executorId(event.executor_id), FACTS[event.type]);
 
 /** Stores a fact of the fleet once and gives its sequence in FLEET. @throws {LogUnavailable} */
 export const tellFleet = async (log: EventLog, event: FleetEvent): Promise<number> => {
   const published = await publish(log, {
     stream: 'FLEET',
-    subject: fleetOf(executorId(event.executor_id), FACTS[event.type]),
+    subject: fleetSubjectOf(event),
     data: utf8.encode(JSON.stringify(event)),
     id: event.event_id,
   });
@@ -27,9 +36,7 @@ export const tellFleet = async (log: EventLog, event: FleetEvent): Promise<numbe
     case 'stored':
       return published.sequence;
     case 'conflict':
-      throw new Error(
-        `${event.type} of ${event.executor_id} was refused for a conflict, and nothing was expected`,
-      );
+      throw new Error(`${event.type} was refused for a conflict, and nothing was expected`);
   }
 };
 
@@ -49,7 +56,7 @@ const Known = Compile(FleetEvent);
 export const parseFleetEvent = (body: unknown): ParsedFleetEvent => {
   if (!Envelope.Check(body)) return { kind: 'invalid', why: 'the event has no type and version' };
   const { type, version } = body;
-  if (!Object.hasOwn(FACTS, type)) return { kind: 'unknown_type', type };
+  if (!Object.hasOwn(FACTS, type) && !REQUESTS.has(type)) return { kind: 'unknown_type', type };
   if (version > VERSION) return { kind: 'newer_version', type, version };
   if (Known.Check(body)) return { kind: 'event', event: body };
   return { kind: 'invalid', why: `the event does not fit the schema of ${type}` };

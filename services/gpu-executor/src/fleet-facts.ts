@@ -1,11 +1,11 @@
-import type { ExecutorRegistered, FleetEvent } from '@runledger/contracts/fleet';
+import type { ExecutorFact, ExecutorRegistered } from '@runledger/contracts/fleet';
 
 export type Registration = Omit<ExecutorRegistered, 'type' | 'version' | 'event_id' | 'time'>;
 
 /** Makes the facts that an executor tells of itself. */
 export const fleetFacts =
   (registration: Registration, newId: () => string, now: () => Date) =>
-  (type: 'ExecutorRegistered' | 'ExecutorDraining' | 'ExecutorLeft'): FleetEvent => {
+  (type: 'ExecutorRegistered' | 'ExecutorDraining' | 'ExecutorLeft'): ExecutorFact => {
     const { executor_id } = registration;
     const envelope = { version: 1 as const, event_id: newId(), time: now().toISOString() };
     switch (type) {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { FleetEvent, Heartbeat } from '@runledger/contracts/fleet';
+import type { ExecutorFact, Heartbeat } from '@runledger/contracts/fleet';
 
 /** This executor as the scheduler sees it. */
 export type FleetPresence = {
@@ -13,9 +13,9 @@ export type FleetPresence = {
 
 export type PresenceSettings = {
   /** The facts of this executor; each call makes a new one. */
-  fact: (type: 'ExecutorRegistered' | 'ExecutorDraining' | 'ExecutorLeft') => FleetEvent;
+  fact: (type: 'ExecutorRegistered' | 'ExecutorDraining' | 'ExecutorLeft') => ExecutorFact;
   /** Rejects while the broker is away. */
-  tell: (event: FleetEvent) => Promise<unknown>;
+  tell: (event: ExecutorFact) => Promise<unknown>;
   /** Rejects while the broker is away. */
   beat: (beat: Pick<Heartbeat, 'beat' | 'draining'>) => Promise<unknown>;
   /** Of the heartbeat: after so long without a beat the scheduler may give the executor up. */

@@ -2,7 +2,7 @@ import type { FleetEvent } from '@runledger/contracts/fleet';
 import type { StoredMessage } from '@runledger/contracts/history';
 import { ALL_FLEET } from '@runledger/contracts/subjects';
 import type { EventLog } from '@runledger/event-log/event-log';
-import { parseFleetEvent } from '@runledger/event-log/fleet';
+import { fleetSubjectOf, parseFleetEvent } from '@runledger/event-log/fleet';
 import { follow, type Following } from '@runledger/event-log/follow';
 import { park } from '@runledger/event-log/park';
 
@@ -30,9 +30,9 @@ export const followFleet = (log: EventLog, { take, onCaughtUp, parks }: FollowFl
         const parsed = parseFleetEvent(stored.body);
         switch (parsed.kind) {
           case 'event':
-            // Each executor's credentials allow it to write under its own name only.
-            if (stored.subject.split('.')[1] === parsed.event.executor_id) take(parsed.event);
-            else await refuse(stored, `${parsed.event.type} says it is of ${parsed.event.executor_id}`);
+            // Each executor's credentials allow it to write its own facts under its own name only.
+            if (stored.subject === fleetSubjectOf(parsed.event)) take(parsed.event);
+            else await refuse(stored, `${parsed.event.type} belongs under ${fleetSubjectOf(parsed.event)}`);
             break;
           case 'invalid':
             await refuse(stored, parsed.why);

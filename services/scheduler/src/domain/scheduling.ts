@@ -250,7 +250,7 @@ export class Scheduling {
   }
 
   #fleetFact(event: FleetEvent, connectedMs: number): void {
-    if (!isExecutorId(event.executor_id)) return;
+    if ('executor_name' in event || !isExecutorId(event.executor_id)) return;
     const id = executorId(event.executor_id);
     const known = this.#fleet.get(id);
     switch (event.type) {
