@@ -1,3 +1,4 @@
+import type { EventLog } from '@runledger/event-log/event-log';
 import type { Command } from 'commander';
 import type { Client } from './client.ts';
 import type { ExitCode } from './explained.ts';
@@ -10,6 +11,8 @@ export interface Json {
 /** What commands are registered with. */
 export interface ProgramParts {
   readonly client: () => Promise<Client>;
+  /** Opens the log itself, with the credentials of whoever runs the broker, for as long as it is used. */
+  readonly asOperator: <Result>(use: (log: EventLog) => Promise<Result>) => Promise<Result>;
   readonly screen: Screen;
   readonly untilInterrupted: () => AbortSignal;
   readonly end: (code: ExitCode) => void;

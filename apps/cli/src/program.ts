@@ -1,10 +1,12 @@
 import { Command, CommanderError } from 'commander';
+import type { EventLog } from '@runledger/event-log/event-log';
 import { openClient } from './client.ts';
 import type { Client } from './client.ts';
 import { findConnection } from './connection.ts';
 import type { Environment } from './connection.ts';
 import { EXIT, Explained } from './explained.ts';
 import type { ExitCode } from './explained.ts';
+import { openLogAsOperator } from './operator-connection.ts';
 import { addOperatorCommands } from './operator-program.ts';
 import type { ProgramParts } from './program-parts.ts';
 import { addDeploymentCommands } from './resources/deployments.ts';
@@ -28,7 +30,8 @@ export interface Surroundings {
 const HELP = `
 Connection: RUNLEDGER_URL and RUNLEDGER_API_KEY, else connection.json of a running standalone in
 .runledger here or above (RUNLEDGER_DATA_DIR names another folder). The commands for operators
-(history, organisations, provision) use RUNLEDGER_NATS_URL, _USER and _PASSWORD, else operator.json there.
+(history, organisations, parked, provision, keys create --operator) use RUNLEDGER_NATS_URL with _NKEY_FILE,
+or with _USER and _PASSWORD, else operator.json there.
 provision takes the limits of the log from RUNLEDGER_LOG_SETTINGS (JSON).
 
 Exit codes: 0 done, or the watched run succeeded; 1 the watched run failed or timed out;
@@ -56,6 +59,10 @@ const commands = (surroundings: Surroundings, end: (code: ExitCode) => void): Co
   const { env, cwd, stdin, screen, untilInterrupted } = surroundings;
   const client = async (): Promise<Client> =>
     openClient(await findConnection(env, cwd), screen, { cwd, stdin });
+  const asOperator = async <Result>(use: (log: EventLog) => Promise<Result>): Promise<Result> => {
+    await using log = await openLogAsOperator(env, cwd);
+    return await use(log);
+  };
 
   const program = new Command('runledger')
     .description('Queues, watches and explains runs.')
@@ -65,7 +72,7 @@ const commands = (surroundings: Surroundings, end: (code: ExitCode) => void): Co
   const add = (parent: Command, name: string, description: string): Command =>
     parent.command(name).description(description).option('--json', 'print JSON, one value a line');
 
-  const parts: ProgramParts = { client, screen, untilInterrupted, end, add };
+  const parts: ProgramParts = { client, asOperator, screen, untilInterrupted, end, add };
   addRunCommands(program, parts);
   addManyRunsCommands(program, parts);
   addWebhookCommands(program, parts);
@@ -73,6 +80,6 @@ const commands = (surroundings: Surroundings, end: (code: ExitCode) => void): Co
   addWorkflowCommands(program, parts);
   addMachineCommands(program, parts);
   addKeyCommands(program, parts);
-  addOperatorCommands(program, parts, surroundings);
+  addOperatorCommands(program, parts, env);
   return program;
 };

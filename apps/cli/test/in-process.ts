@@ -12,14 +12,14 @@ export interface Person {
 }
 
 /** The command without a process of its own, for tests that need it many times. */
-export const cliAt =
-  (url: string, key: string) =>
+export const cliWith =
+  (env: Readonly<Record<string, string>>) =>
   async (args: readonly string[], { stdin = '', answers, cwd = tmpdir() }: Person = {}): Promise<Result> => {
     let [stdout, stderr] = ['', ''];
     const print = (line: string): void => void (stdout += `${line}\n`);
     const hint = (line: string): void => void (stderr += `${line}\n`);
     const code = await runProgram(args, {
-      env: { RUNLEDGER_URL: url, RUNLEDGER_API_KEY: key },
+      env,
       cwd,
       stdin: Readable.from(stdin === '' ? [] : [Buffer.from(stdin)]),
       screen: {
@@ -39,4 +39,8 @@ export const cliAt =
     return { code, stdout, stderr };
   };
 
-export type Cli = ReturnType<typeof cliAt>;
+export type Cli = ReturnType<typeof cliWith>;
+
+/** The same for a gateway. */
+export const cliAt = (url: string, key: string): Cli =>
+  cliWith({ RUNLEDGER_URL: url, RUNLEDGER_API_KEY: key });

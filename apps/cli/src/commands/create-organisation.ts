@@ -1,5 +1,5 @@
 import type { EventLog } from '@runledger/event-log/event-log';
-import { createOrganisation } from '@runledger/standalone/create-organisation';
+import { createOrganisation, OPERATOR_SCOPES, OWNER_SCOPES } from '@runledger/standalone/create-organisation';
 import { Explained } from '../explained.ts';
 import type { Screen } from '../screen.ts';
 import { printRows } from '../table.ts';
@@ -11,11 +11,12 @@ export const createNamedOrganisation = async (
   log: EventLog,
   name: string,
   screen: Screen,
-  json: boolean,
+  { operator = false, json = false }: { readonly operator?: boolean; readonly json?: boolean },
 ): Promise<void> => {
   if (name.trim() === '' || name.length > LONGEST_NAME)
     throw new Explained(`An organisation's name has 1 to ${LONGEST_NAME} characters. Give another one.`);
-  const created = await createOrganisation(log, name, () => new Date());
+  const scopes = operator ? OPERATOR_SCOPES : OWNER_SCOPES;
+  const created = await createOrganisation(log, name, () => new Date(), scopes);
   if (json) return screen.printJson(created);
   printRows(screen, Object.entries(created));
   screen.hint('The key is shown this once. Keep it: only its hash is stored.');

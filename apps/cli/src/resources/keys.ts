@@ -1,9 +1,11 @@
 import { ApiKeyList, CreatedApiKeyItem } from '@runledger/contracts/http/api-keys';
 import type { ApiKeyItem } from '@runledger/contracts/http/api-keys';
 import type { Command } from 'commander';
+import type { Static } from 'typebox';
 import { Nothing, at } from '../api-call.ts';
 import type { Client } from '../client.ts';
-import { EXIT } from '../explained.ts';
+import { createOperatorKey } from '../commands/create-operator-key.ts';
+import { EXIT, Explained } from '../explained.ts';
 import type { ExitCode } from '../explained.ts';
 import { plain } from '../plain-text.ts';
 import type { Json, ProgramParts } from '../program-parts.ts';
@@ -24,10 +26,13 @@ interface CreateOptions extends Json {
   readonly name: string;
   readonly scope: readonly string[];
   readonly expiresIn?: string;
+  readonly operator?: boolean;
+  readonly organisation?: string;
 }
 
 /** The API keys that the connection's own key may see. */
-export const addKeyCommands = (program: Command, { client, end, add }: ProgramParts): void => {
+export const addKeyCommands = (program: Command, parts: ProgramParts): void => {
+  const { client, end, add } = parts;
   const group = program.command('keys').description('API keys');
   add(group, 'list', "list one's own keys; all of the organisation with the scope admin").action(
     async ({ json = false }: Json) => end(await listKeys(await client(), json)),
@@ -36,7 +41,12 @@ export const addKeyCommands = (program: Command, { client, end, add }: ProgramPa
     .requiredOption('--name <name>', 'for people, such as where it is used')
     .option('--scope <scope>', 'runs:read, runs:write or admin; may be repeated', repeated, [])
     .option('--expires-in <time>', 'such as 12h or 30d; never when left out')
-    .action(async (options: CreateOptions) => end(await createKey(await client(), options)));
+    .option('--operator', 'it may also see and drain the executors; made with the credentials of the broker')
+    .option(
+      '--organisation <id>',
+      'with --operator: whose key it is; may be left out where there is only one',
+    )
+    .action(async (options: CreateOptions) => end(await createKey(parts, options)));
   add(group, 'revoke <key>', 'refuse a key from now on, by its id').action(
     async (id: string, { json = false }: Json) => end(await revokeKey(await client(), id, json)),
   );
@@ -53,15 +63,22 @@ const listKeys = async ({ call, screen }: Client, json: boolean): Promise<ExitCo
   return EXIT.done;
 };
 
-const createKey = async ({ call, screen }: Client, options: CreateOptions): Promise<ExitCode> => {
-  const { name, scope, json = false } = options;
+const createKey = async (
+  { client, asOperator, screen }: ProgramParts,
+  options: CreateOptions,
+): Promise<ExitCode> => {
+  const { name, scope, operator = false, organisation, json = false } = options;
   const seconds = secondsOf('--expires-in', options.expiresIn);
-  const body = {
-    name,
-    scopes: scope.length === 0 ? undefined : scope,
-    expires_at: seconds === undefined ? undefined : new Date(Date.now() + seconds * 1_000).toISOString(),
-  };
-  const created = await call(CreatedApiKeyItem, { method: 'POST', path: '/api-keys', body });
+  const expires_at = seconds === undefined ? undefined : new Date(Date.now() + seconds * 1_000).toISOString();
+  if (organisation !== undefined && !operator)
+    throw new Explained("--organisation goes with --operator: any other key is of the connection's own.");
+  const created = operator
+    ? await asOperator((log) => createOperatorKey(log, { name, organisation, scopes: scope, expires_at }))
+    : await orderKey(await client(), {
+        name,
+        scopes: scope.length === 0 ? undefined : scope,
+        expires_at,
+      });
   if (json) screen.printJson(created);
   else
     printRows(screen, [
@@ -74,6 +91,9 @@ const createKey = async ({ call, screen }: Client, options: CreateOptions): Prom
   screen.hint('The key is not shown again. Keep it: only its hash is stored.');
   return EXIT.done;
 };
+
+const orderKey = ({ call }: Client, body: object): Promise<Static<typeof CreatedApiKeyItem>> =>
+  call(CreatedApiKeyItem, { method: 'POST', path: '/api-keys', body });
 
 const revokeKey = async ({ call, screen }: Client, id: string, json: boolean): Promise<ExitCode> => {
   await call(Nothing, { method: 'DELETE', path: at`/api-keys/${id}` });

@@ -36,6 +36,8 @@ export interface Catalogue {
   /** False when it is there already. */
   createUser(record: User): Promise<boolean>;
   getUser(org: string, id: string): Promise<User | undefined>;
+  /** Those of an organisation, in no order. */
+  listUsers(org: string): Promise<User[]>;
 }
 
 export const catalogue = (log: EventLog): Catalogue => {
@@ -62,5 +64,6 @@ export const catalogue = (log: EventLog): Catalogue => {
     createUser: async (record) =>
       (await users.create(`users.${record.org_id}.${record.id}`, record)) !== false,
     getUser: async (org, id) => (await users.get(`users.${org}.${id}`))?.value,
+    listUsers: async (org) => (await users.list(`users.${org}`)).map(({ value }) => value),
   };
 };
