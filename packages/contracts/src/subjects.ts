@@ -44,11 +44,11 @@ export interface LifecycleSubject extends RunKey {
 
 const isWriter = (text: string): text is WriterRole => (WRITERS as readonly string[]).includes(text);
 
-/** Undefined when the subject is none of a lifecycle fact. */
+/** Undefined when the subject is none of a lifecycle fact. Executors of earlier releases have ids of one token. */
 export const parseLifecycleSubject = (subject: string): LifecycleSubject | undefined => {
-  const [runs, org, run, life, fact, writer, attempt, executor, ...rest] = subject.split('.');
-  if (runs !== 'runs' || life !== 'life' || rest.length > 0) return undefined;
-  if (!org || !run || !fact || !writer || !attempt || !executor) return undefined;
+  const [runs, org, run, life, fact, writer, attempt, ...tokens] = subject.split('.');
+  const executor = tokens.join('.');
+  if (runs !== 'runs' || life !== 'life' || !org || !run || !fact || !writer || !attempt) return undefined;
   if (!isOrgId(org) || !isRunId(run) || !isWriter(writer) || !/^\d{1,6}$/.test(attempt)) return undefined;
   if (executor !== 'none' && !isExecutorId(executor)) return undefined;
   return {
@@ -92,11 +92,11 @@ export type ActivityKind = 'progress' | 'log';
 export const activityOf = (run: RunKey, attempt: number, executor: ExecutorId, kind: ActivityKind): string =>
   `activity.${run.org_id}.${run.run_id}.${attempt}.${executor}.${kind}`;
 
-/** The progress of every attempt of one run. */
-export const progressOf = (run: RunKey): string => `activity.${run.org_id}.${run.run_id}.*.*.progress`;
+/** The progress of every attempt of one run, but for those on executors of earlier releases, whose ids are one token. */
+export const progressOf = (run: RunKey): string => `activity.${run.org_id}.${run.run_id}.*.*.*.progress`;
 
-/** The progress of every attempt of every run. */
-export const ALL_PROGRESS = 'activity.*.*.*.*.progress';
+/** The same of every run. */
+export const ALL_PROGRESS = 'activity.*.*.*.*.*.progress';
 
 export interface ActivitySubject extends RunKey {
   readonly attempt: number;
@@ -105,8 +105,11 @@ export interface ActivitySubject extends RunKey {
 
 /** Undefined when the subject is none of an attempt's activity. */
 export const parseActivitySubject = (subject: string): ActivitySubject | undefined => {
-  const [activity, org = '', run = '', attempt = '', executor = '', kind, ...rest] = subject.split('.');
-  if (activity !== 'activity' || !kind || rest.length > 0 || !/^\d{1,6}$/.test(attempt)) return undefined;
+  const [activity, org = '', run = '', attempt = '', ...tokens] = subject.split('.');
+  const kind = tokens.pop();
+  const executor = tokens.join('.');
+  if (activity !== 'activity' || (kind !== 'progress' && kind !== 'log') || !/^\d{1,6}$/.test(attempt))
+    return undefined;
   if (!isOrgId(org) || !isRunId(run) || !isExecutorId(executor)) return undefined;
   return { org_id: org, run_id: run, attempt: Number(attempt), executor_id: executor };
 };

@@ -8,8 +8,8 @@ import type { Fact, Run } from '../src/run.ts';
 
 export const ORG = orgId('01920000-0000-7000-8000-00000000000a');
 export const RUN = runId('01920000-0000-7000-8000-00000000000b');
-export const EXECUTOR = executorId('box-0a1b2c3d4e5f');
-export const OTHER_EXECUTOR = executorId('box-ffffffffffff');
+export const EXECUTOR = executorId('box.0a1b2c3d4e5f');
+export const OTHER_EXECUTOR = executorId('box.ffffffffffff');
 const uuid = (n: number): string => `01920000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
 const SHA256 = 'a'.repeat(64);
 

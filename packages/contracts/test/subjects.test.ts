@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { executorId, executorName } from '../src/ids.ts';
 import { RUN_EVENTS, RUN_EVENT_TYPES } from '../src/run-event.ts';
 import {
   activityOf,
@@ -11,6 +12,7 @@ import {
   parseActivitySubject,
   parseLifecycleSubject,
   parseWebhookSubject,
+  progressOf,
   runIn,
   runOf,
   subjectOf,
@@ -23,6 +25,8 @@ import { aWebhookEvent } from './a-webhook-event.ts';
 import { matches } from './nats-wildcards.ts';
 
 const KEY = { org_id: ORG, run_id: RUN };
+/** As an earlier release named it. */
+const EARLIER = executorId('box-0a1b2c3d4e5f');
 const ANOTHER = '01920000-0000-7000-8000-0000000000ff';
 
 describe('the subject of an event', () => {
@@ -47,6 +51,18 @@ describe('the subject of an event', () => {
     expect(matches(addressedTo(EXECUTOR), subjectOf(anEvent('RunQueued')))).toBe(false);
   });
 
+  it('of an executor of an earlier release, whose id is one token, is read alike', () => {
+    const subject = `runs.${ORG}.${RUN}.life.started.executor.2.${EARLIER}`;
+    expect(parseLifecycleSubject(subject)).toMatchObject({ attempt: 2, executor_id: EARLIER });
+    expect(subjectOf({ ...anEvent('RunStarted'), attempt: 2, executor_id: EARLIER })).toBe(subject);
+  });
+
+  it('holds the name of the executor as a token, so that the broker can allow a name its own', () => {
+    const own = `runs.*.*.life.*.executor.*.${executorName(EXECUTOR)}.*`;
+    expect(matches(own, subjectOf(anEvent('RunStarted')))).toBe(true);
+    expect(matches(own, subjectOf(anEvent('RunAssigned')))).toBe(false);
+  });
+
   it('is of a lifecycle fact only when every token is right', () => {
     for (const wrong of [
       `runs.${ORG}.${RUN}.webhook.sent.notifier.1`,
@@ -54,7 +70,10 @@ describe('the subject of an event', () => {
       `runs.${ORG.toUpperCase()}.${RUN}.life.queued.gateway.0.none`,
       `runs.${ORG}.${RUN}.life.queued.stranger.0.none`,
       `runs.${ORG}.${RUN}.life.queued.gateway.x.none`,
-      `runs.${ORG}.${RUN}.life.queued.gateway.0.none.more`,
+      `runs.${ORG}.${RUN}.life.queued.gateway.0`,
+      `runs.${ORG}.${RUN}.life.queued.gateway.0.`,
+      `runs.${ORG}.${RUN}.life.queued.gateway.0.box.`,
+      `runs.${ORG}.${RUN}.life.queued.gateway.0.box.0a1b2c3d4e5f.more`,
       `activity.${ORG}.${RUN}.1.${EXECUTOR}.progress`,
       '',
     ]) {
@@ -130,7 +149,13 @@ describe('the subject of activity', () => {
     });
   });
 
+  it('of an executor of an earlier release is read alike', () => {
+    expect(parseActivitySubject(activityOf(KEY, 12, EARLIER, 'log'))).toMatchObject({ executor_id: EARLIER });
+  });
+
   it('tells progress from logs', () => {
+    expect(matches(progressOf(KEY), activityOf(KEY, 1, EXECUTOR, 'progress'))).toBe(true);
+    expect(matches(progressOf(KEY), activityOf(KEY, 1, EXECUTOR, 'log'))).toBe(false);
     expect(matches(ALL_PROGRESS, activityOf(KEY, 1, EXECUTOR, 'progress'))).toBe(true);
     expect(matches(ALL_PROGRESS, activityOf(KEY, 1, EXECUTOR, 'log'))).toBe(false);
   });

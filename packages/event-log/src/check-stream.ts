@@ -63,6 +63,10 @@ export const checkRequired = (definition: StreamDefinition, found: Partial<Strea
   }
 };
 
+/** An earlier release made the stream: it does not hear all that this release stores there. */
+export const isNarrow = ({ earlierSubjects }: StreamDefinition, found: Partial<StreamConfig>): boolean =>
+  earlierSubjects !== undefined && isDeepStrictEqual(found.subjects, earlierSubjects);
+
 /** Those of the wanted settings that the stream does not have. */
 export const differing = (
   found: Partial<StreamConfig>,

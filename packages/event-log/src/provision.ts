@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { JetStreamApiCodes, JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
 import type { JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream';
 import { askBroker } from './ask-broker.ts';
-import { checkRequired, differing } from './check-stream.ts';
+import { checkRequired, differing, isNarrow } from './check-stream.ts';
 import { LogUnavailable, type EventLog } from './event-log.ts';
 import { DEFAULT_LOG_SETTINGS, logSettings, type LogSettings } from './log-settings.ts';
 import { streamDefinitions, type StreamDefinition } from './stream-definitions.ts';
@@ -41,10 +41,12 @@ const provisionStream = async (
   const found = await look(manager, definition.name);
   if (found && isUnusedAndOutdated(definition, found)) await manager.streams.delete(definition.name);
   const there = (await look(manager, definition.name)) ?? (await make(log, manager, definition));
-  checkRequired(definition, there.config);
-  const changes = differing(there.config, definition.limits);
+  const { subjects = [] } = definition.required;
+  const widening = isNarrow(definition, there.config) ? { subjects } : {};
+  checkRequired(definition, { ...there.config, ...widening });
+  const changes = { ...widening, ...differing(there.config, definition.limits) };
   if (Object.keys(changes).length === 0) return;
-  log.logger.info({ stream: definition.name, changes }, 'the limits of a stream are changed');
+  log.logger.info({ stream: definition.name, changes }, 'a stream is changed');
   await explainRoom(definition, () => manager.streams.update(definition.name, changes));
   const after = await look(manager, definition.name);
   if (after) checkRequired(definition, after.config);
@@ -96,20 +98,34 @@ const explainRoom = async (
   }
 };
 
+/** Every stream, bucket and object store, by the name of its stream. */
+export const ALL_STREAMS: readonly string[] = streamDefinitions(DEFAULT_LOG_SETTINGS).map(({ name }) => name);
+
 /**
- * What services call: waits until everything is provisioned, for as long as it takes, and checks it.
+ * What services call: waits until the streams are provisioned as this release needs them, for as long as it takes, and
+ * checks them.
  * @throws {ForbiddenConfiguration} @throws the signal's reason
  */
-export const awaitProvisioned = async (log: EventLog, signal?: AbortSignal): Promise<void> => {
-  for (const { name } of streamDefinitions(DEFAULT_LOG_SETTINGS)) {
+export const awaitProvisioned = async (
+  log: EventLog,
+  signal?: AbortSignal,
+  streams: readonly string[] = ALL_STREAMS,
+): Promise<void> => {
+  for (const name of streams) {
     for (let said = false; ; said = true) {
       signal?.throwIfAborted();
       const there = await lookPatiently(log, name);
       if (there) {
-        checkRequired(definitionFor(name, there.config), there.config);
-        break;
+        const definition = definitionFor(name, there.config);
+        if (!isNarrow(definition, there.config)) {
+          checkRequired(definition, there.config);
+          break;
+        }
       }
-      if (!said) log.logger.warn({ stream: name }, 'a stream is not there yet; runledger provision makes it');
+      if (!said) {
+        const missing = there ? 'is as an earlier release made it' : 'is not there yet';
+        log.logger.warn({ stream: name }, `a stream ${missing}; runledger provision makes it as it must be`);
+      }
       await pause(LOOK_EVERY_MS, undefined, signal ? { signal } : {});
     }
   }

@@ -12,6 +12,8 @@ export interface Beginning {
   readonly logger: Logger;
   /** What `/readyz` asks. */
   readonly checks: Record<string, () => State | Promise<State>>;
+  /** The streams that have to be there first; all of them when left out. A service that may not look at streams names none. */
+  readonly streams?: readonly string[];
 }
 
 /**
@@ -19,7 +21,7 @@ export interface Beginning {
  * @throws the reason of `stopping`, and ForbiddenConfiguration
  */
 export const openServiceLog = async (
-  { config, instance, logger, checks }: Beginning,
+  { config, instance, logger, checks, streams }: Beginning,
   open: AsyncDisposableStack,
   stopping: AbortSignal,
 ): Promise<EventLog> => {
@@ -29,9 +31,9 @@ export const openServiceLog = async (
   checks['broker'] = () => (log.connected() ? { ok: true } : away);
   checks['provisioned'] = () => ({
     ok: false,
-    why: 'the streams and buckets of the log are not there yet; runledger provision makes them',
+    why: 'the streams and buckets of the log are not there yet, or as an earlier release made them; runledger provision makes them',
   });
-  await awaitProvisioned(log, stopping);
+  await awaitProvisioned(log, stopping, streams);
   checks['provisioned'] = () => ({ ok: true });
   return log;
 };

@@ -1,4 +1,5 @@
 import type { StreamConfig } from '@nats-io/jetstream';
+import { ALL_FLEET } from '@runledger/contracts/subjects';
 import { nanos } from '@nats-io/transport-node';
 import type { LogSettings } from './log-settings.ts';
 
@@ -6,6 +7,8 @@ export interface StreamDefinition {
   readonly name: string;
   /** Guarantees rest on these: another value is refused, never changed in passing. */
   readonly required: Partial<StreamConfig>;
+  /** Subjects that an earlier release gave the stream: provisioning widens them, and keeps what is stored. */
+  readonly earlierSubjects?: readonly string[];
   /** Room and time: changed to what the settings say. */
   readonly limits: Partial<StreamConfig>;
 }
@@ -28,17 +31,7 @@ export const streamDefinitions = (settings: LogSettings): readonly StreamDefinit
   const common = { num_replicas: settings.replicas };
   return [
     runs(settings),
-    // Progress may be lost with the broker: the next report says more. So it is not flushed.
-    stream(
-      'ACTIVITY',
-      { subjects: ['activity.*.*.*.*.*'], discard: 'old', persist_mode: unflushed(settings) },
-      {
-        ...common,
-        max_bytes: settings.activityMaxBytes,
-        max_age: nanos(settings.activityMaxAgeMs),
-        max_msgs_per_subject: settings.activityMaxPerAttempt,
-      },
-    ),
+    activity(settings),
     // nats-server takes no schedules together with `discard: new`. A pending delivery is one message, the latest.
     stream(
       'TIMERS',
@@ -56,11 +49,7 @@ export const streamDefinitions = (settings: LogSettings): readonly StreamDefinit
         max_msgs_per_subject: 1,
       },
     ),
-    stream(
-      'FLEET',
-      { subjects: ['fleet.*.*'], discard: 'old', deny_delete: true, deny_purge: true, ...noRollUp },
-      { ...common, max_bytes: settings.fleetMaxBytes, max_age: nanos(settings.fleetMaxAgeMs) },
-    ),
+    fleet(settings),
     stream(
       'PARKED',
       { subjects: ['parked.*.*'], discard: 'old' },
@@ -115,6 +104,34 @@ const runs = (settings: LogSettings): StreamDefinition =>
       max_age: nanos(settings.runsMaxAgeMs),
     },
   );
+
+/** Progress may be lost with the broker: the next report says more. So it is not flushed. */
+const activity = (settings: LogSettings): StreamDefinition => ({
+  ...stream(
+    'ACTIVITY',
+    { subjects: ['activity.>'], discard: 'old', persist_mode: unflushed(settings) },
+    {
+      num_replicas: settings.replicas,
+      max_bytes: settings.activityMaxBytes,
+      max_age: nanos(settings.activityMaxAgeMs),
+      max_msgs_per_subject: settings.activityMaxPerAttempt,
+    },
+  ),
+  earlierSubjects: ['activity.*.*.*.*.*'],
+});
+
+const fleet = (settings: LogSettings): StreamDefinition => ({
+  ...stream(
+    'FLEET',
+    { subjects: [ALL_FLEET], discard: 'old', deny_delete: true, deny_purge: true, ...noRollUp },
+    {
+      num_replicas: settings.replicas,
+      max_bytes: settings.fleetMaxBytes,
+      max_age: nanos(settings.fleetMaxAgeMs),
+    },
+  ),
+  earlierSubjects: ['fleet.*.*'],
+});
 
 const bucket = (
   name: string,

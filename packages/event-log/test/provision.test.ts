@@ -1,10 +1,17 @@
 import type { StreamConfig } from '@nats-io/jetstream';
 import { headers } from '@nats-io/transport-node';
+import { executorId, type ExecutorId } from '@runledger/contracts/ids';
+import { activityOf, fleetOf } from '@runledger/contracts/subjects';
 import { describe, expect, it } from 'vitest';
 import { append } from '../src/append.ts';
+import { silentLogger } from '../src/logger.ts';
 import { awaitProvisioned, ForbiddenConfiguration, provision } from '../src/provision.ts';
 import { aLog, anEmptyLog } from './logs.ts';
-import { aRun, queued } from '@runledger/testing/run-events';
+import { aRun, ONE, queued } from '@runledger/testing/run-events';
+
+/** As an earlier release named it. */
+const EARLIER = executorId('box-0a1b2c3d4e5f');
+const progressOn = (executor: ExecutorId): string => activityOf(aRun(), 1, executor, 'progress');
 
 describe('provision', () => {
   it('makes every stream, bucket and object store, and changes nothing the second time', async () => {
@@ -80,6 +87,35 @@ describe('provision', () => {
     await expect(provision(test.log)).rejects.toThrow(/persist_mode/);
   });
 
+  it.each([
+    ['FLEET', 'fleet.*.*', fleetOf(EARLIER, 'left'), fleetOf(ONE, 'left')],
+    ['ACTIVITY', 'activity.*.*.*.*.*', progressOn(EARLIER), progressOn(ONE)],
+  ])(
+    'widens %s of an earlier release and keeps what is stored there',
+    async (name, narrow, before, after) => {
+      await using test = await aLog();
+      const { streams } = test.log.jsm;
+      await streams.update(name, { subjects: [narrow] });
+      const stored = await test.log.js.publish(before, '"before"');
+      const waiting = awaitProvisioned(test.log, AbortSignal.timeout(20_000));
+
+      await provision(test.log);
+      await waiting;
+      await test.log.js.publish(after, '"after"');
+      const { config, state } = await streams.info(name);
+      expect(config.subjects).toEqual([name === 'FLEET' ? 'fleet.>' : 'activity.>']);
+      expect(state.messages).toBe(2);
+      expect((await streams.getMessage(name, { seq: stored.seq }))?.string()).toBe('"before"');
+    },
+  );
+
+  it('refuses subjects that no release gave a stream', async () => {
+    await using test = await aLog();
+    await test.log.jsm.streams.update('FLEET', { subjects: ['fleet.*'] });
+    await expect(provision(test.log)).rejects.toThrow(/Stream FLEET has subjects = \["fleet\.\*"\]/);
+    await expect(awaitProvisioned(test.log)).rejects.toBeInstanceOf(ForbiddenConfiguration);
+  });
+
   it('changes limits to the settings and keeps what is stored', async () => {
     await using test = await aLog();
     await append(test.log, queued(aRun()), 0);
@@ -150,6 +186,22 @@ describe('a RUNS stream that is set up otherwise', () => {
 });
 
 describe('awaitProvisioned', () => {
+  it('waits while a stream is as an earlier release made it', async () => {
+    await using test = await aLog();
+    await test.log.jsm.streams.update('FLEET', { subjects: ['fleet.*.*'] });
+    const said: string[] = [];
+    const logger = { ...silentLogger, warn: (_: object, message: string) => void said.push(message) };
+    const waiting = awaitProvisioned({ ...test.log, logger });
+    await expect.poll(() => said).toEqual([expect.stringContaining('as an earlier release made it')]);
+    await provision(test.log);
+    await expect(waiting).resolves.toBeUndefined();
+  });
+
+  it('looks at the named streams only', async () => {
+    await using test = await anEmptyLog();
+    await expect(awaitProvisioned(test.log, undefined, [])).resolves.toBeUndefined();
+  });
+
   it('waits until everything is there', async () => {
     await using test = await anEmptyLog();
     const waiting = awaitProvisioned(test.log);

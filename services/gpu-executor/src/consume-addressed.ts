@@ -20,7 +20,7 @@ export const consumeAddressed = async (
   stopping: AbortSignal,
 ): Promise<Consumption> => {
   const options = {
-    name: executorId,
+    name: executorId.replace('.', '-'),
     stream: 'RUNS',
     subjects: [addressedTo(executorId)],
     deliver: 'new' as const,

@@ -8,7 +8,7 @@ import { readAssignment } from '../src/domain/assignment.ts';
 import { beginFacts } from '../src/domain/attempt-facts.ts';
 import { aRun } from './service/an-assigned-run.ts';
 
-const run = aRun({ executor: executorId('box-0a1b2c3d4e5f'), publicKey: 'key', program: 'render' });
+const run = aRun({ executor: executorId('box.0a1b2c3d4e5f'), publicKey: 'key', program: 'render' });
 const HEAD = 12;
 
 const stored = (event: RunEvent, sequence: number, rests: number): StoredMessage => ({

@@ -5,7 +5,7 @@ import { newExecutorId } from '../src/identity.ts';
 
 it('an executor id is the name and what is new with every start', () => {
   expect(newExecutorId('gpu box.example', () => Buffer.from('0a1b2c3d4e5f', 'hex'))).toBe(
-    'gpu-box-example-0a1b2c3d4e5f',
+    'gpu-box-example.0a1b2c3d4e5f',
   );
   expect(newExecutorId('box')).not.toBe(newExecutorId('box'));
 });

@@ -184,7 +184,7 @@ const joinFleet = async (
   name: string,
   slots: number,
 ): Promise<Pick<FakeExecutor, 'id' | 'die' | 'leave'>> => {
-  const id = executorId(`${name}-${newUuid().slice(-12)}`);
+  const id = executorId(`${name}.${newUuid().slice(-12)}`);
   const alive = new AbortController();
   const fact = (type: FleetEvent['type'], data: object): Promise<number> =>
     tellFleet(log, {

@@ -15,7 +15,7 @@ import {
 import { eventOf } from '../../src/domain/tell.ts';
 import { aRun } from '../service/an-assigned-run.ts';
 
-const run = aRun({ executor: executorId('box-0a1b2c3d4e5f'), publicKey: 'key', program: 'render' });
+const run = aRun({ executor: executorId('box.0a1b2c3d4e5f'), publicKey: 'key', program: 'render' });
 
 const stored = (event: RunEvent, sequence: number, rests: number): StoredMessage => ({
   subject: subjectOf(event),

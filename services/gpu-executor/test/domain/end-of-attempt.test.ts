@@ -9,7 +9,7 @@ import { lifecycleOf, subjectOf } from '@runledger/contracts/subjects';
 import { aRun } from '../service/an-assigned-run.ts';
 
 const started = ((): ExecutingRun => {
-  const { assigned, ...run } = aRun({ executor: executorId('box-1'), publicKey: 'key', program: 'render' });
+  const { assigned, ...run } = aRun({ executor: executorId('box.1'), publicKey: 'key', program: 'render' });
   const time = '2026-01-01T00:00:00.000Z';
   const message = {
     subject: subjectOf(assigned),

@@ -135,7 +135,7 @@ export const startService = async (env: Record<string, string> = {}): Promise<AS
 };
 
 const lastRegistration = async (log: EventLog): Promise<ExecutorRegistered | undefined> => {
-  const message = await log.jsm.streams.getMessage('FLEET', { last_by_subj: 'fleet.*.registered' });
+  const message = await log.jsm.streams.getMessage('FLEET', { last_by_subj: 'fleet.*.*.registered' });
   const parsed = message === null ? undefined : parseFleetEvent(message.json());
   return parsed?.kind === 'event' && parsed.event.type === 'ExecutorRegistered' ? parsed.event : undefined;
 };

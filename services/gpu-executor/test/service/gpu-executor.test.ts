@@ -21,7 +21,7 @@ const over = (): Promise<boolean> =>
 describe('an executor', () => {
   it('registers what it offers', () => {
     expect(service.registered).toMatchObject({
-      executor_id: expect.stringMatching(/^box-[0-9a-f]{12}$/),
+      executor_id: expect.stringMatching(/^box\.[0-9a-f]{12}$/),
       slots: [
         { slot: 0, gpu: 'A10G' },
         { slot: 1, gpu: 'A10G' },
