@@ -16,6 +16,8 @@ export interface StoredMessage {
   readonly time: string;
   readonly fence: string | null;
   readonly expectedSequence: number | null;
+  /** W3C trace context of its append, when there was one; nothing is decided by it. */
+  readonly traceparent?: string;
   /** Parsed JSON; undefined when the payload is none. */
   readonly body: unknown;
 }

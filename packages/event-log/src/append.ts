@@ -10,6 +10,7 @@ import {
 import type { WebhookEvent } from '@runledger/contracts/webhook-event';
 import type { EventLog } from './event-log.ts';
 import { publish } from './publish.ts';
+import { traceAppend } from './trace-append.ts';
 
 export { EventTooLarge, LogFull } from './publish.ts';
 
@@ -77,25 +78,27 @@ const keyOf = ({ org_id, run_id }: { readonly org_id: string; readonly run_id: s
   run_id: runId(run_id),
 });
 
-const store = async (
+const store = (
   log: EventLog,
   event: RunEvent | WebhookEvent,
   subject: string,
   fence: { readonly filter: string; readonly sequence: number },
   withinMs: number | undefined,
-): Promise<Appended> => {
-  const published = await publish(log, {
-    stream: 'RUNS',
-    subject,
-    data: utf8.encode(JSON.stringify(event)),
-    id: event.event_id,
-    fence,
-    ...(withinMs === undefined ? {} : { withinMs }),
+): Promise<Appended> =>
+  traceAppend(event, async (traceparent) => {
+    const published = await publish(log, {
+      stream: 'RUNS',
+      subject,
+      data: utf8.encode(JSON.stringify(event)),
+      id: event.event_id,
+      fence,
+      ...(traceparent === undefined ? {} : { traceparent }),
+      ...(withinMs === undefined ? {} : { withinMs }),
+    });
+    switch (published.kind) {
+      case 'stored':
+        return { kind: 'appended', sequence: published.sequence };
+      case 'conflict':
+        return published;
+    }
   });
-  switch (published.kind) {
-    case 'stored':
-      return { kind: 'appended', sequence: published.sequence };
-    case 'conflict':
-      return published;
-  }
-};

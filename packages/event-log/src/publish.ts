@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import type { JetStreamPublishOptions } from '@nats-io/jetstream';
+import { headers, type MsgHdrs } from '@nats-io/transport-node';
 import { ASK_WITHIN_MS, askBroker } from './ask-broker.ts';
 import { lastSequence, nextUnder } from './ask-leader.ts';
 import { LogUnavailable, type EventLog } from './event-log.ts';
@@ -16,6 +17,8 @@ export interface Publication {
   readonly ttl?: string;
   /** The broker keeps the message until then, and stores it under `target` instead. A newer one on its subject replaces it. */
   readonly schedule?: { readonly at: Date; readonly target: string };
+  /** W3C trace context, for whoever reads the message. */
+  readonly traceparent?: string;
   readonly withinMs?: number;
 }
 
@@ -94,6 +97,7 @@ const send = async (
   const options: Partial<JetStreamPublishOptions> = {
     timeout,
     msgID: message.id,
+    ...(message.traceparent === undefined ? {} : { headers: traceHeaders(message.traceparent) }),
     ...(message.ttl === undefined ? {} : { ttl: message.ttl }),
     ...(message.schedule === undefined
       ? {}
@@ -119,6 +123,12 @@ const send = async (
     if (isConflict(error)) return { kind: 'conflict' };
     throw explainRefusal(error, message.stream, data);
   }
+};
+
+const traceHeaders = (traceparent: string): MsgHdrs => {
+  const made = headers();
+  made.set('traceparent', traceparent);
+  return made;
 };
 
 /** The broker refused a fenced message, since another was stored first. */

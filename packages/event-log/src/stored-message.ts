@@ -10,7 +10,7 @@ export const fromStored = (message: StoredMsg): StoredMessage => ({
   subject: message.subject,
   sequence: message.seq,
   time: message.time.toISOString(),
-  ...fenceOf(message.header),
+  ...fromHeaders(message.header),
   body: parseJson(message.data),
 });
 
@@ -19,7 +19,7 @@ export const fromDelivered = (message: JsMsg): StoredMessage => ({
   subject: message.subject,
   sequence: message.seq,
   time: deliveredTime(message),
-  ...fenceOf(message.headers),
+  ...fromHeaders(message.headers),
   body: parseJson(message.data),
 });
 
@@ -27,12 +27,16 @@ export const fromDelivered = (message: JsMsg): StoredMessage => ({
 export const deliveredTime = (message: JsMsg): string =>
   new Date(Number(message.timestampNanos / 1_000_000n)).toISOString();
 
-const fenceOf = (headers: MsgHdrs | undefined): Pick<StoredMessage, 'fence' | 'expectedSequence'> => {
+const fromHeaders = (
+  headers: MsgHdrs | undefined,
+): Pick<StoredMessage, 'fence' | 'expectedSequence' | 'traceparent'> => {
   const fence = headers?.get(FENCE) ?? '';
   const expected = headers?.get(EXPECTED) ?? '';
+  const traceparent = headers?.get('traceparent') ?? '';
   return {
     fence: fence === '' ? null : fence,
     expectedSequence: /^\d{1,15}$/.test(expected) ? Number(expected) : null,
+    ...(traceparent === '' ? {} : { traceparent }),
   };
 };
 

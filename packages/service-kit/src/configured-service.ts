@@ -3,9 +3,11 @@ import { openHealthServer, type Check } from './health.ts';
 import { announce, runService } from './lifecycle.ts';
 import { createLogger, type Logger, type LogLevel } from './logger.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
+import { openTracing } from './tracing.ts';
+import type { TracingSettings } from './tracing-config.ts';
 
 /** What `serviceConfig` gives. */
-export interface ServiceSettings {
+export interface ServiceSettings extends TracingSettings {
   readonly RUNLEDGER_HEALTH_HOST: string;
   readonly RUNLEDGER_HEALTH_PORT: number;
   readonly RUNLEDGER_LOG_LEVEL: LogLevel;
@@ -42,6 +44,9 @@ export interface ConfiguredService<Config extends ServiceSettings> {
 }
 
 const DEFAULT_STOP_WITHIN_S = 10;
+/** Of the whole stop: traces are the last thing, and never the reason why a stop takes too long. */
+const FLUSH_SHARE = 0.2;
+const FLUSH_AT_MOST_MS = 2_000;
 
 /** `runService` with what all services begin with: configuration, logs, metrics, health. Only `main.ts` calls it. */
 export const runConfiguredService = <Config extends ServiceSettings>(
@@ -58,6 +63,8 @@ export const runConfiguredService = <Config extends ServiceSettings>(
       const config = read.value;
       const instance = instanceOf(config);
       const logger = createLogger({ service: name, level: config.RUNLEDGER_LOG_LEVEL, instance });
+      const flushWithinMs = Math.min(config.RUNLEDGER_STOP_WITHIN_S * 1_000 * FLUSH_SHARE, FLUSH_AT_MOST_MS);
+      open.use(await openTracing(config, { service: name, instance, logger, flushWithinMs }));
       const metrics = createMetrics(name);
       const checks: Record<string, Check> = { start: () => ({ ok: false, why: 'still starting' }) };
       const { RUNLEDGER_HEALTH_HOST: host, RUNLEDGER_HEALTH_PORT: port } = config;

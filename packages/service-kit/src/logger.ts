@@ -1,3 +1,4 @@
+import { context, trace, TraceFlags } from '@opentelemetry/api';
 import { pino, stdSerializers, stdTimeFunctions } from 'pino';
 import type { DestinationStream, Logger as PinoLogger } from 'pino';
 import { hideSecretsInLine } from './redaction.ts';
@@ -18,7 +19,7 @@ export interface LoggerOptions {
 
 /**
  * A logger of JSON lines: `{level, time, service, instance?, pid, ...fields, msg}`, time as ISO 8601 in UTC.
- * Errors are logged under `err`. Work on one run logs through `logger.child({ run_id })`.
+ * While a span is under way that is kept, `trace_id` and `span_id` name it. Errors are logged under `err`. Work on one run logs through `logger.child({ run_id })`.
  * Values of fields named like a secret (authorization, api_key, token, secret, password) and the user part of
  * URLs are replaced, at any depth; a secret under another name or in prose is the caller's to keep out.
  */
@@ -29,7 +30,15 @@ export const createLogger = ({ service, level, instance, destination }: LoggerOp
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
     serializers: { err: stdSerializers.err },
+    mixin: spanFields,
     hooks: { streamWrite: hideSecretsInLine },
   };
   return destination === undefined ? pino(options) : pino(options, destination);
+};
+
+const spanFields = (): object => {
+  const span = trace.getSpanContext(context.active());
+  return span !== undefined && (span.traceFlags & TraceFlags.SAMPLED) !== 0
+    ? { trace_id: span.traceId, span_id: span.spanId }
+    : {};
 };

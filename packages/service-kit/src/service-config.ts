@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { oneOf, port, seconds } from './config-schemas.ts';
 import { logLevels, type LogLevel } from './logger.ts';
+import { tracingConfig } from './tracing-config.ts';
 
 /** The environment variables of every service: to spread into its configuration schema. */
 export const serviceConfig = ({
@@ -12,7 +13,7 @@ export const serviceConfig = ({
   RUNLEDGER_HEALTH_PORT: Type.TInteger;
   RUNLEDGER_LOG_LEVEL: Type.TEnum<LogLevel[]>;
   RUNLEDGER_STOP_WITHIN_S: Type.TNumber;
-} => ({
+} & typeof tracingConfig => ({
   RUNLEDGER_HEALTH_HOST: Type.String({
     default: '127.0.0.1',
     description: 'where the health server listens',
@@ -27,4 +28,5 @@ export const serviceConfig = ({
     minimum: 1,
     description: 'how long a stop may take; what is in hand may be finished for about half of it',
   }),
+  ...tracingConfig,
 });

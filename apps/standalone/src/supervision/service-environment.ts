@@ -10,6 +10,9 @@ const SURROUNDINGS = [
   'LD_LIBRARY_PATH',
 ];
 
+/** Settings of every service: where traces go. */
+const OF_ALL = 'OTEL_';
+
 /** Settings of the standalone itself, and credentials for those services alone that are given them. */
 const OURS_ALONE: ReadonlySet<string> = new Set([
   'RUNLEDGER_API_KEY',
@@ -35,7 +38,7 @@ export const serviceEnvironment = (
 ): Record<string, string> => {
   const isFor = (name: string): boolean =>
     SURROUNDINGS.includes(name) ||
-    (prefixes.some((prefix) => name.startsWith(prefix)) && !OURS_ALONE.has(name));
+    ([OF_ALL, ...prefixes].some((prefix) => name.startsWith(prefix)) && !OURS_ALONE.has(name));
   const chosen: Record<string, string> = {};
   for (const [name, value] of Object.entries(given))
     if (value !== undefined && isFor(name)) chosen[name] = value;

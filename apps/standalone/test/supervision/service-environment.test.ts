@@ -13,11 +13,13 @@ it('gives a service the surroundings, its own settings and ours, and no credenti
     RUNLEDGER_LOG_LEVEL: 'debug',
     RUNLEDGER_PORT: '1',
     EXECUTOR_NAME: 'box',
+    OTEL_TRACES_SAMPLER: 'always_off',
     NODE_OPTIONS: '--inspect',
   };
   expect(serviceEnvironment(given, ['RUNLEDGER_'], { RUNLEDGER_PORT: '2', NATS_PASSWORD: 'ours' })).toEqual({
     PATH: '/bin',
     RUNLEDGER_LOG_LEVEL: 'debug',
+    OTEL_TRACES_SAMPLER: 'always_off',
     RUNLEDGER_PORT: '2',
     NATS_PASSWORD: 'ours',
   });
