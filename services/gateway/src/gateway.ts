@@ -2,11 +2,14 @@ import { secretBox } from '@runledger/webhooks/secret-box';
 import { signingSecrets } from '@runledger/webhooks/signing-secrets';
 import type Koa from 'koa';
 import { catalogueRecords } from './catalogue/catalogue-records.ts';
+import { drainExecutor } from './fleet/drain-executor.ts';
+import { executors } from './fleet/executors.ts';
 import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { apiKeyRoutes } from './http/api-keys-route.ts';
 import { createApp, type Page } from './http/app.ts';
 import { callers } from './http/callers.ts';
 import { deploymentRoutes } from './http/deployments-routes.ts';
+import { executorRoutes } from './http/executors-routes.ts';
 import { gatewayMetrics } from './http/gateway-metrics.ts';
 import { jsonBody } from './http/json-body.ts';
 import { machineRoutes } from './http/machines-routes.ts';
@@ -43,6 +46,7 @@ export const gateway = ({ metrics: registry, ...parts }: GatewayParts): Gateway 
   const current = currentRun({ log, find: findView({ views, logger, clock }), shown, logger });
   const watching = openRunWatching({ log, current, publicUrl, mostWatchers, logger, clock });
   const keys = keyWatch({ authenticate: (key) => authenticate(log, key, now), logger });
+  const fleet = executors(log);
   const records = { records: catalogueRecords(log), now };
   const routes = [
     ...runRoutes({ parts, current, shown, watching, keys, metrics }),
@@ -52,6 +56,7 @@ export const gateway = ({ metrics: registry, ...parts }: GatewayParts): Gateway 
     ...workflowVersionRoutes(records),
     ...deploymentRoutes(records),
     ...apiKeyRoutes({ log, now }),
+    ...executorRoutes({ executors: fleet, drain: drainExecutor({ log, executors: fleet, now, clock }) }),
   ];
   const operations = routes.map((route) => route.operation);
   const app = createApp({

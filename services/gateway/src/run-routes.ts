@@ -15,6 +15,7 @@ import { queueRoute } from './http/queue-route.ts';
 import { redeliverManyRoute } from './http/redeliver-many-route.ts';
 import { redeliverRoute } from './http/redeliver-route.ts';
 import { rerunRoute } from './http/rerun-route.ts';
+import { waitingRoute } from './http/waiting-route.ts';
 import { waitForEnd } from './http/wait-for-end.ts';
 import { callbackRules } from './http/webhook-url.ts';
 import { queueBound } from './limits/queue-bound.ts';
@@ -33,6 +34,7 @@ import { rerunRun } from './runs/rerun-run.ts';
 import { runProgress } from './runs/run-progress.ts';
 import type { ShownWebhooks } from './runs/shown-webhooks.ts';
 import { versionHashes } from './runs/version-hashes.ts';
+import { waitingRun } from './runs/waiting-run.ts';
 import type { KeyWatch } from './watching/key-watch.ts';
 import type { RunWatching } from './watching/run-watching.ts';
 
@@ -77,6 +79,7 @@ export const runRoutes = ({ parts, current, shown, watching, keys, metrics }: Ru
   });
   return [
     queueRoute({ limits, callbacks, queue, onQueued }),
+    waitingRoute({ waiting: waitingRun({ log, current, clock }), now }),
     getRoute({ current, progress, places, wait, catalogue, publicUrl }),
     eventsRoute({ current, watching, keys }),
     cancelRoute({ cancel }),

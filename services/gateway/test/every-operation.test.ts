@@ -1,6 +1,7 @@
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aFleet, anExecutor, type AFleet } from './fixtures/a-fleet.ts';
 import type { TestGateway } from './fixtures/a-gateway.ts';
 import { aKey } from './fixtures/a-tenant.ts';
 import { aWorld, type World } from './fixtures/a-world.ts';
@@ -24,6 +25,7 @@ interface Described {
 
 let world: World;
 let gateway: TestGateway;
+let fleet: AFleet;
 let key: string;
 let ended: string;
 // oxlint-disable-next-line typescript/no-explicit-any -- the gateway's own document
@@ -32,14 +34,19 @@ let document: any;
 beforeAll(async () => {
   world = await aWorld();
   gateway = await world.gateway({ projecting: true });
-  key = await aKey(world.log, world.tenant, { scopes: ['runs:write', 'admin'] });
+  key = await aKey(world.log, world.tenant, { scopes: ['runs:write', 'admin', 'operator'] });
+  // Named as `knownIds` has it.
+  fleet = await aFleet(world.log, anExecutor(world.tenant.deployment.id));
   // One that has ended: a stream of it closes, and nobody waits for it.
   const run = aRun(world.tenant.org_id);
   await appendAll(world.log, queued(run), assigned(run), started(run), succeeded(run));
   ended = run.run_id;
   document = (await call(`${gateway.api}/openapi.json`, null)).body;
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(async () => {
+  await fleet[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
 
 const operations = (): Described[] =>
   Object.entries<Record<string, unknown>>(document.paths).flatMap(([path, methods]) =>

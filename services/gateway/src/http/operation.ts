@@ -36,7 +36,7 @@ export interface Operation<Takes extends Taken = Taken, Gives extends Success = 
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Under the base path, with parameters in braces: `/run/{run_id}`. */
   readonly at: string;
-  readonly tag: 'Runs' | 'Webhooks' | 'Catalogue' | 'API keys';
+  readonly tag: 'Runs' | 'Webhooks' | 'Catalogue' | 'API keys' | 'Executors';
   readonly summary: string;
   readonly description?: string;
   /** What the API key must be good for. */

@@ -1,5 +1,6 @@
 import { EventTooLarge, LogFull } from '@runledger/event-log/append';
 import { LogUnavailable } from '@runledger/event-log/event-log';
+import { SchedulerUnavailable } from '../fleet/scheduler-answer.ts';
 import { OutputStoreUnavailable } from '../outputs/output-store.ts';
 import { ViewsUnavailable } from '../views/run-views.ts';
 import { Refused, type Problem } from './problem.ts';
@@ -23,6 +24,12 @@ export const problemOf = (error: unknown): Problem => {
     return {
       kind: 'unavailable',
       why: 'The store that lists are made from cannot be reached now, or takes too long. Try again; a run by its id is found all the same',
+    };
+  }
+  if (error instanceof SchedulerUnavailable) {
+    return {
+      kind: 'unavailable',
+      why: 'No scheduler leads now, or it does not answer, and only that one knows. Try again, and see that a scheduler runs',
     };
   }
   if (error instanceof OutputStoreUnavailable) {

@@ -13,7 +13,7 @@ export type Problem =
   | { readonly kind: 'not_authenticated'; readonly why: string }
   | { readonly kind: 'not_allowed'; readonly scope: string }
   | { readonly kind: 'no_such_path' }
-  | { readonly kind: 'not_found'; readonly what: 'Run' | 'Output' | 'API key' | RecordKind }
+  | { readonly kind: 'not_found'; readonly what: 'Run' | 'Output' | 'API key' | 'Executor' | RecordKind }
   | { readonly kind: 'method_not_allowed'; readonly allow: readonly string[] }
   | { readonly kind: 'too_slow'; readonly why: string }
   | { readonly kind: 'conflict'; readonly why: string }

@@ -26,6 +26,7 @@ const about: Readonly<Record<Operation['tag'], string>> = {
   Webhooks: 'What became of notifications, and the secret that they are signed with.',
   Catalogue: 'Machines, workflows with their versions, and deployments.',
   'API keys': "A user's keys.",
+  Executors: 'What executes runs, for the operators of the fleet.',
 };
 
 export const TAGS = Object.entries(about).map(([name, description]) => ({ name, description }));

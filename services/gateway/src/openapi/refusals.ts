@@ -46,7 +46,7 @@ export const REFUSALS: Readonly<Record<number, DescribedRefusal>> = {
   500: refusal('Internal', 'An error of the service; its log has it under the X-Request-Id.'),
   503: refusal(
     'Unavailable',
-    'The log or the store of runs cannot be reached. Nothing was done, unless the same request with the same idempotency key says so later.',
+    'The log, the store of runs or the scheduler cannot be reached. Nothing was done, unless the same request with the same idempotency key says so later.',
     ['Retry-After'],
   ),
 };

@@ -45,6 +45,7 @@ describe('the OpenAPI document', () => {
       [
         'POST /run/deployment/queue',
         'GET /run/{run_id}',
+        'GET /run/{run_id}/waiting',
         'POST /run/{run_id}/cancel',
         'GET /run/{run_id}/events',
         'POST /run/{run_id}/rerun',
@@ -59,6 +60,10 @@ describe('the OpenAPI document', () => {
         'GET /api-keys',
         'POST /api-keys',
         'DELETE /api-keys/{key_id}',
+        'GET /executors',
+        'GET /executors/{name}',
+        'POST /executors/{name}/drain',
+        'POST /executors/{name}/resume',
         'GET /machines',
         'POST /machines',
         'GET /machines/{machine_id}',

@@ -1,0 +1,57 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ExecutorState } from '@runledger/contracts/executor-state';
+import type { FleetRequest } from '@runledger/contracts/fleet-requests';
+import type { Draining } from '@runledger/contracts/http/executors';
+import { newUuid } from '@runledger/contracts/ids';
+import type { EventLog } from '@runledger/event-log/event-log';
+import { tellFleet } from '@runledger/event-log/fleet';
+import type { Executors } from './executors.ts';
+
+export type DrainedExecutor =
+  | ({ readonly kind: 'done' } & Draining)
+  | { readonly kind: 'unknown' }
+  /** It is stored and will come to pass; the scheduler did not show it in time. */
+  | { readonly kind: 'not_shown_yet' };
+
+/** Drains or resumes all executors of a name. @throws {SchedulerUnavailable} @throws {LogUnavailable} */
+export type DrainExecutor = (
+  type: FleetRequest['type'],
+  name: string,
+  requested_by: string,
+) => Promise<DrainedExecutor>;
+
+export interface DrainExecutorOptions {
+  readonly log: EventLog;
+  readonly executors: Executors;
+  readonly now: () => Date;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+}
+
+const SHOWN_WITHIN_MS = 5_000;
+const ASK_AGAIN_AFTER_MS = 50;
+
+/**
+ * The request is stored each time, also when the name is drained already: an older one, whose answer was lost, may still
+ * be on its way to the scheduler and would otherwise have the last word.
+ */
+export const drainExecutor =
+  ({ log, executors, now, clock }: DrainExecutorOptions): DrainExecutor =>
+  async (type, name, requested_by) => {
+    if ((await executors.named(name)).length === 0) return { kind: 'unknown' };
+    const time = now().toISOString();
+    await tellFleet(log, { type, version: 1, event_id: newUuid(), executor_name: name, requested_by, time });
+    const draining = type === 'ExecutorDrainRequested';
+    const deadline = clock() + SHOWN_WITHIN_MS;
+    for (;;) {
+      const present = await executors.named(name);
+      // Of a name that is resumed and that nobody bears, nothing is left.
+      const shown = present.every(({ drain }) => (drain !== null) === draining);
+      if (shown) return { kind: 'done', name, draining, runs: runsOn(present) };
+      if (clock() >= deadline) return { kind: 'not_shown_yet' };
+      await pause(ASK_AGAIN_AFTER_MS);
+    }
+  };
+
+const runsOn = (executors: readonly ExecutorState[]): number =>
+  executors.flatMap(({ slots }) => slots).filter(({ run }) => run !== null).length;
