@@ -45,8 +45,8 @@ export interface ConfiguredService<Config extends ServiceSettings> {
 
 const DEFAULT_STOP_WITHIN_S = 10;
 /** Of the whole stop: traces are the last thing, and never the reason why a stop takes too long. */
-const FLUSH_SHARE = 0.2;
-const FLUSH_AT_MOST_MS = 2_000;
+const FLUSH_SHARE = 0.1;
+const FLUSH_AT_MOST_MS = 1_000;
 
 /** `runService` with what all services begin with: configuration, logs, metrics, health. Only `main.ts` calls it. */
 export const runConfiguredService = <Config extends ServiceSettings>(

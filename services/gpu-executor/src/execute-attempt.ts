@@ -2,6 +2,7 @@ import type { RunOutput } from '@runledger/contracts/event-data';
 import type { AttemptLedger } from './attempt-ledger.ts';
 import { openAttemptFolder } from './attempt-folder.ts';
 import { coalesceProgress, type Coalesced } from './coalesce-progress.ts';
+import { runnerSpan } from './attempt-spans.ts';
 import type { Assignment } from './domain/assignment.ts';
 import { begin, beginStoring, endOf, type Ending } from './domain/end-of-attempt.ts';
 import { fitsIntoEvent, runOutputs } from './domain/run-outputs.ts';
@@ -37,10 +38,12 @@ export const executeAttempt = async (ledger: AttemptLedger, tools: AttemptTools)
   await using folder = await openAttemptFolder(tools.workFolder);
   const { run_id, org_id, attempt, event } = assignment;
   const { workflow, inputs, gpu } = event.data;
-  const result = await tools.runner.run(
-    { run_id, org_id, workflow, inputs, gpu, attempt, ...plan, outputDir: folder.outputDir },
-    { progress: (report) => progress.report(report) },
-    ledger.stop,
+  const result = await runnerSpan(assignment, (traceparent) =>
+    tools.runner.run(
+      { run_id, org_id, workflow, inputs, gpu, attempt, ...plan, outputDir: folder.outputDir, traceparent },
+      { progress: (report) => progress.report(report) },
+      ledger.stop,
+    ),
   );
   const end = await store(ledger, tools, plan.program, result, progress);
   await ledger.tell((run) => endOf(run, end));

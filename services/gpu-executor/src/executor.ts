@@ -1,6 +1,7 @@
 import { parseLifecycleSubject } from '@runledger/contracts/subjects';
 import type { StoredMessage } from '@runledger/contracts/history';
 import type { Heartbeat } from '@runledger/contracts/fleet';
+import { attemptSpan } from './attempt-spans.ts';
 import { openLedger, type AttemptLedger, type LedgerSettings } from './attempt-ledger.ts';
 import { attemptName, readAssignment, type Assignment } from './domain/assignment.ts';
 import { endOf } from './domain/end-of-attempt.ts';
@@ -72,7 +73,8 @@ export const createExecutor = ({ ledger, tools, log, onOver }: ExecutorSettings)
     const opened = openLedger(read.assignment, beginFacts(read.history), ledger);
     inHand.set(name, opened);
     const { slot } = read.assignment.event.data;
-    const done = execute(name, opened, occupied.get(slot));
+    const before = occupied.get(slot);
+    const done = attemptSpan(read.assignment, message, () => execute(name, opened, before));
     occupied.set(slot, done);
     void done.finally(() => occupied.get(slot) === done && occupied.delete(slot));
     return { kind: 'taken' };

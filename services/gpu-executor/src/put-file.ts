@@ -4,6 +4,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { pipeline } from 'node:stream/promises';
 import { StoredFile } from '@runledger/contracts/event-data';
+import { activeTraceparent } from '@runledger/service-kit/spans';
 import { Value } from 'typebox/value';
 import type { OutputFile } from './runner.ts';
 
@@ -31,9 +32,15 @@ export const putFile = async (
   // The program is gone, but a name may still lead elsewhere than it did when the files were collected.
   await using source = await open(file.path, constants.O_RDONLY | constants.O_NOFOLLOW);
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  const traceparent = activeTraceparent();
   const outgoing = send(url, {
     method: 'PUT',
-    headers: { authorization: `Bearer ${token}`, 'content-type': contentType, 'content-length': file.bytes },
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': contentType,
+      'content-length': file.bytes,
+      ...(traceparent === undefined ? {} : { traceparent }),
+    },
     signal,
     timeout: silenceMs,
   });

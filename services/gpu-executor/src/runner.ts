@@ -20,6 +20,8 @@ export type RunnerWork = {
   slot: GpuSlot;
   /** An empty folder of this attempt alone; what is left in it becomes the run's files. */
   outputDir: string;
+  /** W3C trace context, for a workflow that makes traces of its own. */
+  traceparent?: string | null;
 };
 
 export type RunObserver = {

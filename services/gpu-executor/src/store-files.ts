@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { StoredFile } from '@runledger/contracts/event-data';
+import { uploadSpan } from './attempt-spans.ts';
 import { contentTypeOf } from './content-type.ts';
 import type { Assignment } from './domain/assignment.ts';
 import type { Storing } from './domain/end-of-attempt.ts';
@@ -41,7 +42,7 @@ export const storeFiles = async (
     let disagreements = 0;
     for (let tries = 0; ; tries += 1) {
       if (stop.aborted) return { storing: { kind: 'stopped' }, files: stored };
-      const answer = await putFile(file, target, stop);
+      const answer = await uploadSpan(assignment, file.bytes, () => putFile(file, target, stop));
       if (answer.kind === 'stored') {
         stored.push(answer.file);
         break;

@@ -74,6 +74,14 @@ describe.each(containments)('a program %s', (_, containment) => {
     expect(readFileSync(join(outputDir, 'fds'), 'utf8')).not.toMatch(/\b3 -> socket:/);
   });
 
+  it('may go on with the trace of its run', async () => {
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const script = 'printf %s "$TRACEPARENT" >"$RUNLEDGER_OUTPUT_DIR/trace"';
+    const { result, outputDir } = await start(script, { containment, traceparent });
+    await result;
+    expect(readFileSync(join(outputDir, 'trace'), 'utf8')).toBe(traceparent);
+  });
+
   it('has a temporary folder of its own, which is removed afterwards', async () => {
     const { result, workFolder } = await start('touch "$TMPDIR/scratch"; touch relative', { containment });
     expect(await result).toMatchObject({ outcome: 'succeeded' });

@@ -10,6 +10,7 @@ import type { Decision, DeclareLost, RunDecision } from './domain/decision.ts';
 import type { Outcome } from './domain/scheduler-input.ts';
 import { makeEvent, makeGiveUp, type EventSources } from './make-event.ts';
 import { patiently } from '@runledger/event-log/patiently';
+import { inSpan } from '@runledger/service-kit/spans';
 import type { SchedulerMetrics } from './scheduler-metrics.ts';
 
 export interface CarryOut extends EventSources {
@@ -58,7 +59,9 @@ export const carryOut = (work: CarryOut, signal: AbortSignal): DecisionsAtWork =
 const settleOne = async (work: CarryOut, decision: Decision, signal: AbortSignal): Promise<void> => {
   try {
     const outcome =
-      decision.type === 'declare_lost' ? await tellLoss(work, decision) : await store(work, decision, signal);
+      decision.type === 'declare_lost'
+        ? await tellLoss(work, decision)
+        : await traced(decision, () => store(work, decision, signal));
     if (!signal.aborted) work.settle(decision, outcome);
   } catch (error) {
     if (signal.aborted) return;
@@ -71,6 +74,24 @@ const settleOne = async (work: CarryOut, decision: Decision, signal: AbortSignal
       () => undefined,
     );
   }
+};
+
+/** Below the request that queued the run. What the run waited for before it was decided on is the gap in front. */
+const traced = (decision: RunDecision, work: () => Promise<Outcome>): Promise<Outcome> => {
+  const { key, run, type } = decision;
+  const attributes = {
+    'runledger.org_id': key.org_id,
+    'runledger.run_id': key.run_id,
+    'runledger.deployment_id': run.request.deployment_id,
+    ...(decision.type === 'assign'
+      ? { 'runledger.executor_id': decision.executor, 'runledger.attempt': decision.attempt }
+      : {}),
+  };
+  return inSpan(`decide ${type}`, { kind: 'internal', parent: run.traceparent, attributes }, async (span) => {
+    const outcome = await work();
+    span.setAttribute('runledger.outcome', outcome);
+    return outcome;
+  });
 };
 
 /**

@@ -11,6 +11,7 @@ import { Refused } from './problem.ts';
 import { requestOf } from './request-context.ts';
 import { commonHeaders } from './response-headers.ts';
 import { serveOperation, type Serving } from './serve-operation.ts';
+import { traceRequests } from './trace-requests.ts';
 import { waitForLog } from './wait-for-log.ts';
 
 /** A path outside the operations of the API, which looks after itself. */
@@ -63,6 +64,7 @@ export const createApp = (options: AppOptions): Koa => {
 
   const app = new Koa();
   app.on('error', (err: unknown) => logger.debug({ err }, 'a response broke off'));
+  app.use(traceRequests);
   app.use(measure(options));
   app.use(answerProblems(logger, commonHeaders(edge.publicUrl)));
   app.use(refuseUnreadableTargets);

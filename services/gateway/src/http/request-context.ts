@@ -1,11 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { activeTraceparent } from '@runledger/service-kit/spans';
 import { childOf, formatTraceparent, newTrace, parseTraceparent } from '@runledger/service-kit/trace-context';
 import type { Context } from 'koa';
 
 export interface RequestContext {
   /** The client's `X-Request-Id`, or a new one; the correlation id of what the request sets off. */
   readonly request_id: string;
-  /** Of this request, a child of the client's. */
+  /** Of this request, a child of the client's: that of its span, when traces are made. */
   readonly traceparent: string;
 }
 
@@ -16,12 +17,15 @@ export const requestOf = ({ req }: Context): RequestContext => {
   const known = contexts.get(req);
   if (known) return known;
   const asked = req.headers['x-request-id'];
-  const parent = parseTraceparent(String(req.headers['traceparent'] ?? ''));
-  const trace = parent ? childOf(parent, randomBytes) : newTrace(randomBytes);
   const context = {
     request_id: typeof asked === 'string' && REQUEST_ID.test(asked) ? asked : randomUUID(),
-    traceparent: formatTraceparent(trace),
+    traceparent: activeTraceparent() ?? ownTraceparent(req.headers['traceparent']),
   };
   contexts.set(req, context);
   return context;
+};
+
+const ownTraceparent = (given: string | string[] | undefined): string => {
+  const parent = parseTraceparent(String(given ?? ''));
+  return formatTraceparent(parent ? childOf(parent, randomBytes) : newTrace(randomBytes));
 };

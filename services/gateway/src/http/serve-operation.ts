@@ -16,6 +16,7 @@ export const serveOperation = (route: Route, { callers, body }: Serving): Middle
   const { scope, takes, gives } = operation;
   const check = checkedRequest(route);
   return async (ctx) => {
+    ctx.state['operation'] = operation.id;
     const caller = await callers(ctx, scope);
     const given = check(ctx, takes.body ? await body(ctx) : undefined);
     const answer: unknown = await handle(given, caller, ctx);

@@ -35,5 +35,6 @@ export const programEnvironment = (
   CUDA_DEVICE_ORDER: 'PCI_BUS_ID',
   CUDA_VISIBLE_DEVICES: work.slot.device,
   RUNLEDGER_OUTPUT_DIR: work.outputDir,
+  ...(typeof work.traceparent === 'string' ? { TRACEPARENT: work.traceparent } : {}),
   ...attemptMarks(work, mark),
 });

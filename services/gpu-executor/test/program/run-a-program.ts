@@ -31,6 +31,7 @@ export type Options = {
   workflow?: unknown;
   program?: { command: string; args?: string[]; env?: Record<string, string> };
   device?: string;
+  traceparent?: string;
 };
 
 export const temporaryFolder = (): string => {
@@ -67,6 +68,7 @@ export const start = async (script: string, options: Options = {}): Promise<Star
       program: 'script',
       slot: { index: 0, gpu: 'A10G', device: options.device ?? '1' },
       outputDir,
+      ...(options.traceparent === undefined ? {} : { traceparent: options.traceparent }),
     },
     { progress: (report) => reports.push(report) },
     cancelling.signal,

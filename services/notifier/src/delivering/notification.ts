@@ -6,6 +6,7 @@ import { MAX_ERROR_MESSAGE } from '@runledger/contracts/limits';
 import type { Run } from '@runledger/contracts/run';
 import { WEBHOOK_PAYLOAD_VERSION, webhookBody } from '@runledger/contracts/webhook-payload';
 import { recordTry } from '@runledger/event-log/deliveries';
+import { inSpan, markFailed } from '@runledger/service-kit/spans';
 import { readCallbackUrl } from '@runledger/webhooks/callback-url';
 import { signedHeaders } from '@runledger/webhooks/signature';
 import type { Answered } from '../sending/sender.ts';
@@ -49,11 +50,32 @@ export const tryToSend = async (
   };
   const read = readCallbackUrl(callback);
   const answered = read.ok
-    ? await sender.send({ url: read.url, headers, body }, signal)
+    ? await traced(notification, () => sender.send({ url: read.url, headers, body }, signal))
     : refusedAsWritten(read.why);
   metrics.tried(notification.kind, answered.reason);
   keep(parts, notification, started, answered);
   return answered;
+};
+
+/** The receiver is another party: it is told neither of our traces, nor where it is in them. */
+const traced = (
+  { run, kind, round, try: number }: Notification,
+  send: () => Promise<Answered>,
+): Promise<Answered> => {
+  const attributes = {
+    'http.request.method': 'POST',
+    'runledger.org_id': run.org_id,
+    'runledger.run_id': run.run_id,
+    'runledger.notification': kind,
+    'runledger.round': round,
+    'runledger.try': number,
+  };
+  return inSpan('POST webhook', { kind: 'client', parent: run.traceparent, attributes }, async (span) => {
+    const answered = await send();
+    if (answered.status !== null) span.setAttribute('http.response.status_code', answered.status);
+    if (answered.reason !== 'accepted') markFailed(span, answered.reason);
+    return answered;
+  });
 };
 
 /**
