@@ -10,6 +10,7 @@ import {
   expectTidy,
   freePort,
   openBreaker,
+  openBreakerWithoutRetries,
   soonOpenedAgain,
   succeedOften,
   takingItsTime,
@@ -40,9 +41,10 @@ describe('a receiver that fails five times', { timeout }, () => {
       expect(state).toMatchObject({ state: 'parked', tries: 0, next_try_at: null });
       expect(tries).toEqual([]);
     }
-    // The tries that are due now join them, and lose none.
-    await expectParked(world, 15);
-    expect(await standingDeliveries(world.log)).toEqual({ wait: 0, due: 0, parked: 15 });
+    // The tries that are due now join them, and lose none. What was due goes only once it is parked.
+    await expectSoon('only what is parked', async () =>
+      expect(await standingDeliveries(world.log)).toEqual({ wait: 0, due: 0, parked: 15 }),
+    );
     expect(await running.metric('runledger_notifier_parked')).toBe(15);
     for (const key of failed) {
       await expectSoon('that it is parked', async () =>
@@ -81,10 +83,12 @@ describe('a receiver that fails five times', { timeout }, () => {
     await using world = await aWorld();
     await using running = await world.start({ breaker });
     await using receiver = await aReceiver(status(500));
-    await openBreaker(world, running, `${receiver.url}/hook`);
+    // What fails for the second time waits for 30 s: the probe is to be a first try.
+    await openBreakerWithoutRetries(world, running, receiver);
     const parked = await succeedOften(world, `${receiver.url}/hook`, 5);
     const opening = await soonOpenedAgain(world, receiver);
     expect(receiver.arrived).toHaveLength(6);
+    expect(parked.map(({ run_id }) => run_id)).toContain(receiver.arrived[5]?.payload.run_id);
     expect(Date.parse(opening.until)).toBeGreaterThan(Date.now() + breaker.firstOpenMs);
     receiver.answer = status(200);
     await expectAllTold(world, parked);
