@@ -115,10 +115,14 @@ export const head = (log: EventLog, key: RunKey): Promise<number> =>
 export const lastOfRun = (log: EventLog, key: RunKey): Promise<number> =>
   lastSequence(log, 'RUNS', runOf(key));
 
-/** One message of RUNS, from the stream's leader; undefined when it is not (or no longer) there. */
-export const readStored = async (log: EventLog, sequence: number): Promise<StoredMessage | undefined> => {
-  const ask = () => log.jsm.streams.getMessage('RUNS', { seq: sequence });
-  const message = await askBroker(`reading message ${sequence} of RUNS`, ask);
+/** One message, from the stream's leader; undefined when it is not (or no longer) there. */
+export const readStored = async (
+  log: EventLog,
+  sequence: number,
+  stream: 'RUNS' | 'FLEET' = 'RUNS',
+): Promise<StoredMessage | undefined> => {
+  const ask = () => log.jsm.streams.getMessage(stream, { seq: sequence });
+  const message = await askBroker(`reading message ${sequence} of ${stream}`, ask);
   return message ? fromStored(message) : undefined;
 };
 

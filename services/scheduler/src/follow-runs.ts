@@ -1,7 +1,6 @@
 import { accept, type StoredMessage } from '@runledger/contracts/history';
-import { isOrgId, isRunId } from '@runledger/contracts/ids';
 import { RUN_EVENTS } from '@runledger/contracts/run-event';
-import { ALL_LIFECYCLES, type RunKey } from '@runledger/contracts/subjects';
+import { ALL_LIFECYCLES, runIn, type RunKey } from '@runledger/contracts/subjects';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { follow, NewerVersion, type Following } from '@runledger/event-log/follow';
 import { park } from '@runledger/event-log/park';
@@ -43,7 +42,7 @@ export const followRuns = (log: EventLog, options: FollowRuns): Promise<Followin
 
 const takeMessage = async (log: EventLog, options: FollowRuns, message: StoredMessage): Promise<void> => {
   const { scheduling, take } = options;
-  const key = keyOf(message.subject);
+  const key = runIn(message.subject);
   if (!key) return refuse(log, options, message, `${message.subject} names no run`);
   const accepted = accept(scheduling.historyOf(key), message);
   switch (accepted.kind) {
@@ -110,10 +109,4 @@ const refuse = async (
   const { sequence, subject } = message;
   log.logger.warn({ sequence, subject, reason }, 'a message is refused: it is no part of its run');
   if (parks()) await park(log, { consumer: 'scheduler', stored: message, reason });
-};
-
-/** Also of a subject that is wrong behind the run: the broker counts it under the run's lifecycle. */
-const keyOf = (subject: string): RunKey | undefined => {
-  const [, org_id = '', run_id = ''] = subject.split('.');
-  return isOrgId(org_id) && isRunId(run_id) ? { org_id, run_id } : undefined;
 };

@@ -1,12 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Heartbeat } from '@runledger/contracts/fleet';
 import { aborted } from '@runledger/event-log/abort-signal';
+import { answerRedrives } from '@runledger/event-log/asks/redrive';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { watchHeartbeats } from '@runledger/event-log/heartbeats';
-import { answerQueuePlaces } from '@runledger/event-log/queue-places';
 import { runsIdentity } from '@runledger/event-log/read-run';
 import type { CheckOutcome } from '@runledger/service-kit/health';
 import type { Metrics } from '@runledger/service-kit/metrics';
+import { answerQuestions } from './answer-questions.ts';
 import { BrokerClock } from './broker-clock.ts';
 import { carryOut, type DecisionsAtWork } from './carry-out.ts';
 import type { Decision } from './domain/decision.ts';
@@ -14,11 +15,13 @@ import type { Outcome } from './domain/scheduler-input.ts';
 import { Scheduling } from './domain/scheduling.ts';
 import type { SchedulerInput } from './domain/scheduler-input.ts';
 import { eventIdOf } from './event-id.ts';
+import type { FleetFact } from './fleet-message.ts';
 import { followFleet } from './follow-fleet.ts';
 import { followRuns } from './follow-runs.ts';
 import { leadInTurn } from './lead-in-turn.ts';
 import { liveRunsOf, restoreState } from './keep-snapshots.ts';
 import { pulse } from './pulse.ts';
+import { redrive } from './redrive.ts';
 import { schedulerMetrics } from './scheduler-metrics.ts';
 import { snapshotter } from './snapshotter.ts';
 import type { SnapshotRun } from './snapshot.ts';
@@ -87,9 +90,11 @@ export const scheduleRuns = async (
   stopping.throwIfAborted();
   const snapshots = snapshotter(log, { ...settings, created, restored, runs: () => liveRunsOf(scheduling) });
 
+  const takeFleetFact = (fact: FleetFact): void =>
+    take({ type: 'fleet_fact', ...fact, connectedMs: performance.now() });
   const fleet = opened.use(
     await followFleet(log, {
-      take: (event) => take({ type: 'fleet_fact', event, connectedMs: performance.now() }),
+      take: takeFleetFact,
       onCaughtUp: caughtUp.fleet.resolve,
       parks: () => !replaying,
     }),
@@ -119,14 +124,21 @@ export const scheduleRuns = async (
     ),
   );
 
-  const isCurrent = (): boolean => runs.state().ok && fleet.state().ok;
+  const isCurrent = (): boolean => !replaying && runs.state().ok && fleet.state().ok;
+  opened.use(
+    // Each takes it, since each may lead one day; the one that leads says what came of it.
+    answerRedrives(log, 'scheduler', async (question) => {
+      if (!isCurrent()) return undefined;
+      const answer = await redrive(log, { scheduling, take, takeFleetFact }, question);
+      snapshots.changed();
+      return atWork && answer;
+    }),
+  );
 
   const versions = workflowVersions(log, settings.workflowCacheBytes);
   const lead = async (over: AbortSignal): Promise<void> => {
     if (over.aborted) return;
-    const answering = answerQueuePlaces(log, (keys) =>
-      isCurrent() ? keys.map((key) => scheduling.placeOf(key)) : undefined,
-    );
+    const answering = answerQuestions(log, scheduling.answers, isCurrent);
     const standBy = (): void => {
       answering[Symbol.dispose]();
       atWork = undefined;

@@ -16,6 +16,8 @@ export interface SnapshotterSettings {
 export interface Snapshotter {
   /** The state holds everything up to this message. */
   taken(sequence: number, event_id: string | null): void;
+  /** The state is another one at the same place in the log, so it is saved again. */
+  changed(): void;
   /** Saves after so many events or so much time, whichever is first, until the signal is aborted. */
   saveOften(signal: AbortSignal): Promise<void>;
   /** Saves what has happened since. Never rejects: the next start merely reads more of the log. */
@@ -54,6 +56,9 @@ export const snapshotter = (log: EventLog, settings: SnapshotterSettings): Snaps
       position = { stream: 'RUNS', created, sequence, event_id };
       events += 1;
       if (events >= snapshotEveryEvents) wake();
+    },
+    changed: () => {
+      savedAt = 0;
     },
     saveOften: async (signal) => {
       while (!signal.aborted) {

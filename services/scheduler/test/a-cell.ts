@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WorkflowVersion } from '@runledger/contracts/catalogue';
 import type { FleetEvent, Heartbeat } from '@runledger/contracts/fleet';
+import type { FleetRequest } from '@runledger/contracts/fleet-requests';
 import { executorId, newUuid, orgId, runId, type ExecutorId } from '@runledger/contracts/ids';
 import { isExecuting, type Run } from '@runledger/contracts/run';
 import {
@@ -45,6 +46,8 @@ export interface Cell extends AsyncDisposable {
   executor(name: string, slots?: number): Promise<FakeExecutor>;
   queue(request?: Partial<RunEventOf<'RunQueued'>['data']>): Promise<RunKey>;
   cancel(key: RunKey): Promise<void>;
+  /** Somebody asks that executors of this name get no more runs, or get runs again. */
+  request(type: FleetRequest['type'], executor_name: string): Promise<void>;
   run(key: RunKey): Promise<Run>;
   events(key: RunKey): Promise<string[]>;
 }
@@ -149,6 +152,12 @@ export const aCell = async (): Promise<Cell> => {
       return key;
     },
     cancel: async (key) => void (await tell(key, 'RunCancelRequested', { by: 'client', user_id: null })),
+    request: async (type, executor_name) => {
+      const time = new Date().toISOString();
+      const request = { type, version: 1, event_id: newUuid(), executor_name, requested_by: newUuid(), time };
+      // Its type is one of both, and they have the same members.
+      await tellFleet(log, request as FleetRequest);
+    },
     events: async (key) => {
       const read = await readRun(log, key);
       return read.kind === 'found' ? read.facts.map(({ event }) => event.type) : [];

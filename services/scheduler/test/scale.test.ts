@@ -91,6 +91,8 @@ it('a hundred thousand queued runs go through a thousand executors in their orde
         software_version: '0',
         ...registration,
       },
+      sequence: n + 1,
+      time: NOW,
       connectedMs: 0,
     });
     const heartbeat = { executor_id, beat: 0, draining: false, runs: [] };
@@ -100,7 +102,7 @@ it('a hundred thousand queued runs go through a thousand executors in their orde
   let ahead = 0;
   for (let number = 1; number <= RUNS; number += 1) {
     const { org_id, run_id } = queued(number);
-    ahead += scheduling.placeOf({ org_id, run_id })?.ahead ?? 0;
+    ahead += scheduling.answers.placeOf({ org_id, run_id })?.ahead ?? 0;
   }
   expect(ahead).toBe(aheadOfAll(RUNS / 2 - EXECUTORS / 2) * 2);
 

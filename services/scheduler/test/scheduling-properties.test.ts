@@ -37,6 +37,7 @@ const happening = fc.oneof(
   { weight: 12, arbitrary: fc.record({ what: fc.constant('deliver'), any }) },
   { weight: 8, arbitrary: fc.record({ what: fc.constantFrom('start', 'succeed', 'cancel', 'forge'), any }) },
   { weight: 1, arbitrary: fc.record({ what: fc.constantFrom('leave', 'drain'), any }) },
+  { weight: 3, arbitrary: fc.record({ what: fc.constantFrom('request drain', 'request resume'), any }) },
   { weight: 1, arbitrary: fc.record({ what: fc.constantFrom('reconnect', 'slow', 'take over') }) },
 );
 type Happening = typeof happening extends fc.Arbitrary<infer Of> ? Of : never;
@@ -81,6 +82,9 @@ const happenToOne = (world: World, { what, any }: { readonly what: string; reado
     const name = pick([...world.executorIds.keys()], any);
     return name === undefined ? undefined : world[what](name);
   }
+  // Also of names that nobody bears yet.
+  if (what === 'request drain') return world.requestDrain(pick(EXECUTORS, any) ?? 'a');
+  if (what === 'request resume') return world.requestResume(pick(EXECUTORS, any) ?? 'a');
   const possible = [...world.histories].filter(([, { run }]) => {
     if (!run) return false;
     if (what === 'start') return run.status === 'started' && !run.cancel;

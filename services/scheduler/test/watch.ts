@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import { executorName } from '@runledger/contracts/ids';
 import { isExecuting } from '@runledger/contracts/run';
 import type { Assign, Decision } from '../src/domain/decision.ts';
 import { couldServe } from '../src/domain/demand.ts';
-import { takesRuns, type RegisteredExecutor, type Slot } from '../src/domain/registered-executor.ts';
+import type { RegisteredExecutor, Slot } from '../src/domain/registered-executor.ts';
 import type { SchedulerInput } from '../src/domain/scheduler-input.ts';
 import { PERIOD_MS, type World } from './world.ts';
 
@@ -15,6 +16,8 @@ export class Watch {
   readonly #ended = new Set<string>();
   readonly #heardAt = new Map<string, number>();
   readonly #beats = new Map<string, string>();
+  /** Names, from what was told of them last. */
+  readonly #drained = new Set<string>();
   assigned = 0;
   lost = 0;
 
@@ -34,7 +37,8 @@ export class Watch {
   #remember(input: SchedulerInput): void {
     const { connectedMs } = this.#world;
     switch (input.type) {
-      case 'run_fact': {
+      case 'run_fact':
+      case 'run_read_again': {
         const name = this.#world.nameOf(input.key);
         this.#toldHeads.set(name, input.history.head);
         if (input.history.run && 'ended_at' in input.history.run) this.#ended.add(name);
@@ -43,6 +47,8 @@ export class Watch {
       case 'fleet_fact':
         if (input.event.type === 'ExecutorRegistered')
           this.#heardAt.set(input.event.executor_id, input.connectedMs);
+        if (input.event.type === 'ExecutorDrainRequested') this.#drained.add(input.event.executor_name);
+        if (input.event.type === 'ExecutorResumeRequested') this.#drained.delete(input.event.executor_name);
         break;
       case 'heartbeat': {
         const { executor_id } = input.heartbeat;
@@ -86,6 +92,7 @@ export class Watch {
 
   #firstComeFirstServed({ executor, run }: Assign): void {
     this.assigned += 1;
+    assert.ok(!this.#drained.has(executorName(executor)), `${executor} is drained and gets a run`);
     const offer = [...this.#world.scheduling.executors()].find(({ id }) => id === executor)?.offer;
     for (const other of this.#world.scheduling.runs()) {
       const passedOver =
@@ -114,7 +121,12 @@ export class Watch {
     const runs = [...this.#world.scheduling.runs()];
     const held = new Set(runs.flatMap(({ seat }) => (seat ? [`${seat.executor} ${seat.slot}`] : [])));
     const isFree = (executor: RegisteredExecutor, slot: Slot): boolean =>
-      takesRuns(executor) && !held.has(`${executor.id} ${slot.number}`) && !slot.lingering?.until;
+      executor.heard &&
+      !executor.losing &&
+      !executor.draining &&
+      !this.#drained.has(executorName(executor.id)) &&
+      !held.has(`${executor.id} ${slot.number}`) &&
+      !slot.lingering?.until;
     for (const { run, decided, demand, name } of runs) {
       if (run.status !== 'queued' || decided) continue;
       for (const executor of this.#world.scheduling.executors()) {
@@ -132,7 +144,7 @@ export class Watch {
     const runs = [...scheduling.runs()];
     const waiting = runs.filter(({ run, decided }) => run.status === 'queued' && !decided);
     for (const { key, run, demand } of runs) {
-      const place = scheduling.placeOf(key);
+      const place = scheduling.answers.placeOf(key);
       if (run.status !== 'queued') {
         assert.equal(place, undefined);
         continue;
@@ -140,7 +152,7 @@ export class Watch {
       const able = [...scheduling.executors()].filter(
         ({ losing, offer }) => !losing && couldServe(offer, demand),
       );
-      const open = able.filter(({ draining }) => !draining);
+      const open = able.filter(({ draining, id }) => !draining && !this.#drained.has(executorName(id)));
       const before = waiting.filter(
         (other) =>
           other.run.number < run.number &&
@@ -151,6 +163,9 @@ export class Watch {
       assert.equal(place?.ahead, waits ? before.length : 0);
       assert.equal(place?.capacity === 'busy', open.length > 0);
       assert.equal(place?.capacity === 'draining', open.length === 0 && able.length > 0);
+      const counts = scheduling.answers.waitOf(key)?.executors;
+      assert.equal(counts?.serving, open.length);
+      assert.equal(counts?.draining, able.length - open.length);
     }
   }
 }

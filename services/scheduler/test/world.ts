@@ -2,6 +2,7 @@ import { evolve, isImpossible } from '@runledger/contracts/evolve';
 import { EMPTY_HISTORY, type History } from '@runledger/contracts/history';
 import { executorId, orgId, runId, type ExecutorId } from '@runledger/contracts/ids';
 import type { Heartbeat } from '@runledger/contracts/fleet';
+import type { FleetRequest } from '@runledger/contracts/fleet-requests';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import { isExecuting, type Run } from '@runledger/contracts/run';
 import {
@@ -20,6 +21,8 @@ export const PERIOD_MS = 6_000;
 export const ENFORCE_MS = 20_000;
 const ORG = orgId('01920000-0000-7000-8000-00000000000a');
 const uuid = (n: number): string => `01920000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
+/** The key that asks for drains. */
+export const OPERATOR = uuid(8);
 
 export interface Wish {
   readonly gpu?: GpuModel;
@@ -51,6 +54,7 @@ export class World {
   /** Decisions of the last input. */
   last: readonly Decision[] = [];
   sequence = 0;
+  fleetSequence = 0;
   nowMs = Date.UTC(2026, 0, 1);
   connectedMs = 1_000;
   #beats = 0;
@@ -111,9 +115,16 @@ export class World {
     }
   }
 
-  register(name: string, { gpus = ['A10G'], machines = ['*'], programs = ['render'] }: Offered = {}): void {
-    const id = executorId(`${name}-0a1b2c3d4e5f`);
-    this.executorIds.set(name, id);
+  register(name: string, offered?: Offered): void {
+    this.registerAs(name, `${name}.0a1b2c3d4e5f`, offered);
+  }
+
+  registerAs(
+    name: string,
+    id: string,
+    { gpus = ['A10G'], machines = ['*'], programs = ['render'] }: Offered = {},
+  ): void {
+    this.executorIds.set(name, executorId(id));
     this.#fleet(name, 'ExecutorRegistered', {
       slots: gpus.map((gpu, slot) => ({ slot, gpu })),
       machines: [...machines],
@@ -121,6 +132,15 @@ export class World {
       public_key: `key-of-${name}`,
       software_version: '0.1.0',
     });
+  }
+
+  /** Somebody asks that executors of this name get no more runs. */
+  requestDrain(name: string, told: { readonly sequence?: number } = {}): void {
+    this.#request(name, 'ExecutorDrainRequested', told);
+  }
+
+  requestResume(name: string, told: { readonly sequence?: number } = {}): void {
+    this.#request(name, 'ExecutorResumeRequested', told);
   }
 
   leave(name: string): void {
@@ -340,8 +360,30 @@ export class World {
         ...data,
         // Each caller above gives what its type needs.
       } as never,
+      sequence: this.#nextOfFleet(),
+      time: new Date(this.nowMs).toISOString(),
       connectedMs: this.connectedMs,
     });
+  }
+
+  #request(
+    executor_name: string,
+    type: FleetRequest['type'],
+    { sequence = this.#nextOfFleet() }: { readonly sequence?: number },
+  ): void {
+    const time = new Date(this.nowMs).toISOString();
+    this.take({
+      type: 'fleet_fact',
+      event: { type, version: 1, event_id: uuid(7), executor_name, requested_by: OPERATOR, time },
+      sequence,
+      time,
+      connectedMs: this.connectedMs,
+    });
+  }
+
+  #nextOfFleet(): number {
+    this.fleetSequence += 1;
+    return this.fleetSequence;
   }
 }
 

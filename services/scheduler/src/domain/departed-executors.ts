@@ -1,10 +1,12 @@
-import type { ExecutorRegistered } from '@runledger/contracts/fleet';
 import type { ExecutorId } from '@runledger/contracts/ids';
+import type { Registration } from './registered-executor.ts';
 import type { Departure } from './sentences.ts';
 
 interface Departed {
   readonly how: Departure;
-  readonly registration: ExecutorRegistered | undefined;
+  readonly registration: Registration | undefined;
+  /** Of the last fact about it, in FLEET. */
+  readonly sequence: number;
   lastBeat: string | null;
 }
 
@@ -29,8 +31,13 @@ export class DepartedExecutors {
     return this.#departed.get(id)?.how;
   }
 
+  /** Of the last fact about it, in FLEET; 0 when it is not remembered. */
+  sequenceOf(id: ExecutorId): number {
+    return this.#departed.get(id)?.sequence ?? 0;
+  }
+
   /** Its registration, if the beat of this broker time is a new one: the last beat before the loss may be told again. */
-  heardAgain(id: ExecutorId, time: string): ExecutorRegistered | undefined {
+  heardAgain(id: ExecutorId, time: string): Registration | undefined {
     const departed = this.#departed.get(id);
     if (departed?.how !== 'executor_lost') return undefined;
     const isNew = departed.lastBeat !== null && departed.lastBeat !== time;

@@ -1,6 +1,7 @@
-import type { ExecutorRegistered, Heartbeat } from '@runledger/contracts/fleet';
+import type { Heartbeat } from '@runledger/contracts/fleet';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { ExecutorId } from '@runledger/contracts/ids';
+import type { WaitReason } from '@runledger/contracts/wait-reason';
 import { couldServe, type Demand, type Offer } from './demand.ts';
 import type { Occupancy } from './occupancy.ts';
 import { Offered, type Shortage } from './offered.ts';
@@ -41,15 +42,20 @@ export class Fleet {
     return this.#executors.get(id);
   }
 
-  register(id: ExecutorId, registration: ExecutorRegistered, now: number): RegisteredExecutor {
+  /** `drained` says whether its name is, and counts for one that was not known. */
+  register(
+    id: ExecutorId,
+    told: Pick<RegisteredExecutor, 'registration' | 'sequence' | 'drained'>,
+    now: number,
+  ): RegisteredExecutor {
     const known = this.#executors.get(id);
     if (known) {
       this.#takeOffMarket(known);
       for (const slot of known.slots.values()) this.#lingering.delete(slot);
-      registerAgain(known, registration);
+      registerAgain(known, told);
       for (const slot of known.slots.values()) if (slot.lingering?.until) this.#lingering.add(slot);
     }
-    const executor = known ?? registeredExecutor(id, registration);
+    const executor = known ?? registeredExecutor(id, told);
     this.#executors.set(id, executor);
     if (!executor.losing) this.#heardAt(executor, now);
     this.refresh(executor);
@@ -70,6 +76,16 @@ export class Fleet {
   drain(executor: RegisteredExecutor): void {
     executor.draining = true;
     this.refresh(executor);
+  }
+
+  /** Every executor of this name takes new runs again, or none. Gives them. */
+  setDrained(name: string, drained: boolean): RegisteredExecutor[] {
+    const named = [...this.#executors.values()].filter((executor) => executor.name === name);
+    for (const executor of named) {
+      executor.drained = drained;
+      this.refresh(executor);
+    }
+    return named;
   }
 
   /** False when the beat is not new: the last one is told again when the watch begins anew. */
@@ -93,6 +109,12 @@ export class Fleet {
         this.refresh(executor);
       }
     }
+  }
+
+  /** Whether a beat came since it registered or the connection was taken up again, and less than `withinMs` ago. */
+  isHeard(executor: RegisteredExecutor, withinMs: number, now: number): boolean {
+    const since = this.#silentSince.get(executor);
+    return executor.heard && since !== undefined && now - since < withinMs;
   }
 
   /** Those that have been silent for a whole period, longest first. */
@@ -163,6 +185,18 @@ export class Fleet {
     return this.#offered.shortageFor(demand);
   }
 
+  /** How many executors could execute such a run, and how it stands with their slots of its GPU model. */
+  countsFor(demand: Demand): WaitReason['executors'] {
+    const { open, draining } = this.#offered.ableTo(demand);
+    const slots = open.flatMap((executor) => [...executor.slots.values()]);
+    return {
+      serving: open.length,
+      busy_slots: slots.filter((slot) => slot.gpu === demand.gpu && this.#isTaken(slot)).length,
+      free_slots: open.reduce((sum, { free }) => sum + (free.get(demand.gpu)?.size ?? 0), 0),
+      draining: draining.length,
+    };
+  }
+
   refresh(executor: RegisteredExecutor): void {
     this.#offered.note(executor);
     for (const slot of executor.slots.values()) this.refreshSlot(slot);
@@ -170,9 +204,8 @@ export class Fleet {
 
   /** Brings the index of free slots up to date with what is known of this slot. */
   refreshSlot(slot: Slot): void {
-    const { executor, number, gpu, lingering } = slot;
-    const held = this.#occupancy.isHeld({ executor: executor.id, slot: number });
-    const free = takesRuns(executor) && !held && (lingering === null || lingering.until === null);
+    const { executor, gpu } = slot;
+    const free = takesRuns(executor) && !this.#isTaken(slot);
     const slots = executor.free.get(gpu) ?? new Set<Slot>();
     executor.free.set(gpu, slots);
     const executors = this.#free.get(gpu) ?? new Set<RegisteredExecutor>();
@@ -181,6 +214,11 @@ export class Fleet {
     else slots.delete(slot);
     if (slots.size > 0) executors.add(executor);
     else executors.delete(executor);
+  }
+
+  #isTaken({ executor, number, lingering }: Slot): boolean {
+    const held = this.#occupancy.isHeld({ executor: executor.id, slot: number });
+    return held || (lingering !== null && lingering.until !== null);
   }
 
   #takeListedRuns(executor: RegisteredExecutor, { runs }: Heartbeat, now: number): void {

@@ -40,6 +40,10 @@ export class LiveRuns {
     return this.#occupancy.runsOn(executor).flatMap((name) => this.#runs.get(name) ?? []);
   }
 
+  in(seat: Seat): KnownRun[] {
+    return [...this.#occupancy.runsIn(seat)].flatMap((name) => this.#runs.get(name) ?? []);
+  }
+
   add(known: KnownRun): void {
     this.#runs.set(known.name, known);
     if (known.seat) this.#occupancy.hold(known.seat, known.name);

@@ -1,6 +1,6 @@
 import type { Capacity } from '@runledger/contracts/queue-place';
 import { couldServe, servesMachine, type Demand, type Offer } from './demand.ts';
-import type { RegisteredExecutor } from './registered-executor.ts';
+import { takesNoMore, type RegisteredExecutor } from './registered-executor.ts';
 
 /** Why no executor could be given a run. */
 export type Shortage = Exclude<Capacity, 'busy'>;
@@ -26,8 +26,11 @@ export class Offered {
     if (this.#groupOf.get(executor)?.said !== executor.offer) this.forget(executor);
     if (executor.losing) return this.forget(executor);
     const group = this.#groupOf.get(executor)?.group ?? this.#join(executor);
-    (executor.draining ? group.open : group.draining).delete(executor);
-    (executor.draining ? group.draining : group.open).add(executor);
+    const [joined, left] = takesNoMore(executor)
+      ? [group.draining, group.open]
+      : [group.open, group.draining];
+    left.delete(executor);
+    joined.add(executor);
   }
 
   forget(executor: RegisteredExecutor): void {
@@ -46,6 +49,15 @@ export class Offered {
       if (open.size > 0 && couldServe(offer, demand)) offers.push(offer);
     }
     return offers;
+  }
+
+  /** The executors that could execute such a run: those that take new runs, and those that do not. */
+  ableTo(demand: Demand): { readonly open: RegisteredExecutor[]; readonly draining: RegisteredExecutor[] } {
+    const able = [...this.#groups.values()].filter(({ offer }) => couldServe(offer, demand));
+    return {
+      open: able.flatMap(({ open }) => [...open]),
+      draining: able.flatMap(({ draining }) => [...draining]),
+    };
   }
 
   /** Why nobody could be given such a run; the nearest to being possible is told. */

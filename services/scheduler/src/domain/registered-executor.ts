@@ -1,6 +1,6 @@
 import type { ExecutorRegistered } from '@runledger/contracts/fleet';
 import type { GpuModel } from '@runledger/contracts/gpu';
-import type { ExecutorId } from '@runledger/contracts/ids';
+import { executorName, type ExecutorId } from '@runledger/contracts/ids';
 import { offerOf, type Offer } from './demand.ts';
 
 /** An attempt that ended without its executor's word, or that only the executor knows of: it may still use the GPU. */
@@ -18,15 +18,28 @@ export interface Slot {
   lingering: Lingering | null;
 }
 
+/** What an executor said of itself, and the broker's time at which it did. */
+export interface Registration {
+  readonly said: ExecutorRegistered;
+  readonly time: string;
+}
+
 /** What the scheduler knows of an executor that has registered and neither left nor been lost. */
 export interface RegisteredExecutor {
   readonly id: ExecutorId;
-  registration: ExecutorRegistered;
+  /** Which it shares with the processes before and after it. */
+  readonly name: string;
+  registration: Registration;
+  /** Of the last fact about it, in FLEET. */
+  sequence: number;
   offer: Offer;
   readonly slots: Map<number, Slot>;
   /** By GPU model, the slots that a run could be given now. */
   readonly free: Map<GpuModel, Set<Slot>>;
+  /** It said that it takes no new runs. */
   draining: boolean;
+  /** Somebody asked that its name gets no new runs. */
+  drained: boolean;
   /** Its loss is decided, but not yet in the log. */
   losing: boolean;
   /** A beat has come since it registered or since the connection was taken up again. */
@@ -35,14 +48,20 @@ export interface RegisteredExecutor {
   lastBeat: string | null;
 }
 
-export const registeredExecutor = (id: ExecutorId, registration: ExecutorRegistered): RegisteredExecutor => {
+export const registeredExecutor = (
+  id: ExecutorId,
+  { registration, sequence, drained }: Pick<RegisteredExecutor, 'registration' | 'sequence' | 'drained'>,
+): RegisteredExecutor => {
   const executor: RegisteredExecutor = {
     id,
+    name: executorName(id),
     registration,
-    offer: offerOf(registration),
+    sequence,
+    offer: offerOf(registration.said),
     slots: new Map(),
     free: new Map(),
     draining: false,
+    drained,
     losing: false,
     heard: false,
     lastBeat: null,
@@ -52,22 +71,29 @@ export const registeredExecutor = (id: ExecutorId, registration: ExecutorRegiste
 };
 
 /** It says again what it offers; what lingers in its slots still does. */
-export const registerAgain = (executor: RegisteredExecutor, registration: ExecutorRegistered): void => {
+export const registerAgain = (
+  executor: RegisteredExecutor,
+  { registration, sequence }: Pick<RegisteredExecutor, 'registration' | 'sequence'>,
+): void => {
   executor.registration = registration;
-  executor.offer = offerOf(registration);
+  executor.sequence = sequence;
+  executor.offer = offerOf(registration.said);
   executor.draining = false;
   takeSlots(executor);
 };
 
+/** By its own word, or since its name is drained. */
+export const takesNoMore = ({ draining, drained }: RegisteredExecutor): boolean => draining || drained;
+
 /** Only such an executor is given runs. */
-export const takesRuns = ({ draining, losing, heard }: RegisteredExecutor): boolean =>
-  heard && !draining && !losing;
+export const takesRuns = (executor: RegisteredExecutor): boolean =>
+  executor.heard && !executor.losing && !takesNoMore(executor);
 
 const takeSlots = (executor: RegisteredExecutor): void => {
   const before = new Map(executor.slots);
   executor.slots.clear();
   executor.free.clear();
-  for (const { slot, gpu } of executor.registration.slots) {
+  for (const { slot, gpu } of executor.registration.said.slots) {
     const lingering = before.get(slot)?.lingering ?? null;
     executor.slots.set(slot, { executor, number: slot, gpu, lingering });
   }

@@ -7,19 +7,30 @@ import type { Decision } from './decision.ts';
 /** Why beats cannot have been heard for a while: the silence says nothing about the executors. */
 export type ResetCause = 'reconnect' | 'gap' | 'slow_round_trip';
 
+/** A run's history as the log has it. */
+export interface ToldRun {
+  readonly key: RunKey;
+  readonly history: History;
+  readonly event_id: string | null;
+  readonly writer: WriterRole;
+}
+
 /** Everything that the scheduler's decisions follow from. `connectedMs` is monotonic time, in milliseconds. */
 export type SchedulerInput =
   /** A run's history after its next message: also one that was refused, since it moved the head. */
-  | {
-      readonly type: 'run_fact';
-      readonly key: RunKey;
-      readonly history: History;
-      readonly event_id: string | null;
-      readonly writer: WriterRole;
-    }
+  | ({ readonly type: 'run_fact' } & ToldRun)
+  /** The whole run, read anew: it replaces what was known of it, also at the same head. */
+  | ({ readonly type: 'run_read_again' } & ToldRun)
   /** Its history is damaged: nothing can be decided on it. */
   | { readonly type: 'run_unreadable'; readonly key: RunKey }
-  | { readonly type: 'fleet_fact'; readonly event: FleetEvent; readonly connectedMs: number }
+  /** `sequence` and `time` are the ones of FLEET: a fact that is told late undoes no later one. */
+  | {
+      readonly type: 'fleet_fact';
+      readonly event: FleetEvent;
+      readonly sequence: number;
+      readonly time: string;
+      readonly connectedMs: number;
+    }
   /** `time` is the broker's, ISO 8601: it tells one beat from another. */
   | {
       readonly type: 'heartbeat';

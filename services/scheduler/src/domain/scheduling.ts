@@ -1,12 +1,14 @@
 import type { FleetEvent } from '@runledger/contracts/fleet';
+import type { FleetRequest } from '@runledger/contracts/fleet-requests';
 import { EMPTY_HISTORY, type History } from '@runledger/contracts/history';
-import { executorId, isExecutorId, type ExecutorId } from '@runledger/contracts/ids';
-import type { QueuePlace } from '@runledger/contracts/queue-place';
+import { executorId, executorName, isExecutorId, type ExecutorId } from '@runledger/contracts/ids';
 import { isExecuting } from '@runledger/contracts/run';
 import type { RunKey } from '@runledger/contracts/subjects';
+import { Answers } from './answers.ts';
 import type { Decision, RunDecision } from './decision.ts';
 import { demandKey, type Demand } from './demand.ts';
 import { DepartedExecutors } from './departed-executors.ts';
+import { DrainedNames } from './drained-names.ts';
 import type { DueSettings } from './due.ts';
 import { Fleet } from './fleet.ts';
 import { knownRun, type KnownRun } from './known-run.ts';
@@ -15,9 +17,9 @@ import { isSameSeat, Occupancy, type Seat } from './occupancy.ts';
 import { Orphans } from './orphans.ts';
 import { overdue } from './overdue.ts';
 import { recovery } from './recovery.ts';
-import type { RegisteredExecutor, Slot } from './registered-executor.ts';
+import type { RegisteredExecutor, Registration, Slot } from './registered-executor.ts';
 import { runName } from './run-name.ts';
-import type { Outcome, SchedulerInput } from './scheduler-input.ts';
+import type { Outcome, SchedulerInput, ToldRun } from './scheduler-input.ts';
 import { silent, type Departure } from './sentences.ts';
 
 export type SchedulingSettings = DueSettings & {
@@ -30,10 +32,13 @@ export type SchedulingSettings = DueSettings & {
  * the same inputs. Between two inputs no run waits that a free slot could take.
  */
 export class Scheduling {
+  /** What is known, for those who ask. */
+  readonly answers: Answers;
   readonly #settings: SchedulingSettings;
   readonly #runs: LiveRuns;
   readonly #fleet: Fleet;
   readonly #departed = new DepartedExecutors();
+  readonly #drained = new DrainedNames();
   readonly #orphans = new Orphans();
   #leading = false;
   /** Of the last tick. */
@@ -47,19 +52,29 @@ export class Scheduling {
     this.#settings = settings;
     this.#runs = new LiveRuns(occupancy, settings);
     this.#fleet = new Fleet(occupancy, settings.cancelEnforceMs);
+    this.answers = new Answers({
+      runs: this.#runs,
+      fleet: this.#fleet,
+      drained: this.#drained,
+      silentAfterMs: settings.heartbeatPeriodMs / 2,
+      now: () => this.#connectedMs,
+    });
   }
 
   take(input: SchedulerInput): readonly Decision[] {
     this.#decisions = [];
     switch (input.type) {
       case 'run_fact':
-        this.#runFact(input);
+        if (input.history.head > this.historyOf(input.key).head) this.#replaceRun(input);
+        break;
+      case 'run_read_again':
+        if (input.history.head >= this.historyOf(input.key).head) this.#replaceRun(input);
         break;
       case 'run_unreadable':
         this.#runUnreadable(input.key);
         break;
       case 'fleet_fact':
-        this.#fleetFact(input.event, input.connectedMs);
+        this.#fleetFact(input);
         break;
       case 'heartbeat':
         this.#heartbeat(input);
@@ -89,16 +104,17 @@ export class Scheduling {
     return known ? { head: known.head, run: known.run } : EMPTY_HISTORY;
   }
 
-  /** Where the run stands among those that wait; undefined when it does not wait. */
-  placeOf(key: RunKey): QueuePlace | undefined {
-    const known = this.#runs.get(runName(key));
-    if (known?.run.status !== 'queued') return undefined;
-    const offers = this.#fleet.offersFor(known.demand);
-    return {
-      // One that is decided on stands in no line any more.
-      ahead: known.decided ? 0 : this.#runs.aheadOf(known, offers),
-      capacity: offers.length > 0 ? 'busy' : this.#fleet.shortageFor(known.demand),
-    };
+  /** Whether a decision on the run is being stored. */
+  isDeciding(key: RunKey): boolean {
+    return Boolean(this.#runs.get(runName(key))?.pending);
+  }
+
+  /** Whether nothing later is known of what the fact is about. */
+  isNew(event: FleetEvent, sequence: number): boolean {
+    if ('executor_name' in event) return this.#drained.isNew(event.executor_name, sequence);
+    if (!isExecutorId(event.executor_id)) return false;
+    const id = executorId(event.executor_id);
+    return sequence > (this.#fleet.get(id)?.sequence ?? this.#departed.sequenceOf(id));
   }
 
   /** Every run that has not ended. */
@@ -115,9 +131,8 @@ export class Scheduling {
     return this.#runs.queues();
   }
 
-  #runFact({ key, history, event_id, writer }: Extract<SchedulerInput, { type: 'run_fact' }>): void {
+  #replaceRun({ key, history, event_id, writer }: ToldRun): void {
     const before = this.#runs.get(runName(key));
-    if (before && history.head <= before.head) return;
     const seat = before?.seat;
     const after = knownRun(key, history.head, history.run, event_id);
     if (before) this.#runs.remove(before);
@@ -192,7 +207,7 @@ export class Scheduling {
       answers: event_id,
       attempt: (run.attempt?.number ?? 0) + 1,
       executor: executor.id,
-      executor_public_key: executor.registration.public_key,
+      executor_public_key: executor.registration.said.public_key,
       slot: number,
     });
     if (!decided) return;
@@ -249,30 +264,44 @@ export class Scheduling {
     this.#decideOn(known);
   }
 
-  #fleetFact(event: FleetEvent, connectedMs: number): void {
-    if ('executor_name' in event || !isExecutorId(event.executor_id)) return;
+  #fleetFact({ event, sequence, time, connectedMs }: Extract<SchedulerInput, { type: 'fleet_fact' }>): void {
+    if (!this.isNew(event, sequence)) return;
+    if ('executor_name' in event) return this.#fleetRequest(event, sequence, time);
     const id = executorId(event.executor_id);
     const known = this.#fleet.get(id);
     switch (event.type) {
       case 'ExecutorRegistered':
-        this.#departed.forget(id);
-        this.#fleet.register(id, event, connectedMs);
-        return this.#offerSlotsOf(id);
+        return this.#register(id, { said: event, time }, sequence, connectedMs);
       case 'ExecutorDraining':
-        if (known) this.#fleet.drain(known);
-        return;
+        if (!known) return;
+        known.sequence = sequence;
+        return this.#fleet.drain(known);
       case 'ExecutorLeft':
-        return this.#gone(id, 'executor_left');
+        return this.#gone(id, 'executor_left', sequence);
       case 'ExecutorLost':
-        return this.#gone(id, 'executor_lost');
+        return this.#gone(id, 'executor_lost', sequence);
     }
   }
 
-  #gone(id: ExecutorId, how: Departure): void {
+  #register(id: ExecutorId, registration: Registration, sequence: number, connectedMs: number): void {
+    const drained = this.#drained.drainOf(executorName(id)) !== null;
+    this.#departed.forget(id);
+    this.#fleet.register(id, { registration, sequence, drained }, connectedMs);
+    this.#offerSlotsOf(id);
+  }
+
+  /** What runs there goes on. */
+  #fleetRequest(request: FleetRequest, sequence: number, time: string): void {
+    this.#drained.take(request, sequence, time);
+    const drained = request.type === 'ExecutorDrainRequested';
+    for (const executor of this.#fleet.setDrained(request.executor_name, drained)) this.#offerSlots(executor);
+  }
+
+  #gone(id: ExecutorId, how: Departure, sequence: number): void {
     const executor = this.#fleet.remove(id);
     if (!executor && this.#departed.howOf(id)) return;
     const registration = executor?.registration;
-    this.#departed.remember(id, { how, registration, lastBeat: executor?.lastBeat ?? null });
+    this.#departed.remember(id, { how, registration, sequence, lastBeat: executor?.lastBeat ?? null });
     if (!this.#leading) return;
     for (const known of this.#runs.on(id)) this.#recoverIfGone(known);
   }
@@ -280,11 +309,9 @@ export class Scheduling {
   #heartbeat({ heartbeat, time, connectedMs }: Extract<SchedulerInput, { type: 'heartbeat' }>): void {
     if (!isExecutorId(heartbeat.executor_id)) return;
     const id = executorId(heartbeat.executor_id);
+    const sequence = this.#departed.sequenceOf(id);
     const registration = this.#departed.heardAgain(id, time);
-    if (registration) {
-      this.#departed.forget(id);
-      this.#fleet.register(id, registration, connectedMs);
-    }
+    if (registration) this.#register(id, registration, sequence, connectedMs);
     const executor = this.#fleet.get(id);
     if (executor && this.#fleet.beat(executor, heartbeat, time, connectedMs)) this.#offerSlots(executor);
   }

@@ -1,0 +1,72 @@
+import type { ExecutorsAnswer, ExecutorsQuestion } from '@runledger/contracts/executor-state';
+import type { QueuePlace } from '@runledger/contracts/queue-place';
+import type { RunKey } from '@runledger/contracts/subjects';
+import type { WaitReason } from '@runledger/contracts/wait-reason';
+import type { DrainedNames } from './drained-names.ts';
+import { executorStates } from './executor-states.ts';
+import type { Fleet } from './fleet.ts';
+import type { KnownRun } from './known-run.ts';
+import type { LiveRuns } from './live-runs.ts';
+import { runName } from './run-name.ts';
+
+export interface AnswerSources {
+  readonly runs: LiveRuns;
+  readonly fleet: Fleet;
+  readonly drained: DrainedNames;
+  /** An executor that was not heard for so long, in connected time, is silent. */
+  readonly silentAfterMs: number;
+  /** Connected time. */
+  readonly now: () => number;
+}
+
+/** What the scheduler knows, for those who ask. */
+export class Answers {
+  readonly #from: AnswerSources;
+
+  constructor(from: AnswerSources) {
+    this.#from = from;
+  }
+
+  /** Where the run stands among those that wait; undefined when it does not wait. */
+  placeOf(key: RunKey): QueuePlace | undefined {
+    const known = this.#waiting(key);
+    return known && this.#placeOf(known);
+  }
+
+  /** The same, and how it stands with those that could execute it. */
+  waitOf(key: RunKey): WaitReason | undefined {
+    const known = this.#waiting(key);
+    if (!known) return undefined;
+    const executors = this.#from.fleet.countsFor(known.demand);
+    return { ...this.#placeOf(known), gpu: known.demand.gpu, executors };
+  }
+
+  /** One page of the executors that are there, and of the names that are drained. */
+  executors(question: ExecutorsQuestion): ExecutorsAnswer {
+    const { fleet, drained, runs, silentAfterMs, now } = this.#from;
+    return executorStates(
+      {
+        executors: fleet.all(),
+        drained,
+        isHeard: (executor) => fleet.isHeard(executor, silentAfterMs, now()),
+        runsIn: ({ executor, number }) => runs.in({ executor: executor.id, slot: number }),
+      },
+      question,
+    );
+  }
+
+  #waiting(key: RunKey): KnownRun | undefined {
+    const known = this.#from.runs.get(runName(key));
+    return known?.run.status === 'queued' ? known : undefined;
+  }
+
+  #placeOf(known: KnownRun): QueuePlace {
+    const { fleet, runs } = this.#from;
+    const offers = fleet.offersFor(known.demand);
+    return {
+      // One that is decided on stands in no line any more.
+      ahead: known.decided ? 0 : runs.aheadOf(known, offers),
+      capacity: offers.length > 0 ? 'busy' : fleet.shortageFor(known.demand),
+    };
+  }
+}

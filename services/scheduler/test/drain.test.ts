@@ -1,0 +1,100 @@
+import type { ExecutorState } from '@runledger/contracts/executor-state';
+import type { RunKey } from '@runledger/contracts/subjects';
+import { askExecutors } from '@runledger/event-log/asks/executors';
+import { askWait } from '@runledger/event-log/asks/wait';
+import { waitFor } from '@runledger/testing/wait-for';
+import { describe, expect, it } from 'vitest';
+import { aCell, type Cell } from './a-cell.ts';
+
+const PATIENT_MS = 5_000;
+
+const executors = async ({ log }: Cell): Promise<ExecutorState[] | undefined> =>
+  (await askExecutors(log, { name: null, after: null, limit: 200 }, PATIENT_MS))?.executors;
+
+/** Waits until the scheduler that leads tells of exactly these executors. */
+const told = (cell: Cell, ...states: readonly Partial<ExecutorState>[]): Promise<unknown> =>
+  waitFor(`executors to be ${JSON.stringify(states)}`, async () => {
+    const known = await executors(cell);
+    if (known?.length !== states.length) return false;
+    return known.every(
+      ({ name, state, executor_id }, at) =>
+        name === states[at]?.name &&
+        state === states[at].state &&
+        (states[at].executor_id === undefined || executor_id === states[at].executor_id),
+    );
+  });
+
+const waitsForDraining = (cell: Cell, key: RunKey): Promise<unknown> =>
+  waitFor('the run to wait for executors that drain', async () => {
+    const answer = await askWait(cell.log, key, PATIENT_MS);
+    return answer?.wait?.capacity === 'draining';
+  });
+
+describe('a drained executor', () => {
+  it('gets no runs, also when it restarts, until its name is resumed', async () => {
+    await using cell = await aCell();
+    await cell.schedule();
+    const first = await cell.executor('box');
+    await told(cell, { name: 'box', state: 'ready' });
+    const before = await cell.queue();
+    await first.assigned(before);
+    await cell.request('ExecutorDrainRequested', 'box');
+    await told(cell, { name: 'box', state: 'draining' });
+    const [state] = (await executors(cell)) ?? [];
+    expect(state?.slots[0]?.run).toMatchObject({ run_id: before.run_id, attempt: 1 });
+    expect(state?.drain?.requested_at).toBeDefined();
+
+    // What runs there goes on.
+    await first.tell(before, 'RunStarted', {});
+    await first.tell(before, 'RunSucceeded', { outputs: [] });
+    const key = await cell.queue();
+    await waitsForDraining(cell, key);
+    await first.leave();
+    await told(cell, { name: 'box', state: 'absent', executor_id: null });
+    const second = await cell.executor('box');
+    await told(cell, { name: 'box', state: 'draining', executor_id: second.id });
+    expect((await askWait(cell.log, key, PATIENT_MS))?.wait).toEqual({
+      ahead: 0,
+      capacity: 'draining',
+      gpu: 'A10G',
+      executors: { serving: 0, busy_slots: 0, free_slots: 0, draining: 1 },
+    });
+    expect(await cell.events(key)).toEqual(['RunQueued']);
+
+    await cell.request('ExecutorResumeRequested', 'box');
+    await second.assigned(key);
+    await told(cell, { name: 'box', state: 'ready' });
+  });
+
+  it('leaves runs to others, and stays drained under the next scheduler', async () => {
+    await using cell = await aCell();
+    const one = await cell.schedule();
+    await waitFor('the first to lead', () => one.leading());
+    const two = await cell.schedule();
+    const other = await cell.executor('other', 10);
+    await cell.executor('box', 10);
+    await cell.request('ExecutorDrainRequested', 'box');
+    await told(cell, { name: 'box', state: 'draining' }, { name: 'other', state: 'ready' });
+    await other.assigned(await cell.queue());
+    await one[Symbol.asyncDispose]();
+    await waitFor('the second to lead', () => two.leading());
+    await told(cell, { name: 'box', state: 'draining' }, { name: 'other', state: 'ready' });
+    for (const key of [await cell.queue(), await cell.queue()]) await other.assigned(key);
+  });
+
+  it('stays drained over a restart of the scheduler from a snapshot', async () => {
+    await using cell = await aCell();
+    const one = await cell.schedule({ snapshotEveryEvents: 1 });
+    await cell.executor('box');
+    await cell.request('ExecutorDrainRequested', 'box');
+    await told(cell, { name: 'box', state: 'draining' });
+    const key = await cell.queue();
+    await waitsForDraining(cell, key);
+    await one[Symbol.asyncDispose]();
+
+    const two = await cell.schedule();
+    await told(cell, { name: 'box', state: 'draining' });
+    expect(two.runs().map(({ run }) => run.run_id)).toEqual([key.run_id]);
+    expect(await cell.events(key)).toEqual(['RunQueued']);
+  });
+});
