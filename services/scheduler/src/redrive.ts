@@ -1,6 +1,7 @@
 import type { RedriveAnswer, RedriveQuestion } from '@runledger/contracts/redrive';
 import { RUN_EVENTS } from '@runledger/contracts/run-event';
 import { runIn, type RunKey } from '@runledger/contracts/subjects';
+import { refused, refusedAsGone, taken } from '@runledger/event-log/asks/redrive';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { readRun, readStored } from '@runledger/event-log/read-run';
 import type { Scheduling } from './domain/scheduling.ts';
@@ -20,11 +21,11 @@ const MOST_READS = 5;
 export const redrive = async (
   log: EventLog,
   redriving: Redrive,
-  { stream, sequence }: RedriveQuestion,
+  question: RedriveQuestion,
 ): Promise<RedriveAnswer> => {
+  const { stream, sequence } = question;
   const stored = await readStored(log, sequence, stream);
-  if (!stored)
-    return refused(`Message ${sequence} is not in ${stream} any more: it has expired, or never was there.`);
+  if (!stored) return refusedAsGone(question);
   switch (stream) {
     case 'RUNS': {
       const key = runIn(stored.subject);
@@ -92,6 +93,3 @@ const redriveFleetFact = ({ scheduling, takeFleetFact }: Redrive, fact: FleetFac
   takeFleetFact(fact);
   return taken(`${event.type} counts from now on.`);
 };
-
-const taken = (why: string): RedriveAnswer => ({ outcome: 'taken', why });
-const refused = (why: string): RedriveAnswer => ({ outcome: 'refused', why });

@@ -5,6 +5,13 @@ import { answer, ask, fitting, type Topic } from './topic.ts';
 const question = fitting(RedriveQuestion);
 const answerIn = fitting(RedriveAnswer);
 
+export const taken = (why: string): RedriveAnswer => ({ outcome: 'taken', why });
+export const refused = (why: string): RedriveAnswer => ({ outcome: 'refused', why });
+
+/** Refuses a message that cannot be read where it was parked from. */
+export const refusedAsGone = ({ stream, sequence }: RedriveQuestion): RedriveAnswer =>
+  refused(`Message ${sequence} is not in ${stream} any more: it has expired, or never was there.`);
+
 const redriveOf = (who: Redriver): Topic<RedriveQuestion, RedriveAnswer> => ({
   subject: redriveSubject(who),
   about: 'a parked message that is to be taken again',

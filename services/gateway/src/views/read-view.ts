@@ -1,3 +1,4 @@
+import type { RefusedMessage } from '@runledger/contracts/history';
 import type { Run } from '@runledger/contracts/run';
 import type { RunKey } from '@runledger/contracts/subjects';
 import type { EventLog } from '@runledger/event-log/event-log';
@@ -5,7 +6,7 @@ import { head, readRun, type ReadRun } from '@runledger/event-log/read-run';
 import type { RunView } from './run-views.ts';
 
 type ReadView =
-  | { readonly kind: 'whole'; readonly view: RunView }
+  | { readonly kind: 'whole'; readonly view: RunView; readonly refused: readonly RefusedMessage[] }
   /** The run is known, and what became of its notifications is not. */
   | { readonly kind: 'webhook_damaged'; readonly head: number; readonly run: Run }
   | Exclude<ReadRun, { kind: 'found' }>;
@@ -21,10 +22,10 @@ export const readView = async (log: EventLog, key: RunKey, atLeast: number): Pro
   for (let reads = 0; reads < MOST_READS; reads += 1) {
     const read = await readRun(log, key, { atLeast });
     if (read.kind !== 'found') return read;
-    const { run, history, webhook } = read;
+    const { run, history, webhook, refused } = read;
     if (!webhook) return { kind: 'webhook_damaged', head: history.head, run };
     if (webhook.head < history.head || (await head(log, key)) === history.head) {
-      return { kind: 'whole', view: { head: history.head, run, webhook } };
+      return { kind: 'whole', view: { head: history.head, run, webhook }, refused };
     }
   }
   throw new Error(`Run ${key.run_id} changed again and again while it was read`);

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { StoredMessage } from '@runledger/contracts/history';
 import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects';
 import { aborted } from '@runledger/event-log/abort-signal';
+import { answerRedrives } from '@runledger/event-log/asks/redrive';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { follow, NewerVersion } from '@runledger/event-log/follow';
 import { acquireLease } from '@runledger/event-log/lease';
@@ -12,6 +13,7 @@ import { foldedOf } from './fold-run.ts';
 import { projectRuns, runsIn, type Gap, type RefusedFact } from './project-runs.ts';
 import { eventIdOf, projectionStart } from './projection-start.ts';
 import { readView } from './read-view.ts';
+import { redriveView } from './redrive-view.ts';
 import { isSameRun, type RunView, type RunViews } from './run-views.ts';
 
 export interface RunProjection extends AsyncDisposable {
@@ -35,7 +37,7 @@ const LEASE = 'projection';
 
 /** Keeps the views behind the log, for ever; of several gateways with shared views one does it. */
 export const openRunProjection = (options: ProjectionOptions): RunProjection => {
-  const { logger } = options;
+  const { log, logger } = options;
   const stop = new AbortController();
   let stopped: string | undefined;
   let position: (() => number) | undefined;
@@ -72,11 +74,14 @@ export const openRunProjection = (options: ProjectionOptions): RunProjection => 
     }
   };
   const running = run();
+  // Whoever projects: a view that is saved is what the log says. Gateways with views of their own each need it.
+  const redriving = answerRedrives(log, 'gateway', (question) => redriveView(options, question));
   return {
     state: () => (stopped === undefined ? { ok: true } : { ok: false, why: stopped }),
     position: () => position?.(),
     [Symbol.asyncDispose]: async () => {
       stop.abort();
+      redriving[Symbol.dispose]();
       // A broker that is away may be asked for longer than a stop may take; it ends with the connection then.
       await Promise.race([running, pause(STOP_WITHIN_MS, undefined, { ref: false })]);
     },
