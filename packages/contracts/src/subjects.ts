@@ -30,10 +30,24 @@ export const ALL_REDELIVERY_REQUESTS = 'runs.*.*.webhook.redelivery_requested.ga
 /** What concerns one executor: the only facts that it may read. */
 export const addressedTo = (executor: ExecutorId): string => `runs.*.*.life.*.*.*.${executor}`;
 
-export const subjectOf = (event: RunEvent): string => {
-  const { fact, writer } = RUN_EVENTS[event.type];
-  return `runs.${event.org_id}.${event.run_id}.life.${fact}.${writer}.${event.attempt}.${event.executor_id ?? 'none'}`;
-};
+export const subjectOf = (event: RunEvent): string => subjectOfFact(event, RUN_EVENTS[event.type]);
+
+const subjectOfFact = (
+  about: Pick<RunEvent, 'org_id' | 'run_id' | 'attempt' | 'executor_id'>,
+  { fact, writer }: { readonly fact: string; readonly writer: WriterRole },
+): string =>
+  `runs.${about.org_id}.${about.run_id}.life.${fact}.${writer}.${about.attempt}.${about.executor_id ?? 'none'}`;
+
+/** Every subject under which a fact about one attempt can stand, once it is assigned. */
+export const subjectsOfAttempt = (
+  about: RunKey & { readonly attempt: number; readonly executor_id: ExecutorId },
+): readonly string[] => [
+  ...new Set(
+    Object.values(RUN_EVENTS)
+      .filter(({ fact }) => fact !== 'queued' && fact !== 'assigned')
+      .map((told) => subjectOfFact(about, told)),
+  ),
+];
 
 export interface LifecycleSubject extends RunKey {
   readonly fact: string;

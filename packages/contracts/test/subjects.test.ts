@@ -16,6 +16,7 @@ import {
   runIn,
   runOf,
   subjectOf,
+  subjectsOfAttempt,
   webhookOf,
   webhookSubjectOf,
 } from '../src/subjects.ts';
@@ -61,6 +62,13 @@ describe('the subject of an event', () => {
     const own = `runs.*.*.life.*.executor.*.${executorName(EXECUTOR)}.*`;
     expect(matches(own, subjectOf(anEvent('RunStarted')))).toBe(true);
     expect(matches(own, subjectOf(anEvent('RunAssigned')))).toBe(false);
+  });
+
+  it('is one of the few that an executor may look at when it speaks of its attempt', () => {
+    const told = RUN_EVENT_TYPES.filter((type) => type !== 'RunQueued' && type !== 'RunAssigned');
+    const subjects = subjectsOfAttempt({ ...KEY, attempt: 1, executor_id: EXECUTOR });
+    expect(new Set(subjects)).toEqual(new Set(told.map((type) => subjectOf(anEvent(type)))));
+    for (const subject of subjects) expect(matches(addressedTo(EXECUTOR), subject), subject).toBe(true);
   });
 
   it('is of a lifecycle fact only when every token is right', () => {

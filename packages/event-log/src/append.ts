@@ -9,7 +9,8 @@ import {
 } from '@runledger/contracts/subjects';
 import type { WebhookEvent } from '@runledger/contracts/webhook-event';
 import type { EventLog } from './event-log.ts';
-import { publish } from './publish.ts';
+import { lastOnSubjects } from './direct-read.ts';
+import { publish, publishUntilAnswered, type Publication } from './publish.ts';
 import { traceAppend } from './trace-append.ts';
 
 export { EventTooLarge, LogFull } from './publish.ts';
@@ -38,7 +39,38 @@ export const append = async (
   event: RunEvent,
   expected: number,
   { withinMs }: AppendOptions = {},
-): Promise<Appended> => {
+): Promise<Appended> => store(log, event, subjectOf(event), fenceOf(event, expected), withinMs);
+
+export type AppendedOwn =
+  | Extract<Appended, { kind: 'appended' }>
+  /** Not known to be stored. `head`: the last message of the run, as the broker named it; undefined when it named none. */
+  | { readonly kind: 'conflict'; readonly head: number | undefined };
+
+/**
+ * As `append`, for a writer that may look at its own facts only, in any replica. A replica may be behind, so the conflict
+ * may be with this very event, whose acknowledgement was lost: whoever follows its own facts hears of it.
+ * @throws {LogUnavailable} @throws {LogFull} @throws {EventTooLarge}
+ */
+export const appendOwn = (log: EventLog, event: RunEvent, expected: number): Promise<AppendedOwn> =>
+  traceAppend<AppendedOwn>(event, async (traceparent) => {
+    const subject = subjectOf(event);
+    const message = messageOf(event, subject, fenceOf(event, expected), traceparent);
+    const sent = await publishUntilAnswered(log, message);
+    if (sent.kind === 'stored') return { kind: 'appended', sequence: sent.sequence };
+    const own = (await lastOnSubjects(log, [subject])).find(({ body }) => isEvent(body, event.event_id));
+    if (own) return { kind: 'appended', sequence: own.sequence };
+    return { kind: 'conflict', head: sent.kind === 'conflict' ? sent.head : undefined };
+  });
+
+const isEvent = (body: unknown, id: string): boolean =>
+  typeof body === 'object' && body !== null && 'event_id' in body && body.event_id === id;
+
+interface Fence {
+  readonly filter: string;
+  readonly sequence: number;
+}
+
+const fenceOf = (event: RunEvent, expected: number): Fence => {
   if (event.type !== 'RunQueued' && expected < 1) {
     throw new TypeError(
       `${event.type} of run ${event.run_id} rests on nothing: only RunQueued may be a run's first event. ` +
@@ -46,13 +78,7 @@ export const append = async (
     );
   }
   // Exactly this filter, always: on replicated streams writers with different overlapping filters could both win.
-  return store(
-    log,
-    event,
-    subjectOf(event),
-    { filter: lifecycleOf(keyOf(event)), sequence: expected },
-    withinMs,
-  );
+  return { filter: lifecycleOf(keyOf(event)), sequence: expected };
 };
 
 /**
@@ -82,17 +108,12 @@ const store = (
   log: EventLog,
   event: RunEvent | WebhookEvent,
   subject: string,
-  fence: { readonly filter: string; readonly sequence: number },
+  fence: Fence,
   withinMs: number | undefined,
 ): Promise<Appended> =>
-  traceAppend(event, async (traceparent) => {
+  traceAppend<Appended>(event, async (traceparent) => {
     const published = await publish(log, {
-      stream: 'RUNS',
-      subject,
-      data: utf8.encode(JSON.stringify(event)),
-      id: event.event_id,
-      fence,
-      ...(traceparent === undefined ? {} : { traceparent }),
+      ...messageOf(event, subject, fence, traceparent),
       ...(withinMs === undefined ? {} : { withinMs }),
     });
     switch (published.kind) {
@@ -102,3 +123,17 @@ const store = (
         return published;
     }
   });
+
+const messageOf = (
+  event: RunEvent | WebhookEvent,
+  subject: string,
+  fence: Fence,
+  traceparent: string | undefined,
+): Publication => ({
+  stream: 'RUNS',
+  subject,
+  data: utf8.encode(JSON.stringify(event)),
+  id: event.event_id,
+  fence,
+  ...(traceparent === undefined ? {} : { traceparent }),
+});

@@ -1,14 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { AckPolicy, DeliverPolicy, JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
-import type { Consumer, ConsumerConfig } from '@nats-io/jetstream';
 import type { StoredMessage } from '@runledger/contracts/history';
-import { nanos } from '@nats-io/transport-node';
 import { askBroker } from './ask-broker.ts';
-import { ACK_WITHIN_MS, handleDelivery, type InHand } from './handle-delivery.ts';
+import { handleDelivery, type InHand } from './handle-delivery.ts';
 import { LogUnavailable, type EventLog } from './event-log.ts';
 import type { NewerVersion } from './newer-version.ts';
+import { checkOwner, lookAtDurable, openDurable, TakenOver, type Owner } from './open-durable.ts';
 import type { State } from './pull-in-order.ts';
 
+export { TakenOver } from './open-durable.ts';
 export { NewerVersion } from './newer-version.ts';
 
 /** What became of a message. `retry` waits in this process, so that nothing overtakes it. */
@@ -45,6 +44,11 @@ export interface ConsumeOptions {
   readonly maxInFlight?: number;
   /** The broker forgets the consumer when nobody asked for it this long. For ever when left out. */
   readonly forgetAfterMs?: number;
+  /**
+   * The consumer is for one process at a time, and for one subject. When a newer process has opened it, the consumption
+   * of this one stops with TakenOver.
+   */
+  readonly owner?: Owner;
   /** Told before the consumption stops at an event that this release cannot read. */
   readonly onNewer?: (newer: NewerVersion) => void;
 }
@@ -69,7 +73,7 @@ export const consume = async (
   options: ConsumeOptions,
   handle: Handle,
 ): Promise<Consumption> => {
-  const { name, stream, maxInFlight = 1 } = options;
+  const { name, stream, maxInFlight = 1, owner } = options;
   const stop = new AbortController();
   const failed = Promise.withResolvers<Error>();
   const inHand: InHand = new Map();
@@ -94,6 +98,11 @@ export const consume = async (
       idle_heartbeat: SIGN_OF_LIFE_MS,
       abort_on_missing_resource: true,
       callback: (message) => {
+        if (owner?.owns(message.subject) === false) {
+          message.nak();
+          fail(new TakenOver(name, owner));
+          return;
+        }
         void handleDelivery(message, { log, name, stream, handle, inHand, onNewer, stop: stop.signal }).catch(
           (error: unknown) => fail(asError(error)),
         );
@@ -112,7 +121,7 @@ export const consume = async (
       stop.signal.removeEventListener('abort', close);
       if (stop.signal.aborted) return;
       log.logger.warn({ err: error, consumer: name, stream }, 'a consumer was interrupted; it goes on');
-      await untilThere(log, stream, name, stop.signal);
+      await untilThere(log, options, stop.signal);
     }
   };
   const running = run().catch((error: unknown) => fail(asError(error)));
@@ -127,18 +136,19 @@ export const consume = async (
   };
 };
 
-/** @throws when the broker has lost the consumer; one that is away or starting is waited for. */
+/** @throws when the broker has lost the consumer or gave it to another; one that is away or starting is waited for. */
 const untilThere = async (
   log: EventLog,
-  stream: string,
-  name: string,
+  { stream, name, owner }: ConsumeOptions,
   signal: AbortSignal,
 ): Promise<void> => {
   const what = `looking for the consumer ${name} of ${stream}`;
   while (!signal.aborted) {
     await pause(LOOK_AGAIN_MS, undefined, { signal }).catch(() => undefined);
     try {
-      await askBroker(what, () => log.jsm.consumers.info(stream, name));
+      const found = await askBroker(what, () => lookAtDurable(log, stream, name));
+      if (found === undefined) throw new Error(`The broker has no consumer ${name} of ${stream} any more.`);
+      checkOwner(found, owner);
       return;
     } catch (error) {
       if (!(error instanceof LogUnavailable) || log.nc.isClosed()) throw error;
@@ -147,31 +157,3 @@ const untilThere = async (
 };
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));
-
-const openDurable = async (log: EventLog, options: ConsumeOptions): Promise<Consumer> => {
-  const { name, stream, subjects, deliver, maxInFlight = 1, forgetAfterMs } = options;
-  const config: Partial<ConsumerConfig> = {
-    filter_subjects: [...subjects],
-    ack_wait: nanos(ACK_WITHIN_MS),
-    // With one at a time, the broker itself keeps the order, over redeliveries too.
-    max_ack_pending: maxInFlight,
-    max_deliver: -1,
-    ...(forgetAfterMs === undefined ? {} : { inactive_threshold: nanos(forgetAfterMs) }),
-  };
-  const info = await askBroker(`opening the consumer ${name} of ${stream}`, async () => {
-    try {
-      await log.jsm.consumers.info(stream, name);
-    } catch (error) {
-      if (!(error instanceof JetStreamApiError && error.code === JetStreamApiCodes.ConsumerNotFound))
-        throw error;
-      return log.jsm.consumers.add(stream, {
-        ...config,
-        durable_name: name,
-        ack_policy: AckPolicy.Explicit,
-        deliver_policy: deliver === 'all' ? DeliverPolicy.All : DeliverPolicy.New,
-      });
-    }
-    return log.jsm.consumers.update(stream, name, config);
-  });
-  return log.js.consumers.getConsumerFromInfo(info);
-};

@@ -1,6 +1,9 @@
 import type { DirectBatchOptions, DirectLastFor, StoredMsg } from '@nats-io/jetstream';
+import type { StoredMessage } from '@runledger/contracts/history';
 import { TimeoutError } from '@nats-io/transport-node';
+import { askBroker } from './ask-broker.ts';
 import type { EventLog } from './event-log.ts';
+import { fromStored } from './stored-message.ts';
 
 const WITHIN_MS = 2_000;
 
@@ -45,6 +48,23 @@ export const readDirect = (
       },
     );
   });
+
+/**
+ * The last messages of RUNS on these subjects, from any replica: one that is missing may be on its way to that replica.
+ * Each subject is asked for by itself, so that the broker can allow a reader its own subjects only.
+ * @throws {LogUnavailable}
+ */
+export const lastOnSubjects = async (
+  log: EventLog,
+  subjects: readonly string[],
+): Promise<readonly StoredMessage[]> => {
+  const asked = subjects.map((subject) =>
+    askBroker(`reading the message under ${subject}`, () =>
+      log.jsm.direct.getMessage('RUNS', { last_by_subj: subject }),
+    ),
+  );
+  return (await Promise.all(asked)).flatMap((message) => (message === null ? [] : [fromStored(message)]));
+};
 
 /** How the broker answers a batch that begins behind the last message. */
 const isNotFound = (error: Error): boolean => 'code' in error && error.code === 404;

@@ -81,7 +81,7 @@ const finish = async (message: JsMsg, stored: StoredMessage, delivering: Deliver
       case 'done':
         return true;
       case 'park':
-        return parkUntilDone(stored, outcome.because, delivering);
+        return parkUntilDone(message, stored, outcome.because, delivering);
       case 'retry':
         await pause(outcome.inMs, undefined, { signal: stop }).catch(() => undefined);
     }
@@ -96,13 +96,15 @@ const decide = async (message: JsMsg, stored: StoredMessage, handle: Handle): Pr
 };
 
 const parkUntilDone = async (
+  message: JsMsg,
   stored: StoredMessage,
   reason: string,
   { log, name, stream, stop }: Delivering,
 ): Promise<boolean> => {
+  const raw = { data: message.data, headers: message.headers ?? [] };
   while (!stop.aborted) {
     try {
-      await park(log, { consumer: name, stored, reason, stream });
+      await park(log, { consumer: name, stored, reason, stream, raw });
       return true;
     } catch (error) {
       if (!(error instanceof LogUnavailable)) throw error;

@@ -1,3 +1,4 @@
+import type { StoredMsg } from '@nats-io/jetstream';
 import type { StoredMessage } from '@runledger/contracts/history';
 import { MAX_ERROR_MESSAGE } from '@runledger/contracts/limits';
 import { Type, type Static } from 'typebox';
@@ -6,6 +7,7 @@ import { askBroker } from './ask-broker.ts';
 import { readDirect } from './direct-read.ts';
 import type { EventLog } from './event-log.ts';
 import { mostBytes, publish } from './publish.ts';
+import { removeMessage } from './remove-message.ts';
 import { parseJson } from './stored-message.ts';
 
 const Parked = Type.Object({
@@ -30,6 +32,13 @@ export interface ParkRequest {
   readonly reason: string;
   /** RUNS when left out. */
   readonly stream?: string;
+  /** The message as it was delivered; looked up in its stream when left out. */
+  readonly raw?: RawMessage;
+}
+
+interface RawMessage {
+  readonly data: Uint8Array;
+  readonly headers: Iterable<[string, string[]]>;
 }
 
 const utf8 = new TextEncoder();
@@ -38,11 +47,9 @@ const ParkedCheck = Compile(Parked);
 /** Puts a message that a consumer cannot take where a person sees it. Doing it twice parks it once. @throws {LogUnavailable} */
 export const park = async (
   log: EventLog,
-  { consumer, stored, reason, stream = 'RUNS' }: ParkRequest,
+  { consumer, stored, reason, stream = 'RUNS', raw }: ParkRequest,
 ): Promise<void> => {
-  const ask = () => log.jsm.streams.getMessage(stream, { seq: stored.sequence });
-  const raw = await askBroker(`reading message ${stored.sequence} of ${stream}`, ask);
-  const payload = raw ? raw.data : utf8.encode(JSON.stringify(stored.body ?? null));
+  const { data, headers } = raw ?? (await lookUp(log, stream, stored));
   const parked: ParkedMessage = {
     reason: reason.slice(0, MAX_ERROR_MESSAGE),
     consumer,
@@ -50,8 +57,8 @@ export const park = async (
     subject: stored.subject,
     sequence: stored.sequence,
     time: stored.time,
-    headers: Object.fromEntries(raw ? [...raw.header] : []),
-    data: Buffer.from(payload).toString('base64'),
+    headers: Object.fromEntries(headers),
+    data: Buffer.from(data).toString('base64'),
   };
   await publish(log, {
     stream: 'PARKED',
@@ -60,6 +67,14 @@ export const park = async (
     id: `parked.${stream}.${consumer}.${stored.sequence}`,
   });
   log.logger.error({ consumer, stream, sequence: stored.sequence, reason }, 'a message is parked');
+};
+
+const lookUp = async (log: EventLog, stream: string, stored: StoredMessage): Promise<RawMessage> => {
+  const ask = () => log.jsm.streams.getMessage(stream, { seq: stored.sequence });
+  const message = await askBroker(`reading message ${stored.sequence} of ${stream}`, ask);
+  return message
+    ? { data: message.data, headers: message.header }
+    : { data: utf8.encode(JSON.stringify(stored.body ?? null)), headers: [] };
 };
 
 /** Poison may be of any size, and parking it must not fail for that. Headers always fit: the broker takes 64 KiB of them. */
@@ -73,15 +88,49 @@ export interface ListedParked extends ParkedMessage {
   readonly position: number;
 }
 
-/** The parked messages behind a position, oldest first, at most `limit` (100 when left out). @throws {LogUnavailable} */
+export interface ParkedSpan {
+  /** Behind which position to begin. */
+  readonly after?: number;
+  /** 100 when left out. */
+  readonly limit?: number;
+  /** Those of any stream and of any consumer when left out; each is one subject token. */
+  readonly stream?: string;
+  readonly consumer?: string;
+}
+
+/** A message may be as large as the broker takes, so not all are read at once. */
+const READ_AT_ONCE = 20;
+
+/** The parked messages of a span, oldest first. @throws {LogUnavailable} */
 export const listParked = async (
   log: EventLog,
-  { after = 0, limit = 100 }: { readonly after?: number; readonly limit?: number } = {},
+  { after = 0, limit = 100, stream = '*', consumer = '*' }: ParkedSpan = {},
 ): Promise<ListedParked[]> => {
-  const query = { seq: after + 1, batch: limit };
-  const messages = await askBroker('reading PARKED', () => readDirect(log, 'PARKED', query));
-  return messages.flatMap((message) => {
-    const parked = parseJson(message.data);
-    return ParkedCheck.Check(parked) ? [{ ...parked, position: message.seq }] : [];
-  });
+  const listed: ListedParked[] = [];
+  for (let seq = after + 1; listed.length < limit;) {
+    const batch = Math.min(limit - listed.length, READ_AT_ONCE);
+    const query = { seq, batch, next_by_subj: `parked.${stream}.${consumer}` };
+    const messages = await askBroker('reading PARKED', () => readDirect(log, 'PARKED', query));
+    const last = messages.at(-1);
+    if (last === undefined) break;
+    listed.push(...messages.flatMap(parkedIn));
+    seq = last.seq + 1;
+  }
+  return listed;
+};
+
+/** Undefined when there is none at this position, or not any more. @throws {LogUnavailable} */
+export const readParked = async (log: EventLog, position: number): Promise<ListedParked | undefined> => {
+  const ask = () => log.jsm.streams.getMessage('PARKED', { seq: position });
+  const message = await askBroker('reading PARKED', ask);
+  return message === null ? undefined : parkedIn(message)[0];
+};
+
+/** For a message that was taken after all; nothing happens when it is gone already. @throws {LogUnavailable} */
+export const dropParked = (log: EventLog, position: number): Promise<void> =>
+  removeMessage(log, 'PARKED', position);
+
+const parkedIn = ({ data, seq }: StoredMsg): ListedParked[] => {
+  const parked = parseJson(data);
+  return ParkedCheck.Check(parked) ? [{ ...parked, position: seq }] : [];
 };

@@ -57,13 +57,9 @@ const LONGEST_TRY_MS = 2_000;
 export const publish = async (log: EventLog, message: Publication): Promise<Published> => {
   const { withinMs = ASK_WITHIN_MS } = message;
   const deadline = performance.now() + withinMs;
-  // An acknowledgement that was lost is missed no longer than this, and then the broker is asked again.
-  const tryMs = Math.min(Math.max(withinMs / 4, SHORTEST_TRY_MS), LONGEST_TRY_MS);
-  refuseTooLarge(log, message);
   for (;;) {
     const left = Math.max(deadline - performance.now(), 1);
-    const what = `storing a message under ${message.subject}`;
-    const answer = await askBroker(what, () => send(log, message, tryMs), left);
+    const answer = await publishUntilAnswered(log, message, left);
     if (answer.kind === 'stored' || (answer.kind === 'duplicate' && !message.fence)) {
       return { kind: 'stored', sequence: answer.sequence };
     }
@@ -79,15 +75,35 @@ export const publish = async (log: EventLog, message: Publication): Promise<Publ
     if (head !== message.fence?.sequence) return { kind: 'conflict', head };
     // A replicated stream refuses also for what is proposed but not yet stored: it is decided in a moment.
     if (performance.now() >= deadline) {
-      throw new LogUnavailable(`${what}: refused for ${withinMs} ms although nothing else was stored`);
+      throw new LogUnavailable(
+        `storing a message under ${message.subject}: refused for ${withinMs} ms although nothing else was stored`,
+      );
     }
     await pause(20);
   }
 };
 
-type Sent =
+export type Sent =
   | { readonly kind: 'stored' | 'duplicate'; readonly sequence: number }
-  | { readonly kind: 'conflict' };
+  /** `head`: what the broker names as the last sequence under the fence's filter; undefined when it names none. */
+  | { readonly kind: 'conflict'; readonly head: number | undefined };
+
+/**
+ * Sends a message, again under the same id while no answer comes, and gives the broker's answer as it is: a copy of what
+ * is stored already, or a conflict, which may be with an earlier try of this very message.
+ * @throws {LogUnavailable} @throws {LogFull} @throws {EventTooLarge}
+ */
+export const publishUntilAnswered = (
+  log: EventLog,
+  message: Publication,
+  leftMs: number = ASK_WITHIN_MS,
+): Promise<Sent> => {
+  refuseTooLarge(log, message);
+  // An acknowledgement that was lost is missed no longer than this, and then the broker is asked again.
+  const { withinMs = ASK_WITHIN_MS } = message;
+  const tryMs = Math.min(Math.max(withinMs / 4, SHORTEST_TRY_MS), LONGEST_TRY_MS);
+  return askBroker(`storing a message under ${message.subject}`, () => send(log, message, tryMs), leftMs);
+};
 
 const send = async (
   log: EventLog,
@@ -120,7 +136,7 @@ const send = async (
     }
     return { kind: duplicate ? 'duplicate' : 'stored', sequence: seq };
   } catch (error) {
-    if (isConflict(error)) return { kind: 'conflict' };
+    if (isConflict(error)) return { kind: 'conflict', head: headIn(error) };
     throw explainRefusal(error, message.stream, data);
   }
 };
@@ -134,6 +150,12 @@ const traceHeaders = (traceparent: string): MsgHdrs => {
 /** The broker refused a fenced message, since another was stored first. */
 export const isConflict = (error: unknown): boolean =>
   error instanceof JetStreamApiError && CONFLICTS.has(error.code);
+
+/** "wrong last sequence: 12", of error 10071; a cluster may also refuse without a number. */
+const headIn = (error: unknown): number | undefined => {
+  const [, head] = /wrong last sequence: (\d{1,15})$/.exec(error instanceof Error ? error.message : '') ?? [];
+  return head === undefined ? undefined : Number(head);
+};
 
 /** A refusal of the broker in our words: LogFull, EventTooLarge, or what it was. */
 export const explainRefusal = (error: unknown, stream: string, data: Uint8Array): unknown => {

@@ -12,7 +12,7 @@ export interface Beginning {
   readonly logger: Logger;
   /** What `/readyz` asks. */
   readonly checks: Record<string, () => State | Promise<State>>;
-  /** The streams that have to be there first; all of them when left out. A service that may not look at streams names none. */
+  /** The streams that have to be there first; all of them when left out. A service that may not look at streams names none, and learns at its first request whether they are there. */
   readonly streams?: readonly string[];
 }
 
@@ -29,6 +29,7 @@ export const openServiceLog = async (
   checks['broker'] = () => away;
   const log = open.use(await openEventLog(brokerSettings(config, instance), logger, stopping));
   checks['broker'] = () => (log.connected() ? { ok: true } : away);
+  if (streams?.length === 0) return log;
   checks['provisioned'] = () => ({
     ok: false,
     why: 'the streams and buckets of the log are not there yet, or as an earlier release made them; runledger provision makes them',

@@ -1,7 +1,6 @@
 import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { RunEvent } from '@runledger/contracts/run-event';
 import type { WebhookEvent } from '@runledger/contracts/webhook-event';
-import type { Appended } from './append.ts';
 
 /** To hand on with the message; undefined in a process that makes no traces. */
 type Traceparent = string | undefined;
@@ -10,10 +9,10 @@ type Traceparent = string | undefined;
  * Makes a span of an append: below the span under way, else below what the event itself says. Who reads the message
  * goes on with the trace that stands in its header; the event stays as it was decided.
  */
-export const traceAppend = async (
+export const traceAppend = async <Stored extends { readonly kind: string }>(
   event: RunEvent | WebhookEvent,
-  store: (traceparent: Traceparent) => Promise<Appended>,
-): Promise<Appended> => {
+  store: (traceparent: Traceparent) => Promise<Stored>,
+): Promise<Stored> => {
   const active = context.active();
   const above = trace.getSpan(active)
     ? active

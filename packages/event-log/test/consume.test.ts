@@ -1,13 +1,22 @@
+import type { ExecutorId } from '@runledger/contracts/ids';
 import { lifecycleOf, subjectOf, type RunKey } from '@runledger/contracts/subjects';
 import { headers } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../src/append.ts';
-import { consume, done, NewerVersion, parkBecause, retryIn, type Outcome } from '../src/consume.ts';
+import {
+  consume,
+  done,
+  NewerVersion,
+  parkBecause,
+  retryIn,
+  TakenOver,
+  type Outcome,
+} from '../src/consume.ts';
 import { LogUnavailable, type EventLog } from '../src/event-log.ts';
 import { listParked, park } from '../src/park.ts';
 import { readStored } from '../src/read-run.ts';
 import { aLog, type TestLog } from './logs.ts';
-import { aRun, assigned, queued, started } from '@runledger/testing/run-events';
+import { aRun, assigned, ONE, OTHER, queued, started } from '@runledger/testing/run-events';
 
 let test: TestLog;
 let log: EventLog;
@@ -268,6 +277,64 @@ describe('consume, when things go away', () => {
     await log.jsm.consumers.delete('RUNS', 'deleted');
     expect(await consumption.failed).toBeInstanceOf(Error);
     expect(consumption.state().ok).toBe(false);
+  });
+
+  it('ends when a newer process has its consumer, and handles nothing of that one', async () => {
+    const key = aRun();
+    const handled: Record<string, string[]> = { older: [], newer: [] };
+    const open = (process: 'older' | 'newer', executor: ExecutorId) =>
+      consume(
+        log,
+        {
+          name: 'taken-over',
+          stream: 'RUNS',
+          subjects: [`runs.${key.org_id}.${key.run_id}.life.*.*.*.${executor}`],
+          deliver: 'new',
+          owner: { id: executor, owns: (subject) => subject.endsWith(`.${executor}`) },
+        },
+        async ({ subject }) => {
+          handled[process]?.push(subject);
+          return done;
+        },
+      );
+    await using older = await open('older', ONE);
+    await using newer = await open('newer', OTHER);
+    const forOlder = assigned(key);
+    const forNewer = assigned(key, { attempt: 2, executor: OTHER });
+    const first = await append(log, queued(key), 0);
+    const second = await append(log, forOlder, first.kind === 'appended' ? first.sequence : 0);
+    await append(log, forNewer, second.kind === 'appended' ? second.sequence : 0);
+
+    expect(await older.failed).toBeInstanceOf(TakenOver);
+    await expect
+      .poll(() => handled, { timeout: 15_000 })
+      .toEqual({ older: [], newer: [subjectOf(forNewer)] });
+    expect(newer.state()).toEqual({ ok: true });
+    expect((await log.jsm.consumers.info('RUNS', 'taken-over')).config).toMatchObject({
+      filter_subject: `runs.${key.org_id}.${key.run_id}.life.*.*.*.${OTHER}`,
+      metadata: { owner: OTHER },
+    });
+  });
+
+  it('is opened by one of two processes that start at once, and the other one ends', async () => {
+    const key = aRun();
+    const logs = await Promise.all([test.open(), test.open()]);
+    const opened = await Promise.all(
+      [ONE, OTHER].map((executor, at) =>
+        consume(
+          logs[at] ?? log,
+          {
+            ...of('contested', key),
+            subjects: [`runs.*.${key.run_id}.life.*.*.*.${executor}`],
+            owner: { id: executor, owns: (subject) => subject.endsWith(`.${executor}`) },
+          },
+          async () => done,
+        ),
+      ),
+    );
+    expect(await Promise.race(opened.map(({ failed }) => failed))).toBeInstanceOf(TakenOver);
+    expect(opened.filter((consumption) => consumption.state().ok)).toHaveLength(1);
+    for (const consumption of opened) await consumption[Symbol.asyncDispose]();
   });
 
   it('leaves what it could not finish to the next one', async () => {

@@ -1,16 +1,15 @@
-import type { StoredMessage } from '@runledger/contracts/history';
 import type { RunEvent } from '@runledger/contracts/run-event';
-import { append, LogFull } from '@runledger/event-log/append';
+import { appendOwn, LogFull } from '@runledger/event-log/append';
+import { lastOnSubjects } from '@runledger/event-log/direct-read';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/event-log';
-import { readStored } from '@runledger/event-log/read-run';
-import type { Appended } from './attempt-ledger.ts';
+import type { Appended, LedgerSettings } from './attempt-ledger.ts';
 
-/** What stands at a sequence of RUNS; undefined while the log is away. */
-export const readFrom =
-  (log: EventLog) =>
-  async (sequence: number): Promise<StoredMessage | undefined> => {
+/** What stands on subjects of this executor; undefined while the log is away. */
+export const lookIn =
+  (log: EventLog): LedgerSettings['look'] =>
+  async (subjects) => {
     try {
-      return await readStored(log, sequence);
+      return await lastOnSubjects(log, subjects);
     } catch (error) {
       if (error instanceof LogUnavailable) return undefined;
       throw error;
@@ -22,7 +21,7 @@ export const appendTo =
   (log: EventLog) =>
   async (event: RunEvent, expected: number): Promise<Appended> => {
     try {
-      return await append(log, event, expected);
+      return await appendOwn(log, event, expected);
     } catch (error) {
       if (error instanceof LogUnavailable || error instanceof LogFull)
         return { kind: 'unavailable', why: error.message };

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { StoredMessage } from '@runledger/contracts/history';
 import type { ExecutingRun } from '@runledger/contracts/run';
 import type { RunEvent } from '@runledger/contracts/run-event';
+import { subjectsOfAttempt } from '@runledger/contracts/subjects';
 import type { Assignment } from './domain/assignment.ts';
 import { skipTo, take, takeOwn, underWay, type AttemptFacts } from './domain/attempt-facts.ts';
 import { eventOf, type Draft } from './domain/tell.ts';
@@ -23,13 +24,14 @@ export type AttemptLedger = {
 /** An append as the log answers it; `unavailable`: it may or may not be stored. */
 export type Appended =
   | { kind: 'appended'; sequence: number }
-  | { kind: 'conflict'; head: number }
+  /** `head`: the last message of the run; undefined when the log did not say. */
+  | { kind: 'conflict'; head: number | undefined }
   | { kind: 'unavailable'; why: string };
 
 export type LedgerSettings = {
   append: (event: RunEvent, expected: number) => Promise<Appended>;
-  /** The message at a sequence of the log; undefined when it is not to be had. */
-  read: (sequence: number) => Promise<StoredMessage | undefined>;
+  /** The last message on each of these subjects, as far as the log has them at hand; undefined while it is away. */
+  look: (subjects: readonly string[]) => Promise<readonly StoredMessage[] | undefined>;
   newId: () => string;
   now: () => Date;
   /** The executor stops: nothing is told any more. */
@@ -40,16 +42,21 @@ export type LedgerSettings = {
 /** How long the fact that a conflict speaks of may take to come before it is looked up; one that is not addressed to us never comes. */
 const unseenAfterMs = 2_000;
 const retryAfterMs = 500;
+/** Only a fact that came late makes one of ours count for nothing. */
+const mostRefused = 8;
 
 export const openLedger = (
   assignment: Assignment,
   begun: AttemptFacts,
-  { append, read, newId, now, closing, log }: LedgerSettings,
+  { append, look, newId, now, closing, log }: LedgerSettings,
 ): AttemptLedger => {
   const { run_id, attempt } = assignment;
   const stopping = new AbortController();
   const stop = AbortSignal.any([stopping.signal, closing]);
-  const received = new Set<string>();
+  /** By event id: why it is no fact of the run, else null. */
+  const received = new Map<string, string | null>();
+  const rest = (): Promise<void> =>
+    pause(retryAfterMs, undefined, { signal: closing }).catch(() => undefined);
   let facts = begun;
   let moved = Promise.withResolvers<void>();
 
@@ -64,31 +71,50 @@ export const openLedger = (
   const receive = (message: StoredMessage): string | null => {
     const taken = take(facts, message);
     const { body } = message;
-    if (typeof body === 'object' && body !== null && 'event_id' in body) received.add(String(body.event_id));
+    const id = typeof body === 'object' && body !== null && 'event_id' in body ? String(body.event_id) : null;
+    // What was looked up comes again.
+    if (id !== null && !received.has(id)) received.set(id, taken.refused);
     settle(taken.facts);
     return taken.refused;
   };
 
-  /** Waits for a fact up to `head`, looks it up when it is late, and does without it when it is none of ours. */
+  /**
+   * Waits for a fact up to `head`, looks where one can stand when it is late, and goes on without it: then it is none of
+   * ours, stored by somebody under the name of another executor, or not yet where we may look.
+   */
   const reach = async (head: number): Promise<void> => {
     const deadline = AbortSignal.timeout(unseenAfterMs);
     const given = new Promise<void>((resolve) => deadline.addEventListener('abort', () => resolve()));
     while (facts.history.head < head && !deadline.aborted) await Promise.race([moved.promise, given]);
     if (facts.history.head >= head) return;
     // It may be a cancel request that waits its turn: an end told past it would count for nobody.
-    const late = await read(head);
-    if (late === undefined) return;
-    receive(late);
+    const found = await look(subjectsOfAttempt(assignment));
+    if (found === undefined) return;
+    for (const late of found.toSorted((a, b) => a.sequence - b.sequence))
+      if (late.sequence > facts.history.head) receive(late);
     if (facts.history.head >= head) return;
     log.warn({ run_id, attempt, head }, 'something was stored in this run that this executor does not see');
     settle(skipTo(facts, head));
   };
 
+  /**
+   * Whether a fact that was told counts. Past something unseen that is known when it comes back: what stands before it in
+   * the log has come by then, also a cancel request that makes it count for nobody.
+   */
+  const counts = async (event: RunEvent, sequence: number): Promise<boolean> => {
+    if (facts.skipped.length === 0) {
+      settle(takeOwn(facts, { event, sequence, time: now().toISOString() }));
+      return true;
+    }
+    while (!received.has(event.event_id) && !closing.aborted) await Promise.race([moved.promise, rest()]);
+    return received.get(event.event_id) === null;
+  };
+
   const tell: AttemptLedger['tell'] = async (decide) => {
     let told: { event: RunEvent; expected: number } | null = null;
-    while (!closing.aborted) {
+    for (let refused = 0; !closing.aborted && refused < mostRefused;) {
       // The acknowledgement was lost, but the fact came back.
-      if (told !== null && received.has(told.event.event_id)) return true;
+      if (told !== null && received.get(told.event.event_id) === null) return true;
       const run = underWay(facts, assignment);
       const draft = run === null ? null : decide(run);
       if (draft === null) return false;
@@ -102,20 +128,19 @@ export const openLedger = (
       const appended = await append(told.event, expected);
       switch (appended.kind) {
         case 'appended':
-          settle(
-            takeOwn(facts, { event: told.event, sequence: appended.sequence, time: now().toISOString() }),
-          );
-          return true;
+          if (await counts(told.event, appended.sequence)) return true;
+          refused += 1;
+          break;
         case 'conflict':
-          if (appended.head > expected) await reach(appended.head);
-          else await pause(retryAfterMs, undefined, { signal: closing }).catch(() => undefined);
+          if (appended.head !== undefined && appended.head > expected) await reach(appended.head);
+          else await rest();
           break;
         case 'unavailable':
           log.warn(
             { run_id, attempt, type: told.event.type, why: appended.why },
             'the log is away; trying again',
           );
-          await pause(retryAfterMs, undefined, { signal: closing }).catch(() => undefined);
+          await rest();
       }
     }
     return false;

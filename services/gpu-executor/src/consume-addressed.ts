@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ExecutorId } from '@runledger/contracts/ids';
+import { executorName, type ExecutorId } from '@runledger/contracts/ids';
 import { addressedTo } from '@runledger/contracts/subjects';
 import { consume, done, parkBecause, type Consumption } from '@runledger/event-log/consume';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/event-log';
@@ -11,7 +11,8 @@ const retryAfterMs = 500;
 
 /**
  * Hands the executor every fact that is addressed to it, in the order of the log, from now on. It has to be open before
- * the executor registers, so that no assignment comes before it.
+ * the executor registers, so that no assignment comes before it. The consumer bears the executor's name, so that the
+ * broker can allow it to this executor alone; whoever starts last under a name has it.
  */
 export const consumeAddressed = async (
   log: EventLog,
@@ -20,11 +21,12 @@ export const consumeAddressed = async (
   stopping: AbortSignal,
 ): Promise<Consumption> => {
   const options = {
-    name: executorId.replace('.', '-'),
+    name: `executor-${executorName(executorId)}`,
     stream: 'RUNS',
     subjects: [addressedTo(executorId)],
     deliver: 'new' as const,
     forgetAfterMs,
+    owner: { id: executorId, owns: (subject: string) => subject.endsWith(`.${executorId}`) },
   };
   for (;;) {
     try {
@@ -34,7 +36,7 @@ export const consumeAddressed = async (
       });
     } catch (error) {
       if (!(error instanceof LogUnavailable)) throw error;
-      log.logger.warn({ err: error }, 'the log is away; opening the consumer again');
+      log.logger.warn({ err: error }, 'the log is away or not provisioned; opening the consumer again');
       await pause(retryAfterMs, undefined, { signal: stopping });
     }
   }

@@ -1,13 +1,13 @@
 import { newAttemptKeys, signAttempt } from '@runledger/contracts/attempt-token';
-import { executorId, newUuid } from '@runledger/contracts/ids';
+import { executorId, executorName, newUuid, type ExecutorId } from '@runledger/contracts/ids';
 import { reportProgress } from '@runledger/event-log/activity';
 import { tellFleet } from '@runledger/event-log/fleet';
-import { NewerVersion } from '@runledger/event-log/consume';
+import { NewerVersion, TakenOver } from '@runledger/event-log/consume';
 import { beat } from '@runledger/event-log/heartbeats';
 import { openServiceLog } from '@runledger/event-log/service-log';
 import { runConfiguredService, type Begun } from '@runledger/service-kit/configured-service';
 import packageJson from '../package.json' with { type: 'json' };
-import { appendTo, readFrom } from './append-event.ts';
+import { appendTo, lookIn } from './append-event.ts';
 import { readExecutorConfig, type ExecutorConfig } from './config.ts';
 import { consumeAddressed } from './consume-addressed.ts';
 import { createExecutor } from './executor.ts';
@@ -41,7 +41,12 @@ const start = async (
       : await probeContainment();
   logger.info({ containment, slots, programs: [...programs.keys()] }, 'what this executor offers');
 
-  const log = await openServiceLog(begun, open, stopping);
+  checks['consumption'] = () => ({
+    ok: false,
+    why: 'the log is not open yet; where its streams are missing, runledger provision makes them',
+  });
+  // It may look at no stream, only at what is addressed to it.
+  const log = await openServiceLog({ ...begun, streams: [] }, open, stopping);
 
   const keys = await newAttemptKeys();
   const cancelGraceMs = config.EXECUTOR_CANCEL_GRACE_S * 1_000;
@@ -49,7 +54,7 @@ const start = async (
   const executor = createExecutor({
     ledger: {
       append: appendTo(log),
-      read: readFrom(log),
+      look: lookIn(log),
       newId: newUuid,
       now,
       closing: abandon.signal,
@@ -111,11 +116,16 @@ const start = async (
   // A fact that this release cannot read may be a cancel request: nothing new is begun, and what runs goes on. Without its
   // consumer for any other reason this executor is deaf: the process ends, and whoever started it starts another.
   void consumption.failed.then((error) => {
-    if (!(error instanceof NewerVersion)) throw error;
-    return presence.drain();
+    if (error instanceof NewerVersion) return presence.drain();
+    if (error instanceof TakenOver) logger.error({ executor_id }, takenOver(executor_id));
+    throw error;
   });
   return { executor_id };
 };
+
+const takenOver = (id: ExecutorId): string =>
+  `Another executor named ${executorName(id)} has taken over, and this one hears nothing any more. ` +
+  'Give each executor an EXECUTOR_NAME of its own.';
 
 await runConfiguredService(
   {

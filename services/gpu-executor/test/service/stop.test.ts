@@ -4,11 +4,16 @@ import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { executorId } from '@runledger/contracts/ids';
 import { lastProgress } from '@runledger/event-log/activity';
 import { parseFleetEvent } from '@runledger/event-log/fleet';
 import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
+import { consumeAddressed } from '../../src/consume-addressed.ts';
+import type { Executor } from '../../src/executor.ts';
 import { startService, type AService } from './a-service.ts';
+
+const nobody: Pick<Executor, 'handle'> = { handle: () => ({ kind: 'taken' }) };
 
 const fleetOf = async ({ log, executor }: AService): Promise<string[]> => {
   const told: string[] = [];
@@ -39,6 +44,22 @@ describe('a stop', () => {
     expect(await service.exit()).toBe(0);
     expect((await service.facts(run)).at(-1)?.type).toBe('RunStarted');
     expect((await fleetOf(service)).at(-1)).toBe('ExecutorLeft');
+  });
+});
+
+describe('an executor whose name another one takes', () => {
+  it('says so and ends, and what runs there ends with it', async () => {
+    await using service = await startService({ EXECUTOR_NAME: 'gpu box' });
+    const { run } = await service.assign('busy');
+    await waitFor('progress', () => lastProgress(service.log, run, 1, service.executor));
+    const other = executorId('gpu-box.ffffffffffff');
+    const newer = await consumeAddressed(service.log, other, nobody, new AbortController().signal);
+    expect(await service.exit()).not.toBe(0);
+    expect(service.said()).toContain('Another executor named gpu-box has taken over');
+    expect(service.said()).toContain('an EXECUTOR_NAME of its own');
+    expect(newer.state()).toEqual({ ok: true });
+    await newer[Symbol.asyncDispose]();
+    expect((await service.facts(run)).at(-1)?.type).toBe('RunStarted');
   });
 });
 

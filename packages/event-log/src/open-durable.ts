@@ -1,0 +1,133 @@
+import { AckPolicy, DeliverPolicy, JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
+import type { Consumer, ConsumerConfig, ConsumerInfo } from '@nats-io/jetstream';
+import { nanos } from '@nats-io/transport-node';
+import { askBroker } from './ask-broker.ts';
+import type { ConsumeOptions } from './consume.ts';
+import { LogUnavailable, type EventLog } from './event-log.ts';
+import { ACK_WITHIN_MS } from './handle-delivery.ts';
+
+/** The one process that a durable consumer is for. A newer one under the same name takes the consumer over. */
+export interface Owner {
+  /** Unique to the process; it stands in the metadata of the consumer. */
+  readonly id: string;
+  /** Whether a message is for this process: none of another owner's is ever handled. */
+  readonly owns: (subject: string) => boolean;
+}
+
+/** A newer process has made the durable consumer its own. */
+export class TakenOver extends Error {
+  override readonly name = 'TakenOver';
+  readonly code = 'taken_over';
+
+  constructor(consumer: string, { id }: Owner, by = 'another process') {
+    super(`The consumer ${consumer} was ${id}'s, and ${by} has taken it over.`);
+  }
+}
+
+const OWNER = 'owner';
+// Error codes of nats-server: https://github.com/nats-io/nats-server/blob/main/server/errors.json
+const THERE_ALREADY: ReadonlySet<number> = new Set([10013, 10105, 10148]);
+const MOST_TRIES = 5;
+
+/** Opens the durable consumer under its name, made anew when it is another owner's. @throws {LogUnavailable} */
+export const openDurable = async (log: EventLog, options: ConsumeOptions): Promise<Consumer> => {
+  const { name, stream, owner } = options;
+  const info = await askBroker(`opening the consumer ${name} of ${stream}`, () =>
+    owner === undefined ? openShared(log, options) : openOwned(log, options, owner),
+  );
+  return log.js.consumers.getConsumerFromInfo(info);
+};
+
+/** Undefined when there is none. */
+export const lookAtDurable = async (
+  log: EventLog,
+  stream: string,
+  name: string,
+): Promise<ConsumerInfo | undefined> => {
+  try {
+    return await log.jsm.consumers.info(stream, name);
+  } catch (error) {
+    if (isError(error, JetStreamApiCodes.ConsumerNotFound)) return undefined;
+    throw error;
+  }
+};
+
+/** @throws {TakenOver} when the consumer is another owner's */
+export const checkOwner = ({ name, config }: ConsumerInfo, owner: Owner | undefined): void => {
+  const by = config.metadata?.[OWNER];
+  if (owner !== undefined && by !== owner.id) throw new TakenOver(name, owner, by);
+};
+
+const openShared = async (log: EventLog, options: ConsumeOptions): Promise<ConsumerInfo> => {
+  const { name, stream, subjects } = options;
+  const config = { ...configOf(options), filter_subjects: [...subjects] };
+  return (await lookAtDurable(log, stream, name)) === undefined
+    ? log.jsm.consumers.add(stream, { ...config, ...beginningOf(options) })
+    : log.jsm.consumers.update(stream, name, config);
+};
+
+/** With one filter that stands in the request's own subject, so that the broker can allow a process its own filter only. */
+const openOwned = async (log: EventLog, options: ConsumeOptions, owner: Owner): Promise<ConsumerInfo> => {
+  const { name, stream, subjects } = options;
+  const [subject, ...more] = subjects;
+  if (subject === undefined || more.length > 0)
+    throw new TypeError(`The consumer ${name} needs one subject.`);
+  const config = { ...configOf(options), filter_subject: subject, metadata: { [OWNER]: owner.id } };
+  for (let tries = 1; ; tries += 1) {
+    const found = await lookPatiently(log, stream, name);
+    const before = found?.config.metadata?.[OWNER];
+    if (found && before === owner.id) return found;
+    if (found) {
+      log.logger.warn({ consumer: name, stream, before }, 'the consumer of an earlier process is made anew');
+      await removeDurable(log, stream, name);
+    }
+    try {
+      return await log.jsm.consumers.add(stream, { ...config, ...beginningOf(options) });
+    } catch (error) {
+      // Another process of that name starts at the same moment. The last one has it.
+      const met = error instanceof JetStreamApiError && THERE_ALREADY.has(error.code);
+      if (!met || tries === MOST_TRIES) throw error;
+    }
+  }
+};
+
+/** A process that may not look at streams learns here that this one is not made yet. */
+const lookPatiently = async (
+  log: EventLog,
+  stream: string,
+  name: string,
+): Promise<ConsumerInfo | undefined> => {
+  try {
+    return await lookAtDurable(log, stream, name);
+  } catch (error) {
+    if (!isError(error, JetStreamApiCodes.StreamNotFound)) throw error;
+    throw new LogUnavailable(`Stream ${stream} is not there yet; runledger provision makes it.`, {
+      cause: error,
+    });
+  }
+};
+
+const removeDurable = async (log: EventLog, stream: string, name: string): Promise<void> => {
+  try {
+    await log.jsm.consumers.delete(stream, name);
+  } catch (error) {
+    if (!isError(error, JetStreamApiCodes.ConsumerNotFound)) throw error;
+  }
+};
+
+const configOf = ({ maxInFlight = 1, forgetAfterMs }: ConsumeOptions): Partial<ConsumerConfig> => ({
+  ack_wait: nanos(ACK_WITHIN_MS),
+  // With one at a time, the broker itself keeps the order, over redeliveries too.
+  max_ack_pending: maxInFlight,
+  max_deliver: -1,
+  ...(forgetAfterMs === undefined ? {} : { inactive_threshold: nanos(forgetAfterMs) }),
+});
+
+const beginningOf = ({ name, deliver }: ConsumeOptions): Partial<ConsumerConfig> => ({
+  durable_name: name,
+  ack_policy: AckPolicy.Explicit,
+  deliver_policy: deliver === 'all' ? DeliverPolicy.All : DeliverPolicy.New,
+});
+
+const isError = (error: unknown, code: number): boolean =>
+  error instanceof JetStreamApiError && error.code === code;
