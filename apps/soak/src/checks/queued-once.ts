@@ -1,0 +1,38 @@
+import type { Check, Violation } from '../evidence/evidence.ts';
+import type { LoggedRun } from '../evidence/logged-run.ts';
+
+const guarantee = 'Of all requests with one idempotency key exactly one queues a run.';
+
+/** A client without a key asks once, so that what it asked for is there once at most too. */
+export const queuedOnce: Check = ({ plans, records, runs }) => {
+  const violations: Violation[] = [];
+  const known = new Set(plans.map(({ request }) => request));
+  for (const [request, alike] of Map.groupBy(runs.values(), requestOf)) {
+    const [first, second] = alike;
+    if (first === undefined) continue;
+    if (!known.has(Number.parseInt(request, 10))) {
+      violations.push({
+        guarantee,
+        run: first.key.run_id,
+        says: `Nobody asked for it: its inputs name request ${request}.`,
+      });
+    } else if (second !== undefined) {
+      const ids = alike.map(({ key }) => key.run_id).join(' and ');
+      violations.push({ guarantee, run: second.key.run_id, says: `Request ${request} queued ${ids}.` });
+    }
+  }
+  const keyed = records.exchanges.filter(({ key, answer }) => key !== null && answer.kind === 'queued');
+  for (const [key, exchanges] of Map.groupBy(keyed, ({ key }) => key)) {
+    const told = new Set(exchanges.map(({ answer }) => (answer.kind === 'queued' ? answer.run : '')));
+    const [run = null] = told;
+    if (told.size > 1)
+      violations.push({ guarantee, run, says: `Key ${key} was answered with ${[...told].join(' and ')}.` });
+  }
+  return violations;
+};
+
+/** The number in the inputs, and whether it is the rerun of that request. */
+const requestOf = ({ situations }: LoggedRun): string => {
+  const { request, again } = situations[0]?.run.request.inputs ?? {};
+  return `${JSON.stringify(request)}${again === true ? ' again' : ''}`;
+};

@@ -1,0 +1,61 @@
+import type { Check, Violation } from '../evidence/evidence.ts';
+import type { LoggedRun } from '../evidence/logged-run.ts';
+import type { Exchange } from '../evidence/records.ts';
+import { placesOf, sightsOf, wentBack, type Sight, type WentBack } from './sights.ts';
+
+const guarantee =
+  'Reads never go back: a GET never shows less than what was shown before, and no 404 after a 200.';
+
+export const readsNeverGoBack: Check = ({ records, runs }) => {
+  const violations: Violation[] = [];
+  const streams = Map.groupBy(records.streams, ({ run }) => run);
+  const received = Map.groupBy(records.received, ({ payload }) => payload.run_id);
+  for (const [run, exchanges] of Map.groupBy(records.exchanges, runOf)) {
+    const logged = runs.get(run);
+    // What is not in the log is another check's matter.
+    if (!logged) continue;
+    const found = (says: string | undefined): void => {
+      if (says !== undefined) violations.push({ guarantee, run, says });
+    };
+    found(notFound(exchanges));
+    found(neverWas(logged, exchanges));
+    const told = { streams: streams.get(run) ?? [], received: received.get(run) ?? [] };
+    found(describe(wentBack(sightsOf(logged, exchanges, told)), 'its lifecycle'));
+    found(describe(wentBack(webhookSights(logged, exchanges)), 'its webhook_status'));
+  }
+  return violations;
+};
+
+const runOf = ({ run, answer }: Exchange): string => (answer.kind === 'queued' ? answer.run : (run ?? ''));
+
+/** A client knows a run's id from a 200 alone. */
+const notFound = (exchanges: readonly Exchange[]): string | undefined => {
+  const lost = exchanges.find(({ answer }) => answer.kind === 'refused' && answer.status === 404);
+  return lost && `${lost.gateway} answered ${lost.asked} with 404.`;
+};
+
+const neverWas = (logged: LoggedRun, exchanges: readonly Exchange[]): string | undefined => {
+  for (const { answer, gateway } of exchanges)
+    if (answer.kind === 'shown' && placesOf(logged, answer.shown) === undefined)
+      return `${gateway} showed it as it never was: ${JSON.stringify(answer.shown)}.`;
+  return undefined;
+};
+
+const webhookSights = ({ webhookFacts }: LoggedRun, exchanges: readonly Exchange[]): Sight[] =>
+  exchanges.flatMap(({ answer, gateway, sentAt, seenAt }) => {
+    if (answer.kind !== 'shown' || answer.shown.webhook_status === null) return [];
+    const status = answer.shown.webhook_status;
+    const end = webhookFacts.at(-1);
+    // The first fact of a round may be its end; nothing is delivered again here.
+    const begins = webhookFacts[0]?.sequence ?? Infinity;
+    const ends = end && end.event.type !== 'WebhookStarted' ? end.sequence : Infinity;
+    const by = `${gateway}, that its webhook_status is ${status}`;
+    if (status === 'not-started') return [{ by, sentAt, seenAt, atLeast: 0, atMost: begins - 1 }];
+    if (status === 'running') return [{ by, sentAt, seenAt, atLeast: begins, atMost: ends - 1 }];
+    return [{ by, sentAt, seenAt, atLeast: ends, atMost: Infinity }];
+  });
+
+const describe = (back: WentBack | undefined, what: string): string | undefined =>
+  back &&
+  `${back.later.by} told less of ${what} (up to ${back.later.atMost}) than was known before it was asked: ` +
+    `${back.known.by} had told of ${back.known.atLeast}.`;

@@ -1,0 +1,62 @@
+import { isEnded, type Run } from '@runledger/contracts/run';
+import type { Check, ShownByGateway, Violation } from '../evidence/evidence.ts';
+import { lastOf, type LoggedRun, type LoggedRuns } from '../evidence/logged-run.ts';
+import type { ShownRun } from '../evidence/records.ts';
+
+const guarantee = 'Views equal the fold of the log, and a list is complete and without repeats.';
+
+export const views: Check = ({ runs, shown }) => shown.flatMap((gateway) => wrongAt(gateway, runs));
+
+const wrongAt = ({ gateway, listed, read }: ShownByGateway, runs: LoggedRuns): Violation[] => {
+  const violations: Violation[] = [];
+  const found = (run: string, says: string): void =>
+    void violations.push({ guarantee, run, says: `${gateway} ${says}` });
+  const times = Map.groupBy(listed, ({ run }) => run);
+  for (const run of runs.keys()) if (!times.has(run)) found(run, 'does not list it.');
+  for (const [run, entries] of times) if (entries.length > 1) found(run, `lists it ${entries.length} times.`);
+  for (const [where, entries] of [
+    ['lists', listed],
+    ['shows', read],
+  ] as const) {
+    for (const { run, shown } of entries) {
+      const logged = runs.get(run);
+      const wrong = logged ? differing(logged, shown) : 'the log has no such run';
+      if (wrong !== undefined) found(run, `${where} it wrongly: ${wrong}.`);
+    }
+  }
+  return violations;
+};
+
+const differing = (logged: LoggedRun, shown: ShownRun | null): string | undefined => {
+  const run = lastOf(logged);
+  if (run === undefined) return 'the log has no such run';
+  if (shown === null) return 'not at all';
+  const expected = expectedOf(run, logged);
+  const wrong = (Object.keys(expected) as (keyof ShownRun)[]).filter(
+    (name) => JSON.stringify(shown[name]) !== JSON.stringify(expected[name]),
+  );
+  if (wrong.length === 0) return undefined;
+  return wrong
+    .map(
+      (name) => `${name} is ${JSON.stringify(shown[name])} and should be ${JSON.stringify(expected[name])}`,
+    )
+    .join(', ');
+};
+
+/** Made from the fold here, and not with the gateway's own code. */
+const expectedOf = (run: Run, { webhook }: LoggedRun): ShownRun => ({
+  status: run.status,
+  updated_at: run.updated_at,
+  created_at: run.created_at,
+  started_at: 'started_at' in run ? run.started_at : null,
+  ended_at: isEnded(run) ? run.ended_at : null,
+  number: run.number,
+  compute_function_call_id: run.attempt === null ? null : `${run.run_id}.${run.attempt.number}`,
+  webhook_status: run.request.webhook === null ? null : (webhook?.status ?? 'not-started'),
+  finished: isEnded(run),
+  end_reason: isEnded(run) ? run.end_reason : null,
+  rerun_of: run.request.rerun_of,
+  texts: isEnded(run)
+    ? run.outputs.flatMap(({ data }) => data['text'] ?? []).filter((text) => typeof text === 'string')
+    : [],
+});

@@ -1,0 +1,98 @@
+import { CreateRunResponse } from '@runledger/contracts/http/queue-run';
+import { CancelRunResponse, WorkflowRun } from '@runledger/contracts/http/run';
+import { CancelRunsResponse } from '@runledger/contracts/http/runs';
+import { Compile } from 'typebox/compile';
+import type { Clock } from '../clock.ts';
+import type { Answer, Asked, Exchange, ShownRun } from '../evidence/records.ts';
+
+const Created = Compile(CreateRunResponse);
+const Run = Compile(WorkflowRun);
+const Cancelled = Compile(CancelRunResponse);
+const CancelledMany = Compile(CancelRunsResponse);
+
+export interface Request {
+  readonly asked: Asked;
+  readonly request: number;
+  readonly run: string | null;
+  readonly key?: string | null;
+  readonly method: 'GET' | 'POST';
+  /** Under the base path. */
+  readonly path: string;
+  readonly body?: unknown;
+  readonly gateway: string;
+  readonly withinMs: number;
+}
+
+/** Asks a gateway, and writes down what it was told and when. Never rejects. */
+export type Ask = (request: Request) => Promise<Answer>;
+
+export const askAndRecord =
+  (apiKey: string, now: Clock, record: (exchange: Exchange) => void): Ask =>
+  async ({ asked, request, run, key = null, method, path, body, gateway, withinMs }) => {
+    const sentAt = now();
+    const answer = await answered(asked, async () => {
+      const response = await fetch(`${gateway}${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${apiKey}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(key === null ? {} : { 'idempotency-key': key }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(withinMs),
+      });
+      return { status: response.status, text: await response.text() };
+    });
+    record({ asked, request, run, key, gateway, sentAt, seenAt: now(), answer });
+    return answer;
+  };
+
+const answered = async (
+  asked: Asked,
+  send: () => Promise<{ readonly status: number; readonly text: string }>,
+): Promise<Answer> => {
+  try {
+    const { status, text } = await send();
+    if (status !== 200) return { kind: 'refused', status, why: text.slice(0, 300) };
+    const read = readAnswer(asked, JSON.parse(text));
+    return read ?? { kind: 'refused', status, why: `no answer of this operation: ${text.slice(0, 300)}` };
+  } catch (error) {
+    return { kind: 'lost', why: reasonOf(error) };
+  }
+};
+
+/** `fetch failed` says nothing without its cause. */
+export const reasonOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+};
+
+const readAnswer = (asked: Asked, body: unknown): Answer | undefined => {
+  switch (asked) {
+    case 'queue':
+    case 'rerun':
+      return Created.Check(body) ? { kind: 'queued', run: body.run_id } : undefined;
+    case 'get':
+    case 'wait':
+      return Run.Check(body) ? { kind: 'shown', shown: shownRun(body) } : undefined;
+    case 'cancel':
+      return Cancelled.Check(body) ? { kind: 'cancelled', outcome: body.outcome } : undefined;
+    case 'cancel_many':
+      return CancelledMany.Check(body) ? { kind: 'cancelled_many', said: JSON.stringify(body) } : undefined;
+  }
+};
+
+export const shownRun = (run: WorkflowRun): ShownRun => ({
+  status: run.status,
+  updated_at: run.updated_at,
+  created_at: run.created_at,
+  started_at: run.started_at,
+  ended_at: run.ended_at,
+  number: run.number,
+  compute_function_call_id: run.compute_function_call_id,
+  webhook_status: run.webhook_status,
+  finished: run.finished,
+  end_reason: run.end_reason,
+  rerun_of: run.rerun_of,
+  texts: run.outputs.flatMap(({ data }) => data['text'] ?? []).filter((item) => typeof item === 'string'),
+});

@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import type { Deployment } from '@runledger/contracts/catalogue';
+import { newUuid } from '@runledger/contracts/ids';
+import type { EventLog } from '@runledger/event-log/event-log';
+import { createApiKey } from '@runledger/gateway/api-keys';
+import { catalogue } from '@runledger/gateway/catalogue';
+import { GPU, PROGRAM } from './service-environment.ts';
+
+/** Of the deployments, which differ in their limits alone. */
+const DEPLOYMENTS = {
+  /** As a rule. */
+  plain: { run_timeout_s: 120, start_deadline_s: 3_600 },
+  /** Its runs are cancelled all together from time to time. */
+  swept: { run_timeout_s: 120, start_deadline_s: 3_600 },
+  /** For runs that take longer than they may. */
+  hasty: { run_timeout_s: 1, start_deadline_s: 3_600 },
+  /** For runs that nobody can take. */
+  impatient: { run_timeout_s: 120, start_deadline_s: 4 },
+} as const;
+export type DeploymentName = keyof typeof DEPLOYMENTS;
+
+/** A GPU that no executor of the cluster offers. */
+export const MISSING_GPU = 'H100';
+
+export interface Organisation {
+  readonly org_id: string;
+  readonly api_key: string;
+  readonly deployments: Readonly<Record<DeploymentName, string>>;
+}
+
+/** An organisation with everything that its runs need. */
+export const storeOrganisation = async (log: EventLog, now: Date): Promise<Organisation> => {
+  const [org_id, user_id, machine_id, workflow_id, workflow_version_id] = [
+    newUuid(),
+    newUuid(),
+    newUuid(),
+    newUuid(),
+    newUuid(),
+  ];
+  const owned = { org_id, created_at: now.toISOString() };
+  const records = catalogue(log);
+  await records.createOrganisation({ id: org_id, name: 'soak', created_at: owned.created_at });
+  await records.createUser({ ...owned, id: user_id, name: 'soak' });
+  await records.putMachine({
+    ...owned,
+    id: machine_id,
+    name: 'soaked',
+    gpu: GPU,
+    type: 'soak',
+    version: '1',
+    runner: { kind: 'program', program: PROGRAM },
+  });
+  await records.putWorkflow({ ...owned, id: workflow_id, name: 'work' });
+  const workflow = {};
+  const sha256 = createHash('sha256').update(JSON.stringify(workflow)).digest('hex');
+  const version = { ...owned, id: workflow_version_id, workflow_id, number: 1, workflow, sha256, inputs: [] };
+  await records.createWorkflowVersion(version);
+  const deployed = async (name: DeploymentName): Promise<string> => {
+    const record: Deployment = {
+      ...owned,
+      id: newUuid(),
+      workflow_id,
+      workflow_version_id,
+      machine_id,
+      name,
+      environment: 'production',
+      ...DEPLOYMENTS[name],
+      retry: { attempts: 20 },
+      archived: false,
+    };
+    await records.putDeployment(record);
+    return record.id;
+  };
+  const { key } = await createApiKey(log, { org_id, user_id, name: 'soak', scopes: ['runs:write', 'admin'] });
+  return {
+    org_id,
+    api_key: key,
+    deployments: {
+      plain: await deployed('plain'),
+      swept: await deployed('swept'),
+      hasty: await deployed('hasty'),
+      impatient: await deployed('impatient'),
+    },
+  };
+};

@@ -1,0 +1,120 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { BlowKind } from '../chaos/schedule.ts';
+import type { Clock } from '../clock.ts';
+import type { PartRole, Stopped, Surprise, Trouble, Troubles } from '../evidence/troubles.ts';
+
+interface Ended {
+  readonly how: string;
+  /** Of its own accord, and all was well; or before it listened to signals. */
+  readonly clean: boolean;
+}
+
+/** A process of this machine, whatever it is. */
+export interface Running {
+  readonly pid: number;
+  readonly ended: Promise<Ended>;
+  /** Settles when it works, or has ended. */
+  readonly ready: Promise<void>;
+  /** SIGTERM, and after a long while SIGKILL. */
+  readonly stop: () => Promise<void>;
+}
+
+/** A process that is struck, and started again. */
+export interface Part extends AsyncDisposable {
+  readonly name: string;
+  readonly role: PartRole;
+  /** Undefined while it is down. */
+  readonly pid: () => number | undefined;
+  /** Settles when it is back and works. */
+  readonly strike: (kind: BlowKind, forMs: number) => Promise<void>;
+}
+
+export interface Journal extends Troubles {
+  readonly troubles: Trouble[];
+  readonly stops: Stopped[];
+  readonly surprises: Surprise[];
+}
+
+const AGAIN_AFTER_MS = 500;
+
+export interface PartSpec {
+  readonly name: string;
+  readonly role: PartRole;
+  readonly start: () => Promise<Running>;
+  readonly journal: Journal;
+  readonly now: Clock;
+}
+
+export const startPart = async ({ name, role, start, journal, now }: PartSpec): Promise<Part> => {
+  let running: Running | undefined;
+  let starting: Promise<unknown> = Promise.resolve();
+  let closing = false;
+
+  const begin = async (): Promise<void> => {
+    const begins = start();
+    starting = begins.catch(() => undefined);
+    const begun = await begins;
+    running = begun;
+    void begun.ended.then(async ({ how }) => {
+      // Whoever strikes takes it out before.
+      if (running !== begun || closing) return;
+      running = undefined;
+      journal.surprises.push({ part: name, at: now(), how });
+      await pause(AGAIN_AFTER_MS);
+      if (!closing) await begin();
+    });
+    await begun.ready;
+  };
+
+  const end = async (struck: Running, kind: 'kill' | 'stop'): Promise<void> => {
+    running = undefined;
+    const at = now();
+    if (kind === 'kill') signal(struck.pid, 'SIGKILL');
+    else await struck.stop();
+    const { how, clean } = await struck.ended;
+    if (kind === 'stop') journal.stops.push({ part: name, role, at, tookMs: now() - at, how, clean });
+  };
+
+  const strike = async (kind: BlowKind, forMs: number): Promise<void> => {
+    const struck = running;
+    if (struck === undefined || closing) return;
+    const at = journal.troubles.push({ part: name, role, kind, from: now(), to: undefined }) - 1;
+    if (kind === 'pause') {
+      signal(struck.pid, 'SIGSTOP');
+      await pause(forMs);
+      if (running === struck) signal(struck.pid, 'SIGCONT');
+    } else {
+      await end(struck, kind);
+      await pause(forMs);
+      if (!closing) await begin();
+    }
+    const trouble = journal.troubles[at];
+    if (trouble) journal.troubles[at] = { ...trouble, to: now() };
+  };
+
+  await begin();
+  return {
+    name,
+    role,
+    pid: () => running?.pid,
+    strike,
+    [Symbol.asyncDispose]: async () => {
+      closing = true;
+      await starting;
+      const last = running;
+      if (last === undefined) return;
+      // Nobody needs it any more, and a paused process takes no other signal.
+      signal(last.pid, 'SIGKILL');
+      await last.ended;
+    },
+  };
+};
+
+/** A process that ended meanwhile takes none. */
+const signal = (pid: number, name: NodeJS.Signals): void => {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+};

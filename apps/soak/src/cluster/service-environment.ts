@@ -1,0 +1,78 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { serviceEnvironment } from '@runledger/standalone/service-environment';
+import type { Size } from '../size.ts';
+import type { ServiceName } from './service.ts';
+
+/** What the services of a cluster have in common. */
+export interface Place {
+  readonly folder: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly natsUrl: string;
+  /** Undefined: views in memory. */
+  readonly mongoUrl: string | undefined;
+  /** Of each gateway. */
+  readonly gatewayPorts: readonly number[];
+  readonly secretKey: string;
+  readonly size: Size;
+}
+
+export const PROGRAM = 'work';
+export const GPU = 'A10G';
+
+const WORK = fileURLToPath(new URL('../programs/work.sh', import.meta.url));
+
+/** Where programs write a line when they begin, beside everything that the services know of. */
+export const diaryOf = (folder: string): string => join(folder, 'diary.txt');
+
+export const originOf = (port: number | undefined): string => `http://127.0.0.1:${port}`;
+
+/** All that a service sees of its surroundings; `index` tells those of one name apart. */
+export const environmentOf = (place: Place, service: ServiceName, index: number): Record<string, string> =>
+  serviceEnvironment(place.env, [], { ...brokerAccess(place), ...common, ...own(place, service, index) });
+
+const brokerAccess = ({ natsUrl }: Place): Record<string, string> => ({ NATS_URL: natsUrl });
+
+const common = {
+  RUNLEDGER_HEALTH_HOST: '127.0.0.1',
+  RUNLEDGER_HEALTH_PORT: '0',
+  RUNLEDGER_LOG_LEVEL: 'info',
+};
+
+const own = (place: Place, service: ServiceName, index: number): Record<string, string> => {
+  const { size, gatewayPorts } = place;
+  const period = { RUNLEDGER_HEARTBEAT_PERIOD_S: String(size.heartbeatPeriodS) };
+  const webhooks = { RUNLEDGER_SECRET_KEYS: place.secretKey, RUNLEDGER_WEBHOOK_ALLOW: 'loopback' };
+  const publicUrl = { RUNLEDGER_PUBLIC_URL: originOf(gatewayPorts[0]) };
+  switch (service) {
+    case 'gateway':
+      return { ...webhooks, ...publicUrl, ...viewsOf(place), ...listening(gatewayPorts[index]) };
+    case 'scheduler':
+      return { ...period, RUNLEDGER_CANCEL_ENFORCE_S: String(size.cancelEnforceS) };
+    case 'gpu-executor':
+      return {
+        ...period,
+        EXECUTOR_NAME: `box${index + 1}`,
+        EXECUTOR_GPUS: `${GPU}:${size.slotsOfEach}`,
+        EXECUTOR_PROGRAMS: JSON.stringify({
+          [PROGRAM]: { command: '/bin/sh', args: [WORK], env: { SOAK_DIARY: diaryOf(place.folder) } },
+        }),
+        EXECUTOR_CANCEL_GRACE_S: String(size.cancelGraceS),
+        EXECUTOR_WORK_DIR: join(place.folder, `work-${index + 1}`),
+        RUNLEDGER_GATEWAY_URL: originOf(gatewayPorts[index % gatewayPorts.length]),
+      };
+    case 'notifier':
+      return { ...webhooks, ...publicUrl, RUNLEDGER_WEBHOOK_SWEEP_EVERY_S: '2' };
+  }
+};
+
+const viewsOf = ({ mongoUrl }: Place): Record<string, string> =>
+  mongoUrl === undefined
+    ? { RUNLEDGER_VIEWS: 'memory' }
+    : { RUNLEDGER_VIEWS: 'mongodb', MONGODB_URL: mongoUrl };
+
+const listening = (port: number | undefined): Record<string, string> => ({
+  RUNLEDGER_HOST: '127.0.0.1',
+  RUNLEDGER_PORT: String(port),
+  RUNLEDGER_RATE_LIMIT: '0',
+});

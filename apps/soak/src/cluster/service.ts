@@ -1,0 +1,48 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { startService } from '@runledger/standalone/service-process';
+import type { Running } from './part.ts';
+
+export type ServiceName = 'gateway' | 'scheduler' | 'gpu-executor' | 'notifier';
+
+export interface ServiceOfCluster {
+  readonly name: string;
+  readonly service: ServiceName;
+  readonly env: Readonly<Record<string, string>>;
+  readonly logFile: string;
+}
+
+/** Longer than the services' own deadline of 10 s, on a machine that is short of time. */
+const STOP_WITHIN_MS = 30_000;
+const LOOK_EVERY_MS = 100;
+
+/** Starts a service as its container would: from its `main.ts`, with its environment alone. */
+export const runningService = async ({ name, service, env, logFile }: ServiceOfCluster): Promise<Running> => {
+  const main = fileURLToPath(new URL(`../../../../services/${service}/src/main.ts`, import.meta.url));
+  const started = startService({
+    name,
+    main,
+    env,
+    logFile,
+    stopWithinMs: STOP_WITHIN_MS,
+    say: () => undefined,
+  });
+  const { pid, state } = started;
+  if (pid === undefined) throw new Error(`${name} could not be started: ${await started.ended}`);
+  let wasReady = false;
+  const ready = async (): Promise<void> => {
+    while (state().kind === 'starting') await pause(LOOK_EVERY_MS);
+    wasReady = state().kind === 'listening';
+  };
+  return {
+    pid,
+    ready: ready(),
+    ended: started.ended.then((how) => {
+      const last = state();
+      const code = last.kind === 'ended' ? last.code : null;
+      // Before it listens to signals, SIGTERM ends it at once.
+      return { how, clean: code === 0 || (!wasReady && how === 'was killed by SIGTERM') };
+    }),
+    stop: started.stop,
+  };
+};

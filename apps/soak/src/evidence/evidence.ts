@@ -1,0 +1,53 @@
+import type { StoredMessage } from '@runledger/contracts/history';
+import type { RunPlan } from '../clients/plan.ts';
+import type { Size } from '../size.ts';
+import type { LoggedRuns } from './logged-run.ts';
+import type { ClientRecords, ShownRun } from './records.ts';
+import type { Troubles } from './troubles.ts';
+
+/** What one gateway shows when everything has ended. */
+export interface ShownByGateway {
+  readonly gateway: string;
+  /** All pages of its list, one after the other. */
+  readonly listed: readonly { readonly run: string; readonly shown: ShownRun }[];
+  /** One by one; null where it answered that there is no such run. */
+  readonly read: readonly { readonly run: string; readonly shown: ShownRun | null }[];
+}
+
+/** A program says by itself, beside all services, that it has begun. */
+export interface Begun {
+  readonly run: string;
+  readonly attempt: number;
+}
+
+/** A message that a consumer could not take. */
+interface ParkedSight {
+  readonly subject: string;
+  readonly consumer: string;
+  readonly reason: string;
+}
+
+/** All that is known of a soak once everything is quiet. The checks rest on it alone. */
+export interface Evidence {
+  readonly plans: readonly RunPlan[];
+  readonly records: ClientRecords;
+  readonly runs: LoggedRuns;
+  /** Messages that were seen in the log and are not there any more, or are others now. */
+  readonly vanished: readonly StoredMessage[];
+  readonly shown: readonly ShownByGateway[];
+  readonly diary: readonly Begun[];
+  readonly parked: readonly ParkedSight[];
+  readonly troubles: Troubles;
+  readonly size: Pick<Size, 'cancelEnforceS' | 'heartbeatPeriodS'>;
+}
+
+/** A promise that was not kept. */
+export interface Violation {
+  /** In words, as the architecture page has it. */
+  readonly guarantee: string;
+  /** Null when it is none of a single run. */
+  readonly run: string | null;
+  readonly says: string;
+}
+
+export type Check = (evidence: Evidence) => Violation[];

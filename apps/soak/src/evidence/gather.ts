@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { setTimeout as pause } from 'node:timers/promises';
+import { listParked } from '@runledger/event-log/park';
+import { views } from '../checks/views.ts';
+import type { RunPlan } from '../clients/plan.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import { diaryOf } from '../cluster/service-environment.ts';
+import type { Size } from '../size.ts';
+import type { Begun, Evidence } from './evidence.ts';
+import { foldRuns } from './logged-run.ts';
+import { readLog, type SeenLog } from './read-log.ts';
+import type { ClientRecords } from './records.ts';
+import { shownByGateway } from './shown-by-gateways.ts';
+
+export interface Gathering {
+  readonly cluster: Cluster;
+  readonly seen: SeenLog;
+  readonly records: ClientRecords;
+  readonly plans: readonly RunPlan[];
+  readonly size: Size;
+  readonly folder: string;
+}
+
+/** Views follow the log; what they have not reached after so long they never will. */
+const VIEWS_WITHIN_MS = 60_000;
+const LOOK_EVERY_MS = 2_000;
+
+export const gatherEvidence = async ({
+  cluster,
+  seen,
+  records,
+  plans,
+  size,
+  folder,
+}: Gathering): Promise<Evidence> => {
+  const messages = await readLog(cluster.log);
+  const stored = new Map(messages.map((message) => [message.sequence, message]));
+  const evidence: Evidence = {
+    plans,
+    records,
+    runs: foldRuns(messages),
+    vanished: seen.messages.filter((message) => !isDeepStrictEqual(stored.get(message.sequence), message)),
+    shown: [],
+    diary: await readDiary(diaryOf(folder)),
+    parked: await listParked(cluster.log, { limit: 1_000 }),
+    troubles: cluster.journal,
+    size,
+  };
+  const runs = [...evidence.runs.keys()];
+  for (const deadline = performance.now() + VIEWS_WITHIN_MS; ; await pause(LOOK_EVERY_MS)) {
+    const { gateways, organisation } = cluster;
+    const shown = await Promise.all(
+      gateways.map((gateway) => shownByGateway(gateway, organisation.api_key, runs)),
+    );
+    const latest = { ...evidence, shown };
+    if (views(latest).length === 0 || performance.now() > deadline) return latest;
+  }
+};
+
+const readDiary = async (path: string): Promise<Begun[]> => {
+  const lines = (await readFile(path, 'utf8').catch(() => '')).split('\n');
+  return lines.flatMap((line) => {
+    const [run, attempt] = line.split(' ');
+    return run && attempt ? [{ run, attempt: Number(attempt) }] : [];
+  });
+};

@@ -1,0 +1,78 @@
+import { readHistory, type StoredMessage } from '@runledger/contracts/history';
+import { evolve, isImpossible } from '@runledger/contracts/evolve';
+import type { Fact, Run } from '@runledger/contracts/run';
+import { lifecycleOf, runIn, type RunKey } from '@runledger/contracts/subjects';
+import type { Webhook, WebhookFact } from '@runledger/contracts/webhook';
+import { readWebhookChain } from '@runledger/contracts/webhook-history';
+
+/** What a run was once this had happened. */
+interface Situation {
+  readonly sequence: number;
+  readonly run: Run;
+}
+
+/** What the log says of one run. */
+export interface LoggedRun {
+  readonly key: RunKey;
+  readonly facts: readonly Fact[];
+  /** After each fact. */
+  readonly situations: readonly Situation[];
+  readonly webhookFacts: readonly WebhookFact[];
+  readonly webhook: Webhook | undefined;
+  /** What hangs together with nothing, in words. */
+  readonly wrong: readonly string[];
+}
+
+/** Every run of the log, by id. */
+export type LoggedRuns = ReadonlyMap<string, LoggedRun>;
+
+export const foldRuns = (messages: readonly StoredMessage[]): LoggedRuns => {
+  const byRun = Map.groupBy(messages, ({ subject }) => runIn(subject)?.run_id ?? '');
+  const runs = new Map<string, LoggedRun>();
+  for (const [id, all] of byRun) {
+    const key = runIn(all[0]?.subject ?? '');
+    if (key !== undefined) runs.set(id, foldRun(key, all));
+  }
+  return runs;
+};
+
+const foldRun = (key: RunKey, messages: readonly StoredMessage[]): LoggedRun => {
+  const life = lifecycleOf(key).slice(0, -1);
+  const [own = [], others = []] = [true, false].map((wanted) =>
+    messages.filter(({ subject }) => subject.startsWith(life) === wanted),
+  );
+  const read = readHistory(key, own);
+  const webhooks = readWebhookChain(others);
+  const facts = read.kind === 'whole' ? read.facts : [];
+  return {
+    key,
+    facts,
+    situations: situationsOf(facts),
+    webhookFacts: webhooks.kind === 'whole' ? webhooks.facts : [],
+    webhook: webhooks.kind === 'whole' ? webhooks.state : undefined,
+    wrong: [...wrongIn(read, 'its history'), ...wrongIn(webhooks, 'what became of its notifications')],
+  };
+};
+
+const wrongIn = (
+  read: ReturnType<typeof readHistory> | ReturnType<typeof readWebhookChain>,
+  what: string,
+): string[] =>
+  read.kind === 'whole'
+    ? read.refused.map(({ message, why }) => `${what}: message ${message.sequence} is no part of it: ${why}`)
+    : [`${what} is ${read.kind} at ${read.sequence}`];
+
+const situationsOf = (facts: readonly Fact[]): Situation[] => {
+  const situations: Situation[] = [];
+  let run: Run | undefined;
+  for (const fact of facts) {
+    const next = evolve(run, fact);
+    if (isImpossible(next)) throw new Error(`an accepted fact cannot be folded: ${next.impossible}`);
+    run = next;
+    situations.push({ sequence: fact.sequence, run });
+  }
+  return situations;
+};
+
+/** What the run has come to. */
+export const lastOf = ({ situations }: LoggedRun): Run | undefined => situations.at(-1)?.run;

@@ -1,0 +1,18 @@
+import { readOptions } from './options.ts';
+import { soak } from './soak.ts';
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const newSeed = (): number => Math.floor(Math.random() * 2 ** 31);
+
+const read = readOptions(process.argv.slice(2), newSeed);
+if (read.ok) {
+  const { options } = read;
+  say(`Seed ${options.seed}. The same again: ${options.command}`);
+  const { kept, report } = await soak(options, process.env, say);
+  say(report);
+  say(kept ? 'Every guarantee was kept.' : 'A guarantee was NOT kept: see above.');
+  process.exitCode = kept ? 0 : 1;
+} else {
+  process.stderr.write(`${read.why}\n`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,62 @@
+import { parseArgs } from 'node:util';
+import { FULL, SMALL, type Size } from './size.ts';
+
+export interface Options {
+  readonly seed: number;
+  readonly size: Size;
+  /** The folders stay, also when nothing is wrong. */
+  readonly keep: boolean;
+  /** What to type to have the same again. */
+  readonly command: string;
+}
+
+export type ReadOptions =
+  | { readonly ok: true; readonly options: Options }
+  | { readonly ok: false; readonly why: string };
+
+const USAGE = `npm run soak -- [--small] [--seed N] [--minutes N] [--rate N] [--keep]
+  --small     rates and blows for a machine with two cores, ${SMALL.minutes} minutes
+  --seed      a whole number: the same requests and the same blows again; a new one when left out
+  --minutes   how long runs are queued and processes are struck (${FULL.minutes}); what is left ends after that
+  --rate      runs a second (${FULL.rate}; small: ${SMALL.rate})
+  --keep      keep the folder with the store of the broker and the log files`;
+
+const LARGEST_SEED = 2 ** 31 - 1;
+
+/** `newSeed` is taken when none is given. */
+export const readOptions = (args: readonly string[], newSeed: () => number): ReadOptions => {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        seed: { type: 'string' },
+        minutes: { type: 'string' },
+        rate: { type: 'string' },
+        small: { type: 'boolean', default: false },
+        keep: { type: 'boolean', default: false },
+      },
+    });
+    const preset = values.small ? SMALL : FULL;
+    const seed = numberOf('--seed', values.seed, { from: 0, to: LARGEST_SEED, whole: true }) ?? newSeed();
+    const minutes = numberOf('--minutes', values.minutes, { from: 0.1, to: 10_000 }) ?? preset.minutes;
+    const rate = numberOf('--rate', values.rate, { from: 0.1, to: 1_000 }) ?? preset.rate;
+    const small = values.small ? ' --small' : '';
+    const command = `npm run soak -- --seed ${seed} --minutes ${minutes} --rate ${rate}${small}`;
+    return { ok: true, options: { seed, size: { ...preset, minutes, rate }, keep: values.keep, command } };
+  } catch (error) {
+    return { ok: false, why: `${error instanceof Error ? error.message : String(error)}\n${USAGE}` };
+  }
+};
+
+const numberOf = (
+  name: string,
+  text: string | undefined,
+  { from, to, whole = false }: { readonly from: number; readonly to: number; readonly whole?: boolean },
+): number | undefined => {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (text.trim() !== '' && value >= from && value <= to && (!whole || Number.isInteger(value))) return value;
+  throw new RangeError(
+    `${name} is ${text}: ${whole ? 'a whole number' : 'a number'} from ${from} to ${to} is needed.`,
+  );
+};

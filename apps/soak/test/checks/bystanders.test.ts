@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { bystanders } from '../../src/checks/bystanders.ts';
+import type { Stopped } from '../../src/evidence/troubles.ts';
+import { aSoak, BEGUN_AT, exchange, RUN } from '../a-soak.ts';
+
+const says = (...given: Parameters<typeof aSoak>): string[] =>
+  bystanders(aSoak(...given)).map((one) => one.says);
+const quiet = { troubles: [], stops: [], surprises: [] };
+
+describe('whatever is done to others', () => {
+  it('nothing is parked', () => {
+    const parked = [{ subject: `runs.org.${RUN.run_id}.life.queued`, consumer: 'scheduler', reason: 'why' }];
+    expect(bystanders(aSoak({ parked }))).toMatchObject([
+      { run: RUN.run_id, says: `scheduler parked a message of runs.org.${RUN.run_id}.life.queued: why` },
+    ]);
+  });
+
+  it('no process ends by itself', () => {
+    const surprises = [{ part: 'gateway-1', at: BEGUN_AT, how: 'ended with exit status 1' }];
+    expect(says({ troubles: { ...quiet, surprises } })).toEqual([
+      'gateway-1 ended with exit status 1 by itself at 2026-01-01T00:00:00.000Z.',
+    ]);
+  });
+
+  it('services stop when they are told to', () => {
+    const stop = (role: Stopped['role'], clean: boolean): Stopped => ({
+      part: `${role}-1`,
+      role,
+      at: BEGUN_AT,
+      tookMs: 10_000.4,
+      how: 'ended with exit status 1',
+      clean,
+    });
+    const stops = [stop('notifier', false), stop('notifier', true), stop('database', false)];
+    expect(says({ troubles: { ...quiet, stops } })).toEqual([
+      'notifier-1 was stopped at 2026-01-01T00:00:00.000Z and ended with exit status 1 after 10000 ms.',
+    ]);
+  });
+
+  it('a sound request is not called wrong', () => {
+    const refused = (status: number) => exchange(2, { kind: 'refused', status, why: 'words' });
+    const exchanges = [refused(503), refused(404), refused(500)];
+    expect(says({ records: { exchanges } })).toEqual(['http://127.0.0.1:1/api answered get with 500: words']);
+  });
+});

@@ -1,0 +1,41 @@
+import { aRun, queued } from '@runledger/testing/run-events';
+import { describe, expect, it } from 'vitest';
+import { queuedOnce } from '../../src/checks/queued-once.ts';
+import { foldRuns } from '../../src/evidence/logged-run.ts';
+import { aSoak, EVENTS, exchange, INPUTS, stored, wasQueued } from '../a-soak.ts';
+
+const other = aRun();
+const withAnother = (inputs: Readonly<Record<string, string | number | boolean>>) => {
+  const [message, ...rest] = stored([queued(other, { inputs })]).map((one) => ({
+    ...one,
+    sequence: 10,
+    fence: `runs.${other.org_id}.${other.run_id}.life.>`,
+  }));
+  expect(rest).toEqual([]);
+  return aSoak({ runs: foldRuns([...stored(EVENTS), ...(message ? [message] : [])]) });
+};
+
+describe('a request', () => {
+  it('queues one run', () => {
+    expect(queuedOnce(withAnother(INPUTS))).toMatchObject([
+      { run: other.run_id, says: expect.stringMatching(/^Request 1 queued .* and /) as unknown },
+    ]);
+  });
+
+  it('may be run again', () => {
+    expect(queuedOnce(withAnother({ ...INPUTS, again: true }))).toEqual([]);
+  });
+
+  it('is there when a run is', () => {
+    expect(queuedOnce(withAnother({ ...INPUTS, request: 2 }))).toMatchObject([
+      { run: other.run_id, says: 'Nobody asked for it: its inputs name request 2.' },
+    ]);
+  });
+
+  it('with the same key is answered with the same run', () => {
+    const exchanges = [wasQueued(1.1), wasQueued(2, other.run_id), exchange(3, { kind: 'lost', why: 'x' })];
+    expect(queuedOnce(aSoak({ records: { exchanges } }))).toMatchObject([
+      { says: expect.stringMatching(/^Key soak-1 was answered with .* and /) as unknown },
+    ]);
+  });
+});

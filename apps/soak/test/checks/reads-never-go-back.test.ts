@@ -1,0 +1,95 @@
+import { assigned, cancelled, cancelRequested, ONE } from '@runledger/testing/run-events';
+import { webhookDelivered, webhookStarted } from '@runledger/testing/webhook-events';
+import { describe, expect, it } from 'vitest';
+import { readsNeverGoBack } from '../../src/checks/reads-never-go-back.ts';
+import type { Exchange } from '../../src/evidence/records.ts';
+import {
+  arrived,
+  aSoak,
+  EVENTS,
+  exchange,
+  queuedRun,
+  RUN,
+  shownAfter,
+  toldFacts,
+  wasQueued,
+  wasShown,
+} from '../a-soak.ts';
+
+const nothing = { streams: [], received: [] };
+const check = (...exchanges: readonly Exchange[]) =>
+  readsNeverGoBack(aSoak({ records: { ...nothing, exchanges } })).map(({ says }) => says);
+
+describe('reads', () => {
+  it('show what was shown, or more', () => {
+    expect(check(wasQueued(1.1), wasShown(1.5, 1), wasShown(2, 1), wasShown(3, 2), wasShown(5, 4))).toEqual(
+      [],
+    );
+  });
+
+  it('never show less', () => {
+    const [says, ...others] = check(wasShown(4.5, 3), wasShown(5, 2));
+    expect(says).toContain('told less of its lifecycle (up to 2) than was known before it was asked');
+    expect(others).toEqual([]);
+  });
+
+  it('may show less where they were asked for before the other was answered', () => {
+    const slow = { ...wasShown(4.5, 2), seenAt: wasShown(6, 2).seenAt };
+    expect(check(wasShown(4.5, 3), slow)).toEqual([]);
+  });
+
+  it('never answer 404', () => {
+    const missing = exchange(5, { kind: 'refused', status: 404, why: 'Run not found' });
+    expect(check(wasQueued(1.1), missing)).toEqual(['http://127.0.0.1:1/api answered get with 404.']);
+  });
+
+  it('show only what was', () => {
+    const [says] = check(wasShown(5, 4, { updated_at: '2026-01-01T00:00:03.999Z' }));
+    expect(says).toContain('showed it as it never was');
+  });
+
+  it('show what a stream has told', () => {
+    const streams = [{ run: RUN.run_id, told: toldFacts(1, 2, 3), connections: [], complete: false }];
+    const [violation] = readsNeverGoBack(
+      aSoak({ records: { ...nothing, streams, exchanges: [wasShown(5, 2)] } }),
+    );
+    expect(violation?.says).toContain('a stream with RunStarted had told of 3');
+  });
+
+  it('show what a notification has told', () => {
+    const received = [arrived(4.6, 4)];
+    const [violation] = readsNeverGoBack(
+      aSoak({ records: { ...nothing, received, exchanges: [wasShown(5, 3)] } }),
+    );
+    expect(violation?.says).toContain('a notification that it is success had told of 4');
+  });
+
+  it('show what an answered cancellation did', () => {
+    const events = [queuedRun(), assigned(RUN), cancelRequested(RUN, 1, ONE)];
+    const answered = exchange(
+      3.5,
+      { kind: 'cancelled', outcome: 'cancellation_requested' },
+      { asked: 'cancel' },
+    );
+    const [violation] = readsNeverGoBack(
+      aSoak({
+        events: [...events, cancelled(RUN)],
+        records: { ...nothing, exchanges: [answered, wasShown(4.5, 2)] },
+      }),
+    );
+    expect(violation?.says).toContain('to cancel had told of 3');
+  });
+
+  it('never take back what became of the notifications', () => {
+    const events = [...EVENTS.slice(0, 4), webhookStarted(RUN), webhookDelivered(RUN)];
+    const shown = (at: number, webhook_status: 'not-started' | 'running' | 'success'): Exchange =>
+      exchange(at, { kind: 'shown', shown: { ...shownAfter(4), webhook_status } });
+    const seen = (...exchanges: readonly Exchange[]) =>
+      readsNeverGoBack(aSoak({ events, records: { ...nothing, exchanges } }));
+    expect(seen(shown(5, 'not-started'), shown(6, 'running'), shown(7, 'success'))).toEqual([]);
+    expect(seen(shown(5, 'running'), shown(6, 'not-started'))).toHaveLength(1);
+    expect(seen(shown(7, 'success'), shown(8, 'running'))).toMatchObject([
+      { says: expect.stringContaining('less of its webhook_status') as unknown },
+    ]);
+  });
+});
