@@ -23,7 +23,7 @@ export const explainAnswer = (
     case 401:
       return `The API key from ${connection.source} was refused (${said}). Use a key of ${connection.url}: RUNLEDGER_API_KEY, or connection.json of a running standalone.`;
     case 403:
-      return `The API key from ${connection.source} may not do this (${said}). Use a key with the scope that it needs: an organisation's first key has them all.`;
+      return `The API key from ${connection.source} may not do this (${said}). Use a key with the scope that it needs: an organisation's first key has all but operator, which runledger keys create --operator gives.`;
     case 404:
       return `${connection.url} does not know it (${said}). Check the id; what belongs to another organisation is not found either.`;
     case 409:
@@ -35,7 +35,7 @@ export const explainAnswer = (
     case 429:
       return `Too much was asked at once (${said}). ${later}`;
     case 503:
-      return `The service cannot reach its log right now (${said}), and has not confirmed the request. ${later}`;
+      return `The service cannot do this right now (${said}), and has not confirmed the request. ${later}`;
     default:
       return `${connection.url} answered ${status} (${said}). ${status >= 500 ? `${later} If it stays so, see the gateway's log.` : 'Check RUNLEDGER_URL: it has to include the base path, such as /api.'}`;
   }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { cancel, get, queue, rerun } from './commands/run-commands.ts';
 import type { GetOptions, NewRunOptions, QueueOptions } from './commands/run-commands.ts';
+import { why } from './commands/why.ts';
 import type { Json, ProgramParts } from './program-parts.ts';
 import { watchRun } from './watch-run.ts';
 
@@ -20,6 +21,9 @@ export const addRunCommands = (program: Command, { client, screen, end, add }: P
     .action(async (run: string, options: GetOptions) => end(await get(await client(), run, options)));
   add(program, 'cancel <run>', 'cancel a run').action(async (run: string, { json = false }: Json) =>
     end(await cancel(await client(), run, json)),
+  );
+  add(program, 'why <run>', 'why a run waits, and what would help').action(
+    async (run: string, { json = false }: Json) => end(await why(await client(), run, json)),
   );
   add(program, 'watch <run>', 'show a run until it has ended').action(
     async (run: string, { json = false }: Json) =>

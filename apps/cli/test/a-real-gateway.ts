@@ -4,9 +4,10 @@ import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { openEventLog } from '@runledger/event-log/event-log';
+import type { EventLog } from '@runledger/event-log/event-log';
 import { silentLogger } from '@runledger/event-log/logger';
 import { provision } from '@runledger/event-log/provision';
-import { createOrganisation } from '@runledger/standalone/create-organisation';
+import { createOrganisation, OPERATOR_SCOPES } from '@runledger/standalone/create-organisation';
 import { testNats } from '@runledger/testing/nats';
 import { waitFor } from '@runledger/testing/wait-for';
 import { cliAt } from './in-process.ts';
@@ -19,8 +20,9 @@ export interface RealGateway extends AsyncDisposable {
   /** What the API itself answers. */
   // oxlint-disable-next-line typescript/no-explicit-any -- JSON of any form, which tests look into
   readonly read: (path: string) => Promise<any>;
-  /** The command with the organisation's first key. */
+  /** The command with the organisation's first key, which is good for the fleet too. */
   readonly cli: Cli;
+  readonly log: EventLog;
   readonly deployment_id: string;
 }
 
@@ -29,7 +31,7 @@ export const aRealGateway = async (): Promise<RealGateway> => {
   const nats = opened.use(await testNats());
   const log = opened.use(await openEventLog({ url: nats.url, name: 'test' }, silentLogger));
   await provision(log);
-  const { api_key, deployment_id } = await createOrganisation(log, 'Acme', () => new Date());
+  const { api_key, deployment_id } = await createOrganisation(log, 'Acme', () => new Date(), OPERATOR_SCOPES);
   const child = spawn(process.execPath, [join(source, 'main.ts')], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: {
@@ -57,6 +59,7 @@ export const aRealGateway = async (): Promise<RealGateway> => {
     read: async (path) =>
       (await fetch(`${api}${path}`, { headers: { authorization: `Bearer ${api_key}` } })).json(),
     cli: cliAt(api, api_key),
+    log,
     deployment_id,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };

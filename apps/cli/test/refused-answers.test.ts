@@ -19,10 +19,7 @@ describe('an answer that is a no', () => {
       'The request was refused:\n  path.run_id: Input should be a valid UUID',
     ],
     [{ status: 429, body: { detail: 'Rate limit' }, headers: { 'retry-after': '7' } }, 'Try again in 7 s.'],
-    [
-      { status: 503, body: { detail: 'The log is away' } },
-      'cannot reach its log right now (The log is away)',
-    ],
+    [{ status: 503, body: { detail: 'The log is away' } }, 'cannot do this right now (The log is away)'],
     [{ status: 500, body: 'no json' }, 'answered 500 (status 500)'],
     [{ status: 200, body: { other: true } }, 'something that this release does not understand'],
   ])('%j becomes a sentence', async (answer, sentence) => {

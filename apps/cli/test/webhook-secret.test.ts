@@ -36,7 +36,7 @@ describe('runledger webhook-secret', () => {
       stdout: '',
       stderr:
         'The API key from RUNLEDGER_API_KEY may not do this (This API key lacks the scope admin). ' +
-        "Use a key with the scope that it needs: an organisation's first key has them all.\n",
+        "Use a key with the scope that it needs: an organisation's first key has all but operator, which runledger keys create --operator gives.\n",
     });
   });
 });

@@ -13,7 +13,7 @@ import {
   timersOf,
 } from '@runledger/contracts/deliveries';
 import { newUuid } from '@runledger/contracts/ids';
-import { AckPolicy, JetStreamApiError } from '@nats-io/jetstream';
+import { AckPolicy } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import { Compile } from 'typebox/compile';
 import { askBroker } from './ask-broker.ts';
@@ -22,6 +22,7 @@ import type { EventLog } from './event-log.ts';
 import { follow, type Following } from './follow.ts';
 import { lastOfEach } from './last-of-each.ts';
 import { publish } from './publish.ts';
+import { removeMessage } from './remove-message.ts';
 import { parseJson } from './stored-message.ts';
 
 const STREAM = 'TIMERS';
@@ -190,25 +191,8 @@ export const countParked = (log: EventLog): Promise<number> =>
   );
 
 /** Removes a message that was gone on with; nothing happens when it is gone. @throws {LogUnavailable} */
-export const dropTimer = async (log: EventLog, sequence: number): Promise<void> => {
-  await askBroker(`removing timer ${sequence}`, async () => {
-    try {
-      return await log.jsm.streams.deleteMessage(STREAM, sequence, false);
-    } catch (error) {
-      if (isGone(error)) return true;
-      throw error;
-    }
-  });
-};
-
-// Error codes of nats-server: https://github.com/nats-io/nats-server/blob/main/server/errors.json
-const NO_MESSAGE: ReadonlySet<number> = new Set([10037, 10043]);
-const DELETE_FAILED = 10057;
-
-/** The message was removed, or replaced by a newer one on its subject; behind the general code only the text says so. */
-const isGone = (error: unknown): boolean =>
-  error instanceof JetStreamApiError &&
-  (NO_MESSAGE.has(error.code) || (error.code === DELETE_FAILED && /no message found/.test(error.message)));
+export const dropTimer = (log: EventLog, sequence: number): Promise<void> =>
+  removeMessage(log, STREAM, sequence);
 
 /** Removes everything that is pending for a run. @throws {LogUnavailable} */
 export const dropPending = async (
