@@ -11,7 +11,7 @@ export const configSchema = Type.Object({
   EXECUTOR_NAME: Type.String({
     default: hostname(),
     minLength: 1,
-    description: 'the readable part of the executor id',
+    description: 'names the executor over its restarts; no two executors may have the same',
   }),
   EXECUTOR_GPUS: Type.Optional(
     Type.String({ description: 'the slots to offer, such as A10G:2,T4:1; without it what nvidia-smi shows' }),
