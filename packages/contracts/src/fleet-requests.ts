@@ -20,11 +20,12 @@ export const ExecutorResumeRequested = Type.Object({ ...fleetRequest('ExecutorRe
 export const FleetRequest = Type.Union([ExecutorDrainRequested, ExecutorResumeRequested]);
 export type FleetRequest = Static<typeof FleetRequest>;
 
-const FACTS: Record<FleetRequest['type'], string> = {
+/** The last token of their subjects. */
+export const FLEET_REQUEST_FACTS: Record<FleetRequest['type'], string> = {
   ExecutorDrainRequested: 'drain_requested',
   ExecutorResumeRequested: 'resume_requested',
 };
 
 /** `all`, in the place of a boot id: it concerns every process of that name. */
 export const fleetRequestOf = ({ executor_name, type }: FleetRequest): string =>
-  `fleet.${executor_name}.all.${FACTS[type]}`;
+  `fleet.${executor_name}.all.${FLEET_REQUEST_FACTS[type]}`;

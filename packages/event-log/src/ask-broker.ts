@@ -7,6 +7,7 @@ import {
   TimeoutError,
 } from '@nats-io/transport-node';
 import { LogUnavailable } from './event-log.ts';
+import { explainViolation } from './not-allowed.ts';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 500;
@@ -31,6 +32,7 @@ const isClosed = (error: unknown): boolean =>
 /**
  * Asks the broker something that may be asked twice, again and again until it answers.
  * @throws {LogUnavailable} after `withinMs`, or at once when the connection was closed on this side
+ * @throws {NotAllowed} at once: asking again does not help
  */
 export const askBroker = async <Answer>(
   what: string,
@@ -45,7 +47,7 @@ export const askBroker = async <Answer>(
       if (isClosed(error)) {
         throw new LogUnavailable(`${what}: the connection to the broker is closed`, { cause: error });
       }
-      if (!isTransient(error)) throw error;
+      if (!isTransient(error)) throw explainViolation(error) ?? error;
       if (performance.now() + wait >= deadline) {
         const times = tries === 1 ? 'once' : `${tries} times`;
         throw new LogUnavailable(

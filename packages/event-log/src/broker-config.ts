@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { SEED_PATTERN } from './access/user-key.ts';
 import type { BrokerSettings } from './event-log.ts';
 
 /** The environment variables by which a service finds the broker: to spread into its configuration schema. */
@@ -13,12 +14,21 @@ export const brokerConfig = {
   NATS_PASSWORD: Type.Optional(
     Type.String({ minLength: 1, secret: true, description: 'the password of NATS_USER' }),
   ),
+  NATS_NKEY: Type.Optional(
+    Type.String({
+      pattern: SEED_PATTERN,
+      secret: true,
+      description:
+        'the seed of the user at a NATS server that "runledger broker-config" configured (SU and 56 more characters)',
+    }),
+  ),
 };
 
 export interface BrokerConfig {
   readonly NATS_URL: string;
   readonly NATS_USER?: string;
   readonly NATS_PASSWORD?: string;
+  readonly NATS_NKEY?: string;
 }
 
 /** `name` is shown by the broker beside the connection, for example `gateway-ab12`. */
@@ -27,4 +37,5 @@ export const brokerSettings = (config: BrokerConfig, name: string): BrokerSettin
   name,
   ...(config.NATS_USER === undefined ? {} : { user: config.NATS_USER }),
   ...(config.NATS_PASSWORD === undefined ? {} : { password: config.NATS_PASSWORD }),
+  ...(config.NATS_NKEY === undefined ? {} : { seed: config.NATS_NKEY }),
 });

@@ -1,8 +1,11 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream';
-import { connect } from '@nats-io/transport-node';
-import type { NatsConnection } from '@nats-io/transport-node';
+import { AuthorizationError, connect, nkeyAuthenticator } from '@nats-io/transport-node';
+import type { ConnectionOptions, NatsConnection } from '@nats-io/transport-node';
 import { unlessAborted } from './abort-signal.ts';
+import { API_PREFIX } from './access/api-subjects.ts';
+import { inboxOf, publicKeyOf } from './access/user-key.ts';
+import { explainViolation, NotAllowed } from './not-allowed.ts';
 import type { Logger } from './logger.ts';
 
 export interface BrokerSettings {
@@ -10,6 +13,8 @@ export interface BrokerSettings {
   readonly url: string;
   readonly user?: string;
   readonly password?: string;
+  /** Of an nkey, instead of user and password, at a broker that `brokerConfiguration` configures. */
+  readonly seed?: string;
   /** Shown by the broker beside the connection, for example `gateway-ab12`. */
   readonly name: string;
 }
@@ -38,7 +43,7 @@ const CLOSE_WITHIN_MS = 3_000;
 /**
  * Connects to the broker, and waits for it for ever, or until the signal: a service may start before it. A connection
  * that was lost is taken up again for ever too.
- * @throws the signal's reason
+ * @throws the signal's reason @throws {NotAllowed} when the broker does not know the user @throws {UnusableSeed}
  */
 export const openEventLog = async (
   settings: BrokerSettings,
@@ -48,8 +53,7 @@ export const openEventLog = async (
   const connecting = connect({
     servers: settings.url.split(',').map((server) => server.trim()),
     name: settings.name,
-    ...(settings.user === undefined ? {} : { user: settings.user }),
-    ...(settings.password === undefined ? {} : { pass: settings.password }),
+    ...identity(settings),
     waitOnFirstConnect: true,
     maxReconnectAttempts: -1,
     reconnectTimeWait: 250,
@@ -58,17 +62,48 @@ export const openEventLog = async (
     // Doubles the publish throughput; only stack traces of the driver's own errors are lost.
     noAsyncTraces: true,
   });
-  const nc = await (signal ? orAborted(connecting, signal) : connecting);
-  const watched = watchConnection(nc, logger);
+  const nc = await known(signal ? orAborted(connecting, signal) : connecting, settings);
+  const watched = watchConnection(nc, logger, settings.name);
+  const options = {
+    timeout: ANSWER_WITHIN_MS,
+    ...(settings.seed === undefined ? {} : { apiPrefix: API_PREFIX }),
+  };
   return {
     nc,
-    js: jetstream(nc, { timeout: ANSWER_WITHIN_MS }),
+    js: jetstream(nc, options),
     // The check would fail while JetStream is still reading its files after a start.
-    jsm: await jetstreamManager(nc, { timeout: ANSWER_WITHIN_MS, checkAPI: false }),
+    jsm: await jetstreamManager(nc, { ...options, checkAPI: false }),
     logger,
     ...watched,
     [Symbol.asyncDispose]: () => close(nc, watched.connected()),
   };
+};
+
+const identity = ({ seed, user, password }: BrokerSettings): ConnectionOptions => {
+  if (seed === undefined) {
+    return { ...(user === undefined ? {} : { user }), ...(password === undefined ? {} : { pass: password }) };
+  }
+  return {
+    authenticator: nkeyAuthenticator(new TextEncoder().encode(seed.trim())),
+    inboxPrefix: inboxOf(publicKeyOf(seed)),
+  };
+};
+
+const known = async (
+  connecting: Promise<NatsConnection>,
+  { url, name, user, seed }: BrokerSettings,
+): Promise<NatsConnection> => {
+  try {
+    return await connecting;
+  } catch (error) {
+    if (!(error instanceof AuthorizationError)) throw error;
+    const who = seed === undefined ? (user ?? 'somebody without a name') : publicKeyOf(seed);
+    throw new NotAllowed(
+      `The broker at ${url} does not let ${name} in as ${who}. Check NATS_NKEY_FILE, or NATS_USER and NATS_PASSWORD; a key ` +
+        'has to be in the configuration of the broker: make both with "runledger broker-config", and have the broker read it.',
+      { cause: error },
+    );
+  }
 };
 
 /** What connects after all is closed. */
@@ -84,7 +119,11 @@ const orAborted = async (
   }
 };
 
-const watchConnection = (nc: NatsConnection, logger: Logger): Pick<EventLog, 'connected' | 'onReconnect'> => {
+const watchConnection = (
+  nc: NatsConnection,
+  logger: Logger,
+  name: string,
+): Pick<EventLog, 'connected' | 'onReconnect'> => {
   let connected = true;
   const listeners = new Set<() => void>();
   const follow = async (): Promise<void> => {
@@ -97,7 +136,9 @@ const watchConnection = (nc: NatsConnection, logger: Logger): Pick<EventLog, 'co
         logger.info({ server: status.server }, 'the broker is back');
         for (const listener of listeners) listener();
       } else if (status.type === 'error') {
-        logger.error({ err: status.error }, 'the broker reports an error');
+        const refused = explainViolation(status.error, name);
+        if (refused) logger.error({ err: refused }, 'the broker refuses what this service is not allowed');
+        else logger.error({ err: status.error }, 'the broker reports an error');
       } else if (status.type === 'slowConsumer') {
         logger.warn({ subject: status.sub.getSubject() }, 'the broker holds messages back: too slow');
       }

@@ -1,5 +1,5 @@
 import { FleetEvent, type ExecutorFact } from '@runledger/contracts/fleet';
-import { fleetRequestOf } from '@runledger/contracts/fleet-requests';
+import { FLEET_REQUEST_FACTS, fleetRequestOf } from '@runledger/contracts/fleet-requests';
 import { executorId } from '@runledger/contracts/ids';
 import { fleetOf, type FleetFact } from '@runledger/contracts/subjects';
 import { Type } from 'typebox';
@@ -14,7 +14,8 @@ const FACTS: Record<ExecutorFact['type'], FleetFact> = {
   ExecutorLost: 'lost',
 };
 
-const REQUESTS: ReadonlySet<string> = new Set(['ExecutorDrainRequested', 'ExecutorResumeRequested']);
+/** The last token of the subject of a fact of the fleet. */
+export const fleetFactOf = (type: FleetEvent['type']): string => ({ ...FACTS, ...FLEET_REQUEST_FACTS })[type];
 
 const utf8 = new TextEncoder();
 
@@ -56,7 +57,8 @@ const Known = Compile(FleetEvent);
 export const parseFleetEvent = (body: unknown): ParsedFleetEvent => {
   if (!Envelope.Check(body)) return { kind: 'invalid', why: 'the event has no type and version' };
   const { type, version } = body;
-  if (!Object.hasOwn(FACTS, type) && !REQUESTS.has(type)) return { kind: 'unknown_type', type };
+  if (!Object.hasOwn(FACTS, type) && !Object.hasOwn(FLEET_REQUEST_FACTS, type))
+    return { kind: 'unknown_type', type };
   if (version > VERSION) return { kind: 'newer_version', type, version };
   if (Known.Check(body)) return { kind: 'event', event: body };
   return { kind: 'invalid', why: `the event does not fit the schema of ${type}` };

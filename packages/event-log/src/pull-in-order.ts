@@ -33,6 +33,8 @@ const PULL_FOR_MS = 30_000;
 const SIGN_OF_LIFE_MS = 2_000;
 const FORGOTTEN_AFTER_MS = 300_000;
 const LONGEST_PAUSE_MS = 2_000;
+/** Executors have their consumers there, so nobody is allowed to delete any. */
+const SHARED = 'RUNS';
 
 /**
  * Reads a stream in its order, for ever, with a consumer that the broker keeps in memory only. Whatever happens to it (a
@@ -126,9 +128,11 @@ const openConsumer = async (log: EventLog, pull: PullInOrder): Promise<OpenConsu
   return {
     consumer: log.js.consumers.getConsumerFromInfo(made),
     pending: made.num_pending,
-    // The broker forgets it after a while in any case.
-    delete: async () =>
-      void (log.connected() && (await log.jsm.consumers.delete(stream, made.name).catch(() => false))),
+    delete: async () => {
+      // The broker forgets it after a while in any case.
+      if (!log.connected() || stream === SHARED) return;
+      await log.jsm.consumers.delete(stream, made.name).catch(() => false);
+    },
   };
 };
 
@@ -149,6 +153,8 @@ const pump = async (
     });
     const stop = (): void => pulled.stop();
     signal.addEventListener('abort', stop, { once: true });
+    // It may have come while the pull was asked for.
+    if (signal.aborted) stop();
     // Left alone, the driver may wait half a minute before it asks a broker again that was not ready at once.
     let reconnected = false;
     const offReconnect = log.onReconnect(() => {

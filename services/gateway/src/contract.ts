@@ -1,6 +1,9 @@
+import { EXECUTORS_SUBJECT } from '@runledger/contracts/executor-state';
+import { QUEUE_PLACES_SUBJECT } from '@runledger/contracts/queue-place';
 import { RUN_EVENT_TYPES } from '@runledger/contracts/run-event';
-import { WEBHOOK_EVENT_TYPES } from '@runledger/contracts/webhook-event';
 import type { ServiceContract } from '@runledger/contracts/service-contract';
+import { WAIT_SUBJECT } from '@runledger/contracts/wait-reason';
+import { WEBHOOK_EVENT_TYPES } from '@runledger/contracts/webhook-event';
 
 export const contract: ServiceContract = {
   service: 'gateway',
@@ -8,9 +11,27 @@ export const contract: ServiceContract = {
   writes: {
     runs: ['RunQueued', 'RunCancelRequested'],
     webhooks: ['WebhookRedeliveryRequested'],
-    fleet: [],
+    fleet: ['ExecutorDrainRequested', 'ExecutorResumeRequested'],
     activity: false,
   },
   // The views are the fold of everything, and progress is shown.
   reads: { runs: RUN_EVENT_TYPES, webhooks: WEBHOOK_EVENT_TYPES, fleet: [], activity: true },
+  follows: ['RUNS'],
+  watchesProgress: true,
+  buckets: {
+    CATALOGUE: ['read', 'list', 'write', 'erase'],
+    KEYS: ['read', 'list', 'write', 'erase'],
+    RATES: ['read', 'write'],
+    UPLOADS: ['read', 'write'],
+    WEBHOOK_SECRETS: ['read', 'write'],
+  },
+  objects: ['OUTPUTS'],
+  leases: ['projection'],
+  shares: false,
+  beats: false,
+  timers: false,
+  deliveries: 'reads',
+  parks: [{ stream: 'RUNS', as: 'projection' }],
+  asks: [QUEUE_PLACES_SUBJECT, EXECUTORS_SUBJECT, WAIT_SUBJECT],
+  answers: ['redrive'],
 };

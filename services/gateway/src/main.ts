@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
+import { streamsOf } from '@runledger/event-log/access/permissions';
 import { openServiceLog } from '@runledger/event-log/service-log';
 import { runConfiguredService, type Begun } from '@runledger/service-kit/configured-service';
 import { nameResolver } from '@runledger/webhooks/name-resolver';
 import { policyFromConfig } from '@runledger/webhooks/policy-config';
 import { readGatewayConfig, type GatewayConfig } from './config.ts';
+import { contract } from './contract.ts';
 import { gateway } from './gateway.ts';
 import { projectionLag } from './http/gateway-metrics.ts';
 import { openHttpServer } from './http/http-server.ts';
@@ -22,7 +24,7 @@ const start = async (
   stopping: AbortSignal,
 ): Promise<{ http: string }> => {
   const { config, instance, logger, metrics, checks } = begun;
-  const log = await openServiceLog(begun, open, stopping);
+  const log = await openServiceLog({ ...begun, streams: streamsOf(contract) }, open, stopping);
 
   const { MONGODB_URL: url, RUNLEDGER_RUN_RETENTION_DAYS: retentionDays } = config;
   const views =

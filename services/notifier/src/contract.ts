@@ -13,4 +13,16 @@ export const contract: ServiceContract = {
   },
   // A notification is made from the fold of the whole run, and an intermediate one tells its progress.
   reads: { runs: RUN_EVENT_TYPES, webhooks: WEBHOOK_EVENT_TYPES, fleet: [], activity: true },
+  follows: ['RUNS', 'ACTIVITY'],
+  watchesProgress: false,
+  buckets: { WEBHOOK_SECRETS: ['read', 'write'] },
+  objects: [],
+  leases: [],
+  shares: true,
+  beats: false,
+  timers: true,
+  deliveries: 'writes',
+  parks: [],
+  asks: [],
+  answers: [],
 };

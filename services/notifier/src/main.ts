@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
+import { streamsOf } from '@runledger/event-log/access/permissions';
 import { openServiceLog } from '@runledger/event-log/service-log';
 import { runConfiguredService, type Begun } from '@runledger/service-kit/configured-service';
 import { mayConnect } from '@runledger/webhooks/resolve-callback';
@@ -9,6 +10,7 @@ import { secretBox } from '@runledger/webhooks/secret-box';
 import { signingSecrets } from '@runledger/webhooks/signing-secrets';
 import { checkThenResolve } from './check-then-resolve.ts';
 import { readNotifierConfig, type NotifierConfig } from './config.ts';
+import { contract } from './contract.ts';
 import { openNotifier } from './notifier.ts';
 import { ownServices } from './own-services.ts';
 import { openSender } from './sending/sender.ts';
@@ -19,7 +21,7 @@ const start = async (
   stopping: AbortSignal,
 ): Promise<object> => {
   const { config, instance, logger, metrics, checks, health } = begun;
-  const log = await openServiceLog(begun, open, stopping);
+  const log = await openServiceLog({ ...begun, streams: streamsOf(contract) }, open, stopping);
 
   const policy = policyFromConfig(config, ownServices(config, health));
   const resolver = open.use(

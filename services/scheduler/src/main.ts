@@ -1,7 +1,9 @@
 import { newUuid } from '@runledger/contracts/ids';
+import { streamsOf } from '@runledger/event-log/access/permissions';
 import { openServiceLog } from '@runledger/event-log/service-log';
 import { runConfiguredService, type Begun } from '@runledger/service-kit/configured-service';
 import { readSchedulerConfig, type SchedulerConfig } from './config.ts';
+import { contract } from './contract.ts';
 import { scheduleRuns } from './schedule-runs.ts';
 
 const start = async (
@@ -10,7 +12,7 @@ const start = async (
   stopping: AbortSignal,
 ): Promise<object> => {
   const { config, instance, metrics, checks } = begun;
-  const log = await openServiceLog(begun, open, stopping);
+  const log = await openServiceLog({ ...begun, streams: streamsOf(contract) }, open, stopping);
 
   const settings = {
     instance,

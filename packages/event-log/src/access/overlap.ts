@@ -1,0 +1,10 @@
+/** Whether there is a subject that both of two subjects with wildcards stand for. */
+export const overlap = (one: string, other: string): boolean => {
+  const [left, right] = [one.split('.'), other.split('.')];
+  for (let at = 0; ; at += 1) {
+    const [a, b] = [left[at], right[at]];
+    if (a === undefined || b === undefined) return a === b;
+    if (a === '>' || b === '>') return true;
+    if (a !== b && a !== '*' && b !== '*') return false;
+  }
+};
