@@ -126,6 +126,10 @@ export const readStored = async (
   return message ? fromStored(message) : undefined;
 };
 
+/** The broker's time of a stream's creation: it tells the stream from another one of the same name. */
+export const createdAt = async (log: EventLog, stream: 'RUNS' | 'FLEET'): Promise<string> =>
+  (await askBroker(`asking about the stream ${stream}`, () => log.jsm.streams.info(stream))).created;
+
 /** Tells this log from another one, and how full it is. */
 export interface RunsIdentity {
   readonly stream: 'RUNS';

@@ -3,7 +3,14 @@ import { readStored, runsIdentity } from '@runledger/event-log/read-run';
 import { loadSnapshot, saveSnapshot } from '@runledger/event-log/snapshots';
 import type { Scheduling } from './domain/scheduling.ts';
 import { eventIdOf } from './event-id.ts';
-import { decodeSnapshot, encodeSnapshot, keyOf, type Position, type SnapshotRun } from './snapshot.ts';
+import {
+  decodeSnapshot,
+  encodeSnapshot,
+  keyOf,
+  type Position,
+  type Snapshot,
+  type SnapshotRun,
+} from './snapshot.ts';
 
 const NAME = 'scheduler';
 
@@ -12,22 +19,23 @@ export const liveRunsOf = (scheduling: Scheduling): SnapshotRun[] =>
   [...scheduling.runs()].map(({ head, event_id, run }) => ({ head, event_id, run }));
 
 /** @throws {LogUnavailable} */
-export const saveState = async (
-  log: EventLog,
-  position: Position,
-  runs: readonly SnapshotRun[],
-): Promise<void> => {
-  const bytes = await encodeSnapshot({ position, runs });
+export const saveState = async (log: EventLog, snapshot: Snapshot): Promise<void> => {
+  const bytes = await encodeSnapshot(snapshot);
   await saveSnapshot(log, NAME, bytes);
-  const { sequence } = position;
+  const { runs } = snapshot;
+  const { sequence } = snapshot.position;
   log.logger.debug({ sequence, runs: runs.length, bytes: bytes.byteLength }, 'the state is saved');
 };
 
 /**
  * Takes the last snapshot into an empty state, and answers behind which sequence to go on reading: 0 when there is
- * none, or when it is not of this log. @throws {LogUnavailable}
+ * none, or when it is not of this log. `fleetCreated` tells the present FLEET from another one. @throws {LogUnavailable}
  */
-export const restoreState = async (log: EventLog, scheduling: Scheduling): Promise<Position | undefined> => {
+export const restoreState = async (
+  log: EventLog,
+  scheduling: Scheduling,
+  fleetCreated: string,
+): Promise<Position | undefined> => {
   const bytes = await loadSnapshot(log, NAME);
   if (!bytes) {
     log.logger.info({}, 'there is no snapshot: the state is rebuilt from the whole log');
@@ -39,7 +47,10 @@ export const restoreState = async (log: EventLog, scheduling: Scheduling): Promi
     log.logger.warn({ why: unfit }, 'the snapshot is dropped; the state is rebuilt from the whole log');
     return undefined;
   }
-  const { position, runs } = decoded.snapshot;
+  const { position, runs, drains } = decoded.snapshot;
+  for (const drained of drains?.created === fleetCreated ? drains.names : []) {
+    scheduling.take({ type: 'drained_name', drained });
+  }
   for (const line of runs) {
     const history = { head: line.head, run: line.run };
     scheduling.take({

@@ -4,7 +4,7 @@ import { aborted } from '@runledger/event-log/abort-signal';
 import { answerRedrives } from '@runledger/event-log/asks/redrive';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { watchHeartbeats } from '@runledger/event-log/heartbeats';
-import { runsIdentity } from '@runledger/event-log/read-run';
+import { createdAt } from '@runledger/event-log/read-run';
 import type { CheckOutcome } from '@runledger/service-kit/health';
 import type { Metrics } from '@runledger/service-kit/metrics';
 import { answerQuestions } from './answer-questions.ts';
@@ -85,10 +85,19 @@ export const scheduleRuns = async (
     now: () => clock.at(performance.now()),
   });
 
-  const { created } = await runsIdentity(log);
-  const restored = await restoreState(log, scheduling);
+  const created = await createdAt(log, 'RUNS');
+  const fleetCreated = await createdAt(log, 'FLEET');
+  const restored = await restoreState(log, scheduling, fleetCreated);
   stopping.throwIfAborted();
-  const snapshots = snapshotter(log, { ...settings, created, restored, runs: () => liveRunsOf(scheduling) });
+  const snapshots = snapshotter(log, {
+    ...settings,
+    created,
+    restored,
+    state: () => ({
+      runs: liveRunsOf(scheduling),
+      drains: { created: fleetCreated, names: [...scheduling.drainedNames()] },
+    }),
+  });
 
   const takeFleetFact = (fact: FleetFact): void =>
     take({ type: 'fleet_fact', ...fact, connectedMs: performance.now() });

@@ -7,6 +7,7 @@ import type { RunKey } from '@runledger/contracts/subjects';
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { LiveRun } from './domain/decision.ts';
+import type { DrainedName } from './domain/drained-names.ts';
 
 /** A run that has not ended, as it stands in the scheduler's memory. */
 export interface SnapshotRun {
@@ -29,20 +30,35 @@ export const Position = Type.Object({
 });
 export type Position = Static<typeof Position>;
 
+/** Names that are drained. FLEET forgets its oldest messages in time, and a name stays drained until it is resumed. */
+export interface DrainsSnapshot {
+  /** The broker's time of the creation of FLEET, whose sequences these are. */
+  readonly created: string;
+  readonly names: readonly DrainedName[];
+}
+
 export interface Snapshot {
   readonly position: Position;
+  /** Left out by earlier releases. */
+  readonly drains?: DrainsSnapshot;
   readonly runs: readonly SnapshotRun[];
 }
 
+const Time = Type.String({ format: 'date-time' });
+const Uuid = Type.String({ format: 'uuid' });
+const Drained = Type.Object({
+  name: Type.String(),
+  sequence: Sequence,
+  drain: Type.Object({ requested_at: Time, requested_by: Uuid }),
+});
 const FORMAT = 1;
 const Header = Type.Object({
   format: Type.Literal(FORMAT),
   position: Position,
   runs: Type.Integer({ minimum: 0 }),
+  drains: Type.Optional(Type.Object({ created: Type.String(), names: Type.Array(Drained) })),
 });
 
-const Time = Type.String({ format: 'date-time' });
-const Uuid = Type.String({ format: 'uuid' });
 const Attempt = Type.Object({
   number: Type.Integer({ minimum: 1 }),
   executor_id: Type.String(),
@@ -82,8 +98,8 @@ const MOST_BYTES = 1024 ** 3;
 const AT_ONCE = 500;
 
 /** JSON lines, compressed: the position, then one line for each run. Other work goes on meanwhile. */
-export const encodeSnapshot = async ({ position, runs }: Snapshot): Promise<Uint8Array> => {
-  const header: Static<typeof Header> = { format: FORMAT, position, runs: runs.length };
+export const encodeSnapshot = async ({ position, runs, drains }: Snapshot): Promise<Uint8Array> => {
+  const header = { format: FORMAT, position, runs: runs.length, ...(drains ? { drains } : {}) };
   const parts = [Buffer.from(JSON.stringify(header))];
   for (let from = 0; from < runs.length; from += AT_ONCE) {
     const part = runs.slice(from, from + AT_ONCE).map((run) => `\n${JSON.stringify(run)}`);
@@ -116,7 +132,8 @@ export const decodeSnapshot = async (bytes: Uint8Array): Promise<DecodedSnapshot
     runs.push(value as SnapshotRun);
     if (index % AT_ONCE === 0) await breathe();
   }
-  return { kind: 'decoded', snapshot: { position: header.position, runs } };
+  const { position, drains } = header;
+  return { kind: 'decoded', snapshot: { position, runs, ...(drains ? { drains } : {}) } };
 };
 
 export const keyOf = ({ run }: SnapshotRun): RunKey => ({

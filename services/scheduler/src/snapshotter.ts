@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { saveState } from './keep-snapshots.ts';
-import type { Position, SnapshotRun } from './snapshot.ts';
+import type { Position, Snapshot } from './snapshot.ts';
 
 export interface SnapshotterSettings {
   readonly snapshotEveryMs: number;
@@ -10,7 +10,8 @@ export interface SnapshotterSettings {
   readonly created: string;
   /** Where the state comes from; undefined when it was rebuilt. */
   readonly restored: Position | undefined;
-  readonly runs: () => SnapshotRun[];
+  /** What is known at this moment. */
+  readonly state: () => Omit<Snapshot, 'position'>;
 }
 
 export interface Snapshotter {
@@ -26,7 +27,7 @@ export interface Snapshotter {
 
 /** Saves the state only while this scheduler leads: all schedulers derive the same. */
 export const snapshotter = (log: EventLog, settings: SnapshotterSettings): Snapshotter => {
-  const { snapshotEveryMs, snapshotEveryEvents, created, restored, runs } = settings;
+  const { snapshotEveryMs, snapshotEveryEvents, created, restored, state } = settings;
   let position = restored;
   let savedAt = restored?.sequence ?? 0;
   let events = 0;
@@ -37,7 +38,7 @@ export const snapshotter = (log: EventLog, settings: SnapshotterSettings): Snaps
     const at = position;
     events = 0;
     try {
-      await saveState(log, at, runs());
+      await saveState(log, { position: at, ...state() });
       savedAt = at.sequence;
     } catch (error) {
       log.logger.warn(

@@ -2,6 +2,7 @@ import type { ExecutorState } from '@runledger/contracts/executor-state';
 import type { RunKey } from '@runledger/contracts/subjects';
 import { askExecutors } from '@runledger/event-log/asks/executors';
 import { askWait } from '@runledger/event-log/asks/wait';
+import { provision } from '@runledger/event-log/provision';
 import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { aCell, type Cell } from './a-cell.ts';
@@ -80,6 +81,26 @@ describe('a drained executor', () => {
     await waitFor('the second to lead', () => two.leading());
     await told(cell, { name: 'box', state: 'draining' }, { name: 'other', state: 'ready' });
     for (const key of [await cell.queue(), await cell.queue()]) await other.assigned(key);
+  });
+
+  it('stays drained when FLEET has forgotten the request: the snapshot has it', async () => {
+    await using cell = await aCell();
+    const one = await cell.schedule();
+    await cell.request('ExecutorDrainRequested', 'box');
+    await told(cell, { name: 'box', state: 'absent' });
+    const key = await cell.queue();
+    await waitFor('the run to be known', () => one.runs().length === 1);
+    await one[Symbol.asyncDispose]();
+    await provision(cell.log, { fleetMaxBytes: 2_000 });
+    for (let request = 0; request < 10; request += 1) await cell.request('ExecutorResumeRequested', 'other');
+    expect((await cell.log.jsm.streams.info('FLEET')).state.first_seq).toBeGreaterThan(1);
+
+    await cell.schedule();
+    const executor = await cell.executor('box');
+    await told(cell, { name: 'box', state: 'draining' });
+    expect(await cell.events(key)).toEqual(['RunQueued']);
+    await cell.request('ExecutorResumeRequested', 'box');
+    await executor.assigned(key);
   });
 
   it('stays drained over a restart of the scheduler from a snapshot', async () => {

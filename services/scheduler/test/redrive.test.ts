@@ -26,7 +26,7 @@ describe('a message that a scheduler takes again', () => {
     // As an earlier release left it, which could not read the first run.
     const { created } = await runsIdentity(cell.log);
     const event_id = await eventIdAt(cell, 2);
-    await saveState(cell.log, { stream: 'RUNS', created, sequence: 2, event_id }, []);
+    await saveState(cell.log, { position: { stream: 'RUNS', created, sequence: 2, event_id }, runs: [] });
     const scheduler = await cell.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
     expect(scheduler.runs()).toEqual([]);

@@ -68,6 +68,7 @@ export class Watch {
         this.#decidedOn = new Set();
         break;
       case 'tick':
+      case 'drained_name':
       case 'run_unreadable':
       case 'settled':
         break;

@@ -1,7 +1,14 @@
-import type { FleetRequest } from '@runledger/contracts/fleet-requests';
 import type { ExecutorState } from '@runledger/contracts/executor-state';
 
+/** Who drained a name, and when. */
 export type Drain = NonNullable<ExecutorState['drain']>;
+
+export interface DrainedName {
+  readonly name: string;
+  /** Of the request, in FLEET. */
+  readonly sequence: number;
+  readonly drain: Drain;
+}
 
 /** Which names of executors are drained. Requests may be told twice or late: of each name the last one in the log counts. */
 export class DrainedNames {
@@ -12,17 +19,16 @@ export class DrainedNames {
     return sequence > (this.#last.get(name)?.sequence ?? 0);
   }
 
-  /** `time` is the broker's. */
-  take({ type, executor_name, requested_by }: FleetRequest, sequence: number, time: string): void {
-    const drain = type === 'ExecutorDrainRequested' ? { requested_at: time, requested_by } : null;
-    this.#last.set(executor_name, { sequence, drain });
+  /** Without a drain it is resumed. */
+  set(name: string, sequence: number, drain: Drain | null): void {
+    this.#last.set(name, { sequence, drain });
   }
 
   drainOf(name: string): Drain | null {
     return this.#last.get(name)?.drain ?? null;
   }
 
-  *names(): Generator<string> {
-    for (const [name, { drain }] of this.#last) if (drain) yield name;
+  *all(): Generator<DrainedName> {
+    for (const [name, { sequence, drain }] of this.#last) if (drain) yield { name, sequence, drain };
   }
 }

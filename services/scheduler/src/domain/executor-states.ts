@@ -42,7 +42,7 @@ const rowsOf = ({ executors, drained }: KnownExecutors, only: string | null): Ro
     borne.add(executor.name);
     rows.push({ name: executor.name, executor });
   }
-  for (const name of drained.names()) if (!borne.has(name)) rows.push({ name, executor: undefined });
+  for (const { name } of drained.all()) if (!borne.has(name)) rows.push({ name, executor: undefined });
   return only === null ? rows : rows.filter(({ name }) => name === only);
 };
 

@@ -3,6 +3,7 @@ import type { History } from '@runledger/contracts/history';
 import type { RunKey } from '@runledger/contracts/subjects';
 import type { WriterRole } from '@runledger/contracts/writer';
 import type { Decision } from './decision.ts';
+import type { DrainedName } from './drained-names.ts';
 
 /** Why beats cannot have been heard for a while: the silence says nothing about the executors. */
 export type ResetCause = 'reconnect' | 'gap' | 'slow_round_trip';
@@ -31,6 +32,8 @@ export type SchedulerInput =
       readonly time: string;
       readonly connectedMs: number;
     }
+  /** A name that was drained, from a snapshot: its request may have left FLEET since. */
+  | { readonly type: 'drained_name'; readonly drained: DrainedName }
   /** `time` is the broker's, ISO 8601: it tells one beat from another. */
   | {
       readonly type: 'heartbeat';

@@ -8,7 +8,7 @@ import { Answers } from './answers.ts';
 import type { Decision, RunDecision } from './decision.ts';
 import { demandKey, type Demand } from './demand.ts';
 import { DepartedExecutors } from './departed-executors.ts';
-import { DrainedNames } from './drained-names.ts';
+import { DrainedNames, type Drain, type DrainedName } from './drained-names.ts';
 import type { DueSettings } from './due.ts';
 import { Fleet } from './fleet.ts';
 import { knownRun, type KnownRun } from './known-run.ts';
@@ -76,6 +76,11 @@ export class Scheduling {
       case 'fleet_fact':
         this.#fleetFact(input);
         break;
+      case 'drained_name': {
+        const { name, sequence, drain } = input.drained;
+        if (this.#drained.isNew(name, sequence)) this.#setDrain(name, sequence, drain);
+        break;
+      }
       case 'heartbeat':
         this.#heartbeat(input);
         break;
@@ -120,6 +125,10 @@ export class Scheduling {
   /** Every run that has not ended. */
   runs(): Iterable<KnownRun> {
     return this.#runs.all();
+  }
+
+  drainedNames(): Iterable<DrainedName> {
+    return this.#drained.all();
   }
 
   executors(): Iterable<RegisteredExecutor> {
@@ -291,10 +300,14 @@ export class Scheduling {
   }
 
   /** What runs there goes on. */
-  #fleetRequest(request: FleetRequest, sequence: number, time: string): void {
-    this.#drained.take(request, sequence, time);
-    const drained = request.type === 'ExecutorDrainRequested';
-    for (const executor of this.#fleet.setDrained(request.executor_name, drained)) this.#offerSlots(executor);
+  #fleetRequest({ type, executor_name, requested_by }: FleetRequest, sequence: number, time: string): void {
+    const drain = type === 'ExecutorDrainRequested' ? { requested_at: time, requested_by } : null;
+    this.#setDrain(executor_name, sequence, drain);
+  }
+
+  #setDrain(name: string, sequence: number, drain: Drain | null): void {
+    this.#drained.set(name, sequence, drain);
+    for (const executor of this.#fleet.setDrained(name, drain !== null)) this.#offerSlots(executor);
   }
 
   #gone(id: ExecutorId, how: Departure, sequence: number): void {
