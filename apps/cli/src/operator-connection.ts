@@ -2,16 +2,11 @@ import { connect, isIPv6 } from 'node:net';
 import { openEventLog } from '@runledger/event-log/event-log';
 import type { BrokerSettings, EventLog } from '@runledger/event-log/event-log';
 import { silentLogger } from '@runledger/event-log/logger';
-import { readOperatorFile } from '@runledger/standalone/connection-files';
-import { findDataFolder } from './connection.ts';
 import type { Environment } from './connection.ts';
 import { Explained } from './explained.ts';
+import { findBroker, OPERATOR_WAYS } from './operator-broker.ts';
 
 const CONNECT_WITHIN_MS = 5_000;
-const OPERATOR_WAYS =
-  'This command reads the log itself, with the credentials of whoever runs the broker.\n' +
-  'Run it in the folder of a standalone or below (it keeps operator.json in its data folder), or with RUNLEDGER_DATA_DIR;\n' +
-  'or set RUNLEDGER_NATS_URL, RUNLEDGER_NATS_USER and RUNLEDGER_NATS_PASSWORD.';
 
 /** Opens the log as its operator. @throws Explained */
 export const openLogAsOperator = async (env: Environment, cwd: string): Promise<EventLog> => {
@@ -38,31 +33,6 @@ export const openLogAsOperator = async (env: Environment, cwd: string): Promise<
     clearTimeout(timer);
   }
 };
-
-const findBroker = async (env: Environment, cwd: string): Promise<BrokerSettings> => {
-  for (const prefix of ['RUNLEDGER_NATS', 'NATS']) {
-    const url = env[`${prefix}_URL`] ?? '';
-    if (url !== '') return settings(url, env[`${prefix}_USER`], env[`${prefix}_PASSWORD`]);
-  }
-  const folder = findDataFolder(env, cwd);
-  if (folder === undefined) throw new Explained(`No log is known here.\n${OPERATOR_WAYS}`);
-  const file = await readOperatorFile(folder);
-  switch (file.kind) {
-    case 'found':
-      return settings(file.content.nats_url, file.content.nats_user, file.content.nats_password);
-    case 'missing':
-      throw new Explained(`There is no ${file.path}: no standalone was started there yet.\n${OPERATOR_WAYS}`);
-    case 'unusable':
-      throw new Explained(`${file.path} cannot be used: ${file.why}.\n${OPERATOR_WAYS}`);
-  }
-};
-
-const settings = (url: string, user: string | undefined, password: string | undefined): BrokerSettings => ({
-  url,
-  name: 'runledger-cli',
-  ...(user === undefined || user === '' ? {} : { user }),
-  ...(password === undefined || password === '' ? {} : { password }),
-});
 
 /** The driver waits for a broker for ever, which is right for services and wrong for a command. */
 const checkReachable = async ({ url }: BrokerSettings): Promise<void> => {
