@@ -13,7 +13,7 @@ const writes = process.env['RUNLEDGER_WRITE_DOCS'] === '1';
 
 let standalone: Standalone;
 beforeAll(async () => {
-  standalone = await startStandalone({ env: { EXECUTOR_GPUS: 'A10G:2' } });
+  standalone = await startStandalone({ env: { EXECUTOR_GPUS: 'A10G:2', EXECUTOR_NAME: 'desk' } });
 });
 afterAll(() => standalone.stop());
 

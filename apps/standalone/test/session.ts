@@ -56,4 +56,4 @@ export const comparable = (answer: string): string =>
     .replaceAll(/http:\/\/127\.0\.0\.1:\d+\/outputs\/[\w-]+/g, 'URL')
     .replaceAll(/rl_[\w-]+/g, (key) => (key.length > 10 ? 'KEY' : 'PREFIX'))
     .replaceAll(/^id: \d+$/gm, 'id: N')
-    .replaceAll(/"(sequence|number|\w*duration\w*|progress)": ?[\d.]+/g, '"$1": N');
+    .replaceAll(/"(sequence|number|\w*duration\w*|progress|for_s)": ?[\d.]+/g, '"$1": N');
