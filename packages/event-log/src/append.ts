@@ -9,6 +9,7 @@ import {
 } from '@runledger/contracts/subjects';
 import type { WebhookEvent } from '@runledger/contracts/webhook-event';
 import type { EventLog } from './event-log.ts';
+import { observeAppend } from './log-observer.ts';
 import { lastOnSubjects } from './direct-read.ts';
 import { publish, publishUntilAnswered, type Publication } from './publish.ts';
 import { traceAppend } from './trace-append.ts';
@@ -52,7 +53,7 @@ export type AppendedOwn =
  * @throws {LogUnavailable} @throws {LogFull} @throws {EventTooLarge}
  */
 export const appendOwn = (log: EventLog, event: RunEvent, expected: number): Promise<AppendedOwn> =>
-  traceAppend<AppendedOwn>(event, async (traceparent) => {
+  told<AppendedOwn>(log, event, async (traceparent) => {
     const subject = subjectOf(event);
     const message = messageOf(event, subject, fenceOf(event, expected), traceparent);
     const sent = await publishUntilAnswered(log, message);
@@ -111,7 +112,7 @@ const store = (
   fence: Fence,
   withinMs: number | undefined,
 ): Promise<Appended> =>
-  traceAppend<Appended>(event, async (traceparent) => {
+  told<Appended>(log, event, async (traceparent) => {
     const published = await publish(log, {
       ...messageOf(event, subject, fence, traceparent),
       ...(withinMs === undefined ? {} : { withinMs }),
@@ -123,6 +124,13 @@ const store = (
         return published;
     }
   });
+
+/** To whoever traces, and to whoever counts. */
+const told = <Stored extends Appended | AppendedOwn>(
+  { observer }: EventLog,
+  event: RunEvent | WebhookEvent,
+  work: (traceparent: string | undefined) => Promise<Stored>,
+): Promise<Stored> => observeAppend(observer, () => traceAppend<Stored>(event, work));
 
 const messageOf = (
   event: RunEvent | WebhookEvent,

@@ -6,6 +6,7 @@ import { unlessAborted } from './abort-signal.ts';
 import { API_PREFIX } from './access/api-subjects.ts';
 import { inboxOf, publicKeyOf } from './access/user-key.ts';
 import { explainViolation, NotAllowed } from './not-allowed.ts';
+import { unobserved, type LogObserver } from './log-observer.ts';
 import type { Logger } from './logger.ts';
 
 export interface BrokerSettings {
@@ -25,6 +26,7 @@ export interface EventLog extends AsyncDisposable {
   readonly js: JetStreamClient;
   readonly jsm: JetStreamManager;
   readonly logger: Logger;
+  readonly observer: LogObserver;
   connected(): boolean;
   /** Calls the listener after every reconnect; the answer takes it off again. */
   onReconnect(listener: () => void): () => void;
@@ -49,6 +51,7 @@ export const openEventLog = async (
   settings: BrokerSettings,
   logger: Logger,
   signal?: AbortSignal,
+  observer: LogObserver = unobserved,
 ): Promise<EventLog> => {
   const connecting = connect({
     servers: settings.url.split(',').map((server) => server.trim()),
@@ -63,7 +66,7 @@ export const openEventLog = async (
     noAsyncTraces: true,
   });
   const nc = await known(signal ? orAborted(connecting, signal) : connecting, settings);
-  const watched = watchConnection(nc, logger, settings.name);
+  const watched = watchConnection(nc, { logger, observer, name: settings.name });
   const options = {
     timeout: ANSWER_WITHIN_MS,
     ...(settings.seed === undefined ? {} : { apiPrefix: API_PREFIX }),
@@ -74,6 +77,7 @@ export const openEventLog = async (
     // The check would fail while JetStream is still reading its files after a start.
     jsm: await jetstreamManager(nc, { ...options, checkAPI: false }),
     logger,
+    observer,
     ...watched,
     [Symbol.asyncDispose]: () => close(nc, watched.connected()),
   };
@@ -121,24 +125,28 @@ const orAborted = async (
 
 const watchConnection = (
   nc: NatsConnection,
-  logger: Logger,
-  name: string,
+  { logger, observer, name }: Pick<EventLog, 'logger' | 'observer'> & { readonly name: string },
 ): Pick<EventLog, 'connected' | 'onReconnect'> => {
   let connected = true;
+  observer.connected(true);
   const listeners = new Set<() => void>();
   const follow = async (): Promise<void> => {
     for await (const status of nc.status()) {
       if (status.type === 'disconnect') {
         connected = false;
+        observer.connected(false);
         logger.warn({ server: status.server }, 'the broker is away; connecting again');
       } else if (status.type === 'reconnect') {
         connected = true;
+        observer.connected(true);
         logger.info({ server: status.server }, 'the broker is back');
         for (const listener of listeners) listener();
       } else if (status.type === 'error') {
         const refused = explainViolation(status.error, name);
-        if (refused) logger.error({ err: refused }, 'the broker refuses what this service is not allowed');
-        else logger.error({ err: status.error }, 'the broker reports an error');
+        if (refused) {
+          observer.notAllowed();
+          logger.error({ err: refused }, 'the broker refuses what this service is not allowed');
+        } else logger.error({ err: status.error }, 'the broker reports an error');
       } else if (status.type === 'slowConsumer') {
         logger.warn({ subject: status.sub.getSubject() }, 'the broker holds messages back: too slow');
       }

@@ -66,6 +66,7 @@ export const park = async (
     data: fitting(parked, mostBytes(log)),
     id: `parked.${stream}.${consumer}.${stored.sequence}`,
   });
+  log.observer.parked(consumer);
   log.logger.error({ consumer, stream, sequence: stored.sequence, reason }, 'a message is parked');
 };
 

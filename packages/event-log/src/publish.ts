@@ -102,7 +102,13 @@ export const publishUntilAnswered = (
   // An acknowledgement that was lost is missed no longer than this, and then the broker is asked again.
   const { withinMs = ASK_WITHIN_MS } = message;
   const tryMs = Math.min(Math.max(withinMs / 4, SHORTEST_TRY_MS), LONGEST_TRY_MS);
-  return askBroker(`storing a message under ${message.subject}`, () => send(log, message, tryMs), leftMs);
+  let tries = 0;
+  const sendOnce = (): Promise<Sent> => {
+    tries += 1;
+    if (tries > 1) log.observer.sentAgain();
+    return send(log, message, tryMs);
+  };
+  return askBroker(`storing a message under ${message.subject}`, sendOnce, leftMs);
 };
 
 const send = async (

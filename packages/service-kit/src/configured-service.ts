@@ -1,6 +1,7 @@
 import type { Environment } from './config.ts';
 import { openHealthServer, type Check } from './health.ts';
 import { announce, runService } from './lifecycle.ts';
+import { logMetrics, type LogMetrics } from './log-metrics.ts';
 import { createLogger, type Logger, type LogLevel } from './logger.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { openTracing } from './tracing.ts';
@@ -20,6 +21,8 @@ export interface Begun<Config> {
   readonly instance: string;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Counts what happens at the log, once that is open. */
+  readonly observer: LogMetrics;
   /** The health server's address, for example `http://127.0.0.1:9101`. */
   readonly health: string;
   /** What the service needs to be ready; `start` adds a check for each thing that it opened. */
@@ -69,7 +72,8 @@ export const runConfiguredService = <Config extends ServiceSettings>(
       const checks: Record<string, Check> = { start: () => ({ ok: false, why: 'still starting' }) };
       const { RUNLEDGER_HEALTH_HOST: host, RUNLEDGER_HEALTH_PORT: port } = config;
       const health = open.use(await openHealthServer({ host, port, checks, metrics, logger, stopping }));
-      const begun = { config, instance, logger, metrics, health: health.url, checks };
+      const observer = logMetrics(metrics);
+      const begun = { config, instance, logger, metrics, observer, health: health.url, checks };
       const told = await start(begun, open, stopping);
       delete checks['start'];
       announce({ ...told, health: health.url });

@@ -1,0 +1,61 @@
+import { Counter, Gauge, Histogram, type Metrics } from './metrics.ts';
+
+/** What the log tells of its use; each service counts it under the same names. */
+export interface LogMetrics {
+  connected(now: boolean): void;
+  appended(how: 'appended' | 'conflict' | 'failed', seconds: number): void;
+  sentAgain(): void;
+  parked(consumer: string): void;
+  notAllowed(): void;
+}
+
+const APPEND_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+export const logMetrics = (metrics: Metrics): LogMetrics => {
+  const registers = [metrics];
+  const connected = new Gauge({
+    name: 'runledger_log_connected',
+    help: '1 while this process is connected to the broker, else 0.',
+    registers,
+  });
+  const seconds = new Histogram({
+    name: 'runledger_log_append_seconds',
+    help: 'How long it took until the broker said what became of an appended fact.',
+    buckets: APPEND_SECONDS,
+    registers,
+  });
+  const counter = (name: string, help: string): Counter => new Counter({ name, help, registers });
+  const conflicts = counter(
+    'runledger_log_append_conflicts_total',
+    'Facts that were not appended since another one came first. Some are normal.',
+  );
+  const failures = counter(
+    'runledger_log_append_failures_total',
+    'Facts that are not known to be stored: the broker was away, full or too slow.',
+  );
+  const retries = counter(
+    'runledger_log_publish_retries_total',
+    'Messages that were sent again since the broker did not answer in time.',
+  );
+  const parked = new Counter({
+    name: 'runledger_log_parked_total',
+    help: 'Messages that a consumer of this process could not take and set aside in PARKED.',
+    labelNames: ['consumer'],
+    registers,
+  });
+  const violations = counter(
+    'runledger_log_permission_violations_total',
+    'What the broker refused since this process has no permission for it. Anything but 0 is a defect or an intruder.',
+  );
+  return {
+    connected: (now) => connected.set(now ? 1 : 0),
+    appended: (how, took) => {
+      if (how === 'failed') return failures.inc();
+      if (how === 'conflict') conflicts.inc();
+      seconds.observe(took);
+    },
+    sentAgain: () => retries.inc(),
+    parked: (consumer) => parked.inc({ consumer }),
+    notAllowed: () => violations.inc(),
+  };
+};
