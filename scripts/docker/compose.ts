@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { members, ROOT } from './workspaces.ts';
+
+/** A compose file as an empty environment makes it: variables have their defaults, anchors are merged. */
+export const readCompose = (file: string): Record<string, unknown> => {
+  let text = readFileSync(join(ROOT, file), 'utf8');
+  // From the inside out: a default may hold another variable.
+  for (let inner = ''; inner !== text;) {
+    inner = text;
+    text = text.replaceAll(/\$\{\w+:-([^${}]*)\}/g, '$1');
+  }
+  const ignored = { tag: '!reset', resolve: (): null => null };
+  const read: unknown = parse(text.replaceAll('$$', '$'), { merge: true, customTags: [ignored] });
+  return members(read);
+};
+
+export type Service = Readonly<Record<string, unknown>>;
+
+export const servicesOf = (compose: Record<string, unknown>): Map<string, Service> =>
+  new Map(Object.entries(members(compose['services'])).map(([name, service]) => [name, members(service)]));
+
+/** The environment of a service, as text. */
+export const environmentOf = (service: Service): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(members(service['environment'] ?? {})).map(([name, value]) => [name, String(value)]),
+  );
+
+export const listOf = (service: Service, member: string): string[] => {
+  const list = service[member] ?? [];
+  if (!Array.isArray(list)) throw new TypeError(`${member} is no list`);
+  return list.map(String);
+};
