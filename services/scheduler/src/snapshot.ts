@@ -31,7 +31,7 @@ export const Position = Type.Object({
 export type Position = Static<typeof Position>;
 
 /** Names that are drained. FLEET forgets its oldest messages in time, and a name stays drained until it is resumed. */
-export interface DrainsSnapshot {
+interface DrainsSnapshot {
   /** The broker's time of the creation of FLEET, whose sequences these are. */
   readonly created: string;
   readonly names: readonly DrainedName[];

@@ -1,13 +1,18 @@
+import type { History } from '@runledger/contracts/history';
 import { newUuid } from '@runledger/contracts/ids';
 import type { RedriveAnswer } from '@runledger/contracts/redrive';
+import type { RunKey } from '@runledger/contracts/subjects';
 import { askRedrive } from '@runledger/event-log/asks/redrive';
 import { acquireLease } from '@runledger/event-log/lease';
 import { listParked } from '@runledger/event-log/park';
-import { runsIdentity } from '@runledger/event-log/read-run';
+import { readRun, runsIdentity } from '@runledger/event-log/read-run';
 import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
+import type { SchedulerInput } from '../src/domain/scheduler-input.ts';
 import { saveState } from '../src/keep-snapshots.ts';
+import { redrive as redriveHere } from '../src/redrive.ts';
 import { aCell, type Cell } from './a-cell.ts';
+import { World } from './world.ts';
 
 const PATIENT_MS = 10_000;
 
@@ -83,6 +88,37 @@ describe('a message that a scheduler takes again', () => {
     });
   });
 
+  it('is refused while a decision on its run is being stored', async () => {
+    await using cell = await aCell();
+    const key = await cell.queue();
+    const { history } = await found(cell, key);
+    const world = new World();
+    world.lead();
+    world.register('box');
+    world.beat('box');
+    const { scheduling } = world;
+    const [decision] = scheduling.take({
+      type: 'run_fact',
+      key,
+      history,
+      event_id: null,
+      writer: 'gateway',
+    });
+    const redriving = {
+      scheduling,
+      take: (input: SchedulerInput) => world.take(input),
+      takeFleetFact: () => undefined,
+    };
+    const asked = (): Promise<RedriveAnswer> =>
+      redriveHere(cell.log, redriving, { stream: 'RUNS', sequence: 1 });
+    expect((await asked()).why).toContain('is being stored right now');
+    expect(scheduling.isDeciding(key)).toBe(true);
+    if (decision) scheduling.take({ type: 'settled', decision, outcome: 'refused' });
+    expect((await asked()).outcome).toBe('taken');
+    // It is decided on anew.
+    expect(world.last).toMatchObject([{ type: 'assign', key }]);
+  });
+
   it('is answered about by the scheduler that leads only', async () => {
     await using cell = await aCell();
     const stop = new AbortController();
@@ -93,6 +129,12 @@ describe('a message that a scheduler takes again', () => {
     expect(await askRedrive(cell.log, 'scheduler', { stream: 'RUNS', sequence: 1 }, 500)).toBeUndefined();
   });
 });
+
+const found = async ({ log }: Cell, key: RunKey): Promise<{ readonly history: History }> => {
+  const read = await readRun(log, key);
+  if (read.kind !== 'found') throw new Error(`run ${key.run_id} is ${read.kind}`);
+  return read;
+};
 
 const eventIdAt = async ({ log }: Cell, sequence: number): Promise<string> => {
   const message = await log.jsm.streams.getMessage('RUNS', { seq: sequence });

@@ -1,4 +1,4 @@
-import { isExecuting } from '@runledger/contracts/run';
+import { isEnded, isExecuting } from '@runledger/contracts/run';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Decision } from '../src/domain/decision.ts';
@@ -35,7 +35,10 @@ const happening = fc.oneof(
   { weight: 6, arbitrary: fc.record({ what: fc.constant('tick'), ms: fc.integer({ min: 1, max: 4_000 }) }) },
   { weight: 12, arbitrary: fc.record({ what: fc.constant('settle'), any }) },
   { weight: 12, arbitrary: fc.record({ what: fc.constant('deliver'), any }) },
-  { weight: 8, arbitrary: fc.record({ what: fc.constantFrom('start', 'succeed', 'cancel', 'forge'), any }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({ what: fc.constantFrom('start', 'succeed', 'cancel', 'forge', 'read again'), any }),
+  },
   { weight: 1, arbitrary: fc.record({ what: fc.constantFrom('leave', 'drain'), any }) },
   { weight: 3, arbitrary: fc.record({ what: fc.constantFrom('request drain', 'request resume'), any }) },
   { weight: 1, arbitrary: fc.record({ what: fc.constantFrom('reconnect', 'slow', 'take over') }) },
@@ -87,6 +90,7 @@ const happenToOne = (world: World, { what, any }: { readonly what: string; reado
   if (what === 'request resume') return world.requestResume(pick(EXECUTORS, any) ?? 'a');
   const possible = [...world.histories].filter(([, { run }]) => {
     if (!run) return false;
+    if (what === 'read again') return !isEnded(run);
     if (what === 'start') return run.status === 'started' && !run.cancel;
     if (what === 'succeed') return run.status === 'running' && !run.cancel;
     if (what === 'cancel') return run.status === 'queued' || (isExecuting(run) && !run.cancel);
@@ -94,6 +98,7 @@ const happenToOne = (world: World, { what, any }: { readonly what: string; reado
   });
   const name = pick(possible, any)?.[0];
   if (name === undefined) return;
+  if (what === 'read again') return world.readAgain(name);
   if (what === 'start') world.start(name);
   else if (what === 'succeed') world.succeed(name);
   else if (what === 'cancel') world.requestCancel(name);

@@ -40,7 +40,7 @@ export class Watch {
       case 'run_fact':
       case 'run_read_again': {
         const name = this.#world.nameOf(input.key);
-        this.#toldHeads.set(name, input.history.head);
+        this.#toldHeads.set(name, Math.max(input.history.head, this.#toldHeads.get(name) ?? 0));
         if (input.history.run && 'ended_at' in input.history.run) this.#ended.add(name);
         break;
       }

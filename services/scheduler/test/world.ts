@@ -239,6 +239,14 @@ export class World {
     this.tell(name, 'RunSucceeded', { outputs: [] });
   }
 
+  /** Somebody has the run read again from the log, in which it may have gone further than was told. */
+  readAgain(name: string): void {
+    const key = this.key(name);
+    const history = this.histories.get(name);
+    if (!history || this.scheduling.isDeciding(key)) return;
+    this.take({ type: 'run_read_again', key, history, event_id: null, writer: 'gateway' });
+  }
+
   /** A message that is no part of the run, but moves its head. */
   forge(name: string): void {
     const history = this.histories.get(name) ?? EMPTY_HISTORY;
