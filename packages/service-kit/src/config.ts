@@ -128,7 +128,8 @@ const readSecretFile = (path: string): SecretFile => {
     if (!file.isFile()) return { ok: false, wrong: `names ${path}, which is not a file` };
     if (file.size > MAX_SECRET_BYTES)
       return { ok: false, wrong: `names ${path}, which is larger than 64 KiB` };
-    return { ok: true, text: readFileSync(path, 'utf8').replace(/\r?\n$/, '') };
+    const text = readFileSync(path, 'utf8').trim();
+    return text === '' ? { ok: false, wrong: `names ${path}, which is empty` } : { ok: true, text };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return { ok: false, wrong: `names a file that cannot be read (${why})` };

@@ -142,8 +142,10 @@ describe('readConfig', () => {
 });
 
 describe('a secret in a file', () => {
-  it('is the text of the file without the newline at its end', () => {
-    expect(readConfig(schema, { ...enough, KEY_FILE: fileWith('from a file \n') }).KEY).toBe('from a file ');
+  it('is the text of the file without the blanks around it', () => {
+    expect(readConfig(schema, { ...enough, KEY_FILE: fileWith(' from a file \r\n\n') }).KEY).toBe(
+      'from a file',
+    );
   });
 
   it('may not be given directly too', () => {
@@ -153,8 +155,16 @@ describe('a secret in a file', () => {
     ]);
   });
 
-  it.each([join(folder, 'none'), folder])('is a problem when the file cannot be read', (KEY_FILE) => {
-    expect(problemsOf({ ...enough, KEY_FILE }).problems).toMatchObject([{ variable: 'KEY_FILE' }]);
+  it.each([
+    ['is not there', () => join(folder, 'none'), 'ENOENT'],
+    ['is a folder', () => folder, 'not a file'],
+    ['holds nothing but blanks', () => fileWith(' \n'), 'is empty'],
+    ['is larger than any secret', () => fileWith('x'.repeat(64 * 1024 + 1)), 'larger than 64 KiB'],
+  ])('is a problem that names setting and file when the file %s', (_what, made, why) => {
+    const KEY_FILE = made();
+    const { problems } = problemsOf({ ...enough, KEY_FILE });
+    expect(problems).toMatchObject([{ variable: 'KEY_FILE', wrong: expect.stringContaining(KEY_FILE) }]);
+    expect(problems[0]?.wrong).toContain(why);
   });
 
   it('is checked like any other value, and not printed', () => {
