@@ -126,7 +126,7 @@ describe('runledger parked redrive', () => {
     });
     expect(await parked()).toEqual([2, 3]);
     expect((await cli(['parked', 'redrive', '--all', '--json'])).code).toBe(0);
-    expect(asked).toEqual(sequences.map((sequence) => [{ stream: 'RUNS', sequence }]));
+    expect(asked).toEqual(sequences.map((sequence) => [{ stream: 'RUNS', sequence, subject: SUBJECT }]));
     expect(await parked()).toEqual([]);
     expect(await cli(['parked', 'redrive', '--all'])).toMatchObject({ code: 0, stdout: '' });
   });

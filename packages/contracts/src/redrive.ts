@@ -20,7 +20,7 @@ export const RedriveQuestion = Type.Object({
   stream: Type.Enum(['RUNS', 'FLEET']),
   sequence: Type.Integer({ minimum: 1 }),
   /** As it was parked. An executor may read by subject only, and refuses a question without it; others do not need it. */
-  subject: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 })),
+  subject: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
 });
 export type RedriveQuestion = Static<typeof RedriveQuestion>;
 

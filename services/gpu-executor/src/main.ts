@@ -18,6 +18,7 @@ import { newExecutorId } from './identity.ts';
 import { makeOffer } from './offer.ts';
 import { probeContainment, processGroup } from './program/containment.ts';
 import { programRunner } from './program-runner.ts';
+import { redriveAddressed } from './redrive-addressed.ts';
 import { retire } from './retire.ts';
 import { storeFiles } from './store-files.ts';
 import { openWorkFolder } from './work-folder.ts';
@@ -87,6 +88,7 @@ const start = async (
   const counts = executorMetrics(metrics, slots.length, () => executor.busy().length);
 
   const consumption = open.use(await consumeAddressed(log, executor_id, executor, stopping));
+  open.use(redriveAddressed(log, executor_id, executor));
   const registration = {
     executor_id,
     slots: slots.map(({ index, gpu }) => ({ slot: index, gpu })),

@@ -20,9 +20,9 @@ export type Redrive = (message: ListedParked) => Promise<Redriven>;
 /** A service that does not answer is not asked again. */
 export const redriving = (log: EventLog): Redrive => {
   const silent = new Set<Redriver>();
-  return async ({ position, consumer, stream, sequence }) => {
+  return async ({ position, consumer, stream, sequence, subject }) => {
     const who = redriverOf(consumer);
-    const question = { stream, sequence };
+    const question = { stream, sequence, subject };
     if (who === undefined || !Value.Check(RedriveQuestion, question)) {
       const why = `No service takes again what ${consumer} parked of ${stream}. It stays until it expires.`;
       return { position, outcome: 'nobody_takes_it', why };

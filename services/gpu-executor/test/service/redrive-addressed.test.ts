@@ -1,0 +1,76 @@
+import { newAttemptKeys } from '@runledger/contracts/attempt-token';
+import { executorId } from '@runledger/contracts/ids';
+import type { StoredMessage } from '@runledger/contracts/history';
+import type { RedriveAnswer } from '@runledger/contracts/redrive';
+import { subjectOf } from '@runledger/contracts/subjects';
+import { append } from '@runledger/event-log/append';
+import { askRedrive } from '@runledger/event-log/asks/redrive';
+import { openEventLog } from '@runledger/event-log/event-log';
+import { silentLogger } from '@runledger/event-log/logger';
+import { provision } from '@runledger/event-log/provision';
+import { testNats } from '@runledger/testing/nats';
+import { describe, expect, it } from 'vitest';
+import { redriveAddressed } from '../../src/redrive-addressed.ts';
+import { aRun } from './an-assigned-run.ts';
+
+const ID = executorId('box.0a1b2c3d4e5f');
+
+describe('a message that an executor takes again', () => {
+  it('is handled when it is its own and still there, else the answer says why not', async () => {
+    await using nats = await testNats();
+    await using log = await openEventLog({ url: nats.url, name: 'test' }, silentLogger);
+    await using own = await openEventLog({ url: nats.url, name: 'test' }, silentLogger);
+    await provision(log);
+    const { publicKey } = await newAttemptKeys();
+    const { assigned, queued } = aRun({ executor: ID, publicKey, program: 'quiet', inputs: {} });
+    await append(log, queued, 0);
+    await append(log, assigned, 1);
+    const subject = subjectOf(assigned);
+
+    const handled: StoredMessage[] = [];
+    let why: string | undefined;
+    using answering = redriveAddressed(own, ID, {
+      handle: (message) => {
+        handled.push(message);
+        return why === undefined ? { kind: 'taken' } : { kind: 'no_fact', why };
+      },
+    });
+    await own.nc.flush();
+    const redrive = (sequence: number, on?: string): Promise<RedriveAnswer | undefined> => {
+      const question = { stream: 'RUNS' as const, sequence, ...(on === undefined ? {} : { subject: on }) };
+      return askRedrive(log, 'executor.box', question, 10_000);
+    };
+    expect(await redrive(2, subject)).toEqual({ outcome: 'taken', why: `The executor ${ID} has taken it.` });
+    expect(handled).toMatchObject([{ sequence: 2, subject, body: { type: 'RunAssigned' } }]);
+    why = 'its version is of a later release';
+    expect(await redrive(2, subject)).toMatchObject({
+      outcome: 'refused',
+      why: `It is still refused: ${why}.`,
+    });
+    expect(handled).toHaveLength(2);
+
+    const whys: (string | undefined)[] = [];
+    const elsewhere = subject.replace('0a1b2c3d4e5f', 'another');
+    const anyFact = subject.replace('assigned', '*');
+    for (const [sequence, on] of [
+      [2],
+      [2, anyFact],
+      [2, 'fleet.box.1.left'],
+      [2, elsewhere],
+      [99, subject],
+    ] as const) {
+      const answer = await redrive(sequence, on);
+      expect(answer?.outcome).toBe('refused');
+      whys.push(answer?.why);
+    }
+    expect(whys).toEqual([
+      expect.stringContaining('has to be told the subject'),
+      expect.stringContaining('has to be told the subject'),
+      expect.stringContaining('has to be told the subject'),
+      expect.stringContaining('It is addressed to box.another'),
+      expect.stringContaining('Message 99 is not in RUNS any more'),
+    ]);
+    expect(handled).toHaveLength(2);
+    expect(answering).toBeDefined();
+  });
+});
