@@ -1,5 +1,6 @@
 import { accept, type StoredMessage } from '@runledger/contracts/history';
-import { RUN_EVENTS } from '@runledger/contracts/run-event';
+import type { Run } from '@runledger/contracts/run';
+import { RUN_EVENTS, type RunEventType } from '@runledger/contracts/run-event';
 import { ALL_LIFECYCLES, runIn, type RunKey } from '@runledger/contracts/subjects';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { follow, NewerVersion, type Following } from '@runledger/event-log/follow';
@@ -13,6 +14,8 @@ export interface FollowRuns {
   readonly scheduling: Scheduling;
   readonly after: number;
   readonly take: (input: SchedulerInput) => void;
+  /** Each fact that was accepted, and what the run is by it. */
+  readonly onFact: (type: RunEventType, run: Run) => void;
   /** Each message, once it is taken. */
   readonly onTaken: (message: StoredMessage) => void;
   readonly onCaughtUp: () => void;
@@ -49,7 +52,8 @@ const takeMessage = async (log: EventLog, options: FollowRuns, message: StoredMe
     case 'accepted': {
       const { event } = accepted.fact;
       const { writer } = RUN_EVENTS[event.type];
-      return take({ type: 'run_fact', key, history: accepted.history, event_id: event.event_id, writer });
+      take({ type: 'run_fact', key, history: accepted.history, event_id: event.event_id, writer });
+      return options.onFact(event.type, accepted.run);
     }
     case 'refused':
       await refuse(log, options, message, accepted.why);

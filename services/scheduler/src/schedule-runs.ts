@@ -80,7 +80,9 @@ export const scheduleRuns = async (
   };
   const counted = schedulerMetrics(metrics, {
     queues: () => scheduling.queues(),
-    executors: () => [...scheduling.executors()].length,
+    fleet: () => scheduling.answers.fleetCounts(),
+    drainedNames: () => [...scheduling.drainedNames()].length,
+    longestSilence: () => scheduling.answers.longestSilence() / 1_000,
     leading: () => atWork !== undefined,
     now: () => clock.at(performance.now()),
   });
@@ -113,6 +115,9 @@ export const scheduleRuns = async (
       scheduling,
       after: restored?.sequence ?? 0,
       take,
+      onFact: (type, run) => {
+        if (atWork) counted.happened(type, run);
+      },
       onTaken: (message) => {
         clock.sample(Date.parse(message.time), performance.now());
         snapshots.taken(message.sequence, eventIdOf(message));
@@ -124,6 +129,7 @@ export const scheduleRuns = async (
   const heard = (heartbeat: Heartbeat, time: string): void => {
     const connectedMs = performance.now();
     clock.sample(Date.parse(time), connectedMs);
+    counted.heartbeat();
     take({ type: 'heartbeat', heartbeat, time, connectedMs });
   };
   opened.use(await watchHeartbeats(log, heard));

@@ -11,7 +11,14 @@ import { aCell, type Cell } from './a-cell.ts';
 const attempt = async (cell: Cell, decision: DeclareLost) => {
   const heard: string[] = [];
   const settled: string[] = [];
-  const observed = { queues: () => [], executors: () => 0, leading: () => true, now: () => undefined };
+  const observed = {
+    queues: () => [],
+    fleet: () => ({ executors: { ready: 0, draining: 0, silent: 0 }, byGpu: [] }),
+    drainedNames: () => 0,
+    longestSilence: () => 0,
+    leading: () => true,
+    now: () => undefined,
+  };
   const work = carryOut(
     {
       log: cell.log,

@@ -31,7 +31,7 @@ describe('a scheduler on a log', () => {
 
   it('gives one slot to one run after the other, in their order', async () => {
     await using cell = await aCell();
-    await cell.schedule();
+    const scheduler = await cell.schedule();
     const executor = await cell.executor('box');
     const keys = [await cell.queue(), await cell.queue(), await cell.queue()];
     for (const key of keys) {
@@ -41,6 +41,17 @@ describe('a scheduler on a log', () => {
       await executor.tell(key, 'RunStarted', {});
       await executor.tell(key, 'RunSucceeded', { outputs: [] });
     }
+    const page = (): Promise<string> => scheduler.metrics.metrics();
+    const ends = /runs_ended_total\{status="success",end_reason="completed",.*\} 3/;
+    await waitFor('the ends to be counted', async () => ends.test(await page()));
+    expect(await page()).toMatch(/runledger_scheduler_wait_seconds_count\{.*gpu="A10G".*\} 3/);
+    expect(await page()).toMatch(/runledger_scheduler_slots\{gpu="A10G",.*\} 1/);
+    expect(await page()).toMatch(/runledger_scheduler_slots_busy\{gpu="A10G",.*\} 0/);
+    expect(await page()).toMatch(/runledger_scheduler_executors\{state="ready",.*\} 1/);
+    expect(await page()).toMatch(/runledger_scheduler_heartbeats_total\{.*\} [1-9]/);
+    await cell.request('ExecutorDrainRequested', 'box');
+    await waitFor('the drain', async () => /executors\{state="draining",.*\} 1/.test(await page()));
+    expect(await page()).toMatch(/runledger_scheduler_drained_names\{.*\} 1/);
   });
 
   it('begins a run again elsewhere when its executor is lost', async () => {

@@ -4,9 +4,11 @@ import type { RunKey } from '@runledger/contracts/subjects';
 import type { WaitReason } from '@runledger/contracts/wait-reason';
 import type { DrainedNames } from './drained-names.ts';
 import { executorStates } from './executor-states.ts';
+import { fleetCounts, type FleetCounts } from './fleet-counts.ts';
 import type { Fleet } from './fleet.ts';
 import type { KnownRun } from './known-run.ts';
 import type { LiveRuns } from './live-runs.ts';
+import type { RegisteredExecutor } from './registered-executor.ts';
 import { runName } from './run-name.ts';
 
 export interface AnswerSources {
@@ -22,6 +24,8 @@ export interface AnswerSources {
 /** What the scheduler knows, for those who ask. */
 export class Answers {
   readonly #from: AnswerSources;
+  readonly #isHeard = (executor: RegisteredExecutor): boolean =>
+    this.#from.fleet.isHeard(executor, this.#from.silentAfterMs, this.#from.now());
 
   constructor(from: AnswerSources) {
     this.#from = from;
@@ -43,16 +47,31 @@ export class Answers {
 
   /** One page of the executors that are there, and of the names that are drained. */
   executors(question: ExecutorsQuestion): ExecutorsAnswer {
-    const { fleet, drained, runs, silentAfterMs, now } = this.#from;
+    const { fleet, drained, runs } = this.#from;
     return executorStates(
       {
         executors: fleet.all(),
         drained,
-        isHeard: (executor) => fleet.isHeard(executor, silentAfterMs, now()),
+        isHeard: this.#isHeard,
         runsIn: ({ executor, number }) => runs.in({ executor: executor.id, slot: number }),
       },
       question,
     );
+  }
+
+  fleetCounts(): FleetCounts {
+    const { fleet } = this.#from;
+    return fleetCounts({
+      executors: fleet.all(),
+      isHeard: this.#isHeard,
+      isTaken: (slot) => fleet.isTaken(slot),
+    });
+  }
+
+  /** Of the executor that was not heard for the longest time, in milliseconds of connected time; 0 without executors. */
+  longestSilence(): number {
+    const { fleet, now } = this.#from;
+    return Math.max(now() - (fleet.silentSince() ?? now()), 0);
   }
 
   #waiting(key: RunKey): KnownRun | undefined {

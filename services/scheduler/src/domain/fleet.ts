@@ -117,6 +117,12 @@ export class Fleet {
     return executor.heard && since !== undefined && now - since < withinMs;
   }
 
+  /** Since when the longest silent one is; undefined when none counts as silent. */
+  silentSince(): number | undefined {
+    const [first] = this.#silentSince.values();
+    return first;
+  }
+
   /** Those that have been silent for a whole period, longest first. */
   silentFor(periodMs: number, now: number): RegisteredExecutor[] {
     const silent: RegisteredExecutor[] = [];
@@ -191,7 +197,7 @@ export class Fleet {
     const slots = open.flatMap((executor) => [...executor.slots.values()]);
     return {
       serving: open.length,
-      busy_slots: slots.filter((slot) => slot.gpu === demand.gpu && this.#isTaken(slot)).length,
+      busy_slots: slots.filter((slot) => slot.gpu === demand.gpu && this.isTaken(slot)).length,
       free_slots: open.reduce((sum, { free }) => sum + (free.get(demand.gpu)?.size ?? 0), 0),
       draining: draining.length,
     };
@@ -205,7 +211,7 @@ export class Fleet {
   /** Brings the index of free slots up to date with what is known of this slot. */
   refreshSlot(slot: Slot): void {
     const { executor, gpu } = slot;
-    const free = takesRuns(executor) && !this.#isTaken(slot);
+    const free = takesRuns(executor) && !this.isTaken(slot);
     const slots = executor.free.get(gpu) ?? new Set<Slot>();
     executor.free.set(gpu, slots);
     const executors = this.#free.get(gpu) ?? new Set<RegisteredExecutor>();
@@ -216,7 +222,8 @@ export class Fleet {
     else executors.delete(executor);
   }
 
-  #isTaken({ executor, number, lingering }: Slot): boolean {
+  /** By a run, or promised to one. */
+  isTaken({ executor, number, lingering }: Slot): boolean {
     const held = this.#occupancy.isHeld({ executor: executor.id, slot: number });
     return held || (lingering !== null && lingering.until !== null);
   }
