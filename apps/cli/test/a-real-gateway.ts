@@ -23,6 +23,9 @@ export interface RealGateway extends AsyncDisposable {
   /** The command with the organisation's first key, which is good for the fleet too. */
   readonly cli: Cli;
   readonly log: EventLog;
+  /** Where its broker is. */
+  readonly nats_url: string;
+  readonly org_id: string;
   readonly deployment_id: string;
 }
 
@@ -31,7 +34,12 @@ export const aRealGateway = async (): Promise<RealGateway> => {
   const nats = opened.use(await testNats());
   const log = opened.use(await openEventLog({ url: nats.url, name: 'test' }, silentLogger));
   await provision(log);
-  const { api_key, deployment_id } = await createOrganisation(log, 'Acme', () => new Date(), OPERATOR_SCOPES);
+  const { org_id, api_key, deployment_id } = await createOrganisation(
+    log,
+    'Acme',
+    () => new Date(),
+    OPERATOR_SCOPES,
+  );
   const child = spawn(process.execPath, [join(source, 'main.ts')], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: {
@@ -60,6 +68,8 @@ export const aRealGateway = async (): Promise<RealGateway> => {
       (await fetch(`${api}${path}`, { headers: { authorization: `Bearer ${api_key}` } })).json(),
     cli: cliAt(api, api_key),
     log,
+    nats_url: nats.url,
+    org_id,
     deployment_id,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };

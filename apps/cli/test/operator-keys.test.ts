@@ -68,7 +68,7 @@ describe('the keys of operators', () => {
       '--scope',
       'operator',
     );
-    expect(bare.scopes).toEqual(['operator']);
+    expect(bare.scopes).toEqual(['runs:read', 'operator']);
   });
 
   it.each([

@@ -7,6 +7,8 @@ import { provision } from '@runledger/event-log/provision';
 import type { RedriveAnswer, RedriveQuestion, Redriver } from '@runledger/contracts/redrive';
 import { testNats } from '@runledger/testing/nats';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { waitFor } from '@runledger/testing/wait-for';
+import { aRealGateway } from './a-real-gateway.ts';
 import { cliWith } from './in-process.ts';
 import type { Cli } from './in-process.ts';
 
@@ -158,6 +160,19 @@ describe('runledger parked redrive', () => {
     const some = await cli(['parked', 'redrive', '--all', '--consumer', 'projection']);
     expect(some.stderr).toBe('Nothing is parked like that.\n');
   });
+});
+
+it('a gateway that set a forged fact aside refuses it again, and says why', async () => {
+  await using gateway = await aRealGateway();
+  const real = cliWith({ RUNLEDGER_NATS_URL: gateway.nats_url });
+  const run = (await gateway.cli(['queue', '--deployment', gateway.deployment_id])).stdout.trim();
+  await gateway.log.js.publish(`runs.${gateway.org_id}.${run}.life.started.executor.1.forged`, '{}');
+  await waitFor('it to be parked', async () => (await listParked(gateway.log)).length > 0);
+  const { code, stdout } = await real(['parked', 'redrive', '--all']);
+  expect([code, stdout]).toEqual([
+    2,
+    expect.stringMatching(/^1 is refused again, and stays parked: It is still refused: /),
+  ]);
 });
 
 it('a command that names what cannot be is refused with a sentence', async () => {

@@ -48,10 +48,12 @@ export const createOperatorKey = async (log: EventLog, wish: OperatorKeyWish): P
 };
 
 const scopesOf = (asked: readonly string[]): KeyScope[] => {
-  const wanted = asked.length === 0 ? ['runs:read'] : asked.filter((scope) => scope !== 'operator');
-  const known = OrganisationScope.enum.filter((scope) => wanted.includes(scope));
-  if (known.length !== new Set(wanted).size)
-    throw new Explained(`--scope takes ${CHOICES} beside --operator, not ${plain(wanted.join(','))}.`);
+  const others = new Set(asked.filter((scope) => scope !== 'operator'));
+  // Without it, it could not even revoke itself.
+  const wanted = others.size === 0 ? new Set(['runs:read']) : others;
+  const known = OrganisationScope.enum.filter((scope) => wanted.has(scope));
+  if (known.length !== wanted.size)
+    throw new Explained(`--scope takes ${CHOICES} beside --operator, not ${plain([...wanted].join(','))}.`);
   return [...known, 'operator'];
 };
 

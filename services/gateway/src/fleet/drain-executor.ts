@@ -7,7 +7,7 @@ import type { EventLog } from '@runledger/event-log/event-log';
 import { tellFleet } from '@runledger/event-log/fleet';
 import type { Executors } from './executors.ts';
 
-export type DrainedExecutor =
+type DrainedExecutor =
   | ({ readonly kind: 'done' } & Draining)
   | { readonly kind: 'unknown' }
   /** It is stored and will come to pass; the scheduler did not show it in time. */

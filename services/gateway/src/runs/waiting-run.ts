@@ -7,7 +7,7 @@ import { askWait } from '@runledger/event-log/asks/wait';
 import { ANSWER_WITHIN_MS, answered } from '../fleet/scheduler-answer.ts';
 import type { CurrentRun, ReadCurrentRun } from './current-run.ts';
 
-export type WaitingRun =
+type WaitingRun =
   | { readonly kind: 'waits'; readonly run: QueuedRun; readonly wait: WaitReason }
   | { readonly kind: 'waits_not'; readonly run: Run }
   /** It was queued a moment ago, or the scheduler is behind. */
