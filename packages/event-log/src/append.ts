@@ -60,7 +60,7 @@ export const appendOwn = (log: EventLog, event: RunEvent, expected: number): Pro
     if (sent.kind === 'stored') return { kind: 'appended', sequence: sent.sequence };
     const own = (await lastOnSubjects(log, [subject])).find(({ body }) => isEvent(body, event.event_id));
     if (own) return { kind: 'appended', sequence: own.sequence };
-    return { kind: 'conflict', head: sent.kind === 'conflict' ? sent.head : undefined };
+    return { kind: 'conflict', head: sent.kind === 'conflict' ? sent.head : sent.sequence };
   });
 
 const isEvent = (body: unknown, id: string): boolean =>

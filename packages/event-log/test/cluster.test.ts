@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { freePort } from '@runledger/local-servers/free-port';
 import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats-server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { append } from '../src/append.ts';
+import { append, appendOwn } from '../src/append.ts';
 import { openEventLog, type EventLog } from '../src/event-log.ts';
 import { silentLogger } from '../src/logger.ts';
 import { awaitProvisioned, provision } from '../src/provision.ts';
@@ -84,6 +84,41 @@ describe('a log with three copies', () => {
       const result = await append(unlucky, queued(key), 0);
       expect(proxy.lost()).toBe(1);
       expect(result).toEqual({ kind: 'appended', sequence: await head(log, key) });
+    }
+  });
+
+  it('knows an own fact again, or names where it stands, when its acknowledgement was lost', async () => {
+    for (const { port } of servers) {
+      await using proxy = await lossyProxy(port);
+      await using unlucky = await openEventLog({ url: proxy.url, name: 'unlucky' }, silentLogger);
+      const key = aRun();
+      const first = await append(log, queued(key), 0);
+      const second = await append(log, assigned(key), first.kind === 'appended' ? first.sequence : 0);
+      proxy.loseNext('"stream":"RUNS"');
+      const at = second.kind === 'appended' ? second.sequence : 0;
+      const told = await appendOwn(unlucky, started(key), at);
+      expect(proxy.lost()).toBe(1);
+      const sequence = await head(log, key);
+      expect(sequence).toBeGreaterThan(at);
+      expect([
+        { kind: 'appended', sequence },
+        { kind: 'conflict', head: sequence },
+      ]).toContainEqual(told);
+    }
+  });
+
+  it('names the head, or none, to whoever may not look, and never takes a second fact', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const key = aRun();
+      const first = await append(log, queued(key), 0);
+      const at = first.kind === 'appended' ? first.sequence : 0;
+      const told = await Promise.all([1, 2, 3, 4].map(() => appendOwn(log, started(key), at)));
+      const sequence = await head(log, key);
+      const won = told.filter(({ kind }) => kind === 'appended');
+      expect(won).toEqual([{ kind: 'appended', sequence }]);
+      for (const lost of told.filter(({ kind }) => kind === 'conflict')) {
+        expect([sequence, undefined]).toContain('head' in lost ? lost.head : null);
+      }
     }
   });
 
