@@ -1,23 +1,27 @@
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { schedule } from './chaos/schedule.ts';
+import { schedule, type Blow } from './chaos/schedule.ts';
 import { strikeParts } from './chaos/strike-parts.ts';
 import { violationsIn } from './checks/all-checks.ts';
 import { carryOutAll } from './clients/load.ts';
-import { plans } from './clients/plan.ts';
-import { startReceiver } from './clients/receiver.ts';
+import { plans, type RunPlan } from './clients/plan.ts';
+import { startReceiver, type Receiver } from './clients/receiver.ts';
 import { clients } from './clients/run-client.ts';
 import { steadyClock } from './clock.ts';
-import { startCluster } from './cluster/cluster.ts';
+import { startCluster, type Cluster } from './cluster/cluster.ts';
+import type { Part } from './cluster/part.ts';
 import { residentBytes } from './cluster/resident-bytes.ts';
 import { gatherEvidence } from './evidence/gather.ts';
-import { recordLog } from './evidence/read-log.ts';
-import type { Exchange, WatchedStream } from './evidence/records.ts';
+import type { Evidence, Violation } from './evidence/evidence.ts';
+import { recordLog, type SeenLog } from './evidence/read-log.ts';
+import type { ClientRecords, Exchange, WatchedStream } from './evidence/records.ts';
 import { untilQuiet } from './evidence/until-quiet.ts';
 import type { Options } from './options.ts';
 import { chance } from './random.ts';
-import { story } from './story.ts';
+import type { Size } from './size.ts';
+import { story, type Frame } from './story.ts';
 import { summary } from './summary.ts';
 
 export interface Verdict {
@@ -26,65 +30,110 @@ export interface Verdict {
   readonly report: string;
 }
 
-/** Each has a chance of its own, so that one more question of one changes nothing for the others. */
-const chances = (seed: number) => ({
-  ofPlans: chance(seed),
-  ofBlows: chance(seed + 1),
-  ofClients: chance(seed + 2),
-});
+/** What `soak` needs of the process that it runs in. */
+export interface Surroundings {
+  readonly env: NodeJS.ProcessEnv;
+  readonly say: (line: string) => void;
+  /** Gives it up: what was started is ended. */
+  readonly stopping?: AbortSignal;
+}
 
 /** One soak, from the first process to the verdict. Everything that it started is gone when it resolves. */
-export const soak = async (
-  { seed, size, keep, command }: Options,
-  env: NodeJS.ProcessEnv,
-  say: (line: string) => void,
-): Promise<Verdict> => {
-  const now = steadyClock;
-  const begunAt = now();
+export const soak = async (options: Options, { env, say, stopping }: Surroundings): Promise<Verdict> => {
   const folder = await mkdtemp(join(tmpdir(), 'runledger-soak-'));
   let kept = false;
   try {
     await using open = new AsyncDisposableStack();
-    const receiver = open.use(await startReceiver(now));
-    const cluster = open.use(await startCluster({ folder, size, env, now, say }));
-    const seen = open.use(await recordLog(cluster.log));
-    const { ofPlans, ofBlows, ofClients } = chances(seed);
-    const asked = plans(ofPlans, size);
-    const blows = schedule(
-      ofBlows,
-      cluster.parts.map(({ name }) => name),
-      size,
-    );
-    const patience = new AbortController();
-    const exchanges: Exchange[] = [];
-    const streams: WatchedStream[] = [];
-    const spec = { ...cluster, receiver: receiver.url, now, random: ofClients, exchanges, streams };
-    say(
-      `${asked.length} requests and ${blows.length} blows in ${size.minutes} minutes. Log files: ${folder}/logs`,
-    );
-    const asking = carryOutAll(clients({ ...spec, signal: patience.signal }), asked);
-    await strikeParts(blows, cluster.parts);
-    say('The last blow has fallen; everything is let run until it is quiet.');
-    const lateness = setTimeout(() => patience.abort(), size.quietWithin);
-    await asking;
-    clearTimeout(lateness);
-    await untilQuiet(seen, size.quietWithin, say);
-
-    const records = { exchanges, streams, received: receiver.received };
-    const evidence = await gatherEvidence({ cluster, seen, records, plans: asked, size, folder });
+    const begunAt = steadyClock();
+    const begun = await begin(open, options.size, folder, env, say);
+    const records = await unlessAborted(liveThrough(begun, options, say), stopping);
+    const { cluster } = begun;
+    const { size } = options;
+    const evidence = await gatherEvidence({ ...begun, records, plans: plansOf(options), size, folder });
     const memory = await residentBytes(cluster.parts);
-    const seconds = (now() - begunAt) / 1_000;
-    const counted = summary(evidence, { seconds, views: cluster.views, memory });
+    const seconds = (steadyClock() - begunAt) / 1_000;
     const violations = violationsIn(evidence);
-    const [first] = violations;
-    kept = first === undefined;
-    if (first === undefined) return { kept, report: counted };
-    const others = violations.slice(1, 20).map(({ run, says }) => `  ${run ?? 'no run'}: ${says}`);
-    const more = violations.length > 1 ? [`${violations.length - 1} violations more:`, ...others] : [];
-    const report = [story(first, evidence, { begunAt, command }), ...more, counted].join('\n');
-    return { kept, report };
+    kept = violations.length === 0;
+    const stories = tellAll(violations, evidence, { begunAt, command: options.command });
+    return {
+      kept,
+      report: [...stories, summary(evidence, { seconds, views: cluster.views, memory })].join('\n'),
+    };
   } finally {
-    if (kept && !keep) await rm(folder, { recursive: true, force: true });
+    if (kept && !options.keep) await rm(folder, { recursive: true, force: true });
     else say(`The store of the broker, the views and the log files are in ${folder}.`);
   }
+};
+
+interface BegunSoak {
+  readonly cluster: Cluster;
+  readonly receiver: Receiver;
+  readonly seen: SeenLog;
+}
+
+const begin = async (
+  open: AsyncDisposableStack,
+  size: Size,
+  folder: string,
+  env: NodeJS.ProcessEnv,
+  say: (line: string) => void,
+): Promise<BegunSoak> => {
+  const receiver = open.use(await startReceiver(steadyClock));
+  const cluster = open.use(await startCluster({ folder, size, env, now: steadyClock, say }));
+  say(`Log files: ${folder}/logs`);
+  return { receiver, cluster, seen: open.use(await recordLog(cluster.log)) };
+};
+
+/** Each has a chance of its own, so that one more question of one changes nothing for the others. */
+const plansOf = ({ seed, size }: Options): RunPlan[] => plans(chance(seed), size);
+const blowsOf = ({ seed, size }: Options, parts: readonly Part[]): Blow[] =>
+  schedule(
+    chance(seed + 1),
+    parts.map(({ name }) => name),
+    size,
+  );
+
+/** The load and the blows, until all is quiet or has had its time. */
+const liveThrough = async (
+  { cluster, receiver, seen }: BegunSoak,
+  options: Options,
+  say: (line: string) => void,
+): Promise<ClientRecords> => {
+  const { minutes, quietWithin } = options.size;
+  const [asked, blows] = [plansOf(options), blowsOf(options, cluster.parts)];
+  say(`${asked.length} requests and ${blows.length} blows in ${minutes} minutes.`);
+  const patience = new AbortController();
+  const records = { exchanges: [] as Exchange[], streams: [] as WatchedStream[] };
+  const who = clients({
+    ...cluster,
+    ...records,
+    receiver: receiver.url,
+    now: steadyClock,
+    random: chance(options.seed + 2),
+    signal: patience.signal,
+  });
+  const asking = carryOutAll(who, asked);
+  await strikeParts(blows, cluster.parts);
+  say('The last blow has fallen; everything is let run until it is quiet.');
+  const late = setTimeout(() => patience.abort(), quietWithin);
+  await asking;
+  clearTimeout(late);
+  await untilQuiet(seen, quietWithin, say);
+  return { ...records, received: receiver.received };
+};
+
+const MOST_TOLD = 20;
+
+/** The first violation as a story, and in a line each what else there is. */
+const tellAll = (violations: readonly Violation[], evidence: Evidence, frame: Frame): string[] => {
+  const [first, ...others] = violations;
+  if (first === undefined) return [];
+  const lines = others.slice(0, MOST_TOLD).map(({ run, says }) => `  ${run ?? 'no run'}: ${says}`);
+  return [story(first, evidence, frame), `${others.length} violations more.`, ...lines];
+};
+
+const unlessAborted = <Value>(work: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> => {
+  if (signal === undefined) return work;
+  const aborted = once(signal, 'abort').then(() => Promise.reject(new Error('the soak was given up')));
+  return Promise.race([work, aborted]);
 };

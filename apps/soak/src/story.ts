@@ -24,11 +24,11 @@ const AROUND_MS = 10_000;
 const MOST_LINES = 200;
 
 /** What is known of a violation: the run's facts, what was seen of it and when, and what was struck meanwhile. */
-export const story = ({ guarantee, run, says }: Violation, evidence: Evidence, frame: Frame): string => {
+export const story = ({ guarantee, run, at, says }: Violation, evidence: Evidence, frame: Frame): string => {
   const lines = run === null ? [] : linesOf(run, evidence);
-  const from = Math.min(...lines.map(({ at }) => at), Infinity);
-  const to = Math.max(...lines.map(({ at }) => at), -Infinity);
-  const around = evidence.troubles.troubles.flatMap((trouble) => blowLines(trouble, run === null, from, to));
+  const times = [...lines.map((line) => line.at), ...(at === undefined ? [] : [at])];
+  const span = { from: Math.min(...times), to: Math.max(...times) };
+  const around = evidence.troubles.troubles.flatMap((trouble) => blowLines(trouble, span));
   const all = [...lines, ...around].sort((one, other) => one.at - other.at);
   const left = all.length - MOST_LINES;
   return [
@@ -109,12 +109,10 @@ const WORDS = { kill: 'killed', stop: 'stopped', pause: 'paused' } as const;
 
 const blowLines = (
   { part, kind, from, to }: Trouble,
-  always: boolean,
-  first: number,
-  last: number,
+  span: { readonly from: number; readonly to: number },
 ): Line[] => {
-  const near = from <= last + AROUND_MS && (to ?? Infinity) >= first - AROUND_MS;
-  if (!near && !always) return [];
+  const near = from <= span.to + AROUND_MS && (to ?? Infinity) >= span.from - AROUND_MS;
+  if (!near) return [];
   const back = to === undefined ? [] : [{ at: to, who: part, says: 'is back' }];
   return [{ at: from, who: part, says: `is ${WORDS[kind]}` }, ...back];
 };

@@ -15,7 +15,7 @@ describe('everything is killed, stopped and paused at random while runs are queu
     const read = readOptions(['--small'], newSeed);
     if (!read.ok) throw new Error(read.why);
     say(`Seed ${read.options.seed}. The same again: ${read.options.command}`);
-    const { kept, report } = await soak(read.options, process.env, say);
+    const { kept, report } = await soak(read.options, { env: process.env, say });
     say(report);
     expect(kept, report).toBe(true);
   });

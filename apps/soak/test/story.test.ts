@@ -48,6 +48,13 @@ describe('the story of a violation', () => {
     expect(told).not.toContain('notifier-2');
   });
 
+  it('that is none of a single run tells what was struck at that time', () => {
+    const ended = { guarantee: 'No process ends by itself.', run: null, at: second(505), says: 'It ended.' };
+    const about = story(ended, evidence, frame);
+    expect(about).toContain('500.000 s  notifier-2     is killed');
+    expect(about).not.toContain('gateway-1');
+  });
+
   it('says how to have the same again', () => {
     expect(told).toContain('npm run soak -- --seed 7');
   });

@@ -9,12 +9,12 @@ export const bystanders: Check = ({ parked, troubles, records }) => {
   }
   for (const { part, at, how } of troubles.surprises) {
     const says = `${part} ${how} by itself at ${new Date(at).toISOString()}.`;
-    violations.push({ guarantee: 'No process ends by itself.', run: null, says });
+    violations.push({ guarantee: 'No process ends by itself.', run: null, at, says });
   }
   for (const { part, role, at, how, clean, tookMs } of troubles.stops) {
     if (clean || role === 'broker' || role === 'database') continue;
     const says = `${part} was stopped at ${new Date(at).toISOString()} and ${how} after ${tookMs.toFixed(0)} ms.`;
-    violations.push({ guarantee: 'A stop by SIGTERM is clean.', run: null, says });
+    violations.push({ guarantee: 'A stop by SIGTERM is clean.', run: null, at, says });
   }
   for (const { answer, asked, gateway, run } of records.exchanges) {
     // 404 is the matter of reads.

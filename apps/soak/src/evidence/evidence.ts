@@ -47,6 +47,8 @@ export interface Violation {
   readonly guarantee: string;
   /** Null when it is none of a single run. */
   readonly run: string | null;
+  /** When it happened, for what is told beside it; a run's own times say more. */
+  readonly at?: number;
   readonly says: string;
 }
 

@@ -10,6 +10,7 @@ import {
   exchange,
   queuedRun,
   RUN,
+  second,
   shownAfter,
   toldFacts,
   wasQueued,
@@ -91,5 +92,27 @@ describe('reads', () => {
     expect(seen(shown(7, 'success'), shown(8, 'running'))).toMatchObject([
       { says: expect.stringContaining('less of its webhook_status') as unknown },
     ]);
+  });
+
+  it('may know less of the notifications than another gateway while the log is away', () => {
+    const events = [...EVENTS.slice(0, 4), webhookStarted(RUN), webhookDelivered(RUN)];
+    const shown = (at: number, webhook_status: 'running' | 'success', gateway: string): Exchange =>
+      exchange(at, { kind: 'shown', shown: { ...shownAfter(4), webhook_status } }, { gateway });
+    const seen = (exchanges: readonly Exchange[], from: number) =>
+      readsNeverGoBack(
+        aSoak({
+          events,
+          records: { ...nothing, exchanges },
+          troubles: {
+            troubles: [{ part: 'broker', role: 'broker', kind: 'kill', from, to: from + 1_000 }],
+            stops: [],
+            surprises: [],
+          },
+        }),
+      );
+    const byAnother = [shown(7, 'success', 'one'), shown(9, 'running', 'two')];
+    expect(seen(byAnother, second(8))).toEqual([]);
+    expect(seen(byAnother, second(100))).toHaveLength(1);
+    expect(seen([shown(7, 'success', 'one'), shown(9, 'running', 'one')], second(8))).toHaveLength(1);
   });
 });
