@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 
 export { Counter, Gauge, Histogram } from 'prom-client';
 export type { CounterConfiguration, GaugeConfiguration, HistogramConfiguration } from 'prom-client';
@@ -15,4 +15,26 @@ export const createMetrics = (service: string): Metrics => {
   metrics.setDefaultLabels({ service });
   collectDefaultMetrics({ register: metrics });
   return metrics;
+};
+
+export interface ObservedGauge {
+  readonly name: string;
+  readonly help: string;
+  /** Asked at each scrape; undefined while it is not known, and then the gauge is not told. */
+  readonly value: () => number | undefined | Promise<number | undefined>;
+}
+
+export const observedGauge = (metrics: Metrics, { name, help, value }: ObservedGauge): void => {
+  metrics.registerMetric(
+    new Gauge({
+      name,
+      help,
+      registers: [],
+      async collect() {
+        const now = await value();
+        if (now === undefined) this.remove();
+        else this.set(now);
+      },
+    }),
+  );
 };

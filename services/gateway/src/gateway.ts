@@ -4,6 +4,7 @@ import type Koa from 'koa';
 import { catalogueRecords } from './catalogue/catalogue-records.ts';
 import { drainExecutor } from './fleet/drain-executor.ts';
 import { executors } from './fleet/executors.ts';
+import { watchingGauges } from './gateway-gauges.ts';
 import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { apiKeyRoutes } from './http/api-keys-route.ts';
 import { createApp, type Page } from './http/app.ts';
@@ -43,8 +44,15 @@ export const gateway = ({ metrics: registry, ...parts }: GatewayParts): Gateway 
   const { RUNLEDGER_BASE_PATH: basePath, RUNLEDGER_STREAMS_MAX: mostWatchers } = config;
   const metrics = gatewayMetrics(registry);
   const shown = shownWebhooks();
-  const current = currentRun({ log, find: findView({ views, logger, clock }), shown, logger });
+  const current = currentRun({
+    log,
+    find: findView({ views, logger, clock }),
+    shown,
+    logger,
+    onRead: metrics.runRead,
+  });
   const watching = openRunWatching({ log, current, publicUrl, mostWatchers, logger, clock });
+  watchingGauges(registry, watching, mostWatchers);
   const keys = keyWatch({ authenticate: (key) => authenticate(log, key, now), logger });
   const fleet = executors(log);
   const records = { records: catalogueRecords(log), now };
@@ -62,11 +70,11 @@ export const gateway = ({ metrics: registry, ...parts }: GatewayParts): Gateway 
   const app = createApp({
     basePath,
     routes,
-    pages: [...referencePages({ basePath, operations, publicUrl }), ...outputPages(parts)],
+    pages: [...referencePages({ basePath, operations, publicUrl }), ...outputPages(parts, metrics.uploaded)],
     serving: {
       callers: callers(
         recentKeys({ log, now, clock }),
-        rateLimit({ log, limit: config.RUNLEDGER_RATE_LIMIT, clock }),
+        rateLimit({ log, limit: config.RUNLEDGER_RATE_LIMIT, clock, counts: metrics.rate }),
       ),
       body: jsonBody(config.RUNLEDGER_BODY_MAX_BYTES),
     },
@@ -91,7 +99,10 @@ export const gateway = ({ metrics: registry, ...parts }: GatewayParts): Gateway 
 };
 
 /** Output files: executors store them, and whoever has the address reads them. */
-const outputPages = ({ config, log, logger }: Pick<GatewayParts, 'config' | 'log' | 'logger'>): Page[] => {
+const outputPages = (
+  { config, log, logger }: Pick<GatewayParts, 'config' | 'log' | 'logger'>,
+  onUploaded: (bytes: number) => void,
+): Page[] => {
   const store = jetstreamOutputStore(log);
   const reservations = uploadReservations(log, {
     runBytes: config.RUNLEDGER_OUTPUT_RUN_MAX_BYTES,
@@ -102,7 +113,7 @@ const outputPages = ({ config, log, logger }: Pick<GatewayParts, 'config' | 'log
     {
       method: 'PUT',
       path: '/executions/:org_id/:run_id/:attempt/outputs',
-      serve: uploadRoute({ log, store, reservations, maxFileBytes, logger, clock }),
+      serve: uploadRoute({ log, store, reservations, maxFileBytes, logger, clock, onUploaded }),
       needsLog: true,
     },
     {

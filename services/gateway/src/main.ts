@@ -8,7 +8,7 @@ import { policyFromConfig } from '@runledger/webhooks/policy-config';
 import { readGatewayConfig, type GatewayConfig } from './config.ts';
 import { contract } from './contract.ts';
 import { gateway } from './gateway.ts';
-import { projectionLag } from './http/gateway-metrics.ts';
+import { logGauges, projectionGauges } from './gateway-gauges.ts';
 import { openHttpServer } from './http/http-server.ts';
 import { commonHeaders } from './http/response-headers.ts';
 import { ownServices } from './own-services.ts';
@@ -33,7 +33,8 @@ const start = async (
       : open.use(openMongoRunViews({ url, retentionDays }));
   const projection = open.use(openRunProjection({ log, views, logger, instance }));
   checks['projection'] = () => projection.state();
-  projectionLag(metrics, log, () => projection.position());
+  projectionGauges(metrics, log, () => projection.position());
+  logGauges(metrics, log);
 
   const { RUNLEDGER_HOST: host, RUNLEDGER_PORT: port } = config;
   const finishWithinMs = config.RUNLEDGER_STOP_WITHIN_S * 500;

@@ -19,7 +19,7 @@ import { waitingRoute } from './http/waiting-route.ts';
 import { waitForEnd } from './http/wait-for-end.ts';
 import { callbackRules } from './http/webhook-url.ts';
 import { queueBound } from './limits/queue-bound.ts';
-import { acceptRun } from './runs/accept-run.ts';
+import { acceptRun, type AcceptRun } from './runs/accept-run.ts';
 import { cancelMany } from './runs/cancel-many.ts';
 import { cancelRun } from './runs/cancel-run.ts';
 import type { ReadCurrentRun } from './runs/current-run.ts';
@@ -58,7 +58,7 @@ export const runRoutes = ({ parts, current, shown, watching, keys, metrics }: Ru
   const catalogue = openCatalogue(log);
   const fresh = freshViews({ log, views });
   const bound = queueBound({ views, fresh, most: config.RUNLEDGER_QUEUE_MAX, clock });
-  const accept = acceptRun({ log, current, room: logRoom(log, clock), bound, writer, now });
+  const accept = counted(acceptRun({ log, current, room: logRoom(log, clock), bound, writer, now }), metrics);
   const queue = queueDeployment({ accept, catalogue, versions: versionHashes(catalogue), logger });
   const rerun = rerunRun({ accept, current, catalogue });
   const cancel = cancelRun({ log, current, writer, now, onConflict });
@@ -92,3 +92,12 @@ export const runRoutes = ({ parts, current, shown, watching, keys, metrics }: Ru
     redeliverManyRoute({ redeliverMany: redeliverMany({ views, redeliver }) }),
   ];
 };
+
+const counted =
+  (accept: AcceptRun, { notQueued }: GatewayMetrics): AcceptRun =>
+  async (...asked) => {
+    const acceptance = await accept(...asked);
+    const isRefused = acceptance.kind !== 'accepted' && acceptance.kind !== 'accepted_before';
+    if (isRefused && acceptance.kind !== 'refused') notQueued(acceptance.kind);
+    return acceptance;
+  };

@@ -329,11 +329,11 @@ describe('every response', () => {
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
   });
 
-  it('is counted by route, method and status', async () => {
+  it('is counted by operation and status', async () => {
     const lines = (await gateway.metrics.metrics()).split('\n');
-    const counted = lines.filter((line) => line.startsWith('runledger_http_request_duration_seconds_count'));
-    const labels = ['route="/api/run/:run_id"', 'method="GET"', 'status="404"'];
+    const counted = lines.filter((line) => line.startsWith('runledger_gateway_http_requests_total'));
+    const labels = ['operation="getRun"', 'status="404"'];
     expect(counted.filter((line) => labels.every((label) => line.includes(label)))).toHaveLength(1);
-    expect(lines.some((line) => /^runledger_runs_queued_total\{.*\} [1-9]/.test(line))).toBe(true);
+    expect(lines.some((line) => /^runledger_gateway_runs_queued_total\{.*\} [1-9]/.test(line))).toBe(true);
   });
 });

@@ -29,7 +29,7 @@ beforeEach(async () => {
 });
 
 const queuedBy = async ({ metrics }: TestGateway): Promise<number> =>
-  Number(/^runledger_runs_queued_total\S* (\d+)$/m.exec(await metrics.metrics())?.[1]);
+  Number(/^runledger_gateway_runs_queued_total\S* (\d+)$/m.exec(await metrics.metrics())?.[1]);
 
 describe('an idempotency key', () => {
   it('queues one run for 50 equal requests at once, at two gateways', async () => {
@@ -136,6 +136,7 @@ describe('an idempotency key', () => {
     const full = await queueKeyed(gateway, tenant, 'new');
     expect([full.status, full.headers.get('retry-after')]).toEqual([429, '5']);
     expect(full.body.detail).toContain('nothing was queued');
+    expect(await gateway.metrics.metrics()).toMatch(/runs_not_queued_total\{why="queue_full",.*\} 1/);
     expect(runIn(tenant, await queueKeyed(gateway, tenant, 'k'))).toEqual(run);
     expect(await factsOf(world, tenant)).toBe(1);
   });

@@ -51,7 +51,19 @@ describe('a gateway process', SLOW, () => {
     const { body } = await call(`${gateway.api}/run/${key.run_id}`, world.tenant.key);
     expect(body).toMatchObject({ status: 'success', finished: true, progress: 1 });
     const metrics = await (await fetch(`${gateway.health}/metrics`)).text();
-    expect(metrics).toMatch(/runledger_projection_lag_messages\{service="gateway"\} \d/);
+    for (const known of [
+      'projection_lag_messages{service="gateway"} ',
+      'projection_lag_seconds{service="gateway"} ',
+      'projecting{service="gateway"} 1',
+      'parked_messages{service="gateway"} 0',
+      'log_bytes{service="gateway"} ',
+      'watchers_limit{service="gateway"} 10000',
+      'run_reads_total{from="',
+    ]) {
+      expect(metrics).toContain(`runledger_gateway_${known}`);
+    }
+    expect(metrics).toMatch(/runledger_gateway_http_request_seconds_count\{.*operation="getRun".*\} [1-9]/);
+    expect(metrics).toMatch(/runledger_log_append_seconds_count\{service="gateway"\} 1/);
 
     const socket = openSocket(gateway.url);
     let answer = '';

@@ -101,6 +101,8 @@ const reading = ({ reads, follows, parks }: ServiceContract): string[] => {
   ];
   return [
     ...streams.flatMap((stream) => [aboutStream(stream), messagesOf(stream)]),
+    // How many messages are set aside, for those who watch.
+    ...(parks.length > 0 ? [aboutStream('PARKED')] : []),
     ...(streams.includes('RUNS') ? [repliesOf('RUNS')] : []),
     ...follows.flatMap((stream) => [
       ...passingConsumers(stream),

@@ -95,15 +95,14 @@ const measure = ({ metrics, logger, clock, edge }: AppOptions): Middleware => {
     await next();
     const ms = clock() - began;
     const route = String(ctx['_matchedRoute'] ?? 'none');
-    metrics.answered(route, METHODS.has(ctx.method) ? ctx.method : 'other', ctx.status, ms / 1000);
+    const operation: unknown = ctx.state['operation'];
+    metrics.answered(typeof operation === 'string' ? operation : route, ctx.status, ms / 1000);
     const { request_id } = requestOf(ctx);
     const { method, status } = ctx;
     const org_id: unknown = ctx.state['org_id'];
     logger.debug({ request_id, client_ip, method, route, status, ms: Math.round(ms), org_id }, 'answered');
   };
 };
-
-const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']);
 
 /** Also what no URL parser takes, such as `GET http://[ HTTP/1.1`. */
 const refuseUnreadableTargets: Middleware = async (ctx, next) => {

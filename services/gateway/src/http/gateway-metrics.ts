@@ -1,55 +1,79 @@
-import type { EventLog } from '@runledger/event-log/event-log';
-import { runsIdentity } from '@runledger/event-log/read-run';
-import { Counter, Gauge, Histogram, type Metrics } from '@runledger/service-kit/metrics';
+import { Counter, Histogram, type Metrics } from '@runledger/service-kit/metrics';
+import type { RateCounts } from '../limits/rate-limit.ts';
+import type { Acceptance } from '../runs/accept-run.ts';
 
+/** No label names an organisation, a run or a path: each value would be a series for ever. */
 export interface GatewayMetrics {
-  /** `route` is the pattern, never the path: each value is a series for ever. */
-  readonly answered: (route: string, method: string, status: number, seconds: number) => void;
+  /** `operation` is its id, or the pattern of a page's path. */
+  readonly answered: (operation: string, status: number, seconds: number) => void;
   readonly queued: () => void;
+  readonly notQueued: (why: Acceptance['kind']) => void;
   readonly conflict: () => void;
+  readonly runRead: (from: 'views' | 'log') => void;
+  readonly uploaded: (bytes: number) => void;
+  readonly rate: RateCounts;
 }
+
+const REQUEST_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60];
 
 export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
   const registers = [registry];
-  const labelNames = ['route', 'method', 'status'] as const;
-  const requests = new Histogram({
-    name: 'runledger_http_request_duration_seconds',
-    help: 'Requests to the API by route, method and status, and how long they took.',
-    labelNames,
-    buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+  const counter = (name: string, help: string, labelNames: string[] = []): Counter =>
+    new Counter({ name, help, labelNames, registers });
+  const requests = counter(
+    'runledger_gateway_http_requests_total',
+    'Requests that were answered, by operation and status.',
+    ['operation', 'status'],
+  );
+  const seconds = new Histogram({
+    name: 'runledger_gateway_http_request_seconds',
+    help: 'From a request to its answer, by operation. A wait takes as long as it was asked to; a stream is answered when it begins.',
+    labelNames: ['operation'],
+    buckets: REQUEST_SECONDS,
     registers,
   });
-  const queued = new Counter({
-    name: 'runledger_runs_queued_total',
-    help: 'Runs that this gateway has accepted.',
-    registers,
-  });
-  const conflicts = new Counter({
-    name: 'runledger_append_conflicts_total',
-    help: 'Appends that came second and were decided on again.',
-    registers,
-  });
+  const queued = counter('runledger_gateway_runs_queued_total', 'Runs that this gateway has accepted.');
+  const notQueued = counter(
+    'runledger_gateway_runs_not_queued_total',
+    'Requests for a run that queued none, and why: a full queue or log, an idempotency key that was used, views that are away.',
+    ['why'],
+  );
+  const conflicts = counter(
+    'runledger_gateway_conflicts_total',
+    'Decisions that the log refused since something else happened first. They were made again.',
+  );
+  const reads = counter(
+    'runledger_gateway_run_reads_total',
+    'Runs that were shown as the views have them, or folded from the log since the views were behind.',
+    ['from'],
+  );
+  const uploaded = counter('runledger_gateway_upload_bytes_total', 'Bytes of output files that were stored.');
+  const refused = counter(
+    'runledger_gateway_rate_refusals_total',
+    'Requests that were refused since their API key had made too many.',
+  );
+  const chunks = counter(
+    'runledger_gateway_rate_chunks_total',
+    'How often this gateway took a part of a rate limit from what the gateways share.',
+  );
+  const letThrough = counter(
+    'runledger_gateway_rate_let_through_total',
+    'Requests that were not counted since the broker did not tell their rate limit in time.',
+  );
   return {
-    answered: (route, method, status, seconds) =>
-      requests.observe({ route, method, status: String(status) }, seconds),
-    queued: () => queued.inc(),
-    conflict: () => conflicts.inc(),
-  };
-};
-
-/** How many messages the views are behind the log; nothing while another gateway projects. */
-export const projectionLag = (registry: Metrics, log: EventLog, position: () => number | undefined): void => {
-  const lag = new Gauge({
-    name: 'runledger_projection_lag_messages',
-    help: 'Messages of the log that are not in the run views yet; of the gateway that projects.',
-    registers: [registry],
-    async collect() {
-      lag.reset();
-      const present = position();
-      if (present === undefined || !log.connected()) return;
-      // A broker that is away is told of by the checks.
-      const identity = await runsIdentity(log).catch(() => undefined);
-      if (identity) lag.set(Math.max(identity.lastSequence - present, 0));
+    answered: (operation, status, took) => {
+      requests.inc({ operation, status: String(status) });
+      seconds.observe({ operation }, took);
     },
-  });
+    queued: () => queued.inc(),
+    notQueued: (why) => notQueued.inc({ why }),
+    conflict: () => conflicts.inc(),
+    runRead: (from) => reads.inc({ from }),
+    uploaded: (bytes) => uploaded.inc(bytes),
+    rate: {
+      refused: () => refused.inc(),
+      chunk: () => chunks.inc(),
+      letThrough: () => letThrough.inc(),
+    },
+  };
 };

@@ -16,6 +16,16 @@ export interface RateLimit {
   readonly clock: () => number;
   /** How long a request waits for the broker before it is let through. */
   readonly patienceMs?: number;
+  readonly counts?: RateCounts;
+}
+
+/** Who is told, to count it. */
+export interface RateCounts {
+  refused(): void;
+  /** More of a limit was taken from what the gateways share. */
+  chunk(): void;
+  /** A request went uncounted. */
+  letThrough(): void;
 }
 
 const PATIENCE_MS = 1_000;
@@ -25,7 +35,7 @@ const MOST_KEPT = 10_000;
  * Whether a request of a key is within its limit. Where the broker cannot say it in time, the request is let through: what it
  * asks for needs the broker too, and is answered with 503 if that is away.
  */
-export const rateLimit = ({ log, limit, clock, patienceMs = PATIENCE_MS }: RateLimit): LimitRate => {
+export const rateLimit = ({ log, limit, clock, patienceMs = PATIENCE_MS, counts }: RateLimit): LimitRate => {
   if (limit === 0) return async () => undefined;
   const shared = sharedTokens(log, limit);
   /** A limit that cannot be told is never why a request fails. */
@@ -46,22 +56,30 @@ export const rateLimit = ({ log, limit, clock, patienceMs = PATIENCE_MS }: RateL
     chunkOf({
       limit,
       clock,
-      takeTokens: (wanted) => shared.take(rate_key, wanted),
+      takeTokens: (wanted) => {
+        counts?.chunk();
+        return shared.take(rate_key, wanted);
+      },
       giveBack: (tokens) => void giveBack(rate_key, tokens),
       later,
     }),
   );
   return async ({ id, rate_key = id }) => {
     const chunk = chunkFor(rate_key);
+    const letThrough = (): RateDecision => {
+      counts?.letThrough();
+      return chunk.letThrough();
+    };
     for (;;) {
       const decision = chunk.decide();
+      if (decision?.allowed === false) counts?.refused();
       if (decision) return decision;
-      if (!log.connected()) return chunk.letThrough();
+      if (!log.connected()) return letThrough();
       try {
-        if ((await within(patienceMs, chunk.refill())) === 'late') return chunk.letThrough();
+        if ((await within(patienceMs, chunk.refill())) === 'late') return letThrough();
       } catch (error) {
         note(error, rate_key, 'a rate limit is not known; a request is let through');
-        return chunk.letThrough();
+        return letThrough();
       }
     }
   };

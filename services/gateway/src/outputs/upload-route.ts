@@ -21,6 +21,7 @@ export interface UploadRoute {
   readonly logger: Logger;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
+  readonly onUploaded: (bytes: number) => void;
 }
 
 const SILENCE_MS = 60_000;
@@ -28,7 +29,7 @@ const ATTEMPT = /^[1-9]\d{0,5}$/;
 
 /** `PUT /executions/{org_id}/{run_id}/{attempt}/outputs`: an executor stores a file of the attempt under way. */
 export const uploadRoute =
-  ({ log, store, reservations, maxFileBytes, logger, clock }: UploadRoute): Middleware =>
+  ({ log, store, reservations, maxFileBytes, logger, clock, onUploaded }: UploadRoute): Middleware =>
   async (ctx) => {
     const { key: run, attempt } = addressed(ctx);
     const token = bearerOf(ctx.req);
@@ -65,6 +66,7 @@ export const uploadRoute =
       }
     };
     const { sha256, replaced } = await storeFile();
+    onUploaded(bytes);
     if (replaced !== null) await cleanUp(store.remove(replaced));
     const upload_duration = Math.round(clock() - began) / 1000;
     ctx.status = 201;

@@ -24,6 +24,8 @@ export interface CurrentRunOptions {
   readonly find: FindView;
   readonly shown: ShownWebhooks;
   readonly logger: Logger;
+  /** Where a run was found that is shown. */
+  readonly onRead?: (from: 'views' | 'log') => void;
 }
 
 /**
@@ -32,8 +34,9 @@ export interface CurrentRunOptions {
  * when the view is behind or not there. While the log is away, a run that has ended is shown as far as its view goes,
  * and no less than this gateway showed.
  */
-export const currentRun = ({ log, find, shown, logger }: CurrentRunOptions): ReadCurrentRun => {
-  const read = readNow({ log, find, shown, logger });
+export const currentRun = (options: CurrentRunOptions): ReadCurrentRun => {
+  const { shown } = options;
+  const read = readNow(options);
   return async (key) => {
     const now = await read(key);
     if (now.kind === 'found') shown.remember(key, now.webhook);
@@ -42,12 +45,17 @@ export const currentRun = ({ log, find, shown, logger }: CurrentRunOptions): Rea
 };
 
 const readNow =
-  ({ log, find, shown, logger }: CurrentRunOptions): ReadCurrentRun =>
+  ({ log, find, shown, logger, onRead }: CurrentRunOptions): ReadCurrentRun =>
   async (key) => {
     const found = await find(key);
     const view = found instanceof ViewsUnavailable ? undefined : found;
-    if (view && isSettledForGood(view)) return foundAs(view);
+    if (view && isSettledForGood(view)) {
+      onRead?.('views');
+      return foundAs(view);
+    }
     const read = await unlessEnded(view, log, () => readBehind(log, key, view));
+    if (read.kind === 'found') onRead?.('log');
+    else if (view) onRead?.('views');
     switch (read.kind) {
       case 'as_viewed':
         return foundAs(read.view);

@@ -26,6 +26,8 @@ export interface RunWatching extends AsyncDisposable {
   refuses(): 'too_many' | 'stopping' | undefined;
   /** How many watch now. */
   watchers(): number;
+  /** How many of them wait for the end. */
+  waits(): number;
   /** Tells everybody that it is over, and takes no more. What reads the log ends with the dispose. */
   stop(): void;
 }
@@ -72,6 +74,18 @@ export const openRunWatching = (options: RunWatchingOptions): RunWatching => {
       },
     };
   };
+  let waits = 0;
+  const watchForEnd: RunWatching['watch'] = (key, listener) => {
+    const watched = watch(key, listener);
+    waits += 1;
+    return {
+      ...watched,
+      [Symbol.dispose]: () => {
+        waits -= 1;
+        watched[Symbol.dispose]();
+      },
+    };
+  };
   const refuses = (): 'too_many' | 'stopping' | undefined => {
     if (stopping) return 'stopping';
     return watchers >= mostWatchers ? 'too_many' : undefined;
@@ -82,9 +96,10 @@ export const openRunWatching = (options: RunWatchingOptions): RunWatching => {
   };
   return {
     watch,
-    awaitEnd: awaitEnd({ watch, refuses }),
+    awaitEnd: awaitEnd({ watch: watchForEnd, refuses }),
     refuses,
     watchers: () => watchers,
+    waits: () => waits,
     stop,
     [Symbol.asyncDispose]: async () => {
       stop();

@@ -29,6 +29,15 @@ describe('the rate limit of a key', () => {
     expect(allowed).toBeGreaterThanOrEqual(560);
   });
 
+  it('tells how often it refused', async () => {
+    let refused = 0;
+    const counts = { refused: () => (refused += 1), chunk: () => undefined, letThrough: () => undefined };
+    const limit = rateLimit({ log: test.log, limit: 1, clock, patienceMs, counts });
+    const key = { id: newUuid() };
+    for (let n = 0; n < 3; n += 1) await limit(key);
+    expect(refused).toBe(2);
+  });
+
   it('is one for a key and those that were made with it', async () => {
     const limit = await gatewayWith(2);
     const [first, made] = [{ id: newUuid() }, newUuid()];
@@ -67,11 +76,20 @@ describe('the rate limit of a key', () => {
 
   it('lets through rather than refuse while the broker does not answer', async () => {
     await using alone = await aLog();
-    const limit = rateLimit({ log: alone.log, limit: 2, clock, patienceMs: 50 });
+    const told: string[] = [];
+    const counts = {
+      refused: () => told.push('refused'),
+      chunk: () => told.push('chunk'),
+      letThrough: () => told.push('let through'),
+    };
+    const limit = rateLimit({ log: alone.log, limit: 2, clock, patienceMs: 50, counts });
     const key = { id: newUuid() };
     expect(await limit(key)).toMatchObject({ allowed: true });
     await alone.nats.pause();
     for (let n = 0; n < 5; n += 1) expect(await limit(key)).toMatchObject({ allowed: true, limit: 2 });
     alone.nats.resume();
+    expect(told[0]).toBe('chunk');
+    expect(told.filter((what) => what === 'let through').length).toBeGreaterThan(0);
+    expect(told).not.toContain('refused');
   });
 });

@@ -65,7 +65,11 @@ describe('an executor', () => {
   it('goes on storing after a cancel request', async () => {
     const attempt = await anAttempt(world, gateway);
     await appendAll(world.log, cancelRequested(attempt.run, 1, ONE));
-    expect((await upload(gateway, attempt, numbered(1))).status).toBe(201);
+    const counted = async (): Promise<number> =>
+      Number(/^runledger_gateway_upload_bytes_total\S* (\d+)$/m.exec(await gateway.metrics.metrics())?.[1]);
+    const before = await counted();
+    expect((await upload(gateway, attempt, numbered(7))).status).toBe(201);
+    expect(await counted()).toBe(before + 7);
   });
 
   it('is refused with another token than that of the attempt', async () => {

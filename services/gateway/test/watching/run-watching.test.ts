@@ -79,6 +79,7 @@ describe('waiting for the end of a run', () => {
     const gone = new AbortController();
     const waiting = watching.awaitEnd(run, { withinMs: LONG_MS, signal: gone.signal });
     expect(watching.watchers()).toBe(1);
+    expect(watching.waits()).toBe(1);
     gone.abort();
     expect(await watchersAfter(waiting)).toBe(0);
     expect(await watchersAfter(watching.awaitEnd(run, { withinMs: LONG_MS, signal: gone.signal }))).toBe(0);

@@ -1,0 +1,78 @@
+import type { EventLog } from '@runledger/event-log/event-log';
+import { readStored } from '@runledger/event-log/read-run';
+import { streamFill } from '@runledger/event-log/stream-fill';
+import { observedGauge, type Metrics } from '@runledger/service-kit/metrics';
+import type { RunWatching } from './watching/run-watching.ts';
+
+/** How far the views are behind the log; nothing while another gateway projects. */
+export const projectionGauges = (
+  metrics: Metrics,
+  log: EventLog,
+  position: () => number | undefined,
+): void => {
+  observedGauge(metrics, {
+    name: 'runledger_gateway_projecting',
+    help: '1 while this gateway keeps the views. With shared views one of all gateways does.',
+    value: () => (position() === undefined ? 0 : 1),
+  });
+  observedGauge(metrics, {
+    name: 'runledger_gateway_projection_lag_messages',
+    help: 'Messages of the log that are not in the run views yet; of the gateway that keeps them.',
+    value: async () => {
+      const present = position();
+      if (present === undefined) return undefined;
+      const fill = await streamFill(log, 'RUNS');
+      return fill && Math.max(fill.lastSequence - present, 0);
+    },
+  });
+  observedGauge(metrics, {
+    name: 'runledger_gateway_projection_lag_seconds',
+    help: 'How long the first message that is not in the run views has been in the log; of the gateway that keeps them.',
+    value: async () => {
+      const present = position();
+      if (present === undefined || !log.connected()) return undefined;
+      const next = await readStored(log, present + 1).catch(() => undefined);
+      return next ? Math.max(Date.now() - Date.parse(next.time), 0) / 1_000 : 0;
+    },
+  });
+};
+
+export const logGauges = (metrics: Metrics, log: EventLog): void => {
+  observedGauge(metrics, {
+    name: 'runledger_gateway_log_bytes',
+    help: 'Bytes in the stream RUNS. At 80 % of its limit no more runs are queued.',
+    value: async () => (await streamFill(log, 'RUNS'))?.bytes,
+  });
+  observedGauge(metrics, {
+    name: 'runledger_gateway_log_limit_bytes',
+    help: 'Bytes that the stream RUNS may hold; nothing when it has no limit.',
+    value: async () => (await streamFill(log, 'RUNS'))?.maxBytes,
+  });
+  observedGauge(metrics, {
+    name: 'runledger_gateway_parked_messages',
+    help: 'Messages in PARKED, of all services, until somebody takes them again or they expire.',
+    value: async () => (await streamFill(log, 'PARKED'))?.messages,
+  });
+};
+
+export const watchingGauges = (
+  metrics: Metrics,
+  watching: Pick<RunWatching, 'watchers' | 'waits'>,
+  most: number,
+): void => {
+  observedGauge(metrics, {
+    name: 'runledger_gateway_open_streams',
+    help: 'Streams of events that are open.',
+    value: () => watching.watchers() - watching.waits(),
+  });
+  observedGauge(metrics, {
+    name: 'runledger_gateway_open_waits',
+    help: 'Requests that wait for the end of a run.',
+    value: () => watching.waits(),
+  });
+  observedGauge(metrics, {
+    name: 'runledger_gateway_watchers_limit',
+    help: 'So many streams and waits this gateway holds open at most.',
+    value: () => most,
+  });
+};
