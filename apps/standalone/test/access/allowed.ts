@@ -1,0 +1,147 @@
+import type { UserName } from './a-guarded-broker.ts';
+
+/** By hand, beside what is made from the contracts: whoever gives a service more has to say so here too. */
+export interface Allowed {
+  readonly publish: readonly string[];
+  readonly subscribe: readonly string[];
+}
+
+const api = (requests: readonly string[]): string[] =>
+  requests.map((request) => `$JS.RUNLEDGER.API.${request}`);
+
+const looked = (...streams: readonly string[]): string[] =>
+  streams.flatMap((stream) => api([`STREAM.INFO.${stream}`, `STREAM.MSG.GET.${stream}`]));
+const passing = (...streams: readonly string[]): string[] =>
+  streams.flatMap((stream) => api([`CONSUMER.CREATE.${stream}`, `CONSUMER.MSG.NEXT.${stream}.*`]));
+/** No other service has consumers there. */
+const passingAlone = (...streams: readonly string[]): string[] => [
+  ...passing(...streams),
+  ...streams.flatMap((stream) => api([`CONSUMER.DELETE.${stream}.*`])),
+];
+
+const gateway: Allowed = {
+  publish: [
+    'runs.*.*.life.queued.gateway.>',
+    'runs.*.*.life.cancel_requested.gateway.>',
+    'runs.*.*.webhook.redelivery_requested.gateway.*',
+    'fleet.*.all.drain_requested',
+    'fleet.*.all.resume_requested',
+    'parked.RUNS.projection',
+    '$KV.LEASES.projection',
+    '$O.OUTPUTS.C.*',
+    '$O.OUTPUTS.M.*',
+    'ask.scheduler.queue_place',
+    'ask.scheduler.executors',
+    'ask.scheduler.wait',
+    ...api(['$KV.CATALOGUE.>', '$KV.KEYS.>', '$KV.RATES.>', '$KV.UPLOADS.>', '$KV.WEBHOOK_SECRETS.>']),
+    ...looked('RUNS', 'ACTIVITY', 'KV_CATALOGUE', 'KV_KEYS', 'KV_RATES', 'KV_UPLOADS', 'KV_WEBHOOK_SECRETS'),
+    ...looked('KV_LEASES', 'OBJ_OUTPUTS'),
+    ...passing('RUNS'),
+    ...passingAlone('KV_CATALOGUE', 'KV_KEYS'),
+    ...api([
+      'DIRECT.GET.RUNS',
+      'DIRECT.GET.DELIVERIES',
+      'DIRECT.GET.OBJ_OUTPUTS',
+      'STREAM.INFO.DELIVERIES',
+      'STREAM.INFO.PARKED',
+      'INFO',
+    ]),
+    ...api(['STREAM.PURGE.KV_CATALOGUE', 'STREAM.PURGE.KV_KEYS', 'STREAM.PURGE.OBJ_OUTPUTS']),
+  ],
+  subscribe: ['ask.gateway.redrive', 'activity.*.*.*.*.*.progress'],
+};
+
+const scheduler: Allowed = {
+  publish: [
+    ...['assigned', 'requeued', 'ended'].map((fact) => `runs.*.*.life.${fact}.scheduler.>`),
+    'fleet.*.*.lost',
+    'fleet.*.lost',
+    'parked.RUNS.scheduler',
+    'parked.FLEET.scheduler',
+    '$KV.LEASES.scheduler',
+    '$O.SNAPSHOTS.C.*',
+    '$O.SNAPSHOTS.M.*',
+    '$JS.FC.OBJ_SNAPSHOTS.>',
+    ...looked('RUNS', 'FLEET', 'ACTIVITY', 'KV_CATALOGUE', 'KV_EXECUTORS', 'KV_LEASES', 'OBJ_SNAPSHOTS'),
+    ...passing('RUNS'),
+    ...passingAlone('FLEET', 'KV_EXECUTORS'),
+    ...api(['DIRECT.GET.RUNS', 'DIRECT.GET.OBJ_SNAPSHOTS', 'INFO', 'STREAM.PURGE.OBJ_SNAPSHOTS']),
+    ...api(['STREAM.INFO.PARKED']),
+    ...api(['CONSUMER.CREATE.OBJ_SNAPSHOTS.*.>', 'CONSUMER.DELETE.OBJ_SNAPSHOTS.*']),
+  ],
+  subscribe: ['queue_place', 'executors', 'wait', 'redrive'].map((what) => `ask.scheduler.${what}`),
+};
+
+const notifier: Allowed = {
+  publish: [
+    'runs.*.*.webhook.started.notifier.*',
+    'runs.*.*.webhook.delivered.notifier.*',
+    'runs.*.*.webhook.given_up.notifier.*',
+    'timers.>',
+    'deliveries.*.*.try.*.*',
+    'deliveries.*.*.intermediate',
+    'deliveries.*.*.state',
+    '$KV.LEASES.notifier.member.*',
+    '$KV.LEASES.notifier.share.*',
+    ...api(['$KV.WEBHOOK_SECRETS.>']),
+    ...looked('RUNS', 'ACTIVITY', 'TIMERS', 'KV_LEASES', 'KV_WEBHOOK_SECRETS'),
+    ...passing('RUNS'),
+    ...passingAlone('ACTIVITY', 'TIMERS', 'KV_LEASES'),
+    ...api(['DIRECT.GET.RUNS', 'STREAM.PURGE.TIMERS', 'STREAM.MSG.DELETE.TIMERS', 'STREAM.PURGE.KV_LEASES']),
+  ],
+  subscribe: [],
+};
+
+const executor = (name: string): Allowed => ({
+  publish: [
+    ...['started', 'uploading', 'ended'].map((fact) => `runs.*.*.life.${fact}.executor.*.${name}.*`),
+    ...['registered', 'draining', 'left'].map((fact) => `fleet.${name}.*.${fact}`),
+    `activity.*.*.*.${name}.*.progress`,
+    `activity.*.*.*.${name}.*.log`,
+    `$KV.EXECUTORS.${name}.*`,
+    `parked.RUNS.executor-${name}`,
+    `$JS.ACK.RUNS.executor-${name}.>`,
+    ...api([
+      `CONSUMER.CREATE.RUNS.executor-${name}.runs.*.*.life.*.*.*.${name}.*`,
+      `CONSUMER.INFO.RUNS.executor-${name}`,
+      `CONSUMER.DELETE.RUNS.executor-${name}`,
+      `CONSUMER.MSG.NEXT.RUNS.executor-${name}`,
+      `DIRECT.GET.RUNS.runs.*.*.life.*.*.*.${name}.*`,
+    ]),
+  ],
+  subscribe: [`ask.executor.${name}.redrive`],
+});
+
+const OPEN = [
+  'RUNS',
+  'ACTIVITY',
+  'TIMERS',
+  'DELIVERIES',
+  'FLEET',
+  'PARKED',
+  'OBJ_SNAPSHOTS',
+  'KV_CATALOGUE',
+  'KV_LEASES',
+  'KV_EXECUTORS',
+  'KV_UPLOADS',
+];
+
+const looker: Allowed = {
+  publish: [
+    ...looked(...OPEN),
+    ...api(['INFO', 'STREAM.LIST', 'STREAM.NAMES', 'CONSUMER.LIST.RUNS', 'CONSUMER.INFO.RUNS.*']),
+    ...OPEN.filter((name) => !name.startsWith('KV_')).flatMap((name) =>
+      api([`DIRECT.GET.${name}`, `DIRECT.GET.${name}.>`]),
+    ),
+  ],
+  subscribe: ['runs.>', 'activity.>', 'fleet.>'],
+};
+
+export const ALLOWED: Readonly<Record<Exclude<UserName, 'operator'>, Allowed>> = {
+  gateway,
+  scheduler,
+  notifier,
+  'executor-a': executor('a'),
+  'executor-b': executor('b'),
+  debugger: looker,
+};

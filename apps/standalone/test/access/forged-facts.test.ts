@@ -1,0 +1,113 @@
+import { executorId, type ExecutorId } from '@runledger/contracts/ids';
+import { lifecycleOf, subjectOf, type RunKey } from '@runledger/contracts/subjects';
+import { append, appendOwn, type Appended } from '@runledger/event-log/append';
+import type { EventLog } from '@runledger/event-log/event-log';
+import { readRun } from '@runledger/event-log/read-run';
+import { aRun, assigned, cancelRequested, queued, started, succeeded } from '@runledger/testing/run-events';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { aGuardedBroker, type GuardedBroker } from './a-guarded-broker.ts';
+
+const A = executorId('a.000000000001');
+const B = executorId('b.000000000001');
+
+let broker: GuardedBroker;
+let gateway: EventLog;
+let scheduler: EventLog;
+let hostile: EventLog;
+let honest: EventLog;
+beforeAll(async () => {
+  broker = await aGuardedBroker();
+  gateway = await broker.open('gateway');
+  scheduler = await broker.open('scheduler');
+  hostile = await broker.open('executor-a');
+  honest = await broker.open('executor-b');
+});
+afterAll(() => broker[Symbol.asyncDispose]());
+
+const stored = (appended: Appended | { readonly kind: 'conflict' }): number => {
+  if (appended.kind !== 'appended') throw new Error(`not appended: ${appended.kind}`);
+  return appended.sequence;
+};
+
+/** A run on executor b, and the sequence of its last fact. */
+let key: RunKey;
+let head: number;
+beforeEach(async () => {
+  key = aRun();
+  head = stored(await append(gateway, queued(key), 0));
+  head = stored(await append(scheduler, assigned(key, { executor: B }), head));
+  head = stored(await appendOwn(honest, started(key, 1, B), head));
+});
+
+/** As the broker lets it: any payload under an allowed subject, on any condition. */
+const forge = async (
+  log: EventLog,
+  subject: string,
+  body: object,
+  fence?: { readonly filter: string; readonly sequence: number },
+): Promise<number> => {
+  const expect = fence && { lastSubjectSequence: fence.sequence, lastSubjectSequenceSubject: fence.filter };
+  return (await log.js.publish(subject, JSON.stringify(body), expect ? { expect } : {})).seq;
+};
+
+/** That the first attempt succeeded on this executor. */
+const endOn = (executor: ExecutorId) => ({ ...succeeded(key), executor_id: executor });
+
+const readAs = async (log: EventLog) => {
+  const read = await readRun(log, key);
+  if (read.kind !== 'found') throw new Error(`the run is ${read.kind}`);
+  return {
+    status: read.run.status,
+    head: read.history.head,
+    refused: read.refused.map(({ refusal }) => refusal),
+  };
+};
+
+describe('what an executor stores under its own subjects about a run of another', () => {
+  it('ends nothing, with a perfect fence, and the run goes on behind it', async () => {
+    const forged = stored(await appendOwn(hostile, endOn(A), head));
+    for (const log of [gateway, scheduler]) {
+      expect(await readAs(log)).toEqual({ status: 'running', head: forged, refused: ['impossible'] });
+    }
+    const end = stored(await appendOwn(honest, endOn(B), forged));
+    expect(await readAs(gateway)).toMatchObject({ status: 'success', head: end });
+  });
+
+  it("ends nothing in the other's name", async () => {
+    const fence = { filter: lifecycleOf(key), sequence: head };
+    const forged = await forge(hostile, subjectOf(endOn(A)), endOn(B), fence);
+    expect(await readAs(gateway)).toEqual({ status: 'running', head: forged, refused: ['wrong_subject'] });
+  });
+
+  it.each([
+    ['no fence', undefined],
+    ['a fence on what is its own', { filter: 'runs.*.*.life.ended.executor.1.a.nobody', sequence: 0 }],
+  ])('ends nothing with %s', async (_what, fence) => {
+    const forged = await forge(hostile, subjectOf(endOn(A)), endOn(A), fence);
+    expect(await readAs(gateway)).toEqual({ status: 'running', head: forged, refused: ['forged_fence'] });
+  });
+});
+
+describe("what is stored with a gateway's key", () => {
+  it.each([
+    ['no fence', () => undefined],
+    ['a fence on its own subject', () => ({ filter: subjectOf(cancelRequested(key)), sequence: 0 })],
+    ['a fence on another run', () => ({ filter: lifecycleOf(aRun()), sequence: 0 })],
+  ])('cancels nothing with %s', async (_what, fence) => {
+    const event = cancelRequested(key);
+    const forged = await forge(gateway, subjectOf(event), event, fence());
+    expect(await readAs(scheduler)).toEqual({ status: 'running', head: forged, refused: ['forged_fence'] });
+  });
+
+  it('queues no run again', async () => {
+    const fence = { filter: lifecycleOf(key), sequence: head };
+    const forged = await forge(gateway, subjectOf(queued(key)), queued(key), fence);
+    expect(await readAs(scheduler)).toEqual({ status: 'running', head: forged, refused: ['impossible'] });
+  });
+
+  it('ends no run under a subject of its own', async () => {
+    const fence = { filter: lifecycleOf(key), sequence: head };
+    const forged = await forge(gateway, subjectOf(cancelRequested(key)), endOn(B), fence);
+    expect(await readAs(scheduler)).toEqual({ status: 'running', head: forged, refused: ['wrong_subject'] });
+  });
+});

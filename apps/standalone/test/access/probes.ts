@@ -1,0 +1,179 @@
+import { RUN_EVENTS, RUN_EVENT_TYPES } from '@runledger/contracts/run-event';
+import { WEBHOOK_EVENTS, WEBHOOK_EVENT_TYPES } from '@runledger/contracts/webhook-event';
+import { WRITERS } from '@runledger/contracts/writer';
+import { fleetFactOf } from '@runledger/event-log/fleet';
+import { ALL_STREAMS } from '@runledger/event-log/provision';
+import { CONTRACTS } from './a-guarded-broker.ts';
+
+/**
+ * Every kind of subject that a client of the broker might try: made of all event types with all writers, of all streams
+ * with all requests of JetStream, and of what all contracts name. What is new in the code is tried without a word here.
+ */
+
+const RUN = '0192e0c0-0000-7000-8000-00000000000a.0192e0c0-0000-7000-8000-00000000000b';
+/** None, one of each name, and one of an earlier release. */
+const EXECUTORS = ['none', 'a.000000000001', 'b.000000000001', 'old-000000000001'];
+const CONSUMERS = ['executor-a', 'executor-b', 'somebody'];
+const FILTERS = ['runs.*.*.life.*.*.*.a.*', 'runs.*.*.life.*.*.*.b.*', 'runs.>', '>'];
+export const PREFIXES = ['$JS.API', '$JS.RUNLEDGER.API'];
+
+const facts = (): string[] => [
+  ...RUN_EVENT_TYPES.flatMap((type) =>
+    WRITERS.flatMap((writer) =>
+      EXECUTORS.map((executor) => `runs.${RUN}.life.${RUN_EVENTS[type].fact}.${writer}.1.${executor}`),
+    ),
+  ),
+  ...WEBHOOK_EVENT_TYPES.flatMap((type) =>
+    WRITERS.map((writer) => `runs.${RUN}.webhook.${WEBHOOK_EVENTS[type].fact}.${writer}.1`),
+  ),
+  ...CONTRACTS.flatMap(({ writes }) => writes.fleet).flatMap((type) =>
+    [...EXECUTORS, 'a.all', 'b.all'].map((executor) => `fleet.${executor}.${fleetFactOf(type)}`),
+  ),
+  ...EXECUTORS.flatMap((executor) =>
+    ['progress', 'log', 'other'].map((kind) => `activity.${RUN}.1.${executor}.${kind}`),
+  ),
+  `runs.${RUN}`,
+  `runs.${RUN}.life`,
+  `runs.${RUN}.other.queued.gateway.0.none`,
+];
+
+const records = (): string[] => {
+  const buckets = ALL_STREAMS.flatMap((name) => (name.startsWith('KV_') ? [name.slice(3)] : []));
+  const stores = ALL_STREAMS.flatMap((name) => (name.startsWith('OBJ_') ? [name.slice(4)] : []));
+  const keys = [
+    'a-key',
+    ...EXECUTORS,
+    'notifier.member.one',
+    'notifier.share.1',
+    ...CONTRACTS.flatMap(({ leases }) => leases),
+  ];
+  return [
+    ...buckets.flatMap((bucket) =>
+      keys.flatMap((key) =>
+        ['', ...PREFIXES.map((prefix) => `${prefix}.`)].map((prefix) => `${prefix}$KV.${bucket}.${key}`),
+      ),
+    ),
+    ...stores.flatMap((store) => [`$O.${store}.C.piece`, `$O.${store}.M.name`, `$O.${store}.other`]),
+    `timers.1.origin.${RUN}.wait`,
+    `deliveries.${RUN}.try.1.1`,
+    `deliveries.${RUN}.intermediate`,
+    `deliveries.${RUN}.state`,
+    `deliveries.${RUN}.other`,
+    ...['RUNS', 'FLEET', 'TIMERS'].flatMap((stream) =>
+      ['projection', 'scheduler', 'executor-a', 'executor-b', 'other'].map(
+        (consumer) => `parked.${stream}.${consumer}`,
+      ),
+    ),
+  ];
+};
+
+// https://docs.nats.io/reference/reference-protocols/nats_api_reference, and the server's own list of API subjects.
+const OF_STREAMS = [
+  'CREATE',
+  'UPDATE',
+  'DELETE',
+  'PURGE',
+  'INFO',
+  'SNAPSHOT',
+  'RESTORE',
+  'MSG.GET',
+  'MSG.DELETE',
+];
+const OF_LEADERS = ['STREAM.LEADER.STEPDOWN', 'STREAM.PEER.REMOVE', 'CONSUMER.LIST', 'CONSUMER.NAMES'];
+const OF_CONSUMERS = ['CREATE', 'DURABLE.CREATE', 'DELETE', 'INFO', 'MSG.NEXT', 'PAUSE', 'RESET', 'UNPIN'];
+const OF_ACCOUNTS = [
+  'INFO',
+  'STREAM.LIST',
+  'STREAM.NAMES',
+  'SERVER.REMOVE',
+  'META.LEADER.STEPDOWN',
+  'ACCOUNT.PURGE.RUNLEDGER',
+  'ACCOUNT.STREAM.MOVE.RUNLEDGER.RUNS',
+];
+
+const requests = (): string[] =>
+  PREFIXES.flatMap((prefix) => [
+    ...OF_ACCOUNTS.map((request) => `${prefix}.${request}`),
+    ...ALL_STREAMS.flatMap((stream) => [
+      ...OF_STREAMS.map((request) => `${prefix}.STREAM.${request}.${stream}`),
+      ...OF_LEADERS.map((request) => `${prefix}.${request}.${stream}`),
+      ...CONSUMERS.flatMap((consumer) => [
+        ...OF_CONSUMERS.map((request) => `${prefix}.CONSUMER.${request}.${stream}.${consumer}`),
+        `${prefix}.CONSUMER.LEADER.STEPDOWN.${stream}.${consumer}`,
+        ...FILTERS.map((filter) => `${prefix}.CONSUMER.CREATE.${stream}.${consumer}.${filter}`),
+      ]),
+      `${prefix}.CONSUMER.CREATE.${stream}`,
+      `${prefix}.DIRECT.GET.${stream}`,
+      ...EXECUTORS.map(
+        (executor) => `${prefix}.DIRECT.GET.${stream}.runs.${RUN}.life.started.executor.1.${executor}`,
+      ),
+      ...FILTERS.map((filter) => `${prefix}.DIRECT.GET.${stream}.${filter}`),
+    ]),
+  ]);
+
+const acknowledgements = (): string[] =>
+  ALL_STREAMS.flatMap((stream) => [
+    ...CONSUMERS.map((consumer) => `$JS.ACK.${stream}.${consumer}.1.1.1.1.0`),
+    `$JS.FC.${stream}.somebody.one`,
+  ]);
+
+const questions = (): string[] => [
+  ...CONTRACTS.flatMap(({ asks }) => asks),
+  ...['gateway', 'scheduler', 'notifier', 'executor.a', 'executor.b'].map((who) => `ask.${who}.redrive`),
+  'ask.scheduler.other',
+];
+
+const OF_THE_BROKER = [
+  '$SYS.REQ.SERVER.PING',
+  '$SYS.REQ.ACCOUNT.PING.CONNZ',
+  '$SYS.REQ.USER.INFO',
+  '$SYS.ACCOUNT.RUNLEDGER.CONNECT',
+  '_INBOX.one',
+  '_R_.one',
+  '$JS.EVENT.ADVISORY.one',
+  'anything',
+];
+
+export const PUBLISHED = [
+  ...new Set([
+    ...facts(),
+    ...records(),
+    ...requests(),
+    ...acknowledgements(),
+    ...questions(),
+    ...OF_THE_BROKER,
+  ]),
+];
+
+/** What might be listened to: everything, each kind, and the inboxes of others by their keys. */
+export const subscribed = (publicKeys: readonly string[]): string[] => [
+  '>',
+  '*',
+  '*.>',
+  'runs.>',
+  'activity.>',
+  'fleet.>',
+  'timers.>',
+  'deliveries.>',
+  'parked.>',
+  'ask.>',
+  '$KV.>',
+  '$O.>',
+  '$JS.>',
+  '$JS.API.>',
+  '$JS.ACK.>',
+  '$JS.FC.>',
+  '$JS.EVENT.>',
+  '$SYS.>',
+  '_R_.>',
+  '_INBOX.>',
+  '$KV.KEYS.>',
+  '$KV.EXECUTORS.>',
+  '$KV.LEASES.>',
+  `runs.${RUN}.>`,
+  `activity.${RUN}.*.*.*.progress`,
+  `activity.${RUN}.*.*.*.log`,
+  `activity.*.*.*.*.*.progress`,
+  ...questions(),
+  ...publicKeys.map((publicKey) => `_INBOX_${publicKey}.>`),
+];

@@ -1,0 +1,176 @@
+import { executorId } from '@runledger/contracts/ids';
+import { lifecycleOf } from '@runledger/contracts/subjects';
+import { append } from '@runledger/event-log/append';
+import { openBucket } from '@runledger/event-log/bucket';
+import type { EventLog } from '@runledger/event-log/event-log';
+import { ALL_STREAMS } from '@runledger/event-log/provision';
+import { aRun, queued } from '@runledger/testing/run-events';
+import { Type } from 'typebox';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aGuardedBroker, USERS, type GuardedBroker, type UserName } from './a-guarded-broker.ts';
+
+const A = executorId('a.000000000001');
+const B = executorId('b.000000000001');
+const key = aRun();
+const OWN_FACT = `runs.${key.org_id}.${key.run_id}.life.started.executor.1.${A}`;
+const API = '$JS.RUNLEDGER.API';
+
+/** Where answers would do harm, if the broker stored what it is asked for under any reply. */
+const REPLIES = [
+  `runs.${key.org_id}.${key.run_id}.life.ended.scheduler.1.none`,
+  'runs.o.r.life.queued.gateway.0.none',
+  `fleet.${B}.left`,
+  `$KV.KEYS.forged`,
+  '$KV.EXECUTORS.forged',
+  'timers.1.forged',
+  'parked.RUNS.forged',
+  '$JS.API.STREAM.PURGE.KV_CATALOGUE',
+  '$JS.API.STREAM.DELETE.KV_CATALOGUE',
+  `${API}.STREAM.PURGE.KV_KEYS`,
+];
+
+let broker: GuardedBroker;
+let executor: EventLog;
+beforeAll(async () => {
+  broker = await aGuardedBroker();
+  executor = await broker.open('executor-a');
+  const gateway = await broker.open('gateway');
+  await openBucket(gateway, 'CATALOGUE', Type.String()).put('kept', 'kept');
+  await openBucket(gateway, 'KEYS', Type.String()).put('kept', 'kept');
+  await append(gateway, queued(key), 0);
+  await executor.js.publish(OWN_FACT, '');
+});
+afterAll(() => broker[Symbol.asyncDispose]());
+
+/** What every stream holds: the sequence of its last message, and how many there are. */
+const held = async (): Promise<Record<string, string>> => {
+  const entries = await Promise.all(
+    ALL_STREAMS.map(async (name) => {
+      const { state } = await broker.operator.jsm.streams.info(name);
+      return [name, `${state.messages} up to ${state.last_seq}`] as const;
+    }),
+  );
+  return Object.fromEntries(entries);
+};
+/** Until the broker has done what this connection asked, and what came of it. */
+const settled = async (log: EventLog): Promise<void> => {
+  await log.nc.flush();
+  await broker.operator.nc.flush();
+};
+
+describe('a reply that is no inbox', () => {
+  it.each((Object.keys(USERS) as UserName[]).filter((name) => name !== 'operator'))(
+    'stays in the account of %s, whatever it asks for, and does what that may do itself',
+    async (name) => {
+      const log = await broker.open(name);
+      const questions = USERS[name].permissions.publish.allow.filter(
+        (subject) => subject.startsWith(API) && /\.(MSG\.GET|DIRECT\.GET|INFO|NAMES)\b/.test(subject),
+      );
+      expect(questions).not.toEqual([]);
+      // What it may do itself it may do in this way too.
+      const replies = REPLIES.filter((reply) => !USERS[name].permissions.publish.allow.includes(reply));
+      const before = await held();
+      for (const question of questions) {
+        const subject = question.replace(
+          /^.*DIRECT\.GET\.RUNS\.runs\..*$/,
+          `${API}.DIRECT.GET.RUNS.${OWN_FACT}`,
+        );
+        for (const reply of replies) log.nc.publish(subject, '{"seq":1}', { reply });
+        for (const reply of replies) log.nc.publish(subject, '', { reply });
+      }
+      await settled(log);
+      expect(await held()).toEqual(before);
+    },
+  );
+
+  it('stores no acknowledgement of a fact under it', async () => {
+    const before = await held();
+    for (const reply of REPLIES) executor.nc.publish(OWN_FACT, '{}', { reply });
+    await settled(executor);
+    const after = await held();
+    expect({ ...after, RUNS: before['RUNS'] }).toEqual(before);
+    const stored = Object.keys(
+      (await broker.operator.jsm.streams.info('RUNS', { subjects_filter: '>' })).state.subjects ?? {},
+    );
+    expect(stored.filter((subject) => subject !== OWN_FACT)).toHaveLength(1);
+  });
+
+  it('stores nothing that an own consumer hands over', async () => {
+    await executor.js.publish(OWN_FACT, '');
+    const filter = `runs.*.*.life.*.*.*.${A}`;
+    await executor.jsm.consumers.add('RUNS', { durable_name: 'executor-a', filter_subject: filter });
+    const before = await held();
+    for (const reply of REPLIES) {
+      executor.nc.publish(`${API}.CONSUMER.MSG.NEXT.RUNS.executor-a`, '{"batch":1,"no_wait":true}', {
+        reply,
+      });
+    }
+    await settled(executor);
+    expect(await held()).toEqual(before);
+    await executor.jsm.consumers.delete('RUNS', 'executor-a');
+  });
+
+  it('brings nothing into the inbox of another user', async () => {
+    const other = await broker.open('executor-b');
+    const inbox = `_INBOX_${broker.keys['executor-b'].publicKey}.forged`;
+    const got: string[] = [];
+    other.nc.subscribe(inbox, { callback: (_error, { subject }) => void got.push(subject) });
+    await other.nc.flush();
+    executor.nc.publish(`${API}.DIRECT.GET.RUNS.${OWN_FACT}`, '', { reply: inbox });
+    await settled(executor);
+    await other.nc.flush();
+    expect(got).toEqual([]);
+  });
+});
+
+describe("an executor's own consumer", () => {
+  const subject = `${API}.CONSUMER.CREATE.RUNS.executor-a.runs.*.*.life.*.*.*.a.*`;
+  const own = { durable_name: 'executor-a', name: 'executor-a', ack_policy: 'explicit' };
+  it.each([
+    ['another filter', { ...own, filter_subject: 'runs.>' }],
+    ['several filters', { ...own, filter_subjects: ['runs.>'] }],
+    ['no filter', own],
+    [
+      'another name',
+      { ...own, durable_name: 'executor-b', name: 'executor-b', filter_subject: 'runs.*.*.life.*.*.*.a.*' },
+    ],
+  ])('cannot be made with %s, against what its subject says', async (_what, config) => {
+    const answer = await executor.nc.request(
+      subject,
+      JSON.stringify({ stream_name: 'RUNS', config, action: '' }),
+    );
+    expect(answer.json()).toMatchObject({ error: { code: 400 } });
+  });
+
+  it.each([
+    '$KV.KEYS.pushed',
+    `fleet.${B}.left`,
+    '$JS.API.STREAM.PURGE.KV_CATALOGUE',
+    'activity.o.r.1.b.b.progress',
+  ])('pushes nothing to %s', async (deliver_subject) => {
+    const gateway = await broker.open('gateway');
+    gateway.nc.subscribe('activity.o.r.*.*.*.progress', { callback: () => undefined });
+    await gateway.nc.flush();
+    const before = await held();
+    const filter_subject = 'runs.*.*.life.*.*.*.a.*';
+    await executor.jsm.consumers.add('RUNS', { durable_name: 'executor-a', filter_subject, deliver_subject });
+    await settled(executor);
+    const { delivered } = await executor.jsm.consumers.info('RUNS', 'executor-a');
+    expect(delivered.consumer_seq).toBe(0);
+    expect(await held()).toEqual(before);
+    await executor.jsm.consumers.delete('RUNS', 'executor-a');
+  });
+
+  it('gives single facts under its own name only, whatever the request holds', async () => {
+    const direct = (payload: string) => executor.nc.request(`${API}.DIRECT.GET.RUNS.${OWN_FACT}`, payload);
+    expect((await direct('')).headers?.get('Nats-Subject')).toBe(OWN_FACT);
+    for (const query of [
+      { seq: 1 },
+      { multi_last: ['runs.>'] },
+      { last_by_subj: lifecycleOf(key) },
+      { seq: 1, batch: 9 },
+    ]) {
+      expect((await direct(JSON.stringify(query))).headers?.code).toBe(408);
+    }
+  });
+});

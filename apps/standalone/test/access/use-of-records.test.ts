@@ -1,0 +1,128 @@
+import { shareOf } from '@runledger/contracts/deliveries';
+import { brokerClock } from '@runledger/event-log/broker-clock';
+import { openBucket } from '@runledger/event-log/bucket';
+import { readDeliveries, recordState } from '@runledger/event-log/deliveries';
+import { acquireLease } from '@runledger/event-log/lease';
+import { holdShares } from '@runledger/event-log/shares';
+import { loadSnapshot, saveSnapshot } from '@runledger/event-log/snapshots';
+import {
+  countParked,
+  dropPending,
+  findPending,
+  followDue,
+  keepPosition,
+  letWait,
+  readOpenings,
+  readPosition,
+} from '@runledger/event-log/timers';
+import { aRun } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
+import { Type } from 'typebox';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aGuardedBroker, type GuardedBroker } from './a-guarded-broker.ts';
+
+let broker: GuardedBroker;
+beforeAll(async () => {
+  broker = await aGuardedBroker();
+});
+afterAll(() => broker[Symbol.asyncDispose]());
+
+describe('with its own key, and no other', () => {
+  it('the gateway keeps its records', async () => {
+    const log = await broker.open('gateway');
+    for (const name of ['CATALOGUE', 'KEYS', 'RATES', 'UPLOADS', 'WEBHOOK_SECRETS'] as const) {
+      const bucket = openBucket(log, name, Type.String());
+      const revision = await bucket.create('one.two', 'first');
+      expect(revision).not.toBe(false);
+      expect(await bucket.update('one.two', 'second', Number(revision))).not.toBe(false);
+      await bucket.put('one.three', 'third');
+      expect(await bucket.get('one.two')).toMatchObject({ value: 'second' });
+      expect(await bucket.nextWrite('one', 0)).toBeDefined();
+      await bucket.delete('one.three');
+      if (name === 'RATES' || name === 'UPLOADS' || name === 'WEBHOOK_SECRETS') continue;
+      expect(await bucket.list('one')).toHaveLength(1);
+      await bucket.erase('one.two');
+    }
+    expect(await brokerClock(log, 'KV_RATES')()).toBeGreaterThan(0);
+    expect(await readDeliveries(log, aRun())).toMatchObject({ tries: [] });
+  });
+
+  it('the scheduler reads the catalogue, and keeps snapshots', async () => {
+    const log = await broker.open('scheduler');
+    expect(await openBucket(log, 'CATALOGUE', Type.String()).get('no.such')).toBeUndefined();
+    const bytes = new Uint8Array(300_000).fill(7);
+    await saveSnapshot(log, 'scheduler', bytes);
+    await saveSnapshot(log, 'scheduler', bytes);
+    expect(await loadSnapshot(log, 'scheduler')).toEqual(bytes);
+  });
+
+  it.each([
+    ['gateway', 'projection'],
+    ['scheduler', 'scheduler'],
+  ] as const)('the %s holds its lease and gives it back', async (user, name) => {
+    const lease = await acquireLease(
+      await broker.open(user),
+      { name, holder: user },
+      AbortSignal.timeout(5_000),
+    );
+    expect(lease.lost.aborted).toBe(false);
+    await lease.release();
+  });
+
+  it('notifiers divide their shares', async () => {
+    const log = await broker.open('notifier');
+    const other = await broker.open('notifier');
+    const hold = (_share: number, over: AbortSignal): Promise<void> =>
+      new Promise((resolve) => over.addEventListener('abort', () => resolve(), { once: true }));
+    await using first = holdShares(log, { name: 'notifier', shares: 4, holder: 'one', ttlMs: 600 }, hold);
+    await waitFor('all shares', () => first.held().length === 4);
+    await using second = holdShares(other, { name: 'notifier', shares: 4, holder: 'two', ttlMs: 600 }, hold);
+    await waitFor('half of the shares', () => second.held().length === 2);
+  });
+
+  it('the notifier keeps timers and tries', async () => {
+    const log = await broker.open('notifier');
+    const key = aRun();
+    const delivery = {
+      version: 1,
+      ...key,
+      origin: 'https://example.com',
+      round: 1,
+      tries: 1,
+      due_at: '2026-01-01T00:00:00.000Z',
+      expires_at: '2099-01-01T00:00:00.000Z',
+    } as const;
+    const due: string[] = [];
+    await using following = await followDue(
+      log,
+      shareOf(delivery.origin),
+      async (found) => void due.push(...found.map(({ kind }) => kind)),
+      () => undefined,
+    );
+    expect(following.state()).toEqual({ ok: true });
+    await letWait(log, delivery, new Date(Date.now() + 200));
+    expect(await findPending(log, delivery)).toBeDefined();
+    await waitFor('the delivery', () => due.includes('delivery'));
+    await dropPending(log, delivery);
+    expect(await countParked(log)).toBe(0);
+    expect(await readOpenings(log, 1)).toEqual([]);
+    await keepPosition(log, 1, { version: 1, created: 'then', runs: 1, activity: 1, swept: 1 });
+    expect(await readPosition(log, 1)).toMatchObject({ runs: 1 });
+    await recordState(log, key, {
+      version: 1,
+      round: 1,
+      state: 'parked',
+      tries: 1,
+      next_try_at: null,
+      last_reason: null,
+      message: null,
+      at: '2026-01-01T00:00:00.000Z',
+    });
+    const secrets = openBucket(log, 'WEBHOOK_SECRETS', Type.String());
+    expect(await secrets.create('an-organisation', 'sealed')).not.toBe(false);
+  });
+
+  it('nothing was refused meanwhile', () => {
+    expect(broker.refusals).toEqual([]);
+  });
+});

@@ -1,0 +1,188 @@
+import { executorId, newUuid } from '@runledger/contracts/ids';
+import {
+  ALL_FLEET,
+  ALL_LIFECYCLES,
+  ALL_PROGRESS,
+  addressedTo,
+  progressOf,
+} from '@runledger/contracts/subjects';
+import { lastProgress, lastReport, reportProgress, watchProgress } from '@runledger/event-log/activity';
+import { append, appendOwn, appendWebhook } from '@runledger/event-log/append';
+import { consume, done } from '@runledger/event-log/consume';
+import { tellFleet } from '@runledger/event-log/fleet';
+import { follow } from '@runledger/event-log/follow';
+import { beat, lastBeat, watchHeartbeats } from '@runledger/event-log/heartbeats';
+import { park, listParked } from '@runledger/event-log/park';
+import { awaitProvisioned } from '@runledger/event-log/provision';
+import { answerQueuePlaces, askQueuePlaces } from '@runledger/event-log/queue-places';
+import { head, readRun, readStored, runsIdentity } from '@runledger/event-log/read-run';
+import { tailRuns } from '@runledger/event-log/tail-runs';
+import { streamsOf } from '@runledger/event-log/access/permissions';
+import { aRun, assigned, queued, started } from '@runledger/testing/run-events';
+import { waitFor } from '@runledger/testing/wait-for';
+import { webhookStarted } from '@runledger/testing/webhook-events';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aGuardedBroker, CONTRACTS, type GuardedBroker } from './a-guarded-broker.ts';
+
+const A = executorId('a.000000000001');
+const nothing = (): void => undefined;
+
+let broker: GuardedBroker;
+beforeAll(async () => {
+  broker = await aGuardedBroker();
+});
+afterAll(() => broker[Symbol.asyncDispose]());
+
+describe('with its own key, and no other', () => {
+  it.each(CONTRACTS.filter(({ role }) => role !== 'executor'))(
+    'the $service sees that the streams which it uses are provisioned',
+    async (contract) => {
+      const log = await broker.open(contract.service as 'gateway');
+      const streams = streamsOf(contract);
+      expect(streams).toContain('RUNS');
+      await awaitProvisioned(log, undefined, streams);
+    },
+  );
+
+  it('a run is queued, assigned, begun and read by those who do so', async () => {
+    const [gateway, scheduler, executor, notifier] = await Promise.all([
+      broker.open('gateway'),
+      broker.open('scheduler'),
+      broker.open('executor-a'),
+      broker.open('notifier'),
+    ]);
+    const key = aRun();
+    const handed: string[] = [];
+    await using consumption = await consume(
+      executor,
+      {
+        name: 'executor-a',
+        stream: 'RUNS',
+        subjects: [addressedTo(A)],
+        deliver: 'new',
+        owner: { id: A, owns: (subject) => subject.endsWith(A) },
+      },
+      async ({ subject }) => {
+        handed.push(subject);
+        return done;
+      },
+    );
+    const first = await append(gateway, queued(key), 0);
+    const second = await append(scheduler, assigned(key, { executor: A }), await head(scheduler, key));
+    expect([first.kind, second.kind]).toEqual(['appended', 'appended']);
+    await waitFor('the assignment', () => handed.length === 1);
+    expect(consumption.state()).toEqual({ ok: true });
+    const at = second.kind === 'appended' ? second.sequence : 0;
+    expect(await appendOwn(executor, started(key, 1, A), at)).toMatchObject({ kind: 'appended' });
+    expect(await appendOwn(executor, started(key, 1, A), 1)).toMatchObject({ kind: 'conflict' });
+    for (const log of [gateway, scheduler, notifier]) {
+      expect(await readRun(log, key)).toMatchObject({ kind: 'found', run: { status: 'running' } });
+      expect(await readStored(log, 1)).toBeDefined();
+      expect((await runsIdentity(log)).stream).toBe('RUNS');
+    }
+    expect(await appendWebhook(notifier, webhookStarted(key), 0)).toMatchObject({ kind: 'appended' });
+  });
+
+  it('streams are followed and tailed by those who do so', async () => {
+    const [gateway, scheduler, notifier] = await Promise.all([
+      broker.open('gateway'),
+      broker.open('scheduler'),
+      broker.open('notifier'),
+    ]);
+    for (const [log, stream, subjects] of [
+      [gateway, 'RUNS', [ALL_LIFECYCLES]],
+      [scheduler, 'RUNS', [ALL_LIFECYCLES]],
+      [scheduler, 'FLEET', [ALL_FLEET]],
+      [notifier, 'RUNS', [ALL_LIFECYCLES]],
+      [notifier, 'ACTIVITY', [ALL_PROGRESS]],
+    ] as const) {
+      const caughtUp = Promise.withResolvers<undefined>();
+      await using following = await follow(log, {
+        stream,
+        subjects,
+        after: 0,
+        onBatch: async () => undefined,
+        onCaughtUp: () => caughtUp.resolve(undefined),
+      });
+      await caughtUp.promise;
+      expect(following.state()).toEqual({ ok: true });
+    }
+    await using tail = await tailRuns(gateway, { onMessage: nothing, onGap: nothing });
+    expect(tail.state()).toEqual({ ok: true });
+  });
+
+  it('an executor tells of itself, and the scheduler hears it', async () => {
+    const [scheduler, executor] = await Promise.all([broker.open('scheduler'), broker.open('executor-a')]);
+    const fact = {
+      version: 1,
+      event_id: newUuid(),
+      executor_id: A,
+      time: '2026-01-01T00:00:00.000Z',
+    } as const;
+    await tellFleet(executor, { type: 'ExecutorDraining', ...fact });
+    await tellFleet(scheduler, { type: 'ExecutorLost', ...fact, event_id: newUuid(), message: 'silent' });
+    const heard: string[] = [];
+    await using watch = await watchHeartbeats(scheduler, ({ executor_id }) => heard.push(executor_id));
+    await beat(executor, { executor_id: A, beat: 1, draining: false, runs: [] }, 10_000);
+    await waitFor('the beat', () => heard.includes(A));
+    expect(watch).toBeDefined();
+    expect(await lastBeat(scheduler, A)).toMatchObject({ heartbeat: { beat: 1 } });
+  });
+
+  it('progress is told by an executor, watched by the gateway, and looked up by those who do so', async () => {
+    const [gateway, executor, notifier] = await Promise.all([
+      broker.open('gateway'),
+      broker.open('executor-a'),
+      broker.open('notifier'),
+    ]);
+    const key = aRun();
+    const seen: number[] = [];
+    const unwatch = watchProgress(gateway, key, (_attempt, _executor, { progress }) => seen.push(progress));
+    await gateway.nc.flush();
+    const report = { progress: 0.5, live_status: null, time: '2026-01-01T00:00:00.000Z' };
+    reportProgress(executor, key, 1, A, report);
+    await waitFor('the report', () => seen.length > 0);
+    expect(await lastProgress(gateway, key, 1, A)).toMatchObject({ progress: 0.5 });
+    expect(await lastReport(notifier)).toBeGreaterThan(0);
+    expect(progressOf(key)).toMatch(/progress$/);
+    unwatch();
+  });
+
+  it('the gateway asks the scheduler', async () => {
+    const [gateway, scheduler] = await Promise.all([broker.open('gateway'), broker.open('scheduler')]);
+    using answering = answerQueuePlaces(scheduler, (keys) =>
+      keys.map(() => ({ ahead: 3, capacity: 'busy' })),
+    );
+    expect(answering).toBeDefined();
+    await scheduler.nc.flush();
+    expect(await askQueuePlaces(gateway, [aRun()], 2_000)).toEqual([{ ahead: 3, capacity: 'busy' }]);
+  });
+
+  it('what cannot be taken is parked by those who read it', async () => {
+    const stored = await readStored(await broker.open('gateway'), 1);
+    if (!stored) throw new Error('nothing is stored');
+    for (const [user, consumer, stream] of [
+      ['gateway', 'projection', 'RUNS'],
+      ['scheduler', 'scheduler', 'RUNS'],
+      ['scheduler', 'scheduler', 'FLEET'],
+    ] as const) {
+      await park(await broker.open(user), { consumer, stored, reason: 'no reason', stream });
+    }
+    expect(await listParked(broker.operator)).toHaveLength(3);
+  });
+
+  it('a debugger looks at runs as they are stored', async () => {
+    const log = await broker.open('debugger');
+    expect((await runsIdentity(log)).lastSequence).toBeGreaterThan(0);
+    expect(await readStored(log, 1)).toBeDefined();
+    const subjects: string[] = [];
+    log.nc.subscribe('runs.>', { callback: (_error, { subject }) => void subjects.push(subject) });
+    await log.nc.flush();
+    await append(await broker.open('gateway'), queued(aRun()), 0);
+    await waitFor('a fact', () => subjects.length > 0);
+  });
+
+  it('nothing was refused meanwhile', () => {
+    expect(broker.refusals).toEqual([]);
+  });
+});
