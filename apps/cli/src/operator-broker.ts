@@ -25,8 +25,8 @@ export const findBroker = async (env: Environment, cwd: string): Promise<BrokerS
   const file = await readOperatorFile(folder);
   switch (file.kind) {
     case 'found': {
-      const { nats_url: url, nats_user: user, nats_password: password } = file.content;
-      return settings({ url, user, password });
+      const { nats_url: url, nats_nkey: seed } = file.content;
+      return settings({ url, seed });
     }
     case 'missing':
       throw new Explained(`There is no ${file.path}: no standalone was started there yet.\n${OPERATOR_WAYS}`);

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brokerConfiguration } from '@runledger/event-log/access/broker-configuration';
 import { operatorUser } from '@runledger/event-log/access/broker-user';
@@ -22,6 +22,19 @@ const fileWith = (text: string): string => {
   writeFileSync(file, text);
   return file;
 };
+
+it('the key of an operator is found in the data folder of the standalone', async () => {
+  const cwd = temporaryFolder();
+  mkdirSync(join(cwd, '.runledger'));
+  const file = join(cwd, '.runledger', 'operator.json');
+  writeFileSync(file, JSON.stringify({ nats_url: url, nats_nkey: key.seed }));
+  expect(await cliWith({})(['provision'], { cwd })).toMatchObject({ code: 0 });
+
+  // As an earlier release wrote it.
+  writeFileSync(file, JSON.stringify({ nats_url: url, nats_user: 'runledger', nats_password: 'of then' }));
+  const { code, stderr } = await cliWith({})(['provision'], { cwd });
+  expect([code, stderr]).toEqual([2, expect.stringContaining(`${file} cannot be used`)]);
+});
 
 describe('the key file of an operator', () => {
   it.each(['RUNLEDGER_NATS', 'NATS'])('opens the log for all commands, as %s_NKEY_FILE', async (prefix) => {

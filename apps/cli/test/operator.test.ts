@@ -9,10 +9,8 @@ import { provision } from '@runledger/event-log/provision';
 import { authenticate } from '@runledger/gateway/api-keys';
 import { catalogue } from '@runledger/gateway/catalogue';
 import { testNats } from '@runledger/testing/nats';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCli, temporaryFolder } from './run-cli.ts';
+import { runCli } from './run-cli.ts';
 
 const opened = new AsyncDisposableStack();
 let log: EventLog;
@@ -149,19 +147,6 @@ it('runledger provision may be run on a log that is in use', async () => {
 });
 
 describe("the operator's connection", () => {
-  it('is found in the data folder of the standalone', async () => {
-    const folder = temporaryFolder();
-    mkdirSync(join(folder, '.runledger'));
-    const operator = {
-      nats_url: env['RUNLEDGER_NATS_URL'],
-      nats_user: env['RUNLEDGER_NATS_USER'],
-      nats_password: env['RUNLEDGER_NATS_PASSWORD'],
-    };
-    writeFileSync(join(folder, '.runledger', 'operator.json'), JSON.stringify(operator));
-    const result = await runCli(['organisations', 'create', 'Acme'], { cwd: folder });
-    expect(result).toMatchObject({ code: 0 });
-  });
-
   it('with a wrong password is told, without the password', async () => {
     const wrong = { ...env, RUNLEDGER_NATS_PASSWORD: 'guessed' };
     const { code, stderr } = await runCli(['history', key.run_id], { env: wrong });

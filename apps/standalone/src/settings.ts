@@ -1,4 +1,5 @@
 import { isGpuModel } from '@runledger/contracts/gpu';
+import { configSchema as executorConfig } from '@runledger/gpu-executor/config';
 import { list, port, secret, url } from '@runledger/service-kit/config-schemas';
 import { readConfig } from '@runledger/service-kit/config';
 import { policyConfig } from '@runledger/webhooks/policy-config';
@@ -61,6 +62,7 @@ export const settingsSchema = Type.Object({
     default: '{}',
     description: 'limits of the log as JSON, such as {"outputsMaxBytes": 8589934592}',
   }),
+  EXECUTOR_NAME: executorConfig.properties.EXECUTOR_NAME,
   EXECUTOR_GPUS: Type.Optional(Type.String({ description: 'the GPU slots, such as A10G:2' })),
   EXECUTOR_PROGRAMS: Type.Optional(Type.String({ description: 'more programs that runs may use, as JSON' })),
 });

@@ -1,5 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { executorToken } from '@runledger/contracts/ids';
 import { openEventLog } from '@runledger/event-log/event-log';
 import { silentLogger } from '@runledger/event-log/logger';
 import { parseLogSettings, type LogSettings } from '@runledger/event-log/log-settings';
@@ -40,11 +41,13 @@ export const start = async (
   const { port } = chosen;
 
   const secretKeys = await openSecretKeys(folder, settings.RUNLEDGER_SECRET_KEYS);
-  const operator = await startBroker(open, folder, env, settings.RUNLEDGER_SYNC_INTERVAL, say);
+  const syncInterval = settings.RUNLEDGER_SYNC_INTERVAL;
+  const executor = executorToken(settings.EXECUTOR_NAME);
+  const broker = await startBroker(open, folder, env, { syncInterval, executor }, say);
   stopping.throwIfAborted();
   const slots = await chooseSlots(settings.EXECUTOR_GPUS);
   say('Setting up the log and the sample.');
-  const first = await prepareLog(folder, operator, { settings, slots, secretKeys });
+  const first = await prepareLog(folder, broker.operator, { settings, slots, secretKeys });
   stopping.throwIfAborted();
   const views = await startDatabase(open, folder, env, settings.MONGODB_URL, say);
   stopping.throwIfAborted();
@@ -56,7 +59,20 @@ export const start = async (
   const publicUrl = settings.RUNLEDGER_PUBLIC_URL;
   const rateLimit = settings.RUNLEDGER_RATE_LIMIT;
   const webhooks = { secretKeys, webhookAllow, moreOwnServices, publicUrl };
-  const parts = { folder, env, operator, views, slots, host, port, programs, ...webhooks, rateLimit, say };
+  const parts = {
+    folder,
+    env,
+    broker,
+    executor,
+    views,
+    slots,
+    host,
+    port,
+    programs,
+    ...webhooks,
+    rateLimit,
+    say,
+  };
   await startServices(open, parts, stopping);
 
   const url = `${originOf(host, port)}${settings.RUNLEDGER_BASE_PATH}`;
@@ -64,7 +80,6 @@ export const start = async (
   const { api_key, deployment_id, webhook_secret } = first;
   await publishConnection(open, folder, { url, api_key, deployment_id, webhook_secret });
   const facts = { url, apiKey: api_key, deploymentId: deployment_id, slots: slots.words, views };
-  const syncInterval = settings.RUNLEDGER_SYNC_INTERVAL;
   const dataFolder = folder.path;
   say(banner({ ...facts, syncInterval, dataFolder, webhookAllow: settings.RUNLEDGER_WEBHOOK_ALLOW }));
 };
@@ -91,14 +106,14 @@ const readLogSettings = ({ RUNLEDGER_LOG_SETTINGS: json }: Settings): Partial<Lo
 
 const prepareLog = async (
   folder: DataFolder,
-  { nats_url: url, nats_user: user, nats_password: password }: Operator,
+  { nats_url: url, nats_nkey: seed }: Operator,
   {
     settings,
     slots,
     secretKeys,
   }: { readonly settings: Settings; readonly slots: Slots; readonly secretKeys: readonly string[] },
 ): Promise<FirstOrganisation & Pick<Connection, 'webhook_secret'>> => {
-  await using log = await openEventLog({ url, user, password, name: 'standalone' }, silentLogger);
+  await using log = await openEventLog({ url, seed, name: 'standalone' }, silentLogger);
   await provision(log, readLogSettings(settings));
   const now = (): Date => new Date();
   const apiKey = settings.RUNLEDGER_API_KEY;

@@ -13,8 +13,8 @@ export type FoundRun = Extract<ReadRun, { kind: 'found' }>;
 const openLogOf = async (dataFolder: string): Promise<EventLog> => {
   const operator = await readOperatorFile(dataFolder);
   if (operator.kind !== 'found') throw new Error(`${operator.path} is ${operator.kind}`);
-  const { nats_url: url, nats_user: user, nats_password: password } = operator.content;
-  return openEventLog({ url, user, password, name: 'test' }, silentLogger);
+  const { nats_url: url, nats_nkey: seed } = operator.content;
+  return openEventLog({ url, seed, name: 'test' }, silentLogger);
 };
 
 /** What the log itself says of runs. */

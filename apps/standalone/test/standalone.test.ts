@@ -2,22 +2,30 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { openBucket } from '@runledger/event-log/bucket';
+import { openEventLog } from '@runledger/event-log/event-log';
+import { silentLogger } from '@runledger/event-log/logger';
 import { PNG } from 'pngjs';
 import { waitFor } from '@runledger/testing/wait-for';
+import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { descendants, isAlive } from './processes.ts';
+import { readOperatorFile } from '../src/data-folder/connection-files.ts';
+import { descendants, descendantsOf, isAlive } from './processes.ts';
 import { runApi } from './run-api.ts';
 import { runCli } from './run-cli.ts';
 import { spawnStandalone, startStandalone } from './start-standalone.ts';
 import type { Standalone } from './start-standalone.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
+/** As it stands in subjects: the setting has a blank. */
+const NAME = 'a-box';
+
 const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
 describe('a standalone', () => {
   let standalone: Standalone;
   beforeAll(async () => {
-    standalone = await startStandalone();
+    standalone = await startStandalone({ env: { EXECUTOR_NAME: 'a box' } });
   }, 120_000);
   afterAll(() => standalone.stop());
 
@@ -62,6 +70,33 @@ describe('a standalone', () => {
     const log = readFileSync(join(standalone.dataFolder, 'logs', 'gateway.log'), 'utf8');
     expect(log).not.toContain(standalone.api_key);
     expect(log).not.toContain('whsec_');
+  });
+
+  it('lets each of its services in with the key of its own, and gives it no other', async () => {
+    const keyOf = (user: string): string => join(standalone.dataFolder, 'keys', `${user}.nk`);
+    for (const [service, user] of [
+      ['gateway', 'gateway'],
+      ['scheduler', 'scheduler'],
+      ['gpu-executor', `executor-${NAME}`],
+      ['notifier', 'notifier'],
+    ] as const) {
+      const [pid = 0] = descendantsOf(standalone.pid, `services/${service}/src/main.ts`);
+      const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+      expect(environment.filter((entry) => /NATS_(?!URL)/.test(entry))).toEqual([
+        `NATS_NKEY_FILE=${keyOf(user)}`,
+      ]);
+    }
+    const seed = readFileSync(keyOf(`executor-${NAME}`), 'utf8').trim();
+    const operator = await readOperatorFile(standalone.dataFolder);
+    if (operator.kind !== 'found') throw new Error('operator.json is not there.');
+    await using log = await openEventLog(
+      { url: operator.content.nats_url, seed, name: 'test' },
+      silentLogger,
+    );
+    const keys = openBucket(log, 'KEYS', Type.Unknown());
+    await expect(keys.list('')).rejects.toMatchObject({ code: 'not_allowed' });
+    // None of them asked for what it may not do meanwhile.
+    expect(standalone.output()).not.toContain('refuses');
   });
 
   it('signs webhooks with the secret of connection.json, which its own key may see and rotate', async () => {

@@ -23,8 +23,8 @@ export const CONNECTION_FILE = 'connection.json';
 /** `operator.json`: the credentials of whoever runs the standalone, for its broker. */
 export const Operator = Type.Object({
   nats_url: Type.String({ minLength: 1 }),
-  nats_user: Type.String({ minLength: 1 }),
-  nats_password: Type.String({ minLength: 1 }),
+  /** The seed of its key. */
+  nats_nkey: Type.String({ minLength: 1 }),
 });
 export type Operator = Static<typeof Operator>;
 export const OPERATOR_FILE = 'operator.json';

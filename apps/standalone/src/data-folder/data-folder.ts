@@ -4,8 +4,13 @@ import { takeLock } from './folder-lock.ts';
 import type { Holder } from './folder-lock.ts';
 import { writePrivateFile } from './write-file.ts';
 
-/** Counts up when a release lays the folder out in a way that earlier ones would misread. */
-const FORMAT = 1;
+/**
+ * Counts up when a release lays the folder out in a way that earlier ones would misread.
+ * 1: the log is in the account that nats-server has by default. 2: in an account of its own, with a key for each service.
+ */
+const FORMAT = 2;
+/** Of folders that this release takes over. */
+const EARLIER_FORMATS: ReadonlySet<string> = new Set(['1']);
 
 /** The folder with everything that outlives a standalone; one process at a time holds it. */
 export interface DataFolder extends AsyncDisposable {
@@ -58,7 +63,8 @@ const heldBy = (path: string, { pid, since, url }: Holder): string =>
 const checkFormat = async (path: string): Promise<string | undefined> => {
   const file = join(path, 'format');
   const found = await readFormat(file);
-  if (found === undefined) {
+  // Written first: what is half taken over is for this release to finish, and no longer for an earlier one to open.
+  if (found === undefined || EARLIER_FORMATS.has(found)) {
     await writePrivateFile(file, `${FORMAT}\n`);
     return undefined;
   }

@@ -1,5 +1,4 @@
 import { fileURLToPath } from 'node:url';
-import type { Operator } from '../data-folder/connection-files.ts';
 import type { DataFolder } from '../data-folder/data-folder.ts';
 import { noteProcess } from '../data-folder/leftovers.ts';
 import { SAMPLE_PROGRAM } from '../records/sample-records.ts';
@@ -10,6 +9,7 @@ import { serviceEnvironment } from '../supervision/service-environment.ts';
 import { startService } from '../supervision/service-process.ts';
 import type { ServiceProcess, ServiceSpec, ServiceState } from '../supervision/service-process.ts';
 import { freePorts, originOf } from './api-address.ts';
+import type { Broker } from './broker.ts';
 import { viewsEnvironment } from './database.ts';
 import type { Views } from './database.ts';
 import type { Slots } from './gpu-slots.ts';
@@ -24,7 +24,9 @@ const SERVICES = ['gateway', 'scheduler', 'gpu-executor', 'notifier'] as const;
 export interface Surroundings {
   readonly folder: DataFolder;
   readonly env: NodeJS.ProcessEnv;
-  readonly operator: Operator;
+  readonly broker: Broker;
+  /** The name of the executor, as it stands in subjects. */
+  readonly executor: string;
   readonly views: Views;
   readonly slots: Slots;
   readonly host: string;
@@ -70,17 +72,14 @@ export const startServices = async (
 };
 
 const serviceSpecs = async (surroundings: Surroundings): Promise<ServiceSpec[]> => {
-  const { folder, env, operator, views, slots, host, port, programs, say } = surroundings;
+  const { folder, env, broker, executor, views, slots, host, port, programs, say } = surroundings;
+  const natsUrl = broker.operator.nats_url;
   const stopWithinMs = (Number(env['RUNLEDGER_STOP_WITHIN_S'] ?? STOP_WITHIN_S) + 2) * 1_000 || 12_000;
   // Chosen here, and the same after a restart, since webhooks are kept from them.
   const healthPorts = await freePorts(SERVICES.length, port);
-  const common = {
-    NATS_URL: operator.nats_url,
-    NATS_USER: operator.nats_user,
-    NATS_PASSWORD: operator.nats_password,
-    RUNLEDGER_HEALTH_HOST: '127.0.0.1',
-  };
-  const own = ownServices({ natsUrl: operator.nats_url, views, host, port, healthPorts });
+  const common = { NATS_URL: natsUrl, RUNLEDGER_HEALTH_HOST: '127.0.0.1' };
+  const toldPorts = [...healthPorts, broker.monitorPort];
+  const own = ownServices({ natsUrl, views, host, port, healthPorts: toldPorts });
   const webhooks = {
     RUNLEDGER_SECRET_KEYS: surroundings.secretKeys.join(','),
     RUNLEDGER_WEBHOOK_ALLOW: surroundings.webhookAllow.join(','),
@@ -95,6 +94,7 @@ const serviceSpecs = async (surroundings: Surroundings): Promise<ServiceSpec[]> 
     main: fileURLToPath(new URL(`../../../../services/${name}/src/main.ts`, import.meta.url)),
     env: serviceEnvironment(env, prefixes, {
       ...common,
+      NATS_NKEY_FILE: broker.keyFileOf(name === 'gpu-executor' ? `executor-${executor}` : name),
       RUNLEDGER_HEALTH_PORT: String(healthPorts[SERVICES.indexOf(name)]),
       ...ours,
     }),
@@ -113,6 +113,8 @@ const serviceSpecs = async (surroundings: Surroundings): Promise<ServiceSpec[]> 
     spec('scheduler', ['RUNLEDGER_'], {}),
     spec('gpu-executor', ['RUNLEDGER_', 'EXECUTOR_', ...(slots.standIns ? [] : ['CUDA_', 'NVIDIA_'])], {
       ...slots.setting,
+      // The broker knows it by this name.
+      EXECUTOR_NAME: executor,
       EXECUTOR_PROGRAMS: allowList(programs),
       EXECUTOR_WORK_DIR: env['EXECUTOR_WORK_DIR'] ?? folder.at('work'),
       RUNLEDGER_GATEWAY_URL: originOf(host, port),

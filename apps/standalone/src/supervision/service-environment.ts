@@ -13,19 +13,19 @@ const SURROUNDINGS = [
 /** Settings of every service: where traces go. */
 const OF_ALL = 'OTEL_';
 
-/** Settings of the standalone itself, and credentials for those services alone that are given them. */
+/** Settings of the standalone itself, and credentials for those services alone that are given them; also as `…_FILE`. */
 const OURS_ALONE: ReadonlySet<string> = new Set([
   'RUNLEDGER_API_KEY',
   'RUNLEDGER_SECRET_KEYS',
-  'RUNLEDGER_SECRET_KEYS_FILE',
   'RUNLEDGER_WEBHOOK_PROXY',
-  'RUNLEDGER_WEBHOOK_PROXY_FILE',
   'RUNLEDGER_URL',
   'RUNLEDGER_DATA_DIR',
-  'RUNLEDGER_NATS_URL',
-  'RUNLEDGER_NATS_USER',
-  'RUNLEDGER_NATS_PASSWORD',
 ]);
+/** Of the operator, for commands. */
+const OPERATORS = 'RUNLEDGER_NATS_';
+
+const isOurs = (name: string): boolean =>
+  name.startsWith(OPERATORS) || OURS_ALONE.has(name.replace(/_FILE$/, ''));
 
 /**
  * The environment of one service: the surroundings, the settings with its prefixes as the person gave them, and
@@ -38,7 +38,7 @@ export const serviceEnvironment = (
 ): Record<string, string> => {
   const isFor = (name: string): boolean =>
     SURROUNDINGS.includes(name) ||
-    ([OF_ALL, ...prefixes].some((prefix) => name.startsWith(prefix)) && !OURS_ALONE.has(name));
+    ([OF_ALL, ...prefixes].some((prefix) => name.startsWith(prefix)) && !isOurs(name));
   const chosen: Record<string, string> = {};
   for (const [name, value] of Object.entries(given))
     if (value !== undefined && isFor(name)) chosen[name] = value;
