@@ -6,6 +6,8 @@ export type NatsServerSettings = {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
+  /** Where it tells how it is, on loopback and without a password: `/healthz`, `/varz` and more. Nowhere when left out. */
+  readonly monitorPort?: number;
   readonly serverName: string;
   /** When stored messages are flushed to disk. */
   readonly syncInterval: SyncInterval;
@@ -29,6 +31,7 @@ export const natsServerConfig = (settings: NatsServerSettings): string => {
     host: settings.host,
     // nats-server reads 0 as its default port, and -1 as any.
     port: settings.port === 0 ? -1 : settings.port,
+    http: settings.monitorPort === undefined ? undefined : `127.0.0.1:${settings.monitorPort}`,
     ports_file_dir: settings.storeDir,
     max_payload: settings.maxPayload,
     log_file: settings.logFile,
