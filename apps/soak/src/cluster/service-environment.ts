@@ -37,6 +37,8 @@ const common = {
   RUNLEDGER_HEALTH_HOST: '127.0.0.1',
   RUNLEDGER_HEALTH_PORT: '0',
   RUNLEDGER_LOG_LEVEL: 'info',
+  // Twice the default: such a machine has other things to do, and a stop that takes too long is a violation.
+  RUNLEDGER_STOP_WITHIN_S: '20',
 };
 
 const own = (place: Place, service: ServiceName, index: number): Record<string, string> => {

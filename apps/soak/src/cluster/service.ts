@@ -12,7 +12,7 @@ export interface ServiceOfCluster {
   readonly logFile: string;
 }
 
-/** Longer than the services' own deadline of 10 s, on a machine that is short of time. */
+/** Longer than the services' own deadline, which comes first. */
 const STOP_WITHIN_MS = 30_000;
 const LOOK_EVERY_MS = 100;
 
