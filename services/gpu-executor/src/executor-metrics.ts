@@ -1,32 +1,40 @@
-import { Counter, Gauge, type Metrics } from '@runledger/service-kit/metrics';
+import { Counter, observedGauge, type Metrics } from '@runledger/service-kit/metrics';
 
-export type ExecutorMetrics = { attemptOver(): void };
+export type ExecutorMetrics = {
+  attemptOver(): void;
+  /** The broker has stored a heartbeat. */
+  beaten(): void;
+};
 
-export const executorMetrics = (metrics: Metrics, slots: number, busy: () => number): ExecutorMetrics => {
-  const over = new Counter({
-    name: 'runledger_executor_attempts_total',
-    help: 'Attempts that are over, however they ended.',
-    registers: [metrics],
-  });
-  metrics.registerMetric(
-    new Gauge({
-      name: 'runledger_executor_slots',
-      help: 'GPU slots that this executor offers.',
-      registers: [],
-      collect() {
-        this.set(slots);
-      },
-    }),
+export type ObservedExecutor = {
+  slots: number;
+  busy: () => number;
+  /** Monotonic, in milliseconds. */
+  clock: () => number;
+};
+
+export const executorMetrics = (
+  metrics: Metrics,
+  { slots, busy, clock }: ObservedExecutor,
+): ExecutorMetrics => {
+  const counter = (name: string, help: string): Counter => new Counter({ name, help, registers: [metrics] });
+  const over = counter('runledger_executor_attempts_total', 'Attempts that are over, however they ended.');
+  const beats = counter('runledger_executor_heartbeats_total', 'Heartbeats that the broker has stored.');
+  const gauge = (name: string, help: string, value: () => number): void =>
+    observedGauge(metrics, { name, help, value });
+  let lastBeat = clock();
+  gauge('runledger_executor_slots', 'GPU slots that this executor offers.', () => slots);
+  gauge('runledger_executor_slots_busy', 'Runs in the slots, the waiting ones included.', busy);
+  gauge(
+    'runledger_executor_silence_seconds',
+    'How long the broker has stored no heartbeat. After a heartbeat period the scheduler gives this executor up.',
+    () => (clock() - lastBeat) / 1_000,
   );
-  metrics.registerMetric(
-    new Gauge({
-      name: 'runledger_executor_slots_busy',
-      help: 'Runs in the slots, the waiting ones included.',
-      registers: [],
-      collect() {
-        this.set(busy());
-      },
-    }),
-  );
-  return { attemptOver: () => over.inc() };
+  return {
+    attemptOver: () => over.inc(),
+    beaten: () => {
+      lastBeat = clock();
+      beats.inc();
+    },
+  };
 };

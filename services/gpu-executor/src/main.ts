@@ -85,7 +85,11 @@ const start = async (
     log: logger,
     onOver: () => counts.attemptOver(),
   });
-  const counts = executorMetrics(metrics, slots.length, () => executor.busy().length);
+  const counts = executorMetrics(metrics, {
+    slots: slots.length,
+    busy: () => executor.busy().length,
+    clock: () => performance.now(),
+  });
 
   const consumption = open.use(await consumeAddressed(log, executor_id, executor, stopping));
   open.use(redriveAddressed(log, executor_id, executor));
@@ -102,7 +106,10 @@ const start = async (
     {
       fact: fleetFacts(registration, newUuid, now),
       tell: (event) => tellFleet(log, event),
-      beat: (said) => beat(log, { executor_id, runs: executor.busy(), ...said }, periodMs * 3),
+      beat: async (said) => {
+        await beat(log, { executor_id, runs: executor.busy(), ...said }, periodMs * 3);
+        counts.beaten();
+      },
       periodMs,
       log: logger,
     },

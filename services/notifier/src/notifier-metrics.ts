@@ -1,5 +1,5 @@
 import type { TryReason } from '@runledger/contracts/delivery-try';
-import { Counter, Gauge, Histogram, type Metrics } from '@runledger/service-kit/metrics';
+import { Counter, Histogram, observedGauge, type Metrics } from '@runledger/service-kit/metrics';
 import { verdictOf } from './domain/verdict.ts';
 
 /** No label names a host: each value would be a series for ever. */
@@ -21,6 +21,13 @@ export interface Observed {
   shares(): number;
   /** Deliveries that stand parked in the log, of all notifiers; undefined when the broker does not say. */
   parked(): Promise<number | undefined>;
+  /** How full TIMERS is; undefined when the broker does not say. */
+  timers(): Promise<TimersFill | undefined>;
+}
+
+export interface TimersFill {
+  readonly bytes: number;
+  readonly maxBytes: number | undefined;
 }
 
 const LAG_SECONDS = [
@@ -30,19 +37,8 @@ const LATE_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60];
 
 export const notifierMetrics = (metrics: Metrics, observed: Observed): NotifierMetrics => {
   const registers = [metrics];
-  const gauge = (name: string, help: string, value: () => number | Promise<number | undefined>): void => {
-    metrics.registerMetric(
-      new Gauge({
-        name,
-        help,
-        registers: [],
-        async collect() {
-          const now = await value();
-          if (now !== undefined) this.set(now);
-        },
-      }),
-    );
-  };
+  const gauge = (name: string, help: string, value: () => number | Promise<number | undefined>): void =>
+    observedGauge(metrics, { name, help, value });
   gauge('runledger_notifier_in_flight', 'Tries that are being made.', () => observed.inFlight());
   gauge('runledger_notifier_waiting', 'Notifications in memory that wait for their turn.', () =>
     observed.waiting(),
@@ -55,6 +51,16 @@ export const notifierMetrics = (metrics: Metrics, observed: Observed): NotifierM
   );
   gauge('runledger_notifier_parked', 'Deliveries parked behind open breakers, of all notifiers.', () =>
     observed.parked(),
+  );
+  gauge(
+    'runledger_notifier_timers_bytes',
+    'Bytes of what waits in TIMERS, of all notifiers. Beyond the limit the oldest is lost.',
+    async () => (await observed.timers())?.bytes,
+  );
+  gauge(
+    'runledger_notifier_timers_limit_bytes',
+    'Bytes that TIMERS may hold; nothing when it has no limit.',
+    async () => (await observed.timers())?.maxBytes,
   );
   const tries = new Counter({
     name: 'runledger_notifier_tries_total',

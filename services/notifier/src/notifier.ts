@@ -6,6 +6,7 @@ import type { Logger } from '@runledger/event-log/logger';
 import { NewerVersion } from '@runledger/event-log/follow';
 import { readRun } from '@runledger/event-log/read-run';
 import { holdShares } from '@runledger/event-log/shares';
+import { streamFill } from '@runledger/event-log/stream-fill';
 import { countParked } from '@runledger/event-log/timers';
 import type { Metrics } from '@runledger/service-kit/metrics';
 import type { SigningSecrets } from '@runledger/webhooks/signing-secrets';
@@ -68,6 +69,7 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
     openBreakers: () => breakers.open,
     shares: () => shares.size,
     parked: () => countParked(log).catch(() => undefined),
+    timers: () => streamFill(log, 'TIMERS'),
   });
   breakers.onChange((key, state) => {
     const [first = '', second] = key.split(' ');

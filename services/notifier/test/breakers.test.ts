@@ -46,6 +46,8 @@ describe('a receiver that fails five times', { timeout }, () => {
       expect(await standingDeliveries(world.log)).toEqual({ wait: 0, due: 0, parked: 15 }),
     );
     expect(await running.metric('runledger_notifier_parked')).toBe(15);
+    expect(await running.metric('runledger_notifier_timers_bytes')).toBeGreaterThan(0);
+    expect(await running.metric('runledger_notifier_timers_limit_bytes')).toBeGreaterThan(0);
     for (const key of failed) {
       await expectSoon('that it is parked', async () =>
         expect((await readDeliveries(world.log, key)).state).toMatchObject({ state: 'parked', tries: 1 }),

@@ -1,7 +1,7 @@
 import { GPU_MODELS } from '@runledger/contracts/gpu';
 import { isEnded, type Run } from '@runledger/contracts/run';
 import type { RunEventType } from '@runledger/contracts/run-event';
-import { Counter, Gauge, Histogram, type Metrics } from '@runledger/service-kit/metrics';
+import { Counter, Gauge, Histogram, observedGauge, type Metrics } from '@runledger/service-kit/metrics';
 import type { FleetCounts } from './domain/fleet-counts.ts';
 import type { QueueLength } from './domain/live-runs.ts';
 
@@ -76,9 +76,8 @@ export const schedulerMetrics = (metrics: Metrics, observed: Observed): Schedule
 
 /** What is looked at when somebody asks. */
 const observe = (metrics: Metrics, observed: Observed): void => {
-  const gauge = (name: string, help: string, value: () => number): void => {
-    labelled(name, help, [], (set) => set({}, value()));
-  };
+  const gauge = (name: string, help: string, value: () => number): void =>
+    observedGauge(metrics, { name, help, value });
   const labelled = (
     name: string,
     help: string,

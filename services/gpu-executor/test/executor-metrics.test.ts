@@ -1,0 +1,22 @@
+import { createMetrics } from '@runledger/service-kit/metrics';
+import { describe, expect, it } from 'vitest';
+import { executorMetrics } from '../src/executor-metrics.ts';
+
+describe('the metrics of an executor', () => {
+  it('tell its slots, its attempts, and how long no heartbeat was stored', async () => {
+    const metrics = createMetrics('gpu-executor');
+    let now = 1_000;
+    const counts = executorMetrics(metrics, { slots: 4, busy: () => 3, clock: () => now });
+    const told = async (line: string): Promise<void> =>
+      expect(await metrics.metrics()).toContain(`runledger_executor_${line}`);
+    counts.attemptOver();
+    await told('attempts_total{service="gpu-executor"} 1');
+    await told('slots{service="gpu-executor"} 4');
+    await told('slots_busy{service="gpu-executor"} 3');
+    now += 2_500;
+    await told('silence_seconds{service="gpu-executor"} 2.5');
+    counts.beaten();
+    await told('silence_seconds{service="gpu-executor"} 0');
+    await told('heartbeats_total{service="gpu-executor"} 1');
+  });
+});
