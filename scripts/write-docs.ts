@@ -1,12 +1,14 @@
 /** `npm run docs` writes the pages of docs/ that are made from the code. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { brokerPage } from './broker-docs.ts';
 import { eventsPage } from './event-docs.ts';
 import { settingsPage } from './settings-docs.ts';
 
 const DOCS = join(import.meta.dirname, '..', 'docs');
 
 export const PAGES = [
+  { file: join(DOCS, 'broker.md'), made: brokerPage },
   { file: join(DOCS, 'events.md'), made: eventsPage },
   { file: join(DOCS, 'settings.md'), made: settingsPage },
 ];
