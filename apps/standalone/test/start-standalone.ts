@@ -15,6 +15,8 @@ const STOP_WITHIN_MS = 60_000;
 export interface StandaloneOptions {
   /** On top of what every program needs; `RUNLEDGER_PORT` is 0 unless it is set here. */
   readonly env?: Readonly<Record<string, string>>;
+  /** A command that runs what follows it, such as `['nice']`. */
+  readonly through?: (dataFolder: string) => readonly string[];
 }
 
 /** A standalone of the test's own, as `npm start` starts it. Its address stays the same over restarts. */
@@ -47,12 +49,14 @@ export interface StandaloneProcess {
 export const spawnStandalone = (
   dataFolder: string,
   env: Readonly<Record<string, string>>,
+  through: readonly string[] = [],
 ): StandaloneProcess => {
   const inherited = ['PATH', 'HOME', 'LANG', 'NATS_SERVER_BIN', 'XDG_CACHE_HOME', 'RUNLEDGER_CACHE_DIR'];
   const surroundings = Object.fromEntries(
     inherited.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
   );
-  const child = spawn(process.execPath, [main], {
+  const [file, ...args] = [...through, process.execPath, main];
+  const child = spawn(file, args, {
     env: { ...surroundings, RUNLEDGER_PORT: '0', RUNLEDGER_DATA_DIR: dataFolder, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -73,10 +77,13 @@ export const spawnStandalone = (
   };
 };
 
-export const startStandalone = async ({ env = {} }: StandaloneOptions = {}): Promise<Standalone> => {
+export const startStandalone = async ({
+  env = {},
+  through = () => [],
+}: StandaloneOptions = {}): Promise<Standalone> => {
   const dataFolder = await mkdtemp(join(tmpdir(), 'runledger-standalone-'));
   const remove = (): Promise<void> => rm(dataFolder, { recursive: true, force: true });
-  let current = spawnStandalone(dataFolder, env);
+  let current = spawnStandalone(dataFolder, env, through(dataFolder));
   let connection = await whenReady(dataFolder, current, remove);
 
   const stopProcess = async (): Promise<void> => {
@@ -119,7 +126,8 @@ export const startStandalone = async ({ env = {} }: StandaloneOptions = {}): Pro
     },
     restart: async () => {
       if (!current.hasEnded()) await stopProcess();
-      current = spawnStandalone(dataFolder, { ...env, RUNLEDGER_PORT: new URL(connection.url).port });
+      const samePort = { ...env, RUNLEDGER_PORT: new URL(connection.url).port };
+      current = spawnStandalone(dataFolder, samePort, through(dataFolder));
       connection = await whenReady(dataFolder, current, async () => undefined);
     },
     stop,

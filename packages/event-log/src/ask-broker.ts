@@ -52,7 +52,7 @@ export const askBroker = async <Answer>(
         const times = tries === 1 ? 'once' : `${tries} times`;
         throw new LogUnavailable(
           `${what}: the broker was asked ${times} within ${withinMs} ms and did not answer. ` +
-            'Check that nats-server runs, and try again.',
+            'Check that nats-server runs and that its disk is not full (its /healthz tells), and try again.',
           { cause: error },
         );
       }

@@ -27,8 +27,7 @@ export const stopWhenStuck = async (broker: WatchedBroker, over: AbortSignal): P
     await pause(LOOK_EVERY_MS, undefined, { signal: over }).catch(() => undefined);
     const failure = await failedWrite(broker.monitorPort);
     if (failure === undefined || over.aborted) continue;
-    const { bavail, bsize } = await statfs(broker.storeDir);
-    const room = bavail * bsize;
+    const room = await roomIn(broker.storeDir);
     if (room >= ROOM_BYTES) {
       broker.say(`nats-server stores nothing since a write failed (${failure}). It is started anew.`);
       return broker.stop();
@@ -36,6 +35,12 @@ export const stopWhenStuck = async (broker: WatchedBroker, over: AbortSignal): P
     if (!told) broker.say(fullDisk(broker.storeDir, room));
     told = true;
   }
+};
+
+/** In bytes. */
+const roomIn = async (folder: string): Promise<number> => {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
 };
 
 const fullDisk = (folder: string, room: number): string =>

@@ -1,0 +1,41 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A tmpfs in a mount namespace of the command's own: no rights are needed where a user may have a user namespace. */
+const IN_NAMESPACE = ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c'];
+const MOUNT = 'mkdir -p "$0" && mount -t tmpfs -o "size=$1,mode=0700" small-disk "$0" && shift && exec "$@"';
+
+/** A command that runs what follows it with a disk of so many bytes, and empty, in the place of the folder. */
+export const withSmallDisk = (folder: string, bytes: number): string[] => [
+  ...IN_NAMESPACE,
+  MOUNT,
+  folder,
+  String(bytes),
+];
+
+/** Why this machine cannot have a disk of a test's own; undefined when it can. */
+export const whyNoSmallDisk = (): string | undefined => {
+  const [file, ...args] = [...IN_NAMESPACE, 'mount -t tmpfs small-disk /tmp'];
+  const { status, stderr, error } = spawnSync(file, args, { encoding: 'utf8' });
+  return status === 0 ? undefined : `no disk can be mounted here (${error?.message ?? stderr.trim()})`;
+};
+
+const MiB = Buffer.alloc(1024 ** 2);
+const SMALLEST = 1_024;
+
+/** Writes a file until the disk takes nothing more, as the process with this id sees its folder. The answer makes room again. */
+export const fillDisk = (pid: number, folder: string): (() => void) => {
+  const path = join(`/proc/${pid}/root`, folder, 'ballast');
+  const file = openSync(path, 'w');
+  for (let piece = MiB; piece.length >= SMALLEST;) {
+    try {
+      writeSync(file, piece);
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
+      piece = piece.subarray(0, piece.length / 2);
+    }
+  }
+  closeSync(file);
+  return () => rmSync(path);
+};
