@@ -1,6 +1,6 @@
 import type { FleetEvent } from '@runledger/contracts/fleet';
 import type { StoredMessage } from '@runledger/contracts/history';
-import { fleetSubjectOf, parseFleetEvent } from '@runledger/event-log/fleet';
+import { fleetFactOf, fleetSubjectOf, parseFleetEvent } from '@runledger/event-log/fleet';
 
 /** A fact of the fleet, where it stands in FLEET, and the broker's time. */
 export interface FleetFact {
@@ -12,8 +12,20 @@ export interface FleetFact {
 export type ReadFleetMessage =
   | { readonly kind: 'fact'; readonly fact: FleetFact }
   | { readonly kind: 'refused'; readonly why: string }
+  /** Only a later release can read what the control plane says there: deciding on without it would be a guess. */
+  | {
+      readonly kind: 'newer_version';
+      readonly type: string;
+      readonly version: number;
+      readonly sequence: number;
+    }
   /** Of a type that this release does not know. */
   | { readonly kind: 'unknown_type'; readonly type: string };
+
+/** The last tokens of subjects that no executor may write to: drains, resumes, and who is lost. */
+const OF_CONTROL_PLANE: ReadonlySet<string> = new Set(
+  (['ExecutorLost', 'ExecutorDrainRequested', 'ExecutorResumeRequested'] as const).map(fleetFactOf),
+);
 
 export const readFleetMessage = ({ subject, sequence, time, body }: StoredMessage): ReadFleetMessage => {
   const parsed = parseFleetEvent(body);
@@ -30,6 +42,8 @@ export const readFleetMessage = ({ subject, sequence, time, body }: StoredMessag
     case 'invalid':
       return { kind: 'refused', why: parsed.why };
     case 'newer_version':
+      if (OF_CONTROL_PLANE.has(subject.split('.').at(-1) ?? '')) return { ...parsed, sequence };
+      // It tells of one executor, which gets no runs then; no executor shall be able to stop the scheduler.
       return { kind: 'refused', why: `${parsed.type} in version ${parsed.version} is of a later release` };
     case 'unknown_type':
       return parsed;

@@ -1,7 +1,7 @@
 import type { StoredMessage } from '@runledger/contracts/history';
 import { ALL_FLEET } from '@runledger/contracts/subjects';
 import type { EventLog } from '@runledger/event-log/event-log';
-import { follow, type Following } from '@runledger/event-log/follow';
+import { follow, NewerVersion, type Following } from '@runledger/event-log/follow';
 import { park } from '@runledger/event-log/park';
 import { readFleetMessage, type FleetFact } from './fleet-message.ts';
 
@@ -27,9 +27,18 @@ export const followFleet = (log: EventLog, { take, onCaughtUp, parks }: FollowFl
     onBatch: async (messages) => {
       for (const stored of messages) {
         const read = readFleetMessage(stored);
-        if (read.kind === 'fact') take(read.fact);
-        // It tells of one executor only: that one gets no runs, and all others go on.
-        else if (read.kind === 'refused') await refuse(stored, read.why);
+        switch (read.kind) {
+          case 'fact':
+            take(read.fact);
+            break;
+          case 'refused':
+            await refuse(stored, read.why);
+            break;
+          case 'newer_version':
+            throw new NewerVersion(read);
+          case 'unknown_type':
+            break;
+        }
       }
     },
   });

@@ -40,6 +40,10 @@ export const redrive = async (
           return redriveFleetFact(redriving, read.fact);
         case 'refused':
           return refused(`It is still refused: ${read.why}.`);
+        case 'newer_version':
+          return refused(
+            `Only a later release can read ${read.type} in version ${read.version}. Start that one.`,
+          );
         case 'unknown_type':
           return refused(`This release of the scheduler does not know facts of the type ${read.type}.`);
       }
