@@ -1,4 +1,5 @@
 import type { Check, Violation } from '../evidence/evidence.ts';
+import { troubledFor, type Stopped, type Trouble } from '../evidence/troubles.ts';
 
 /** What services have to bear, whatever is done to the others. */
 export const bystanders: Check = ({ parked, troubles, records }) => {
@@ -11,8 +12,9 @@ export const bystanders: Check = ({ parked, troubles, records }) => {
     const says = `${part} ${how} by itself at ${new Date(at).toISOString()}.`;
     violations.push({ guarantee: 'No process ends by itself.', run: null, at, says });
   }
-  for (const { part, role, at, how, clean, tookMs } of troubles.stops) {
-    if (clean || role === 'broker' || role === 'database') continue;
+  for (const stop of troubles.stops) {
+    if (isSound(stop, troubles.troubles)) continue;
+    const { part, at, how, tookMs } = stop;
     const says = `${part} was stopped at ${new Date(at).toISOString()} and ${how} after ${tookMs.toFixed(0)} ms.`;
     violations.push({ guarantee: 'A stop by SIGTERM is clean.', run: null, at, says });
   }
@@ -27,4 +29,14 @@ export const bystanders: Check = ({ parked, troubles, records }) => {
     });
   }
   return violations;
+};
+
+/** A service connects again, and asks once more what it had asked before. */
+const SETTLE_MS = 10_000;
+
+/** With a broker that does not answer a service may give up what it wanted to tell it, and says so with its exit status. */
+const isSound = ({ role, at, manner, tookMs }: Stopped, troubles: readonly Trouble[]): boolean => {
+  if (manner === 'clean' || role === 'broker' || role === 'database') return true;
+  const span = { from: at, to: at + tookMs };
+  return manner === 'gave up' && troubledFor(troubles, ['broker'], SETTLE_MS, span) > 0;
 };

@@ -1,12 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { BlowKind } from '../chaos/schedule.ts';
 import type { Clock } from '../clock.ts';
-import type { PartRole, Stopped, Surprise, Trouble, Troubles } from '../evidence/troubles.ts';
+import type { Manner, PartRole, Stopped, Surprise, Trouble, Troubles } from '../evidence/troubles.ts';
 
 interface Ended {
   readonly how: string;
-  /** Of its own accord, and all was well; or before it listened to signals. */
-  readonly clean: boolean;
+  readonly manner: Manner;
 }
 
 /** A process of this machine, whatever it is. */
@@ -71,8 +70,8 @@ export const startPart = async ({ name, role, start, journal, now }: PartSpec): 
     const at = now();
     if (kind === 'kill') signal(struck.pid, 'SIGKILL');
     else await struck.stop();
-    const { how, clean } = await struck.ended;
-    if (kind === 'stop') journal.stops.push({ part: name, role, at, tookMs: now() - at, how, clean });
+    const { how, manner } = await struck.ended;
+    if (kind === 'stop') journal.stops.push({ part: name, role, at, tookMs: now() - at, how, manner });
   };
 
   const strike = async (kind: BlowKind, forMs: number): Promise<void> => {

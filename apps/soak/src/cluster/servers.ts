@@ -1,7 +1,8 @@
 import { findMongod, startMongod } from '@runledger/local-servers/mongodb';
 import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats-server';
 import { ensureSecantusDb, startSecantusDb } from '@runledger/local-servers/secantusdb';
-import { describeExit, type ServerProcess } from '@runledger/local-servers/server-process';
+import { describeExit, type Exit, type ServerProcess } from '@runledger/local-servers/server-process';
+import type { Manner } from '../evidence/troubles.ts';
 import type { Running } from './part.ts';
 
 /** A server that is started again and again on the same store and the same port. */
@@ -49,10 +50,13 @@ const kept = (start: () => Promise<ServerProcess & { readonly url: string }>): S
       ({ url } = server);
       return {
         pid: server.pid,
-        ended: server.exited.then((exit) => ({ how: describeExit(exit), clean: exit.code === 0 })),
+        ended: server.exited.then((exit) => ({ how: describeExit(exit), manner: mannerOf(exit) })),
         ready: Promise.resolve(),
         stop: async () => void (await server.stop()),
       };
     },
   };
 };
+
+const mannerOf = ({ code, signal }: Exit): Manner =>
+  signal === null ? (code === 0 ? 'clean' : 'gave up') : 'killed';

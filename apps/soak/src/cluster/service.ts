@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { startService } from '@runledger/standalone/service-process';
+import { startService, type ServiceState } from '@runledger/standalone/service-process';
+import type { Manner } from '../evidence/troubles.ts';
 import type { Running } from './part.ts';
 
 export type ServiceName = 'gateway' | 'scheduler' | 'gpu-executor' | 'notifier';
@@ -37,12 +38,14 @@ export const runningService = async ({ name, service, env, logFile }: ServiceOfC
   return {
     pid,
     ready: ready(),
-    ended: started.ended.then((how) => {
-      const last = state();
-      const code = last.kind === 'ended' ? last.code : null;
-      // Before it listens to signals, SIGTERM ends it at once.
-      return { how, clean: code === 0 || (!wasReady && how === 'was killed by SIGTERM') };
-    }),
+    ended: started.ended.then((how) => ({ how, manner: mannerOf(how, started.state(), wasReady) })),
     stop: started.stop,
   };
+};
+
+const mannerOf = (how: string, state: ServiceState, wasReady: boolean): Manner => {
+  const code = state.kind === 'ended' ? state.code : null;
+  if (code !== null) return code === 0 ? 'clean' : 'gave up';
+  // Before it listens to signals, SIGTERM ends it at once, and nothing was begun.
+  return !wasReady && how === 'was killed by SIGTERM' ? 'clean' : 'killed';
 };

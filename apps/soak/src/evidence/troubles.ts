@@ -13,6 +13,9 @@ export interface Trouble {
   readonly to: number | undefined;
 }
 
+/** `clean` is a stop with nothing left undone, `gave up` an exit status that says otherwise, `killed` the end by a signal. */
+export type Manner = 'clean' | 'gave up' | 'killed';
+
 /** A stop by SIGTERM. */
 export interface Stopped {
   readonly part: string;
@@ -21,7 +24,7 @@ export interface Stopped {
   readonly tookMs: number;
   /** In words, such as "ended with exit status 0". */
   readonly how: string;
-  readonly clean: boolean;
+  readonly manner: Manner;
 }
 
 /** A process that ended although nobody had struck it. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { bystanders } from '../../src/checks/bystanders.ts';
-import type { Stopped } from '../../src/evidence/troubles.ts';
+import type { Stopped, Trouble } from '../../src/evidence/troubles.ts';
 import { aSoak, BEGUN_AT, exchange, RUN } from '../a-soak.ts';
 
 const says = (...given: Parameters<typeof aSoak>): string[] =>
@@ -23,18 +23,27 @@ describe('whatever is done to others', () => {
   });
 
   it('services stop when they are told to', () => {
-    const stop = (role: Stopped['role'], clean: boolean): Stopped => ({
+    const stop = (role: Stopped['role'], manner: Stopped['manner']): Stopped => ({
       part: `${role}-1`,
       role,
       at: BEGUN_AT,
       tookMs: 10_000.4,
       how: 'ended with exit status 1',
-      clean,
+      manner,
     });
-    const stops = [stop('notifier', false), stop('notifier', true), stop('database', false)];
+    const stops = [stop('notifier', 'gave up'), stop('notifier', 'clean'), stop('database', 'killed')];
     expect(says({ troubles: { ...quiet, stops } })).toEqual([
       'notifier-1 was stopped at 2026-01-01T00:00:00.000Z and ended with exit status 1 after 10000 ms.',
     ]);
+    const away: Trouble = {
+      part: 'broker',
+      role: 'broker',
+      kind: 'pause',
+      from: BEGUN_AT - 1,
+      to: BEGUN_AT + 1,
+    };
+    const whileAway = { ...quiet, troubles: [away], stops: [...stops, stop('scheduler', 'killed')] };
+    expect(says({ troubles: whileAway })).toEqual([expect.stringMatching(/^scheduler-1 was stopped/)]);
   });
 
   it('a sound request is not called wrong', () => {
