@@ -29,7 +29,7 @@ export const USERS = {
   operator: operatorUser(),
 } satisfies Record<string, BrokerUser>;
 export type UserName = keyof typeof USERS;
-export const USER_NAMES = Object.keys(USERS) as UserName[];
+const USER_NAMES = Object.keys(USERS) as UserName[];
 
 /** A provisioned broker with the configuration that is made from the contracts of all services. */
 export interface GuardedBroker extends AsyncDisposable {

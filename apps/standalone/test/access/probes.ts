@@ -15,7 +15,7 @@ const RUN = '0192e0c0-0000-7000-8000-00000000000a.0192e0c0-0000-7000-8000-000000
 const EXECUTORS = ['none', 'a.000000000001', 'b.000000000001', 'old-000000000001'];
 const CONSUMERS = ['executor-a', 'executor-b', 'somebody'];
 const FILTERS = ['runs.*.*.life.*.*.*.a.*', 'runs.*.*.life.*.*.*.b.*', 'runs.>', '>'];
-export const PREFIXES = ['$JS.API', '$JS.RUNLEDGER.API'];
+const PREFIXES = ['$JS.API', '$JS.RUNLEDGER.API'];
 
 const facts = (): string[] => [
   ...RUN_EVENT_TYPES.flatMap((type) =>

@@ -6,6 +6,7 @@ import type { EventLog } from '@runledger/event-log/event-log';
 import { ALL_STREAMS } from '@runledger/event-log/provision';
 import { aRun, queued } from '@runledger/testing/run-events';
 import { Type } from 'typebox';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aGuardedBroker, USERS, type GuardedBroker, type UserName } from './a-guarded-broker.ts';
 
@@ -159,6 +160,28 @@ describe("an executor's own consumer", () => {
     expect(delivered.consumer_seq).toBe(0);
     expect(await held()).toEqual(before);
     await executor.jsm.consumers.delete('RUNS', 'executor-a');
+  });
+
+  it('can make a message of another executor come again later, and no more', async () => {
+    const other = await broker.open('executor-b');
+    const scheduler = await broker.open('scheduler');
+    const addressed = `runs.*.*.life.*.*.*.${B}`;
+    const ack = { ack_policy: 'explicit', ack_wait: 300_000_000 } as const;
+    await other.jsm.consumers.add('RUNS', { durable_name: 'executor-b', filter_subject: addressed, ...ack });
+    await scheduler.js.publish(`runs.${key.org_id}.${key.run_id}.life.assigned.scheduler.1.${B}`, '{}');
+    await executor.js.publish(OWN_FACT, '{"batch":1,"no_wait":true}');
+    await executor.jsm.consumers.add('RUNS', {
+      durable_name: 'executor-a',
+      filter_subject: 'runs.*.*.life.*.*.*.a.*',
+      deliver_policy: 'last',
+      deliver_subject: '$JS.API.CONSUMER.MSG.NEXT.RUNS.executor-b',
+      ...ack,
+    });
+    const handed = async () => (await other.jsm.consumers.info('RUNS', 'executor-b')).delivered.consumer_seq;
+    await waitFor('the message to be taken away', async () => (await handed()) === 1);
+    await executor.jsm.consumers.delete('RUNS', 'executor-a');
+    const message = await (await other.js.consumers.get('RUNS', 'executor-b')).next({ expires: 5_000 });
+    expect(message).toMatchObject({ redelivered: true, subject: expect.stringMatching(/assigned/) });
   });
 
   it('gives single facts under its own name only, whatever the request holds', async () => {

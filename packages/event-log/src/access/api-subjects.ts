@@ -3,7 +3,7 @@
  * JetStream's own one the broker answers for the account of whoever asks, which has none.
  */
 export const LOG_ACCOUNT = 'RUNLEDGER';
-export const OWN_PREFIX = '$JS.API';
+const OWN_PREFIX = '$JS.API';
 export const API_PREFIX = `$JS.${LOG_ACCOUNT}.API`;
 
 /** Requests to the broker about one stream, as the driver makes them. */
