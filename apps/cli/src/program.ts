@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { openClient } from './client.ts';
+import { addBrokerConfigCommand } from './broker-config/broker-config-program.ts';
 import type { Client } from './client.ts';
 import { findConnection } from './connection.ts';
 import type { Environment } from './connection.ts';
@@ -85,5 +86,6 @@ const commands = (surroundings: Surroundings, end: (code: ExitCode) => void): Co
   addExecutorCommands(program, parts);
   addOperatorCommands(program, parts, env);
   addParkedCommands(program, parts);
+  addBrokerConfigCommand(program, parts, cwd);
   return program;
 };

@@ -2,12 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/**
- * Replaces a file as a whole: whoever reads it, also after a power cut, finds the old text or the new one.
- * Only this user may read it, from its first byte on.
- */
-export const writePrivateFile = async (path: string, text: string): Promise<void> => {
-  const draft = await writeDraft(path, text);
+const THIS_USER_ALONE = 0o600;
+
+/** As `replaceFile`. Only this user may read it, from its first byte on. */
+export const writePrivateFile = (path: string, text: string): Promise<void> =>
+  replaceFile(path, text, THIS_USER_ALONE);
+
+/** Replaces a file as a whole: whoever reads it, also after a power cut, finds the old text or the new one. */
+export const replaceFile = async (path: string, text: string, mode: number): Promise<void> => {
+  const draft = await writeDraft(path, text, mode);
   try {
     await rename(draft, path);
   } catch (error) {
@@ -18,9 +21,9 @@ export const writePrivateFile = async (path: string, text: string): Promise<void
 };
 
 /** Writes the text to a new file beside `path` and gives its name, once its content is on disk. */
-export const writeDraft = async (path: string, text: string): Promise<string> => {
+export const writeDraft = async (path: string, text: string, mode = THIS_USER_ALONE): Promise<string> => {
   const draft = `${path}.${randomUUID()}.draft`;
-  await using file = await open(draft, 'wx', 0o600);
+  await using file = await open(draft, 'wx', mode);
   await file.writeFile(text);
   await file.sync();
   return draft;
