@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync } from 'node:fs';
-import { mkdtempDisposable } from 'node:fs/promises';
+import { mkdtempDisposable, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,13 +9,14 @@ import { freePort } from '@runledger/local-servers/free-port';
 import { testNats } from '@runledger/testing/nats';
 import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
+import { makeComposeSecrets } from './compose-secrets.ts';
+import { environmentWith, readCompose, servicesOf } from './docker/compose.ts';
 import { replay } from './docker/replay.ts';
 import type { Replayed } from './docker/replay.ts';
-import { members } from './docker/workspaces.ts';
+import { runSample } from './docker/run-sample.ts';
 
 const SERVICES = ['gateway', 'scheduler', 'gpu-executor', 'notifier'];
-const KEY = Buffer.alloc(32, 1).toString('base64');
-const READY_WITHIN_MS = 60_000;
+const READY_WITHIN_MS = 120_000;
 
 const run = promisify(execFile);
 const filesIn = (folder: string): string[] =>
@@ -23,9 +24,12 @@ const filesIn = (folder: string): string[] =>
 
 const start = (image: Replayed, env: Readonly<Record<string, string>>) => {
   const [command = '', ...args] = image.entrypoint;
-  const child = spawn(command, args, { cwd: image.folder, env, stdio: 'ignore' });
-  const ended = once(child, 'exit');
+  const child = spawn(command, args, { cwd: image.folder, env });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += String(chunk)));
+  const ended = once(child, 'close');
   return {
+    ended: ended.then(() => `it ended: ${said}`),
     stop: () => {
       child.kill('SIGTERM');
       return ended;
@@ -34,42 +38,43 @@ const start = (image: Replayed, env: Readonly<Record<string, string>>) => {
   };
 };
 
-it('what the images hold is enough to run the sample to success, and nothing is written there', async () => {
+it('what the images hold, with the settings and secrets of docker-compose.yml, runs the sample to success; nothing is written there', async () => {
   await using temporary = await mkdtempDisposable(join(tmpdir(), 'runledger-images-'));
-  await using nats = await testNats();
+  const secrets = join(temporary.path, 'secrets');
+  await makeComposeSecrets(secrets);
+  await using nats = await testNats({
+    authorization: await readFile(join(secrets, 'nats', 'broker.conf'), 'utf8'),
+  });
+  const compose = readCompose('docker-compose.yml');
+  const services = servicesOf(compose);
+  const settingsOf = (name: string): Record<string, string> =>
+    environmentWith(compose, services.get(name) ?? {}, secrets);
+
   const surroundings = { PATH: process.env['PATH'] ?? '', HOME: temporary.path };
   const publicUrl = `http://127.0.0.1:${await freePort()}`;
-  const given: Readonly<Record<string, string>> = {
+  /** What is elsewhere here: there are no networks of containers, and no MongoDB. */
+  const here: Readonly<Record<string, string>> = {
     NATS_URL: nats.url,
+    RUNLEDGER_NATS_URL: nats.url,
     RUNLEDGER_VIEWS: 'memory',
     RUNLEDGER_HOST: '127.0.0.1',
     RUNLEDGER_PORT: new URL(publicUrl).port,
     RUNLEDGER_PUBLIC_URL: publicUrl,
     RUNLEDGER_GATEWAY_URL: publicUrl,
-    RUNLEDGER_SECRET_KEYS: KEY,
-    EXECUTOR_GPUS: 'A10G:1',
     EXECUTOR_WORK_DIR: join(temporary.path, 'work'),
   };
   const imageOf = (file: string, target?: string): Replayed =>
     replay(`${file}/Dockerfile`, join(temporary.path, file), target);
 
   const cli = imageOf('apps/cli');
-  const runledger = async (
-    args: readonly string[],
-    env: Readonly<Record<string, string>>,
-  ): Promise<string> => {
+  const runledger = async (...args: readonly string[]): Promise<string> => {
     const [command = '', ...first] = cli.entrypoint;
-    const { stdout } = await run(command, [...first, ...args], {
-      cwd: cli.folder,
-      env: { ...surroundings, ...env },
-    });
+    const env = { ...surroundings, ...settingsOf('runledger'), ...here };
+    const { stdout } = await run(command, [...first, ...args], { cwd: cli.folder, env });
     return stdout;
   };
-  await runledger(['provision'], { RUNLEDGER_NATS_URL: nats.url });
-  const created = await runledger(['organisations', 'create', 'me', '--json'], {
-    RUNLEDGER_NATS_URL: nats.url,
-  });
-  const { api_key, deployment_id } = members(JSON.parse(created));
+  await runledger('provision');
+  const created = await runledger('organisations', 'create', 'me', '--json');
 
   using open = new DisposableStack();
   const started = await Promise.all(
@@ -77,7 +82,7 @@ it('what the images hold is enough to run the sample to success, and nothing is 
       const image = imageOf(`services/${name}`, name === 'gpu-executor' ? 'with-sample' : undefined);
       const RUNLEDGER_HEALTH_PORT = String(await freePort());
       const before = filesIn(image.folder);
-      const env = { ...surroundings, ...image.env, ...given, RUNLEDGER_HEALTH_PORT };
+      const env = { ...surroundings, ...image.env, ...settingsOf(name), ...here, RUNLEDGER_HEALTH_PORT };
       return { name, image, before, env, service: open.use(start(image, env)) };
     }),
   );
@@ -88,15 +93,17 @@ it('what the images hold is enough to run the sample to success, and nothing is 
       () => false,
     );
   };
-  for (const each of started)
-    await waitFor(`${each.name} to be healthy`, () => isHealthy(each), { withinMs: READY_WITHIN_MS });
+  for (const each of started) {
+    const healthy = waitFor(`${each.name} to be healthy`, () => isHealthy(each), {
+      withinMs: READY_WITHIN_MS,
+    });
+    expect(await Promise.race([healthy, each.service.ended])).toBe(true);
+  }
 
-  const connection = { RUNLEDGER_URL: `${publicUrl}/api`, RUNLEDGER_API_KEY: String(api_key) };
-  const queue = ['queue', '--watch', '--deployment', String(deployment_id), '--input', 'seconds=1'];
-  expect(await runledger(queue, connection)).toContain('/outputs/');
+  expect(await runSample(`${publicUrl}/api`, created)).toMatchObject({ status: 'success' });
 
   expect(await Promise.all(started.map(({ service }) => service.stop()))).toEqual(
     SERVICES.map(() => [0, null]),
   );
   for (const { image, before } of started) expect(filesIn(image.folder)).toEqual(before);
-}, 120_000);
+}, 300_000);
