@@ -33,8 +33,9 @@ const PULL_FOR_MS = 30_000;
 const SIGN_OF_LIFE_MS = 2_000;
 const FORGOTTEN_AFTER_MS = 300_000;
 const LONGEST_PAUSE_MS = 2_000;
-/** Executors have their consumers there, so nobody is allowed to delete any. */
+/** Executors have their consumers there, so nobody is allowed to delete any: what is left behind is forgotten sooner. */
 const SHARED = 'RUNS';
+const SHARED_FORGOTTEN_AFTER_MS = 15_000;
 
 /**
  * Reads a stream in its order, for ever, with a consumer that the broker keeps in memory only. Whatever happens to it (a
@@ -122,7 +123,7 @@ const openConsumer = async (log: EventLog, pull: PullInOrder): Promise<OpenConsu
     headers_only: headersOnly,
     mem_storage: true,
     num_replicas: 1,
-    inactive_threshold: nanos(FORGOTTEN_AFTER_MS),
+    inactive_threshold: nanos(stream === SHARED ? SHARED_FORGOTTEN_AFTER_MS : FORGOTTEN_AFTER_MS),
   };
   const made = await askBroker(`reading stream ${stream}`, () => log.jsm.consumers.add(stream, config));
   return {
