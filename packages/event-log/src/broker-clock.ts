@@ -35,6 +35,31 @@ export const brokerClock = (log: EventLog, stream: string): (() => Promise<numbe
   };
 };
 
+export interface BrokerTime extends Disposable {
+  readonly now: () => Date;
+}
+
+/**
+ * The broker's time for whoever cannot wait for it: asked now and from time to time; between the answers, and while the
+ * broker is away, our monotonic clock goes on from the last one.
+ * @throws {LogUnavailable} when the first question is not answered
+ */
+export const openBrokerTime = async (log: EventLog, stream: string): Promise<BrokerTime> => {
+  const ask = brokerClock(log, stream);
+  const aheadMs = async (): Promise<number> => (await ask()) - performance.now();
+  let known = await aheadMs();
+  const again = setInterval(() => {
+    aheadMs().then(
+      (ahead) => (known = ahead),
+      (error: unknown) => log.logger.debug({ err: error }, 'the broker did not say what time it is'),
+    );
+  }, ASK_EVERY_MS);
+  return {
+    now: () => new Date(known + performance.now()),
+    [Symbol.dispose]: () => clearInterval(again),
+  };
+};
+
 /** The driver's type of the answer does not name the time. */
 const timeOf = (info: object): number => {
   const time = 'ts' in info && typeof info.ts === 'string' ? Date.parse(info.ts) : Number.NaN;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { brokerClock } from '../src/broker-clock.ts';
+import { brokerClock, openBrokerTime } from '../src/broker-clock.ts';
 import { aLog } from './logs.ts';
 
 it("the broker's clock is read once for many questions, and is never ahead of the time stamps that it gives", async () => {
@@ -16,4 +16,14 @@ it("the broker's clock is read once for many questions, and is never ahead of th
   // Both clocks are this machine's, one in whole milliseconds: only as much as rounding takes.
   expect(time).toBeLessThan(Date.parse(stored?.timestamp ?? '') + 1);
   expect(Date.parse(stored?.timestamp ?? '') - time).toBeLessThan(60_000);
+});
+
+it("the broker's time is told at once, also while the broker is away", async () => {
+  await using test = await aLog();
+  using time = await openBrokerTime(test.log, 'KV_RATES');
+  const before = time.now();
+  await test.nats.kill9();
+  expect(time.now().getTime()).toBeGreaterThanOrEqual(before.getTime());
+  // Both clocks are this machine's.
+  expect(Math.abs(time.now().getTime() - Date.now())).toBeLessThan(60_000);
 });

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { streamsOf } from '@runledger/event-log/access/permissions';
+import { openBrokerTime } from '@runledger/event-log/broker-clock';
+import { patiently } from '@runledger/event-log/patiently';
 import { openServiceLog } from '@runledger/event-log/service-log';
 import { runConfiguredService, type Begun } from '@runledger/service-kit/configured-service';
 import { mayConnect } from '@runledger/webhooks/resolve-callback';
@@ -36,7 +38,9 @@ const start = async (
       ...(proxy === undefined ? {} : { proxy: new URL(proxy) }),
     }),
   );
-  const secrets = signingSecrets(log, secretBox(config.RUNLEDGER_SECRET_KEYS), { now: () => new Date() });
+  const askTime = () => openBrokerTime(log, 'TIMERS');
+  const { now } = open.use(await patiently({ signal: stopping, logger }, askTime));
+  const secrets = signingSecrets(log, secretBox(config.RUNLEDGER_SECRET_KEYS), { now });
   const notifier = open.use(
     openNotifier({
       log,
@@ -45,6 +49,7 @@ const start = async (
       sender,
       secrets,
       instance,
+      now,
       publicUrl: config.RUNLEDGER_PUBLIC_URL.replace(/\/+$/, ''),
       basePath: config.RUNLEDGER_BASE_PATH,
       maxBytes: config.RUNLEDGER_WEBHOOK_BODY_MAX_BYTES,

@@ -29,6 +29,8 @@ export interface NotifierOptions {
   readonly secrets: SigningSecrets;
   /** Tells two notifiers apart. */
   readonly instance: string;
+  /** The broker's, by which timers are due and receivers check signatures: that of this machine may be wrong. */
+  readonly now: () => Date;
   readonly publicUrl: string;
   readonly basePath: string;
   readonly maxBytes: number;
@@ -49,14 +51,13 @@ const LOOK_FOR_EXPIRED_MS = 600_000;
 
 /** Plans and sends the notifications of the shares that this process gets, until it is disposed. */
 export const openNotifier = (options: NotifierOptions): Notifier => {
-  const { log, logger, mostInFlight, sweepEveryMs } = options;
+  const { log, logger, now, mostInFlight, sweepEveryMs } = options;
   const stop = new AbortController();
   const shares = new Map<number, HeldShare>();
   const shareAt = (origin: string): HeldShare | undefined => shares.get(shareOf(origin));
-  const now = (): Date => new Date();
   const clock = (): number => performance.now();
 
-  const breakers = openBreakers({ now: Date.now, settings: options.breaker ?? {} });
+  const breakers = openBreakers({ now: () => now().getTime(), settings: options.breaker ?? {} });
   const dispatcher = openDispatcher({
     breakers,
     most: mostInFlight,
@@ -91,7 +92,7 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
     }
   });
   const feed = openFeed(log, callbacks);
-  const parts: DeliveryParts = { ...options, metrics, now, random: Math.random };
+  const parts: DeliveryParts = { ...options, metrics, random: Math.random };
 
   const sharing = holdShares(
     log,
