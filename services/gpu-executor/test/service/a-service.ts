@@ -32,6 +32,8 @@ export type AService = AsyncDisposable & {
   exit: () => Promise<number | null>;
   said: () => string;
   ready: () => Promise<boolean>;
+  /** The checks of `/readyz`. */
+  readiness: () => Promise<unknown>;
   /** Queues a run of a program and assigns it to the executor; its sequence is the answer. */
   assign: (program: string, inputs?: object) => Promise<{ run: ARun; head: number }>;
   tell: (event: RunEvent, expected: number) => Promise<number>;
@@ -120,6 +122,10 @@ export const startService = async (env: Record<string, string> = {}): Promise<AS
     },
     said: () => said,
     ready: async () => health !== undefined && (await fetch(`${health}/readyz`)).ok,
+    readiness: async () => {
+      const page: unknown = await (await fetch(`${health}/readyz`)).json();
+      return typeof page === 'object' && page !== null && 'checks' in page ? page.checks : page;
+    },
     assign: async (program, inputs = {}) => {
       const run = aRun({ executor, publicKey: registered.public_key, program, inputs });
       return { run, head: await tell(run.assigned, await tell(run.queued, 0)) };

@@ -9,6 +9,7 @@ import {
 import type { StoredMessage } from '@runledger/contracts/chain';
 import { shareOf } from '@runledger/contracts/deliveries';
 import type { EventLog } from '@runledger/event-log/event-log';
+import { newerVersionOf } from '@runledger/event-log/newer-version';
 import { follow, NewerVersion, PositionBeyondEnd, type Following } from '@runledger/event-log/follow';
 import type { Callback, Callbacks } from './callbacks.ts';
 import { runNews } from './run-news.ts';
@@ -155,6 +156,10 @@ const tellRuns = async (
   listeners: ReadonlySet<FeedListener>,
   callbacks: Callbacks,
 ): Promise<void> => {
+  for (const message of messages) {
+    const newer = newerVersionOf('RUNS', message);
+    if (newer) throw newer;
+  }
   const news = messages.map((message) => ({ ...message, news: runNews(message) }));
   for (const { news: one } of news) if (one?.kind === 'queued') callbacks.note(one.key.run_id, one.callback);
   // Those that are not known are looked up side by side.
