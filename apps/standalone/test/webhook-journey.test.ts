@@ -4,6 +4,7 @@ import { aReceiver, isSignedWith } from './a-receiver.ts';
 import { runApi, type RunApi, type RunShown } from './run-api.ts';
 import { startStandalone, type Standalone } from './start-standalone.ts';
 import { viewsInMemory, viewsInMongo, type StoredViews } from './stored-views.ts';
+import { expectConventions, expectWatchable } from './watching/expect-watchable.ts';
 
 const STATUSES = ['queued', 'started', 'running', 'uploading', 'success'];
 const isRising = (numbers: readonly number[]): boolean =>
@@ -135,5 +136,14 @@ describe('the webhook of a run', () => {
     expect(receiver.of(waiting)).toMatchObject([{ payload: cancelled }]);
     expect(receiver.of(busy)).toMatchObject([{ payload: cancelled }]);
     expect(receiver.of(failing)).toMatchObject([{ payload: { status: 'failed', finished: true } }]);
+  });
+
+  // Series with labels are there once something has happened, as above.
+  it('can be watched: every metric of board and alerts is told, with the labels that they use', async () => {
+    await expectWatchable(standalone);
+  });
+
+  it('is told of in metrics whose names, units, helps and labels keep the conventions', async () => {
+    await expectConventions(standalone);
   });
 });

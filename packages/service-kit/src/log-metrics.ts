@@ -5,7 +5,7 @@ export interface LogMetrics {
   connected(now: boolean): void;
   appended(how: 'appended' | 'conflict' | 'failed', seconds: number): void;
   sentAgain(): void;
-  parked(consumer: string): void;
+  parked(): void;
   notAllowed(): void;
 }
 
@@ -37,12 +37,10 @@ export const logMetrics = (metrics: Metrics): LogMetrics => {
     'runledger_log_publish_retries_total',
     'Messages that were sent again since the broker did not answer in time.',
   );
-  const parked = new Counter({
-    name: 'runledger_log_parked_total',
-    help: 'Messages that a consumer of this process could not take and set aside in PARKED.',
-    labelNames: ['consumer'],
-    registers,
-  });
+  const parked = counter(
+    'runledger_log_parked_total',
+    'Messages that this process could not take and set aside in PARKED.',
+  );
   const violations = counter(
     'runledger_log_permission_violations_total',
     'What the broker refused since this process has no permission for it. Anything but 0 is a defect or an intruder.',
@@ -55,7 +53,7 @@ export const logMetrics = (metrics: Metrics): LogMetrics => {
       seconds.observe(took);
     },
     sentAgain: () => retries.inc(),
-    parked: (consumer) => parked.inc({ consumer }),
+    parked: () => parked.inc(),
     notAllowed: () => violations.inc(),
   };
 };

@@ -11,7 +11,7 @@ describe('the metrics of the log', () => {
     told.appended('conflict', 0.2);
     told.appended('failed', 8);
     told.sentAgain();
-    told.parked('projection');
+    told.parked();
     told.notAllowed();
     const text = await metrics.metrics();
     expect(text).toContain('runledger_log_connected{service="gateway"} 1');
@@ -19,7 +19,7 @@ describe('the metrics of the log', () => {
     expect(text).toContain('runledger_log_append_conflicts_total{service="gateway"} 1');
     expect(text).toContain('runledger_log_append_failures_total{service="gateway"} 1');
     expect(text).toContain('runledger_log_publish_retries_total{service="gateway"} 1');
-    expect(text).toContain('runledger_log_parked_total{consumer="projection",service="gateway"} 1');
+    expect(text).toContain('runledger_log_parked_total{service="gateway"} 1');
     expect(text).toContain('runledger_log_permission_violations_total{service="gateway"} 1');
     told.connected(false);
     expect(await metrics.metrics()).toContain('runledger_log_connected{service="gateway"} 0');

@@ -97,7 +97,17 @@ const counted =
   (accept: AcceptRun, { notQueued }: GatewayMetrics): AcceptRun =>
   async (...asked) => {
     const acceptance = await accept(...asked);
-    const isRefused = acceptance.kind !== 'accepted' && acceptance.kind !== 'accepted_before';
-    if (isRefused && acceptance.kind !== 'refused') notQueued(acceptance.kind);
+    switch (acceptance.kind) {
+      case 'accepted':
+      case 'accepted_before':
+      case 'refused':
+        break;
+      case 'key_taken':
+      case 'log_nearly_full':
+      case 'queue_full':
+      case 'views_away':
+      case 'unreadable':
+        notQueued(acceptance.kind);
+    }
     return acceptance;
   };

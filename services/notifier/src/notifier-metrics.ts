@@ -25,7 +25,7 @@ export interface Observed {
   timers(): Promise<TimersFill | undefined>;
 }
 
-export interface TimersFill {
+interface TimersFill {
   readonly bytes: number;
   readonly maxBytes: number | undefined;
 }

@@ -1,5 +1,5 @@
 import { GPU_MODELS } from '@runledger/contracts/gpu';
-import { isEnded, type Run } from '@runledger/contracts/run';
+import { isEnded, type EndReason, type FinalStatus, type Run } from '@runledger/contracts/run';
 import type { RunEventType } from '@runledger/contracts/run-event';
 import { Counter, Gauge, Histogram, observedGauge, type Metrics } from '@runledger/service-kit/metrics';
 import type { FleetCounts } from './domain/fleet-counts.ts';
@@ -8,7 +8,7 @@ import type { QueueLength } from './domain/live-runs.ts';
 export interface SchedulerMetrics {
   assigned(): void;
   executorLost(): void;
-  ended(reason: string): void;
+  ended(reason: EndedHere): void;
   conflict(): void;
   heartbeat(): void;
   /** A fact was taken, and the run is this now. Only a scheduler that leads tells it, so that each counts once. */
@@ -25,6 +25,33 @@ export interface Observed {
   /** The broker's clock, milliseconds since 1970; undefined while it is not known. */
   now(): number | undefined;
 }
+
+const ENDED_HERE = [
+  'cancel_enforced',
+  'requeued_executor_lost',
+  'requeued_executor_left',
+  'requeued_not_started',
+  'run_timeout',
+  'start_deadline',
+  'no_capacity',
+  'executor_lost',
+  'deployment_removed',
+  'internal_error',
+] as const;
+type EndedHere = (typeof ENDED_HERE)[number];
+
+const ENDS: Readonly<Record<EndReason, FinalStatus>> = {
+  completed: 'success',
+  workflow_error: 'failed',
+  executor_lost: 'failed',
+  internal_error: 'failed',
+  no_capacity: 'timeout',
+  start_deadline: 'timeout',
+  run_timeout: 'timeout',
+  cancelled_by_client: 'cancelled',
+  cancelled_by_operator: 'cancelled',
+  deployment_removed: 'failed',
+};
 
 const WAIT_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400];
 
@@ -51,6 +78,9 @@ export const schedulerMetrics = (metrics: Metrics, observed: Observed): Schedule
     'Runs that ended, whoever ended them. Only the scheduler that leads counts, so the sum over all is right.',
     ['status', 'end_reason'],
   );
+  // Series that begin at 1 hide their first event from whoever looks at what was added.
+  for (const reason of ENDED_HERE) ends.inc({ reason }, 0);
+  for (const [end_reason, status] of Object.entries(ENDS)) runsEnded.inc({ status, end_reason }, 0);
   const waited = new Histogram({
     name: 'runledger_scheduler_wait_seconds',
     help: 'From the moment a run was queued, or queued again, until it was assigned. Only the scheduler that leads counts.',

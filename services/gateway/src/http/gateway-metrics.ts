@@ -7,12 +7,15 @@ export interface GatewayMetrics {
   /** `operation` is its id, or the pattern of a page's path. */
   readonly answered: (operation: string, status: number, seconds: number) => void;
   readonly queued: () => void;
-  readonly notQueued: (why: Acceptance['kind']) => void;
+  readonly notQueued: (why: NotQueued) => void;
   readonly conflict: () => void;
   readonly runRead: (from: 'views' | 'log') => void;
   readonly uploaded: (bytes: number) => void;
   readonly rate: RateCounts;
 }
+
+const WHY_NOT_QUEUED = ['key_taken', 'log_nearly_full', 'queue_full', 'views_away', 'unreadable'] as const;
+type NotQueued = (typeof WHY_NOT_QUEUED)[number] & Acceptance['kind'];
 
 const REQUEST_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60];
 
@@ -38,6 +41,8 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
     'Requests for a run that queued none, and why: a full queue or log, an idempotency key that was used, views that are away.',
     ['why'],
   );
+  // Series that begin at 1 hide their first event from whoever looks at what was added.
+  for (const why of WHY_NOT_QUEUED) notQueued.inc({ why }, 0);
   const conflicts = counter(
     'runledger_gateway_conflicts_total',
     'Decisions that the log refused since something else happened first. They were made again.',

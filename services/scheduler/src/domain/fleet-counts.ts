@@ -2,7 +2,7 @@ import type { ExecutorState } from '@runledger/contracts/executor-state';
 import { GPU_MODELS, type GpuModel } from '@runledger/contracts/gpu';
 import { takesNoMore, type RegisteredExecutor, type Slot } from './registered-executor.ts';
 
-export interface SlotCounts {
+interface SlotCounts {
   readonly gpu: GpuModel;
   readonly slots: number;
   /** With a run, or promised to one. */

@@ -1,0 +1,31 @@
+/** A metric as a process tells it, in Prometheus' text format. */
+export interface Told {
+  readonly name: string;
+  readonly type: string;
+  readonly help: string;
+  /** Of each of its samples, by the sample's name: a histogram has three. */
+  readonly samples: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly labelValues: ReadonlySet<string>;
+}
+
+export const readExposition = (page: string): Told[] =>
+  page
+    .split(/^(?=# HELP )/m)
+    .filter((block) => block.startsWith('# HELP '))
+    .map(readBlock);
+
+const readBlock = (block: string): Told => {
+  const [, name = '', help = ''] = /^# HELP (\S+) (.*)$/m.exec(block) ?? [];
+  const [, type = ''] = /^# TYPE \S+ (\S+)$/m.exec(block) ?? [];
+  const samples = new Map<string, Set<string>>();
+  const labelValues = new Set<string>();
+  for (const [, sample = '', inBraces = ''] of block.matchAll(/^([a-z_0-9]+)(?:\{(.*)\})? \S+$/gm)) {
+    const labels = samples.get(sample) ?? new Set();
+    samples.set(sample, labels);
+    for (const [, label = '', value = ''] of inBraces.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)) {
+      labels.add(label);
+      labelValues.add(value);
+    }
+  }
+  return { name, type, help, samples, labelValues };
+};

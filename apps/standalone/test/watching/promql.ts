@@ -1,0 +1,55 @@
+import { parser } from '@prometheus-io/lezer-promql';
+
+type Node = ReturnType<typeof parser.parse>['topNode'];
+
+/** A metric that an expression looks at, and the labels by which it is chosen, grouped or matched. */
+export interface Looked {
+  readonly metric: string;
+  readonly labels: readonly string[];
+}
+
+/** Where labels stand that are about everything inside. */
+const GROUPINGS: ReadonlySet<string> = new Set(['AggregateModifier', 'MatchingModifierClause']);
+
+/** @throws Error for what is no PromQL. Grafana's own intervals are taken for 5 minutes. */
+export const looksAt = (expression: string): Looked[] => {
+  const text = expression.replaceAll('$__rate_interval', '5m');
+  const found: Looked[] = [];
+  visit(parser.parse(text).topNode, (node) => {
+    if (node.type.isError) throw new Error(`No PromQL from character ${node.from} on: ${text}`);
+    if (node.name !== 'VectorSelector') return;
+    const name = node.getChild('Identifier');
+    if (!name) throw new Error(`A selector that names no metric: ${text}`);
+    const labels = [...labelsIn(node, text), ...around(node, text)];
+    found.push({ metric: text.slice(name.from, name.to), labels: [...new Set(labels)] });
+  });
+  return found;
+};
+
+const visit = (node: Node, look: (node: Node) => void): void => {
+  look(node);
+  for (const child of children(node)) visit(child, look);
+};
+
+const children = (node: Node): Node[] => {
+  const all: Node[] = [];
+  for (let child = node.firstChild; child; child = child.nextSibling) all.push(child);
+  return all;
+};
+
+const around = (node: Node, text: string): string[] => {
+  const labels: string[] = [];
+  for (let outer = node.parent; outer; outer = outer.parent) {
+    const groupings = children(outer).filter(({ name }) => GROUPINGS.has(name));
+    labels.push(...groupings.flatMap((grouping) => labelsIn(grouping, text)));
+  }
+  return labels;
+};
+
+const labelsIn = (node: Node, text: string): string[] => {
+  const labels: string[] = [];
+  visit(node, ({ name, from, to }) => {
+    if (name === 'LabelName') labels.push(text.slice(from, to));
+  });
+  return labels;
+};
