@@ -22,7 +22,11 @@ export interface JourneySpec {
 }
 
 /** Queues both, and asks for the cancel of the second, whoever else is there. */
-export const beginJourney = async ({ gatewayPort, organisation, receiver }: JourneySpec): Promise<Journey> => {
+export const beginJourney = async ({
+  gatewayPort,
+  organisation,
+  receiver,
+}: JourneySpec): Promise<Journey> => {
   const ask = askAndRecord(organisation.api_key, steadyClock, () => undefined);
   const queue = async (inputs: Readonly<Record<string, string>>): Promise<string> => {
     const webhook = `${receiver.url}/${WELL_TREATED}`;

@@ -27,6 +27,10 @@ const WORK = [
   'echo "$RUNLEDGER_RUN_ID" > "$RUNLEDGER_OUTPUT_DIR/result.txt"',
 ].join('\n');
 
+/** Who a service is at a broker that tells them apart. */
+export const userOf = (service: ServiceName, name: string): string =>
+  service === 'gpu-executor' ? `executor-${name}` : service;
+
 /** All that the process sees: the settings that its page names, and nothing of whoever starts it. */
 export const ownEnvironment = (service: ServiceName, where: Surroundings): Record<string, string> => ({
   ...where.broker,

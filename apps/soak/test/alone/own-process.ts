@@ -9,22 +9,25 @@ import { Compile } from 'typebox/compile';
 import type { ServiceName } from '../../src/cluster/service.ts';
 import { originOf } from '../../src/cluster/service-environment.ts';
 
-const Readiness = Compile(
-  Type.Object({
-    ready: Type.Boolean(),
-    checks: Type.Record(Type.String(), Type.Object({ ok: Type.Boolean(), why: Type.Optional(Type.String()) })),
-  }),
-);
-type Readiness = Static<typeof Readiness>;
+const READINESS = Type.Object({
+  ready: Type.Boolean(),
+  checks: Type.Record(Type.String(), Type.Object({ ok: Type.Boolean(), why: Type.Optional(Type.String()) })),
+});
+const Readiness = Compile(READINESS);
+type Readiness = Static<typeof READINESS>;
 
 /** A service as a process of its own. It is killed on dispose. */
 export interface OwnProcess extends AsyncDisposable {
   readonly service: ServiceName;
   /** What `/readyz` says. */
   readiness(): Promise<Readiness>;
-  /** Resolves when `/readyz` gives this reason for a check. */
+  /** Resolves when `/readyz` is content with a check. */
+  has(check: string): Promise<void>;
+  /** Resolves when it gives this reason for one. */
   lacks(check: string, why: string): Promise<void>;
   ready(): Promise<void>;
+  /** SIGTERM, and its end. */
+  stop(): Promise<void>;
   /** What it wrote so far. */
   said(): string;
 }
@@ -46,8 +49,11 @@ export const startOwn = (service: ServiceName, env: Readonly<Record<string, stri
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => (said += String(text)));
 
   const readiness = async (): Promise<Readiness> => {
-    if (child.exitCode !== null) return { ready: false, checks: { [`${service} has ended: ${said}`]: { ok: false } } };
-    const answer: unknown = await (await fetch(`${originOf(Number(env['RUNLEDGER_HEALTH_PORT']))}/readyz`)).json();
+    if (child.exitCode !== null)
+      return { ready: false, checks: { [`${service} has ended: ${said}`]: { ok: false } } };
+    const answer: unknown = await (
+      await fetch(`${originOf(Number(env['RUNLEDGER_HEALTH_PORT']))}/readyz`)
+    ).json();
     if (!Readiness.Check(answer)) throw new Error(`/readyz says ${JSON.stringify(answer)}`);
     return answer;
   };
@@ -62,10 +68,15 @@ export const startOwn = (service: ServiceName, env: Readonly<Record<string, stri
   return {
     service,
     readiness,
+    has: (check) => until(`to have: ${check}`, ({ checks }) => checks[check]?.ok === true),
     lacks: (check, why) =>
       until(`to lack: ${why}`, ({ ready, checks }) => !ready && (checks[check]?.why ?? '').includes(why)),
     ready: () => until('to be ready', ({ ready }) => ready),
     said: () => said,
+    stop: async () => {
+      child.kill('SIGTERM');
+      await exited;
+    },
     [Symbol.asyncDispose]: async () => {
       child.kill('SIGKILL');
       await exited;
