@@ -54,7 +54,7 @@ export const notifierMetrics = (metrics: Metrics, observed: Observed): NotifierM
   );
   gauge(
     'runledger_notifier_timers_bytes',
-    'Bytes of what waits in TIMERS, of all notifiers. Beyond the limit the oldest is lost.',
+    'Bytes of what waits in TIMERS, of all notifiers. Beyond the limit the oldest fall out until the sweep finds them.',
     async () => (await observed.timers())?.bytes,
   );
   gauge(
