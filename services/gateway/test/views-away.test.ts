@@ -35,3 +35,26 @@ describe('a MongoDB that is frozen', { timeout: 90_000 }, () => {
     expect(await statusOf(key)).toBe(200);
   });
 });
+
+describe('a MongoDB that was away when the gateway began', { timeout: 90_000 }, () => {
+  it('is used once it is there', async (context) => {
+    await using open = new AsyncDisposableStack();
+    const mongo = await ownMongo();
+    if (mongo.kind === 'unavailable') return context.skip(mongo.reason);
+    open.use(mongo);
+    await mongo.kill9();
+    const views = open.use(openMongoRunViews({ url: mongo.url, readWithinMs: 200 }));
+    const run = aRun();
+    // The driver has given up its first look by then, and says so.
+    await waitFor('the first look to have failed', () =>
+      views.find(run).then(
+        () => false,
+        (error: unknown) => /ECONNREFUSED|closed/.test(String(error)),
+      ),
+    );
+    await mongo.restart();
+    await waitFor('the views to be used', async () => (await views.find(run)) === undefined, {
+      withinMs: 60_000,
+    });
+  });
+});

@@ -1,5 +1,6 @@
 import { MongoClient } from 'mongodb';
 import { once } from '../concurrency/once.ts';
+import { keepConnecting } from './keep-connecting.ts';
 import { ignoringStale, orUnavailable } from './mongo-errors.ts';
 import { storedPosition } from './mongo-projection-position.ts';
 import { lookThrough, type Looking } from './mongo-look-through.ts';
@@ -45,6 +46,7 @@ export const openMongoRunViews = ({
     socketTimeoutMS: SOCKET_WITHIN_MS,
     writeConcern: { w: 'majority', journal: true },
   });
+  const connecting = keepConnecting(client);
   const database = client.db(databaseIn(url));
   const runs = database.collection<RunDocument>('run_views');
   const reading = { maxTimeMS: readWithinMs };
@@ -108,7 +110,7 @@ export const openMongoRunViews = ({
       await orUnavailable('making the indexes of run views', SOCKET_WITHIN_MS, indexed);
       await step(() => position.reset(streamCreated));
     },
-    [Symbol.asyncDispose]: () => client.close(true),
+    [Symbol.asyncDispose]: () => connecting[Symbol.asyncDispose](),
   };
 };
 
