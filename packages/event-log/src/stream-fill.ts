@@ -1,5 +1,5 @@
 import { askBroker } from './ask-broker.ts';
-import { LogUnavailable, type EventLog } from './event-log.ts';
+import type { EventLog } from './event-log.ts';
 
 /** How full a stream is. */
 export interface StreamFill {
@@ -32,7 +32,8 @@ export const streamFill = async (
       lastSequence: state.last_seq,
     };
   } catch (error) {
-    if (error instanceof LogUnavailable) return undefined;
-    throw error;
+    // One number that is not known must not hide all others.
+    log.logger.debug({ err: error, stream }, 'how full a stream is is not known');
+    return undefined;
   }
 };
