@@ -47,6 +47,11 @@ describe('the secrets of docker-compose.yml', () => {
     expect(new URL(url).password).toBe(password.trim());
   });
 
+  it('have a key for another executor when it is named', async () => {
+    await makeComposeSecrets(folder, ['--executor', 'gpu-2']);
+    expect(statSync(join(folder, 'nats', 'keys', 'executor-gpu-2.nk')).mode & 0o777).toBe(0o444);
+  });
+
   it('are those of the first time when they are made again', async () => {
     const before = contents();
     await makeComposeSecrets(folder);

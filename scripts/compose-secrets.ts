@@ -1,7 +1,8 @@
 /**
  * Makes what docker-compose.yml reads as secrets, in deploy/secrets or the folder that RUNLEDGER_SECRETS names:
  * `node scripts/run.mjs scripts/compose-secrets.ts`. What is there is kept, so it may be run again after an upgrade,
- * which makes the broker's permissions anew.
+ * which makes the broker's permissions anew. What follows goes to "runledger broker-config", such as --executor gpu-2 or
+ * --rotate gateway.
  */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -21,7 +22,10 @@ const EXECUTOR = 'gpu-1';
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o444;
 
-export const makeComposeSecrets = async (folder: string): Promise<void> => {
+export const makeComposeSecrets = async (
+  folder: string,
+  brokerOptions: readonly string[] = [],
+): Promise<void> => {
   await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
   await chmod(folder, FOLDER_MODE);
   const keep = (name: string, made: string): Promise<string> => keepSecret(join(folder, name), made);
@@ -33,7 +37,7 @@ export const makeComposeSecrets = async (folder: string): Promise<void> => {
   await keep('mongodb-url', `mongodb://gateway:${password}@mongodb:27017/runledger?replicaSet=rs0`);
   await keep('grafana-password', randomBytes(18).toString('base64url'));
   await keep('webhook-secret-keys', randomBytes(32).toString('base64'));
-  await makeBrokerConfig(join(folder, 'nats'));
+  await makeBrokerConfig(join(folder, 'nats'), brokerOptions);
 };
 
 /** The first that was written there wins, also over one that is written at the same time. */
@@ -51,8 +55,8 @@ const keepSecret = async (path: string, made: string): Promise<string> => {
   return (await readFile(path, 'utf8')).trim();
 };
 
-const makeBrokerConfig = async (folder: string): Promise<void> => {
-  const args = [CLI, 'broker-config', '--out', folder, '--executor', EXECUTOR];
+const makeBrokerConfig = async (folder: string, options: readonly string[]): Promise<void> => {
+  const args = [CLI, 'broker-config', '--out', folder, '--executor', EXECUTOR, ...options];
   await promisify(execFile)(process.execPath, args);
   const keys = join(folder, 'keys');
   for (const name of await readdir(keys)) await chmod(join(keys, name), FILE_MODE);
@@ -61,7 +65,7 @@ const makeBrokerConfig = async (folder: string): Promise<void> => {
 
 if (import.meta.main) {
   const folder = resolve(ROOT, process.env['RUNLEDGER_SECRETS'] ?? join('deploy', 'secrets'));
-  await makeComposeSecrets(folder);
+  await makeComposeSecrets(folder, process.argv.slice(2));
   process.stdout.write(
     `The secrets of docker-compose.yml are in ${relative(process.cwd(), folder) || '.'}. Keep a copy of webhook-secret-keys: ` +
       'without it nobody can read the signing secrets of webhooks.\n',

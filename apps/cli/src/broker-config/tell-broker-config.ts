@@ -45,8 +45,9 @@ const whatNext = ({ folder, config, users }: Made): string[] => {
   return [
     '',
     'What to do next:',
-    "- nats-server: have include './broker.conf' in its configuration, beside that file. One that runs reads it anew with",
-    '  nats-server --signal reload, or kill -HUP of its process; in a container that has the file mounted: docker compose restart nats.',
+    "- nats-server: have include './broker.conf' in its configuration (it takes every path from that file on). One that runs",
+    '  reads it anew with nats-server --signal reload, or kill -HUP of its process; in a container that has the file mounted:',
+    '  docker compose restart nats.',
     ...(rotated.length > 0
       ? [
           `  It takes the new key alone from then on: give ${rotated.join(', ')} the new file, and start what uses it anew.`,
