@@ -30,9 +30,11 @@ export const projectionGauges = (
     help: 'How long the first message that is not in the run views has been in the log; of the gateway that keeps them.',
     value: async () => {
       const present = position();
-      if (present === undefined || !log.connected()) return undefined;
+      if (present === undefined) return undefined;
+      const fill = await streamFill(log, 'RUNS');
+      if (!fill || fill.lastSequence <= present) return fill && 0;
       const next = await readStored(log, present + 1).catch(() => undefined);
-      return next ? Math.max(Date.now() - Date.parse(next.time), 0) / 1_000 : 0;
+      return next && Math.max(Date.now() - Date.parse(next.time), 0) / 1_000;
     },
   });
 };
