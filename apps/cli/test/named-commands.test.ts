@@ -1,0 +1,68 @@
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, vi } from 'vitest';
+import { cliWith } from './in-process.ts';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const PAGES = globSync(['*.md', 'docs/*.md', '{apps,services}/*/README.md'], { cwd: ROOT });
+
+/** Each `runledger …` within code, up to whatever a shell would end it at. */
+const namedIn = (page: string): string[] => {
+  const text = readFileSync(`${ROOT}/${page}`, 'utf8');
+  const code = [...text.matchAll(/```[a-z]*\n([^]*?)```|`([^`\n]+)`/g)].map(
+    ([, block, inline]) => block ?? inline ?? '',
+  );
+  return code.flatMap((part) =>
+    [...part.matchAll(/(?:^|\s)runledger +([a-z-][^\n;|#&]*)/gm)].map(([, args = '']) => args),
+  );
+};
+
+const help = async (path: readonly string[]): Promise<string> => {
+  let text = '';
+  const write = vi.spyOn(process.stdout, 'write').mockImplementation((part) => {
+    text += String(part);
+    return true;
+  });
+  try {
+    await cliWith({})([...path, '--help']);
+  } finally {
+    write.mockRestore();
+  }
+  return text;
+};
+
+const groupIn = (text: string): string[] | undefined => {
+  const [, commands] = text.split('\nCommands:\n');
+  return commands && [...commands.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = '']) => name);
+};
+
+/** What the command line does not know of it; undefined when it knows everything. */
+const whatIsWrong = async (args: string): Promise<string | undefined> => {
+  const words = args.trim().split(/\s+/);
+  const path: string[] = [];
+  let text = await help(path);
+  for (let group = groupIn(text); group !== undefined; group = groupIn(text)) {
+    const word = words[path.length] ?? '';
+    // A group by its name, or an option of the whole command line.
+    if (word === '' || word.startsWith('-')) break;
+    if (!group.includes(word)) return `there is no command ${[...path, word].join(' ')}`;
+    path.push(word);
+    text = await help(path);
+  }
+  const option = words.find((word) => word.startsWith('--') && !text.includes(word.split('=')[0] ?? ''));
+  return option && `${path.join(' ')} has no option ${option}`;
+};
+
+describe('the commands that pages name', () => {
+  it.each(PAGES.filter((page) => namedIn(page).length > 0))(
+    'are there, with their options: %s',
+    async (page) => {
+      const wrong: string[] = [];
+      for (const args of new Set(namedIn(page))) {
+        const why = await whatIsWrong(args);
+        if (why !== undefined) wrong.push(`runledger ${args}: ${why}`);
+      }
+      expect(wrong).toEqual([]);
+    },
+  );
+});
