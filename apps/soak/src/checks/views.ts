@@ -5,7 +5,12 @@ import type { ShownRun } from '../evidence/records.ts';
 
 const guarantee = 'Views equal the fold of the log, and a list is complete and without repeats.';
 
-export const views: Check = ({ runs, shown }) => shown.flatMap((gateway) => wrongAt(gateway, runs));
+export const views: Check = ({ runs, shown }) =>
+  shown.flatMap((gateway) =>
+    gateway.refuses === undefined
+      ? wrongAt(gateway, runs)
+      : [{ guarantee, run: null, says: `Long after everything was back: ${gateway.refuses}.` }],
+  );
 
 const wrongAt = ({ gateway, listed, read }: ShownByGateway, runs: LoggedRuns): Violation[] => {
   const violations: Violation[] = [];

@@ -5,11 +5,12 @@ import { silentLogger } from '@runledger/event-log/logger';
 import { provision } from '@runledger/event-log/provision';
 import type { Clock } from '../clock.ts';
 import type { Size } from '../size.ts';
+import { newBrokerAccess } from './broker-access.ts';
 import { storeOrganisation, type Organisation } from './organisation.ts';
 import { startPart, type Journal, type Part } from './part.ts';
 import { lastingPorts } from './ports.ts';
 import { broker, database } from './servers.ts';
-import { environmentOf, originOf, type Place } from './service-environment.ts';
+import { environmentOf, executorNameOf, originOf, type Place } from './service-environment.ts';
 import { runningService, type ServiceName } from './service.ts';
 
 /** Everything that a deployment has, as processes of this machine. */
@@ -31,11 +32,20 @@ export interface ClusterSpec {
   readonly env: NodeJS.ProcessEnv;
   readonly now: Clock;
   readonly say: (line: string) => void;
+  /** More of the environment of a service, by the name of its part. */
+  readonly more?: (part: string) => Readonly<Record<string, string>>;
 }
 
 const BASE_PATH = '/api';
 
-export const startCluster = async ({ folder, size, env, now, say }: ClusterSpec): Promise<Cluster> => {
+export const startCluster = async ({
+  folder,
+  size,
+  env,
+  now,
+  say,
+  more = () => ({}),
+}: ClusterSpec): Promise<Cluster> => {
   await using opened = new AsyncDisposableStack();
   const journal: Journal = { troubles: [], stops: [], surprises: [] };
   const parts: Part[] = [];
@@ -46,12 +56,14 @@ export const startCluster = async ({ folder, size, env, now, say }: ClusterSpec)
   const [brokerPort = 0, databasePort = 0, ...gatewayPorts] = await lastingPorts(4, Math.random);
   const logs = join(folder, 'logs');
   const natsSpec = { folder: join(folder, 'nats'), port: brokerPort, env, say };
-  const nats = await broker(natsSpec, join(folder, 'nats-server.log'));
+  const executors = Array.from({ length: size.executors }, (_, index) => executorNameOf(index));
+  const { authorization, operator, seedOf } = newBrokerAccess(executors);
+  const nats = await broker(natsSpec, { logFile: join(folder, 'nats-server.log'), authorization });
   await add({ name: 'broker', role: 'broker', start: nats.start });
   const mongo = await database({ folder: join(folder, 'database'), port: databasePort, env, say });
   if (mongo) await add({ name: 'database', role: 'database', start: mongo.start });
 
-  const log = opened.use(await openEventLog({ url: nats.url(), name: 'soak' }, silentLogger));
+  const log = opened.use(await openEventLog({ url: nats.url(), name: 'soak', seed: operator }, silentLogger));
   await provision(log);
   const organisation = await storeOrganisation(log, new Date());
 
@@ -59,6 +71,7 @@ export const startCluster = async ({ folder, size, env, now, say }: ClusterSpec)
     folder,
     env,
     natsUrl: nats.url(),
+    seedOf,
     mongoUrl: mongo && databaseIn(mongo.url()),
     gatewayPorts,
     secretKey: randomBytes(32).toString('base64'),
@@ -70,7 +83,7 @@ export const startCluster = async ({ folder, size, env, now, say }: ClusterSpec)
       const spec = {
         name,
         service,
-        env: environmentOf(place, service, index),
+        env: { ...environmentOf(place, service, index), ...more(name) },
         logFile: join(logs, `${name}.log`),
       };
       return add({ name, role: service, start: () => runningService(spec) });

@@ -22,10 +22,15 @@ export interface ServerSpec {
   readonly say: (line: string) => void;
 }
 
-export const broker = async ({ folder, port, env, say }: ServerSpec, logFile: string): Promise<Server> => {
+export const broker = async (
+  { folder, port, env, say }: ServerSpec,
+  { logFile, authorization }: { readonly logFile: string; readonly authorization: string },
+): Promise<Server> => {
   const { path: binary } = await findNatsServer({ env, onProgress: say });
   const fileStoreLimit = FILE_STORE_BYTES;
-  return kept(() => startNatsServer({ binary, storeDir: folder, port, logFile, fileStoreLimit }));
+  return kept(() =>
+    startNatsServer({ binary, storeDir: folder, port, logFile, fileStoreLimit, authorization }),
+  );
 };
 
 /** `mongod`, else SecantusDB; undefined where this machine can have neither. */

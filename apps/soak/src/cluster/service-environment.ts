@@ -9,6 +9,8 @@ export interface Place {
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
   readonly natsUrl: string;
+  /** The seed of a user of the broker. */
+  readonly seedOf: (user: string) => string;
   /** Undefined: views in memory. */
   readonly mongoUrl: string | undefined;
   /** Of each gateway. */
@@ -25,13 +27,27 @@ const WORK = fileURLToPath(new URL('../programs/work.sh', import.meta.url));
 /** Where programs write a line when they begin, beside everything that the services know of. */
 export const diaryOf = (folder: string): string => join(folder, 'diary.txt');
 
+/** Each has a user of its own at the broker. */
+export const executorNameOf = (index: number): string => `box${index + 1}`;
+
 export const originOf = (port: number | undefined): string => `http://127.0.0.1:${port}`;
 
 /** All that a service sees of its surroundings; `index` tells those of one name apart. */
 export const environmentOf = (place: Place, service: ServiceName, index: number): Record<string, string> =>
-  serviceEnvironment(place.env, [], { ...brokerAccess(place), ...common, ...own(place, service, index) });
+  serviceEnvironment(place.env, [], {
+    ...brokerUser(place, service, index),
+    ...common,
+    ...own(place, service, index),
+  });
 
-const brokerAccess = ({ natsUrl }: Place): Record<string, string> => ({ NATS_URL: natsUrl });
+const brokerUser = (
+  { natsUrl, seedOf }: Place,
+  service: ServiceName,
+  index: number,
+): Record<string, string> => ({
+  NATS_URL: natsUrl,
+  NATS_NKEY: seedOf(service === 'gpu-executor' ? `executor-${executorNameOf(index)}` : service),
+});
 
 const common = {
   RUNLEDGER_HEALTH_HOST: '127.0.0.1',
@@ -54,7 +70,7 @@ const own = (place: Place, service: ServiceName, index: number): Record<string, 
     case 'gpu-executor':
       return {
         ...period,
-        EXECUTOR_NAME: `box${index + 1}`,
+        EXECUTOR_NAME: executorNameOf(index),
         EXECUTOR_GPUS: `${GPU}:${size.slotsOfEach}`,
         EXECUTOR_PROGRAMS: JSON.stringify({
           [PROGRAM]: { command: '/bin/sh', args: [WORK], env: { SOAK_DIARY: diaryOf(place.folder) } },

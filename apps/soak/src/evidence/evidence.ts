@@ -12,6 +12,8 @@ export interface ShownByGateway {
   readonly listed: readonly { readonly run: string; readonly shown: ShownRun }[];
   /** One by one; null where it answered that there is no such run. */
   readonly read: readonly { readonly run: string; readonly shown: ShownRun | null }[];
+  /** Why it did not show all of it, although it had its time. */
+  readonly refuses?: string;
 }
 
 /** A program says by itself, beside all services, that it has begun. */

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as pause } from 'node:timers/promises';
 import { listParked } from '@runledger/event-log/park';
 import { views } from '../checks/views.ts';
+import { reasonOf } from '../clients/api.ts';
 import type { RunPlan } from '../clients/plan.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { diaryOf } from '../cluster/service-environment.ts';
@@ -56,16 +57,13 @@ const shownWhenCaughtUp = async (
   evidence: Evidence,
 ): Promise<readonly ShownByGateway[]> => {
   const runs = [...evidence.runs.keys()];
-  const look = (): Promise<ShownByGateway[]> =>
-    Promise.all(gateways.map((gateway) => shownByGateway(gateway, organisation.api_key, runs)));
-  for (const deadline = performance.now() + VIEWS_WITHIN_MS; ; await pause(LOOK_EVERY_MS)) {
-    const isLast = performance.now() > deadline;
-    const shown = await look().catch((error: unknown) => {
-      // A gateway may still be about to find its broker or database again.
-      if (isLast) throw error;
-      return undefined;
+  const look = (gateway: string): Promise<ShownByGateway> =>
+    shownByGateway(gateway, organisation.api_key, runs).catch((error: unknown) => {
+      return { gateway, listed: [], read: [], refuses: reasonOf(error) };
     });
-    if (shown && (isLast || views({ ...evidence, shown }).length === 0)) return shown;
+  for (const deadline = performance.now() + VIEWS_WITHIN_MS; ; await pause(LOOK_EVERY_MS)) {
+    const shown = await Promise.all(gateways.map(look));
+    if (performance.now() > deadline || views({ ...evidence, shown }).length === 0) return shown;
   }
 };
 

@@ -42,4 +42,10 @@ describe('views', () => {
   it('find every run', () => {
     expect(says({ read: [{ run: RUN.run_id, shown: null }] })).toEqual(['one shows it wrongly: not at all.']);
   });
+
+  it('are shown at all', () => {
+    expect(says({ listed: [], refuses: 'one answered its list with 503' })).toEqual([
+      'Long after everything was back: one answered its list with 503.',
+    ]);
+  });
 });
