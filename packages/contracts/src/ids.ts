@@ -59,8 +59,10 @@ export const executorName = (id: ExecutorId): string =>
 export const executorToken = (name: string): string => {
   const token = name
     .replaceAll(/[^A-Za-z0-9_-]+/g, '-')
-    .replaceAll(/^-+|-+$/g, '')
-    .slice(0, LONGEST_NAME);
+    .replace(/^-+/, '')
+    .slice(0, LONGEST_NAME)
+    // Last, since the cut may leave one at the end: a token is its own token.
+    .replace(/-+$/, '');
   return token === '' || token === 'none' ? 'executor' : token;
 };
 

@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { EXECUTOR_NAME_PATTERN, executorToken } from '../src/ids.ts';
+
+/** Names in which the cut after 48 characters falls on anything. */
+const names = fc.oneof(
+  fc.string(),
+  fc
+    .array(fc.constantFrom('a', 'Z', '7', '_', '-', '.', ' ', 'ö'), { minLength: 60, maxLength: 100 })
+    .map((of) => of.join('')),
+);
+
+describe('the name of an executor in subjects', () => {
+  it('is its own name in subjects, whatever it was made of', () => {
+    fc.assert(
+      fc.property(names, (name) => {
+        expect(executorToken(executorToken(name))).toBe(executorToken(name));
+      }),
+    );
+  });
+
+  it('is one token of at most 48 characters, and never the word for no executor', () => {
+    const token = new RegExp(EXECUTOR_NAME_PATTERN);
+    fc.assert(
+      fc.property(names, (name) => {
+        expect(executorToken(name)).toMatch(token);
+        expect(executorToken(name).length).toBeLessThanOrEqual(48);
+      }),
+    );
+    expect(['none', '-none-', '', '...'].map(executorToken)).toEqual([
+      'executor',
+      'executor',
+      'executor',
+      'executor',
+    ]);
+  });
+
+  it('ends before a cut that falls behind a "-"', () => {
+    const host = `${'x'.repeat(47)}.cluster.example`;
+    expect(executorToken(host)).toBe('x'.repeat(47));
+  });
+
+  it('stays as it is when it is one already', () => {
+    expect(executorToken('gpu-box_1')).toBe('gpu-box_1');
+    expect(executorToken('--gpu box.example--')).toBe('gpu-box-example');
+  });
+});
