@@ -23,13 +23,14 @@ export const saveState = async (log: EventLog, snapshot: Snapshot): Promise<void
   const bytes = await encodeSnapshot(snapshot);
   await saveSnapshot(log, NAME, bytes);
   const { runs } = snapshot;
-  const { sequence } = snapshot.position;
+  const sequence = snapshot.position?.sequence ?? 0;
   log.logger.debug({ sequence, runs: runs.length, bytes: bytes.byteLength }, 'the state is saved');
 };
 
 /**
- * Takes the last snapshot into an empty state, and answers behind which sequence to go on reading: 0 when there is
- * none, or when it is not of this log. `fleetCreated` tells the present FLEET from another one. @throws {LogUnavailable}
+ * Takes the last snapshot into an empty state, and answers behind which sequence to go on reading: undefined when it has
+ * no runs of this log. Drained names are those of FLEET, so they are taken whatever became of RUNS: `fleetCreated` tells
+ * the present FLEET from another one. @throws {LogUnavailable}
  */
 export const restoreState = async (
   log: EventLog,
@@ -41,16 +42,16 @@ export const restoreState = async (
     log.logger.info({}, 'there is no snapshot: the state is rebuilt from the whole log');
     return undefined;
   }
-  const decoded = await decodeSnapshot(bytes);
-  const unfit = decoded.kind === 'unfit' ? decoded.why : await whyUnfit(log, decoded.snapshot.position);
-  if (unfit !== undefined || decoded.kind === 'unfit') {
-    log.logger.warn({ why: unfit }, 'the snapshot is dropped; the state is rebuilt from the whole log');
-    return undefined;
-  }
-  const { position, runs, drains } = decoded.snapshot;
+  const { drains, ...decoded } = await decodeSnapshot(bytes);
   for (const drained of drains?.created === fleetCreated ? drains.names : []) {
     scheduling.take({ type: 'drained_name', drained });
   }
+  const unfit = decoded.kind === 'unfit' ? decoded.why : await whyUnfit(log, decoded.position);
+  if (unfit !== undefined || decoded.kind === 'unfit') {
+    log.logger.warn({ why: unfit }, 'the runs of the snapshot are dropped, and rebuilt from the whole log');
+    return undefined;
+  }
+  const { position, runs } = decoded;
   for (const line of runs) {
     const history = { head: line.head, run: line.run };
     scheduling.take({
@@ -62,17 +63,16 @@ export const restoreState = async (
     });
   }
   log.logger.info(
-    { sequence: position.sequence, runs: runs.length },
+    { sequence: position?.sequence ?? 0, runs: runs.length },
     'the state is restored from a snapshot',
   );
   return position;
 };
 
 /** The log must hold that very event at that very place, else the snapshot speaks of another log. */
-const whyUnfit = async (
-  log: EventLog,
-  { created, sequence, event_id }: Position,
-): Promise<string | undefined> => {
+const whyUnfit = async (log: EventLog, position: Position | undefined): Promise<string | undefined> => {
+  if (!position) return undefined;
+  const { created, sequence, event_id } = position;
   const identity = await runsIdentity(log);
   if (identity.created !== created) {
     return `it is of a stream that was created at ${created}, and this one was at ${identity.created}`;

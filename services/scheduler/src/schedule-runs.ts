@@ -101,8 +101,11 @@ export const scheduleRuns = async (
     }),
   });
 
-  const takeFleetFact = (fact: FleetFact): void =>
+  const takeFleetFact = (fact: FleetFact): void => {
     take({ type: 'fleet_fact', ...fact, connectedMs: performance.now() });
+    // A drain or a resume of a name.
+    if ('executor_name' in fact.event) snapshots.changed();
+  };
   const fleet = opened.use(
     await followFleet(log, {
       take: takeFleetFact,

@@ -38,7 +38,8 @@ interface DrainsSnapshot {
 }
 
 export interface Snapshot {
-  readonly position: Position;
+  /** Left out, and then there are no runs, while RUNS has had no message. */
+  readonly position?: Position | undefined;
   /** Left out by earlier releases. */
   readonly drains?: DrainsSnapshot;
   readonly runs: readonly SnapshotRun[];
@@ -54,7 +55,7 @@ const Drained = Type.Object({
 const FORMAT = 1;
 const Header = Type.Object({
   format: Type.Literal(FORMAT),
-  position: Position,
+  position: Type.Optional(Position),
   runs: Type.Integer({ minimum: 0 }),
   drains: Type.Optional(Type.Object({ created: Type.String(), names: Type.Array(Drained) })),
 });
@@ -110,8 +111,9 @@ export const encodeSnapshot = async ({ position, runs, drains }: Snapshot): Prom
 };
 
 export type DecodedSnapshot =
-  | { readonly kind: 'decoded'; readonly snapshot: Snapshot }
-  | { readonly kind: 'unfit'; readonly why: string };
+  | ({ readonly kind: 'decoded' } & Snapshot)
+  /** Drains may be good when runs are not. */
+  | ({ readonly kind: 'unfit'; readonly why: string } & Pick<Snapshot, 'drains'>);
 
 /** Everything is checked: a snapshot may be of another release, or damaged. */
 export const decodeSnapshot = async (bytes: Uint8Array): Promise<DecodedSnapshot> => {
@@ -120,20 +122,19 @@ export const decodeSnapshot = async (bytes: Uint8Array): Promise<DecodedSnapshot
   const [first = '', ...rest] = text.toString('utf8').split('\n');
   const header = parse(first);
   if (!headers.Check(header)) return { kind: 'unfit', why: `it is not of format ${FORMAT}` };
-  if (rest.length !== header.runs) {
-    return { kind: 'unfit', why: `it should hold ${header.runs} runs and holds ${rest.length}` };
-  }
+  const { position, drains } = header;
+  const unfit = (why: string): DecodedSnapshot => ({ kind: 'unfit', why, ...(drains ? { drains } : {}) });
+  if (rest.length !== header.runs)
+    return unfit(`it should hold ${header.runs} runs and holds ${rest.length}`);
   const runs: SnapshotRun[] = [];
   for (const [index, line] of rest.entries()) {
     const value = parse(line);
-    if (!lines.Check(value))
-      return { kind: 'unfit', why: `the run in line ${index + 2} does not fit its schema` };
+    if (!lines.Check(value)) return unfit(`the run in line ${index + 2} does not fit its schema`);
     // Checked right above; the schema knows ids as plain text.
     runs.push(value as SnapshotRun);
     if (index % AT_ONCE === 0) await breathe();
   }
-  const { position, drains } = header;
-  return { kind: 'decoded', snapshot: { position, runs, ...(drains ? { drains } : {}) } };
+  return { kind: 'decoded', position, runs, ...(drains ? { drains } : {}) };
 };
 
 export const keyOf = ({ run }: SnapshotRun): RunKey => ({

@@ -11,7 +11,7 @@ export interface SnapshotterSettings {
   /** Where the state comes from; undefined when it was rebuilt. */
   readonly restored: Position | undefined;
   /** What is known at this moment. */
-  readonly state: () => Omit<Snapshot, 'position'>;
+  readonly state: () => Pick<Required<Snapshot>, 'runs' | 'drains'>;
 }
 
 export interface Snapshotter {
@@ -29,18 +29,19 @@ export interface Snapshotter {
 export const snapshotter = (log: EventLog, settings: SnapshotterSettings): Snapshotter => {
   const { snapshotEveryMs, snapshotEveryEvents, created, restored, state } = settings;
   let position = restored;
-  let savedAt = restored?.sequence ?? 0;
+  let unsaved = false;
   let events = 0;
   let wake = (): void => undefined;
 
   const saveLast = async (): Promise<void> => {
-    if (!position || position.sequence === savedAt) return;
-    const at = position;
+    if (!unsaved) return;
+    unsaved = false;
     events = 0;
     try {
-      await saveState(log, { position: at, ...state() });
-      savedAt = at.sequence;
+      const { runs, drains } = state();
+      await saveState(log, position ? { position, runs, drains } : { runs: [], drains });
     } catch (error) {
+      unsaved = true;
       log.logger.warn(
         { err: error },
         'the state could not be saved; a start reads more of the log until it is',
@@ -55,11 +56,12 @@ export const snapshotter = (log: EventLog, settings: SnapshotterSettings): Snaps
   return {
     taken: (sequence, event_id) => {
       position = { stream: 'RUNS', created, sequence, event_id };
+      unsaved = true;
       events += 1;
       if (events >= snapshotEveryEvents) wake();
     },
     changed: () => {
-      savedAt = 0;
+      unsaved = true;
     },
     saveOften: async (signal) => {
       while (!signal.aborted) {

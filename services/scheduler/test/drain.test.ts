@@ -1,10 +1,14 @@
 import type { ExecutorState } from '@runledger/contracts/executor-state';
+import { newUuid } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects';
 import { askExecutors } from '@runledger/event-log/asks/executors';
 import { askWait } from '@runledger/event-log/asks/wait';
 import { provision } from '@runledger/event-log/provision';
+import { createdAt } from '@runledger/event-log/read-run';
+import { saveSnapshot } from '@runledger/event-log/snapshots';
 import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
+import { encodeSnapshot } from '../src/snapshot.ts';
 import { aCell, type Cell } from './a-cell.ts';
 
 const PATIENT_MS = 5_000;
@@ -30,6 +34,13 @@ const waitsForDraining = (cell: Cell, key: RunKey): Promise<unknown> =>
     const answer = await askWait(cell.log, key, PATIENT_MS);
     return answer?.wait?.capacity === 'draining';
   });
+
+/** FLEET has room for a few messages only, and forgets its oldest; the sequence of the first that it still has. */
+const forgetFirst = async (cell: Cell): Promise<number> => {
+  await provision(cell.log, { fleetMaxBytes: 2_000 });
+  for (let request = 0; request < 10; request += 1) await cell.request('ExecutorResumeRequested', 'other');
+  return (await cell.log.jsm.streams.info('FLEET')).state.first_seq;
+};
 
 describe('a drained executor', () => {
   it('gets no runs, also when it restarts, until its name is resumed', async () => {
@@ -91,9 +102,7 @@ describe('a drained executor', () => {
     const key = await cell.queue();
     await waitFor('the run to be known', () => one.runs().length === 1);
     await one[Symbol.asyncDispose]();
-    await provision(cell.log, { fleetMaxBytes: 2_000 });
-    for (let request = 0; request < 10; request += 1) await cell.request('ExecutorResumeRequested', 'other');
-    expect((await cell.log.jsm.streams.info('FLEET')).state.first_seq).toBeGreaterThan(1);
+    expect(await forgetFirst(cell)).toBeGreaterThan(1);
 
     await cell.schedule();
     const executor = await cell.executor('box');
@@ -117,5 +126,45 @@ describe('a drained executor', () => {
     await told(cell, { name: 'box', state: 'draining' });
     expect(two.runs().map(({ run }) => run.run_id)).toEqual([key.run_id]);
     expect(await cell.events(key)).toEqual(['RunQueued']);
+  });
+
+  it('stays drained over a restart when no run was ever queued and FLEET has forgotten the request', async () => {
+    await using cell = await aCell();
+    const one = await cell.schedule();
+    await cell.request('ExecutorDrainRequested', 'box');
+    await told(cell, { name: 'box', state: 'absent' });
+    await one[Symbol.asyncDispose]();
+    expect(await forgetFirst(cell)).toBeGreaterThan(1);
+
+    await cell.schedule();
+    await told(cell, { name: 'box', state: 'absent' });
+  });
+
+  it('stays drained over a restart when RUNS has forgotten what the snapshot ends with', async () => {
+    await using cell = await aCell();
+    await cell.queue();
+    const created = await createdAt(cell.log, 'RUNS');
+    const position = { stream: 'RUNS', created, sequence: 1, event_id: 'another' } as const;
+    const drain = { requested_at: '2026-01-01T00:00:00.000Z', requested_by: newUuid() };
+    const drains = {
+      created: await createdAt(cell.log, 'FLEET'),
+      names: [{ name: 'box', sequence: 1, drain }],
+    };
+    await saveSnapshot(cell.log, 'scheduler', await encodeSnapshot({ position, drains, runs: [] }));
+
+    const scheduler = await cell.schedule();
+    await told(cell, { name: 'box', state: 'absent' });
+    expect(scheduler.runs()).toHaveLength(1);
+  });
+
+  it('is not drained by what a snapshot of another FLEET says', async () => {
+    await using cell = await aCell();
+    const drain = { requested_at: '2026-01-01T00:00:00.000Z', requested_by: newUuid() };
+    const drains = { created: '2020-01-01T00:00:00Z', names: [{ name: 'box', sequence: 1, drain }] };
+    await saveSnapshot(cell.log, 'scheduler', await encodeSnapshot({ drains, runs: [] }));
+    await cell.schedule();
+    const executor = await cell.executor('box');
+    const key = await cell.queue();
+    expect(await executor.assigned(key)).toMatchObject({ run_id: key.run_id });
   });
 });

@@ -27,7 +27,7 @@ const someRuns = async (cell: Cell): Promise<void> => {
 const saved = async (cell: Cell): Promise<SnapshotRun[]> => {
   const decoded = await decodeSnapshot((await loadSnapshot(cell.log, 'scheduler')) ?? new Uint8Array());
   if (decoded.kind === 'unfit') throw new Error(decoded.why);
-  return inOrder(decoded.snapshot.runs);
+  return inOrder(decoded.runs);
 };
 
 const quiet = { cancelEnforceMs: 3_600_000 };
@@ -85,7 +85,8 @@ describe('a snapshot', () => {
     await first[Symbol.asyncDispose]();
     const decoded = await decodeSnapshot((await loadSnapshot(cell.log, 'scheduler')) ?? new Uint8Array());
     if (decoded.kind === 'unfit') throw new Error(decoded.why);
-    const { position } = decoded.snapshot;
+    const { position } = decoded;
+    if (!position) throw new Error('the snapshot names no place in the log');
     await saveSnapshot(cell.log, 'scheduler', await encodeSnapshot({ position, runs: [] }));
     const believing = await cell.schedule();
     await waitFor('the second to lead', () => believing.leading());
