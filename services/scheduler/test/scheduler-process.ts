@@ -12,6 +12,9 @@ export interface SchedulerProcess extends AsyncDisposable {
   leading(): Promise<boolean>;
   assignments(): Promise<number>;
   kill9(): Promise<void>;
+  /** SIGSTOP: it keeps its connections and does nothing. */
+  freeze(): void;
+  thaw(): void;
   /** SIGTERM; the exit code. */
   stop(): Promise<number | null>;
 }
@@ -42,6 +45,8 @@ export const startScheduler = async (natsUrl: string): Promise<SchedulerProcess>
     leading: async () => (await metric('runledger_scheduler_leading')) === 1,
     assignments: () => metric('runledger_scheduler_assignments_total'),
     kill9,
+    freeze: () => void child.kill('SIGSTOP'),
+    thaw: () => void child.kill('SIGCONT'),
     stop: async () => {
       child.kill('SIGTERM');
       await exited;

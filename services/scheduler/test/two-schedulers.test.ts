@@ -28,6 +28,36 @@ describe('two schedulers', () => {
     }
   });
 
+  it('take turns when the leader is stopped and goes on later: what it still wants to decide is refused, and it stands by', async () => {
+    await using cell = await aCell();
+    await using one = await startScheduler(cell.nats.url);
+    await waitFor('the first to lead', () => one.leading());
+    await using two = await startScheduler(cell.nats.url);
+    const executor = await cell.executor('box', 4);
+    const keys: RunKey[] = [];
+    for (let run = 0; run < 12; run += 1) keys.push(await cell.queue());
+    await waitFor('the first to be at work', async () => (await one.assignments()) > 0);
+    one.freeze();
+    const endOf = async (key: RunKey): Promise<void> => {
+      await executor.assigned(key);
+      await executor.tell(key, 'RunStarted', {});
+      await executor.tell(key, 'RunSucceeded', { outputs: [] });
+    };
+    for (const key of keys.slice(0, 6)) await endOf(key);
+    // To the one that goes on nothing of this has happened, and slots are free.
+    one.thaw();
+    for (const key of keys.slice(6)) await endOf(key);
+    for (const key of keys) {
+      expect(await cell.events(key)).toEqual(['RunQueued', 'RunAssigned', 'RunStarted', 'RunSucceeded']);
+    }
+    await waitFor('the first to stand by', async () => !(await one.leading()));
+    expect(await two.leading()).toBe(true);
+    await two.kill9();
+    const next = await cell.queue();
+    await endOf(next);
+    expect(await one.leading()).toBe(true);
+  });
+
   it('hand over at once when the leader stops cleanly', async () => {
     await using cell = await aCell();
     await using one = await startScheduler(cell.nats.url);

@@ -51,6 +51,8 @@ const scripts: Record<string, string> = {
   fail: 'echo "size is too large" >&2; exit 3',
   busy: `echo '{"progress": 0.25, "live_status": "busy"}'; sleep 600 & wait`,
   astray: `setsid sleep 600 & echo '{"progress": 0.25, "live_status": "astray"}'; wait`,
+  patient: `echo '{"progress": 0.25, "live_status": "patient"}'
+    until [ -e "$RUNLEDGER_OUTPUT_DIR/go" ]; do sleep 0.1; done; touch "$RUNLEDGER_OUTPUT_DIR/gone"`,
   stubborn: `trap '' TERM; echo '{"progress": 0.25, "live_status": "busy"}'; while :; do sleep 1; done`,
 };
 

@@ -1,4 +1,5 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { lastProgress } from '@runledger/event-log/activity';
 import { head } from '@runledger/event-log/read-run';
 import { waitFor } from '@runledger/testing/wait-for';
@@ -115,6 +116,25 @@ describe('an executor', () => {
     await over();
     expect((await types(run)).at(-1)).toBe('RunRequeued');
   });
+
+  it.each(['goes on', 'ends'])(
+    'tells nothing of a run that was requeued while it was stopped, and whose program %s meanwhile',
+    async (what) => {
+      const { run } = await service.assign('patient');
+      await waitFor('progress', () => progressOf(run));
+      service.kill('SIGSTOP');
+      if (what === 'ends') {
+        const [folder = ''] = readdirSync(service.workFolder).filter((name) => name.startsWith('attempt-'));
+        const outputs = join(service.workFolder, folder, 'outputs');
+        writeFileSync(join(outputs, 'go'), '');
+        await waitFor('its end', () => existsSync(join(outputs, 'gone')));
+      }
+      await service.tell(run.requeued, await head(service.log, run));
+      service.kill('SIGCONT');
+      await over();
+      expect((await types(run)).at(-1)).toBe('RunRequeued');
+    },
+  );
 
   it('begins a run only when the one before it in the slot is gone', async () => {
     const first = await service.assign('stubborn');
