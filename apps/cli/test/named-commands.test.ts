@@ -33,7 +33,9 @@ const help = async (path: readonly string[]): Promise<string> => {
 
 const groupIn = (text: string): string[] | undefined => {
   const [, commands] = text.split('\nCommands:\n');
-  return commands && [...commands.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = '']) => name);
+  return commands === undefined
+    ? undefined
+    : [...commands.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = '']) => name);
 };
 
 /** What the command line does not know of it; undefined when it knows everything. */

@@ -50,6 +50,7 @@ export const watchHeartbeats = (
   onBeat: (heartbeat: Heartbeat, brokerTime: string) => void,
 ): Promise<AsyncDisposable> => {
   let position = 0;
+  const unreadable = new Set<string>();
   return pullInOrder(log, {
     stream: STREAM,
     subjects: [`${PREFIX}>`],
@@ -64,7 +65,10 @@ export const watchHeartbeats = (
         position = message.seq;
         // A marker says that a beat has expired; it has no body.
         const heartbeat = parseJson(message.data);
-        if (!Beat.Check(heartbeat) || message.subject !== `${PREFIX}${heartbeat.executor_id}`) continue;
+        if (!Beat.Check(heartbeat) || message.subject !== `${PREFIX}${heartbeat.executor_id}`) {
+          if (message.data.length > 0) tellOnce(log, unreadable, message.subject);
+          continue;
+        }
         try {
           onBeat(heartbeat, deliveredTime(message));
         } catch (error) {
@@ -73,4 +77,13 @@ export const watchHeartbeats = (
       }
     },
   });
+};
+
+const MOST_TOLD = 1_000;
+
+/** Its executor will count as lost, and somebody will ask why. */
+const tellOnce = (log: EventLog, told: Set<string>, subject: string): void => {
+  if (told.has(subject) || told.size === MOST_TOLD) return;
+  told.add(subject);
+  log.logger.error({ subject }, 'a heartbeat cannot be read; is its executor of a later release?');
 };

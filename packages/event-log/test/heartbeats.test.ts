@@ -2,6 +2,7 @@ import type { Heartbeat } from '@runledger/contracts/fleet';
 import { describe, expect, it } from 'vitest';
 import { LogUnavailable } from '../src/event-log.ts';
 import { beat, watchHeartbeats } from '../src/heartbeats.ts';
+import { silentLogger } from '../src/logger.ts';
 import { aLog } from './logs.ts';
 import { ONE, OTHER } from '@runledger/testing/run-events';
 
@@ -52,9 +53,14 @@ describe('heartbeats', () => {
       .toBe('MaxAge');
   });
 
-  it('are dropped when they say nothing that fits, or are somebody else’s', async () => {
+  it('are dropped, and told of once, when they say nothing that fits, or are somebody else’s', async () => {
     await using test = await aLog();
-    const { log } = test;
+    const errors: string[] = [];
+    const logger = {
+      ...silentLogger,
+      error: (_fields: object, message: string) => void errors.push(message),
+    };
+    const log = { ...test.log, logger };
     const seen: string[] = [];
     await using open = new AsyncDisposableStack();
     open.use(await watchHeartbeats(log, ({ executor_id, beat }) => void seen.push(`${executor_id} ${beat}`)));
@@ -62,6 +68,7 @@ describe('heartbeats', () => {
     await log.js.publish(`$KV.EXECUTORS.${ONE}`, JSON.stringify(aBeat(OTHER, 1)));
     await beat(log, aBeat(ONE, 5), TTL_MS);
     await expect.poll(() => seen, { timeout: 10_000 }).toEqual([`${ONE} 5`]);
+    expect(errors).toEqual(['a heartbeat cannot be read; is its executor of a later release?']);
   });
 
   it('heal after the broker was killed', async () => {
