@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Consumer, ConsumerConfig, JsMsg, StreamInfo } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
+import { unlessAborted } from './abort-signal.ts';
 import { atHand } from './at-hand.ts';
 import { askBroker } from './ask-broker.ts';
 import type { EventLog } from './event-log.ts';
@@ -33,6 +34,8 @@ const PULL_FOR_MS = 30_000;
 const SIGN_OF_LIFE_MS = 2_000;
 const FORGOTTEN_AFTER_MS = 300_000;
 const LONGEST_PAUSE_MS = 2_000;
+/** A stop does not wait longer for a broker that is connected and does not answer. */
+const LAST_WORDS_MS = 500;
 /** Executors have their consumers there, so nobody is allowed to delete any: what is left behind is forgotten sooner. */
 const SHARED = 'RUNS';
 const SHARED_FORGOTTEN_AFTER_MS = 15_000;
@@ -57,7 +60,7 @@ export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pul
     let open: OpenConsumer | undefined = first;
     for (let wait = 100; !stop.signal.aborted; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
       try {
-        open ??= await openConsumer(log, pull);
+        open ??= await openUnlessStopped(log, pull, stop.signal);
         state = { ok: true };
         if (open.pending === 0) reached();
         await pump(log, open.consumer, pull.take.bind(pull), reached, stop.signal);
@@ -65,6 +68,7 @@ export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pul
       } catch (error) {
         if (error instanceof Ended) throw error.cause;
         if (log.nc.isClosed()) throw error;
+        if (stop.signal.aborted) break;
         state = { ok: false, why: `reading ${pull.stream} was interrupted: ${messageOf(error)}` };
         log.logger.warn(
           { err: error, stream: pull.stream },
@@ -75,7 +79,7 @@ export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pul
       await open?.delete();
       open = undefined;
     }
-    await open?.delete();
+    await Promise.race([open?.delete(), pause(LAST_WORDS_MS, undefined, { ref: false })]);
   };
 
   const first = await openConsumer(log, pull).catch((error: unknown) => {
@@ -135,6 +139,21 @@ const openConsumer = async (log: EventLog, pull: PullInOrder): Promise<OpenConsu
       await log.jsm.consumers.delete(stream, made.name).catch(() => false);
     },
   };
+};
+
+/** A consumer that comes after the stop is let go. */
+const openUnlessStopped = async (
+  log: EventLog,
+  pull: PullInOrder,
+  stop: AbortSignal,
+): Promise<OpenConsumer> => {
+  const opening = openConsumer(log, pull);
+  try {
+    return await unlessAborted(opening, stop);
+  } catch (error) {
+    if (stop.aborted) void opening.then((late) => late.delete()).catch(() => undefined);
+    throw error;
+  }
 };
 
 /** One pull after the other; a pull delivers what comes until it is used up. */

@@ -185,6 +185,21 @@ describe('follow, while the broker is killed and started again', () => {
     expect(seen).toEqual(numbers(1, last));
   }, 90_000);
 
+  it('stops within a moment, also while the broker is connected and says nothing', async () => {
+    await using broken = await anEmptyLog();
+    await provision(broken.log);
+    const following = await follow(broken.log, { ...runs, after: 0, onBatch: async () => undefined });
+    await broken.nats.pause();
+    // It has noticed, and asks the broker for another consumer.
+    await expect.poll(() => following.state(), { timeout: 20_000 }).toMatchObject({ ok: false });
+    const begun = performance.now();
+    await following[Symbol.asyncDispose]();
+    const tookMs = performance.now() - begun;
+    broken.nats.resume();
+    // One question to the broker alone may take 8 s.
+    expect(tookMs).toBeLessThan(4_000);
+  });
+
   it('reports that the log lost its end', async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-test-follow-'));
     const { path: binary } = await findNatsServer({ env: process.env });

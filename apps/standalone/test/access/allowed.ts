@@ -12,7 +12,9 @@ const api = (requests: readonly string[]): string[] =>
 const looked = (...streams: readonly string[]): string[] =>
   streams.flatMap((stream) => api([`STREAM.INFO.${stream}`, `STREAM.MSG.GET.${stream}`]));
 const passing = (...streams: readonly string[]): string[] =>
-  streams.flatMap((stream) => api([`CONSUMER.CREATE.${stream}`, `CONSUMER.MSG.NEXT.${stream}.*`]));
+  streams.flatMap((stream) =>
+    api([`CONSUMER.CREATE.${stream}`, `CONSUMER.INFO.${stream}.*`, `CONSUMER.MSG.NEXT.${stream}.*`]),
+  );
 /** No other service has consumers there. */
 const passingAlone = (...streams: readonly string[]): string[] => [
   ...passing(...streams),

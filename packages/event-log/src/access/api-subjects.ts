@@ -23,6 +23,8 @@ export const removalFrom = (stream: string): string => api(`STREAM.MSG.DELETE.${
 /** To make a consumer that the broker names, and to take from it. Nobody can be allowed only the names of his own. */
 export const passingConsumers = (stream: string): readonly string[] => [
   api(`CONSUMER.CREATE.${stream}`),
+  // The driver asks whether it is still there, after an interruption.
+  api(`CONSUMER.INFO.${stream}.*`),
   api(`CONSUMER.MSG.NEXT.${stream}.*`),
 ];
 /** Of a stream that only one service reads with consumers. */
