@@ -53,20 +53,9 @@ export const openEventLog = async (
   signal?: AbortSignal,
   observer: LogObserver = unobserved,
 ): Promise<EventLog> => {
-  const connecting = connect({
-    servers: settings.url.split(',').map((server) => server.trim()),
-    name: settings.name,
-    ...identity(settings),
-    waitOnFirstConnect: true,
-    maxReconnectAttempts: -1,
-    reconnectTimeWait: 250,
-    pingInterval: 10_000,
-    maxPingOut: 2,
-    // Doubles the publish throughput; only stack traces of the driver's own errors are lost.
-    noAsyncTraces: true,
-  });
-  const nc = await known(signal ? orAborted(connecting, signal) : connecting, settings);
-  const watched = watchConnection(nc, { logger, observer, name: settings.name });
+  const connecting = connectForEver(settings);
+  const nc = await (signal ? orAborted(connecting, signal) : connecting);
+  const watched = watchConnection(nc, { logger, observer, settings });
   const options = {
     timeout: ANSWER_WITHIN_MS,
     ...(settings.seed === undefined ? {} : { apiPrefix: API_PREFIX }),
@@ -83,6 +72,30 @@ export const openEventLog = async (
   };
 };
 
+const connectForEver = async (settings: BrokerSettings): Promise<NatsConnection> => {
+  const options: ConnectionOptions = {
+    servers: settings.url.split(',').map((server) => server.trim()),
+    name: settings.name,
+    ...identity(settings),
+    waitOnFirstConnect: true,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 250,
+    pingInterval: 10_000,
+    maxPingOut: 2,
+    // Doubles the publish throughput; only stack traces of the driver's own errors are lost.
+    noAsyncTraces: true,
+  };
+  // Before a connection is there the driver tells of a refusal only by giving up. One that is in use must not be given up
+  // when a broker comes back without the user for a moment: so another one asks first.
+  try {
+    const asking = await connect(options);
+    await asking.close();
+  } catch (error) {
+    throw error instanceof AuthorizationError ? notLetIn(settings, error) : error;
+  }
+  return connect({ ...options, ignoreAuthErrorAbort: true });
+};
+
 const identity = ({ seed, user, password }: BrokerSettings): ConnectionOptions => {
   if (seed === undefined) {
     return { ...(user === undefined ? {} : { user }), ...(password === undefined ? {} : { pass: password }) };
@@ -93,21 +106,13 @@ const identity = ({ seed, user, password }: BrokerSettings): ConnectionOptions =
   };
 };
 
-const known = async (
-  connecting: Promise<NatsConnection>,
-  { url, name, user, seed }: BrokerSettings,
-): Promise<NatsConnection> => {
-  try {
-    return await connecting;
-  } catch (error) {
-    if (!(error instanceof AuthorizationError)) throw error;
-    const who = seed === undefined ? (user ?? 'somebody without a name') : publicKeyOf(seed);
-    throw new NotAllowed(
-      `The broker at ${url} does not let ${name} in as ${who}. Check NATS_NKEY_FILE, or NATS_USER and NATS_PASSWORD; a key ` +
-        'has to be in the configuration of the broker: make both with "runledger broker-config", and have the broker read it.',
-      { cause: error },
-    );
-  }
+const notLetIn = ({ url, name, user, seed }: BrokerSettings, cause: AuthorizationError): NotAllowed => {
+  const who = seed === undefined ? (user ?? 'somebody without a name') : publicKeyOf(seed);
+  return new NotAllowed(
+    `The broker at ${url} does not let ${name} in as ${who}. Check NATS_NKEY_FILE, or NATS_USER and NATS_PASSWORD; a key ` +
+      'has to be in the configuration of the broker: make both with "runledger broker-config", and have the broker read it.',
+    { cause },
+  );
 };
 
 /** What connects after all is closed. */
@@ -125,9 +130,14 @@ const orAborted = async (
 
 const watchConnection = (
   nc: NatsConnection,
-  { logger, observer, name }: Pick<EventLog, 'logger' | 'observer'> & { readonly name: string },
+  {
+    logger,
+    observer,
+    settings,
+  }: Pick<EventLog, 'logger' | 'observer'> & { readonly settings: BrokerSettings },
 ): Pick<EventLog, 'connected' | 'onReconnect'> => {
   let connected = true;
+  let refusalTold = false;
   observer.connected(true);
   const listeners = new Set<() => void>();
   const follow = async (): Promise<void> => {
@@ -138,11 +148,19 @@ const watchConnection = (
         logger.warn({ server: status.server }, 'the broker is away; connecting again');
       } else if (status.type === 'reconnect') {
         connected = true;
+        refusalTold = false;
         observer.connected(true);
         logger.info({ server: status.server }, 'the broker is back');
         for (const listener of listeners) listener();
+      } else if (status.type === 'error' && status.error instanceof AuthorizationError) {
+        observer.notAllowed();
+        if (!refusalTold) {
+          const refused = notLetIn(settings, status.error);
+          logger.error({ err: refused }, 'the broker does not let this service in; connecting again');
+        }
+        refusalTold = true;
       } else if (status.type === 'error') {
-        const refused = explainViolation(status.error, name);
+        const refused = explainViolation(status.error, settings.name);
         if (refused) {
           observer.notAllowed();
           logger.error({ err: refused }, 'the broker refuses what this service is not allowed');

@@ -1,7 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { unlessAborted } from './abort-signal.ts';
 import { brokerSettings, type BrokerConfig } from './broker-config.ts';
 import { openEventLog, type EventLog } from './event-log.ts';
 import type { LogObserver } from './log-observer.ts';
 import type { Logger } from './logger.ts';
+import { NotAllowed } from './not-allowed.ts';
 import { awaitProvisioned } from './provision.ts';
 import type { State } from './pull-in-order.ts';
 
@@ -18,18 +21,22 @@ export interface Beginning {
   readonly streams?: readonly string[];
 }
 
+const TRY_EVERY_MS = 1_000;
+
 /**
- * What every service opens first: the log, connected and provisioned, and the checks that say what is missing.
+ * What every service opens first: the log, connected and provisioned, and the checks that say what is missing. A service may
+ * start before the broker is there, before the broker knows its key, and before the log is provisioned.
  * @throws the reason of `stopping`, and ForbiddenConfiguration
  */
 export const openServiceLog = async (
-  { config, instance, logger, observer, checks, streams }: Beginning,
+  beginning: Beginning,
   open: AsyncDisposableStack,
   stopping: AbortSignal,
 ): Promise<EventLog> => {
+  const { checks, streams } = beginning;
   const away: State = { ok: false, why: 'the broker is away' };
   checks['broker'] = () => away;
-  const log = open.use(await openEventLog(brokerSettings(config, instance), logger, stopping, observer));
+  const log = open.use(await letIn(beginning, stopping));
   checks['broker'] = () => (log.connected() ? { ok: true } : away);
   if (streams?.length === 0) return log;
   checks['provisioned'] = () => ({
@@ -39,4 +46,29 @@ export const openServiceLog = async (
   await awaitProvisioned(log, stopping, streams);
   checks['provisioned'] = () => ({ ok: true });
   return log;
+};
+
+/** A key that the broker does not know may be in a configuration that it has not read yet. */
+const letIn = async (
+  { config, instance, logger, observer, checks }: Beginning,
+  stopping: AbortSignal,
+): Promise<EventLog> => {
+  for (let said = false; ; said = true) {
+    try {
+      return await openEventLog(brokerSettings(config, instance), logger, stopping, observer);
+    } catch (error) {
+      if (!(error instanceof NotAllowed)) throw error;
+      if (!said)
+        logger.error({ err: error }, 'the broker does not let this service in; trying again until it does');
+      checks['broker'] = () => NOT_LET_IN;
+      await unlessAborted(pause(TRY_EVERY_MS), stopping);
+    }
+  }
+};
+
+const NOT_LET_IN: State = {
+  ok: false,
+  why:
+    'the broker does not let this service in: its key is not in the configuration that the broker has read; ' +
+    'runledger broker-config makes both',
 };
