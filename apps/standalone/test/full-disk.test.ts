@@ -1,10 +1,10 @@
 import { join } from 'node:path';
+import { fillDisk, whyNoSmallDisk, withSmallDisk } from '@runledger/testing/small-disk';
 import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { historiesOf } from './log-of.ts';
 import { descendantsOf } from './processes.ts';
 import { runApi, type RunShown } from './run-api.ts';
-import { fillDisk, whyNoSmallDisk, withSmallDisk } from './small-disk.ts';
 import { startStandalone, type Standalone } from './start-standalone.ts';
 
 const DISK_BYTES = 48 * 1024 ** 2;
