@@ -63,9 +63,16 @@ export const checkRequired = (definition: StreamDefinition, found: Partial<Strea
   }
 };
 
-/** An earlier release made the stream: it does not hear all that this release stores there. */
-export const isNarrow = ({ earlierSubjects }: StreamDefinition, found: Partial<StreamConfig>): boolean =>
-  earlierSubjects !== undefined && isDeepStrictEqual(found.subjects, earlierSubjects);
+/** What has to be changed since an earlier release made the stream: each setting that is as it was then. */
+export const outdated = (
+  { earlier = {}, required }: StreamDefinition,
+  found: Partial<StreamConfig>,
+): Partial<StreamConfig> => {
+  const later = differing(found, earlier);
+  return Object.fromEntries(
+    Object.entries(required).filter(([setting]) => setting in earlier && !(setting in later)),
+  );
+};
 
 /** Those of the wanted settings that the stream does not have. */
 export const differing = (

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { JetStreamApiCodes, JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
 import type { JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream';
 import { askBroker } from './ask-broker.ts';
-import { checkRequired, differing, isNarrow } from './check-stream.ts';
+import { checkRequired, differing, outdated } from './check-stream.ts';
 import { LogUnavailable, type EventLog } from './event-log.ts';
 import { DEFAULT_LOG_SETTINGS, logSettings, type LogSettings } from './log-settings.ts';
 import { streamDefinitions, type StreamDefinition } from './stream-definitions.ts';
@@ -41,10 +41,9 @@ const provisionStream = async (
   const found = await look(manager, definition.name);
   if (found && isUnusedAndOutdated(definition, found)) await manager.streams.delete(definition.name);
   const there = (await look(manager, definition.name)) ?? (await make(log, manager, definition));
-  const { subjects = [] } = definition.required;
-  const widening = isNarrow(definition, there.config) ? { subjects } : {};
-  checkRequired(definition, { ...there.config, ...widening });
-  const changes = { ...widening, ...differing(there.config, definition.limits) };
+  const renewed = outdated(definition, there.config);
+  checkRequired(definition, { ...there.config, ...renewed });
+  const changes = { ...renewed, ...differing(there.config, definition.limits) };
   if (Object.keys(changes).length === 0) return;
   log.logger.info({ stream: definition.name, changes }, 'a stream is changed');
   await explainRoom(definition, () => manager.streams.update(definition.name, changes));
@@ -53,8 +52,10 @@ const provisionStream = async (
 };
 
 /** How a stream is kept is fixed when it is made; one that never held a message can be made again as this release wants it. */
-const isUnusedAndOutdated = ({ required }: StreamDefinition, { state, config }: StreamInfo): boolean =>
-  state.last_seq === 0 && isDeepStrictEqual(Object.keys(differing(config, required)), ['persist_mode']);
+const isUnusedAndOutdated = (definition: StreamDefinition, { state, config }: StreamInfo): boolean => {
+  const wrong = differing({ ...config, ...outdated(definition, config) }, definition.required);
+  return state.last_seq === 0 && isDeepStrictEqual(Object.keys(wrong), ['persist_mode']);
+};
 
 const look = async (manager: JetStreamManager, name: string): Promise<StreamInfo | undefined> => {
   try {
@@ -117,7 +118,7 @@ export const awaitProvisioned = async (
       const there = await lookPatiently(log, name);
       if (there) {
         const definition = definitionFor(name, there.config);
-        if (!isNarrow(definition, there.config)) {
+        if (Object.keys(outdated(definition, there.config)).length === 0) {
           checkRequired(definition, there.config);
           break;
         }

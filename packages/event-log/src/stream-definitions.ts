@@ -7,8 +7,8 @@ export interface StreamDefinition {
   readonly name: string;
   /** Guarantees rest on these: another value is refused, never changed in passing. */
   readonly required: Partial<StreamConfig>;
-  /** Subjects that an earlier release gave the stream: provisioning widens them, and keeps what is stored. */
-  readonly earlierSubjects?: readonly string[];
+  /** What an earlier release required instead: provisioning changes it, and keeps what is stored. */
+  readonly earlier?: Partial<StreamConfig>;
   /** Room and time: changed to what the settings say. */
   readonly limits: Partial<StreamConfig>;
 }
@@ -117,7 +117,7 @@ const activity = (settings: LogSettings): StreamDefinition => ({
       max_msgs_per_subject: settings.activityMaxPerAttempt,
     },
   ),
-  earlierSubjects: ['activity.*.*.*.*.*'],
+  earlier: { subjects: ['activity.*.*.*.*.*'] },
 });
 
 const fleet = (settings: LogSettings): StreamDefinition => ({
@@ -130,7 +130,7 @@ const fleet = (settings: LogSettings): StreamDefinition => ({
       max_age: nanos(settings.fleetMaxAgeMs),
     },
   ),
-  earlierSubjects: ['fleet.*.*'],
+  earlier: { subjects: ['fleet.*.*'] },
 });
 
 const bucket = (
@@ -155,18 +155,22 @@ const bucket = (
 /**
  * Heartbeats. nats-server takes `persist_mode: async` with file storage for a bucket with message TTLs (2.15.1), so
  * the beats survive its restart without a flush for each; after a kill -9 the last ones may be gone, and the next
- * beats are there within a period. The marker tells a watcher that a key expired.
+ * beats are there within a period. The marker tells a watcher that a key expired. Every executor writes here: when one
+ * fills it, the oldest fall out, and the others still beat. A beat with 1,024 busy slots has 100 KB.
  */
-const executors = (settings: LogSettings): StreamDefinition =>
-  bucket(
+const executors = (settings: LogSettings): StreamDefinition => ({
+  ...bucket(
     'EXECUTORS',
-    { persist_mode: unflushed(settings), allow_msg_ttl: true },
+    { persist_mode: unflushed(settings), allow_msg_ttl: true, discard: 'old' },
     {
       num_replicas: settings.replicas,
       max_bytes: 64 * 1024 ** 2,
+      max_msg_size: 128 * 1024,
       subject_delete_marker_ttl: nanos(60_000),
     },
-  );
+  ),
+  earlier: { discard: 'new' },
+});
 
 /**
  * What is left of the rate limit of a key. It is renewed within a minute, so what is older is as good as nothing, and the

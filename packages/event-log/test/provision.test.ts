@@ -109,6 +109,20 @@ describe('provision', () => {
     },
   );
 
+  it('has the oldest beats fall out of the EXECUTORS of an earlier release, and keeps what is stored there', async () => {
+    await using test = await aLog();
+    const { streams } = test.log.jsm;
+    await streams.update('KV_EXECUTORS', { discard: 'new', max_msg_size: -1 });
+    await test.log.js.publish(`$KV.EXECUTORS.${ONE}`, '{}');
+    const waiting = awaitProvisioned(test.log, AbortSignal.timeout(20_000));
+
+    await provision(test.log);
+    await waiting;
+    const { config, state } = await streams.info('KV_EXECUTORS');
+    expect(config).toMatchObject({ discard: 'old', max_msg_size: 128 * 1024 });
+    expect(state.messages).toBe(1);
+  });
+
   it('refuses subjects that no release gave a stream', async () => {
     await using test = await aLog();
     await test.log.jsm.streams.update('FLEET', { subjects: ['fleet.*'] });

@@ -29,7 +29,7 @@ const aBroker = async () => {
   const { path: storeDir } = opened.use(await mkdtempDisposable(join(tmpdir(), 'runledger-let-in-')));
   const { path: binary } = await findNatsServer({ env: process.env });
   let server: Server | undefined;
-  opened.defer(() => server?.stop());
+  opened.defer(async () => void (await server?.stop()));
   const kept = opened.move();
   return {
     restart: async (authorization: string): Promise<string> => {
