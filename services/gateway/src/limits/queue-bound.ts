@@ -52,7 +52,7 @@ const nearOf = (most: number): number => Math.max(NEAR_RUNS, most * NEAR_PART);
  */
 export const queueBound = (options: QueueBoundOptions): QueueBound => {
   const { most, clock } = options;
-  /** Views that were away a moment ago are not waited for. */
+  /** Views that were away a moment ago are not waited for, but by the one request that tries them again. */
   let awayUntil = Number.NEGATIVE_INFINITY;
   const queueOf = recentlyUsed(MOST_KEPT, (org_id: OrgId) => newQueue(options, org_id));
   /** False where the views are away. */
@@ -61,12 +61,15 @@ export const queueBound = (options: QueueBoundOptions): QueueBound => {
       clock() - queue.countedAt < COUNTED_FOR_MS && queue.letIn < nearOf(most) * COUNTED_FOR_PART;
     if (isRecent && most - sizeOf(queue) > nearOf(most)) return true;
     if (clock() < awayUntil) return false;
+    if (awayUntil > Number.NEGATIVE_INFINITY) awayUntil = Number.POSITIVE_INFINITY;
     try {
       await queue.count();
+      awayUntil = Number.NEGATIVE_INFINITY;
       return true;
     } catch (error) {
-      if (!(error instanceof ViewsUnavailable)) throw error;
-      awayUntil = clock() + TRY_EVERY_MS;
+      const isAway = error instanceof ViewsUnavailable;
+      awayUntil = isAway ? clock() + TRY_EVERY_MS : Number.NEGATIVE_INFINITY;
+      if (!isAway) throw error;
       return false;
     }
   };

@@ -109,4 +109,25 @@ describe("an organisation's queue", () => {
     const bound = boundOf(1, { countQueued });
     for (let run = 0; run < 3; run += 1) expect(await bound(org_id, async () => 'accepted')).toBe('accepted');
   });
+
+  it('lets one request find out whether views that were away are back, and holds up no other', async () => {
+    const org_id = orgId(newUuid());
+    const silent = Promise.withResolvers<number>();
+    let now = 0;
+    let counts = 0;
+    const countQueued = (): Promise<number> => {
+      counts += 1;
+      return counts === 1 ? Promise.reject(new ViewsUnavailable('the views are away')) : silent.promise;
+    };
+    const bound = queueBound({ views: { countQueued }, fresh: async () => true, most: 1, clock: () => now });
+    const ask = () => bound(org_id, async () => 'accepted');
+    await ask();
+    now += FOR_EVER;
+    const trying = ask();
+    for (let run = 0; run < 3; run += 1) expect(await ask()).toBe('accepted');
+    expect(counts).toBe(2);
+    silent.resolve(1);
+    expect(await trying).toBe('queue_full');
+    expect(await ask()).toBe('queue_full');
+  });
 });
