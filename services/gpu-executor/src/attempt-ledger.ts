@@ -36,6 +36,8 @@ export type LedgerSettings = {
   now: () => Date;
   /** The executor stops: nothing is told any more. */
   closing: AbortSignal;
+  /** Nothing is received any more, for whatever reason: what has not come back by now never will. */
+  deaf: AbortSignal;
   log: { warn(fields: object, message: string): void };
 };
 
@@ -48,7 +50,7 @@ const mostRefused = 8;
 export const openLedger = (
   assignment: Assignment,
   begun: AttemptFacts,
-  { append, look, newId, now, closing, log }: LedgerSettings,
+  { append, look, newId, now, closing, deaf, log }: LedgerSettings,
 ): AttemptLedger => {
   const { run_id, attempt } = assignment;
   const stopping = new AbortController();
@@ -92,6 +94,13 @@ export const openLedger = (
     if (found === undefined) return;
     for (const late of found.toSorted((a, b) => a.sequence - b.sequence))
       if (late.sequence > facts.history.head) receive(late);
+    if (facts.unreadable) {
+      log.warn(
+        { run_id, attempt, head },
+        'a fact that only a later release can read: this attempt is left to others',
+      );
+      return;
+    }
     if (facts.history.head >= head) return;
     log.warn({ run_id, attempt, head }, 'something was stored in this run that this executor does not see');
     settle(skipTo(facts, head));
@@ -99,15 +108,17 @@ export const openLedger = (
 
   /**
    * Whether a fact that was told counts. Past something unseen that is known when it comes back: what stands before it in
-   * the log has come by then, also a cancel request that makes it count for nobody.
+   * the log has come by then, also a cancel request that makes it count for nobody. Undefined when it will not be known.
    */
-  const counts = async (event: RunEvent, sequence: number): Promise<boolean> => {
+  const counts = async (event: RunEvent, sequence: number): Promise<boolean | undefined> => {
     if (facts.skipped.length === 0) {
       settle(takeOwn(facts, { event, sequence, time: now().toISOString() }));
       return true;
     }
-    while (!received.has(event.event_id) && !closing.aborted) await Promise.race([moved.promise, rest()]);
-    return received.get(event.event_id) === null;
+    const open = (): boolean => !received.has(event.event_id) && !closing.aborted && !deaf.aborted;
+    while (open()) await Promise.race([moved.promise, rest()]);
+    const refused = received.get(event.event_id);
+    return refused === undefined ? undefined : refused === null;
   };
 
   const tell: AttemptLedger['tell'] = async (decide) => {
@@ -127,10 +138,12 @@ export const openLedger = (
         };
       const appended = await append(told.event, expected);
       switch (appended.kind) {
-        case 'appended':
-          if (await counts(told.event, appended.sequence)) return true;
+        case 'appended': {
+          const counted = await counts(told.event, appended.sequence);
+          if (counted !== false) return counted ?? false;
           refused += 1;
           break;
+        }
         case 'conflict':
           if (appended.head !== undefined && appended.head > expected) await reach(appended.head);
           else await rest();

@@ -52,6 +52,7 @@ const start = async (
   const keys = await newAttemptKeys();
   const cancelGraceMs = config.EXECUTOR_CANCEL_GRACE_S * 1_000;
   const abandon = new AbortController();
+  const deaf = new AbortController();
   const executor = createExecutor({
     ledger: {
       append: appendTo(log),
@@ -59,6 +60,7 @@ const start = async (
       newId: newUuid,
       now,
       closing: abandon.signal,
+      deaf: deaf.signal,
       log: logger,
     },
     tools: {
@@ -125,6 +127,7 @@ const start = async (
   // A fact that this release cannot read may be a cancel request: nothing new is begun, and what runs goes on. Without its
   // consumer for any other reason this executor is deaf: the process ends, and whoever started it starts another.
   void consumption.failed.then((error) => {
+    deaf.abort();
     if (error instanceof NewerVersion) return presence.drain();
     if (error instanceof TakenOver) logger.error({ executor_id }, takenOver(executor_id));
     throw error;

@@ -22,15 +22,18 @@ const stored = (event: RunEvent, sequence: number, rests: number): StoredMessage
 
 type Told = { event: RunEvent; expected: number };
 
-const openWith = (settings: Pick<LedgerSettings, 'append' | 'look'>): AttemptLedger => {
+const openWith = (
+  settings: Pick<LedgerSettings, 'append' | 'look'> & Partial<LedgerSettings>,
+): AttemptLedger => {
   const read = readAssignment(stored(run.assigned, 10, 5));
   if (read.kind !== 'assignment') throw new Error(read.kind);
   return openLedger(read.assignment, beginFacts(read.history), {
-    ...settings,
     newId: newUuid,
     now: () => new Date(),
     closing: new AbortController().signal,
+    deaf: new AbortController().signal,
     log: { warn: () => undefined },
+    ...settings,
   });
 };
 
@@ -67,6 +70,14 @@ describe.concurrent('a fact that stands in the way of an append and was not deli
 
   it('ends the attempt when it took the run away: nothing is told any more', async () => {
     const { ledger, told } = ledgerOn(stored(run.requeued, HEAD, 10));
+    expect(await tellEnd(ledger)).toBe(false);
+    expect(told).toEqual([]);
+  });
+
+  it('ends the attempt when only a later release can read it: nothing is told past it, nor after it', async () => {
+    const fact = stored(run.cancelRequested, HEAD, 10);
+    const { ledger, told } = ledgerOn({ ...fact, body: { ...run.cancelRequested, version: 2 } });
+    expect(await tellEnd(ledger)).toBe(false);
     expect(await tellEnd(ledger)).toBe(false);
     expect(told).toEqual([]);
   });
@@ -124,6 +135,25 @@ describe('a fact that was told past something unseen', () => {
       ['RunFailed', HEAD],
       ['RunCancelled', HEAD + 1],
     ]);
+  });
+});
+
+describe('a fact that was told past something unseen, when nothing is received any more', () => {
+  it('is not waited for: whether it counts is for others to see', async () => {
+    const deaf = new AbortController();
+    const told: string[] = [];
+    const ledger = openWith({
+      append: async (event, expected) => {
+        if (expected < HEAD) return { kind: 'conflict', head: HEAD };
+        told.push(event.type);
+        queueMicrotask(() => deaf.abort());
+        return { kind: 'appended', sequence: HEAD + 1 };
+      },
+      look: async () => [],
+      deaf: deaf.signal,
+    });
+    expect(await tellEnd(ledger)).toBe(false);
+    expect(told).toEqual(['RunFailed']);
   });
 });
 

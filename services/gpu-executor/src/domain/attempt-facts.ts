@@ -8,6 +8,8 @@ export type AttemptFacts = {
   readonly history: History;
   /** Sequences (after, to] that were skipped: what comes from there after all still counts. */
   readonly skipped: readonly { after: number; to: number }[];
+  /** A fact of the run has a version of a later release: what may be told past it, this release cannot know. */
+  readonly unreadable: boolean;
 };
 
 export type Taken = {
@@ -19,7 +21,11 @@ export type Taken = {
 /** Only forged messages make an executor skip. */
 const mostSkipped = 16;
 
-export const beginFacts = (history: History): AttemptFacts => ({ history, skipped: [] });
+export const beginFacts = (history: History): AttemptFacts => ({
+  history,
+  skipped: [],
+  unreadable: false,
+});
 
 /** Takes the next message that is addressed to this executor. They come in the order of the log. */
 export const take = (facts: AttemptFacts, message: StoredMessage): Taken => {
@@ -39,9 +45,10 @@ export const take = (facts: AttemptFacts, message: StoredMessage): Taken => {
       if (accepted.expected > history.head) return take(skipTo(facts, accepted.expected), message);
       return { facts, refused: `it rests on ${accepted.expected}, which is not the last fact` };
     case 'known':
-    // The consumption has stopped before it.
-    case 'newer_version':
       return { facts, refused: null };
+    // The consumption stops before it, so it was looked up.
+    case 'newer_version':
+      return { facts: { ...facts, unreadable: true }, refused: null };
   }
 };
 
@@ -68,9 +75,13 @@ export const skipTo = (facts: AttemptFacts, head: number): AttemptFacts => {
   return { ...facts, history: { ...facts.history, head }, skipped };
 };
 
-/** The run while this attempt is the one under way, else null: it was requeued, given to another or has ended. */
-export const underWay = ({ history: { run } }: AttemptFacts, assignment: Assignment): ExecutingRun | null =>
+/** The run while this attempt is the one under way, else null: it was requeued, given to another, has ended, or cannot be read. */
+export const underWay = (
+  { history: { run }, unreadable }: AttemptFacts,
+  assignment: Assignment,
+): ExecutingRun | null =>
   run !== undefined &&
+  !unreadable &&
   isExecuting(run) &&
   run.attempt.number === assignment.attempt &&
   run.attempt.executor_id === assignment.executor_id

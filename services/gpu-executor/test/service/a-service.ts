@@ -63,8 +63,10 @@ export const startService = async (env: Record<string, string> = {}): Promise<AS
   const log = opened.use(await openEventLog({ url: nats.url, name: 'test' }, silentLogger));
   await provision(log);
   const gateway = opened.use(await startGateway());
+  // It ends when the test says so, by a file in the work folder.
+  const held = `echo '{"progress": 0.25, "live_status": "held"}'; until [ -e '${folder.path}/let-go' ]; do sleep 0.1; done`;
   const programs = Object.fromEntries(
-    Object.entries(scripts).map(([name, script]) => [name, ['sh', '-c', script]]),
+    Object.entries({ ...scripts, held }).map(([name, script]) => [name, ['sh', '-c', script]]),
   );
   const child: ChildProcess = spawn(process.execPath, [main], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],

@@ -1,18 +1,24 @@
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { lifecycleOf, subjectOf } from '@runledger/contracts/subjects';
 import { lastProgress } from '@runledger/event-log/activity';
+import { lastBeat } from '@runledger/event-log/heartbeats';
 import { waitFor } from '@runledger/testing/wait-for';
 import { expect, it } from 'vitest';
 import { startService } from './a-service.ts';
 
-it('a fact of a later release lets an executor begin nothing new, and what runs go on', async () => {
+it('a fact of a later release lets an executor begin nothing new; what runs ends, and is left to those who can read it', async () => {
   await using service = await startService();
-  const { run, head } = await service.assign('busy');
-  await waitFor('progress', () => lastProgress(service.log, run, 1, service.executor));
-  const started = await service.fact(run, 'RunStarted');
+  const { log, executor } = service;
+  const { run, head } = await service.assign('held');
+  await waitFor('progress', () => lastProgress(log, run, 1, executor));
+  await service.fact(run, 'RunStarted');
   expect(await service.ready()).toBe(true);
 
-  await service.tell({ ...run.cancelRequested, version: 2 }, head + 1);
+  const newer = { ...run.cancelRequested, version: 2 };
+  await service.tell(newer, head + 1);
   await waitFor('the executor to drain', () =>
-    service.log.jsm.streams.getMessage('FLEET', { last_by_subj: 'fleet.*.*.draining' }),
+    log.jsm.streams.getMessage('FLEET', { last_by_subj: 'fleet.*.*.draining' }),
   );
   expect(await service.ready()).toBe(false);
   expect(await service.readiness()).toMatchObject({
@@ -24,5 +30,11 @@ it('a fact of a later release lets an executor begin nothing new, and what runs 
     },
   });
   expect(service.said()).toContain('a consumer has stopped');
-  expect(started.attempt).toBe(1);
+  const runs = async () => (await lastBeat(log, executor))?.heartbeat.runs;
+  expect(await runs()).toEqual([{ slot: 0, run_id: run.run_id, attempt: 1 }]);
+
+  await (await open(join(service.workFolder, 'let-go'), 'w')).close();
+  await waitFor('the slot to be free', async () => (await runs())?.length === 0);
+  const last = await log.jsm.streams.getMessage('RUNS', { last_by_subj: lifecycleOf(run) });
+  expect(last?.subject).toBe(subjectOf(newer));
 });
