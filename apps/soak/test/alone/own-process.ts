@@ -1,7 +1,5 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { waitFor } from '@runledger/testing/wait-for';
 import { Type, type Static } from 'typebox';
@@ -33,7 +31,9 @@ export interface OwnProcess extends AsyncDisposable {
 }
 
 /** The many starts of these tests share what Node makes of the sources. */
-const COMPILED = join(tmpdir(), 'runledger-test-compiled');
+const COMPILED = fileURLToPath(
+  new URL('../../../../node_modules/.cache/runledger-compiled', import.meta.url),
+);
 const WITHIN = { withinMs: 60_000 };
 
 /** Starts `src/main.ts` in the folder of the service, with this environment alone. */
