@@ -1,6 +1,8 @@
 import { executorId } from '@runledger/contracts/ids';
 import { lifecycleOf } from '@runledger/contracts/subjects';
+import { redriveSubject } from '@runledger/contracts/redrive';
 import { append } from '@runledger/event-log/append';
+import { answerRedrives, askRedrive, taken } from '@runledger/event-log/asks/redrive';
 import { openBucket } from '@runledger/event-log/bucket';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { ALL_STREAMS } from '@runledger/event-log/provision';
@@ -161,6 +163,40 @@ describe("an executor's own consumer", () => {
     expect(await held()).toEqual(before);
     await executor.jsm.consumers.delete('RUNS', 'executor-a');
   });
+
+  it.each(['scheduler', 'gateway', 'executor.b'] as const)(
+    'asks nothing of %s by what it pushes',
+    async (who) => {
+      const asked: unknown[] = [];
+      const asking = await broker.open(who === 'executor.b' ? 'executor-b' : who);
+      using open = new DisposableStack();
+      open.use(
+        answerRedrives(asking, who, async (question) => {
+          asked.push(question);
+          return taken('it is');
+        }),
+      );
+      await asking.nc.flush();
+      const filter_subject = 'runs.*.*.life.*.*.*.a.*';
+      await executor.js.publish(OWN_FACT, JSON.stringify({ stream: 'RUNS', sequence: 1 }));
+      for (const ack_policy of ['explicit', 'none'] as const) {
+        await executor.jsm.consumers.add('RUNS', {
+          durable_name: 'executor-a',
+          filter_subject,
+          ack_policy,
+          deliver_policy: 'last',
+          deliver_subject: redriveSubject(who),
+        });
+        const pushed = async () =>
+          (await executor.jsm.consumers.info('RUNS', 'executor-a')).delivered.consumer_seq;
+        await waitFor('it to be pushed', async () => (await pushed()) > 0);
+        await executor.jsm.consumers.delete('RUNS', 'executor-a');
+      }
+      const question = { stream: 'RUNS', sequence: 2 } as const;
+      expect(await askRedrive(broker.operator, who, question, 10_000)).toEqual(taken('it is'));
+      expect(asked).toEqual([question]);
+    },
+  );
 
   it('can make a message of another executor come again later, and no more', async () => {
     const other = await broker.open('executor-b');

@@ -1,4 +1,4 @@
-import type { Msg } from '@nats-io/transport-node';
+import { headers, type Msg } from '@nats-io/transport-node';
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { EventLog } from '../event-log.ts';
@@ -23,10 +23,14 @@ export const fitting = <Schema extends TSchema>(
 };
 
 const utf8 = new TextEncoder();
+/** Of those that are answered one after the other. */
+const MOST_WAITING = 500;
+const MOST_BYTES = 64 * 1024;
 
 /**
  * Answers questions one after the other until it is disposed of. `give` answers undefined to say nothing: the asker then
- * waits in vain. What it throws is logged, and the next question is answered again.
+ * waits in vain. What it throws is logged, and the next question is answered again. When too many wait, the next asker
+ * learns at once that there is no answer.
  */
 export const answer = <Question, Answer>(
   log: EventLog,
@@ -54,20 +58,54 @@ export const answer = <Question, Answer>(
         `an answer about ${about} is too large to be sent`,
       );
   };
-  const subscription = log.nc.subscribe(subject);
-  const answering = async (): Promise<void> => {
-    for await (const message of subscription) {
+  let disposed = false;
+  let waiting = 0;
+  let told = false;
+  let last = Promise.resolve();
+  const inTurn = async (message: Msg): Promise<void> => {
+    if (!disposed) {
       await reply(message).catch((error: unknown) =>
         log.logger.error({ err: error, subject }, `a question for ${about} could not be answered`),
       );
     }
+    waiting -= 1;
   };
-  // A subscription that the broker refuses ends the loop.
-  answering().catch((error: unknown) =>
-    log.logger.error({ err: error, subject }, `nobody answers questions for ${about} here any more`),
-  );
-  return { [Symbol.dispose]: () => subscription.unsubscribe() };
+  const take = (message: Msg): void => {
+    if (!isQuestion(message)) {
+      if (!told)
+        log.logger.warn({ subject }, `nobody asks for ${about} like that; it is ignored, and not told again`);
+      told = true;
+    } else if (waiting >= MOST_WAITING || message.data.byteLength > MOST_BYTES) {
+      message.respond(undefined, { headers: headers(NOBODY_ANSWERS, 'too much is asked') });
+    } else {
+      waiting += 1;
+      last = last.then(() => inTurn(message));
+    }
+  };
+  const subscription = log.nc.subscribe(subject, {
+    callback: (error, message) => {
+      if (error)
+        log.logger.error({ err: error, subject }, `nobody answers questions for ${about} here any more`);
+      else take(message);
+    },
+  });
+  return {
+    [Symbol.dispose]: () => {
+      disposed = true;
+      subscription.unsubscribe();
+    },
+  };
 };
+
+/** With it the broker says that nobody listens, and the driver stops waiting. */
+const NOBODY_ANSWERS = 503;
+
+/**
+ * Whoever asks waits for the answer in an inbox. What a consumer pushes is to be acknowledged, and no question: whoever may
+ * make a consumer names any subject to push to, also one where it may not ask.
+ */
+const isQuestion = ({ reply }: Msg): boolean =>
+  reply !== undefined && reply !== '' && !reply.startsWith('$JS.');
 
 /** Undefined when nobody answers, none in time, or what is answered does not fit. */
 export const ask = async <Question, Answer>(
