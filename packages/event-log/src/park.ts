@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { StoredMsg } from '@nats-io/jetstream';
 import type { StoredMessage } from '@runledger/contracts/history';
 import { MAX_ERROR_MESSAGE } from '@runledger/contracts/limits';
@@ -43,8 +44,19 @@ interface RawMessage {
 
 const utf8 = new TextEncoder();
 const ParkedCheck = Compile(Parked);
+/**
+ * Others may write to PARKED too, and the broker drops what comes under an id that it has seen: so nobody foresees ours.
+ */
+const UNFORESEEN = randomUUID();
 
-/** Puts a message that a consumer cannot take where a person sees it. Doing it twice parks it once. @throws {LogUnavailable} */
+/** Where a consumer's messages are parked: what a writer may be allowed. */
+const parkedSubject = ({ stream, consumer }: Pick<ParkedMessage, 'stream' | 'consumer'>): string =>
+  `parked.${stream}.${consumer}`;
+
+/**
+ * Puts a message that a consumer cannot take where a person sees it. Doing it twice parks it once, unless the process was
+ * started again in between. @throws {LogUnavailable}
+ */
 export const park = async (
   log: EventLog,
   { consumer, stored, reason, stream = 'RUNS', raw }: ParkRequest,
@@ -62,9 +74,9 @@ export const park = async (
   };
   await publish(log, {
     stream: 'PARKED',
-    subject: `parked.${stream}.${consumer}`,
+    subject: parkedSubject(parked),
     data: fitting(parked, mostBytes(log)),
-    id: `parked.${stream}.${consumer}.${stored.sequence}`,
+    id: `${parkedSubject(parked)}.${stored.sequence}.${UNFORESEEN}`,
   });
   log.observer.parked(consumer);
   log.logger.error({ consumer, stream, sequence: stored.sequence, reason }, 'a message is parked');
@@ -110,7 +122,7 @@ export const listParked = async (
   const listed: ListedParked[] = [];
   for (let seq = after + 1; listed.length < limit;) {
     const batch = Math.min(limit - listed.length, READ_AT_ONCE);
-    const query = { seq, batch, next_by_subj: `parked.${stream}.${consumer}` };
+    const query = { seq, batch, next_by_subj: parkedSubject({ stream, consumer }) };
     const messages = await askBroker('reading PARKED', () => readDirect(log, 'PARKED', query));
     const last = messages.at(-1);
     if (last === undefined) break;
