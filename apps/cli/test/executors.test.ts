@@ -33,6 +33,8 @@ let gateway: RealGateway;
 let east: ExecutorState;
 /** How often it was told that it is drained. */
 let toldDrained = 0;
+/** Whether others ask for the opposite behind every request. */
+let overruled = false;
 const absent = anExecutor('west', {
   executor_id: null,
   state: 'absent',
@@ -54,11 +56,13 @@ beforeAll(async () => {
       if (name === 'east' && east.drain !== null) toldDrained += 1;
       const named = [east, absent].filter((one) => name === null || one.name === name);
       const rest = named.slice(after === null ? 0 : 1);
-      return { executors: rest.slice(0, limit), more: rest.length > limit };
+      const answer = { executors: rest.slice(0, limit), more: rest.length > limit };
+      return overruled ? { ...answer, read_up_to: Number.MAX_SAFE_INTEGER } : answer;
     }),
   );
   log.nc.subscribe('fleet.east.all.*', {
     callback: (_error, { subject }) => {
+      if (overruled) return;
       const drain = { requested_at: '2026-05-01T12:00:03.000Z', requested_by: newUuid() };
       east = subject.endsWith('drain_requested')
         ? { ...east, state: 'draining', drain }
@@ -71,6 +75,7 @@ afterAll(() => opened.disposeAsync());
 beforeEach(() => {
   east = anExecutor('east');
   toldDrained = 0;
+  overruled = false;
 });
 
 const executors = (...args: string[]) => gateway.cli(['executors', ...args]);
@@ -136,6 +141,18 @@ describe('runledger executors drain and resume', () => {
     });
     expect((await executors('resume', 'east')).stdout).toBe('Executor east is given runs again.\n');
     expect(east.drain).toBeNull();
+  });
+
+  it('say that another request came after theirs', async () => {
+    overruled = true;
+    expect(await executors('drain', 'east')).toMatchObject({
+      code: 2,
+      stderr: 'Executor east was resumed meanwhile: it is given runs again.\n',
+    });
+    expect(await executors('resume', 'west')).toMatchObject({
+      code: 2,
+      stderr: 'Executor west was drained meanwhile: it is given no new runs.\n',
+    });
   });
 
   it('may wait until no run is there any more', async () => {

@@ -1,5 +1,6 @@
 import type { KeyScope } from '@runledger/contracts/catalogue';
 import { newUuid } from '@runledger/contracts/ids';
+import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aFleet, anExecutor, type AFleet } from './fixtures/a-fleet.ts';
 import type { TestGateway } from './fixtures/a-gateway.ts';
@@ -93,6 +94,20 @@ describe('POST /executors/{name}/drain and /resume', () => {
       requested_by: id,
       time: expect.stringMatching(/Z$/),
     });
+  });
+
+  it('tell both who ask at once what holds: what the request says that was stored last', async () => {
+    const stored = async (): Promise<number> => (await world.log.jsm.streams.info('FLEET')).state.last_seq;
+    const before = await stored();
+    const goOn = fleet.holdReading();
+    const asked = Promise.all([ask('/executors/east/drain'), ask('/executors/east/resume')]);
+    await waitFor('both to be stored', async () => (await stored()) === before + 2);
+    goOn();
+    const answers = await asked;
+    const draining = fleet.requests.at(-1)?.type === 'ExecutorDrainRequested';
+    for (const { status, body } of answers) {
+      expect([status, body]).toEqual([200, { name: 'east', draining, runs: 0 }]);
+    }
   });
 
   it.each(['drain', 'resume'])('store nothing for %s of a name that nobody bears', async (what) => {

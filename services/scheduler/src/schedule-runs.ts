@@ -101,8 +101,10 @@ export const scheduleRuns = async (
     }),
   });
 
+  let fleetReadUpTo = 0;
   const takeFleetFact = (fact: FleetFact): void => {
     take({ type: 'fleet_fact', ...fact, connectedMs: performance.now() });
+    fleetReadUpTo = Math.max(fleetReadUpTo, fact.sequence);
     // A drain or a resume of a name.
     if ('executor_name' in fact.event) snapshots.changed();
   };
@@ -156,7 +158,11 @@ export const scheduleRuns = async (
   const versions = workflowVersions(log, settings.workflowCacheBytes);
   const lead = async (over: AbortSignal): Promise<void> => {
     if (over.aborted) return;
-    const answering = answerQuestions(log, scheduling.answers, isCurrent);
+    const answering = answerQuestions(log, {
+      answers: scheduling.answers,
+      isCurrent,
+      fleetReadUpTo: () => fleetReadUpTo,
+    });
     const standBy = (): void => {
       answering[Symbol.dispose]();
       atWork = undefined;

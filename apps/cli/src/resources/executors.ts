@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { at } from '../api-call.ts';
 import type { Client } from '../client.ts';
 import { counted } from '../counted.ts';
-import { EXIT } from '../explained.ts';
+import { EXIT, Explained } from '../explained.ts';
 import type { ExitCode } from '../explained.ts';
 import { USUAL_LIMIT, listPages } from '../list-pages.ts';
 import type { ListOptions } from '../list-pages.ts';
@@ -11,7 +11,7 @@ import { plain } from '../plain-text.ts';
 import type { Json, ProgramParts } from '../program-parts.ts';
 import { printRows } from '../table.ts';
 import { executorHead, executorLine, executorRows } from './shown-executor.ts';
-import { untilEmpty } from './until-empty.ts';
+import { resumedMeanwhile, untilEmpty } from './until-empty.ts';
 
 interface DrainOptions extends Json {
   readonly wait?: boolean;
@@ -68,7 +68,8 @@ const drainExecutor = async (
   const { call, screen } = client;
   const drained = await call(Draining, { method: 'POST', path: at`/executors/${name}/drain` });
   if (json) screen.printJson(drained);
-  else {
+  if (!drained.draining) throw resumedMeanwhile(name);
+  if (!json) {
     screen.print(
       `Executor ${plain(name)} is drained: it gets no new runs, also after a restart. ${runsThere(drained)}`,
     );
@@ -84,6 +85,9 @@ const runsThere = ({ runs }: Draining): string =>
 const resumeExecutor = async ({ call, screen }: Client, name: string, json: boolean): Promise<ExitCode> => {
   const resumed = await call(Draining, { method: 'POST', path: at`/executors/${name}/resume` });
   if (json) screen.printJson(resumed);
-  else screen.print(`Executor ${plain(name)} is given runs again.`);
+  if (resumed.draining) {
+    throw new Explained(`Executor ${plain(name)} was drained meanwhile: it is given no new runs.`);
+  }
+  if (!json) screen.print(`Executor ${plain(name)} is given runs again.`);
   return EXIT.done;
 };

@@ -20,8 +20,7 @@ export const untilEmpty = async (
     await pause(ASK_AGAIN_AFTER_MS);
     const ask = () => call(NamedExecutors, { method: 'GET', path: at`/executors/${name}` });
     const { executors } = await patiently(ask, screen);
-    if (executors.some(({ drain }) => drain === null))
-      throw new Explained(`Executor ${plain(name)} was resumed meanwhile: it is given runs again.`);
+    if (executors.some(({ drain }) => drain === null)) throw resumedMeanwhile(name);
     const runs = executors.flatMap(({ slots }) => slots).filter(({ run }) => run !== null).length;
     if (runs === before) continue;
     before = runs;
@@ -29,3 +28,6 @@ export const untilEmpty = async (
     else screen.print(runs === 0 ? 'No run is there any more.' : `${counted(runs, 'run')} left.`);
   }
 };
+
+export const resumedMeanwhile = (name: string): Explained =>
+  new Explained(`Executor ${plain(name)} was resumed meanwhile: it is given runs again.`);

@@ -35,13 +35,13 @@ export const askExecutors = (
 const ROOM_AROUND = 100;
 
 /** As many of the first as fit a message, and one in any case. */
-const fittingPage = ({ executors, more }: ExecutorsAnswer, most: number): ExecutorsAnswer => {
+const fittingPage = ({ executors, ...rest }: ExecutorsAnswer, most: number): ExecutorsAnswer => {
   const told: ExecutorState[] = [];
   let room = most - ROOM_AROUND;
   for (const executor of executors) {
     room -= Buffer.byteLength(JSON.stringify(executor)) + 1;
-    if (room < 0 && told.length > 0) return { executors: told, more: true };
+    if (room < 0 && told.length > 0) return { ...rest, executors: told, more: true };
     told.push(executor);
   }
-  return { executors: told, more };
+  return { ...rest, executors: told };
 };

@@ -8,10 +8,11 @@ import { tellFleet } from '@runledger/event-log/fleet';
 import type { Executors } from './executors.ts';
 
 type DrainedExecutor =
-  | ({ readonly kind: 'done' } & Draining)
+  /** What holds once the scheduler has read the request: not what was asked for when another one came after it. */
+  | ({ readonly kind: 'read' } & Draining)
   | { readonly kind: 'unknown' }
-  /** It is stored and will come to pass; the scheduler did not show it in time. */
-  | { readonly kind: 'not_shown_yet' };
+  /** It is stored; the scheduler did not read it in time. */
+  | { readonly kind: 'not_read_yet' };
 
 /** Drains or resumes all executors of a name. @throws {SchedulerUnavailable} @throws {LogUnavailable} */
 export type DrainExecutor = (
@@ -28,7 +29,7 @@ export interface DrainExecutorOptions {
   readonly clock: () => number;
 }
 
-const SHOWN_WITHIN_MS = 5_000;
+const READ_WITHIN_MS = 5_000;
 const ASK_AGAIN_AFTER_MS = 50;
 
 /**
@@ -38,17 +39,28 @@ const ASK_AGAIN_AFTER_MS = 50;
 export const drainExecutor =
   ({ log, executors, now, clock }: DrainExecutorOptions): DrainExecutor =>
   async (type, name, requested_by) => {
-    if ((await executors.named(name)).length === 0) return { kind: 'unknown' };
+    if ((await executors.named(name)).executors.length === 0) return { kind: 'unknown' };
     const time = now().toISOString();
-    await tellFleet(log, { type, version: 1, event_id: newUuid(), executor_name: name, requested_by, time });
-    const draining = type === 'ExecutorDrainRequested';
-    const deadline = clock() + SHOWN_WITHIN_MS;
+    const event_id = newUuid();
+    const stored = await tellFleet(log, {
+      type,
+      version: 1,
+      event_id,
+      executor_name: name,
+      requested_by,
+      time,
+    });
+    const deadline = clock() + READ_WITHIN_MS;
     for (;;) {
-      const present = await executors.named(name);
+      const { executors: present, read_up_to } = await executors.named(name);
       // Of a name that is resumed and that nobody bears, nothing is left.
-      const shown = present.every(({ drain }) => (drain !== null) === draining);
-      if (shown) return { kind: 'done', name, draining, runs: runsOn(present) };
-      if (clock() >= deadline) return { kind: 'not_shown_yet' };
+      const draining = present.some(({ drain }) => drain !== null);
+      const wanted = type === 'ExecutorDrainRequested';
+      // A scheduler of an earlier release does not say how far it has read.
+      if (read_up_to === undefined ? draining === wanted : read_up_to >= stored) {
+        return { kind: 'read', name, draining, runs: runsOn(present) };
+      }
+      if (clock() >= deadline) return { kind: 'not_read_yet' };
       await pause(ASK_AGAIN_AFTER_MS);
     }
   };

@@ -1,4 +1,4 @@
-import type { ExecutorsAnswer, ExecutorsQuestion, ExecutorState } from '@runledger/contracts/executor-state';
+import type { ExecutorsAnswer, ExecutorsQuestion } from '@runledger/contracts/executor-state';
 import { MAX_ASKED_EXECUTORS } from '@runledger/contracts/executor-state';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { askExecutors } from '@runledger/event-log/asks/executors';
@@ -11,7 +11,7 @@ export type ExecutorPlace = NonNullable<ExecutorsQuestion['after']>;
 export interface Executors {
   page(after: ExecutorPlace | null, limit: number): Promise<ExecutorsAnswer>;
   /** None for a name that nobody bears and that is not drained. */
-  named(name: string): Promise<readonly ExecutorState[]>;
+  named(name: string): Promise<ExecutorsAnswer>;
 }
 
 export const executors = (log: EventLog): Executors => {
@@ -19,6 +19,6 @@ export const executors = (log: EventLog): Executors => {
     answered(await askExecutors(log, question, ANSWER_WITHIN_MS));
   return {
     page: (after, limit) => ask({ name: null, after, limit }),
-    named: async (name) => (await ask({ name, after: null, limit: MAX_ASKED_EXECUTORS })).executors,
+    named: (name) => ask({ name, after: null, limit: MAX_ASKED_EXECUTORS }),
   };
 };

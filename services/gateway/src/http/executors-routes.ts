@@ -48,9 +48,14 @@ const drainOperation = operation({
   at: '/executors/{name}/drain',
   summary: 'Drain an executor',
   description:
-    'It is given no new runs, also after a restart, until it is resumed; those that it has go on. Asking again changes nothing.',
+    'It is given no new runs, also after a restart, until it is resumed; those that it has go on. Asking again changes nothing. When somebody resumes it at the same time, the request that was stored last holds, and both are answered with what holds then.',
   takes: { path: ExecutorPath },
-  gives: { status: 200, description: 'The scheduler gives it no more runs.', body: Draining },
+  gives: {
+    status: 200,
+    description:
+      'What holds, once the scheduler has read the request: no more runs, unless `draining` is false.',
+    body: Draining,
+  },
   refuses: [404],
 });
 
@@ -60,9 +65,15 @@ const resumeOperation = operation({
   method: 'POST',
   at: '/executors/{name}/resume',
   summary: 'Resume an executor',
-  description: 'It is given runs again. One that stops by itself stays without.',
+  description:
+    'It is given runs again. One that stops by itself stays without. When somebody drains it at the same time, the request that was stored last holds, and both are answered with what holds then.',
   takes: { path: ExecutorPath },
-  gives: { status: 200, description: 'The scheduler gives it runs again.', body: Draining },
+  gives: {
+    status: 200,
+    description:
+      'What holds, once the scheduler has read the request: runs again, unless `draining` is true.',
+    body: Draining,
+  },
   refuses: [404],
 });
 
@@ -76,14 +87,14 @@ export const executorRoutes = ({ executors, drain }: ExecutorRoutes): Route[] =>
   const ask = async (type: FleetRequest['type'], name: string, key_id: string): Promise<Draining> => {
     const drained = await drain(type, name, key_id);
     switch (drained.kind) {
-      case 'done':
+      case 'read':
         return { name, draining: drained.draining, runs: drained.runs };
       case 'unknown':
         throw notFound();
-      case 'not_shown_yet':
+      case 'not_read_yet':
         throw new Refused({
           kind: 'unavailable',
-          why: 'It is stored and will be done, but the scheduler has not read it yet. Ask again to see when',
+          why: 'It is stored and holds once the scheduler has read it, unless another request comes after it. Read the executor to see it',
         });
     }
   };
@@ -98,9 +109,9 @@ export const executorRoutes = ({ executors, drain }: ExecutorRoutes): Route[] =>
       ({ query }) => cursorProblems(own(query, 'cursor'), 'query', isExecutorPlace),
     ),
     route(showOperation, async ({ path: { name } }): Promise<NamedExecutors> => {
-      const named = await executors.named(name);
+      const { executors: named } = await executors.named(name);
       if (named.length === 0) throw notFound();
-      return { name, executors: [...named] };
+      return { name, executors: named };
     }),
     route(drainOperation, ({ path: { name } }, { key }) => ask('ExecutorDrainRequested', name, key.id)),
     route(resumeOperation, ({ path: { name } }, { key }) => ask('ExecutorResumeRequested', name, key.id)),
