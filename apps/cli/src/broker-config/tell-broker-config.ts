@@ -46,8 +46,8 @@ const whatNext = ({ folder, config, users }: Made): string[] => {
     '',
     'What to do next:',
     "- nats-server: have include './broker.conf' in its configuration (it takes every path from that file on). One that runs",
-    '  reads it anew with nats-server --signal reload, or kill -HUP of its process; in a container that has the file mounted:',
-    '  docker compose restart nats.',
+    '  reads it anew with nats-server --signal reload, or kill -HUP of its process. Do it twice, a second apart: what a new user',
+    '  may do holds from the second time on. In a container that has the file mounted: docker compose restart nats.',
     ...(rotated.length > 0
       ? [
           `  It takes the new key alone from then on: give ${rotated.join(', ')} the new file, and start what uses it anew.`,
