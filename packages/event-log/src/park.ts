@@ -114,7 +114,7 @@ export interface ParkedSpan {
 /** A message may be as large as the broker takes, so not all are read at once. */
 const READ_AT_ONCE = 20;
 
-/** The parked messages of a span, oldest first. @throws {LogUnavailable} */
+/** The parked messages of a span, oldest first; what is no parked message is told to the logger. @throws {LogUnavailable} */
 export const listParked = async (
   log: EventLog,
   { after = 0, limit = 100, stream = '*', consumer = '*' }: ParkedSpan = {},
@@ -126,7 +126,7 @@ export const listParked = async (
     const messages = await askBroker('reading PARKED', () => readDirect(log, 'PARKED', query));
     const last = messages.at(-1);
     if (last === undefined) break;
-    listed.push(...messages.flatMap(parkedIn));
+    listed.push(...messages.flatMap((message) => parkedIn(log, message)));
     seq = last.seq + 1;
   }
   return listed;
@@ -136,14 +136,20 @@ export const listParked = async (
 export const readParked = async (log: EventLog, position: number): Promise<ListedParked | undefined> => {
   const ask = () => log.jsm.streams.getMessage('PARKED', { seq: position });
   const message = await askBroker('reading PARKED', ask);
-  return message === null ? undefined : parkedIn(message)[0];
+  return message === null ? undefined : parkedIn(log, message)[0];
 };
 
 /** For a message that was taken after all; nothing happens when it is gone already. @throws {LogUnavailable} */
 export const dropParked = (log: EventLog, position: number): Promise<void> =>
   removeMessage(log, 'PARKED', position);
 
-const parkedIn = ({ data, seq }: StoredMsg): ListedParked[] => {
+/** A writer may park under its own subjects only; what it says of itself is believed no further than that. */
+const parkedIn = (log: EventLog, { data, seq, subject }: StoredMsg): ListedParked[] => {
   const parked = parseJson(data);
-  return ParkedCheck.Check(parked) ? [{ ...parked, position: seq }] : [];
+  if (ParkedCheck.Check(parked) && parkedSubject(parked) === subject) return [{ ...parked, position: seq }];
+  log.logger.warn(
+    { position: seq, subject },
+    'a message in PARKED is not what its subject says, and is left out: look at it with "nats stream get PARKED"',
+  );
+  return [];
 };

@@ -3,7 +3,7 @@ import { subjectOf } from '@runledger/contracts/subjects';
 import type { StoredMessage } from '@runledger/contracts/history';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '../src/event-log.ts';
-import { listParked, park } from '../src/park.ts';
+import { listParked, park, readParked } from '../src/park.ts';
 import { readStored } from '../src/read-run.ts';
 import { aLog, type TestLog } from './logs.ts';
 
@@ -36,5 +36,32 @@ describe('a message that is parked', () => {
     await log.js.publish('parked.RUNS.executor-a', '{}', { msgID });
     await park(log, { consumer: 'scheduler', stored, reason: 'it is forged' });
     expect(await listParked(log, { consumer: 'scheduler' })).toMatchObject([{ sequence: stored.sequence }]);
+  });
+});
+
+describe('a message that names another consumer than the subject it was parked under', () => {
+  it.each([
+    ['consumer', { consumer: 'scheduler' }],
+    ['stream', { stream: 'FLEET' }],
+  ])('is not believed about its %s: it is told of, and not listed', async (what, claimed) => {
+    const told: object[] = [];
+    const logger = { ...log.logger, warn: (fields: object) => void told.push(fields) };
+    const honest = {
+      reason: 'take it again',
+      consumer: `executor-${what}`,
+      stream: 'RUNS',
+      subject: 'runs.a.b.life.queued.gateway.0.none',
+      sequence: 1,
+      time: '2026-01-01T00:00:00.000Z',
+      headers: {},
+      data: null,
+    };
+    const subject = `parked.RUNS.executor-${what}`;
+    const { seq } = await log.js.publish(subject, JSON.stringify({ ...honest, ...claimed }));
+    const after = await log.js.publish(subject, JSON.stringify(honest));
+    const listed = await listParked({ ...log, logger }, { consumer: `executor-${what}` });
+    expect(listed.map(({ position }) => position)).toEqual([after.seq]);
+    expect(told).toEqual([{ position: seq, subject }]);
+    expect(await readParked(log, seq)).toBeUndefined();
   });
 });
