@@ -1,13 +1,13 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { StoredMessage } from '@runledger/contracts/history';
-import { askBroker } from './ask-broker.ts';
+import { TakenOver, type Owner } from './durable-owner.ts';
 import { handleDelivery, type InHand } from './handle-delivery.ts';
-import { LogUnavailable, type EventLog } from './event-log.ts';
+import type { EventLog } from './event-log.ts';
 import type { NewerVersion } from './newer-version.ts';
-import { checkOwner, lookAtDurable, openDurable, TakenOver, type Owner } from './open-durable.ts';
+import { openDurable } from './open-durable.ts';
 import type { State } from './pull-in-order.ts';
+import { keepLooking, untilThere } from './watch-durable.ts';
 
-export { TakenOver } from './open-durable.ts';
+export { TakenOver } from './durable-owner.ts';
 export { NewerVersion } from './newer-version.ts';
 
 /** What became of a message. `retry` waits in this process, so that nothing overtakes it. */
@@ -46,7 +46,7 @@ export interface ConsumeOptions {
   readonly forgetAfterMs?: number;
   /**
    * The consumer is for one process at a time, and for one subject. When a newer process has opened it, the consumption
-   * of this one stops with TakenOver.
+   * of this one stops with TakenOver; when somebody has changed it, with ConsumerChanged.
    */
   readonly owner?: Owner;
   /** Told before the consumption stops at an event that this release cannot read. */
@@ -61,7 +61,6 @@ export interface Consumption extends AsyncDisposable {
 
 const PULL_FOR_MS = 10_000;
 const SIGN_OF_LIFE_MS = 2_000;
-const LOOK_AGAIN_MS = 200;
 
 /**
  * Hands every message under the subjects to `handle`, at least once. What is no JSON, what the handler asks to park, and
@@ -90,7 +89,9 @@ export const consume = async (
     fail(newer);
   };
 
-  const consumer = await openDurable(log, options);
+  const info = await openDurable(log, options);
+  const opened = { info, owner };
+  const consumer = log.js.consumers.getConsumerFromInfo(info);
   const pull = () =>
     consumer.consume({
       max_messages: maxInFlight,
@@ -121,39 +122,21 @@ export const consume = async (
       stop.signal.removeEventListener('abort', close);
       if (stop.signal.aborted) return;
       log.logger.warn({ err: error, consumer: name, stream }, 'a consumer was interrupted; it goes on');
-      await untilThere(log, options, stop.signal);
+      await untilThere(log, opened, stop.signal);
     }
   };
-  const running = run().catch((error: unknown) => fail(asError(error)));
+  const orFail = (work: Promise<void>): Promise<void> => work.catch((error: unknown) => fail(asError(error)));
+  const running = orFail(run());
+  const looking = owner && orFail(keepLooking(log, opened, PULL_FOR_MS, stop.signal));
   return {
     state: () => state,
     failed: failed.promise,
     [Symbol.asyncDispose]: async () => {
       stop.abort();
-      await running;
+      await Promise.all([running, looking]);
       await Promise.allSettled([...inHand.values()].map(({ finished }) => finished));
     },
   };
-};
-
-/** @throws when the broker has lost the consumer or gave it to another; one that is away or starting is waited for. */
-const untilThere = async (
-  log: EventLog,
-  { stream, name, owner }: ConsumeOptions,
-  signal: AbortSignal,
-): Promise<void> => {
-  const what = `looking for the consumer ${name} of ${stream}`;
-  while (!signal.aborted) {
-    await pause(LOOK_AGAIN_MS, undefined, { signal }).catch(() => undefined);
-    try {
-      const found = await askBroker(what, () => lookAtDurable(log, stream, name));
-      if (found === undefined) throw new Error(`The broker has no consumer ${name} of ${stream} any more.`);
-      checkOwner(found, owner);
-      return;
-    } catch (error) {
-      if (!(error instanceof LogUnavailable) || log.nc.isClosed()) throw error;
-    }
-  }
 };
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));

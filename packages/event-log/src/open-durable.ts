@@ -1,41 +1,22 @@
 import { AckPolicy, DeliverPolicy, JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
-import type { Consumer, ConsumerConfig, ConsumerInfo } from '@nats-io/jetstream';
+import type { ConsumerConfig, ConsumerInfo } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import { askBroker } from './ask-broker.ts';
 import type { ConsumeOptions } from './consume.ts';
+import { metadataOf, ownerOf, type Owner } from './durable-owner.ts';
 import { LogUnavailable, type EventLog } from './event-log.ts';
 import { ACK_WITHIN_MS } from './handle-delivery.ts';
 
-/** The one process that a durable consumer is for. A newer one under the same name takes the consumer over. */
-export interface Owner {
-  /** Unique to the process; it stands in the metadata of the consumer. */
-  readonly id: string;
-  /** Whether a message is for this process: none of another owner's is ever handled. */
-  readonly owns: (subject: string) => boolean;
-}
-
-/** A newer process has made the durable consumer its own. */
-export class TakenOver extends Error {
-  override readonly name = 'TakenOver';
-  readonly code = 'taken_over';
-
-  constructor(consumer: string, { id }: Owner, by = 'another process') {
-    super(`The consumer ${consumer} was ${id}'s, and ${by} has taken it over.`);
-  }
-}
-
-const OWNER = 'owner';
 // Error codes of nats-server: https://github.com/nats-io/nats-server/blob/main/server/errors.json
 const THERE_ALREADY: ReadonlySet<number> = new Set([10013, 10105, 10148]);
 const MOST_TRIES = 5;
 
 /** Opens the durable consumer under its name, made anew when it is another owner's. @throws {LogUnavailable} */
-export const openDurable = async (log: EventLog, options: ConsumeOptions): Promise<Consumer> => {
+export const openDurable = (log: EventLog, options: ConsumeOptions): Promise<ConsumerInfo> => {
   const { name, stream, owner } = options;
-  const info = await askBroker(`opening the consumer ${name} of ${stream}`, () =>
+  return askBroker(`opening the consumer ${name} of ${stream}`, () =>
     owner === undefined ? openShared(log, options) : openOwned(log, options, owner),
   );
-  return log.js.consumers.getConsumerFromInfo(info);
 };
 
 /** Undefined when there is none. */
@@ -52,12 +33,6 @@ export const lookAtDurable = async (
   }
 };
 
-/** @throws {TakenOver} when the consumer is another owner's */
-export const checkOwner = ({ name, config }: ConsumerInfo, owner: Owner | undefined): void => {
-  const by = config.metadata?.[OWNER];
-  if (owner !== undefined && by !== owner.id) throw new TakenOver(name, owner, by);
-};
-
 const openShared = async (log: EventLog, options: ConsumeOptions): Promise<ConsumerInfo> => {
   const { name, stream, subjects } = options;
   const config = { ...configOf(options), filter_subjects: [...subjects] };
@@ -72,10 +47,10 @@ const openOwned = async (log: EventLog, options: ConsumeOptions, owner: Owner): 
   const [subject, ...more] = subjects;
   if (subject === undefined || more.length > 0)
     throw new TypeError(`The consumer ${name} needs one subject.`);
-  const config = { ...configOf(options), filter_subject: subject, metadata: { [OWNER]: owner.id } };
+  const config = { ...configOf(options), filter_subject: subject, metadata: metadataOf(owner) };
   for (let tries = 1; ; tries += 1) {
     const found = await lookPatiently(log, stream, name);
-    const before = found?.config.metadata?.[OWNER];
+    const before = found && ownerOf(found);
     if (found && before === owner.id) return found;
     if (found) {
       log.logger.warn({ consumer: name, stream, before }, 'the consumer of an earlier process is made anew');
