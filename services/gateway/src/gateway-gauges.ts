@@ -1,3 +1,4 @@
+import { brokerClock } from '@runledger/event-log/broker-clock';
 import type { EventLog } from '@runledger/event-log/event-log';
 import { readStored } from '@runledger/event-log/read-run';
 import { streamFill } from '@runledger/event-log/stream-fill';
@@ -10,6 +11,7 @@ export const projectionGauges = (
   log: EventLog,
   position: () => number | undefined,
 ): void => {
+  const brokerNow = brokerClock(log, 'RUNS');
   observedGauge(metrics, {
     name: 'runledger_gateway_projecting',
     help: '1 while this gateway keeps the views. With shared views one of all gateways does.',
@@ -33,8 +35,9 @@ export const projectionGauges = (
       if (present === undefined) return undefined;
       const fill = await streamFill(log, 'RUNS');
       if (!fill || fill.lastSequence <= present) return fill && 0;
-      const next = await readStored(log, present + 1).catch(() => undefined);
-      return next && Math.max(Date.now() - Date.parse(next.time), 0) / 1_000;
+      const asked = Promise.all([readStored(log, present + 1), brokerNow()]);
+      const [next, now] = await asked.catch(() => []);
+      return next && now !== undefined ? Math.max(now - Date.parse(next.time), 0) / 1_000 : undefined;
     },
   });
 };
