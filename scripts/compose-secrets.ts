@@ -2,7 +2,7 @@
  * Makes what docker-compose.yml reads as secrets, in deploy/secrets or the folder that RUNLEDGER_SECRETS names:
  * `node scripts/run.mjs scripts/compose-secrets.ts`. What is there is kept, so it may be run again after an upgrade,
  * which makes the broker's permissions anew. What follows goes to "runledger broker-config", such as --executor gpu-2 or
- * --rotate gateway.
+ * --rotate gateway: by itself that command makes a new key for its owner alone, whom no container runs as.
  */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

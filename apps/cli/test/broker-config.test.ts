@@ -104,6 +104,15 @@ describe('runledger broker-config', () => {
     expect(folder.conf()).not.toContain(publicKeyOf(gateway ?? ''));
   });
 
+  it('leaves a key that is made anew to whom the old one was left, as docker-compose.yml needs it', async () => {
+    const folder = aFolder();
+    await folder.run();
+    chmodSync(folder.at('keys', 'gateway.nk'), 0o444);
+    await folder.run('--rotate', 'gateway', '--executor', 'gpu-1');
+    expect(mode(folder.at('keys', 'gateway.nk'))).toBe('444');
+    expect(mode(folder.at('keys', 'executor-gpu-1.nk'))).toBe('600');
+  });
+
   it('takes an executor out with its key', async () => {
     const folder = aFolder();
     await folder.run('--executor', 'gpu-1', 'gpu-2');

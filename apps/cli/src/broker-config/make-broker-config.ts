@@ -1,5 +1,6 @@
-import { chmod, mkdir, rm } from 'node:fs/promises';
+import { chmod, mkdir, rm, stat } from 'node:fs/promises';
 import { brokerConfiguration } from '@runledger/event-log/access/broker-configuration';
+import type { UserKey } from '@runledger/event-log/access/user-key';
 import { makeKeyFile } from '@runledger/standalone/key-files';
 import { replaceFile } from '@runledger/standalone/write-file';
 import { configText, unusable, type ConfigFolder } from './config-folder.ts';
@@ -31,7 +32,7 @@ export const makeBrokerConfig = async ({ folder, text, users, removed }: Plan): 
     await chmod(folder.keys, 0o700);
     const made = [];
     for (const { user, key } of users) {
-      const { publicKey } = key.kind === 'kept' ? key.key : await makeKeyFile(folder.keyFileOf(user.name));
+      const { publicKey } = await keyOf(key, folder.keyFileOf(user.name));
       made.push({ user, publicKey, key: key.kind });
     }
     const next = configText(brokerConfiguration(made));
@@ -46,5 +47,17 @@ export const makeBrokerConfig = async ({ folder, text, users, removed }: Plan): 
   } catch (error) {
     if (error instanceof Error && 'code' in error) throw unusable(folder, error);
     throw error;
+  }
+};
+
+/** Whoever was let read the old key, such as the user of a container, may read the one in its place. */
+const keyOf = async (key: PlannedUser['key'], file: string): Promise<Pick<UserKey, 'publicKey'>> => {
+  switch (key.kind) {
+    case 'kept':
+      return key.key;
+    case 'new':
+      return makeKeyFile(file);
+    case 'rotated':
+      return makeKeyFile(file, (await stat(file)).mode & 0o777);
   }
 };

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newUserKey, publicKeyOf, UnusableSeed, type UserKey } from '@runledger/event-log/access/user-key';
-import { writePrivateFile } from '../data-folder/write-file.ts';
+import { replaceFile, THIS_USER_ALONE } from '../data-folder/write-file.ts';
 
 /** Seed files have this ending, as those of other tools for NATS. */
 export const KEY_FILE_ENDING = '.nk';
@@ -30,9 +30,9 @@ export const readKeyFile = async (path: string): Promise<KeptKey> => {
   }
 };
 
-/** A new key, in place of the one that the file may hold. */
-export const makeKeyFile = async (path: string): Promise<UserKey> => {
+/** A new key, in place of the one that the file may hold. Only this user may read it, unless another mode is given. */
+export const makeKeyFile = async (path: string, mode = THIS_USER_ALONE): Promise<UserKey> => {
   const key = newUserKey();
-  await writePrivateFile(path, `${key.seed}\n`);
+  await replaceFile(path, `${key.seed}\n`, mode);
   return key;
 };

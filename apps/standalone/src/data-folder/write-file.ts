@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-const THIS_USER_ALONE = 0o600;
+export const THIS_USER_ALONE = 0o600;
 
 /** As `replaceFile`. Only this user may read it, from its first byte on. */
 export const writePrivateFile = (path: string, text: string): Promise<void> =>
@@ -24,6 +24,8 @@ export const replaceFile = async (path: string, text: string, mode: number): Pro
 export const writeDraft = async (path: string, text: string, mode = THIS_USER_ALONE): Promise<string> => {
   const draft = `${path}.${randomUUID()}.draft`;
   await using file = await open(draft, 'wx', mode);
+  // The umask may have taken something away.
+  await file.chmod(mode);
   await file.writeFile(text);
   await file.sync();
   return draft;
