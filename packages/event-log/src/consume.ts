@@ -7,7 +7,7 @@ import { openDurable } from './open-durable.ts';
 import type { State } from './pull-in-order.ts';
 import { keepLooking, untilThere } from './watch-durable.ts';
 
-export { TakenOver } from './durable-owner.ts';
+export { InUse, TakenOver } from './durable-owner.ts';
 export { NewerVersion } from './newer-version.ts';
 
 /** What became of a message. `retry` waits in this process, so that nothing overtakes it. */
@@ -45,8 +45,9 @@ export interface ConsumeOptions {
   /** The broker forgets the consumer when nobody asked for it this long. For ever when left out. */
   readonly forgetAfterMs?: number;
   /**
-   * The consumer is for one process at a time, and for one subject. When a newer process has opened it, the consumption
-   * of this one stops with TakenOver; when somebody has changed it, with ConsumerChanged.
+   * The consumer is for one process at a time, and for one subject. It is not opened while another process waits on it.
+   * The consumption stops with TakenOver when another one has it all the same, and with ConsumerChanged when somebody
+   * has changed it.
    */
   readonly owner?: Owner;
   /** Told before the consumption stops at an event that this release cannot read. */
@@ -65,7 +66,7 @@ const SIGN_OF_LIFE_MS = 2_000;
 /**
  * Hands every message under the subjects to `handle`, at least once. What is no JSON, what the handler asks to park, and
  * what it throws at five times goes to PARKED, and the next message follows.
- * @throws {LogUnavailable}
+ * @throws {LogUnavailable} @throws {InUse} when another process is the owner, and alive
  */
 export const consume = async (
   log: EventLog,

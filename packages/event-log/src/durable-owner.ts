@@ -8,6 +8,18 @@ export interface Owner {
   readonly owns: (subject: string) => boolean;
 }
 
+/** Another process has the durable consumer, and waits for what it hands out. */
+export class InUse extends Error {
+  override readonly name = 'InUse';
+  readonly code = 'in_use';
+  readonly by: string;
+
+  constructor(consumer: string, by = 'another process') {
+    super(`The consumer ${consumer} is ${by}'s, which waits for what it hands out. Stop that process first.`);
+    this.by = by;
+  }
+}
+
 /** Another process has made the durable consumer its own. */
 export class TakenOver extends Error {
   override readonly name = 'TakenOver';

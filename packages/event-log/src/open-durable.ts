@@ -1,17 +1,24 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { AckPolicy, DeliverPolicy, JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
 import type { ConsumerConfig, ConsumerInfo } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import { askBroker } from './ask-broker.ts';
 import type { ConsumeOptions } from './consume.ts';
-import { metadataOf, ownerOf, type Owner } from './durable-owner.ts';
+import { InUse, metadataOf, ownerOf, type Owner } from './durable-owner.ts';
 import { LogUnavailable, type EventLog } from './event-log.ts';
 import { ACK_WITHIN_MS } from './handle-delivery.ts';
 
 // Error codes of nats-server: https://github.com/nats-io/nats-server/blob/main/server/errors.json
 const THERE_ALREADY: ReadonlySet<number> = new Set([10013, 10105, 10148]);
 const MOST_TRIES = 5;
+/** A process asks again at once when a request has ended, and within this time after the broker was away. */
+const UNUSED_FOR_MS = 1_000;
+const LOOK_AGAIN_MS = 200;
 
-/** Opens the durable consumer under its name, made anew when it is another owner's. @throws {LogUnavailable} */
+/**
+ * Opens the durable consumer under its name, made anew when it is another owner's.
+ * @throws {LogUnavailable} @throws {InUse} when that one is alive
+ */
 export const openDurable = (log: EventLog, options: ConsumeOptions): Promise<ConsumerInfo> => {
   const { name, stream, owner } = options;
   return askBroker(`opening the consumer ${name} of ${stream}`, () =>
@@ -53,16 +60,28 @@ const openOwned = async (log: EventLog, options: ConsumeOptions, owner: Owner): 
     const before = found && ownerOf(found);
     if (found && before === owner.id) return found;
     if (found) {
+      await untilUnused(log, found);
       log.logger.warn({ consumer: name, stream, before }, 'the consumer of an earlier process is made anew');
       await removeDurable(log, stream, name);
     }
     try {
       return await log.jsm.consumers.add(stream, { ...config, ...beginningOf(options) });
     } catch (error) {
-      // Another process of that name starts at the same moment. The last one has it.
+      // Another process of that name starts at the same moment. The first one has it.
       const met = error instanceof JetStreamApiError && THERE_ALREADY.has(error.code);
       if (!met || tries === MOST_TRIES) throw error;
     }
+  }
+};
+
+/** The broker forgets at once who waits when its connection ends. @throws {InUse} */
+const untilUnused = async (log: EventLog, found: ConsumerInfo): Promise<void> => {
+  const unusedAt = performance.now() + UNUSED_FOR_MS;
+  for (let seen: ConsumerInfo | undefined = found; seen;) {
+    if (seen.num_waiting > 0) throw new InUse(seen.name, ownerOf(seen));
+    if (performance.now() >= unusedAt) return;
+    await pause(LOOK_AGAIN_MS);
+    seen = await lookAtDurable(log, found.stream_name, found.name);
   }
 };
 

@@ -15,6 +15,21 @@ import { startService, type AService } from './a-service.ts';
 
 const nobody: Pick<Executor, 'handle'> = { handle: () => ({ kind: 'taken' }) };
 
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+/** An executor that is expected to end by itself. */
+const runMain = async (env: Record<string, string>): Promise<{ code: number | null; said: string }> => {
+  const child = spawn(process.execPath, [main], {
+    env: { ...process.env, RUNLEDGER_HEALTH_PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+  await once(child, 'close');
+  return { code: child.exitCode, said };
+};
+
 const fleetOf = async ({ log, executor }: AService): Promise<string[]> => {
   const told: string[] = [];
   for (const fact of ['registered', 'draining', 'left']) {
@@ -47,19 +62,45 @@ describe('a stop', () => {
   });
 });
 
-describe('an executor whose name another one takes', () => {
-  it('says so and ends, and what runs there ends with it', async () => {
+describe('a name that two executors share', () => {
+  it('is kept by the one that runs; the other one says so and does not start', async () => {
     await using service = await startService({ EXECUTOR_NAME: 'gpu box' });
     const { run } = await service.assign('busy');
     await waitFor('progress', () => lastProgress(service.log, run, 1, service.executor));
-    const other = executorId('gpu-box.ffffffffffff');
-    const newer = await consumeAddressed(service.log, other, nobody, new AbortController().signal);
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'gpu-executor-work-'));
+    const second = await runMain({
+      NATS_URL: service.nats.url,
+      EXECUTOR_NAME: 'gpu-box',
+      EXECUTOR_GPUS: 'A10G:1',
+      EXECUTOR_WORK_DIR: folder.path,
+    });
+    expect(second.code).toBe(1);
+    expect(second.said).toContain(`Another executor named gpu-box is running (${service.executor})`);
+    expect(second.said).toContain('an EXECUTOR_NAME of its own');
+    expect(await service.ready()).toBe(true);
+    expect((await service.facts(run)).at(-1)?.type).toBe('RunStarted');
+  });
+
+  it('is lost all the same to another one: it says so and ends, and what runs there ends with it', async () => {
+    await using service = await startService({ EXECUTOR_NAME: 'gpu box' });
+    const { run } = await service.assign('busy');
+    await waitFor('progress', () => lastProgress(service.log, run, 1, service.executor));
+    await service.log.jsm.consumers.update('RUNS', 'executor-gpu-box', {
+      metadata: { owner: 'gpu-box.ffffffffffff' },
+    });
     expect(await service.exit()).not.toBe(0);
     expect(service.said()).toContain('Another executor named gpu-box has taken over');
     expect(service.said()).toContain('an EXECUTOR_NAME of its own');
-    expect(newer.state()).toEqual({ ok: true });
-    await newer[Symbol.asyncDispose]();
     expect((await service.facts(run)).at(-1)?.type).toBe('RunStarted');
+  });
+
+  it('is free when the one that had it was killed', async () => {
+    await using service = await startService({ EXECUTOR_NAME: 'gpu box' });
+    service.kill('SIGKILL');
+    await service.exit();
+    const other = executorId('gpu-box.ffffffffffff');
+    await using next = await consumeAddressed(service.log, other, nobody, new AbortController().signal);
+    expect(next.state()).toEqual({ ok: true });
   });
 });
 
@@ -78,18 +119,7 @@ describe('a start', () => {
   });
 
   it('tells everything that is wrong with its settings at once, and ends with 78', async () => {
-    const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-    const run = async (env: Record<string, string>): Promise<{ code: number | null; said: string }> => {
-      const child = spawn(process.execPath, [main], {
-        env: { ...process.env, RUNLEDGER_HEALTH_PORT: '0', ...env },
-        stdio: ['ignore', 'ignore', 'pipe'],
-      });
-      let said = '';
-      child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
-      await once(child, 'close');
-      return { code: child.exitCode, said };
-    };
-    const forms = await run({
+    const forms = await runMain({
       EXECUTOR_CANCEL_GRACE_S: 'soon',
       RUNLEDGER_GATEWAY_URL: 'gateway',
       NATS_PASSWORD: 'hunter2',
@@ -98,7 +128,7 @@ describe('a start', () => {
     expect(forms.said).toContain('EXECUTOR_CANCEL_GRACE_S = "soon" is not a number');
     expect(forms.said).toContain('RUNLEDGER_GATEWAY_URL');
     expect(forms.said).not.toContain('hunter2');
-    const offers = await run({
+    const offers = await runMain({
       EXECUTOR_GPUS: 'RTX4090',
       EXECUTOR_PROGRAMS: '{"render": ["no-such-command"]}',
     });
