@@ -41,6 +41,7 @@ export class LogUnavailable extends Error {
 /** In-flight requests are not rejected on a disconnect, so a short time-out and a retry find the broker again sooner. */
 const ANSWER_WITHIN_MS = 2_000;
 const CLOSE_WITHIN_MS = 3_000;
+const GREETED_WITHIN_MS = 5_000;
 
 /**
  * Connects to the broker, and waits for it for ever, or until the signal: a service may start before it. A connection
@@ -80,6 +81,8 @@ const connectForEver = async (settings: BrokerSettings): Promise<NatsConnection>
     waitOnFirstConnect: true,
     maxReconnectAttempts: -1,
     reconnectTimeWait: 250,
+    // A broker that reads its configuration anew may leave a greeting without an answer; 20 s by default.
+    timeout: GREETED_WITHIN_MS,
     pingInterval: 10_000,
     maxPingOut: 2,
     // Doubles the publish throughput; only stack traces of the driver's own errors are lost.
