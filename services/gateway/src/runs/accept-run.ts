@@ -69,6 +69,8 @@ export const acceptRun = ({ log, current, room, bound, writer, now }: AcceptRunO
       case 'none':
         return undefined;
       case 'views_away':
+        // Only what the log has forgotten could be known to the views alone.
+        return (await room.forgotNothing()) ? undefined : found;
       case 'unreadable':
         return found;
     }
