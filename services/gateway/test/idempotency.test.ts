@@ -31,6 +31,15 @@ beforeEach(async () => {
 const queuedBy = async ({ metrics }: TestGateway): Promise<number> =>
   Number(/^runledger_gateway_runs_queued_total\S* (\d+)$/m.exec(await metrics.metrics())?.[1]);
 
+/** As after seven days: what is stored by now expires, and nothing after it. */
+const forgetAll = async ({ log }: World): Promise<void> => {
+  const { config } = await log.jsm.streams.info('RUNS');
+  const secondNs = 1_000_000_000;
+  await log.jsm.streams.update('RUNS', { max_age: secondNs, duplicate_window: secondNs });
+  await waitFor('all to be forgotten', async () => (await log.jsm.streams.info('RUNS')).state.messages === 0);
+  await log.jsm.streams.update('RUNS', { max_age: config.max_age });
+};
+
 describe('an idempotency key', () => {
   it('queues one run for 50 equal requests at once, at two gateways', async () => {
     const before = (await queuedBy(first)) + (await queuedBy(second));
@@ -203,13 +212,24 @@ describe('an idempotency key whose run has expired from the log', () => {
     expect(await factsOf(world, tenant)).toBe(0);
   });
 
-  it('queues nothing while the views cannot be asked', async () => {
+  it('queues one run while the views cannot be asked, as long as the log has forgotten nothing', async () => {
     await using away = viewsThatAreAway();
     const gateway = await world.gateway({ views: away });
-    const { status, headers, body } = await queueKeyed(gateway, tenant, 'k');
+    const run = runIn(tenant, await queueKeyed(gateway, tenant, 'k'));
+    expect(runIn(tenant, await queueKeyed(gateway, tenant, 'k'))).toEqual(run);
+    expect(await factsOf(world, tenant)).toBe(1);
+  });
+
+  it('queues nothing while the views cannot be asked and the log may have forgotten its run', async () => {
+    await using old = await aWorld();
+    await using away = viewsThatAreAway();
+    await queueSample(await old.gateway(), old.tenant);
+    await forgetAll(old);
+    const gateway = await old.gateway({ views: away });
+    const { status, headers, body } = await queueKeyed(gateway, old.tenant, 'k');
     expect([status, headers.get('retry-after')]).toEqual([503, '2']);
     expect(body.detail).toContain('Nothing was queued');
-    expect(await factsOf(world, tenant)).toBe(0);
+    expect(await factsOf(old, old.tenant)).toBe(0);
   });
 
   it('needs no views for a run that the log has', async () => {

@@ -1,15 +1,12 @@
-import { runsIdentity } from '@runledger/event-log/read-run';
 import { ownMongo } from '@runledger/testing/mongo';
 import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { openMongoRunViews } from '../src/views/mongo-run-views.ts';
 import { aWorld } from './fixtures/a-world.ts';
-import { queueKeyed, queueSample, runIn } from './fixtures/queued-runs.ts';
+import { queueSample } from './fixtures/queued-runs.ts';
 import { call } from './fixtures/requests.ts';
 import { aView, folded } from './fixtures/folded-runs.ts';
 import { aRun, cancelRequested, queued } from '@runledger/testing/run-events';
-
-const SECOND_NS = 1_000_000_000;
 
 describe('a MongoDB that is frozen', { timeout: 90_000 }, () => {
   it('keeps nobody from reading a run of the log, and is used again when it goes on', async (context) => {
@@ -36,32 +33,6 @@ describe('a MongoDB that is frozen', { timeout: 90_000 }, () => {
     mongo.resume();
     await waitFor('the views to be used again', async () => (await statusOf(old)) === 200);
     expect(await statusOf(key)).toBe(200);
-  });
-});
-
-describe('an idempotency key while MongoDB is frozen', { timeout: 90_000 }, () => {
-  it('queues one run as long as the log has forgotten nothing, and nothing once it might have', async (context) => {
-    await using open = new AsyncDisposableStack();
-    const mongo = await ownMongo();
-    if (mongo.kind === 'unavailable') return context.skip(mongo.reason);
-    open.use(mongo);
-    const world = open.use(await aWorld());
-    const { tenant, log } = world;
-    const views = open.use(openMongoRunViews({ url: mongo.url, readWithinMs: 300 }));
-    const gateway = await world.gateway({ views });
-    await mongo.pause();
-    const queued = runIn(tenant, await queueKeyed(gateway, tenant, 'k'));
-    expect(runIn(tenant, await queueKeyed(gateway, tenant, 'k'))).toEqual(queued);
-
-    const { config } = await log.jsm.streams.info('RUNS');
-    await log.jsm.streams.update('RUNS', { max_age: SECOND_NS, duplicate_window: SECOND_NS });
-    await waitFor('the run to be forgotten', async () => (await runsIdentity(log)).firstSequence > 1);
-    await log.jsm.streams.update('RUNS', { max_age: config.max_age });
-    await waitFor('the gateway to see it', async () => {
-      const { status, body } = await queueKeyed(gateway, tenant, 'another');
-      return status === 503 && /whether this Idempotency-Key was used is not known/.test(String(body.detail));
-    });
-    mongo.resume();
   });
 });
 
