@@ -37,7 +37,7 @@ export const FULL: Size = {
 };
 
 export const SMALL: Size = {
-  minutes: 5,
+  minutes: 4,
   rate: 1.5,
   executors: 3,
   slotsOfEach: 3,

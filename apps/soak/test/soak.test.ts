@@ -11,7 +11,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const WITHIN_MS = SMALL.minutes * 60_000 + SMALL.quietWithin * 2 + 180_000;
 
 describe('everything is killed, stopped and paused at random while runs are queued', () => {
-  it('and every guarantee is kept', { timeout: WITHIN_MS }, async () => {
+  it('and every guarantee is kept', { timeout: WITHIN_MS, retry: 0 }, async () => {
     const read = readOptions(['--small'], newSeed);
     if (!read.ok) throw new Error(read.why);
     say(`Seed ${read.options.seed}. The same again: ${read.options.command}`);

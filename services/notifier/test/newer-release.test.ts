@@ -8,7 +8,7 @@ import { aWorld, type World } from './fixtures/a-world.ts';
 /** Why a notifier that begins there stops reading. */
 const whyStopped = async (world: World): Promise<string> => {
   await using running = await world.start();
-  return waitFor('the notifier to stop reading', () => {
+  return await waitFor('the notifier to stop reading', () => {
     const state = running.notifier.state();
     return !state.ok && state.why;
   });
