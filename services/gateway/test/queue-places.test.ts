@@ -1,4 +1,4 @@
-import { answerQueuePlaces } from '@runledger/event-log/queue-places';
+import { answerQueuePlaces } from '@runledger/event-log/asks/queue-places';
 import { describe, expect, it } from 'vitest';
 import { aWorld } from './fixtures/a-world.ts';
 import { queueSample } from './fixtures/queued-runs.ts';

@@ -1,7 +1,7 @@
 import { Capacity } from '@runledger/contracts/queue-place';
 import type { WaitReason } from '@runledger/contracts/wait-reason';
 import { newUuid } from '@runledger/contracts/ids';
-import { answerQueuePlaces } from '@runledger/event-log/queue-places';
+import { answerQueuePlaces } from '@runledger/event-log/asks/queue-places';
 import { answerWaits } from '@runledger/event-log/asks/wait';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from './fixtures/a-gateway.ts';

@@ -1,7 +1,7 @@
 import { answerExecutors } from '@runledger/event-log/asks/executors';
 import { answerWaits } from '@runledger/event-log/asks/wait';
 import type { EventLog } from '@runledger/event-log/event-log';
-import { answerQueuePlaces } from '@runledger/event-log/queue-places';
+import { answerQueuePlaces } from '@runledger/event-log/asks/queue-places';
 import type { Answers } from './domain/answers.ts';
 
 interface Answering {

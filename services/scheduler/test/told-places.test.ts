@@ -1,5 +1,5 @@
 import { acquireLease } from '@runledger/event-log/lease';
-import { askQueuePlaces } from '@runledger/event-log/queue-places';
+import { askQueuePlaces } from '@runledger/event-log/asks/queue-places';
 import { waitFor } from '@runledger/testing/wait-for';
 import { describe, expect, it } from 'vitest';
 import { aCell } from './a-cell.ts';

@@ -14,7 +14,7 @@ import { follow } from '@runledger/event-log/follow';
 import { beat, lastBeat, watchHeartbeats } from '@runledger/event-log/heartbeats';
 import { park, listParked } from '@runledger/event-log/park';
 import { awaitProvisioned } from '@runledger/event-log/provision';
-import { answerQueuePlaces, askQueuePlaces } from '@runledger/event-log/queue-places';
+import { answerQueuePlaces, askQueuePlaces } from '@runledger/event-log/asks/queue-places';
 import { head, readRun, readStored, runsIdentity } from '@runledger/event-log/read-run';
 import { tailRuns } from '@runledger/event-log/tail-runs';
 import { streamsOf } from '@runledger/event-log/access/permissions';

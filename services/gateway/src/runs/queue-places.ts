@@ -3,7 +3,7 @@ import type { RunId } from '@runledger/contracts/ids';
 import { MAX_ASKED_PLACES, type QueuePlace } from '@runledger/contracts/queue-place';
 import type { RunKey } from '@runledger/contracts/subjects';
 import type { EventLog } from '@runledger/event-log/event-log';
-import { askQueuePlaces } from '@runledger/event-log/queue-places';
+import { askQueuePlaces } from '@runledger/event-log/asks/queue-places';
 import { runName } from './run-name.ts';
 import { keepLatest } from '../recently-used.ts';
 

@@ -2,7 +2,7 @@ import type { QueuePlace } from '@runledger/contracts/queue-place';
 import type { RunKey } from '@runledger/contracts/subjects';
 import { openEventLog, type EventLog } from '@runledger/event-log/event-log';
 import { silentLogger } from '@runledger/event-log/logger';
-import { answerQueuePlaces } from '@runledger/event-log/queue-places';
+import { answerQueuePlaces } from '@runledger/event-log/asks/queue-places';
 import { testNats } from '@runledger/testing/nats';
 import { aRun } from '@runledger/testing/run-events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';

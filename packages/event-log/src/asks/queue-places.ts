@@ -7,8 +7,8 @@ import {
 } from '@runledger/contracts/queue-place';
 import { isOrgId, isRunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects';
-import { answer, ask, fitting, type Topic } from './asks/topic.ts';
-import type { EventLog } from './event-log.ts';
+import { answer, ask, fitting, type Topic } from './topic.ts';
+import type { EventLog } from '../event-log.ts';
 
 const questionIn = fitting(QueuePlacesQuestion);
 

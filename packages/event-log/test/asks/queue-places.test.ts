@@ -4,9 +4,9 @@ import type { RunKey } from '@runledger/contracts/subjects';
 import { aRun } from '@runledger/testing/run-events';
 import { waitFor } from '@runledger/testing/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { EventLog } from '../src/event-log.ts';
-import { answerQueuePlaces, askQueuePlaces } from '../src/queue-places.ts';
-import { anEmptyLog, type TestLog } from './logs.ts';
+import type { EventLog } from '../../src/event-log.ts';
+import { answerQueuePlaces, askQueuePlaces } from '../../src/asks/queue-places.ts';
+import { anEmptyLog, type TestLog } from '../logs.ts';
 
 let test: TestLog;
 /** Of one who asks. */
