@@ -6,8 +6,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  * end they would run alone for minutes. Not side by side either: each keeps a core busy.
  */
 const LONGEST = [
-  { path: 'apps/soak/test/soak.test.ts', at: 0 },
-  { path: 'scripts/fresh-clone.test.ts', at: 0.4 },
+  { path: 'apps/soak/test/system/soak.test.ts', at: 0 },
+  { path: 'scripts/test/system/fresh-clone.test.ts', at: 0.4 },
 ];
 
 class LongestNotLast extends BaseSequencer {
@@ -23,8 +23,8 @@ class LongestNotLast extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    include: ['{packages,services,apps}/*/test/**/*.test.ts', 'scripts/*.test.ts'],
-    globalSetup: 'packages/testing/src/global-setup.ts',
+    include: ['{packages,services,apps}/*/test/**/*.test.ts', 'scripts/test/**/*.test.ts'],
+    globalSetup: 'packages/testing/src/servers/global-setup.ts',
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // Most of the time of these tests is waiting for what real processes do: two cores have room for a third.

@@ -1,6 +1,6 @@
-import { EXIT } from './explained.ts';
+import { EXIT } from './output/command-error.ts';
 import { runProgram } from './program.ts';
-import { screen } from './screen.ts';
+import { screen } from './output/screen.ts';
 
 // What the reader of a pipe did not want is no mishap: `runledger history … | head -1`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) =>

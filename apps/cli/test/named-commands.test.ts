@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
-import { cliWith } from './in-process.ts';
+import { cliWith } from './fixtures/cli-in-process.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const PAGES = globSync(['*.md', 'docs/*.md', '{apps,services}/*/README.md'], { cwd: ROOT });

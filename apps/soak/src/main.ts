@@ -1,4 +1,4 @@
-import { readOptions } from './options.ts';
+import { readOptions } from './parameters/options.ts';
 import { soak } from './soak.ts';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);

@@ -1,5 +1,5 @@
-import type { SyncInterval } from '@runledger/local-servers/nats-server';
-import type { Views } from './parts/database.ts';
+import type { SyncInterval } from '@runledger/local-servers/nats/nats-server';
+import type { Views } from './components/database.ts';
 
 export interface BannerFacts {
   readonly url: string;

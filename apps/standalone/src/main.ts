@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { ConfigError } from '@runledger/service-kit/config';
+import { ConfigError } from '@runledger/service-kit/config/config';
 import { start } from './start.ts';
-import { StartRefused } from './start-refused.ts';
+import { StartRefused } from './settings/start-refused.ts';
 
 const say = (line: string): void => {
   process.stdout.write(`${line}\n`);

@@ -1,30 +1,30 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { executorToken } from '@runledger/contracts/ids';
-import { openEventLog } from '@runledger/event-log/event-log';
-import { silentLogger } from '@runledger/event-log/logger';
-import { parseLogSettings, type LogSettings } from '@runledger/event-log/log-settings';
-import { provision } from '@runledger/event-log/provision';
+import { openEventLog } from '@runledger/event-log/connect/event-log';
+import { silentLogger } from '@runledger/event-log/connect/logger';
+import { parseLogSettings, type LogSettings } from '@runledger/event-log/provision/log-settings';
+import { provision } from '@runledger/event-log/provision/provision';
 import { banner } from './banner.ts';
 import { CONNECTION_FILE } from './data-folder/connection-files.ts';
 import type { Connection, Operator } from './data-folder/connection-files.ts';
 import { openDataFolder } from './data-folder/data-folder.ts';
 import type { DataFolder } from './data-folder/data-folder.ts';
 import { endLeftovers } from './data-folder/leftovers.ts';
-import { openSecretKeys } from './data-folder/secret-keys.ts';
+import { openSecretKeys } from './keys/secret-keys.ts';
 import { writePrivateFile } from './data-folder/write-file.ts';
-import { choosePort, originOf } from './parts/api-address.ts';
-import { startBroker } from './parts/broker.ts';
-import { startDatabase } from './parts/database.ts';
-import { chooseSlots } from './parts/gpu-slots.ts';
-import type { Slots } from './parts/gpu-slots.ts';
-import { startServices } from './parts/services.ts';
+import { choosePort, originOf } from './components/api-address.ts';
+import { startBroker } from './components/broker.ts';
+import { startDatabase } from './components/database.ts';
+import { chooseSlots } from './components/gpu-slots.ts';
+import type { Slots } from './components/gpu-slots.ts';
+import { startServices } from './components/services.ts';
 import { openFirstOrganisation } from './records/first-organisation.ts';
 import type { FirstOrganisation } from './records/first-organisation.ts';
 import { webhookSecretOf } from './records/webhook-secret.ts';
-import { readSettings } from './settings.ts';
-import type { Settings } from './settings.ts';
-import { StartRefused } from './start-refused.ts';
+import { readSettings } from './settings/settings.ts';
+import type { Settings } from './settings/settings.ts';
+import { StartRefused } from './settings/start-refused.ts';
 
 /** Opens everything into `open`: order = start, reverse = stop. Resolves when runs can be queued. */
 export const start = async (

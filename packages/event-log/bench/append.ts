@@ -2,14 +2,14 @@
  * Appends a second of ours against plain publishes to the same stream, in turns, so that both meet the same
  * machine. Ends with the ratio. Its own broker, with every message flushed: `node scripts/run.mjs packages/event-log/bench/append.ts`
  */
-import { testNats } from '@runledger/testing/nats';
+import { testNats } from '@runledger/testing/servers/nats';
 import { newUuid } from '@runledger/contracts/ids';
-import { subjectOf } from '@runledger/contracts/subjects';
-import { append } from '../src/append.ts';
-import { openEventLog } from '../src/event-log.ts';
-import { silentLogger } from '../src/logger.ts';
-import { provision } from '../src/provision.ts';
-import { aRun, queued } from '@runledger/testing/run-events';
+import { subjectOf } from '@runledger/contracts/subjects/run-subjects';
+import { append } from '../src/append/append.ts';
+import { openEventLog } from '../src/connect/event-log.ts';
+import { silentLogger } from '../src/connect/logger.ts';
+import { provision } from '../src/provision/provision.ts';
+import { aRun, queued } from '@runledger/testing/events/run-events';
 
 const MESSAGES = 4_000;
 const AT_ONCE = 64;

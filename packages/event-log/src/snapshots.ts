@@ -1,7 +1,7 @@
 import { Objm } from '@nats-io/obj';
 import type { ObjectStore } from '@nats-io/obj';
-import { askBroker } from './ask-broker.ts';
-import type { EventLog } from './event-log.ts';
+import { askBroker } from './connect/broker-call.ts';
+import type { EventLog } from './connect/event-log.ts';
 
 /** A snapshot is large, and each of its pieces is flushed. */
 const WRITTEN_WITHIN_MS = 30_000;

@@ -3,12 +3,12 @@
  * and what an organisation that lists without a pause costs another one.
  * `node scripts/run.mjs services/gateway/bench/catalogue.ts [many] [rounds] [at once]`
  */
-import { Deployment, Machine } from '@runledger/contracts/catalogue';
+import { Deployment, Machine } from '@runledger/contracts/catalogue/records';
 import { newUuid } from '@runledger/contracts/ids';
-import { openBucket } from '@runledger/event-log/bucket';
-import { aKey, type Tenant } from '../test/fixtures/a-tenant.ts';
-import { aWorld } from '../test/fixtures/a-world.ts';
-import { call } from '../test/fixtures/requests.ts';
+import { openBucket } from '@runledger/event-log/streams/bucket';
+import { aKey, type Tenant } from '../test/fixtures/gateway/a-tenant.ts';
+import { aWorld } from '../test/fixtures/gateway/a-world.ts';
+import { call } from '../test/fixtures/requests/requests.ts';
 
 const FEW = 100;
 const PAGE = 50;

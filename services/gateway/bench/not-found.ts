@@ -3,11 +3,11 @@
  * round both are asked for in turns. `node scripts/run.mjs services/gateway/bench/not-found.ts [pairs] [rounds]`
  */
 import { newUuid } from '@runledger/contracts/ids';
-import type { TestGateway } from '../test/fixtures/a-gateway.ts';
-import { aKey } from '../test/fixtures/a-tenant.ts';
-import { aWorld } from '../test/fixtures/a-world.ts';
-import { queueSample } from '../test/fixtures/queued-runs.ts';
-import { call } from '../test/fixtures/requests.ts';
+import type { TestGateway } from '../test/fixtures/gateway/a-gateway.ts';
+import { aKey } from '../test/fixtures/gateway/a-tenant.ts';
+import { aWorld } from '../test/fixtures/gateway/a-world.ts';
+import { queueSample } from '../test/fixtures/runs/queued-runs.ts';
+import { call } from '../test/fixtures/requests/requests.ts';
 
 const PAIRS = Number(process.argv[2] ?? 300);
 const ROUNDS = Number(process.argv[3] ?? 5);

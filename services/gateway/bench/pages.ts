@@ -3,14 +3,14 @@
  * adapter, in memory and in MongoDB. `node scripts/run.mjs services/gateway/bench/pages.ts [runs] [rounds] [runs in MongoDB]`
  */
 import { newUuid, orgId } from '@runledger/contracts/ids';
-import { openSharedMongo } from '@runledger/testing/shared-mongo';
+import { openSharedMongo } from '@runledger/testing/servers/shared-mongo';
 import { MongoClient } from 'mongodb';
-import { memoryRunViews } from '../src/views/memory-run-views.ts';
-import { documentOf, type RunDocument } from '../src/views/mongo-run-documents.ts';
-import { openMongoRunViews } from '../src/views/mongo-run-views.ts';
-import { placeOf } from '../src/views/place.ts';
-import type { RunQuery, RunView, RunViews } from '../src/views/run-views.ts';
-import { smallRuns } from '../test/fixtures/small-runs.ts';
+import { memoryRunViews } from '../src/projection/memory/memory-run-views.ts';
+import { documentOf, type RunDocument } from '../src/projection/mongo/run-documents.ts';
+import { openMongoRunViews } from '../src/projection/mongo/mongo-run-views.ts';
+import { placeOf } from '../src/projection/core/sort-key.ts';
+import type { RunQuery, RunView, RunViews } from '../src/projection/run-views.ts';
+import { smallRuns } from '../test/fixtures/runs/small-runs.ts';
 
 const RUNS = Number(process.argv[2] ?? 100_000);
 const ROUNDS = Number(process.argv[3] ?? 50);

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { aGateway } from '../test/fixtures/a-gateway.ts';
+import { aGateway } from '../test/fixtures/gateway/a-gateway.ts';
 
 /** What a process uses: bytes, and milliseconds of processor time since it began. */
 export interface Usage {

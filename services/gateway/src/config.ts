@@ -1,12 +1,12 @@
-import { brokerConfig } from '@runledger/event-log/broker-config';
-import { oneOf, port, url } from '@runledger/service-kit/config-schemas';
-import { readConfig, type Environment } from '@runledger/service-kit/config';
-import { serviceConfig } from '@runledger/service-kit/service-config';
-import { policyConfig } from '@runledger/webhooks/policy-config';
-import { secretKeysConfig } from '@runledger/webhooks/secret-box';
+import { brokerConfig } from '@runledger/event-log/connect/broker-config';
+import { oneOf, port, url } from '@runledger/service-kit/config/config-schemas';
+import { readConfig, type Environment } from '@runledger/service-kit/config/config';
+import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
+import { policyConfig } from '@runledger/webhooks/policy/policy-config';
+import { secretKeysConfig } from '@runledger/webhooks/signing/secret-box';
 import { MAX_INPUTS_BYTES, MAX_WEBHOOK_URL } from '@runledger/contracts/limits';
 import { Type, type Static } from 'typebox';
-import { edgeConfig } from './http/edge-config.ts';
+import { edgeConfig } from './server/edge-config.ts';
 
 const KiB = 1024;
 const MiB = 1024 * KiB;

@@ -1,9 +1,9 @@
-import { EXECUTORS_SUBJECT } from '@runledger/contracts/executor-state';
-import { QUEUE_PLACES_SUBJECT } from '@runledger/contracts/queue-place';
-import { RUN_EVENT_TYPES } from '@runledger/contracts/run-event';
-import type { ServiceContract } from '@runledger/contracts/service-contract';
-import { WAIT_SUBJECT } from '@runledger/contracts/wait-reason';
-import { WEBHOOK_EVENT_TYPES } from '@runledger/contracts/webhook-event';
+import { EXECUTORS_SUBJECT } from '@runledger/contracts/requests/executor-state';
+import { QUEUE_PLACES_SUBJECT } from '@runledger/contracts/requests/queue-position';
+import { RUN_EVENT_TYPES } from '@runledger/contracts/events/run-event';
+import type { ServiceContract } from '@runledger/contracts/access/service-contract';
+import { WAIT_SUBJECT } from '@runledger/contracts/requests/wait-reason';
+import { WEBHOOK_EVENT_TYPES } from '@runledger/contracts/events/webhook-event';
 
 export const contract: ServiceContract = {
   service: 'gateway',

@@ -1,9 +1,9 @@
-import { brokerClock } from '@runledger/event-log/broker-clock';
-import type { EventLog } from '@runledger/event-log/event-log';
-import { readStored } from '@runledger/event-log/read-run';
-import { streamFill } from '@runledger/event-log/stream-fill';
-import { observedGauge, type Metrics } from '@runledger/service-kit/metrics';
-import type { RunWatching } from './watching/run-watching.ts';
+import { brokerClock } from '@runledger/coordination/broker-clock';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { readStored } from '@runledger/event-log/read/read-run';
+import { streamFill } from '@runledger/event-log/provision/stream-fill';
+import { observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
+import type { RunWatching } from './runs/subscribe/run-subscriptions.ts';
 
 /** How far the views are behind the log; nothing while another gateway projects. */
 export const projectionGauges = (

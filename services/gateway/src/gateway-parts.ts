@@ -1,11 +1,11 @@
 import { performance } from 'node:perf_hooks';
-import type { EventLog } from '@runledger/event-log/event-log';
-import type { Logger } from '@runledger/event-log/logger';
-import type { Metrics } from '@runledger/service-kit/metrics';
-import type { CallbackPolicy } from '@runledger/webhooks/callback-policy';
-import type { NameResolver } from '@runledger/webhooks/name-resolver';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Metrics } from '@runledger/service-kit/observability/metrics';
+import type { CallbackPolicy } from '@runledger/webhooks/policy/callback-policy';
+import type { NameResolver } from '@runledger/webhooks/dns/name-resolver';
 import type { GatewayConfig } from './config.ts';
-import type { RunViews } from './views/run-views.ts';
+import type { RunViews } from './projection/run-views.ts';
 
 /** What a gateway is made of. */
 export interface GatewayParts {

@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
-import { streamsOf } from '@runledger/event-log/access/permissions';
-import { openServiceLog } from '@runledger/event-log/service-log';
-import { runConfiguredService, type Begun } from '@runledger/service-kit/configured-service';
-import { nameResolver } from '@runledger/webhooks/name-resolver';
-import { policyFromConfig } from '@runledger/webhooks/policy-config';
+import { streamsOf } from '@runledger/broker-access/service-permissions';
+import { openServiceLog } from '@runledger/event-log/provision/service-log';
+import { runConfiguredService, type Begun } from '@runledger/service-kit/lifecycle/configured-service';
+import { nameResolver } from '@runledger/webhooks/dns/name-resolver';
+import { policyFromConfig } from '@runledger/webhooks/policy/policy-config';
 import { readGatewayConfig, type GatewayConfig } from './config.ts';
 import { contract } from './contract.ts';
 import { gateway } from './gateway.ts';
 import { logGauges, projectionGauges } from './gateway-gauges.ts';
-import { openHttpServer } from './http/http-server.ts';
+import { openHttpServer } from './server/http-server.ts';
 import { commonHeaders } from './http/response-headers.ts';
 import { ownServices } from './own-services.ts';
-import { memoryRunViews } from './views/memory-run-views.ts';
-import { openMongoRunViews } from './views/mongo-run-views.ts';
-import { openRunProjection } from './views/run-projection.ts';
+import { memoryRunViews } from './projection/memory/memory-run-views.ts';
+import { openMongoRunViews } from './projection/mongo/mongo-run-views.ts';
+import { openRunProjection } from './projection/run-projection.ts';
 
 const clock = (): number => performance.now();
 

@@ -1,4 +1,4 @@
-import { brokerHosts, httpHost } from '@runledger/webhooks/service-hosts';
+import { brokerHosts, httpHost } from '@runledger/webhooks/hosts/service-hosts';
 import type { GatewayConfig } from './config.ts';
 
 /** What the settings tell of services that no callback may reach. */

@@ -1,15 +1,15 @@
-import { describeWithMongo, testMongo } from '@runledger/testing/mongo';
-import { waitFor } from '@runledger/testing/wait-for';
+import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
+import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { openMongoRunViews } from '../src/views/mongo-run-views.ts';
-import { aWorld } from './fixtures/a-world.ts';
-import { appendAll } from './fixtures/appended-facts.ts';
-import { queueSample } from './fixtures/queued-runs.ts';
-import { call, post } from './fixtures/requests.ts';
-import { startGatewayProcess, type GatewayProcess } from './fixtures/a-service.ts';
-import { mongoUrl } from './fixtures/mongo-views.ts';
-import { open as openSocket } from './fixtures/raw-request.ts';
-import { assigned, started, succeeded } from '@runledger/testing/run-events';
+import { openMongoRunViews } from '../src/projection/mongo/mongo-run-views.ts';
+import { aWorld } from './fixtures/gateway/a-world.ts';
+import { appendAll } from './fixtures/runs/appended-facts.ts';
+import { queueSample } from './fixtures/runs/queued-runs.ts';
+import { call, post } from './fixtures/requests/requests.ts';
+import { startGatewayProcess, type GatewayProcess } from './fixtures/gateway/a-service.ts';
+import { mongoUrl } from './fixtures/views/mongo-views.ts';
+import { open as openSocket } from './fixtures/requests/raw-request.ts';
+import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
 
 /** Processes start, and waits for a broker that is away run out. */
 const SLOW = { timeout: 90_000 };

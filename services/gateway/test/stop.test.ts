@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
-import { waitFor } from '@runledger/testing/wait-for';
+import { waitFor } from '@runledger/testing/time/wait-for';
 import Koa from 'koa';
 import { describe, expect, it } from 'vitest';
-import { openHttpServer, type HttpServerOptions } from '../src/http/http-server.ts';
-import { aWorld } from './fixtures/a-world.ts';
-import { startGatewayProcess } from './fixtures/a-service.ts';
-import { open as openSocket } from './fixtures/raw-request.ts';
+import { openHttpServer, type HttpServerOptions } from '../src/server/http-server.ts';
+import { aWorld } from './fixtures/gateway/a-world.ts';
+import { startGatewayProcess } from './fixtures/gateway/a-service.ts';
+import { open as openSocket } from './fixtures/requests/raw-request.ts';
 import { anAttempt, numbered } from './outputs/an-upload.ts';
 
 /** Answers when it is let; `/stream` begins at once, and ends when it is let. */

@@ -1,9 +1,9 @@
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { brokerConfig } from '@runledger/event-log/broker-config';
-import { list, oneOf, seconds, url } from '@runledger/service-kit/config-schemas';
-import { readConfig, type Environment } from '@runledger/service-kit/config';
-import { serviceConfig } from '@runledger/service-kit/service-config';
+import { brokerConfig } from '@runledger/event-log/connect/broker-config';
+import { list, oneOf, seconds, url } from '@runledger/service-kit/config/config-schemas';
+import { readConfig, type Environment } from '@runledger/service-kit/config/config';
+import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
 import { Type, type Static } from 'typebox';
 
 export const configSchema = Type.Object({

@@ -1,4 +1,4 @@
-import { Counter, observedGauge, type Metrics } from '@runledger/service-kit/metrics';
+import { Counter, observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
 
 export type ExecutorMetrics = {
   attemptOver(): void;

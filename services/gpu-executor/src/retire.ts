@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Executor } from './executor.ts';
-import type { FleetPresence } from './fleet-presence.ts';
+import type { Executor } from './attempt/executor.ts';
+import type { FleetPresence } from './fleet/fleet-presence.ts';
 
 export type RetireSettings = {
   executor: Pick<Executor, 'idle'>;

@@ -1,9 +1,9 @@
 import { mkdir, open, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getuid } from 'node:process';
-import { formatMark, ownMark, parseMark, type Mark } from './program/process-mark.ts';
-import { isAlive, killOrphans } from './program/stray-processes.ts';
-import { clearWorkFolder } from './attempt-folder.ts';
+import { formatMark, ownMark, parseMark, type Mark } from './supervision/process-mark.ts';
+import { isAlive, killOrphans } from './supervision/stray-processes.ts';
+import { clearWorkFolder } from './attempt/attempt-folder.ts';
 
 export type WorkFolder = { path: string; mark: Mark };
 

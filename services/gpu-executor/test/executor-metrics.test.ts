@@ -1,4 +1,4 @@
-import { createMetrics } from '@runledger/service-kit/metrics';
+import { createMetrics } from '@runledger/service-kit/observability/metrics';
 import { describe, expect, it } from 'vitest';
 import { executorMetrics } from '../src/executor-metrics.ts';
 

@@ -1,9 +1,9 @@
-import { originOf, SHARES } from '@runledger/contracts/deliveries';
+import { originOf, SHARES } from '@runledger/contracts/deliveries/deliveries';
 import { appendAll, runOfHost } from './runs.ts';
-import type { EventLog } from '@runledger/event-log/event-log';
-import { runsIdentity } from '@runledger/event-log/read-run';
-import { keepOpening, keepPosition, setAside } from '@runledger/event-log/timers';
-import { queued, timedOut } from '@runledger/testing/run-events';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { runsIdentity } from '@runledger/event-log/read/read-run';
+import { keepOpening, keepPosition, setAside } from '../src/timers/timers.ts';
+import { queued, timedOut } from '@runledger/testing/events/run-events';
 import { atOnce, range } from './at-once.ts';
 import type { Receivers } from './receivers.ts';
 

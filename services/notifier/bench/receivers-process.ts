@@ -1,7 +1,7 @@
 /** The receivers of a bench, in a process of their own: one HTTP server for all names, and the DNS server that knows them. */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { stubDns } from '@runledger/testing/stub-dns';
+import { stubDns } from '@runledger/testing/stand-ins/stub-dns';
 import { allNames, isHanging, type Hosts } from './host-names.ts';
 
 /** Run id, and when it arrived on the system's monotonic clock, in milliseconds. */

@@ -1,9 +1,9 @@
 import { newUuid } from '@runledger/contracts/ids';
-import type { RunEvent } from '@runledger/contracts/run-event';
-import type { RunKey } from '@runledger/contracts/subjects';
-import { append } from '@runledger/event-log/append';
-import type { EventLog } from '@runledger/event-log/event-log';
-import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/run-events';
+import type { RunEvent } from '@runledger/contracts/events/run-event';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { append } from '@runledger/event-log/append/append';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { range } from './at-once.ts';
 
 /** A run in the log, and its last fact. */

@@ -2,10 +2,10 @@
  * How many notifications a second one notifier process brings to healthy receivers, with 1, 100 and 2,000 hosts, and beside
  * hosts that hang. `node services/notifier/bench/throughput.ts [notifications each] [rounds] [scenarios]`
  */
-import { openEventLog } from '@runledger/event-log/event-log';
-import { silentLogger } from '@runledger/event-log/logger';
-import { provision } from '@runledger/event-log/provision';
-import { testNats } from '@runledger/testing/nats';
+import { openEventLog } from '@runledger/event-log/connect/event-log';
+import { silentLogger } from '@runledger/event-log/connect/logger';
+import { provision } from '@runledger/event-log/provision/provision';
+import { testNats } from '@runledger/testing/servers/nats';
 import { allowance, atOnce, quantile, range } from './at-once.ts';
 import { startNotifier } from './notifier-process.ts';
 import { childNamed, cpuSeconds } from './process-usage.ts';

@@ -1,9 +1,9 @@
-import { brokerConfig } from '@runledger/event-log/broker-config';
-import { readConfig, type Environment } from '@runledger/service-kit/config';
-import { seconds, url } from '@runledger/service-kit/config-schemas';
-import { serviceConfig } from '@runledger/service-kit/service-config';
-import { policyConfig } from '@runledger/webhooks/policy-config';
-import { secretKeysConfig } from '@runledger/webhooks/secret-box';
+import { brokerConfig } from '@runledger/event-log/connect/broker-config';
+import { readConfig, type Environment } from '@runledger/service-kit/config/config';
+import { seconds, url } from '@runledger/service-kit/config/config-schemas';
+import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
+import { policyConfig } from '@runledger/webhooks/policy/policy-config';
+import { secretKeysConfig } from '@runledger/webhooks/signing/secret-box';
 import { Type, type Static } from 'typebox';
 
 const KiB = 1024;

@@ -1,6 +1,6 @@
-import { RUN_EVENT_TYPES } from '@runledger/contracts/run-event';
-import { WEBHOOK_EVENT_TYPES } from '@runledger/contracts/webhook-event';
-import type { ServiceContract } from '@runledger/contracts/service-contract';
+import { RUN_EVENT_TYPES } from '@runledger/contracts/events/run-event';
+import { WEBHOOK_EVENT_TYPES } from '@runledger/contracts/events/webhook-event';
+import type { ServiceContract } from '@runledger/contracts/access/service-contract';
 
 export const contract: ServiceContract = {
   service: 'notifier',

@@ -1,6 +1,11 @@
-import type { TryReason } from '@runledger/contracts/delivery-try';
-import { Counter, Histogram, observedGauge, type Metrics } from '@runledger/service-kit/metrics';
-import { verdictOf } from './domain/verdict.ts';
+import type { TryReason } from '@runledger/contracts/deliveries/attempt-result';
+import {
+  Counter,
+  Histogram,
+  observedGauge,
+  type Metrics,
+} from '@runledger/service-kit/observability/metrics';
+import { verdictOf } from './core/verdict.ts';
 
 /** No label names a host: each value would be a series for ever. */
 export interface NotifierMetrics {

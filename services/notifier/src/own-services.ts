@@ -1,4 +1,4 @@
-import { brokerHosts, httpHost } from '@runledger/webhooks/service-hosts';
+import { brokerHosts, httpHost } from '@runledger/webhooks/hosts/service-hosts';
 import type { NotifierConfig } from './config.ts';
 
 /** Addresses of ours that a callback may never reach, whatever is allowed: `host:port`. */

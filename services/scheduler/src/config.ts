@@ -1,7 +1,7 @@
-import { brokerConfig } from '@runledger/event-log/broker-config';
-import { readConfig, type Environment } from '@runledger/service-kit/config';
-import { seconds } from '@runledger/service-kit/config-schemas';
-import { serviceConfig } from '@runledger/service-kit/service-config';
+import { brokerConfig } from '@runledger/event-log/connect/broker-config';
+import { readConfig, type Environment } from '@runledger/service-kit/config/config';
+import { seconds } from '@runledger/service-kit/config/config-schemas';
+import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
 import { Type, type Static } from 'typebox';
 
 export const configSchema = Type.Object({

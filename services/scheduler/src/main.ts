@@ -1,7 +1,7 @@
 import { newUuid } from '@runledger/contracts/ids';
-import { streamsOf } from '@runledger/event-log/access/permissions';
-import { openServiceLog } from '@runledger/event-log/service-log';
-import { runConfiguredService, type Begun } from '@runledger/service-kit/configured-service';
+import { streamsOf } from '@runledger/broker-access/service-permissions';
+import { openServiceLog } from '@runledger/event-log/provision/service-log';
+import { runConfiguredService, type Begun } from '@runledger/service-kit/lifecycle/configured-service';
 import { readSchedulerConfig, type SchedulerConfig } from './config.ts';
 import { contract } from './contract.ts';
 import { scheduleRuns } from './schedule-runs.ts';

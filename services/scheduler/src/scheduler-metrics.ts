@@ -1,9 +1,15 @@
 import { GPU_MODELS } from '@runledger/contracts/gpu';
-import { isEnded, type EndReason, type FinalStatus, type Run } from '@runledger/contracts/run';
-import type { RunEventType } from '@runledger/contracts/run-event';
-import { Counter, Gauge, Histogram, observedGauge, type Metrics } from '@runledger/service-kit/metrics';
-import type { FleetCounts } from './domain/fleet-counts.ts';
-import type { QueueLength } from './domain/live-runs.ts';
+import { isEnded, type EndReason, type FinalStatus, type Run } from '@runledger/contracts/fold/run';
+import type { RunEventType } from '@runledger/contracts/events/run-event';
+import {
+  Counter,
+  Gauge,
+  Histogram,
+  observedGauge,
+  type Metrics,
+} from '@runledger/service-kit/observability/metrics';
+import type { FleetCounts } from './core/queries/fleet-counts.ts';
+import type { QueueLength } from './core/runs/live-runs.ts';
 
 export interface SchedulerMetrics {
   assigned(): void;

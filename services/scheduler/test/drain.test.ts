@@ -1,15 +1,15 @@
-import type { ExecutorState } from '@runledger/contracts/executor-state';
+import type { ExecutorState } from '@runledger/contracts/requests/executor-state';
 import { newUuid } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects';
-import { askExecutors } from '@runledger/event-log/asks/executors';
-import { askWait } from '@runledger/event-log/asks/wait';
-import { provision } from '@runledger/event-log/provision';
-import { createdAt } from '@runledger/event-log/read-run';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { askExecutors } from '@runledger/request-reply/executors';
+import { askWait } from '@runledger/request-reply/wait-reason';
+import { provision } from '@runledger/event-log/provision/provision';
+import { createdAt } from '@runledger/event-log/read/read-run';
 import { saveSnapshot } from '@runledger/event-log/snapshots';
-import { waitFor } from '@runledger/testing/wait-for';
+import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { encodeSnapshot } from '../src/snapshot.ts';
-import { aCell, type Cell } from './a-cell.ts';
+import { encodeSnapshot } from '../src/snapshot/snapshot-format.ts';
+import { aCell, type Cell } from './fixtures/a-scheduler.ts';
 
 const PATIENT_MS = 5_000;
 

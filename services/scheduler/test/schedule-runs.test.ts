@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { isExecuting } from '@runledger/contracts/run';
+import { isExecuting } from '@runledger/contracts/fold/run';
 import { newUuid, orgId, runId } from '@runledger/contracts/ids';
-import { lifecycleOf, type RunKey } from '@runledger/contracts/subjects';
-import { reportProgress } from '@runledger/event-log/activity';
-import { waitFor } from '@runledger/testing/wait-for';
-import { aCell, PERIOD_MS, type Cell } from './a-cell.ts';
+import { lifecycleOf, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { reportProgress } from '@runledger/event-log/streams/activity';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { aCell, PERIOD_MS, type Cell } from './fixtures/a-scheduler.ts';
 
 const ended = (cell: Cell, key: RunKey) =>
   waitFor('the run to end', async () => {

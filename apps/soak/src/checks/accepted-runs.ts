@@ -1,4 +1,4 @@
-import { isEnded } from '@runledger/contracts/run';
+import { isEnded } from '@runledger/contracts/fold/run';
 import type { Check, Violation } from '../evidence/evidence.ts';
 import { lastOf, type LoggedRun } from '../evidence/logged-run.ts';
 

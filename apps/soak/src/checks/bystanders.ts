@@ -1,5 +1,5 @@
 import type { Check, Violation } from '../evidence/evidence.ts';
-import { troubledFor, type Stopped, type Trouble } from '../evidence/troubles.ts';
+import { troubledFor, type Stopped, type Trouble } from '../cluster/outages.ts';
 
 /** What services have to bear, whatever is done to the others. */
 export const bystanders: Check = ({ parked, troubles, records }) => {

@@ -1,7 +1,7 @@
-import { isEnded } from '@runledger/contracts/run';
+import { isEnded } from '@runledger/contracts/fold/run';
 import type { Check, Evidence, Violation } from '../evidence/evidence.ts';
 import { lastOf, type LoggedRun } from '../evidence/logged-run.ts';
-import { troubledFor } from '../evidence/troubles.ts';
+import { troubledFor } from '../cluster/outages.ts';
 
 const guarantee =
   'After a cancel request the only end is cancelled: at once for a queued run, within its bound for another one.';

@@ -1,8 +1,8 @@
-import { isEnded } from '@runledger/contracts/run';
-import { isSettled } from '@runledger/contracts/webhook';
+import { isEnded } from '@runledger/contracts/fold/run';
+import { isSettled } from '@runledger/contracts/fold/webhook';
 import type { Check, Violation } from '../evidence/evidence.ts';
 import { lastOf, type LoggedRun } from '../evidence/logged-run.ts';
-import type { Received } from '../evidence/records.ts';
+import type { Received } from '../clients/client-records.ts';
 
 const guarantee =
   'The final notification is delivered at least once, in order, or ends as failed where a person sees it; nothing comes after it.';

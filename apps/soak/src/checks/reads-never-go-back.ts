@@ -1,8 +1,8 @@
 import type { Check, Violation } from '../evidence/evidence.ts';
 import type { LoggedRun } from '../evidence/logged-run.ts';
-import type { Exchange } from '../evidence/records.ts';
-import { troubledFor, type Trouble } from '../evidence/troubles.ts';
-import { placesOf, sightsOf, wentBack, type Sight, type WentBack } from './sights.ts';
+import type { Exchange } from '../clients/client-records.ts';
+import { troubledFor, type Trouble } from '../cluster/outages.ts';
+import { placesOf, sightsOf, wentBack, type Sight, type WentBack } from './observations.ts';
 
 const guarantee =
   'Reads never go back: a GET never shows less than what was shown before, and no 404 after a 200.';

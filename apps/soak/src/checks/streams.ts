@@ -1,6 +1,6 @@
 import type { Check } from '../evidence/evidence.ts';
 import type { LoggedRun } from '../evidence/logged-run.ts';
-import type { WatchedStream } from '../evidence/records.ts';
+import type { WatchedStream } from '../clients/client-records.ts';
 
 const guarantee = 'Whoever watches a run is told each of its facts once and in order.';
 

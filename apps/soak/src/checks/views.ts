@@ -1,7 +1,7 @@
-import { isEnded, type Run } from '@runledger/contracts/run';
+import { isEnded, type Run } from '@runledger/contracts/fold/run';
 import type { Check, ShownByGateway, Violation } from '../evidence/evidence.ts';
 import { lastOf, type LoggedRun, type LoggedRuns } from '../evidence/logged-run.ts';
-import type { ShownRun } from '../evidence/records.ts';
+import type { ShownRun } from '../clients/client-records.ts';
 
 const guarantee = 'Views equal the fold of the log, and a list is complete and without repeats.';
 

@@ -1,9 +1,9 @@
-import { CreateRunResponse } from '@runledger/contracts/http/queue-run';
-import { CancelRunResponse, WorkflowRun } from '@runledger/contracts/http/run';
-import { CancelRunsResponse } from '@runledger/contracts/http/runs';
+import { CreateRunResponse } from '@runledger/contracts/http/runs/queue-run';
+import { CancelRunResponse, WorkflowRun } from '@runledger/contracts/http/runs/run';
+import { CancelRunsResponse } from '@runledger/contracts/http/runs/runs';
 import { Compile } from 'typebox/compile';
-import type { Clock } from '../clock.ts';
-import type { Answer, Asked, Exchange, ShownRun } from '../evidence/records.ts';
+import type { Clock } from '../cluster/clock.ts';
+import type { Answer, Asked, Exchange, ShownRun } from './client-records.ts';
 
 const Created = Compile(CreateRunResponse);
 const Run = Compile(WorkflowRun);

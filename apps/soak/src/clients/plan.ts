@@ -1,7 +1,7 @@
 import type { DeploymentName } from '../cluster/organisation.ts';
 import { MISSING_GPU } from '../cluster/organisation.ts';
-import type { Chance } from '../random.ts';
-import type { Size } from '../size.ts';
+import type { Chance } from '../parameters/random.ts';
+import type { Size } from '../parameters/size.ts';
 
 /** What a client does about one run. Times are in milliseconds. */
 export interface RunPlan {

@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { WebhookPayload } from '@runledger/contracts/webhook-payload';
+import { WebhookPayload } from '@runledger/contracts/deliveries/webhook-payload';
 import { Compile } from 'typebox/compile';
-import type { Clock } from '../clock.ts';
-import type { Received } from '../evidence/records.ts';
+import type { Clock } from '../cluster/clock.ts';
+import type { Received } from './client-records.ts';
 
 const Payload = Compile(WebhookPayload);
 

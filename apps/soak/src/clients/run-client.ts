@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Organisation } from '../cluster/organisation.ts';
-import type { Clock } from '../clock.ts';
-import type { Answer, Exchange, WatchedStream } from '../evidence/records.ts';
-import type { Chance } from '../random.ts';
+import type { Clock } from '../cluster/clock.ts';
+import type { Answer, Exchange, WatchedStream } from './client-records.ts';
+import type { Chance } from '../parameters/random.ts';
 import { askAndRecord, type Ask, type Request } from './api.ts';
 import type { RunPlan } from './plan.ts';
-import { watchRun } from './watch-run.ts';
+import { watchRun } from './stream-run.ts';
 
 export interface Clients {
   /** Carries out a plan to its end. Never rejects. */

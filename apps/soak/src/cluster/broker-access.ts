@@ -1,7 +1,7 @@
-import { brokerConfiguration } from '@runledger/event-log/access/broker-configuration';
-import { OPERATOR } from '@runledger/event-log/access/broker-user';
-import { newUserKey } from '@runledger/event-log/access/user-key';
-import { brokerUsers } from '@runledger/standalone/broker-users';
+import { brokerConfiguration } from '@runledger/broker-access/broker-configuration';
+import { OPERATOR } from '@runledger/broker-access/broker-user';
+import { newUserKey } from '@runledger/event-log/connect/user-key';
+import { brokerUsers } from '@runledger/standalone/keys/broker-users';
 
 /** Who may do what at the broker of a cluster: every service no more than its contract says. */
 export interface BrokerAccess {

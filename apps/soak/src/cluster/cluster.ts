@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { openEventLog, type EventLog } from '@runledger/event-log/event-log';
-import { silentLogger } from '@runledger/event-log/logger';
-import { provision } from '@runledger/event-log/provision';
-import type { Clock } from '../clock.ts';
-import type { Size } from '../size.ts';
+import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
+import { silentLogger } from '@runledger/event-log/connect/logger';
+import { provision } from '@runledger/event-log/provision/provision';
+import type { Clock } from './clock.ts';
+import type { Size } from '../parameters/size.ts';
 import { newBrokerAccess } from './broker-access.ts';
 import { storeOrganisation, type Organisation } from './organisation.ts';
 import { startPart, type Journal, type Part } from './part.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Deployment } from '@runledger/contracts/catalogue';
+import type { Deployment } from '@runledger/contracts/catalogue/records';
 import { newUuid } from '@runledger/contracts/ids';
-import type { EventLog } from '@runledger/event-log/event-log';
-import { createApiKey } from '@runledger/gateway/api-keys';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { createApiKey } from '@runledger/gateway/auth/api-keys';
 import { catalogue } from '@runledger/gateway/catalogue';
 import { GPU, PROGRAM } from './service-environment.ts';
 

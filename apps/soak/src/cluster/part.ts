@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { BlowKind } from '../chaos/schedule.ts';
-import type { Clock } from '../clock.ts';
-import type { Manner, PartRole, Stopped, Surprise, Trouble, Troubles } from '../evidence/troubles.ts';
+import type { BlowKind } from '../faults/fault-schedule.ts';
+import type { Clock } from './clock.ts';
+import type { Manner, PartRole, Stopped, Surprise, Trouble, Troubles } from './outages.ts';
 
 interface Ended {
   readonly how: string;

@@ -1,8 +1,8 @@
-import { findMongod, startMongod } from '@runledger/local-servers/mongodb';
-import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats-server';
-import { ensureSecantusDb, startSecantusDb } from '@runledger/local-servers/secantusdb';
-import { describeExit, type Exit, type ServerProcess } from '@runledger/local-servers/server-process';
-import type { Manner } from '../evidence/troubles.ts';
+import { findMongod, startMongod } from '@runledger/local-servers/mongodb/mongodb';
+import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats/nats-server';
+import { ensureSecantusDb, startSecantusDb } from '@runledger/local-servers/mongodb/secantusdb';
+import { describeExit, type Exit, type ServerProcess } from '@runledger/local-servers/process/server-process';
+import type { Manner } from './outages.ts';
 import type { Running } from './part.ts';
 
 /** A server that is started again and again on the same store and the same port. */

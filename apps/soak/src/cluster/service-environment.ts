@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { serviceEnvironment } from '@runledger/standalone/service-environment';
-import type { Size } from '../size.ts';
+import type { Size } from '../parameters/size.ts';
 import type { ServiceName } from './service.ts';
 
 /** What the services of a cluster have in common. */

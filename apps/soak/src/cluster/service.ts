@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startService, type ServiceState } from '@runledger/standalone/service-process';
-import type { Manner } from '../evidence/troubles.ts';
+import type { Manner } from './outages.ts';
 import type { Running } from './part.ts';
 
 export type ServiceName = 'gateway' | 'scheduler' | 'gpu-executor' | 'notifier';

@@ -1,9 +1,9 @@
-import type { StoredMessage } from '@runledger/contracts/history';
+import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
 import type { RunPlan } from '../clients/plan.ts';
-import type { Size } from '../size.ts';
+import type { Size } from '../parameters/size.ts';
 import type { LoggedRuns } from './logged-run.ts';
-import type { ClientRecords, ShownRun } from './records.ts';
-import type { Troubles } from './troubles.ts';
+import type { ClientRecords, ShownRun } from '../clients/client-records.ts';
+import type { Troubles } from '../cluster/outages.ts';
 
 /** What one gateway shows when everything has ended. */
 export interface ShownByGateway {

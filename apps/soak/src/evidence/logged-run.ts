@@ -1,9 +1,9 @@
-import { readHistory, type StoredMessage } from '@runledger/contracts/history';
-import { evolve, isImpossible } from '@runledger/contracts/evolve';
-import type { Fact, Run } from '@runledger/contracts/run';
-import { lifecycleOf, runIn, type RunKey } from '@runledger/contracts/subjects';
-import type { Webhook, WebhookFact } from '@runledger/contracts/webhook';
-import { readWebhookChain } from '@runledger/contracts/webhook-history';
+import { readHistory, type StoredMessage } from '@runledger/contracts/fold/run-chain';
+import { evolve, isImpossible } from '@runledger/contracts/fold/evolve-run';
+import type { Fact, Run } from '@runledger/contracts/fold/run';
+import { lifecycleOf, runIn, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { Webhook, WebhookFact } from '@runledger/contracts/fold/webhook';
+import { readWebhookChain } from '@runledger/contracts/fold/webhook-chain';
 
 /** What a run was once this had happened. */
 interface Situation {

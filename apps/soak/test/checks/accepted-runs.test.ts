@@ -1,7 +1,7 @@
-import { assigned, failed, started } from '@runledger/testing/run-events';
+import { assigned, failed, started } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
 import { acceptedRuns } from '../../src/checks/accepted-runs.ts';
-import { aSoak, EVENTS, queuedRun, RUN, stored, succeededAs, wasQueued } from '../a-soak.ts';
+import { aSoak, EVENTS, queuedRun, RUN, stored, succeededAs, wasQueued } from '../fixtures/a-soak.ts';
 
 const LOST = '01920000-0000-7000-8000-00000000dead';
 

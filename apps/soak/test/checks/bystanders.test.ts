@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { bystanders } from '../../src/checks/bystanders.ts';
-import type { Stopped, Trouble } from '../../src/evidence/troubles.ts';
-import { aSoak, BEGUN_AT, exchange, RUN } from '../a-soak.ts';
+import type { Stopped, Trouble } from '../../src/cluster/outages.ts';
+import { aSoak, BEGUN_AT, exchange, RUN } from '../fixtures/a-soak.ts';
 
 const says = (...given: Parameters<typeof aSoak>): string[] =>
   bystanders(aSoak(...given)).map((one) => one.says);

@@ -1,9 +1,16 @@
-import { assigned, cancelled, cancelRequested, failed, ONE, started } from '@runledger/testing/run-events';
+import {
+  assigned,
+  cancelled,
+  cancelRequested,
+  failed,
+  ONE,
+  started,
+} from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
 import { cancels } from '../../src/checks/cancels.ts';
 import { foldRuns } from '../../src/evidence/logged-run.ts';
-import type { Trouble } from '../../src/evidence/troubles.ts';
-import { aSoak, BEGUN_AT, EVENTS, exchange, queuedRun, RUN, second, stored } from '../a-soak.ts';
+import type { Trouble } from '../../src/cluster/outages.ts';
+import { aSoak, BEGUN_AT, EVENTS, exchange, queuedRun, RUN, second, stored } from '../fixtures/a-soak.ts';
 
 const says = (...given: Parameters<typeof aSoak>): string[] =>
   cancels(aSoak(...given)).map((one) => one.says);

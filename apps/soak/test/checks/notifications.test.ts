@@ -1,11 +1,11 @@
-import type { RunEvent } from '@runledger/contracts/run-event';
-import type { WebhookEvent } from '@runledger/contracts/webhook-event';
-import { webhookGivenUp, webhookStarted } from '@runledger/testing/webhook-events';
-import { queued } from '@runledger/testing/run-events';
+import type { RunEvent } from '@runledger/contracts/events/run-event';
+import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
+import { webhookGivenUp, webhookStarted } from '@runledger/testing/events/webhook-events';
+import { queued } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
 import { notifications } from '../../src/checks/notifications.ts';
-import type { Received } from '../../src/evidence/records.ts';
-import { arrived, aSoak, EVENTS, INPUTS, RUN } from '../a-soak.ts';
+import type { Received } from '../../src/clients/client-records.ts';
+import { arrived, aSoak, EVENTS, INPUTS, RUN } from '../fixtures/a-soak.ts';
 
 const untold = EVENTS.slice(0, 4);
 const says = (

@@ -1,8 +1,8 @@
-import { aRun, queued } from '@runledger/testing/run-events';
+import { aRun, queued } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
 import { queuedOnce } from '../../src/checks/queued-once.ts';
 import { foldRuns } from '../../src/evidence/logged-run.ts';
-import { aSoak, EVENTS, exchange, INPUTS, stored, wasQueued } from '../a-soak.ts';
+import { aSoak, EVENTS, exchange, INPUTS, stored, wasQueued } from '../fixtures/a-soak.ts';
 
 const other = aRun();
 const withAnother = (inputs: Readonly<Record<string, string | number | boolean>>) => {

@@ -1,8 +1,8 @@
-import { assigned, cancelled, cancelRequested, ONE } from '@runledger/testing/run-events';
-import { webhookDelivered, webhookStarted } from '@runledger/testing/webhook-events';
+import { assigned, cancelled, cancelRequested, ONE } from '@runledger/testing/events/run-events';
+import { webhookDelivered, webhookStarted } from '@runledger/testing/events/webhook-events';
 import { describe, expect, it } from 'vitest';
 import { readsNeverGoBack } from '../../src/checks/reads-never-go-back.ts';
-import type { Exchange } from '../../src/evidence/records.ts';
+import type { Exchange } from '../../src/clients/client-records.ts';
 import {
   arrived,
   aSoak,
@@ -15,7 +15,7 @@ import {
   toldFacts,
   wasQueued,
   wasShown,
-} from '../a-soak.ts';
+} from '../fixtures/a-soak.ts';
 
 const nothing = { streams: [], received: [] };
 const check = (...exchanges: readonly Exchange[]) =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { streams } from '../../src/checks/streams.ts';
-import type { ToldFact } from '../../src/evidence/records.ts';
-import { aSoak, RUN, toldFacts } from '../a-soak.ts';
+import type { ToldFact } from '../../src/clients/client-records.ts';
+import { aSoak, RUN, toldFacts } from '../fixtures/a-soak.ts';
 
 const says = (told: readonly ToldFact[], complete = true): string[] =>
   streams(aSoak({ records: { streams: [{ run: RUN.run_id, told, connections: [], complete }] } })).map(

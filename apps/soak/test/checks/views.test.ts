@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { views } from '../../src/checks/views.ts';
 import type { ShownByGateway } from '../../src/evidence/evidence.ts';
-import { aSoak, RUN, shownAfter } from '../a-soak.ts';
+import { aSoak, RUN, shownAfter } from '../fixtures/a-soak.ts';
 
 const shown = { ...shownAfter(4), webhook_status: 'success' as const };
 const entry = { run: RUN.run_id, shown };

@@ -1,9 +1,9 @@
-import { Machine, type KeyScope } from '@runledger/contracts/catalogue';
+import { Machine, type KeyScope } from '@runledger/contracts/catalogue/records';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import { newUuid } from '@runledger/contracts/ids';
-import { openBucket } from '@runledger/event-log/bucket';
-import type { EventLog } from '@runledger/event-log/event-log';
-import { createApiKey } from '@runledger/gateway/api-keys';
+import { openBucket } from '@runledger/event-log/streams/bucket';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { createApiKey } from '@runledger/gateway/auth/api-keys';
 import { catalogue } from '@runledger/gateway/catalogue';
 import { SAMPLE_GPU, STANDALONE_MACHINE } from './sample-records.ts';
 import { storeRecords } from './store-records.ts';

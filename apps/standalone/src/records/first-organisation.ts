@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import type { ApiKey } from '@runledger/contracts/catalogue';
+import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import type { GpuModel } from '@runledger/contracts/gpu';
-import type { EventLog } from '@runledger/event-log/event-log';
-import { createApiKey, revokeApiKey, setKeyScopes } from '@runledger/gateway/api-keys';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { createApiKey, revokeApiKey, setKeyScopes } from '@runledger/gateway/auth/api-keys';
 import { catalogue } from '@runledger/gateway/catalogue';
 import type { Catalogue } from '@runledger/gateway/catalogue';
 import { Type } from 'typebox';
 import { readJsonFile } from '../data-folder/connection-files.ts';
 import type { DataFolder } from '../data-folder/data-folder.ts';
 import { writePrivateFile } from '../data-folder/write-file.ts';
-import { StartRefused } from '../start-refused.ts';
+import { StartRefused } from '../settings/start-refused.ts';
 import { newOrganisationIds, OPERATOR_SCOPES } from './create-organisation.ts';
 import { storeRecords } from './store-records.ts';
 

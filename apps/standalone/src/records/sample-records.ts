@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Deployment, Machine, Workflow, WorkflowVersion } from '@runledger/contracts/catalogue';
+import type { Deployment, Machine, Workflow, WorkflowVersion } from '@runledger/contracts/catalogue/records';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import { NUMBERS, PALETTE } from '../sample/render-inputs.ts';
 import { SEAHORSE_VALLEY } from '../sample/render-scene.ts';

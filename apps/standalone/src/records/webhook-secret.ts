@@ -1,8 +1,8 @@
 import { orgId } from '@runledger/contracts/ids';
-import type { EventLog } from '@runledger/event-log/event-log';
-import { secretBox, UnreadableSecret } from '@runledger/webhooks/secret-box';
-import { signingSecrets } from '@runledger/webhooks/signing-secrets';
-import { StartRefused } from '../start-refused.ts';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { secretBox, UnreadableSecret } from '@runledger/webhooks/signing/secret-box';
+import { signingSecrets } from '@runledger/webhooks/signing/signing-secrets';
+import { StartRefused } from '../settings/start-refused.ts';
 
 /** What the organisation verifies its webhooks with; made when there is none. */
 export const webhookSecretOf = async (

@@ -1,21 +1,21 @@
-import type { ServiceContract } from '@runledger/contracts/service-contract';
-import { testNats } from '@runledger/testing/nats';
+import type { ServiceContract } from '@runledger/contracts/access/service-contract';
+import { testNats } from '@runledger/testing/servers/nats';
 import { contract as gateway } from '@runledger/gateway/contract';
 import { contract as executor } from '@runledger/gpu-executor/contract';
 import { contract as notifier } from '@runledger/notifier/contract';
 import { contract as scheduler } from '@runledger/scheduler/contract';
-import { brokerConfiguration } from '@runledger/event-log/access/broker-configuration';
+import { brokerConfiguration } from '@runledger/broker-access/broker-configuration';
 import {
   debuggerUser,
   executorUser,
   operatorUser,
   serviceUser,
   type BrokerUser,
-} from '@runledger/event-log/access/broker-user';
-import { newUserKey, type UserKey } from '@runledger/event-log/access/user-key';
-import { openEventLog, type EventLog } from '@runledger/event-log/event-log';
-import { silentLogger, type Logger } from '@runledger/event-log/logger';
-import { provision } from '@runledger/event-log/provision';
+} from '@runledger/broker-access/broker-user';
+import { newUserKey, type UserKey } from '@runledger/event-log/connect/user-key';
+import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
+import { silentLogger, type Logger } from '@runledger/event-log/connect/logger';
+import { provision } from '@runledger/event-log/provision/provision';
 
 export const CONTRACTS: readonly ServiceContract[] = [gateway, scheduler, notifier, executor];
 

@@ -1,9 +1,16 @@
 import { executorId, type ExecutorId } from '@runledger/contracts/ids';
-import { lifecycleOf, subjectOf, type RunKey } from '@runledger/contracts/subjects';
-import { append, appendOwn, type Appended } from '@runledger/event-log/append';
-import type { EventLog } from '@runledger/event-log/event-log';
-import { readRun } from '@runledger/event-log/read-run';
-import { aRun, assigned, cancelRequested, queued, started, succeeded } from '@runledger/testing/run-events';
+import { lifecycleOf, subjectOf, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { append, appendOwn, type Appended } from '@runledger/event-log/append/append';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { readRun } from '@runledger/event-log/read/read-run';
+import {
+  aRun,
+  assigned,
+  cancelRequested,
+  queued,
+  started,
+  succeeded,
+} from '@runledger/testing/events/run-events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { aGuardedBroker, type GuardedBroker } from './a-guarded-broker.ts';
 

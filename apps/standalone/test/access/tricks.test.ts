@@ -1,14 +1,14 @@
 import { executorId } from '@runledger/contracts/ids';
-import { lifecycleOf } from '@runledger/contracts/subjects';
-import { redriveSubject } from '@runledger/contracts/redrive';
-import { append } from '@runledger/event-log/append';
-import { answerRedrives, askRedrive, taken } from '@runledger/event-log/asks/redrive';
-import { openBucket } from '@runledger/event-log/bucket';
-import type { EventLog } from '@runledger/event-log/event-log';
-import { ALL_STREAMS } from '@runledger/event-log/provision';
-import { aRun, queued } from '@runledger/testing/run-events';
+import { lifecycleOf } from '@runledger/contracts/subjects/run-subjects';
+import { redriveSubject } from '@runledger/contracts/requests/redrive';
+import { append } from '@runledger/event-log/append/append';
+import { answerRedrives, askRedrive, taken } from '@runledger/request-reply/redrive';
+import { openBucket } from '@runledger/event-log/streams/bucket';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
+import { aRun, queued } from '@runledger/testing/events/run-events';
 import { Type } from 'typebox';
-import { waitFor } from '@runledger/testing/wait-for';
+import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aGuardedBroker, USERS, type GuardedBroker, type UserName } from './a-guarded-broker.ts';
 

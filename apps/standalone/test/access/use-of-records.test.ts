@@ -1,9 +1,9 @@
-import { shareOf } from '@runledger/contracts/deliveries';
-import { brokerClock } from '@runledger/event-log/broker-clock';
-import { openBucket } from '@runledger/event-log/bucket';
-import { readDeliveries, recordState } from '@runledger/event-log/deliveries';
-import { acquireLease } from '@runledger/event-log/lease';
-import { holdShares } from '@runledger/event-log/shares';
+import { shareOf } from '@runledger/contracts/deliveries/deliveries';
+import { brokerClock } from '@runledger/coordination/broker-clock';
+import { openBucket } from '@runledger/event-log/streams/bucket';
+import { readDeliveries, recordState } from '@runledger/event-log/streams/delivery-attempts';
+import { acquireLease } from '@runledger/coordination/lease';
+import { holdShares } from '@runledger/coordination/partitions/hold-partitions';
 import { loadSnapshot, saveSnapshot } from '@runledger/event-log/snapshots';
 import {
   countParked,
@@ -14,9 +14,9 @@ import {
   letWait,
   readOpenings,
   readPosition,
-} from '@runledger/event-log/timers';
-import { aRun } from '@runledger/testing/run-events';
-import { waitFor } from '@runledger/testing/wait-for';
+} from '@runledger/notifier/timers/timers';
+import { aRun } from '@runledger/testing/events/run-events';
+import { waitFor } from '@runledger/testing/time/wait-for';
 import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aGuardedBroker, type GuardedBroker } from './a-guarded-broker.ts';

@@ -5,22 +5,27 @@ import {
   ALL_PROGRESS,
   addressedTo,
   progressOf,
-} from '@runledger/contracts/subjects';
-import { lastProgress, lastReport, reportProgress, watchProgress } from '@runledger/event-log/activity';
-import { append, appendOwn, appendWebhook } from '@runledger/event-log/append';
-import { consume, done } from '@runledger/event-log/consume';
-import { tellFleet } from '@runledger/event-log/fleet';
-import { follow } from '@runledger/event-log/follow';
-import { beat, lastBeat, watchHeartbeats } from '@runledger/event-log/heartbeats';
-import { park, listParked } from '@runledger/event-log/park';
-import { awaitProvisioned } from '@runledger/event-log/provision';
-import { answerQueuePlaces, askQueuePlaces } from '@runledger/event-log/asks/queue-places';
-import { head, readRun, readStored, runsIdentity } from '@runledger/event-log/read-run';
-import { tailRuns } from '@runledger/event-log/tail-runs';
-import { streamsOf } from '@runledger/event-log/access/permissions';
-import { aRun, assigned, queued, started } from '@runledger/testing/run-events';
-import { waitFor } from '@runledger/testing/wait-for';
-import { webhookStarted } from '@runledger/testing/webhook-events';
+} from '@runledger/contracts/subjects/run-subjects';
+import {
+  lastProgress,
+  lastReport,
+  reportProgress,
+  watchProgress,
+} from '@runledger/event-log/streams/activity';
+import { append, appendOwn, appendWebhook } from '@runledger/event-log/append/append';
+import { consume, done } from '@runledger/event-log/consume/consume';
+import { tellFleet } from '@runledger/event-log/streams/fleet';
+import { follow } from '@runledger/event-log/follow/follow';
+import { beat, lastBeat, watchHeartbeats } from '@runledger/coordination/heartbeats';
+import { park, listParked } from '@runledger/event-log/streams/dead-letters';
+import { awaitProvisioned } from '@runledger/event-log/provision/provision';
+import { answerQueuePlaces, askQueuePlaces } from '@runledger/request-reply/queue-positions';
+import { head, readRun, readStored, runsIdentity } from '@runledger/event-log/read/read-run';
+import { tailRuns } from '@runledger/event-log/follow/tail-runs';
+import { streamsOf } from '@runledger/broker-access/service-permissions';
+import { aRun, assigned, queued, started } from '@runledger/testing/events/run-events';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { webhookStarted } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aGuardedBroker, CONTRACTS, type GuardedBroker } from './a-guarded-broker.ts';
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openDataFolder } from '../../src/data-folder/data-folder.ts';
 import type { DataFolder } from '../../src/data-folder/data-folder.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const NOON = '2026-05-01T12:00:00.000Z';
 const open = (path: string): ReturnType<typeof openDataFolder> => openDataFolder(path, () => new Date(NOON));

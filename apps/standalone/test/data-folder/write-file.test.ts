@@ -2,7 +2,7 @@ import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { writePrivateFile } from '../../src/data-folder/write-file.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 it('replaces a file as a whole, readable by this user only, and leaves no draft', async () => {
   const folder = temporaryFolder();

@@ -1,18 +1,18 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
-import { openEventLog } from '@runledger/event-log/event-log';
-import type { EventLog } from '@runledger/event-log/event-log';
-import { silentLogger } from '@runledger/event-log/logger';
-import { provision } from '@runledger/event-log/provision';
-import { authenticate, createApiKey } from '@runledger/gateway/api-keys';
+import { openEventLog } from '@runledger/event-log/connect/event-log';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { silentLogger } from '@runledger/event-log/connect/logger';
+import { provision } from '@runledger/event-log/provision/provision';
+import { authenticate, createApiKey } from '@runledger/gateway/auth/api-keys';
 import { catalogue } from '@runledger/gateway/catalogue';
-import { testNats } from '@runledger/testing/nats';
+import { testNats } from '@runledger/testing/servers/nats';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openDataFolder } from '../../src/data-folder/data-folder.ts';
 import type { DataFolder } from '../../src/data-folder/data-folder.ts';
 import { createOrganisation, OPERATOR_SCOPES } from '../../src/records/create-organisation.ts';
 import { openFirstOrganisation } from '../../src/records/first-organisation.ts';
 import type { FirstOrganisation } from '../../src/records/first-organisation.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const opened = new AsyncDisposableStack();
 let log: EventLog;

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { newUuid } from '@runledger/contracts/ids';
-import { openEventLog } from '@runledger/event-log/event-log';
-import { silentLogger } from '@runledger/event-log/logger';
-import { provision } from '@runledger/event-log/provision';
-import { testNats } from '@runledger/testing/nats';
+import { openEventLog } from '@runledger/event-log/connect/event-log';
+import { silentLogger } from '@runledger/event-log/connect/logger';
+import { provision } from '@runledger/event-log/provision/provision';
+import { testNats } from '@runledger/testing/servers/nats';
 import { expect, it } from 'vitest';
 import { webhookSecretOf } from '../../src/records/webhook-secret.ts';
-import { StartRefused } from '../../src/start-refused.ts';
+import { StartRefused } from '../../src/settings/start-refused.ts';
 
 it('a start gives the secret that is there, and refuses to begin when the keys are not those it was stored with', async () => {
   await using nats = await testNats();

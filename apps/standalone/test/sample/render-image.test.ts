@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { waitFor } from '@runledger/testing/wait-for';
+import { waitFor } from '@runledger/testing/time/wait-for';
 import { PNG } from 'pngjs';
 import { describe, expect, it } from 'vitest';
 import { PALETTE_NAMES } from '../../src/sample/palettes.ts';

@@ -5,7 +5,7 @@ import { finished } from 'node:stream/promises';
 import { describe, expect, it } from 'vitest';
 import { openLogFile } from '../../src/supervision/log-file.ts';
 import { readLines } from '../../src/supervision/read-lines.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 describe('a log file', () => {
   it('is appended to, and readable by this user only', () => {

@@ -1,8 +1,8 @@
 import { Type, type Static } from 'typebox';
-import { OrganisationScope, KeyScope } from '../catalogue.ts';
-import { Name, NewName } from './catalogue.ts';
-import { Time, TimeOrDay, Uuid } from './fields.ts';
-import { nullable, optional } from './optional.ts';
+import { OrganisationScope, KeyScope } from '../catalogue/records.ts';
+import { Name, NewName } from './fields/names.ts';
+import { Time, TimeOrDay, Uuid } from './fields/values.ts';
+import { nullable, optional } from './fields/optional.ts';
 
 const OF_AN_ORGANISATION =
   '`runs:read` reads; `runs:write` also queues, cancels and repeats runs; `admin` also writes the catalogue and manages the keys of the organisation.';

@@ -1,9 +1,9 @@
 import { Type, type Static } from 'typebox';
-import { ExecutorState } from '../executor-state.ts';
+import { ExecutorState } from '../requests/executor-state.ts';
 import { GpuModel } from '../gpu.ts';
 import { EXECUTOR_NAME_PATTERN } from '../ids.ts';
-import { Cursor, NextCursor, PageLimit, Time, Uuid } from './fields.ts';
-import { nullable } from './optional.ts';
+import { Cursor, NextCursor, PageLimit, Time, Uuid } from './fields/values.ts';
+import { nullable } from './fields/optional.ts';
 
 const Name = Type.String({
   pattern: EXECUTOR_NAME_PATTERN,

@@ -1,8 +1,8 @@
 import { Type, type Static } from 'typebox';
-import { TryPhases, TryReason } from '../delivery-try.ts';
-import { Cursor, NextCursor, PageLimit, Time, TimeOrDay, Uuid, wordsOf } from './fields.ts';
-import { nullable, optional } from './optional.ts';
-import { WebhookStatus } from './run.ts';
+import { TryPhases, TryReason } from '../deliveries/attempt-result.ts';
+import { Cursor, NextCursor, PageLimit, Time, TimeOrDay, Uuid, wordsOf } from './fields/values.ts';
+import { nullable, optional } from './fields/optional.ts';
+import { WebhookStatus } from './runs/run.ts';
 
 const Round = Type.Integer({
   minimum: 1,

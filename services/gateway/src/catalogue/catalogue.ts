@@ -5,11 +5,11 @@ import {
   type Machine,
   type Workflow,
   type WorkflowVersion,
-} from '@runledger/contracts/catalogue';
-import { openBucket } from '@runledger/event-log/bucket';
-import type { EventLog } from '@runledger/event-log/event-log';
-import { tooLongLife } from '../domain/deployment-rules.ts';
-import { catalogueRecords } from './catalogue-records.ts';
+} from '@runledger/contracts/catalogue/records';
+import { openBucket } from '@runledger/event-log/streams/bucket';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { tooLongLife } from './core/deployment-rules.ts';
+import { catalogueRecords } from './store/catalogue-records.ts';
 
 /**
  * What runs are made of. Every read and write of a record names its organisation. Reads are the leader's.

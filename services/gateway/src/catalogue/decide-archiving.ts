@@ -1,6 +1,6 @@
-import type { DecidedRecord } from '../domain/decided-record.ts';
-import { deploymentsInTheWay, type Used } from '../domain/deployments-in-the-way.ts';
-import type { CatalogueRecords } from './catalogue-records.ts';
+import type { DecidedRecord } from './store/core/decided-record.ts';
+import { deploymentsInTheWay, type Used } from './store/core/blocking-deployments.ts';
+import type { CatalogueRecords } from './store/catalogue-records.ts';
 
 interface Archivable {
   readonly id: string;

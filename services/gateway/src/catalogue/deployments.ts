@@ -1,15 +1,15 @@
-import type { Deployment } from '@runledger/contracts/catalogue';
-import type { RecordOrigin } from '../domain/decided-record.ts';
+import type { Deployment } from '@runledger/contracts/catalogue/records';
+import type { RecordOrigin } from './store/core/decided-record.ts';
 import {
   changedDeployment,
   newDeployment,
   type DeploymentChange,
   type DeploymentWish,
-} from '../domain/deployment.ts';
-import type { DeploymentParts, DeploymentRefusal } from '../domain/deployment-rules.ts';
-import type { CatalogueRecords } from './catalogue-records.ts';
-import type { ChangedRecord } from './change-record.ts';
-import type { CreatedRecord } from './records.ts';
+} from './core/deployment.ts';
+import type { DeploymentParts, DeploymentRefusal } from './core/deployment-rules.ts';
+import type { CatalogueRecords } from './store/catalogue-records.ts';
+import type { ChangedRecord } from './store/change-record.ts';
+import type { CreatedRecord } from './store/records.ts';
 
 /** @throws {LogUnavailable} */
 export const createDeployment = async (

@@ -1,9 +1,9 @@
-import type { KeyScope } from '@runledger/contracts/catalogue';
+import type { KeyScope } from '@runledger/contracts/catalogue/records';
 import type { JsonValue } from '@runledger/contracts/json';
 import type { Context } from 'koa';
 import type { Static, TObject, TSchema } from 'typebox';
-import type { Caller } from './callers.ts';
-import type { Invalid } from './problem.ts';
+import type { Caller } from '../auth/identify-caller.ts';
+import type { Invalid } from './refusal.ts';
 
 /** What a request brings, each with its schema. */
 export interface Taken {

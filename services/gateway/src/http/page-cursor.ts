@@ -1,5 +1,5 @@
-import { isPlace, type Place } from '../views/place.ts';
-import { invalid, type Invalid } from './problem.ts';
+import { isPlace, type Place } from '../projection/core/sort-key.ts';
+import { invalid, type Invalid } from './refusal.ts';
 
 /** Where a page ended, as clients hand it back; what stands in it is no promise. Null when nothing follows. */
 export const cursorAt = (end: string | undefined): string | null =>

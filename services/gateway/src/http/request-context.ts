@@ -1,6 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { activeTraceparent } from '@runledger/service-kit/spans';
-import { childOf, formatTraceparent, newTrace, parseTraceparent } from '@runledger/service-kit/trace-context';
+import { activeTraceparent } from '@runledger/service-kit/tracing/spans';
+import {
+  childOf,
+  formatTraceparent,
+  newTrace,
+  parseTraceparent,
+} from '@runledger/service-kit/tracing/trace-context';
 import type { Context } from 'koa';
 
 export interface RequestContext {

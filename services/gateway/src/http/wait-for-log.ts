@@ -1,5 +1,5 @@
-import type { EventLog } from '@runledger/event-log/event-log';
-import { Refused } from './problem.ts';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { Refused } from './refusal.ts';
 
 /** Resolves at once while the log is there. @throws {Refused} with 503 when an outage lasts too long */
 export type WaitForLog = () => Promise<void>;

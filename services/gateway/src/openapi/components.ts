@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { isNode } from '../http/validation/node.ts';
+import { isNode } from '../validation/node.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 import type { TObject } from 'typebox';
 import type { Operation } from '../http/operation.ts';
-import { own } from '../http/validation/node.ts';
+import { own } from '../validation/node.ts';
 import { components, type Components, type JsonSchema } from './components.ts';
 import { INFO, TAGS } from './introduction.ts';
 import { REFUSALS, refusalsOf, type DescribedRefusal } from './refusals.ts';

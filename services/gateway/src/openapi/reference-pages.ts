@@ -4,11 +4,11 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import etag from 'etag';
 import type { Context, Middleware } from 'koa';
-import type { Page } from '../http/app.ts';
+import type { Page } from '../server/app.ts';
 import { sendTagged } from '../http/entity-tag.ts';
 import type { Operation } from '../http/operation.ts';
 import { once } from '../concurrency/once.ts';
-import { recentlyUsed } from '../recently-used.ts';
+import { recentlyUsed } from '../concurrency/recently-used.ts';
 import { openApiDocument } from './document.ts';
 
 export interface ReferencePages {

@@ -1,4 +1,4 @@
-import { WebhookPayload, WEBHOOK_PAYLOAD_VERSION } from '@runledger/contracts/webhook-payload';
+import { WebhookPayload, WEBHOOK_PAYLOAD_VERSION } from '@runledger/contracts/deliveries/webhook-payload';
 import type { Components, JsonSchema } from './components.ts';
 
 const header = (name: string, description: string, schema: JsonSchema): JsonSchema => ({

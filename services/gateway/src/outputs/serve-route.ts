@@ -1,8 +1,8 @@
 import { pipeline } from 'node:stream/promises';
-import type { Logger } from '@runledger/event-log/logger';
+import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Context, Middleware } from 'koa';
-import { Refused } from '../http/problem.ts';
-import { readRange, type Range } from './byte-range.ts';
+import { Refused } from '../http/refusal.ts';
+import { readRange, type Range } from './core/byte-range.ts';
 import { outputHeaders } from './output-headers.ts';
 import type { OutputStore, StoredOutput } from './output-store.ts';
 

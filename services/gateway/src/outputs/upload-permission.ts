@@ -1,8 +1,8 @@
-import { verifyAttempt } from '@runledger/contracts/attempt-token';
-import { isExecuting } from '@runledger/contracts/run';
-import type { RunKey } from '@runledger/contracts/subjects';
-import type { EventLog } from '@runledger/event-log/event-log';
-import { head, readRun } from '@runledger/event-log/read-run';
+import { verifyAttempt } from '@runledger/contracts/access/attempt-token';
+import { isExecuting } from '@runledger/contracts/fold/run';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { head, readRun } from '@runledger/event-log/read/read-run';
 
 export type UploadPermission =
   | { readonly kind: 'granted' }

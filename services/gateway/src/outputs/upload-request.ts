@@ -1,7 +1,7 @@
-import type { StoredFile } from '@runledger/contracts/event-data';
+import type { StoredFile } from '@runledger/contracts/events/run-event-data';
 import { MAX_FILENAME } from '@runledger/contracts/limits';
 import type { Context } from 'koa';
-import { invalid, Refused, type Invalid } from '../http/problem.ts';
+import { invalid, Refused, type Invalid } from '../http/refusal.ts';
 
 export interface UploadRequest {
   readonly filename: string;

@@ -1,6 +1,6 @@
-import type { RunKey } from '@runledger/contracts/subjects';
-import { openBucket } from '@runledger/event-log/bucket';
-import { LogUnavailable, type EventLog } from '@runledger/event-log/event-log';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { openBucket } from '@runledger/event-log/streams/bucket';
+import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { Type, type Static } from 'typebox';
 
 /**

@@ -1,6 +1,6 @@
-import { aKey, type Tenant } from '../fixtures/a-tenant.ts';
-import { aWorld, type World } from '../fixtures/a-world.ts';
-import { type ApiAnswer, call } from '../fixtures/requests.ts';
+import { aKey, type Tenant } from '../fixtures/gateway/a-tenant.ts';
+import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
+import { type ApiAnswer, call } from '../fixtures/requests/requests.ts';
 
 /** The API as one key may use it. */
 export interface Client {

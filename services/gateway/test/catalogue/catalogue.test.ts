@@ -1,7 +1,7 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { catalogue } from '../../src/catalogue/catalogue.ts';
-import { aWorld, type World } from '../fixtures/a-world.ts';
+import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
 
 let world: World;
 beforeAll(async () => {

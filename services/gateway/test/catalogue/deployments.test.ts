@@ -1,7 +1,7 @@
 import { newUuid } from '@runledger/contracts/ids';
-import { readRun } from '@runledger/event-log/read-run';
+import { readRun } from '@runledger/event-log/read/read-run';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { queueSample } from '../fixtures/queued-runs.ts';
+import { queueSample } from '../fixtures/runs/queued-runs.ts';
 import { aCatalogueApi, aMachine, wrongIn, type CatalogueApi, type Client } from './a-catalogue.ts';
 
 let catalogue: CatalogueApi;

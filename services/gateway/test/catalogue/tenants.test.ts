@@ -1,6 +1,6 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { aKey, type Tenant } from '../fixtures/a-tenant.ts';
+import { aKey, type Tenant } from '../fixtures/gateway/a-tenant.ts';
 import { aCatalogueApi, aMachine, type CatalogueApi, type Client } from './a-catalogue.ts';
 
 let catalogue: CatalogueApi;

@@ -3,9 +3,9 @@ import { Type } from 'typebox';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cursorAt, cursorProblems, placeAt } from '../../src/http/page-cursor.ts';
-import { spanOf } from '../../src/http/span.ts';
+import { spanOf } from '../../src/runs/list/list-span.ts';
 import { wordsIn } from '../../src/http/words-in.ts';
-import { placeOf } from '../../src/views/place.ts';
+import { placeOf } from '../../src/projection/core/sort-key.ts';
 
 const place = placeOf({
   created_at: '2026-01-31T09:30:00.001Z',

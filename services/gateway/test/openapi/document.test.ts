@@ -1,8 +1,8 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TestGateway } from '../fixtures/a-gateway.ts';
-import { aWorld, type World } from '../fixtures/a-world.ts';
-import { call } from '../fixtures/requests.ts';
+import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
+import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
+import { call } from '../fixtures/requests/requests.ts';
 
 let world: World;
 let gateway: TestGateway;

@@ -1,11 +1,11 @@
-import { newAttemptKeys, signAttempt, type AttemptKeys } from '@runledger/contracts/attempt-token';
-import type { RunKey } from '@runledger/contracts/subjects';
-import type { TestGateway } from '../fixtures/a-gateway.ts';
-import type { World } from '../fixtures/a-world.ts';
-import { appendAll } from '../fixtures/appended-facts.ts';
-import { queueSample } from '../fixtures/queued-runs.ts';
-import { type ApiAnswer, call } from '../fixtures/requests.ts';
-import { assigned, started, uploading } from '@runledger/testing/run-events';
+import { newAttemptKeys, signAttempt, type AttemptKeys } from '@runledger/contracts/access/attempt-token';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
+import type { World } from '../fixtures/gateway/a-world.ts';
+import { appendAll } from '../fixtures/runs/appended-facts.ts';
+import { queueSample } from '../fixtures/runs/queued-runs.ts';
+import { type ApiAnswer, call } from '../fixtures/requests/requests.ts';
+import { assigned, started, uploading } from '@runledger/testing/events/run-events';
 
 /** A run whose first attempt is under way, and what its executor has. */
 export interface Attempt {

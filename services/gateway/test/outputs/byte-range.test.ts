@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readRange } from '../../src/outputs/byte-range.ts';
+import { readRange } from '../../src/outputs/core/byte-range.ts';
 
 const part = (first: number, last: number) => ({ kind: 'part', span: { first, last } });
 

@@ -1,11 +1,11 @@
-import { waitFor } from '@runledger/testing/wait-for';
+import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TestGateway } from '../fixtures/a-gateway.ts';
-import { aWorld, type World } from '../fixtures/a-world.ts';
-import { appendAll } from '../fixtures/appended-facts.ts';
-import { call } from '../fixtures/requests.ts';
-import { open as openSocket } from '../fixtures/raw-request.ts';
-import { succeeded } from '@runledger/testing/run-events';
+import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
+import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
+import { appendAll } from '../fixtures/runs/appended-facts.ts';
+import { call } from '../fixtures/requests/requests.ts';
+import { open as openSocket } from '../fixtures/requests/raw-request.ts';
+import { succeeded } from '@runledger/testing/events/run-events';
 import { anAttempt, numbered, upload } from './an-upload.ts';
 
 let world: World;

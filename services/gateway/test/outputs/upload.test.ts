@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
-import { StoredFile } from '@runledger/contracts/event-data';
-import { newAttemptKeys, signAttempt } from '@runledger/contracts/attempt-token';
-import { waitFor } from '@runledger/testing/wait-for';
+import { StoredFile } from '@runledger/contracts/events/run-event-data';
+import { newAttemptKeys, signAttempt } from '@runledger/contracts/access/attempt-token';
+import { waitFor } from '@runledger/testing/time/wait-for';
 import { Value } from 'typebox/value';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TestGateway } from '../fixtures/a-gateway.ts';
-import { aWorld, type World } from '../fixtures/a-world.ts';
-import { appendAll } from '../fixtures/appended-facts.ts';
-import { open as openSocket, rawRequest } from '../fixtures/raw-request.ts';
+import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
+import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
+import { appendAll } from '../fixtures/runs/appended-facts.ts';
+import { open as openSocket, rawRequest } from '../fixtures/requests/raw-request.ts';
 import {
   aRun,
   assigned,
@@ -16,7 +16,7 @@ import {
   OTHER,
   requeued,
   succeeded,
-} from '@runledger/testing/run-events';
+} from '@runledger/testing/events/run-events';
 import { anAttempt, numbered, upload, uploadUrl, type Attempt } from './an-upload.ts';
 
 let world: World;

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import { verifyAttempt } from '@runledger/contracts/attempt-token';
-import type { StoredFile } from '@runledger/contracts/event-data';
+import { verifyAttempt } from '@runledger/contracts/access/attempt-token';
+import type { StoredFile } from '@runledger/contracts/events/run-event-data';
 import { isOrgId, isRunId } from '@runledger/contracts/ids';
 
 /** The upload endpoint of a gateway, which takes the files of whoever holds `publicKey`. */

@@ -1,7 +1,7 @@
-import type { RunEvent } from '@runledger/contracts/run-event';
+import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { newUuid, orgId, runId, type ExecutorId } from '@runledger/contracts/ids';
-import { parseRunEvent } from '@runledger/contracts/run-event';
-import type { RunKey } from '@runledger/contracts/subjects';
+import { parseRunEvent } from '@runledger/contracts/events/run-event';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 
 /** What the gateway and the scheduler tell of one run, so that an executor gets it. */
 export type ARun = RunKey & {

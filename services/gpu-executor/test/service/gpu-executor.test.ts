@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { lastProgress } from '@runledger/event-log/activity';
-import { head } from '@runledger/event-log/read-run';
-import { waitFor } from '@runledger/testing/wait-for';
+import { lastProgress } from '@runledger/event-log/streams/activity';
+import { head } from '@runledger/event-log/read/read-run';
+import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startService, type AService } from './a-service.ts';
 import type { ARun } from './an-assigned-run.ts';

@@ -1,9 +1,9 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { lifecycleOf, subjectOf } from '@runledger/contracts/subjects';
-import { lastProgress } from '@runledger/event-log/activity';
-import { lastBeat } from '@runledger/event-log/heartbeats';
-import { waitFor } from '@runledger/testing/wait-for';
+import { lifecycleOf, subjectOf } from '@runledger/contracts/subjects/run-subjects';
+import { lastProgress } from '@runledger/event-log/streams/activity';
+import { lastBeat } from '@runledger/coordination/heartbeats';
+import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
 import { startService } from './a-service.ts';
 

@@ -1,16 +1,16 @@
-import { newAttemptKeys } from '@runledger/contracts/attempt-token';
+import { newAttemptKeys } from '@runledger/contracts/access/attempt-token';
 import { executorId } from '@runledger/contracts/ids';
-import type { StoredMessage } from '@runledger/contracts/history';
-import type { RedriveAnswer } from '@runledger/contracts/redrive';
-import { subjectOf } from '@runledger/contracts/subjects';
-import { append } from '@runledger/event-log/append';
-import { askRedrive } from '@runledger/event-log/asks/redrive';
-import { openEventLog } from '@runledger/event-log/event-log';
-import { silentLogger } from '@runledger/event-log/logger';
-import { provision } from '@runledger/event-log/provision';
-import { testNats } from '@runledger/testing/nats';
+import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { RedriveAnswer } from '@runledger/contracts/requests/redrive';
+import { subjectOf } from '@runledger/contracts/subjects/run-subjects';
+import { append } from '@runledger/event-log/append/append';
+import { askRedrive } from '@runledger/request-reply/redrive';
+import { openEventLog } from '@runledger/event-log/connect/event-log';
+import { silentLogger } from '@runledger/event-log/connect/logger';
+import { provision } from '@runledger/event-log/provision/provision';
+import { testNats } from '@runledger/testing/servers/nats';
 import { describe, expect, it } from 'vitest';
-import { redriveAddressed } from '../../src/redrive-addressed.ts';
+import { redriveAddressed } from '../../src/log/redrive-addressed.ts';
 import { aRun } from './an-assigned-run.ts';
 
 const ID = executorId('box.0a1b2c3d4e5f');

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { executorId } from '@runledger/contracts/ids';
-import { lastProgress } from '@runledger/event-log/activity';
-import { parseFleetEvent } from '@runledger/event-log/fleet';
-import { waitFor } from '@runledger/testing/wait-for';
+import { lastProgress } from '@runledger/event-log/streams/activity';
+import { parseFleetEvent } from '@runledger/event-log/streams/fleet';
+import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { consumeAddressed } from '../../src/consume-addressed.ts';
-import type { Executor } from '../../src/executor.ts';
+import { consumeAddressed } from '../../src/log/consume-addressed.ts';
+import type { Executor } from '../../src/attempt/executor.ts';
 import { startService, type AService } from './a-service.ts';
 
 const nobody: Pick<Executor, 'handle'> = { handle: () => ({ kind: 'taken' }) };

@@ -1,13 +1,13 @@
 import { EventEmitter } from 'node:events';
-import type { Outcome } from '../domain/verdict.ts';
+import type { Outcome } from '../core/verdict.ts';
 import { openDormantReceivers } from './dormant-receivers.ts';
 import { newCircuit, WINDOW_SLICES } from './opossum.ts';
-import { afterRound, CLOSED, PROBE } from './receiver-state.ts';
-import type { BreakerState, Receiver } from './receiver-state.ts';
-import { restoredOpenings } from './restored-openings.ts';
-import type { Opening } from './restored-openings.ts';
-import { BREAKER_SETTINGS, openingMs, wakeEveryMs } from './settings.ts';
-import type { BreakerSettings } from './settings.ts';
+import { afterRound, CLOSED, PROBE } from '../core/breakers/breaker.ts';
+import type { BreakerState, Receiver } from '../core/breakers/breaker.ts';
+import { restoredOpenings } from '../core/breakers/restored-openings.ts';
+import type { Opening } from '../core/breakers/restored-openings.ts';
+import { BREAKER_SETTINGS, openingMs, wakeEveryMs } from '../core/breakers/breaker-settings.ts';
+import type { BreakerSettings } from '../core/breakers/breaker-settings.ts';
 import { isQuiet, watchedReceivers, withoutCircuit } from './watched-receivers.ts';
 import type { Watched } from './watched-receivers.ts';
 

@@ -1,4 +1,4 @@
-import type { Receiver } from './receiver-state.ts';
+import type { Receiver } from '../core/breakers/breaker.ts';
 import { openWakeList } from './wake-list.ts';
 
 /** Receivers without an opossum breaker: open ones that sleep until their time has come, and those that wait for a probe. */

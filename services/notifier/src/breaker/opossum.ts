@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import CircuitBreaker from 'opossum';
-import type { BreakerSettings } from './settings.ts';
+import type { BreakerSettings } from '../core/breakers/breaker-settings.ts';
 
 /** How many slices opossum divides its window into. One of them is dropped with each `rotate`. */
 export const WINDOW_SLICES = 10;

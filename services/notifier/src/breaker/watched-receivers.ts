@@ -1,6 +1,6 @@
 import type { Circuit } from './opossum.ts';
-import { PROBE } from './receiver-state.ts';
-import type { BreakerState, Receiver } from './receiver-state.ts';
+import { PROBE } from '../core/breakers/breaker.ts';
+import type { BreakerState, Receiver } from '../core/breakers/breaker.ts';
 
 /** A receiver with an opossum breaker. */
 export interface Watched extends Receiver {

@@ -1,8 +1,8 @@
-import type { PendingDelivery } from '@runledger/contracts/deliveries';
+import type { PendingDelivery } from '@runledger/contracts/deliveries/deliveries';
 import { orgId, runId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects';
-import type { StoredPending } from '@runledger/event-log/timers';
-import type { Sent } from '../dispatch/item.ts';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { StoredPending } from '../timers/timers.ts';
+import type { Sent } from '../core/receivers/receiver.ts';
 
 /** A final notification that is to be brought to its end. */
 export interface FinalDelivery {

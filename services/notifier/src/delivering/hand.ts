@@ -1,5 +1,5 @@
-import type { RunKey } from '@runledger/contracts/subjects';
-import type { Item, Receiver } from '../dispatch/item.ts';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { Item, Receiver } from '../core/receivers/receiver.ts';
 import type { FinalDelivery } from './final-delivery.ts';
 
 /** Where an intermediate notification comes from: sequences that are settled once it is told. */

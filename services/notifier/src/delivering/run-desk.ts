@@ -1,8 +1,8 @@
 import type { RunId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
-import type { Item, Sent } from '../dispatch/item.ts';
-import { verdictOf } from '../domain/verdict.ts';
+import type { Item, Sent } from '../core/receivers/receiver.ts';
+import { verdictOf } from '../core/verdict.ts';
 import type { AfterTry, FinalDelivery } from './final-delivery.ts';
 import { emptyHand, takeUpTo, type Hand, type Origins, type Untold } from './hand.ts';
 

@@ -1,10 +1,10 @@
-import { outcomesOf } from '../domain/verdict.ts';
+import { outcomesOf } from '../core/verdict.ts';
 import type { Breakers } from '../breaker/breakers.ts';
-import type { Item, Receiver } from './item.ts';
-import { hasWaiting, learn, openLanes, takeOlder, type Lane } from './lanes.ts';
+import type { Item, Receiver } from '../core/receivers/receiver.ts';
+import { hasWaiting, learn, openLanes, takeOlder, type Lane } from '../core/receivers/receiver-queues.ts';
 import { openParked } from './parked.ts';
-import { openPlaces } from './places.ts';
-import { openTurns } from './turns.ts';
+import { openPlaces } from '../core/receivers/concurrency-limits.ts';
+import { openTurns } from '../core/receivers/attempt-turns.ts';
 
 export interface DispatcherOptions {
   readonly breakers: Breakers;

@@ -1,6 +1,6 @@
-import { fairRing } from '../domain/fair-ring.ts';
-import type { Receiver } from './item.ts';
-import { hasWaiting, STANDINGS, type Lane } from './lanes.ts';
+import { fairRing } from '../core/receivers/round-robin.ts';
+import type { Receiver } from '../core/receivers/receiver.ts';
+import { hasWaiting, STANDINGS, type Lane } from '../core/receivers/receiver-queues.ts';
 
 /** Asks for what stands in the log, for a few lanes at a time, however many have something there. */
 export interface Parked {

@@ -1,9 +1,9 @@
 import { request as httpRequest, type ClientRequest } from 'node:http';
 import { Wanted, type Connections, type WantingOptions } from './connections.ts';
-import { SendFailure } from './name-failure.ts';
-import { readAnswer, type Answer } from './read-answer.ts';
+import { SendFailure } from './failure-reason.ts';
+import { readAnswer, type Answer } from './read-response.ts';
 import type { Outgoing } from './sender.ts';
-import type { Stopwatch } from './phases.ts';
+import type { Stopwatch } from './stopwatch.ts';
 import type { Duplex } from 'node:stream';
 
 const MAX_HEADER_BYTES = 16 * 1_024;

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { connectTo, secure } from './connect.ts';
-import { SendFailure } from './name-failure.ts';
-import { openTunnel, type EgressProxy } from './tunnel.ts';
-import type { Stopwatch } from './phases.ts';
+import { SendFailure } from './failure-reason.ts';
+import { openTunnel, type EgressProxy } from './proxy-tunnel.ts';
+import type { Stopwatch } from './stopwatch.ts';
 
 /** Where a request goes: a host, and the addresses that were checked for it. */
 export interface Route {

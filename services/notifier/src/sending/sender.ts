@@ -1,15 +1,15 @@
-import { unlessAborted } from '@runledger/event-log/abort-signal';
-import type { TryPhases, TryReason } from '@runledger/contracts/delivery-try';
-import type { CallbackAddresses } from '@runledger/webhooks/resolve-callback';
+import { unlessAborted } from '@runledger/event-log/connect/abort-signal';
+import type { TryPhases, TryReason } from '@runledger/contracts/deliveries/attempt-result';
+import type { CallbackAddresses } from '@runledger/webhooks/policy/resolve-callback';
 import { createSecureContext, getCACertificates } from 'node:tls';
 import { Connections } from './connections.ts';
 import { exchange } from './exchange.ts';
 import { limitTime } from './time-limit.ts';
-import { nameEnd, nameFailure, SendFailure, type Failure } from './name-failure.ts';
+import { nameEnd, nameFailure, SendFailure, type Failure } from './failure-reason.ts';
 import { openRoute, routeTo, type RouteParts } from './route.ts';
-import { reasonOfStatus, type Answer } from './read-answer.ts';
-import { readProxy } from './tunnel.ts';
-import { startStopwatch, type Stopwatch } from './phases.ts';
+import { reasonOfStatus, type Answer } from './read-response.ts';
+import { readProxy } from './proxy-tunnel.ts';
+import { startStopwatch, type Stopwatch } from './stopwatch.ts';
 
 /** Body and headers go out as they are; the sender adds those of the connection, and Host and Content-Length. */
 export interface Outgoing {

@@ -1,4 +1,4 @@
-import type { CallbackAddresses } from '@runledger/webhooks/resolve-callback';
+import type { CallbackAddresses } from '@runledger/webhooks/policy/resolve-callback';
 import {
   openSender,
   type Answered,

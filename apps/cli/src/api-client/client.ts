@@ -1,0 +1,23 @@
+import { apiCall } from './api-call.ts';
+import type { ApiCall } from './api-call.ts';
+import type { ApiConnection } from './connection.ts';
+import { jsonFiles } from '../options/json-files.ts';
+import type { FilePlaces, ReadJsonFile } from '../options/json-files.ts';
+import { runApi } from './run-api.ts';
+import type { RunApi } from './run-api.ts';
+import type { Screen } from '../output/screen.ts';
+
+/** What the commands that talk to the run API work with. */
+export interface Client {
+  readonly connection: ApiConnection;
+  readonly call: ApiCall;
+  /** The calls about single runs and their notifications. */
+  readonly api: RunApi;
+  readonly screen: Screen;
+  readonly readJsonFile: ReadJsonFile;
+}
+
+export const openClient = (connection: ApiConnection, screen: Screen, files: FilePlaces): Client => {
+  const call = apiCall(connection);
+  return { connection, call, api: runApi(connection, call), screen, readJsonFile: jsonFiles(files) };
+};

@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { DATA_FOLDER, readConnectionFile } from '@runledger/standalone/connection-files';
+import { Explained } from '../output/command-error.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface ApiConnection {
+  /** With the base path and no slash at the end. */
+  readonly url: string;
+  readonly apiKey: string;
+  /** Where the key comes from, for messages. */
+  readonly source: string;
+  /** The sample of a standalone; null when the connection comes from the environment. */
+  readonly deploymentId: string | null;
+}
+
+/** The data folder that `RUNLEDGER_DATA_DIR` names, else the nearest `.runledger` here or above. */
+export const findDataFolder = (env: Environment, cwd: string): string | undefined => {
+  const named = env['RUNLEDGER_DATA_DIR'];
+  if (named !== undefined && named !== '') return resolve(cwd, named);
+  for (let folder = resolve(cwd); ; folder = dirname(folder)) {
+    if (existsSync(join(folder, DATA_FOLDER))) return join(folder, DATA_FOLDER);
+    if (folder === dirname(folder)) return undefined;
+  }
+};
+
+const BOTH_WAYS =
+  'Either start a standalone (npm start) and run this command in its folder or below, or with RUNLEDGER_DATA_DIR;\n' +
+  'or set RUNLEDGER_URL (such as http://127.0.0.1:8080/api) and RUNLEDGER_API_KEY.';
+
+/** @throws Explained when there is no connection to be found */
+export const findConnection = async (env: Environment, cwd: string): Promise<ApiConnection> => {
+  const url = env['RUNLEDGER_URL'] ?? '';
+  const key = env['RUNLEDGER_API_KEY'] ?? '';
+  if (url !== '' && key !== '')
+    return {
+      url: checkedUrl(url, 'RUNLEDGER_URL'),
+      apiKey: key,
+      source: 'RUNLEDGER_API_KEY',
+      deploymentId: null,
+    };
+  if (url !== '')
+    throw new Explained(
+      'RUNLEDGER_URL is set and RUNLEDGER_API_KEY is not: set both, or unset RUNLEDGER_URL.',
+    );
+  const folder = findDataFolder(env, cwd);
+  if (folder === undefined) throw new Explained(`No Runledger to talk to is known here.\n${BOTH_WAYS}`);
+  const file = await readConnectionFile(folder);
+  switch (file.kind) {
+    case 'found': {
+      const { url, api_key, deployment_id } = file.content;
+      return {
+        url: checkedUrl(url, file.path),
+        apiKey: api_key,
+        source: file.path,
+        deploymentId: deployment_id,
+      };
+    }
+    case 'missing':
+      throw new Explained(
+        `The standalone of ${folder} is not running: it has no connection.json.\n${BOTH_WAYS}`,
+      );
+    case 'unusable':
+      throw new Explained(`${file.path} cannot be used: ${file.why}.\n${BOTH_WAYS}`);
+  }
+};
+
+const checkedUrl = (text: string, source: string): string => {
+  const protocol = URL.parse(text)?.protocol;
+  if (protocol === 'http:' || protocol === 'https:') return text.replace(/\/+$/, '');
+  throw new Explained(
+    `${source} holds no URL that begins with http:// or https://, such as http://127.0.0.1:8080/api.`,
+  );
+};

@@ -1,0 +1,63 @@
+import { nullable } from '@runledger/contracts/http/fields/optional';
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+
+/** Seconds; null for a phase that was not reached, or not needed. */
+const Phases = Type.Object({
+  dns: nullable(Type.Number()),
+  connect: nullable(Type.Number()),
+  tls: nullable(Type.Number()),
+  wait: nullable(Type.Number()),
+  body: nullable(Type.Number()),
+});
+
+/** One request to the receiver. */
+const ShownTry = Type.Object({
+  webhook_id: Type.String(),
+  round: Type.Integer(),
+  try: Type.Integer(),
+  url: Type.String(),
+  started_at: Type.String(),
+  phases: Phases,
+  reason: Type.String(),
+  message: Type.String(),
+  status: nullable(Type.Integer()),
+  answer: nullable(Type.String()),
+});
+export type ShownTry = Static<typeof ShownTry>;
+
+const standing = {
+  webhook_status: nullable(Type.String()),
+  round: Type.Integer(),
+  state: nullable(Type.String()),
+  next_try_at: nullable(Type.String()),
+  message: nullable(Type.String()),
+};
+
+/** What this tool shows of a run's notifications. Responses may have more, and keep it with `--json`. */
+export const RunDeliveries = Type.Object({
+  run_id: Type.String(),
+  webhook: nullable(Type.String()),
+  ...standing,
+  tries: Type.Array(ShownTry),
+  /** The latest of those on the way. */
+  intermediate: nullable(ShownTry),
+});
+export type RunDeliveries = Static<typeof RunDeliveries>;
+
+/** A run with a webhook, in a list. */
+const ListedDelivery = Type.Object({
+  run_id: Type.String(),
+  url: Type.String(),
+  ...standing,
+  tries: Type.Integer(),
+  last_reason: nullable(Type.String()),
+  updated_at: Type.String(),
+});
+export type ListedDelivery = Static<typeof ListedDelivery>;
+
+export const DeliveriesPage = Type.Object({
+  deliveries: Type.Array(ListedDelivery),
+  next_cursor: nullable(Type.String()),
+});
+export type DeliveriesPage = Static<typeof DeliveriesPage>;

@@ -1,0 +1,80 @@
+import { CreateRunResponse } from '@runledger/contracts/http/runs/queue-run';
+import { CancelRunResponse } from '@runledger/contracts/http/runs/run';
+import { RedeliverResponse, RunRedelivery, WebhookSecret } from '@runledger/contracts/http/webhooks';
+import type { Static } from 'typebox';
+import { at } from './api-call.ts';
+import type { ApiCall } from './api-call.ts';
+import type { ApiConnection } from './connection.ts';
+import { runEvents } from './run-events.ts';
+import type { RunEvents } from './run-events.ts';
+import { DeliveriesPage, RunDeliveries } from './delivery-responses.ts';
+import { RunInputs, ShownRun } from './run-responses.ts';
+
+const ANSWER_WITHIN_MS = 30_000;
+
+export type Cancel = Static<typeof CancelRunResponse>;
+type Queued = Static<typeof CreateRunResponse>;
+export type Secret = Static<typeof WebhookSecret>;
+
+/** Which runs with a webhook are meant; in JSON and as a query alike. */
+export interface DeliveryFilter {
+  readonly status?: string | undefined;
+  readonly host?: string | undefined;
+  readonly created_after?: string | undefined;
+  readonly created_before?: string | undefined;
+}
+
+type Request = Readonly<Record<string, unknown>>;
+
+export interface RunApi {
+  /** However often it is sent with the same key, one run is queued. */
+  queue(request: Request, idempotencyKey: string): Promise<Queued>;
+  rerun(run: string, request: Request, idempotencyKey: string): Promise<Queued>;
+  /** `waitS`: for the end of the run, for so many seconds. */
+  get(run: string, waitS?: number): Promise<ShownRun>;
+  inputsOf(run: string): Promise<RunInputs>;
+  cancel(run: string): Promise<Cancel>;
+  readonly events: RunEvents;
+  webhookSecret(): Promise<Secret>;
+  /** `overlap_s`: the usual time when it is undefined. */
+  rotateWebhookSecret(overlap_s: number | undefined): Promise<Secret>;
+  deliveries(run: string): Promise<RunDeliveries>;
+  /** At most `limit`, from `cursor` on. */
+  listDeliveries(
+    filter: DeliveryFilter & { readonly limit: number; readonly cursor: string | undefined },
+  ): Promise<DeliveriesPage>;
+  redeliver(run: string): Promise<Static<typeof RunRedelivery>>;
+  /** As many as the service does at once, from `cursor` on. */
+  redeliverMany(request: {
+    readonly filter: DeliveryFilter;
+    readonly dry_run: boolean;
+    readonly cursor: string | undefined;
+  }): Promise<Static<typeof RedeliverResponse>>;
+}
+
+export const runApi = (connection: ApiConnection, call: ApiCall): RunApi => ({
+  queue: (body, key) =>
+    call(CreateRunResponse, { method: 'POST', path: '/run/deployment/queue', body, headers: once(key) }),
+  rerun: (run, body, key) =>
+    call(CreateRunResponse, { method: 'POST', path: at`/run/${run}/rerun`, body, headers: once(key) }),
+  get: (run, waitS) =>
+    call(ShownRun, {
+      method: 'GET',
+      path: at`/run/${run}`,
+      query: { wait: waitS },
+      answerWithinMs: ANSWER_WITHIN_MS + (waitS ?? 0) * 1_000,
+    }),
+  inputsOf: (run) => call(RunInputs, { method: 'GET', path: at`/run/${run}`, query: { include: 'inputs' } }),
+  cancel: (run) => call(CancelRunResponse, { method: 'POST', path: at`/run/${run}/cancel` }),
+  events: runEvents(connection),
+  webhookSecret: () => call(WebhookSecret, { method: 'GET', path: '/webhooks/secret' }),
+  rotateWebhookSecret: (overlap_s) =>
+    call(WebhookSecret, { method: 'POST', path: '/webhooks/secret', body: { overlap_s } }),
+  deliveries: (run) => call(RunDeliveries, { method: 'GET', path: at`/run/${run}/deliveries` }),
+  listDeliveries: (query) =>
+    call(DeliveriesPage, { method: 'GET', path: '/webhooks/deliveries', query: { ...query } }),
+  redeliver: (run) => call(RunRedelivery, { method: 'POST', path: at`/run/${run}/redeliver` }),
+  redeliverMany: (body) => call(RedeliverResponse, { method: 'POST', path: '/webhooks/redeliver', body }),
+});
+
+const once = (key: string) => ({ 'idempotency-key': key });

@@ -1,0 +1,51 @@
+import { nullable } from '@runledger/contracts/http/fields/optional';
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { plain } from '../output/plain-text.ts';
+
+/** What this tool shows of a run. Responses have more, and keep it with `--json`. */
+export const ShownRun = Type.Object({
+  id: Type.String(),
+  status: Type.String(),
+  progress: Type.Number(),
+  live_status: nullable(Type.String()),
+  created_at: Type.String(),
+  updated_at: Type.String(),
+  started_at: nullable(Type.String()),
+  ended_at: nullable(Type.String()),
+  duration: nullable(Type.Number()),
+  gpu: nullable(Type.String()),
+  finished: Type.Optional(Type.Boolean()),
+  end_reason: Type.Optional(nullable(Type.String())),
+  outputs: Type.Array(
+    Type.Object({
+      data: Type.Record(
+        Type.String(),
+        Type.Array(Type.Union([Type.String(), Type.Object({ url: Type.String(), filename: Type.String() })])),
+      ),
+    }),
+  ),
+});
+export type ShownRun = Static<typeof ShownRun>;
+
+export const ShownRuns = Type.Object({ runs: Type.Array(ShownRun), next_cursor: nullable(Type.String()) });
+
+/** Of a run that was read with `?include=inputs`. */
+export const RunInputs = Type.Object({ workflow_inputs: Type.Record(Type.String(), Type.Unknown()) });
+export type RunInputs = Static<typeof RunInputs>;
+
+const FINAL: ReadonlySet<string> = new Set(['success', 'failed', 'timeout', 'cancelled']);
+
+export const hasEnded = (run: ShownRun): boolean => run.finished ?? FINAL.has(run.status);
+
+/** The files and texts of a run, one line each. */
+export const outputLines = (run: ShownRun): string[] =>
+  run.outputs.flatMap(({ data }) =>
+    Object.entries(data).flatMap(([kind, items]) =>
+      items.map((item) =>
+        typeof item === 'string'
+          ? `${plain(kind)}: ${plain(item)}`
+          : `${plain(item.filename)}  ${plain(item.url)}`,
+      ),
+    ),
+  );

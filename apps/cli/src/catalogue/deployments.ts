@@ -1,0 +1,120 @@
+import { GPU_MODELS } from '@runledger/contracts/gpu';
+import { Deployment, DeploymentPage } from '@runledger/contracts/http/catalogue/deployments';
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import type { Json, ProgramParts } from '../command/command-context.ts';
+import { secondsOf, wholeNumber } from '../options/numbers.ts';
+import { addRecordCommands, addRecordList } from './record-commands.ts';
+import { changeRecord, createRecord, firstRows, lastRows, listRecords } from './records.ts';
+import type { RecordKind, RecordListOptions } from './records.ts';
+
+const deployments: RecordKind<Deployment> = {
+  what: 'Deployment',
+  path: '/deployments',
+  ask: (call, request) => call(Deployment, request),
+  askPage: async (call, request) => {
+    const page = await call(DeploymentPage, request);
+    return { ...page, items: page.deployments };
+  },
+  columns: [
+    { title: 'ID', width: 36, of: ({ id }) => id },
+    { title: 'GPU', width: 9, of: ({ gpu }) => gpu },
+    { title: 'ENVIRONMENT', width: 12, of: ({ environment }) => environment },
+    { title: 'VERSION', width: 36, of: ({ workflow_version_id }) => workflow_version_id },
+    { title: 'NAME', width: 0, of: ({ name }) => name },
+  ],
+  rows: (deployment) => [
+    ...firstRows(deployment),
+    ['workflow', deployment.workflow_id],
+    ['version', deployment.workflow_version_id],
+    ['machine', deployment.machine_id],
+    ['environment', deployment.environment],
+    ['gpu', deployment.gpu ?? "the machine's"],
+    ['concurrency limit', deployment.concurrency_limit?.toString() ?? 'none'],
+    ['run timeout', `${deployment.run_timeout_s} s`],
+    ['start deadline', `${deployment.start_deadline_s} s`],
+    ['attempts', String(deployment.retry.attempts)],
+    ...lastRows(deployment),
+  ],
+  nameOf: ({ name }) => name,
+};
+
+interface DeploymentOptions extends Json {
+  readonly name?: string;
+  readonly version?: string;
+  readonly machine?: string;
+  readonly environment?: string;
+  /** False for `--no-gpu`. */
+  readonly gpu?: string | false;
+  readonly concurrencyLimit?: string | false;
+  readonly runTimeout?: string;
+  readonly startDeadline?: string;
+  readonly attempts?: string;
+}
+
+interface DeploymentListOptions extends RecordListOptions {
+  readonly workflow?: string;
+}
+
+/** The deployments of an organisation: what runs are queued on. */
+export const addDeploymentCommands = (program: Command, parts: ProgramParts): void => {
+  const { client, end, add } = parts;
+  const group = program
+    .command('deployments')
+    .description('workflow versions on machines: what runs are queued on');
+  addRecordList(parts, group, 'list', 'list deployments, newest first')
+    .option('--workflow <id>', 'of one workflow')
+    .action(async ({ workflow, ...options }: DeploymentListOptions) => {
+      end(await listRecords(await client(), deployments, options, { workflow_id: workflow }));
+    });
+  addRecordCommands(parts, group, deployments);
+  addSettings(
+    add(group, 'create', 'make a deployment')
+      .requiredOption('--name <name>', 'for people')
+      .requiredOption('--version <id>', 'the workflow version, as workflows versions lists it')
+      .requiredOption('--machine <id>', 'where it executes'),
+  ).action(async (options: DeploymentOptions) => {
+    const body = fieldsOf(options);
+    end(await createRecord(await client(), deployments, body, options));
+  });
+  addSettings(
+    add(group, 'update <deployment>', 'change a deployment; runs that were queued keep what they had')
+      .option('--name <name>', 'for people')
+      .option('--version <id>', 'the workflow version, as workflows versions lists it')
+      .option('--machine <id>', 'where it executes'),
+  )
+    .option('--no-gpu', "the machine's own GPU again")
+    .option('--no-concurrency-limit', 'as many at the same time as there are')
+    .action(async (id: string, options: DeploymentOptions) => {
+      const change = fieldsOf(options);
+      end(await changeRecord(await client(), deployments, id, change, options));
+    });
+};
+
+const addSettings = (command: Command): Command =>
+  command
+    .option('--environment <word>', 'a word of yours, such as staging')
+    .addOption(new Option('--gpu <model>', 'for runs that name none').choices(GPU_MODELS))
+    .option(
+      '--concurrency-limit <number>',
+      'how many of its runs may execute at the same time (kept; not enforced yet)',
+    )
+    .option('--run-timeout <time>', 'how long an attempt may execute, such as 90 (seconds), 15m or 2h')
+    .option('--start-deadline <time>', 'how long a run may wait until it executes')
+    .option('--attempts <number>', 'how often a run is begun when its executor is lost');
+
+const fieldsOf = (options: DeploymentOptions) => {
+  const { name, version, machine, environment, gpu, concurrencyLimit: limit } = options;
+  const attempts = wholeNumber('--attempts', options.attempts);
+  return {
+    name,
+    workflow_version_id: version,
+    machine_id: machine,
+    environment,
+    gpu: gpu === false ? null : gpu,
+    concurrency_limit: limit === false ? null : wholeNumber('--concurrency-limit', limit),
+    run_timeout_s: secondsOf('--run-timeout', options.runTimeout),
+    start_deadline_s: secondsOf('--start-deadline', options.startDeadline),
+    retry: attempts === undefined ? undefined : { attempts },
+  };
+};

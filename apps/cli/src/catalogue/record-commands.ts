@@ -1,0 +1,37 @@
+import type { Command } from 'commander';
+import { USUAL_LIMIT } from '../command/list-pages.ts';
+import type { Json, ProgramParts } from '../command/command-context.ts';
+import { archiveRecord, readRecord, showRecord } from './records.ts';
+import type { SingleRecords } from './records.ts';
+
+/** A list of records, newest first; its action is yet to be said. */
+export const addRecordList = (
+  { add }: ProgramParts,
+  group: Command,
+  name: string,
+  description: string,
+): Command =>
+  add(group, name, description)
+    .option('--archived', 'the archived ones instead of the others')
+    .option('--limit <number>', 'at most so many', USUAL_LIMIT);
+
+/** `show`, `archive` and `restore`. */
+export const addRecordCommands = <Item>(
+  { client, end, add }: ProgramParts,
+  group: Command,
+  kind: SingleRecords<Item>,
+): void => {
+  const noun = kind.what.toLowerCase();
+  add(group, `show <${noun}>`, `show a ${noun}`).action(async (id: string, { json }: Json) => {
+    const { call, screen } = await client();
+    end(showRecord(screen, kind, await readRecord(call, kind, id), json));
+  });
+  const addArchiving = (name: string, description: string, archived: boolean): void => {
+    add(group, `${name} <${noun}>`, description).action(async (id: string, { json = false }: Json) => {
+      const restoredBy = `runledger ${group.name()} restore ${id}`;
+      end(await archiveRecord(await client(), kind, id, { archived, restoredBy, json }));
+    });
+  };
+  addArchiving('archive', `put a ${noun} away: nothing new is made of it`, true);
+  addArchiving('restore', `bring an archived ${noun} back`, false);
+};

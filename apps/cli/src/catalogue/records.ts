@@ -1,0 +1,139 @@
+import { at } from '../api-client/api-call.ts';
+import type { ApiCall, ApiRequest } from '../api-client/api-call.ts';
+import type { Client } from '../api-client/client.ts';
+import { EXIT, Explained } from '../output/command-error.ts';
+import type { ExitCode } from '../output/command-error.ts';
+import { listPages } from '../command/list-pages.ts';
+import type { ListOptions, Page } from '../command/list-pages.ts';
+import { plain } from '../output/plain-text.ts';
+import type { Json } from '../command/command-context.ts';
+import type { Screen } from '../output/screen.ts';
+import { headLine, printRows, rowLine } from '../output/table.ts';
+import type { Column, Rows } from '../output/table.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+interface SomeRecords {
+  /** As it begins a sentence, such as `Machine`. */
+  readonly what: string;
+  /** Of all of them, such as `/machines`. */
+  readonly path: string;
+}
+
+/** How one record of the catalogue is asked for and shown. */
+export interface SingleRecords<Item> extends SomeRecords {
+  readonly ask: (call: ApiCall, request: ApiRequest) => Promise<Item>;
+  readonly rows: (item: Item) => Rows;
+  /** What people know it by. */
+  readonly nameOf: (item: Item) => string;
+}
+
+/** How a list of them is asked for and shown. */
+export interface ListedRecords<Item> extends SomeRecords {
+  readonly askPage: (call: ApiCall, request: ApiRequest) => Promise<Page<Item>>;
+  readonly columns: readonly Column<Item>[];
+}
+
+export interface RecordKind<Item> extends SingleRecords<Item>, ListedRecords<Item> {}
+
+export interface RecordListOptions extends ListOptions {
+  readonly archived?: boolean;
+}
+
+export const listRecords = <Item>(
+  { call, screen }: Client,
+  { what, path, askPage, columns }: ListedRecords<Item>,
+  { archived, ...options }: RecordListOptions,
+  filter: Members = {},
+): Promise<ExitCode> =>
+  listPages(screen, options, {
+    readPage: (span) => askPage(call, { method: 'GET', path, query: { ...filter, ...span, archived } }),
+    head: headLine(columns),
+    line: (item) => rowLine(columns, item),
+    none: `There is no ${archived ? 'archived ' : ''}${what.toLowerCase()}.`,
+  });
+
+export const readRecord = <Item>(
+  call: ApiCall,
+  { path, ask }: SingleRecords<Item>,
+  id: string,
+): Promise<Item> => ask(call, { method: 'GET', path: path + at`/${id}` });
+
+export const createRecord = async <Item>(
+  { call, screen }: Client,
+  kind: SingleRecords<Item>,
+  body: Members,
+  { json }: Json,
+): Promise<ExitCode> => {
+  const item = await kind.ask(call, { method: 'POST', path: kind.path, body });
+  return showRecord(screen, kind, item, json);
+};
+
+/** @throws Explained when there is nothing to change */
+export const changeRecord = async <Item>(
+  { call, screen }: Client,
+  kind: SingleRecords<Item>,
+  id: string,
+  change: Members,
+  { json }: Json,
+): Promise<ExitCode> => {
+  if (Object.values(change).every((value) => value === undefined))
+    throw new Explained('Nothing to change was named. Name at least one option, such as --name.');
+  return showRecord(screen, kind, await patch(call, kind, id, change), json);
+};
+
+interface Archiving extends Json {
+  readonly archived: boolean;
+  /** The command that brings it back. */
+  readonly restoredBy: string;
+}
+
+export const archiveRecord = async <Item>(
+  { call, screen }: Client,
+  kind: SingleRecords<Item>,
+  id: string,
+  { archived, restoredBy, json }: Archiving,
+): Promise<ExitCode> => {
+  const item = await patch(call, kind, id, { archived });
+  const what = `${kind.what} ${plain(kind.nameOf(item))}`;
+  if (json) screen.printJson(item);
+  else if (archived) screen.print(`${what} is archived. Bring it back with: ${plain(restoredBy)}`);
+  else screen.print(`${what} is in use again.`);
+  return EXIT.done;
+};
+
+const patch = <Item>(
+  call: ApiCall,
+  { path, ask }: SingleRecords<Item>,
+  id: string,
+  body: Members,
+): Promise<Item> => ask(call, { method: 'PATCH', path: path + at`/${id}`, body });
+
+export const showRecord = <Item>(
+  screen: Screen,
+  { rows }: SingleRecords<Item>,
+  item: Item,
+  json: boolean | undefined,
+): ExitCode => {
+  if (json) screen.printJson(item);
+  else printRows(screen, rows(item));
+  return EXIT.done;
+};
+
+/** Of every record that has a name, before what is its own. */
+export const firstRows = ({ id, name }: { readonly id: string; readonly name: string }): Rows => [
+  ['id', id],
+  ['name', name],
+];
+
+/** Of every record, behind what is its own. */
+export const lastRows = ({
+  archived,
+  created_at,
+}: {
+  readonly archived: boolean;
+  readonly created_at: string;
+}): Rows => [
+  ['created', created_at],
+  ['archived', archived ? 'yes' : null],
+];

@@ -1,0 +1,40 @@
+import { isUuid } from '@runledger/contracts/ids';
+import type { ApiCall } from '../api-client/api-call.ts';
+import { Explained } from '../output/command-error.ts';
+import { pages } from '../api-client/pages.ts';
+import { plain } from '../output/plain-text.ts';
+import { versionsOf } from './workflow-versions.ts';
+
+const PAGE = 100;
+
+/** The id of a version that is named by its id, or by its number as a list prints it. @throws Explained */
+export const versionIdOf = async (call: ApiCall, workflow: string, version: string): Promise<string> => {
+  if (isUuid(version)) return version;
+  const list = `See them with: runledger workflows versions ${plain(workflow)}`;
+  if (!/^[1-9]\d{0,8}$/.test(version))
+    throw new Explained(`${plain(version)} is neither the number nor the id of a version. ${list}`);
+  const number = Number(version);
+  const id =
+    (await idOfNumber(call, workflow, number, false)) ?? (await idOfNumber(call, workflow, number, true));
+  if (id !== undefined) return id;
+  throw new Explained(`The workflow has no version ${number}. ${list}, and with --archived`);
+};
+
+/** Among those that are archived, or the others: the API lists one or the other. */
+const idOfNumber = async (
+  call: ApiCall,
+  workflow: string,
+  number: number,
+  archived: boolean,
+): Promise<string | undefined> => {
+  const { path, askPage } = versionsOf(workflow);
+  const read = (cursor: string | undefined) =>
+    askPage(call, { method: 'GET', path, query: { archived, limit: PAGE, cursor } });
+  for await (const { items } of pages(read)) {
+    const found = items.find((item) => item.number === number);
+    if (found !== undefined) return found.id;
+    // The newest come first.
+    if (items.some((item) => item.number < number)) return undefined;
+  }
+  return undefined;
+};

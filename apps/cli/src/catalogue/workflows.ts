@@ -1,0 +1,44 @@
+import { Workflow, WorkflowPage } from '@runledger/contracts/http/catalogue/workflows';
+import type { Command } from 'commander';
+import type { Json, ProgramParts } from '../command/command-context.ts';
+import { addRecordCommands, addRecordList } from './record-commands.ts';
+import { changeRecord, createRecord, firstRows, lastRows, listRecords } from './records.ts';
+import type { RecordKind, RecordListOptions } from './records.ts';
+import { addVersionCommands } from './version-commands.ts';
+
+const workflows: RecordKind<Workflow> = {
+  what: 'Workflow',
+  path: '/workflows',
+  ask: (call, request) => call(Workflow, request),
+  askPage: async (call, request) => {
+    const page = await call(WorkflowPage, request);
+    return { ...page, items: page.workflows };
+  },
+  columns: [
+    { title: 'ID', width: 36, of: ({ id }) => id },
+    { title: 'CREATED', width: 24, of: ({ created_at }) => created_at },
+    { title: 'NAME', width: 0, of: ({ name }) => name },
+  ],
+  rows: (workflow) => [...firstRows(workflow), ...lastRows(workflow)],
+  nameOf: ({ name }) => name,
+};
+
+/** The workflows of an organisation, and their versions. */
+export const addWorkflowCommands = (program: Command, parts: ProgramParts): void => {
+  const { client, end, add } = parts;
+  const group = program.command('workflows').description('what runs execute, in numbered versions');
+  addRecordList(parts, group, 'list', 'list workflows, newest first').action(
+    async (options: RecordListOptions) => end(await listRecords(await client(), workflows, options)),
+  );
+  addRecordCommands(parts, group, workflows);
+  add(group, 'create', 'make a workflow, which has no version yet')
+    .requiredOption('--name <name>', 'for people')
+    .action(async ({ name, ...options }: Json & { readonly name: string }) =>
+      end(await createRecord(await client(), workflows, { name }, options)),
+    );
+  add(group, 'rename <workflow> <name>', 'give a workflow another name').action(
+    async (id: string, name: string, options: Json) =>
+      end(await changeRecord(await client(), workflows, id, { name }, options)),
+  );
+  addVersionCommands(group, parts);
+};

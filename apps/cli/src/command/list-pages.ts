@@ -1,0 +1,69 @@
+import { EXIT, Explained } from '../output/command-error.ts';
+import type { ExitCode } from '../output/command-error.ts';
+import { pages } from '../api-client/pages.ts';
+import { plain } from '../output/plain-text.ts';
+import type { Screen } from '../output/screen.ts';
+
+const PAGE = 100;
+const MOST_LISTED = 10_000;
+export const USUAL_LIMIT = '50';
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly next_cursor: string | null;
+}
+
+/** At most `limit` items, from `cursor` on. */
+interface Span {
+  readonly limit: number;
+  readonly cursor: string | undefined;
+}
+
+export interface List<Item> {
+  readonly readPage: (span: Span) => Promise<Page<Item>>;
+  /** Above the lines, when there are any. */
+  readonly head?: string;
+  readonly line: (item: Item) => string;
+  /** Said when there is nothing to list. */
+  readonly none: string;
+  /** How to see what is behind the most that a list shows. */
+  readonly further?: string;
+}
+
+export interface ListOptions {
+  readonly limit: string;
+  readonly json?: boolean;
+}
+
+/** Lists page after page until there are enough. */
+export const listPages = async <Item>(
+  screen: Screen,
+  { limit: wanted, json = false }: ListOptions,
+  { readPage, head, line, none, further }: List<Item>,
+): Promise<ExitCode> => {
+  const limit = readLimit(wanted, further);
+  let listed = 0;
+  const readNext = (cursor: string | undefined) =>
+    readPage({ limit: Math.min(PAGE, limit - listed), cursor });
+  for await (const { items, next_cursor } of pages(readNext)) {
+    if (listed === 0 && items.length > 0 && head !== undefined && !json) screen.print(head);
+    for (const item of items)
+      if (json) screen.printJson(item);
+      else screen.print(line(item));
+    listed += items.length;
+    if (listed >= limit) {
+      if (next_cursor !== null && !json)
+        screen.hint(`There are more than ${listed}: see them with a higher --limit.`);
+      break;
+    }
+  }
+  if (listed === 0 && !json) screen.hint(none);
+  return EXIT.done;
+};
+
+const readLimit = (text: string, further: string | undefined): number => {
+  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (limit >= 1 && limit <= MOST_LISTED) return limit;
+  const how = further === undefined ? '' : ` ${further}`;
+  throw new Explained(`--limit ${plain(text)} is no number from 1 to ${MOST_LISTED}.${how}`);
+};

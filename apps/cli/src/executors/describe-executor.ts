@@ -1,0 +1,62 @@
+import type { Executor } from '@runledger/contracts/http/executors';
+import { shorten } from '../output/plain-text.ts';
+import { headLine, rowLine } from '../output/table.ts';
+import type { Column, Rows } from '../output/table.ts';
+
+const LONGEST_LIST = 60;
+
+const columns: readonly Column<Executor>[] = [
+  { title: 'NAME', width: 20, of: ({ name }) => name },
+  { title: 'STATE', width: 8, of: ({ state }) => state },
+  { title: 'BUSY/FREE', width: 20, of: (executor) => slotWords(executor) },
+  { title: 'RUNS', width: 4, of: (executor) => String(busyIn(executor)).padStart(4) },
+  { title: 'VERSION', width: 10, of: ({ software_version }) => software_version },
+  { title: 'LAST BEAT', width: 24, of: ({ last_beat_at }) => last_beat_at },
+  { title: 'MACHINES', width: 0, of: ({ machines }) => shorten(machines.join(','), LONGEST_LIST) },
+];
+
+export const executorHead = headLine(columns);
+export const executorLine = (executor: Executor): string => rowLine(columns, executor);
+
+const busyIn = ({ slots }: Pick<Executor, 'slots'>): number => slots.filter(({ run }) => run !== null).length;
+
+/** Such as `A10G 1/1, H100 0/2`. */
+const slotWords = ({ slots }: Executor): string | null => {
+  const models = [...new Set(slots.map(({ gpu }) => gpu))];
+  const words = models.map((gpu) => {
+    const ofModel = slots.filter((slot) => slot.gpu === gpu);
+    const busy = busyIn({ slots: ofModel });
+    return `${gpu} ${busy}/${ofModel.length - busy}`;
+  });
+  return words.length === 0 ? null : words.join(', ');
+};
+
+/** All of one executor, a row for each member and for each slot. */
+export const executorRows = (executor: Executor): Rows => {
+  const { drain, machines, machine_count, programs, program_count } = executor;
+  return [
+    ['name', executor.name],
+    ['id', executor.executor_id],
+    ['state', executor.state],
+    ['drained', drain && `${drain.requested_at} with the key ${drain.requested_by}`],
+    ['version', executor.software_version],
+    ['since', executor.registered_at],
+    ['last beat', executor.last_beat_at],
+    ['machines', namesIn(machines, machine_count)],
+    ['programs', namesIn(programs, program_count)],
+    ...executor.slots.map(slotRow),
+  ];
+};
+
+const namesIn = (names: readonly string[], count: number): string | null => {
+  if (names.length === 0) return null;
+  const more = count - names.length;
+  return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ');
+};
+
+const slotRow = ({ slot, gpu, run }: Executor['slots'][number]): readonly [string, string] => [
+  `slot ${slot}`,
+  run === null
+    ? `${gpu}, free`
+    : `${gpu}, run ${run.run_id} of organisation ${run.org_id}, attempt ${run.attempt} since ${run.assigned_at}`,
+];

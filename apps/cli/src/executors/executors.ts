@@ -1,0 +1,93 @@
+import { Draining, ExecutorPage, NamedExecutors } from '@runledger/contracts/http/executors';
+import type { Command } from 'commander';
+import { at } from '../api-client/api-call.ts';
+import type { Client } from '../api-client/client.ts';
+import { counted } from '../output/counted.ts';
+import { EXIT, Explained } from '../output/command-error.ts';
+import type { ExitCode } from '../output/command-error.ts';
+import { USUAL_LIMIT, listPages } from '../command/list-pages.ts';
+import type { ListOptions } from '../command/list-pages.ts';
+import { plain } from '../output/plain-text.ts';
+import type { Json, ProgramParts } from '../command/command-context.ts';
+import { printRows } from '../output/table.ts';
+import { executorHead, executorLine, executorRows } from './describe-executor.ts';
+import { resumedMeanwhile, untilEmpty } from './wait-until-empty.ts';
+
+interface DrainOptions extends Json {
+  readonly wait?: boolean;
+}
+
+/** What executes runs, for operators of the fleet: over the run API, with a key that has the scope operator. */
+export const addExecutorCommands = (program: Command, { client, end, add }: ProgramParts): void => {
+  const group = program
+    .command('executors')
+    .description('what executes runs (a key with the scope operator, as a standalone has)');
+  add(group, 'list', 'list executors by their names')
+    .option('--limit <number>', 'at most so many', USUAL_LIMIT)
+    .action(async (options: ListOptions) => end(await listExecutors(await client(), options)));
+  add(group, 'show <name>', 'its slots with the runs in them, and what it serves').action(
+    async (name: string, { json = false }: Json) => end(await showExecutor(await client(), name, json)),
+  );
+  add(group, 'drain <name>', 'give it no new runs until it is resumed; those that it has go on')
+    .option('--wait', 'until no run is there any more')
+    .action(async (name: string, options: DrainOptions) =>
+      end(await drainExecutor(await client(), name, options)),
+    );
+  add(group, 'resume <name>', 'give it runs again').action(async (name: string, { json = false }: Json) =>
+    end(await resumeExecutor(await client(), name, json)),
+  );
+};
+
+const listExecutors = ({ call, screen }: Client, options: ListOptions): Promise<ExitCode> =>
+  listPages(screen, options, {
+    readPage: async (span) => {
+      const page = await call(ExecutorPage, { method: 'GET', path: '/executors', query: { ...span } });
+      return { items: page.executors, next_cursor: page.next_cursor };
+    },
+    head: executorHead,
+    line: executorLine,
+    none: 'There is no executor. Start one, and give it GPUs with EXECUTOR_GPUS.',
+  });
+
+const showExecutor = async ({ call, screen }: Client, name: string, json: boolean): Promise<ExitCode> => {
+  const named = await call(NamedExecutors, { method: 'GET', path: at`/executors/${name}` });
+  if (json) screen.printJson(named);
+  else
+    for (const [index, executor] of named.executors.entries()) {
+      if (index > 0) screen.print('');
+      printRows(screen, executorRows(executor));
+    }
+  return EXIT.done;
+};
+
+const drainExecutor = async (
+  client: Client,
+  name: string,
+  { wait = false, json = false }: DrainOptions,
+): Promise<ExitCode> => {
+  const { call, screen } = client;
+  const drained = await call(Draining, { method: 'POST', path: at`/executors/${name}/drain` });
+  if (json) screen.printJson(drained);
+  if (!drained.draining) throw resumedMeanwhile(name);
+  if (!json) {
+    screen.print(
+      `Executor ${plain(name)} is drained: it gets no new runs, also after a restart. ${runsThere(drained)}`,
+    );
+    screen.hint(`Give it runs again with: runledger executors resume ${plain(name)}`);
+  }
+  if (wait && drained.runs > 0) await untilEmpty(client, drained, json);
+  return EXIT.done;
+};
+
+const runsThere = ({ runs }: Draining): string =>
+  runs === 0 ? 'No run is there.' : `${counted(runs, 'run')} of it ${runs === 1 ? 'goes' : 'go'} on.`;
+
+const resumeExecutor = async ({ call, screen }: Client, name: string, json: boolean): Promise<ExitCode> => {
+  const resumed = await call(Draining, { method: 'POST', path: at`/executors/${name}/resume` });
+  if (json) screen.printJson(resumed);
+  if (resumed.draining) {
+    throw new Explained(`Executor ${plain(name)} was drained meanwhile: it is given no new runs.`);
+  }
+  if (!json) screen.print(`Executor ${plain(name)} is given runs again.`);
+  return EXIT.done;
+};

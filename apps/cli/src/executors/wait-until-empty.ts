@@ -1,0 +1,33 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { NamedExecutors } from '@runledger/contracts/http/executors';
+import type { Draining } from '@runledger/contracts/http/executors';
+import { at } from '../api-client/api-call.ts';
+import type { Client } from '../api-client/client.ts';
+import { counted } from '../output/counted.ts';
+import { Explained } from '../output/command-error.ts';
+import { patiently } from '../api-client/retry-while-unavailable.ts';
+import { plain } from '../output/plain-text.ts';
+
+const ASK_AGAIN_AFTER_MS = 1_000;
+
+/** Tells how many runs are left on a drained executor, at each change, until there is none. @throws Explained */
+export const untilEmpty = async (
+  { call, screen }: Client,
+  { name, runs: first }: Draining,
+  json: boolean,
+): Promise<void> => {
+  for (let before = first; before > 0;) {
+    await pause(ASK_AGAIN_AFTER_MS);
+    const ask = () => call(NamedExecutors, { method: 'GET', path: at`/executors/${name}` });
+    const { executors } = await patiently(ask, screen);
+    if (executors.some(({ drain }) => drain === null)) throw resumedMeanwhile(name);
+    const runs = executors.flatMap(({ slots }) => slots).filter(({ run }) => run !== null).length;
+    if (runs === before) continue;
+    before = runs;
+    if (json) screen.printJson({ name, draining: true, runs } satisfies Draining);
+    else screen.print(runs === 0 ? 'No run is there any more.' : `${counted(runs, 'run')} left.`);
+  }
+};
+
+export const resumedMeanwhile = (name: string): Explained =>
+  new Explained(`Executor ${plain(name)} was resumed meanwhile: it is given runs again.`);

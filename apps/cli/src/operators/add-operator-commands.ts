@@ -1,0 +1,42 @@
+import type { Command } from 'commander';
+import { createNamedOrganisation } from '../organisations/create-organisation.ts';
+import { history } from './history.ts';
+import { listOrganisations } from '../organisations/list-organisations.ts';
+import { provisionLog } from './provision-log.ts';
+import type { Environment } from '../api-client/connection.ts';
+import type { Json, ProgramParts } from '../command/command-context.ts';
+
+interface CreateOrganisationOptions extends Json {
+  readonly operator?: boolean;
+}
+
+/** The commands of whoever runs the broker: they talk to the log itself. */
+export const addOperatorCommands = (
+  program: Command,
+  { asOperator, screen, add }: ProgramParts,
+  env: Environment,
+): void => {
+  add(program, 'history <run>', 'the events of a run as the log holds them (operator)').action(
+    (run: string, { json = false }: Json) => asOperator((log) => history(log, run, screen, json)),
+  );
+  const organisations = program.command('organisations').description('manage organisations (operator)');
+  add(organisations, 'create <name>', 'a new organisation with a key and the sample')
+    .option('--operator', 'its key may also see and drain the executors, which all organisations share')
+    .action((name: string, options: CreateOrganisationOptions) =>
+      asOperator((log) => createNamedOrganisation(log, name, screen, options)),
+    );
+  add(organisations, 'list', 'all organisations, the oldest first').action(({ json = false }: Json) =>
+    asOperator((log) => listOrganisations(log, screen, json)),
+  );
+  add(
+    program,
+    'provision',
+    'make the streams and buckets of the log, or bring them up to date (operator)',
+  ).action(({ json = false }: Json) =>
+    asOperator(async (log) => {
+      await provisionLog(log, env);
+      if (json) screen.printJson({ provisioned: true });
+      else screen.print('The streams and buckets are there.');
+    }),
+  );
+};

@@ -1,0 +1,80 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { isAbsolute, join, relative, resolve } from 'node:path';
+import { executorToken } from '@runledger/contracts/ids';
+import { KEY_FILE_ENDING, keyFileOf } from '@runledger/standalone/keys/key-files';
+import { Explained } from '../../output/command-error.ts';
+
+const MARK = '# Made by "runledger broker-config"';
+const HEAD = `${MARK}, which keeps the keys and makes this file anew: what is changed by hand is lost.
+# It holds public keys only. In the configuration of nats-server: include './broker.conf'
+`;
+const EXECUTOR = 'executor-';
+
+/** The folder with `broker.conf`, and with the seed of each user in `keys`. */
+export interface ConfigFolder {
+  readonly path: string;
+  readonly configFile: string;
+  readonly keys: string;
+  readonly keyFileOf: (user: string) => string;
+  /** A path in it as a person would write it here. */
+  readonly shown: (path: string) => string;
+}
+
+export const configFolder = (cwd: string, folder: string): ConfigFolder => {
+  const path = resolve(cwd, folder);
+  const keys = join(path, 'keys');
+  return {
+    path,
+    configFile: join(path, 'broker.conf'),
+    keys,
+    keyFileOf: (user) => keyFileOf(keys, user),
+    shown: (inside) => {
+      const near = relative(cwd, inside);
+      return near.startsWith('..') || isAbsolute(near) ? inside : near;
+    },
+  };
+};
+
+export const configText = (accounts: string): string => `${HEAD}\n${accounts}`;
+
+/** What `broker.conf` says now; undefined when there is none. @throws Explained when somebody else wrote it */
+export const readConfigText = async (folder: ConfigFolder): Promise<string | undefined> => {
+  const text = await unlessMissing(folder, readFile(folder.configFile, 'utf8'));
+  if (text === undefined || text.startsWith(MARK)) return text;
+  throw new Explained(
+    `${folder.shown(folder.configFile)} was not made by this command, and is left as it is. Move it away, or name another folder with --out.`,
+  );
+};
+
+/** The executors that are known already: by their keys, or by the configuration where a key was taken away. */
+export const knownExecutors = async (folder: ConfigFolder, text: string | undefined): Promise<string[]> => {
+  const files = (await unlessMissing(folder, readdir(folder.keys))) ?? [];
+  const byKey = files
+    .filter((name) => name.startsWith(EXECUTOR) && name.endsWith(KEY_FILE_ENDING))
+    .map((name) => name.slice(EXECUTOR.length, -KEY_FILE_ENDING.length));
+  const byConfig = [...(text ?? '').matchAll(/^ {2}"executor-([\w-]+)" \{$/gm)].flatMap(
+    ([, name]) => name ?? [],
+  );
+  // What has no name that the broker could know is none of ours.
+  return [...new Set([...byKey, ...byConfig])].filter((name) => executorToken(name) === name);
+};
+
+const unlessMissing = async <Content>(
+  folder: ConfigFolder,
+  reading: Promise<Content>,
+): Promise<Content | undefined> => {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw unusable(folder, error);
+  }
+};
+
+/** Of what went wrong in the folder. */
+export const unusable = ({ path, shown }: ConfigFolder, error: unknown): Explained => {
+  const why = error instanceof Error ? error.message : String(error);
+  return new Explained(
+    `The folder ${shown(path)} cannot be used: ${why}. Run this as who owns it, make it writable, or name another folder with --out.`,
+  );
+};

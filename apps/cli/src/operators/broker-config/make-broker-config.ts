@@ -1,0 +1,63 @@
+import { chmod, mkdir, rm, stat } from 'node:fs/promises';
+import { brokerConfiguration } from '@runledger/broker-access/broker-configuration';
+import type { UserKey } from '@runledger/event-log/connect/user-key';
+import { makeKeyFile } from '@runledger/standalone/keys/key-files';
+import { replaceFile } from '@runledger/standalone/write-file';
+import { configText, unusable, type ConfigFolder } from './config-folder.ts';
+import type { Plan, PlannedUser } from './plan-users.ts';
+
+export interface MadeUser {
+  readonly name: string;
+  readonly key: PlannedUser['key']['kind'];
+  readonly publicKey: string;
+}
+
+export interface Made {
+  readonly folder: ConfigFolder;
+  readonly config: 'made' | 'changed' | 'unchanged';
+  readonly users: readonly MadeUser[];
+  readonly removed: readonly string[];
+}
+
+/** nats-server runs as another user, and there are public keys alone in it. */
+const FOR_ALL = 0o644;
+
+/**
+ * Keys come first and the configuration, which names them, after: whatever comes in between, the same command makes it
+ * whole. @throws Explained
+ */
+export const makeBrokerConfig = async ({ folder, text, users, removed }: Plan): Promise<Made> => {
+  try {
+    await mkdir(folder.keys, { recursive: true });
+    await chmod(folder.keys, 0o700);
+    const made = [];
+    for (const { user, key } of users) {
+      const { publicKey } = await keyOf(key, folder.keyFileOf(user.name));
+      made.push({ user, publicKey, key: key.kind });
+    }
+    const next = configText(brokerConfiguration(made));
+    if (next !== text) await replaceFile(folder.configFile, next, FOR_ALL);
+    for (const name of removed) await rm(folder.keyFileOf(`executor-${name}`), { force: true });
+    return {
+      folder,
+      config: next === text ? 'unchanged' : text === undefined ? 'made' : 'changed',
+      users: made.map(({ user, publicKey, key }) => ({ name: user.name, key, publicKey })),
+      removed,
+    };
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) throw unusable(folder, error);
+    throw error;
+  }
+};
+
+/** Whoever was let read the old key, such as the user of a container, may read the one in its place. */
+const keyOf = async (key: PlannedUser['key'], file: string): Promise<Pick<UserKey, 'publicKey'>> => {
+  switch (key.kind) {
+    case 'kept':
+      return key.key;
+    case 'new':
+      return makeKeyFile(file);
+    case 'rotated':
+      return makeKeyFile(file, (await stat(file)).mode & 0o777);
+  }
+};

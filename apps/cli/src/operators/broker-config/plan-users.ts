@@ -1,0 +1,109 @@
+import { executorToken } from '@runledger/contracts/ids';
+import type { BrokerUser } from '@runledger/broker-access/broker-user';
+import type { UserKey } from '@runledger/event-log/connect/user-key';
+import { brokerUsers } from '@runledger/standalone/keys/broker-users';
+import { readKeyFile } from '@runledger/standalone/keys/key-files';
+import { Explained } from '../../output/command-error.ts';
+import { configFolder, knownExecutors, readConfigText, type ConfigFolder } from './config-folder.ts';
+
+export interface Wish {
+  readonly cwd: string;
+  readonly folder: string;
+  readonly executor: readonly string[];
+  readonly remove: readonly string[];
+  readonly rotate: readonly string[];
+}
+
+export interface PlannedUser {
+  readonly user: BrokerUser;
+  /** What becomes of its key; the one that is kept. */
+  readonly key: { readonly kind: 'new' | 'rotated' } | { readonly kind: 'kept'; readonly key: UserKey };
+}
+
+export interface Plan {
+  readonly folder: ConfigFolder;
+  /** What broker.conf says so far. */
+  readonly text: string | undefined;
+  readonly users: readonly PlannedUser[];
+  /** Names of executors. */
+  readonly removed: readonly string[];
+}
+
+/** Looks at everything before anything is written. @throws Explained */
+export const planUsers = async ({ cwd, folder: out, executor, remove, rotate }: Wish): Promise<Plan> => {
+  for (const name of executor) checkName(name);
+  const both = executor.find((name) => remove.includes(name));
+  if (both !== undefined) throw new Explained(`${both} is to be added and removed. Say one of the two.`);
+  const folder = configFolder(cwd, out);
+  const text = await readConfigText(folder);
+  const known = await knownExecutors(folder, text);
+  refuseUnknown('executor', remove, known);
+
+  const names = [...new Set([...known, ...executor])].filter((name) => !remove.includes(name));
+  const users = brokerUsers(names.toSorted());
+  refuseUnknown(
+    'user',
+    rotate,
+    users.map(({ name }) => name),
+  );
+  const planned = await Promise.all(
+    users.map(async (user) => ({
+      user,
+      key: await plannedKey(folder, user.name, rotate.includes(user.name)),
+    })),
+  );
+  refuseSharedKeys(folder, planned);
+  return { folder, text, users: planned, removed: [...new Set(remove)] };
+};
+
+const checkName = (name: string): void => {
+  const token = executorToken(name);
+  if (token === name) return;
+  throw new Explained(
+    `${JSON.stringify(name)} cannot be the name of an executor at the broker, which takes up to 48 letters, digits, "-" and "_". ` +
+      `One with that EXECUTOR_NAME is known there as ${token}: say --executor ${token}.`,
+  );
+};
+
+const refuseUnknown = (what: string, wanted: readonly string[], known: readonly string[]): void => {
+  const unknown = wanted.find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const there = known.length === 0 ? '' : ` Known are ${known.join(', ')}.`;
+  throw new Explained(`There is no ${what} ${unknown} in this folder.${there}`);
+};
+
+const plannedKey = async (
+  folder: ConfigFolder,
+  user: string,
+  rotate: boolean,
+): Promise<PlannedUser['key']> => {
+  const file = folder.keyFileOf(user);
+  const kept = await readKeyFile(file);
+  switch (kept.kind) {
+    case 'missing':
+      return { kind: 'new' };
+    case 'found':
+      return rotate ? { kind: 'rotated' } : { kind: 'kept', key: kept.key };
+    case 'unusable':
+      if (rotate) return { kind: 'rotated' };
+      throw new Explained(
+        `${folder.shown(file)} cannot be used: ${kept.why}. Put back the file that it was, or have a new key made with --rotate ${user}.`,
+      );
+  }
+};
+
+/** A file that was copied: the broker could not tell the two apart. */
+const refuseSharedKeys = (folder: ConfigFolder, users: readonly PlannedUser[]): void => {
+  const names = new Map<string, string>();
+  for (const { user, key } of users) {
+    if (key.kind !== 'kept') continue;
+    const other = names.get(key.key.publicKey);
+    if (other !== undefined) {
+      throw new Explained(
+        `${folder.shown(folder.keyFileOf(other))} and ${folder.shown(folder.keyFileOf(user.name))} hold the same key, and each user needs its own. ` +
+          `Have a new one made with --rotate ${user.name}.`,
+      );
+    }
+    names.set(key.key.publicKey, user.name);
+  }
+};

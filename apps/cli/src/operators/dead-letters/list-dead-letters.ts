@@ -1,0 +1,75 @@
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { listParked, type ListedParked } from '@runledger/event-log/streams/dead-letters';
+import { Explained } from '../../output/command-error.ts';
+import { plain, shorten } from '../../output/plain-text.ts';
+import { wholeNumberIn } from '../../options/numbers.ts';
+import type { Screen } from '../../output/screen.ts';
+import { headLine, rowLine } from '../../output/table.ts';
+import type { Column } from '../../output/table.ts';
+
+export interface ParkedFilter {
+  readonly stream?: string;
+  readonly consumer?: string;
+}
+
+export interface ParkedListOptions extends ParkedFilter {
+  readonly limit: string;
+  readonly json?: boolean;
+}
+
+const MOST_LISTED = 10_000;
+const LONGEST_REASON = 120;
+
+const columns: readonly Column<ListedParked>[] = [
+  { title: 'POSITION', width: 8, of: ({ position }) => String(position) },
+  { title: 'CONSUMER', width: 20, of: ({ consumer }) => consumer },
+  { title: 'STREAM', width: 8, of: ({ stream }) => stream },
+  { title: 'SEQUENCE', width: 10, of: ({ sequence }) => String(sequence) },
+  { title: 'TIME', width: 24, of: ({ time }) => time },
+  { title: 'REASON', width: 0, of: ({ reason }) => shorten(plain(reason), LONGEST_REASON) },
+];
+
+/** Lists what consumers could not take, the oldest first. */
+export const listParkedMessages = async (
+  log: EventLog,
+  screen: Screen,
+  { json = false, limit: wanted, ...filter }: ParkedListOptions,
+): Promise<void> => {
+  const limit = wholeNumberIn('--limit', wanted, 1, MOST_LISTED);
+  let listed = 0;
+  for await (const message of parkedMessages(log, filter)) {
+    if (listed === limit) {
+      if (!json) screen.hint(`There are more than ${limit}: see them with a higher --limit.`);
+      return;
+    }
+    if (listed === 0 && !json) screen.print(headLine(columns));
+    if (json) screen.printJson(withoutBody(message));
+    else screen.print(rowLine(columns, message));
+    listed += 1;
+  }
+  if (listed === 0 && !json) screen.hint('Nothing is parked like that.');
+};
+
+/** Those that fit, the oldest first. @throws Explained for a filter that cannot be one */
+export const parkedMessages = async function* (
+  log: EventLog,
+  filter: ParkedFilter,
+): AsyncGenerator<ListedParked> {
+  checkToken('--stream', filter.stream);
+  checkToken('--consumer', filter.consumer);
+  for (let after = 0; ;) {
+    const messages = await listParked(log, { ...filter, after, limit: 100 });
+    const last = messages.at(-1);
+    if (last === undefined) return;
+    yield* messages;
+    after = last.position;
+  }
+};
+
+const checkToken = (option: string, name: string | undefined): void => {
+  if (name !== undefined && !/^[\w-]+$/.test(name))
+    throw new Explained(`${option} ${plain(name)} is no name: letters, digits, "_" and "-" stand in one.`);
+};
+
+/** Headers and payload may be large, and stand in `parked show`. */
+const withoutBody = ({ headers: _headers, data: _data, ...message }: ListedParked): object => message;

@@ -1,0 +1,48 @@
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { readParked, type ListedParked } from '@runledger/event-log/streams/dead-letters';
+import { Explained } from '../../output/command-error.ts';
+import { plain, shorten } from '../../output/plain-text.ts';
+import { wholeNumberIn } from '../../options/numbers.ts';
+import type { Screen } from '../../output/screen.ts';
+import { printRows } from '../../output/table.ts';
+import { bodyLines } from './dead-letter-body.ts';
+
+const LONGEST = 1_000;
+
+/** Shows one parked message: why, where it is from, and what it holds. @throws Explained */
+export const showParked = async (
+  log: EventLog,
+  position: string,
+  screen: Screen,
+  json: boolean,
+): Promise<void> => {
+  const message = await parkedAt(log, position);
+  if (json) return screen.printJson(message);
+  const { headers } = message;
+  printRows(screen, [
+    ['position', String(message.position)],
+    ['consumer', message.consumer],
+    ['stream', message.stream],
+    ['sequence', String(message.sequence)],
+    ['subject', shorten(message.subject, LONGEST)],
+    ['time', message.time],
+    ['reason', shorten(message.reason, LONGEST)],
+    ...Object.entries(headers).map(([name, values]) => headerRow(name, values)),
+  ]);
+  screen.print('');
+  for (const line of bodyLines(message)) screen.print(line);
+};
+
+/** @throws Explained when there is none */
+export const parkedAt = async (log: EventLog, position: string): Promise<ListedParked> => {
+  const message = await readParked(log, wholeNumberIn('The position', position, 1, 999_999_999));
+  if (message !== undefined) return message;
+  throw new Explained(
+    `Nothing is parked at position ${position}, or not any more. See what is: runledger parked list`,
+  );
+};
+
+const headerRow = (name: string, values: readonly string[]): readonly [string, string] => [
+  shorten(`header ${plain(name)}`, 60),
+  shorten(values.join(', '), LONGEST),
+];

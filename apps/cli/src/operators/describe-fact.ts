@@ -1,0 +1,67 @@
+import type { Run } from '@runledger/contracts/fold/run';
+import type { RunEvent } from '@runledger/contracts/events/run-event';
+import type { Webhook } from '@runledger/contracts/fold/webhook';
+import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
+import { counted } from '../output/counted.ts';
+import { plain, shorten } from '../output/plain-text.ts';
+
+const LONGEST = 160;
+
+/** What an event says, in a few words. */
+export const describeFact = (event: RunEvent | WebhookEvent): string =>
+  shorten(plain(wordsOf(event)), LONGEST);
+
+/** The change of the run's status, `queued -> started`, or the status alone when it stays. */
+export const describeChange = (before: Run | undefined, after: Run): string => {
+  if (before === undefined) return after.status;
+  return before.status === after.status ? `still ${after.status}` : `${before.status} -> ${after.status}`;
+};
+
+/** The same of the webhook's status. */
+export const describeWebhookChange = (before: Webhook | undefined, after: Webhook): string => {
+  const from = before?.status ?? 'not-started';
+  return from === after.status ? `webhook still ${from}` : `webhook ${from} -> ${after.status}`;
+};
+
+const wordsOf = (event: RunEvent | WebhookEvent): string => {
+  switch (event.type) {
+    case 'RunQueued':
+      return `deployment ${event.data.deployment_id} on ${event.data.gpu}, inputs ${JSON.stringify(event.data.inputs)}`;
+    case 'RunCancelRequested':
+      return `asked for by the ${event.data.by}`;
+    case 'RunAssigned':
+      return `attempt ${event.attempt} on ${event.executor_id}, slot ${event.data.slot} (${event.data.gpu})`;
+    case 'RunRequeued':
+      return `attempt ${event.attempt} is lost, ${event.data.reason}: ${event.data.message}`;
+    case 'RunStarted':
+      return `attempt ${event.attempt} executes the workflow`;
+    case 'RunUploading':
+      return `${counted(event.data.files, 'file')}, ${event.data.bytes} bytes`;
+    case 'RunSucceeded':
+      return counted(event.data.outputs.length, 'output');
+    case 'RunCancelled':
+      return `${event.data.forced ? 'killed after the grace period' : 'stopped'}, ${counted(event.data.outputs.length, 'output')}`;
+    case 'RunCancelEnforced':
+      return event.data.message;
+    case 'RunFailed':
+    case 'RunTimedOut':
+    case 'RunGivenUp':
+      return `${event.data.reason}: ${event.data.message}`;
+    case 'WebhookStarted':
+      return event.data.notification === 'final'
+        ? 'the final notification is being sent'
+        : 'a notification on the way was sent';
+    case 'WebhookDelivered':
+      return `${roundWords(event)}accepted${statusWords(event.data.status)} after ${counted(event.data.tries, 'try', 'tries')}`;
+    case 'WebhookGivenUp': {
+      const { reason, message, tries, status } = event.data;
+      return `${roundWords(event)}${reason} after ${counted(tries, 'try', 'tries')}${statusWords(status)}: ${message}`;
+    }
+    case 'WebhookRedeliveryRequested':
+      return `${roundWords(event)}asked for by user ${event.data.user_id}`;
+  }
+};
+
+const roundWords = ({ round }: WebhookEvent): string => (round === 1 ? '' : `round ${round}, `);
+
+const statusWords = (status: number | null): string => (status === null ? '' : ` with status ${status}`);

@@ -1,0 +1,73 @@
+import { evolve, isImpossible } from '@runledger/contracts/fold/evolve-run';
+import type { Fact, Run } from '@runledger/contracts/fold/run';
+import { evolveWebhook } from '@runledger/contracts/fold/webhook';
+import type { Webhook, WebhookFact } from '@runledger/contracts/fold/webhook';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { readRun } from '@runledger/event-log/read/read-run';
+import { describeChange, describeFact, describeWebhookChange } from './describe-fact.ts';
+import { Explained } from '../output/command-error.ts';
+import { findRun } from './find-run.ts';
+import { plain } from '../output/plain-text.ts';
+import type { Screen } from '../output/screen.ts';
+
+/** Prints the events of a run as the log holds them, one line each. */
+export const history = async (log: EventLog, run: string, screen: Screen, json: boolean): Promise<void> => {
+  const read = await readRun(log, await findRun(log, run));
+  switch (read.kind) {
+    case 'none':
+      throw new Explained(`The log has messages under the name of run ${run}, but none of them counts.`);
+    case 'damaged':
+      throw new Explained(
+        `${read.why}. Restore the broker's store from a copy; what is left is not shown as a history.`,
+      );
+    case 'newer_version':
+      throw new Explained(
+        `A newer release wrote ${read.type} in version ${read.version} at sequence ${read.sequence}. Use that release of this command.`,
+      );
+    case 'found':
+  }
+  const { facts, webhook, webhookFacts, refused } = read;
+  const told = [...withChanges(facts), ...withWebhookChanges(webhookFacts)].toSorted(bySequence);
+  for (const fact of told) {
+    if (json) screen.printJson({ sequence: fact.sequence, stored_at: fact.time, ...fact.event });
+    else screen.print(lineOf(fact));
+  }
+  if (webhook === undefined)
+    screen.hint('What became of its notifications is not shown: these events do not hang together.');
+  for (const { message, why } of refused)
+    screen.hint(`Not counted: ${plain(message.subject)} at sequence ${message.sequence}: ${plain(why)}`);
+};
+
+/** An event, and what it changed. */
+type Told = (Fact | WebhookFact) & { readonly change: string };
+
+const bySequence = (one: Told, other: Told): number => one.sequence - other.sequence;
+
+const lineOf = ({ event, time, change }: Told): string => {
+  const who = `${plain(event.writer.service)} (${plain(event.writer.instance)})`;
+  return [time, event.type.padEnd(18), who.padEnd(34), change.padEnd(22), describeFact(event)]
+    .join('  ')
+    .trimEnd();
+};
+
+const withChanges = (facts: readonly Fact[]): Told[] => {
+  let before: Run | undefined;
+  return facts.map((fact) => {
+    const after = evolve(before, fact);
+    if (isImpossible(after)) return { ...fact, change: '' };
+    const change = describeChange(before, after);
+    before = after;
+    return { ...fact, change };
+  });
+};
+
+const withWebhookChanges = (facts: readonly WebhookFact[]): Told[] => {
+  let before: Webhook | undefined;
+  return facts.map((fact) => {
+    const after = evolveWebhook(before, fact);
+    if ('impossible' in after) return { ...fact, change: '' };
+    const change = describeWebhookChange(before, after);
+    before = after;
+    return { ...fact, change };
+  });
+};

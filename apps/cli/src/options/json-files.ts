@@ -1,0 +1,69 @@
+import { createReadStream } from 'node:fs';
+import { resolve } from 'node:path';
+import type { JsonValue } from '@runledger/contracts/json';
+import { Explained } from '../output/command-error.ts';
+import { plain } from '../output/plain-text.ts';
+
+const MOST_BYTES = 4 * 1024 * 1024;
+
+/** Reads the JSON file that an option names; `-` is standard input. @throws Explained */
+export type ReadJsonFile = (option: string, name: string) => Promise<JsonValue>;
+
+export interface FilePlaces {
+  readonly cwd: string;
+  readonly stdin: AsyncIterable<Uint8Array>;
+}
+
+export const jsonFiles =
+  ({ cwd, stdin }: FilePlaces): ReadJsonFile =>
+  async (option, name) => {
+    const shown = name === '-' ? 'standard input' : plain(name);
+    const bytes = await readAll(name === '-' ? stdin : createReadStream(resolve(cwd, name)), option, shown);
+    if (bytes.byteLength === 0) throw new Explained(`${option}: ${shown} is empty. It has to hold JSON.`);
+    return parsed(bytes, option, shown);
+  };
+
+const readAll = async (
+  from: AsyncIterable<Uint8Array>,
+  option: string,
+  shown: string,
+): Promise<Uint8Array> => {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for await (const piece of from) {
+      pieces.push(piece);
+      length += piece.byteLength;
+      if (length > MOST_BYTES) break;
+    }
+  } catch (error) {
+    throw new Explained(`${option}: ${shown} cannot be read: ${whyUnreadable(error)}`);
+  }
+  if (length <= MOST_BYTES) return Buffer.concat(pieces);
+  throw new Explained(
+    `${option}: ${shown} has more than ${MOST_BYTES / 1024 / 1024} MiB, which no service takes. Is it the right file?`,
+  );
+};
+
+const whyUnreadable = (error: unknown): string => {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  switch (code) {
+    case 'ENOENT':
+      return 'there is no such file. Check the path; - reads standard input.';
+    case 'EISDIR':
+      return 'it is a folder. Name a file in it.';
+    case 'EACCES':
+      return 'this user may not read it.';
+    default:
+      return `${code}.`;
+  }
+};
+
+const parsed = (bytes: Uint8Array, option: string, shown: string): JsonValue => {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    const why = error instanceof SyntaxError ? plain(error.message) : 'it is not UTF-8';
+    throw new Explained(`${option}: ${shown} holds no JSON: ${why}.`);
+  }
+};

@@ -1,0 +1,103 @@
+import { ApiKeyList, CreatedApiKeyItem } from '@runledger/contracts/http/api-keys';
+import type { ApiKeyItem } from '@runledger/contracts/http/api-keys';
+import type { Command } from 'commander';
+import type { Static } from 'typebox';
+import { Nothing, at } from '../api-client/api-call.ts';
+import type { Client } from '../api-client/client.ts';
+import { createOperatorKey } from './create-operator-key.ts';
+import { EXIT, Explained } from '../output/command-error.ts';
+import type { ExitCode } from '../output/command-error.ts';
+import { plain } from '../output/plain-text.ts';
+import type { Json, ProgramParts } from '../command/command-context.ts';
+import { secondsOf } from '../options/numbers.ts';
+import { headLine, printRows, rowLine } from '../output/table.ts';
+import type { Column } from '../output/table.ts';
+
+const columns: readonly Column<ApiKeyItem>[] = [
+  { title: 'ID', width: 36, of: ({ id }) => id },
+  { title: 'KEY', width: 12, of: ({ prefix }) => `${prefix}…` },
+  { title: 'SCOPES', width: 18, of: ({ scopes }) => scopes.join(',') },
+  { title: 'LAST USED', width: 24, of: ({ last_used_at }) => last_used_at ?? 'never' },
+  { title: 'EXPIRES', width: 24, of: ({ expires_at }) => expires_at ?? 'never' },
+  { title: 'NAME', width: 0, of: ({ name }) => name },
+];
+
+interface CreateOptions extends Json {
+  readonly name: string;
+  readonly scope: readonly string[];
+  readonly expiresIn?: string;
+  readonly operator?: boolean;
+  readonly organisation?: string;
+}
+
+/** The API keys that the connection's own key may see. */
+export const addKeyCommands = (program: Command, parts: ProgramParts): void => {
+  const { client, end, add } = parts;
+  const group = program.command('keys').description('API keys');
+  add(group, 'list', "list one's own keys; all of the organisation with the scope admin").action(
+    async ({ json = false }: Json) => end(await listKeys(await client(), json)),
+  );
+  add(group, 'create', "make a key that can do no more than the connection's own; it is shown this once")
+    .requiredOption('--name <name>', 'for people, such as where it is used')
+    .option('--scope <scope>', 'runs:read, runs:write or admin; may be repeated', repeated, [])
+    .option('--expires-in <time>', 'such as 12h or 30d; never when left out')
+    .option('--operator', 'it may also see and drain the executors; made with the credentials of the broker')
+    .option(
+      '--organisation <id>',
+      'with --operator: whose key it is; may be left out where there is only one',
+    )
+    .action(async (options: CreateOptions) => end(await createKey(parts, options)));
+  add(group, 'revoke <key>', 'refuse a key from now on, by its id').action(
+    async (id: string, { json = false }: Json) => end(await revokeKey(await client(), id, json)),
+  );
+};
+
+const repeated = (text: string, before: readonly string[]): string[] => [...before, ...text.split(',')];
+
+const listKeys = async ({ call, screen }: Client, json: boolean): Promise<ExitCode> => {
+  const { api_keys } = await call(ApiKeyList, { method: 'GET', path: '/api-keys' });
+  if (!json && api_keys.length > 0) screen.print(headLine(columns));
+  for (const key of api_keys)
+    if (json) screen.printJson(key);
+    else screen.print(rowLine(columns, key));
+  return EXIT.done;
+};
+
+const createKey = async (
+  { client, asOperator, screen }: ProgramParts,
+  options: CreateOptions,
+): Promise<ExitCode> => {
+  const { name, scope, operator = false, organisation, json = false } = options;
+  const seconds = secondsOf('--expires-in', options.expiresIn);
+  const expires_at = seconds === undefined ? undefined : new Date(Date.now() + seconds * 1_000).toISOString();
+  if (organisation !== undefined && !operator)
+    throw new Explained("--organisation goes with --operator: any other key is of the connection's own.");
+  const created = operator
+    ? await asOperator((log) => createOperatorKey(log, { name, organisation, scopes: scope, expires_at }))
+    : await orderKey(await client(), {
+        name,
+        scopes: scope.length === 0 ? undefined : scope,
+        expires_at,
+      });
+  if (json) screen.printJson(created);
+  else
+    printRows(screen, [
+      ['key', created.key],
+      ['id', created.id],
+      ['name', created.name],
+      ['scopes', created.scopes.join(',')],
+      ['expires', created.expires_at ?? 'never'],
+    ]);
+  screen.hint('The key is not shown again. Keep it: only its hash is stored.');
+  return EXIT.done;
+};
+
+const orderKey = ({ call }: Client, body: object): Promise<Static<typeof CreatedApiKeyItem>> =>
+  call(CreatedApiKeyItem, { method: 'POST', path: '/api-keys', body });
+
+const revokeKey = async ({ call, screen }: Client, id: string, json: boolean): Promise<ExitCode> => {
+  await call(Nothing, { method: 'DELETE', path: at`/api-keys/${id}` });
+  if (json) screen.printJson({ id, revoked: true });
+  else screen.print(`The key ${plain(id)} is revoked: it is refused everywhere within a second.`);
+  return EXIT.done;
+};

@@ -1,0 +1,28 @@
+import type { Organisation } from '@runledger/contracts/catalogue/records';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { catalogue } from '@runledger/gateway/catalogue';
+import type { Screen } from '../output/screen.ts';
+import { headLine, rowLine } from '../output/table.ts';
+import type { Column } from '../output/table.ts';
+
+const columns: readonly Column<Organisation>[] = [
+  { title: 'ID', width: 36, of: ({ id }) => id },
+  { title: 'CREATED', width: 24, of: ({ created_at }) => created_at },
+  { title: 'NAME', width: 0, of: ({ name }) => name },
+];
+
+/** Prints all organisations, the oldest first. */
+export const listOrganisations = async (log: EventLog, screen: Screen, json: boolean): Promise<void> => {
+  const organisations = (await catalogue(log).listOrganisations()).toSorted(oldestFirst);
+  if (!json && organisations.length > 0) screen.print(headLine(columns));
+  for (const organisation of organisations)
+    if (json) screen.printJson(organisation);
+    else screen.print(rowLine(columns, organisation));
+  if (!json && organisations.length === 0)
+    screen.hint('There is no organisation yet. Make one with: runledger organisations create NAME');
+};
+
+export const oldestFirst = (
+  one: { readonly created_at: string },
+  other: { readonly created_at: string },
+): number => Date.parse(one.created_at) - Date.parse(other.created_at);

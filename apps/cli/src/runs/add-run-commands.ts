@@ -1,0 +1,39 @@
+import type { Command } from 'commander';
+import { cancel, get, queue, rerun } from './single-run.ts';
+import type { GetOptions, NewRunOptions, QueueOptions } from './single-run.ts';
+import { why } from './why.ts';
+import type { Json, ProgramParts } from '../command/command-context.ts';
+import { watchRun } from './watch-run.ts';
+
+/** The commands about one run. */
+export const addRunCommands = (program: Command, { client, screen, end, add }: ProgramParts): void => {
+  addNewRunOptions(add(program, 'queue', 'queue a run; prints its id'))
+    .option('--deployment <id>', 'what to run; the sample of a standalone when left out')
+    .option('--gpu <model>', "the GPU to run on; the deployment's when left out")
+    .option('--webhook <url>', 'called when the run has ended')
+    .option('--webhook-intermediate-status', 'the webhook is called on the way too')
+    .action(async (options: QueueOptions) => end(await queue(await client(), options)));
+  addNewRunOptions(
+    add(program, 'rerun <run>', 'queue a run again as it was queued; --input changes single inputs'),
+  ).action(async (run: string, options: NewRunOptions) => end(await rerun(await client(), run, options)));
+  add(program, 'get <run>', 'show a run')
+    .option('--wait <time>', 'wait for its end first, at most so long (up to 60 seconds)')
+    .action(async (run: string, options: GetOptions) => end(await get(await client(), run, options)));
+  add(program, 'cancel <run>', 'cancel a run').action(async (run: string, { json = false }: Json) =>
+    end(await cancel(await client(), run, json)),
+  );
+  add(program, 'why <run>', 'why a run waits, and what would help').action(
+    async (run: string, { json = false }: Json) => end(await why(await client(), run, json)),
+  );
+  add(program, 'watch <run>', 'show a run until it has ended').action(
+    async (run: string, { json = false }: Json) =>
+      end(await watchRun((await client()).api, run, screen, json)),
+  );
+};
+
+const addNewRunOptions = (command: Command): Command =>
+  command
+    .option('--input <name=value>', 'an input; may be repeated', (pair, all: string[]) => [...all, pair], [])
+    .option('--inputs <json>', 'all inputs as a JSON object, or a file that holds it; - is standard input')
+    .option('--idempotency-key <key>', 'the same key queues one run, however often it is sent')
+    .option('--watch', 'show the run until it has ended');

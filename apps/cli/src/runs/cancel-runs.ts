@@ -1,0 +1,126 @@
+import { CancelRunsResponse } from '@runledger/contracts/http/runs/runs';
+import type { Client } from '../api-client/client.ts';
+import { counted } from '../output/counted.ts';
+import { EXIT, Explained } from '../output/command-error.ts';
+import type { ExitCode } from '../output/command-error.ts';
+import { MOST_PAGES_COUNTED, pages } from '../api-client/pages.ts';
+import { patiently } from '../api-client/retry-while-unavailable.ts';
+import type { Json } from '../command/command-context.ts';
+import { runFilterOf } from './run-filter.ts';
+import type { RunFilterOptions } from './run-filter.ts';
+
+/** The service decides about each run of a page, up to 1,000. */
+const ANSWER_WITHIN_MS = 120_000;
+
+export interface CancelRunsOptions extends RunFilterOptions, Json {
+  readonly all?: boolean;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+/** Cancels the runs that have not ended and fit the filter, once somebody has agreed. */
+export const cancelRuns = async (client: Client, options: CancelRunsOptions): Promise<ExitCode> => {
+  const { screen } = client;
+  const { all, dryRun = false, yes = false, json = false } = options;
+  const filter = runFilterOf(options);
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  if (isFiltered === (all ?? false)) throw new Explained(isFiltered ? BOTH : NEITHER);
+
+  if (yes && !dryRun) return cancelAll(client, filter, json);
+  const { done: found, createdBefore } = await throughPages(client, filter, true);
+  const many = `${found.complete ? '' : 'at least '}${counted(found.matched, 'run')}`;
+  if (dryRun) {
+    if (json) screen.printJson({ ...found, dry_run: true });
+    else screen.print(`This would cancel ${many}. Nothing was changed.`);
+    return EXIT.done;
+  }
+  if (createdBefore === null) return tell(client, found, json);
+  await agree(client, many);
+  // What is queued after the count is not what was agreed to.
+  return cancelAll(client, { ...filter, created_before: createdBefore }, json);
+};
+
+const cancelAll = async (client: Client, filter: object, json: boolean): Promise<ExitCode> =>
+  tell(client, (await throughPages(client, filter, false)).done, json);
+
+const NEITHER =
+  'Which runs was not said. Name them with --deployment, --status and so on, or add --all for every one that has not ended.';
+const BOTH = 'A filter and --all were both given. Leave one of them out.';
+
+const agree = async ({ screen }: Client, many: string): Promise<void> => {
+  const answer = await screen.ask(`Cancel ${many}? [y/N] `);
+  if (answer === undefined)
+    throw new Explained(
+      `This would cancel ${many}, and nobody is there to agree. Nothing was changed: add --yes.`,
+    );
+  if (!/^y(?:es)?$/i.test(answer.trim())) throw new Explained('Nothing was changed.');
+};
+
+interface Done {
+  readonly matched: number;
+  readonly cancelled: number;
+  readonly requested: number;
+  readonly failed: number;
+  readonly complete: boolean;
+}
+
+interface Through {
+  readonly done: Done;
+  /** A time just behind the newest run that was come to; null for none. */
+  readonly createdBefore: string | null;
+}
+
+/** Asking again is harmless, so that a page whose answer was lost is asked for again. */
+const throughPages = async ({ call, screen }: Client, filter: object, dry_run: boolean): Promise<Through> => {
+  const cancelPage = (cursor: string | undefined) =>
+    call(CancelRunsResponse, {
+      method: 'POST',
+      path: '/runs/cancel',
+      body: { filter, dry_run, cursor },
+      answerWithinMs: ANSWER_WITHIN_MS,
+    });
+  const readPage = (cursor: string | undefined) => patiently(() => cancelPage(cursor), screen);
+  let createdBefore: string | null = null;
+  let done: Done = { matched: 0, cancelled: 0, requested: 0, failed: 0, complete: false };
+  let pagesWithRuns = 0;
+  try {
+    for await (const page of pages(readPage)) {
+      createdBefore ??= page.created_before;
+      done = {
+        matched: done.matched + page.matched,
+        cancelled: done.cancelled + page.cancelled,
+        requested: done.requested + page.requested,
+        failed: done.failed + page.failed,
+        complete: page.next_cursor === null,
+      };
+      screen.redraw(`${done.matched} so far`);
+      if (page.matched > 0) pagesWithRuns += 1;
+      if (dry_run && pagesWithRuns === MOST_PAGES_COUNTED) break;
+    }
+  } catch (error) {
+    if (done.cancelled + done.requested > 0) screen.hint(`${outcome(done)} Then this came in between:`);
+    throw error;
+  }
+  return { done, createdBefore };
+};
+
+const tell = ({ screen }: Client, done: Done, json: boolean): ExitCode => {
+  if (json) screen.printJson({ ...done, dry_run: false });
+  else screen.print(outcome(done));
+  const before = done.matched - done.cancelled - done.requested;
+  if (before > 0 && !json)
+    screen.hint(`${counted(before, 'run')} had been asked to stop before, and will end.`);
+  if (done.failed === 0) return EXIT.done;
+  screen.hint(
+    `${counted(done.failed, 'run')} could not be cancelled now: they changed again and again, or could not be read. Ask again in a moment.`,
+  );
+  return EXIT.notDone;
+};
+
+const outcome = ({ cancelled, requested }: Pick<Done, 'cancelled' | 'requested'>): string => {
+  const stopping =
+    requested === 0
+      ? ''
+      : ` ${requested === 1 ? '1 that executes ends' : `${requested} that execute end`} within the grace period.`;
+  return `${counted(cancelled, 'run')} cancelled.${stopping}`;
+};

@@ -1,0 +1,54 @@
+import type { Command } from 'commander';
+import type { Client } from '../api-client/client.ts';
+import type { ExitCode } from '../output/command-error.ts';
+import { USUAL_LIMIT, listPages } from '../command/list-pages.ts';
+import type { ListOptions } from '../command/list-pages.ts';
+import type { ProgramParts } from '../command/command-context.ts';
+import { ShownRuns } from '../api-client/run-responses.ts';
+import type { ShownRun } from '../api-client/run-responses.ts';
+import { headLine, rowLine } from '../output/table.ts';
+import type { Column } from '../output/table.ts';
+import { cancelRuns } from './cancel-runs.ts';
+import type { CancelRunsOptions } from './cancel-runs.ts';
+import { addRunFilter, runFilterOf } from './run-filter.ts';
+import type { RunFilterOptions } from './run-filter.ts';
+
+const columns: readonly Column<ShownRun>[] = [
+  { title: 'ID', width: 36, of: ({ id }) => id },
+  { title: 'CREATED', width: 24, of: ({ created_at }) => created_at },
+  { title: 'STATUS', width: 10, of: ({ status }) => status },
+  { title: 'DONE', width: 5, of: ({ progress }) => `${Math.floor(progress * 100)} %`.padStart(5) },
+  { title: 'GPU', width: 9, of: ({ gpu }) => gpu },
+  { title: 'TOOK', width: 9, of: ({ duration }) => (duration === null ? null : `${duration.toFixed(1)} s`) },
+  { title: '', width: 0, of: ({ live_status, end_reason }) => live_status ?? end_reason ?? '' },
+];
+
+interface ListRunsOptions extends RunFilterOptions, ListOptions {}
+
+/** Commands about many runs at once. */
+export const addManyRunsCommands = (program: Command, { client, end, add }: ProgramParts): void => {
+  const group = program.command('runs').description('many runs at once');
+  addRunFilter(add(group, 'list', 'list runs, newest first'))
+    .option('--limit <number>', 'at most so many', USUAL_LIMIT)
+    .action(async (options: ListRunsOptions) => end(await listRuns(await client(), options)));
+  addRunFilter(
+    add(group, 'cancel', 'cancel the runs that have not ended and fit; says how many, and asks first'),
+  )
+    .option('--all', 'all that have not ended, instead of a filter')
+    .option('--dry-run', 'only count them')
+    .option('--yes', 'do not ask')
+    .action(async (options: CancelRunsOptions) => end(await cancelRuns(await client(), options)));
+};
+
+const listRuns = ({ call, screen }: Client, options: ListRunsOptions): Promise<ExitCode> =>
+  listPages(screen, options, {
+    readPage: async (span) => {
+      const query = { ...runFilterOf(options), ...span };
+      const page = await call(ShownRuns, { method: 'GET', path: '/runs', query });
+      return { items: page.runs, next_cursor: page.next_cursor };
+    },
+    head: headLine(columns),
+    line: (run) => rowLine(columns, run),
+    none: 'No run is like that.',
+    further: 'Use --created-before to go on from there.',
+  });

@@ -1,0 +1,49 @@
+import { GPU_MODELS } from '@runledger/contracts/gpu';
+import { RunOrigin } from '@runledger/contracts/events/run-event-data';
+import { RunStatus } from '@runledger/contracts/http/runs/run';
+import { InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
+
+export interface RunFilterOptions {
+  readonly status?: readonly string[];
+  readonly deployment?: string;
+  readonly workflow?: string;
+  readonly gpu?: string;
+  readonly origin?: string;
+  readonly createdAfter?: string;
+  readonly createdBefore?: string;
+}
+
+export const addRunFilter = (command: Command): Command =>
+  command
+    .addOption(
+      new Option(
+        '--status <status>',
+        'of the run; several with commas, or the option several times',
+      ).argParser(statuses),
+    )
+    .option('--deployment <id>', 'of this deployment')
+    .option('--workflow <id>', 'of this workflow, whatever the version')
+    .addOption(new Option('--gpu <model>', 'on this GPU').choices(GPU_MODELS))
+    .addOption(new Option('--origin <origin>', 'how it was queued').choices(RunOrigin.enum))
+    .option('--created-after <time>', 'created at this time or later, such as 2026-05-01T12:00:00Z')
+    .option('--created-before <time>', 'created before this time');
+
+const statuses = (text: string, before: readonly string[] = []): string[] => {
+  const words = text.split(',').map((word) => word.trim());
+  const known: readonly string[] = RunStatus.enum;
+  if (!words.every((word) => known.includes(word)))
+    throw new InvalidArgumentError(`Allowed choices are ${known.join(', ')}.`);
+  return [...before, ...words];
+};
+
+/** The same in a query and in a body; what was not given is undefined. */
+export const runFilterOf = (options: RunFilterOptions): Readonly<Record<string, string | undefined>> => ({
+  status: options.status?.join(','),
+  deployment_id: options.deployment,
+  workflow_id: options.workflow,
+  gpu: options.gpu,
+  origin: options.origin,
+  created_after: options.createdAfter,
+  created_before: options.createdBefore,
+});

@@ -1,0 +1,74 @@
+import type { Client } from '../api-client/client.ts';
+import { Explained } from '../output/command-error.ts';
+import type { ReadJsonFile } from '../options/json-files.ts';
+import { parseJson } from '../options/parse-json.ts';
+import { patiently } from '../api-client/retry-while-unavailable.ts';
+
+export interface InputOptions {
+  /** Each `name=value`. */
+  readonly input: readonly string[];
+  /** JSON, or a file that holds it. */
+  readonly inputs?: string;
+}
+
+type Inputs = Readonly<Record<string, unknown>>;
+
+/**
+ * The inputs of `--inputs` and of each `--input name=value`, which wins; undefined when neither was given. A value that
+ * is a JSON number, boolean, text in quotes or array is taken as such; anything else is a text.
+ * @throws Explained
+ */
+export const givenInputs = async (
+  { inputs, input }: InputOptions,
+  readJsonFile: ReadJsonFile,
+): Promise<Inputs | undefined> => {
+  if (inputs === undefined && input.length === 0) return undefined;
+  return withPairs(inputs === undefined ? {} : await allInputs(inputs, readJsonFile), input);
+};
+
+/** The same for a run that is repeated: without `--inputs` single ones are changed among its own. */
+export const changedInputs = async (
+  options: InputOptions,
+  { api, screen, readJsonFile }: Client,
+  run: string,
+): Promise<Inputs | undefined> => {
+  const { inputs, input } = options;
+  if (inputs !== undefined || input.length === 0) return givenInputs(options, readJsonFile);
+  const { workflow_inputs } = await patiently(() => api.inputsOf(run), screen);
+  return withPairs(workflow_inputs, input);
+};
+
+const withPairs = (inputs: Inputs, pairs: readonly string[]): Inputs => {
+  const all = new Map(Object.entries(inputs));
+  for (const pair of pairs) {
+    const at = pair.indexOf('=');
+    if (at < 1)
+      throw new Explained(
+        `--input ${pair} has no name and value. Write --input name=value, such as --input size=512.`,
+      );
+    all.set(pair.slice(0, at), valueOf(pair.slice(at + 1)));
+  }
+  return Object.fromEntries(all);
+};
+
+const valueOf = (text: string): unknown => {
+  const value = parseJson(text);
+  return typeof value === 'number' ||
+    typeof value === 'boolean' ||
+    typeof value === 'string' ||
+    Array.isArray(value)
+    ? value
+    : text;
+};
+
+const allInputs = async (given: string, readJsonFile: ReadJsonFile): Promise<Inputs> => {
+  const isJson = /^\s*[[{]/.test(given);
+  const value = isJson ? parseJson(given) : await readJsonFile('--inputs', given);
+  if (isObject(value)) return value;
+  throw new Explained(
+    `--inputs is not a JSON object. Write --inputs '{"size": 512, "palette": "ember"}', or name a file that holds it.`,
+  );
+};
+
+const isObject = (value: unknown): value is Inputs =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from '../api-client/client.ts';
+import { EXIT, Explained } from '../output/command-error.ts';
+import type { ExitCode } from '../output/command-error.ts';
+import { patiently } from '../api-client/retry-while-unavailable.ts';
+import { endSentence, progressSentence } from './progress-line.ts';
+import { secondsOf } from '../options/numbers.ts';
+import { changedInputs, givenInputs } from './run-inputs.ts';
+import type { InputOptions } from './run-inputs.ts';
+import type { Cancel } from '../api-client/run-api.ts';
+import { hasEnded, outputLines } from '../api-client/run-responses.ts';
+import { printRows } from '../output/table.ts';
+import { watchRun } from './watch-run.ts';
+
+const LONGEST_WAIT_S = 60;
+
+/** Of the commands that queue a run. */
+export interface NewRunOptions extends InputOptions {
+  readonly idempotencyKey?: string;
+  readonly watch?: boolean;
+  readonly json?: boolean;
+}
+
+export interface QueueOptions extends NewRunOptions {
+  readonly deployment?: string;
+  readonly gpu?: string;
+  readonly webhook?: string;
+  readonly webhookIntermediateStatus?: boolean;
+}
+
+export const queue = async (client: Client, options: QueueOptions): Promise<ExitCode> => {
+  const { connection, api, readJsonFile } = client;
+  const deployment = options.deployment ?? connection.deploymentId;
+  if (deployment === null)
+    throw new Explained(
+      'No deployment was named. Add --deployment ID; only a standalone has a sample to fall back on.',
+    );
+  const request = {
+    deployment_id: deployment,
+    inputs: (await givenInputs(options, readJsonFile)) ?? {},
+    gpu: options.gpu,
+    webhook: options.webhook,
+    webhook_intermediate_status: options.webhookIntermediateStatus,
+  };
+  return queueOnce(client, options, (key) => api.queue(request, key));
+};
+
+/** Queues another run as this one was queued, with its inputs as they were, changed, or with others. */
+export const rerun = async (client: Client, run: string, options: NewRunOptions): Promise<ExitCode> => {
+  const request = { inputs: await changedInputs(options, client, run) };
+  return queueOnce(client, options, (key) => client.api.rerun(run, request, key));
+};
+
+/** A request whose answer was lost is sent again with the same key, so that it queues nothing twice. */
+const queueOnce = async (
+  { api, screen }: Client,
+  { idempotencyKey = randomUUID(), watch, json = false }: NewRunOptions,
+  send: (key: string) => Promise<{ readonly run_id: string }>,
+): Promise<ExitCode> => {
+  const queued = await patiently(() => send(idempotencyKey), screen);
+  if (json) screen.printJson(queued);
+  else screen.print(queued.run_id);
+  if (watch) return watchRun(api, queued.run_id, screen, json);
+  if (screen.isTerminal && !json) screen.hint(`Watch it with: runledger watch ${queued.run_id}`);
+  return EXIT.done;
+};
+
+export interface GetOptions {
+  readonly wait?: string;
+  readonly json?: boolean;
+}
+
+export const get = async (
+  { api, screen }: Client,
+  run: string,
+  { wait, json = false }: GetOptions,
+): Promise<ExitCode> => {
+  const shown = await api.get(run, waitSeconds(wait));
+  if (json) {
+    screen.printJson(shown);
+    return EXIT.done;
+  }
+  printRows(screen, [
+    ['run', shown.id],
+    ['status', hasEnded(shown) ? endSentence(shown) : progressSentence(shown)],
+    ['gpu', shown.gpu],
+    ['queued', shown.created_at],
+    ['started', shown.started_at],
+    ['ended', shown.ended_at],
+    ...outputLines(shown).map((line) => ['output', line] as const),
+  ]);
+  return EXIT.done;
+};
+
+const waitSeconds = (text: string | undefined): number | undefined => {
+  const seconds = secondsOf('--wait', text);
+  if (seconds === undefined || seconds <= LONGEST_WAIT_S) return seconds;
+  throw new Explained(
+    `--wait takes at most ${LONGEST_WAIT_S} seconds. To wait for longer: runledger watch RUN`,
+  );
+};
+
+export const cancel = async ({ api, screen }: Client, run: string, json: boolean): Promise<ExitCode> => {
+  const answer = await api.cancel(run);
+  if (json) screen.printJson(answer);
+  else screen.print(cancelSentence(answer));
+  return EXIT.done;
+};
+
+const cancelSentence = ({ outcome, run_id, status }: Cancel): string => {
+  switch (outcome) {
+    case 'cancelled':
+      return `Run ${run_id} is cancelled.`;
+    case 'cancellation_requested':
+      return `Run ${run_id} is ${status}; it will be cancelled within the grace period. See it end with: runledger watch ${run_id}`;
+    case 'already_ended':
+      return `Run ${run_id} had ended before: ${status}. Nothing was changed.`;
+  }
+};

@@ -1,0 +1,51 @@
+import { EXIT } from '../output/command-error.ts';
+import type { ExitCode } from '../output/command-error.ts';
+import { followRun } from './follow-run.ts';
+import { endSentence, progressLine, progressSentence } from './progress-line.ts';
+import type { RunApi } from '../api-client/run-api.ts';
+import type { Screen } from '../output/screen.ts';
+import { hasEnded, outputLines } from '../api-client/run-responses.ts';
+import type { ShownRun } from '../api-client/run-responses.ts';
+
+/** Where lines cannot be drawn over, a line for every tenth of the work. */
+const STEP = 0.1;
+
+/** Shows a run until it has ended, and gives the exit code that says how. A service that is away is waited for. */
+export const watchRun = async (
+  api: RunApi,
+  run: string,
+  screen: Screen,
+  json: boolean,
+): Promise<ExitCode> => {
+  let shown: ShownRun | undefined;
+  let code: ExitCode = EXIT.done;
+  for await (const now of followRun(api, run, screen)) {
+    code = exitCodeOf(now);
+    if (json) {
+      if (differs(shown, now)) screen.printJson(now);
+      shown = now;
+    } else if (hasEnded(now)) tellEnd(now, screen);
+    else if (screen.isTerminal) screen.redraw(progressLine(now, screen.columns()));
+    else if (isWorthALine(shown, now)) {
+      screen.print(progressSentence(now));
+      shown = now;
+    }
+  }
+  return code;
+};
+
+const tellEnd = (run: ShownRun, screen: Screen): void => {
+  for (const line of [endSentence(run), ...outputLines(run)]) screen.print(line);
+  if (run.status === 'failed') screen.hint(`See why with: runledger history ${run.id}`);
+};
+
+const differs = (before: ShownRun | undefined, now: ShownRun): boolean =>
+  before === undefined || JSON.stringify(before) !== JSON.stringify(now);
+
+const isWorthALine = (before: ShownRun | undefined, now: ShownRun): boolean =>
+  before === undefined || before.status !== now.status || now.progress - before.progress >= STEP;
+
+const exitCodeOf = (run: ShownRun): ExitCode => {
+  if (run.status === 'success') return EXIT.done;
+  return run.status === 'cancelled' ? EXIT.cancelled : EXIT.runFailed;
+};

@@ -1,0 +1,65 @@
+import { RunWaiting } from '@runledger/contracts/http/runs/waiting';
+import type { Waiting } from '@runledger/contracts/http/runs/waiting';
+import { at } from '../api-client/api-call.ts';
+import type { Client } from '../api-client/client.ts';
+import { counted } from '../output/counted.ts';
+import { EXIT } from '../output/command-error.ts';
+import type { ExitCode } from '../output/command-error.ts';
+import { plain } from '../output/plain-text.ts';
+import { printRows } from '../output/table.ts';
+
+/** Explains why a run waits, and what would help. */
+export const why = async ({ call, screen }: Client, run: string, json: boolean): Promise<ExitCode> => {
+  const told = await call(RunWaiting, { method: 'GET', path: at`/run/${run}/waiting` });
+  const { run_id, status, waiting } = told;
+  if (json) screen.printJson(told);
+  else if (waiting === null)
+    screen.print(
+      `Run ${run_id} does not wait: it is ${plain(status)}. See more with: runledger get ${run_id}`,
+    );
+  else
+    printRows(screen, [
+      ['run', run_id],
+      ['why', waiting.sentence],
+      ['for', durationWords(waiting.for_s)],
+      ['before it', counted(waiting.ahead, 'run')],
+      ['executors', executorWords(waiting)],
+      ['given up', `at ${waiting.gives_up_at}, if it has not begun by then`],
+      ['next', nextStep(waiting)],
+    ]);
+  return EXIT.done;
+};
+
+const executorWords = ({ gpu, executors }: Waiting): string => {
+  const { serving, busy_slots, free_slots, draining } = executors;
+  const slots = `${counted(busy_slots, `${gpu} slot`)} busy and ${free_slots} free`;
+  return `${serving} for it, with ${slots}; ${draining} more ${draining === 1 ? 'takes' : 'take'} no new runs`;
+};
+
+/** What would help. The reasons are a closed list. */
+const nextStep = ({ reason, gpu, ahead }: Waiting): string => {
+  switch (reason) {
+    case 'busy':
+      return ahead === 0
+        ? 'it is served when a slot becomes free'
+        : 'it is served in its turn; another executor would serve it sooner';
+    case 'draining':
+      return 'an operator gives one of them runs again: runledger executors resume NAME';
+    case 'no_gpu':
+      return `start an executor with ${gpu} slots (EXECUTOR_GPUS), or queue it for another GPU (--gpu)`;
+    case 'not_served':
+      return `start an executor with ${gpu} slots that serves its machine (EXECUTOR_MACHINES)`;
+    case 'no_runner':
+      return 'start one of these executors with what executes it (EXECUTOR_PROGRAMS, or ComfyUI)';
+  }
+};
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+
+/** Such as `45 s`, `12 min` and `3 h 5 min`. */
+const durationWords = (seconds: number): string => {
+  if (seconds < 2 * MINUTE) return `${Math.floor(seconds)} s`;
+  const minutes = Math.floor((seconds % HOUR) / MINUTE);
+  return seconds < HOUR ? `${minutes} min` : `${Math.floor(seconds / HOUR)} h ${minutes} min`;
+};

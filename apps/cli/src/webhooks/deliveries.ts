@@ -1,0 +1,64 @@
+import type { Client } from '../api-client/client.ts';
+import { listedLine, standingSentence, tryLine } from './describe-delivery.ts';
+import { EXIT } from '../output/command-error.ts';
+import type { ExitCode } from '../output/command-error.ts';
+import { listPages } from '../command/list-pages.ts';
+import type { ListOptions } from '../command/list-pages.ts';
+import { plain } from '../output/plain-text.ts';
+import type { DeliveryFilter } from '../api-client/run-api.ts';
+
+/** More than a delivery has; many redeliveries may have more. */
+const MOST_LINES = 100;
+
+/** Shows each try to notify of a run, and where the delivery stands. */
+export const showDeliveries = async (
+  { api, screen }: Client,
+  run: string,
+  json: boolean,
+): Promise<ExitCode> => {
+  const read = await api.deliveries(run);
+  if (json) {
+    screen.printJson(read);
+    return EXIT.done;
+  }
+  if (read.webhook !== null) screen.print(`webhook  ${plain(read.webhook)}`);
+  if (read.intermediate !== null) screen.print(tryLine(read.intermediate, 'on the way'));
+  const shown = read.tries.slice(-MOST_LINES);
+  const hidden = read.tries.length - shown.length;
+  if (hidden > 0) screen.hint(`${hidden} earlier tries are left out; --json has them all.`);
+  for (const made of shown) screen.print(tryLine(made));
+  screen.print(standingSentence(read));
+  return EXIT.done;
+};
+
+export interface FilterOptions {
+  readonly host?: string;
+  readonly createdAfter?: string;
+  readonly createdBefore?: string;
+}
+
+export const filterOf = (
+  { host, createdAfter, createdBefore }: FilterOptions,
+  status: string | undefined,
+): DeliveryFilter => ({
+  status,
+  host,
+  created_after: createdAfter,
+  created_before: createdBefore,
+});
+
+export interface DeliveryListOptions extends FilterOptions, ListOptions {
+  readonly status?: string;
+}
+
+/** Lists runs with a webhook, the newest first. */
+export const listDeliveries = ({ api, screen }: Client, options: DeliveryListOptions): Promise<ExitCode> =>
+  listPages(screen, options, {
+    readPage: async (span) => {
+      const page = await api.listDeliveries({ ...filterOf(options, options.status), ...span });
+      return { items: page.deliveries, next_cursor: page.next_cursor };
+    },
+    line: listedLine,
+    none: 'No run with a webhook is like that.',
+    further: 'Use --created-before to go on from there.',
+  });

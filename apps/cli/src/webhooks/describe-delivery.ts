@@ -1,0 +1,86 @@
+import { counted } from '../output/counted.ts';
+import { plain, shorten } from '../output/plain-text.ts';
+import type { ListedDelivery, RunDeliveries, ShownTry } from '../api-client/delivery-responses.ts';
+
+const LONGEST = 160;
+
+/** One try: when, which, how it ended, how long each phase took, and what was said. */
+export const tryLine = (made: ShownTry, name = tryName(made)): string =>
+  columns([
+    [made.started_at, 24],
+    [name, 6],
+    [made.status === null ? made.reason : `${made.status} ${made.reason}`, 17],
+    [phaseWords(made), 0],
+    [shorten(plain(made.message), LONGEST), 0],
+    [answerWords(made), 0],
+  ]);
+
+const tryName = ({ round, try: number }: ShownTry): string =>
+  round === 1 ? `try ${number}` : `round ${round}, try ${number}`;
+
+/** Such as `dns 2 ms, connect 1 ms, wait 15.0 s`; only phases that there were. */
+const phaseWords = ({ phases }: ShownTry): string =>
+  (['dns', 'connect', 'tls', 'wait', 'body'] as const)
+    .flatMap((phase) => {
+      const seconds = phases[phase];
+      return seconds === null ? [] : [`${phase} ${duration(seconds)}`];
+    })
+    .join(', ');
+
+const duration = (seconds: number): string =>
+  seconds < 1 ? `${Math.round(seconds * 1_000)} ms` : `${seconds.toFixed(1)} s`;
+
+/** What a receiver that accepted it answered explains nothing. */
+const answerWords = ({ reason, answer }: ShownTry): string => {
+  const said = plain(answer ?? '');
+  return reason === 'accepted' || said === '' ? '' : `answered "${shorten(said, LONGEST)}"`;
+};
+
+/** Where the delivery stands, and what can be done about it. */
+export const standingSentence = (run: RunDeliveries): string => {
+  const why = run.message === null ? '' : `: ${shorten(plain(run.message).replace(/\.$/, ''), LONGEST)}`;
+  switch (run.webhook_status) {
+    case null:
+      return 'The run was queued without a webhook.';
+    case 'not-started':
+      return 'Nothing was sent yet: the final notification follows when the run has ended.';
+    case 'success':
+      return 'Delivered: the receiver accepted the final notification.';
+    case 'failed':
+      return `Given up${why}. Send it again with: runledger redeliver ${plain(run.run_id)}`;
+    default:
+      return underWaySentence(run, why);
+  }
+};
+
+const underWaySentence = (run: RunDeliveries, why: string): string => {
+  if (run.state === 'parked')
+    return `Parked behind its receiver${why}. The receiver is left alone for a while, then asked with one notification; this one follows when it answers.`;
+  if (run.state === null) return `The webhook is ${plain(run.webhook_status ?? '')}${why}.`;
+  return run.next_try_at === null
+    ? `The next try is under way${why}.`
+    : `The next try follows at ${plain(run.next_try_at)}${why}.`;
+};
+
+/** A run with a webhook in one line. */
+export const listedLine = (listed: ListedDelivery): string =>
+  columns([
+    [listed.updated_at, 24],
+    [listed.run_id, 36],
+    [stateWords(listed), 11],
+    [counted(listed.tries, 'try', 'tries'), 8],
+    [listed.last_reason ?? '', 17],
+    [listed.url, 0],
+    [listed.next_try_at === null ? '' : `next ${listed.next_try_at}`, 0],
+  ]);
+
+const stateWords = ({ webhook_status, state }: ListedDelivery): string =>
+  webhook_status === 'running' && state !== null ? state : (webhook_status ?? '');
+
+/** What others wrote is made plain; a column of no width is left out when it is empty. */
+const columns = (texts: readonly (readonly [text: string, width: number])[]): string =>
+  texts
+    .map(([text, width]) => plain(text).padEnd(width))
+    .filter((text) => text !== '')
+    .join('  ')
+    .trimEnd();

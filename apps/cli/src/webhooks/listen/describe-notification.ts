@@ -1,0 +1,80 @@
+import { WebhookPayload } from '@runledger/contracts/deliveries/webhook-payload';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { counted } from '../../output/counted.ts';
+import { parseJson } from '../../options/parse-json.ts';
+import { plain, shorten } from '../../output/plain-text.ts';
+import type { Checked } from './check-signature.ts';
+import type { Received } from './receiver.ts';
+
+/** Of the outputs only their number is shown. */
+const ShownPayload = Type.Object({
+  ...Type.Omit(WebhookPayload, ['outputs']).properties,
+  outputs: Type.Array(Type.Unknown()),
+});
+
+const LONGEST = 160;
+/** What is shown of the headers: what the notification is known and verified by. */
+const HEADERS = ['webhook-id', 'webhook-timestamp', 'webhook-signature', 'runledger-webhook-version'];
+
+export interface Notification {
+  readonly at: Date;
+  readonly received: Received;
+  readonly signature: Checked;
+  /** The status of our answer. */
+  readonly answered: number;
+}
+
+/** One line for a person. */
+export const notificationLine = ({ at, received, signature, answered }: Notification): string =>
+  [
+    at.toISOString(),
+    shorten(plain(received.path), LONGEST),
+    payloadWords(received.body),
+    signatureWords(signature),
+    `answered ${answered}`,
+    shorten(plain(header(received, 'webhook-id') ?? ''), LONGEST),
+  ]
+    .join('  ')
+    .trimEnd();
+
+/** All of it for a program. */
+export const notificationJson = ({ at, received, signature, answered }: Notification): object => ({
+  received_at: at.toISOString(),
+  path: received.path,
+  headers: Object.fromEntries(HEADERS.map((name) => [name, header(received, name) ?? null])),
+  signature,
+  answered,
+  body: parseJson(received.body.toString('utf8')) ?? received.body.toString('utf8'),
+});
+
+/** Undefined also for one that was sent twice: they are joined, and such a one counts as none. */
+export const header = ({ headers }: Received, name: string): string | undefined => {
+  const value = headers[name];
+  return typeof value === 'string' ? value : undefined;
+};
+
+const payloadWords = (body: Buffer): string => {
+  const payload = parseJson(body.toString('utf8'));
+  if (!Value.Check(ShownPayload, payload))
+    return `no notification of a run: ${shorten(plain(body.toString('utf8', 0, LONGEST * 4)), LONGEST)}`;
+  const { run_id, status, progress, live_status, finished, outputs, end_reason } = payload;
+  if (!finished)
+    return `run ${run_id} ${status} ${Math.floor(progress * 100)} % ${shorten(plain(live_status ?? ''), 40)}`.trimEnd();
+  return `run ${run_id} has ended: ${status}${status === 'success' ? '' : ` (${plain(end_reason ?? '')})`}, ${counted(outputs.length, 'output')}`;
+};
+
+const signatureWords = (signature: Checked): string => {
+  switch (signature) {
+    case 'right':
+      return 'signature right';
+    case 'wrong':
+      return 'SIGNATURE WRONG';
+    case 'stale':
+      return 'SIGNATURE TOO OLD';
+    case 'unsigned':
+      return 'NOT SIGNED';
+    case 'not checked':
+      return 'signature not checked';
+  }
+};

@@ -1,0 +1,126 @@
+import { once } from 'node:events';
+import type { Client } from '../../api-client/client.ts';
+import { EXIT, Explained } from '../../output/command-error.ts';
+import type { ExitCode } from '../../output/command-error.ts';
+import { assertSecret, checkSignature } from './check-signature.ts';
+import type { Checked } from './check-signature.ts';
+import { header, notificationJson, notificationLine } from './describe-notification.ts';
+import { askedSecrets, fixedSecret } from './known-secrets.ts';
+import type { KnownSecrets } from './known-secrets.ts';
+import { openReceiver } from './receiver.ts';
+import type { Received, Reply } from './receiver.ts';
+import { wholeNumberIn } from '../../options/numbers.ts';
+import type { Screen } from '../../output/screen.ts';
+
+const ASK_EVERY_MS = 1_000;
+
+export interface ListenOptions {
+  readonly port: string;
+  readonly secret?: string;
+  readonly answer: string;
+  readonly json?: boolean;
+}
+
+/** Receives notifications on this machine until it is interrupted, and says of each what came and whether it is signed rightly. */
+export const listen = async (
+  client: () => Promise<Client>,
+  { port, secret, answer, json = false }: ListenOptions,
+  screen: Screen,
+  interrupted: AbortSignal,
+): Promise<ExitCode> => {
+  const wanted = wholeNumberIn('--port', port, 0, 65_535);
+  const status = wholeNumberIn('--answer', answer, 200, 599);
+  const secrets = secret === undefined ? secretsOf(client, screen) : fixedSecret(checkedSecret(secret));
+  await secrets.refresh();
+
+  const receive = async (received: Received): Promise<Reply> => {
+    const at = new Date();
+    const signature = await check(received, secrets, at);
+    const reply = replyTo(signature, status);
+    const notification = { at, received, signature, answered: reply.status };
+    if (json) screen.printJson(notificationJson(notification));
+    else screen.print(notificationLine(notification));
+    return reply;
+  };
+  await using receiver = await open(wanted, receive);
+  const url = `http://127.0.0.1:${receiver.port}/hook`;
+  screen.hint(`Listening at ${url}, until Ctrl-C. Try it with: runledger queue --webhook ${url}`);
+  if (!interrupted.aborted) await once(interrupted, 'abort');
+  return EXIT.done;
+};
+
+/** A secret that was rotated, or that could not be had before, is asked for anew. */
+const check = async (received: Received, secrets: KnownSecrets, at: Date): Promise<Checked> => {
+  const signed = {
+    id: header(received, 'webhook-id'),
+    timestamp: header(received, 'webhook-timestamp'),
+    signature: header(received, 'webhook-signature'),
+    body: received.body,
+  };
+  const first = checkSignature(signed, secrets.current(), at);
+  if (first !== 'wrong' && first !== 'not checked') return first;
+  await secrets.refresh();
+  return checkSignature(signed, secrets.current(), at);
+};
+
+/** As every receiver should: what may come from somebody else is refused. */
+const replyTo = (signature: Checked, status: number): Reply => {
+  switch (signature) {
+    case 'right':
+    case 'not checked':
+      return { status, text: status < 300 ? 'Thank you.' : `Answered as --answer ${status} asks for.` };
+    case 'wrong':
+      return { status: 401, text: 'The signature was not made with the secret that is known here.' };
+    case 'stale':
+      return { status: 401, text: 'The signature is more than five minutes old, or ahead of the time.' };
+    case 'unsigned':
+      return {
+        status: 401,
+        text: 'The headers webhook-id, webhook-timestamp and webhook-signature are missing.',
+      };
+  }
+};
+
+const secretsOf = (client: () => Promise<Client>, screen: Screen): KnownSecrets => {
+  let told = false;
+  return askedSecrets(
+    async () => {
+      const { secret, previous } = await (await client()).api.webhookSecret();
+      return previous === null ? [secret] : [secret, previous.secret];
+    },
+    {
+      everyMs: ASK_EVERY_MS,
+      clock: () => performance.now(),
+      onFailure: (error) => {
+        if (!(error instanceof Explained)) throw error;
+        if (!told)
+          screen.hint(
+            `Signatures are not checked until the secret is known; --secret gives one. ${error.message}`,
+          );
+        told = true;
+      },
+    },
+  );
+};
+
+const checkedSecret = (secret: string): string => {
+  try {
+    assertSecret(secret);
+    return secret;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new Explained(`--secret cannot be used: ${error.message} See it with: runledger webhook-secret`);
+  }
+};
+
+const open: typeof openReceiver = async (port, receive) => {
+  try {
+    return await openReceiver(port, receive);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const why = code === 'EADDRINUSE' ? 'another program has it' : code;
+    throw new Explained(
+      `Nothing can listen on port ${port} of 127.0.0.1: ${why}. Choose another one, such as --port 9001 (0 takes a free one).`,
+    );
+  }
+};

@@ -1,0 +1,76 @@
+import type { Client } from '../api-client/client.ts';
+import { counted } from '../output/counted.ts';
+import { EXIT, Explained } from '../output/command-error.ts';
+import type { ExitCode } from '../output/command-error.ts';
+import { MOST_PAGES_COUNTED, pages } from '../api-client/pages.ts';
+import { plain } from '../output/plain-text.ts';
+import { filterOf } from './deliveries.ts';
+import type { FilterOptions } from './deliveries.ts';
+
+export interface RedeliverOptions extends FilterOptions {
+  readonly failed?: boolean;
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+}
+
+/** Sends a final notification again, or all those that were given up. */
+export const redeliver = async (
+  client: Client,
+  run: string | undefined,
+  options: RedeliverOptions,
+): Promise<ExitCode> => {
+  const { failed, dryRun, host, createdAfter, createdBefore } = options;
+  if (run === undefined) {
+    if (failed) return redeliverFailed(client, options);
+    throw new Explained(
+      'Nothing to send again was named: runledger redeliver RUN, or runledger redeliver --failed for all that were given up.',
+    );
+  }
+  if ([failed, dryRun, host, createdAfter, createdBefore].some((option) => option !== undefined))
+    throw new Explained(
+      'A run and a filter were both given. Name the run alone, or leave it out and use --failed.',
+    );
+  return redeliverOne(client, run, options.json ?? false);
+};
+
+const redeliverOne = async ({ api, screen }: Client, run: string, json: boolean): Promise<ExitCode> => {
+  const answer = await api.redeliver(run);
+  if (json) screen.printJson(answer);
+  else
+    screen.print(
+      `The notification of run ${plain(answer.run_id)} is sent again. See it with: runledger deliveries ${plain(answer.run_id)}`,
+    );
+  return EXIT.done;
+};
+
+/** Page after page to the end, so that each run is asked for at most once, however fast its receiver refuses again. */
+const redeliverFailed = async ({ api, screen }: Client, options: RedeliverOptions): Promise<ExitCode> => {
+  const dryRun = options.dryRun ?? false;
+  const filter = filterOf(options, 'failed');
+  const askPage = (cursor: string | undefined) => api.redeliverMany({ filter, dry_run: dryRun, cursor });
+  let complete = false;
+  let [matched, requested] = [0, 0];
+  try {
+    for await (const page of pages(askPage, dryRun ? MOST_PAGES_COUNTED : undefined)) {
+      matched += page.matched;
+      requested += page.requested;
+      complete = page.next_cursor === null;
+      screen.redraw(`${dryRun ? matched : requested} so far`);
+    }
+  } catch (error) {
+    if (requested > 0)
+      screen.hint(`${counted(requested, 'notification')} will be sent again; then this came in between:`);
+    throw error;
+  }
+  if (options.json) screen.printJson({ matched, requested, complete, dry_run: dryRun });
+  else if (dryRun)
+    screen.print(
+      `${complete ? '' : 'At least '}${counted(matched, 'notification')} would be sent again. Nothing was changed.`,
+    );
+  else screen.print(`${counted(requested, 'notification')} will be sent again.`);
+  if (!dryRun && matched > requested)
+    screen.hint(
+      `${matched - requested} of those found could not be sent again, or no longer had to be: see runledger webhooks --status failed.`,
+    );
+  return EXIT.done;
+};

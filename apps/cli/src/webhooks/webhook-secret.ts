@@ -1,0 +1,39 @@
+import type { Client } from '../api-client/client.ts';
+import { EXIT } from '../output/command-error.ts';
+import type { ExitCode } from '../output/command-error.ts';
+import { plain } from '../output/plain-text.ts';
+import { secondsOf } from '../options/numbers.ts';
+import type { Secret } from '../api-client/run-api.ts';
+import type { Screen } from '../output/screen.ts';
+import { printRows } from '../output/table.ts';
+
+/** Shows what receivers verify the organisation's webhooks with. */
+export const showWebhookSecret = async ({ api, screen }: Client, json: boolean): Promise<ExitCode> => {
+  tell(screen, await api.webhookSecret(), json);
+  return EXIT.done;
+};
+
+/** Makes a new one. `overlap`: how long the present one signs too, as it was written. */
+export const rotateWebhookSecret = async (
+  { api, screen }: Client,
+  overlap: string | undefined,
+  json: boolean,
+): Promise<ExitCode> => {
+  const rotated = await api.rotateWebhookSecret(secondsOf('--overlap', overlap));
+  tell(screen, rotated, json);
+  screen.hint(
+    rotated.previous === null
+      ? 'Webhooks are signed with the new secret alone, within seconds: give it to their receivers.'
+      : `Webhooks are signed with both until ${plain(rotated.previous.expires_at)}: give the new one to their receivers before.`,
+  );
+  return EXIT.done;
+};
+
+const tell = (screen: Screen, { secret, created_at, previous }: Secret, json: boolean): void => {
+  if (json) return screen.printJson({ secret, created_at, previous });
+  printRows(screen, [
+    ['secret', secret],
+    ['created', created_at],
+    ['previous', previous === null ? null : `${previous.secret} (until ${previous.expires_at})`],
+  ]);
+};

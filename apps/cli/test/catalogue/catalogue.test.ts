@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest';
+import { aCatalogue } from '../fixtures/real-catalogue.ts';
+
+const { cli, json, aMachine, aWorkflow, publish } = aCatalogue();
+
+describe('runledger machines', () => {
+  it('makes a machine, shows, changes and lists it', async () => {
+    const comfyui = ['--comfyui', 'http://127.0.0.1:8188', '--type', 'desk \u001B[2J'];
+    const made = await cli(['machines', 'create', '--name', 'studio', '--gpu', 'L4', ...comfyui]);
+    const id = /^id +(\S+)$/m.exec(made.stdout)?.[1] ?? '';
+    expect(made.stdout).toMatch(
+      /^id {7}\S{36}\nname {5}studio\ngpu {6}L4\ntype {5}desk {2}\[2J\nrunner {3}comfyui http:\S+:8188\nversion {2}1\ncreated {2}\S+Z\n$/,
+    );
+    await json(['machines', 'update', id, '--gpu', 'T4', '--comfyui']);
+    expect((await cli(['machines', 'show', id])).stdout).toContain('runner   comfyui\nversion  2\n');
+    const { stdout } = await cli(['machines', 'list', '--limit', '1']);
+    const [head = '', line = ''] = stdout.split('\n');
+    expect(head).toMatch(/^ID +GPU +VERSION +NAME +RUNNER$/);
+    expect(line).toMatch(new RegExp(`^${id} +T4 +2 +studio +comfyui$`));
+    expect(line.indexOf('comfyui')).toBe(head.indexOf('RUNNER'));
+  });
+
+  it('archives a machine and brings it back', async () => {
+    const { id } = await aMachine();
+    expect(await cli(['machines', 'archive', id])).toMatchObject({
+      stdout: `Machine node is archived. Bring it back with: runledger machines restore ${id}\n`,
+    });
+    expect(await cli(['machines', 'list', '--archived', '--json'])).toMatchObject({
+      stdout: expect.stringContaining(id),
+    });
+    expect((await cli(['machines', 'restore', id])).stdout).toBe('Machine node is in use again.\n');
+    expect((await cli(['machines', 'list', '--archived'])).stderr).toBe('There is no archived machine.\n');
+  });
+
+  it.each([
+    [['create', '--name', 'n', '--gpu', 'T4'], 'Add --program NAME or --comfyui [URL].'],
+    [['create', '--name', 'n', '--gpu', 'T4', '--program', 'p', '--comfyui'], 'not both'],
+    [['create', '--name', '', '--gpu', 'T4', '--program', 'p'], 'body.name: '],
+    [['update', 'x'], 'Nothing to change was named.'],
+    [['show', 'a/../../b'], 'path.machine_id: Input should be a valid UUID'],
+  ])('%j is refused with a sentence', async (args, sentence) => {
+    expect(await cli(['machines', ...args])).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining(sentence),
+    });
+  });
+});
+
+describe('runledger deployments', () => {
+  it('makes a deployment, changes all its settings, and lists those of a workflow', async () => {
+    const [machine, workflow] = [await aMachine(), await aWorkflow()];
+    const version = await json(publish(workflow, '--file', '-'), { stdin: '{}' });
+    const what = ['--name', 'live', '--version', version.id, '--machine', machine.id, '--gpu', 'H100'];
+    const limits = ['--run-timeout', '15m', '--start-deadline', '90', '--concurrency-limit', '4'];
+    const made = await json(['deployments', 'create', ...what, ...limits]);
+    expect(made).toMatchObject({
+      workflow_version_id: version.id,
+      machine_id: machine.id,
+      environment: 'production',
+      gpu: 'H100',
+      run_timeout_s: 900,
+      start_deadline_s: 90,
+      concurrency_limit: 4,
+      retry: { attempts: 3 },
+    });
+    const update = ['deployments', 'update', made.id, '--environment', 'staging', '--attempts', '1'];
+    const { stdout } = await cli([...update, '--no-gpu', '--no-concurrency-limit']);
+    expect(stdout).toContain(
+      "gpu                the machine's\nconcurrency limit  none\nrun timeout        900 s\n",
+    );
+    expect(stdout).toMatch(/^environment +staging\n(?:.*\n)*attempts +1\n/m);
+    const list = await cli(['deployments', 'list', '--workflow', workflow.id]);
+    expect(list.stdout).toMatch(new RegExp(`^ID .*NAME\n${made.id}  -  +staging +${version.id}  live\n$`));
+    expect(await cli(['machines', 'archive', machine.id])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^This cannot be done as things stand \(.*live/),
+    });
+  });
+
+  it.each([
+    [['--run-timeout', 'soon'], '--run-timeout soon is no time. Write seconds'],
+    [['--attempts', '1.5'], '--attempts 1.5 is no whole number.'],
+    [[], 'Nothing to change was named.'],
+  ])('refuses to update with %j', async (args, sentence) => {
+    expect(await cli(['deployments', 'update', 'x', ...args])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(sentence),
+    });
+  });
+});
+
+describe('runledger keys', () => {
+  it('makes a key that can do what it was made for, lists it and revokes it', async () => {
+    const args = ['keys', 'create', '--name', 'reader', '--scope', 'runs:read', '--expires-in', '30d'];
+    const { stdout, stderr } = await cli(args);
+    expect(stdout).toMatch(/^key +rl_\S+\nid +\S+\nname +reader\nscopes +runs:read\nexpires +\S+Z\n$/);
+    expect(stderr).toBe('The key is not shown again. Keep it: only its hash is stored.\n');
+    const id = /^id +(\S+)$/m.exec(stdout)?.[1] ?? '';
+    const secret = /rl_\S+/.exec(stdout)?.[0] ?? '';
+    const list = await cli(['keys', 'list']);
+    expect(list.stdout).toMatch(new RegExp(`^ID .*NAME\n(?:.*\n)*${id} .*runs:read .* reader\n`));
+    expect(list.stdout).not.toContain(secret);
+    expect(await cli(['keys', 'revoke', id])).toMatchObject({
+      code: 0,
+      stdout: `The key ${id} is revoked: it is refused everywhere within a second.\n`,
+    });
+    expect(await cli(['keys', 'revoke', id])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('API key not found'),
+    });
+  });
+});

@@ -1,0 +1,174 @@
+import type { ExecutorState } from '@runledger/contracts/requests/executor-state';
+import { newUuid } from '@runledger/contracts/ids';
+import { answerExecutors } from '@runledger/request-reply/executors';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { aRealGateway } from '../fixtures/real-gateway.ts';
+import type { RealGateway } from '../fixtures/real-gateway.ts';
+
+const RUN = { org_id: newUuid(), run_id: newUuid(), attempt: 2, assigned_at: '2026-05-01T12:00:01.000Z' };
+
+const anExecutor = (name: string, changes: Partial<ExecutorState> = {}): ExecutorState => ({
+  executor_id: `${name}.boot1`,
+  name,
+  state: 'ready',
+  drain: null,
+  slots: [
+    { slot: 0, gpu: 'A10G', run: null },
+    { slot: 1, gpu: 'A10G', run: RUN },
+    { slot: 2, gpu: 'H100', run: null },
+  ],
+  machines: ['*'],
+  machine_count: 1,
+  programs: ['paint', 'print'],
+  program_count: 102,
+  software_version: '0.1.0',
+  registered_at: '2026-05-01T12:00:00.000Z',
+  last_beat_at: '2026-05-01T12:00:02.000Z',
+  ...changes,
+});
+
+let gateway: RealGateway;
+/** What a scheduler that leads tells; it is drained as the log says. */
+let east: ExecutorState;
+/** How often it was told that it is drained. */
+let toldDrained = 0;
+/** Whether others ask for the opposite behind every request. */
+let overruled = false;
+const absent = anExecutor('west', {
+  executor_id: null,
+  state: 'absent',
+  drain: { requested_at: '2026-05-01T12:00:00.000Z', requested_by: newUuid() },
+  slots: [],
+  machines: [],
+  programs: [],
+  program_count: 0,
+  software_version: null,
+  registered_at: null,
+  last_beat_at: null,
+});
+const opened = new AsyncDisposableStack();
+beforeAll(async () => {
+  gateway = opened.use(await aRealGateway());
+  const { log } = gateway;
+  opened.use(
+    answerExecutors(log, ({ name, after, limit }) => {
+      if (name === 'east' && east.drain !== null) toldDrained += 1;
+      const named = [east, absent].filter((one) => name === null || one.name === name);
+      const rest = named.slice(after === null ? 0 : 1);
+      const answer = { executors: rest.slice(0, limit), more: rest.length > limit };
+      return overruled ? { ...answer, read_up_to: Number.MAX_SAFE_INTEGER } : answer;
+    }),
+  );
+  log.nc.subscribe('fleet.east.all.*', {
+    callback: (_error, { subject }) => {
+      if (overruled) return;
+      const drain = { requested_at: '2026-05-01T12:00:03.000Z', requested_by: newUuid() };
+      east = subject.endsWith('drain_requested')
+        ? { ...east, state: 'draining', drain }
+        : { ...east, state: 'ready', drain: null };
+    },
+  });
+  await log.nc.flush();
+});
+afterAll(() => opened.disposeAsync());
+beforeEach(() => {
+  east = anExecutor('east');
+  toldDrained = 0;
+  overruled = false;
+});
+
+const executors = (...args: string[]) => gateway.cli(['executors', ...args]);
+
+describe('runledger executors list', () => {
+  it('lists them in columns, with busy and free slots of each GPU, or as JSON', async () => {
+    const { code, stdout } = await executors('list');
+    const [head = '', first = '', second = ''] = stdout.split('\n');
+    expect([code, head]).toEqual([
+      0,
+      expect.stringMatching(/^NAME +STATE +BUSY\/FREE +RUNS +VERSION +LAST BEAT +MACHINES$/),
+    ]);
+    expect(first.split(/ {2,}/)).toEqual([
+      'east',
+      'ready',
+      'A10G 1/1, H100 0/1',
+      '1',
+      '0.1.0',
+      '2026-05-01T12:00:02.000Z',
+      '*',
+    ]);
+    expect(second).toMatch(/^west +absent +- +0 +- +-$/);
+    const json = (await executors('list', '--json')).stdout.trim().split('\n');
+    expect(json.map((line) => JSON.parse(line))).toEqual([east, absent]);
+    expect((await executors('list', '--limit', '1')).stderr).toContain('There are more than 1');
+  });
+});
+
+describe('runledger executors show', () => {
+  it('shows its slots with the runs in them, and what it serves', async () => {
+    const { stdout } = await executors('show', 'east');
+    expect(stdout).toContain('id         east.boot1\nstate      ready\nversion    0.1.0\n');
+    expect(stdout).toContain('programs   paint, print and 100 more\nslot 0     A10G, free\n');
+    expect(stdout).toContain(
+      `slot 1     A10G, run ${RUN.run_id} of organisation ${RUN.org_id}, attempt 2 since 2026-05-01T12:00:01.000Z\n`,
+    );
+    expect(JSON.parse((await executors('show', 'east', '--json')).stdout)).toEqual({
+      name: 'east',
+      executors: [east],
+    });
+    expect((await executors('show', 'west')).stdout).toMatch(/drained +2026-\S+Z with the key \S{36}\n$/);
+  });
+
+  it('says which one is not there', async () => {
+    expect(await executors('show', 'north')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('(Executor not found)'),
+    });
+  });
+});
+
+describe('runledger executors drain and resume', () => {
+  it('say what is so now, and what goes on', async () => {
+    expect(await executors('drain', 'east')).toEqual({
+      code: 0,
+      stdout: 'Executor east is drained: it gets no new runs, also after a restart. 1 run of it goes on.\n',
+      stderr: 'Give it runs again with: runledger executors resume east\n',
+    });
+    expect(JSON.parse((await executors('drain', 'east', '--json')).stdout)).toEqual({
+      name: 'east',
+      draining: true,
+      runs: 1,
+    });
+    expect((await executors('resume', 'east')).stdout).toBe('Executor east is given runs again.\n');
+    expect(east.drain).toBeNull();
+  });
+
+  it('say that another request came after theirs', async () => {
+    overruled = true;
+    expect(await executors('drain', 'east')).toMatchObject({
+      code: 2,
+      stderr: 'Executor east was resumed meanwhile: it is given runs again.\n',
+    });
+    expect(await executors('resume', 'west')).toMatchObject({
+      code: 2,
+      stderr: 'Executor west was drained meanwhile: it is given no new runs.\n',
+    });
+  });
+
+  it('may wait until no run is there any more', async () => {
+    const draining = executors('drain', 'east', '--wait');
+    await waitFor('the drain to be answered', () => toldDrained >= 1);
+    east = { ...east, slots: [] };
+    expect((await draining).stdout).toMatch(/1 run of it goes on\.\nNo run is there any more\.\n$/);
+  });
+
+  it('ends to wait when somebody gives it runs again', async () => {
+    const draining = executors('drain', 'east', '--wait', '--json');
+    await waitFor('the command to look again', () => toldDrained >= 2);
+    expect(await executors('resume', 'east')).toMatchObject({ code: 0 });
+    expect(await draining).toMatchObject({
+      code: 2,
+      stderr: 'Executor east was resumed meanwhile: it is given runs again.\n',
+    });
+  });
+});

@@ -1,0 +1,26 @@
+import { append } from '@runledger/event-log/append/append';
+import { openEventLog } from '@runledger/event-log/connect/event-log';
+import { silentLogger } from '@runledger/event-log/connect/logger';
+import { provision } from '@runledger/event-log/provision/provision';
+import { testNats } from '@runledger/testing/servers/nats';
+import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
+import { expect, it } from 'vitest';
+import { runCli } from '../fixtures/cli-process.ts';
+
+it('the history of a run with a fact of a later release is not shown in part', async () => {
+  await using open = new AsyncDisposableStack();
+  const nats = open.use(await testNats());
+  const log = open.use(await openEventLog({ url: nats.url, name: 'test' }, silentLogger));
+  await provision(log);
+  const key = aRun();
+  await append(log, queued(key), 0);
+  await append(log, { ...assigned(key), version: 2 }, 1);
+  const shown = await runCli(['history', key.run_id], { env: { RUNLEDGER_NATS_URL: nats.url } });
+  expect(shown).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining(
+      'A newer release wrote RunAssigned in version 2 at sequence 2. Use that release of this command.',
+    ) as unknown,
+  });
+});

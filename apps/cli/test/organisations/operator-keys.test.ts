@@ -1,0 +1,111 @@
+import { openEventLog } from '@runledger/event-log/connect/event-log';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { silentLogger } from '@runledger/event-log/connect/logger';
+import { provision } from '@runledger/event-log/provision/provision';
+import { authenticate } from '@runledger/gateway/auth/api-keys';
+import { testNats } from '@runledger/testing/servers/nats';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cliWith } from '../fixtures/cli-in-process.ts';
+import type { Cli } from '../fixtures/cli-in-process.ts';
+
+const opened = new AsyncDisposableStack();
+let log: EventLog;
+let cli: Cli;
+beforeAll(async () => {
+  const nats = opened.use(await testNats());
+  log = opened.use(await openEventLog({ url: nats.url, name: 'test' }, silentLogger));
+  await provision(log);
+  cli = cliWith({ RUNLEDGER_NATS_URL: nats.url });
+});
+afterAll(() => opened.disposeAsync());
+
+const json = async (...args: string[]) => {
+  const { code, stdout, stderr } = await cli([...args, '--json']);
+  expect([code, stderr]).toEqual([0, expect.not.stringContaining('could not')]);
+  return JSON.parse(stdout);
+};
+const createKey = (...args: string[]) => cli(['keys', 'create', '--operator', '--name', 'ops', ...args]);
+
+describe('the keys of operators', () => {
+  it('need an organisation, and are made for the only one unless another is named', async () => {
+    expect(await createKey()).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Make one with: runledger organisations create NAME --operator'),
+    });
+    expect((await cli(['organisations', 'list'])).stderr).toContain('There is no organisation yet.');
+
+    const first = await json('organisations', 'create', 'Acme');
+    const made = await createKey();
+    expect(made.stdout).toMatch(
+      /^key +rl_\S+\nid +\S{36}\nname +ops\nscopes +runs:read,operator\nexpires +never\n$/,
+    );
+    expect(made.stderr).toContain('not shown again');
+    const key = /^key +(\S+)$/m.exec(made.stdout)?.[1] ?? '';
+    expect(await authenticate(log, key)).toMatchObject({
+      org_id: first.org_id,
+      scopes: ['runs:read', 'operator'],
+    });
+
+    const second = await json('organisations', 'create', 'Operations');
+    expect(await createKey()).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('There are 2 organisations. Name one with --organisation ID'),
+    });
+    const wish = ['--organisation', second.org_id, '--scope', 'admin', '--expires-in', '1h'];
+    const named = await json('keys', 'create', '--operator', '--name', 'ops', ...wish);
+    const { rate_key, ...record } = (await authenticate(log, named.key)) ?? {};
+    expect([record, rate_key]).toMatchObject([
+      { org_id: second.org_id, scopes: ['admin', 'operator'], expires_at: named.expires_at },
+      undefined,
+    ]);
+    const bare = await json(
+      'keys',
+      'create',
+      '--operator',
+      '--name',
+      'x',
+      ...wish.slice(0, 2),
+      '--scope',
+      'operator',
+    );
+    expect(bare.scopes).toEqual(['runs:read', 'operator']);
+  });
+
+  it.each([
+    [['--organisation', 'x'], 'There is no organisation x.'],
+    [['--scope', 'root'], '--scope takes runs:read, runs:write, admin beside --operator, not root.'],
+    [['--name', ' '], "A key's name has 1 to 128 characters."],
+  ])('with %j are refused with a sentence', async (args, sentence) => {
+    expect(await createKey(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(sentence) });
+  });
+
+  it('have no organisation to choose when they are none', async () => {
+    expect(await cli(['keys', 'create', '--name', 'x', '--organisation', 'x'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--organisation goes with --operator'),
+    });
+  });
+});
+
+describe('runledger organisations', () => {
+  it('lists all, the oldest first, without what a terminal would obey', async () => {
+    await cli(['organisations', 'create', 'evil \u001B[2J']);
+    const { stdout } = await cli(['organisations', 'list']);
+    const [head = '', ...lines] = stdout.trim().split('\n');
+    expect(head).toMatch(/^ID +CREATED +NAME$/);
+    expect(lines.map((line) => line.slice(head.indexOf('NAME')))).toEqual([
+      'Acme',
+      'Operations',
+      'evil  [2J',
+    ]);
+  });
+
+  it('are given a key for the fleet when that is asked for, and only then', async () => {
+    const scopesOf = async (...args: string[]) => {
+      const { api_key } = await json('organisations', 'create', 'Other', ...args);
+      return (await authenticate(log, api_key))?.scopes;
+    };
+    expect(await scopesOf()).toEqual(['runs:write', 'admin']);
+    expect(await scopesOf('--operator')).toEqual(['runs:write', 'admin', 'operator']);
+  });
+});

@@ -1,0 +1,225 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LOST, aGateway } from '../fixtures/fake-gateway.ts';
+import { aRealGateway } from '../fixtures/real-gateway.ts';
+import type { RealGateway } from '../fixtures/real-gateway.ts';
+import { cliAt } from '../fixtures/cli-in-process.ts';
+
+let gateway: RealGateway;
+beforeAll(async () => {
+  gateway = await aRealGateway();
+});
+afterAll(() => gateway[Symbol.asyncDispose]());
+
+const queue = async (...args: string[]): Promise<string> => {
+  const result = await gateway.cli(['queue', '--deployment', gateway.deployment_id, ...args]);
+  expect(result).toMatchObject({ code: 0 });
+  return result.stdout.trim();
+};
+const idsOf = (stdout: string): string[] =>
+  stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line): { id: string } => JSON.parse(line))
+    .map(({ id }) => id);
+
+describe('a run of the command line', () => {
+  it('is queued once for an idempotency key, repeated with other inputs, cancelled and watched', async () => {
+    const run = await queue('--input', 'size=64', '--input', 'palette=ember', '--idempotency-key', 'one');
+    expect(await queue('--input', 'size=64', '--input', 'palette=ember', '--idempotency-key', 'one')).toBe(
+      run,
+    );
+
+    const again = await gateway.cli(['rerun', run, '--input', 'size=128', '--json']);
+    const { run_id } = JSON.parse(again.stdout);
+    const inputs = await inputsOf(run_id);
+    expect(inputs).toEqual({ size: 128, palette: 'ember' });
+    const other = await gateway.cli(['rerun', run, '--inputs', '-'], { stdin: '{"size": 32}' });
+    expect(await inputsOf(other.stdout.trim())).toEqual({ size: 32 });
+    const same = await gateway.cli(['rerun', run]);
+    expect(await inputsOf(same.stdout.trim())).toEqual({ size: 64, palette: 'ember' });
+
+    const watched = gateway.cli(['watch', run_id]);
+    expect(await gateway.cli(['cancel', run_id])).toMatchObject({ code: 0 });
+    expect(await watched).toMatchObject({
+      code: 130,
+      stdout: expect.stringMatching(/cancelled \(cancelled_by_client\) after \d\.\d s\n$/),
+    });
+  });
+});
+
+const inputsOf = async (run: string): Promise<unknown> =>
+  (await gateway.read(`/run/${run}?include=inputs`)).workflow_inputs;
+
+describe('runledger runs list', () => {
+  it('lists those that fit, newest first, in columns or as JSON', async () => {
+    const [first, second] = [await queue('--gpu', 'T4'), await queue('--gpu', 'T4')];
+    await queue('--gpu', 'L4');
+    await gateway.cli(['cancel', first]);
+    const t4 = ['runs', 'list', '--gpu', 'T4', '--deployment', gateway.deployment_id];
+    expect(idsOf((await gateway.cli([...t4, '--json'])).stdout)).toEqual([second, first]);
+    const cancelled = await gateway.cli([...t4, '--status', 'cancelled,failed', '--status', 'timeout']);
+    const [head = '', line = '', ...rest] = cancelled.stdout.split('\n');
+    expect(head).toMatch(/^ID +CREATED +STATUS +DONE +GPU +TOOK$/);
+    expect(line).toMatch(
+      new RegExp(`^${first}  \\S+Z  cancelled +0 % +T4 +\\d+\\.\\d s +cancelled_by_client$`),
+    );
+    expect(rest).toEqual(['']);
+    const newest = await gateway.cli([...t4, '--limit', '1']);
+    expect(newest.stderr).toBe('There are more than 1: see them with a higher --limit.\n');
+    const none = await gateway.cli([...t4, '--origin', 'manual', '--created-after', '2026-01-01']);
+    expect(none).toMatchObject({ code: 0, stdout: '', stderr: 'No run is like that.\n' });
+  });
+
+  it.each([
+    [['--created-after', 'noon'], 'query.created_after: '],
+    [['--limit', 'all'], '--limit all is no number from 1 to 10000.'],
+  ])('refuses %j with a sentence', async (args, sentence) => {
+    expect(await gateway.cli(['runs', 'list', ...args])).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining(sentence),
+    });
+  });
+});
+
+describe('runledger runs cancel', () => {
+  const h100 = ['runs', 'cancel', '--gpu', 'H100'];
+
+  it('says how many, and cancels them once a person agrees', async () => {
+    const runs = [await queue('--gpu', 'H100'), await queue('--gpu', 'H100')];
+    expect(await gateway.cli([...h100, '--dry-run'])).toEqual({
+      code: 0,
+      stdout: 'This would cancel 2 runs. Nothing was changed.\n',
+      stderr: '',
+    });
+    expect(await gateway.cli(h100)).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'This would cancel 2 runs, and nobody is there to agree. Nothing was changed: add --yes.\n',
+    });
+    expect(await gateway.cli(h100, { answers: 'n' })).toMatchObject({
+      code: 2,
+      stderr: 'Cancel 2 runs? [y/N] n\nNothing was changed.\n',
+    });
+    expect(await gateway.cli(h100, { answers: 'y' })).toMatchObject({
+      code: 0,
+      stdout: '2 runs cancelled.\n',
+    });
+    for (const run of runs) expect(await gateway.read(`/run/${run}`)).toMatchObject({ status: 'cancelled' });
+    expect((await gateway.cli(h100)).stdout).toBe('0 runs cancelled.\n');
+  });
+
+  it('asks nobody with --yes', async () => {
+    await queue('--gpu', 'H100');
+    const { stdout } = await gateway.cli([...h100, '--yes', '--json']);
+    expect(JSON.parse(stdout)).toEqual({
+      matched: 1,
+      cancelled: 1,
+      requested: 0,
+      failed: 0,
+      complete: true,
+      dry_run: false,
+    });
+  });
+
+  it.each([
+    [['--yes'], 'add --all for every one'],
+    [['--yes', '--all', '--gpu', 'T4'], 'A filter and --all were both given.'],
+  ])('with %j wants a filter or --all', async (args, sentence) => {
+    expect(await gateway.cli(['runs', 'cancel', ...args])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(sentence),
+    });
+  });
+});
+
+describe('runledger runs cancel, page after page', () => {
+  const page = (counts: object, next_cursor: string | null = null) => ({
+    status: 200,
+    body: {
+      matched: 0,
+      cancelled: 0,
+      requested: 0,
+      failed: 0,
+      created_before: null,
+      next_cursor,
+      ...counts,
+    },
+  });
+
+  it('goes on to the end, also behind an empty page, asks again when an answer was lost, and counts all', async () => {
+    const fake = await aGateway(
+      page({ matched: 1000, cancelled: 900, requested: 90 }, 'second'),
+      page({}, 'third'),
+      LOST,
+      page({ matched: 20, cancelled: 3, requested: 1 }),
+    );
+    const result = await cliAt(fake.url, 'rl_key')(['runs', 'cancel', '--all', '--yes']);
+    expect(result).toMatchObject({
+      code: 0,
+      stdout: '903 runs cancelled. 91 that execute end within the grace period.\n',
+      stderr: expect.stringContaining('26 runs had been asked to stop before, and will end.'),
+    });
+    expect(fake.asked.map(({ body }) => body)).toEqual([
+      { filter: {}, dry_run: false },
+      { filter: {}, dry_run: false, cursor: 'second' },
+      { filter: {}, dry_run: false, cursor: 'third' },
+      { filter: {}, dry_run: false, cursor: 'third' },
+    ]);
+  });
+
+  it('cancels none that came after the count which a person agreed to', async () => {
+    const created_before = '2026-05-01T12:00:00.001Z';
+    const fake = await aGateway(
+      page({}, 'second'),
+      page({ matched: 2, created_before }, 'third'),
+      page({ matched: 1, created_before: '2026-04-01T12:00:00.001Z' }),
+      page({ matched: 3, cancelled: 3 }),
+    );
+    const result = await cliAt(fake.url, 'rl_key')(['runs', 'cancel', '--gpu', 'H100'], { answers: 'y' });
+    expect(result).toMatchObject({ code: 0, stderr: 'Cancel 3 runs? [y/N] y\n' });
+    const filter = { gpu: 'H100' };
+    expect(fake.asked.map(({ body }) => body)).toEqual([
+      { filter, dry_run: true },
+      { filter, dry_run: true, cursor: 'second' },
+      { filter, dry_run: true, cursor: 'third' },
+      { filter: { ...filter, created_before }, dry_run: false },
+    ]);
+  });
+
+  it('says which could not be cancelled now, and does not end well', async () => {
+    const fake = await aGateway(page({ matched: 3, cancelled: 2, failed: 4 }));
+    expect(await cliAt(fake.url, 'rl_key')(['runs', 'cancel', '--all', '--yes'])).toEqual({
+      code: 2,
+      stdout: '2 runs cancelled.\n',
+      stderr:
+        '1 run had been asked to stop before, and will end.\n4 runs could not be cancelled now: they changed again and again, or could not be read. Ask again in a moment.\n',
+    });
+  });
+
+  it('says what it had done when it is refused on the way', async () => {
+    const refused = { status: 401, body: { detail: 'Invalid API key' } };
+    const fake = await aGateway(page({ matched: 1000, cancelled: 1 }, 'second'), refused);
+    expect(await cliAt(fake.url, 'rl_key')(['runs', 'cancel', '--all', '--yes'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^1 run cancelled\. Then this came in between:\n.*was refused/),
+    });
+  });
+});
+
+describe('runledger runs list', () => {
+  it('goes on behind an empty page', async () => {
+    const fake = await aGateway(
+      { status: 200, body: { runs: [], next_cursor: 'second' } },
+      { status: 200, body: { runs: [], next_cursor: null } },
+    );
+    expect(await cliAt(fake.url, 'rl_key')(['runs', 'list'])).toMatchObject({
+      code: 0,
+      stderr: 'No run is like that.\n',
+    });
+    expect(fake.asked.map(({ path }) => path)).toEqual([
+      '/api/runs?limit=50',
+      '/api/runs?limit=50&cursor=second',
+    ]);
+  });
+});

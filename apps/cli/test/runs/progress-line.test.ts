@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { progressLine, progressSentence } from '../../src/runs/progress-line.ts';
+import type { ShownRun } from '../../src/api-client/run-responses.ts';
+
+const run: ShownRun = {
+  id: 'r',
+  status: 'running',
+  progress: 0.4,
+  live_status: 'row 200/500',
+  created_at: '2026-05-01T12:00:00.000Z',
+  updated_at: '2026-05-01T12:00:00.000Z',
+  started_at: null,
+  ended_at: null,
+  duration: null,
+  gpu: null,
+  outputs: [],
+};
+
+describe('a run in one line', () => {
+  it('has a bar, the percentage and where it is', () => {
+    expect(progressLine(run, 80)).toBe('[############..................]  40 %  running  row 200/500');
+  });
+
+  it('does not say the same twice', () => {
+    expect(progressSentence({ ...run, live_status: 'running' })).toBe('running 40 %');
+    expect(progressLine({ ...run, live_status: null }, 80)).toMatch(/40 % {2}running$/);
+  });
+
+  it('is never as wide as the terminal, and obeys nothing that a program wrote', () => {
+    const line = progressLine({ ...run, live_status: `\u001B[2J${'x'.repeat(200)}` }, 60);
+    expect(line).toHaveLength(59);
+    expect(line).not.toContain('\u001B');
+  });
+
+  it.each([-1, 7, Number.NaN])('survives a progress of %d', (progress) => {
+    expect(progressLine({ ...run, progress }, 80)).toMatch(/^\[[#.]*\]/);
+  });
+});

@@ -1,0 +1,155 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { LOST, RUN, aGateway, aRun } from '../fixtures/fake-gateway.ts';
+import { at, runCli, temporaryFolder } from '../fixtures/cli-process.ts';
+
+const queued = { status: 200, body: { run_id: RUN } };
+
+describe('runledger queue', () => {
+  it('prints the id of the run', async () => {
+    const gateway = await aGateway(queued);
+    const args = [
+      '--deployment',
+      'd1',
+      '--gpu',
+      'T4',
+      '--input',
+      'size=64',
+      '--input',
+      'title=a=b',
+      '--webhook',
+      'http://h',
+    ];
+    expect(await runCli(['queue', ...args], at(gateway.url))).toEqual({
+      code: 0,
+      stdout: `${RUN}\n`,
+      stderr: '',
+    });
+    expect(gateway.asked).toEqual([
+      {
+        method: 'POST',
+        path: '/api/run/deployment/queue',
+        key: 'Bearer rl_key',
+        body: { deployment_id: 'd1', gpu: 'T4', inputs: { size: 64, title: 'a=b' }, webhook: 'http://h' },
+      },
+    ]);
+  });
+
+  it('takes all inputs as JSON, and single ones over them', async () => {
+    const gateway = await aGateway(queued);
+    const inputs = '{"size": 64, "tags": ["a"], "__proto__": 1}';
+    await runCli(
+      ['queue', '--deployment', 'd1', '--inputs', inputs, '--input', 'size="64"'],
+      at(gateway.url),
+    );
+    expect(gateway.asked[0]?.body).toEqual(
+      JSON.parse('{"deployment_id": "d1", "inputs": {"size": "64", "tags": ["a"], "__proto__": 1}}'),
+    );
+  });
+
+  it('runs the sample of the standalone whose data folder is above, without being told more', async () => {
+    const gateway = await aGateway(queued);
+    const folder = temporaryFolder();
+    mkdirSync(join(folder, '.runledger'));
+    mkdirSync(join(folder, 'deep', 'er'), { recursive: true });
+    const connection = {
+      url: gateway.url,
+      api_key: 'rl_sample',
+      deployment_id: 'sample',
+      webhook_secret: 'whsec_x',
+    };
+    writeFileSync(join(folder, '.runledger', 'connection.json'), JSON.stringify(connection));
+    const result = await runCli(['queue', '--json'], { cwd: join(folder, 'deep', 'er') });
+    expect(result).toEqual({ code: 0, stdout: `{"run_id":"${RUN}"}\n`, stderr: '' });
+    expect(gateway.asked[0]).toMatchObject({
+      key: 'Bearer rl_sample',
+      body: { deployment_id: 'sample', inputs: {} },
+    });
+  });
+
+  it.each([
+    [['--inputs', '[1]'], '--inputs is not a JSON object.'],
+    [['--input', 'size'], '--input size has no name and value.'],
+  ])('refuses %j with a sentence', async (args, sentence) => {
+    const result = await runCli(['queue', '--deployment', 'd1', ...args], at('http://127.0.0.1:9/api'));
+    expect(result).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(sentence) });
+  });
+
+  it('needs a deployment when there is no sample to fall back on', async () => {
+    const result = await runCli(['queue'], at('http://127.0.0.1:9/api'));
+    expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --deployment ID') });
+  });
+});
+
+describe('runledger queue, when an answer is lost or asks for patience', () => {
+  it.each([
+    [LOST, 'Nothing answers at'],
+    [
+      { status: 503, body: { detail: 'The log is away' }, headers: { 'retry-after': '1' } },
+      'The log is away',
+    ],
+    [{ status: 429, body: { detail: 'The queue is full' } }, 'The queue is full'],
+  ])('sends the same request with the same key again: %j', async (answer, sentence) => {
+    const gateway = await aGateway(answer, queued);
+    const result = await runCli(['queue', '--deployment', 'd1', '--input', 'a=1'], at(gateway.url));
+    expect(result).toMatchObject({ code: 0, stdout: `${RUN}\n`, stderr: expect.stringContaining(sentence) });
+    const [first, second] = gateway.headers.map((headers) => headers['idempotency-key']);
+    expect(first).toMatch(/^[0-9a-f-]{36}$/);
+    expect(second).toBe(first);
+    expect(gateway.asked[1]).toEqual(gateway.asked[0]);
+  });
+
+  it('ends at once where it is asked to wait for longer than it has patience', async () => {
+    const full = { status: 429, body: { detail: 'The queue is full' }, headers: { 'retry-after': '600' } };
+    const gateway = await aGateway(full);
+    const args = ['queue', '--deployment', 'd1', '--idempotency-key', 'order 7'];
+    const result = await runCli(args, at(gateway.url));
+    expect(result).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('Try again in 600 s.'),
+    });
+    expect(gateway.headers).toMatchObject([{ 'idempotency-key': 'order 7' }]);
+  });
+});
+
+describe('runledger get and cancel', () => {
+  it('show a run in rows', async () => {
+    const gateway = await aGateway(aRun());
+    const { stdout } = await runCli(['get', RUN], at(gateway.url));
+    expect(stdout).toBe(
+      `run     ${RUN}\nstatus  running 50 % (row 1/2)\ngpu     A10G\nqueued  2026-05-01T12:00:00.000Z\n`,
+    );
+  });
+
+  it('give the whole answer with --json', async () => {
+    const gateway = await aGateway(aRun());
+    const { stdout } = await runCli(['get', RUN, '--json'], at(gateway.url));
+    expect(JSON.parse(stdout)).toEqual(aRun().body);
+  });
+
+  it('wait for the end of the run with --wait', async () => {
+    const gateway = await aGateway(aRun({ status: 'success', finished: true, duration: 2 }));
+    const { stdout } = await runCli(['get', RUN, '--wait', '1m'], at(gateway.url));
+    expect(stdout).toContain('status  success after 2.0 s\n');
+    expect(gateway.asked[0]).toMatchObject({ method: 'GET', path: `/api/run/${RUN}?wait=60` });
+    const refused = await runCli(['get', RUN, '--wait', '61'], at(gateway.url));
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('runledger watch') });
+  });
+
+  it.each([
+    ['cancelled', 'cancelled', `Run ${RUN} is cancelled.`],
+    [
+      'cancellation_requested',
+      'running',
+      `Run ${RUN} is running; it will be cancelled within the grace period.`,
+    ],
+    ['already_ended', 'success', `Run ${RUN} had ended before: success. Nothing was changed.`],
+  ])('say what a cancel did: %s', async (outcome, status, sentence) => {
+    const gateway = await aGateway({ status: 200, body: { run_id: RUN, status, outcome } });
+    const result = await runCli(['cancel', RUN], at(gateway.url));
+    expect(result).toMatchObject({ code: 0, stdout: expect.stringContaining(sentence) });
+    expect(gateway.asked[0]).toMatchObject({ method: 'POST', path: `/api/run/${RUN}/cancel` });
+  });
+});

@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { COMMENT, RUN, aFact, aGateway, aRun, aStream, someProgress } from '../fixtures/fake-gateway.ts';
+import { at, runCli } from '../fixtures/cli-process.ts';
+
+const succeeded = aRun({ status: 'success', progress: 1, finished: true, end_reason: 'completed' });
+const waiting = aRun({ status: 'queued', progress: 0, live_status: null });
+
+describe('runledger watch', () => {
+  it('shows plain lines where there is no terminal, and ends with 0 for success', async () => {
+    const item = { url: 'http://127.0.0.1:1/outputs/k/a.png', filename: 'a.png', type: 'output' };
+    const gateway = await aGateway(
+      waiting,
+      aStream(
+        aFact(7),
+        someProgress(0.55),
+        'event: a_later_kind\ndata: x\n\n',
+        someProgress(0.7, 'evil \u001B[2J row'),
+        someProgress(0.6),
+        aFact(9),
+      ),
+      aRun({ progress: 0.5 }),
+      aRun({
+        status: 'success',
+        progress: 1,
+        finished: true,
+        end_reason: 'completed',
+        duration: 3.21,
+        outputs: [{ data: { images: [item], texts: ['evil \u001B[2J text'] } }],
+      }),
+    );
+    const result = await runCli(['watch', RUN], at(gateway.url));
+    expect(result.stdout.split('\n')).toEqual([
+      'queued 0 %',
+      'running 50 % (row 1/2)',
+      'running 70 % (evil  [2J row)',
+      'success after 3.2 s',
+      'a.png  http://127.0.0.1:1/outputs/k/a.png',
+      'texts: evil  [2J text',
+      '',
+    ]);
+    expect(result.code).toBe(0);
+  });
+
+  it.each([
+    ['failed', 'workflow_error', 1],
+    ['timeout', 'run_timeout', 1],
+    ['cancelled', 'cancelled_by_client', 130],
+  ])('of a run that ends as %s ends with a code that says so', async (status, end_reason, code) => {
+    const queued = { status: 200, body: { run_id: RUN } };
+    const gateway = await aGateway(queued, aRun({ status, end_reason, finished: true, duration: 1 }));
+    const result = await runCli(['queue', '--deployment', 'd1', '--watch'], at(gateway.url));
+    const hint = status === 'failed' ? `See why with: runledger history ${RUN}\n` : '';
+    expect(result).toEqual({
+      code,
+      stdout: `${RUN}\n${status} (${end_reason}) after 1.0 s\n`,
+      stderr: hint,
+    });
+  });
+
+  it('waits for a service that is away', async () => {
+    const away = {
+      status: 503,
+      body: { detail: 'The log cannot be reached.' },
+      headers: { 'retry-after': '1' },
+    };
+    const gateway = await aGateway(away, succeeded);
+    const result = await runCli(['watch', RUN], at(gateway.url));
+    expect(result).toMatchObject({ code: 0, stderr: expect.stringContaining('Asking again') });
+  });
+
+  it('resumes a stream that was cut behind the last fact that it heard of', async () => {
+    const gateway = await aGateway(waiting, aStream(aFact(7)), aRun(), aRun(), aStream(aFact(9)), succeeded);
+    const { code, stdout } = await runCli(['watch', RUN], at(gateway.url));
+    expect([code, stdout]).toEqual([0, 'queued 0 %\nrunning 50 % (row 1/2)\nsuccess\n']);
+    const streams = gateway.asked.flatMap(({ path }, index) =>
+      path === `/api/run/${RUN}/events` ? [gateway.headers[index]?.['last-event-id']] : [],
+    );
+    expect(streams).toEqual([undefined, '7']);
+  });
+
+  it('does not read the run again for facts that are older than what it knows', async () => {
+    const old = '2026-05-01T12:00:00.000Z';
+    const gateway = await aGateway(aRun(), aStream(aFact(7, old), aFact(8, old), aFact(9)), succeeded);
+    await runCli(['watch', RUN], at(gateway.url));
+    expect(gateway.asked.map(({ path }) => path.replace('/api/run/', ''))).toEqual([
+      RUN,
+      `${RUN}/events`,
+      RUN,
+    ]);
+  });
+
+  it('reads a queued run again from time to time, since its place changes without a fact', async () => {
+    const gateway = await aGateway(
+      aRun({ status: 'queued', live_status: 'waiting for an A10G (2 ahead)' }),
+      aStream(COMMENT, aFact(9)),
+      aRun({ status: 'queued', live_status: 'waiting for an A10G (next)' }),
+      succeeded,
+    );
+    const { stdout } = await runCli(['watch', RUN, '--json'], at(gateway.url));
+    expect(stdout).toMatch(/2 ahead.*\n.*\(next\).*\n.*success/);
+  });
+
+  it('prints each change as the whole run with --json', async () => {
+    const gateway = await aGateway(aRun(), aStream(aFact(7), aFact(9)), aRun(), succeeded);
+    const { stdout } = await runCli(['watch', RUN, '--json'], at(gateway.url));
+    const runs = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(runs).toMatchObject([
+      { status: 'running', a_later_field: 7 },
+      { status: 'success', a_later_field: 7 },
+    ]);
+  });
+});

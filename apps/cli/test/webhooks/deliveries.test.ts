@@ -1,0 +1,178 @@
+import { describe, expect, it } from 'vitest';
+import { RUN, aGateway } from '../fixtures/fake-gateway.ts';
+import { at, runCli } from '../fixtures/cli-process.ts';
+
+const aTry = (changes: object = {}) => ({
+  webhook_id: 'msg_1',
+  round: 1,
+  try: 1,
+  url: 'https://hooks.example.com/r',
+  started_at: '2026-05-01T12:00:00.000Z',
+  phases: { dns: 0.0021, connect: 0.012, tls: null, wait: 15, body: null },
+  reason: 'server_error',
+  message: 'The receiver answered 503.',
+  status: 503,
+  answer: 'evil \u001B[2J\nbusy',
+  ...changes,
+});
+
+const refused = aTry({
+  try: 2,
+  started_at: '2026-05-01T12:00:05.000Z',
+  phases: { dns: null, connect: null, tls: null, wait: null, body: null },
+  reason: 'connect_refused',
+  message: 'Nothing listens there.',
+  status: null,
+  answer: null,
+});
+
+const deliveries = (changes: object = {}) => ({
+  status: 200,
+  body: {
+    run_id: RUN,
+    webhook: 'https://hooks.example.com/r?[hidden]',
+    webhook_status: 'running',
+    round: 1,
+    state: 'retrying',
+    next_try_at: '2026-05-01T12:00:35.000Z',
+    message: 'Nothing listens there.',
+    tries: [aTry(), refused],
+    intermediate: null,
+    a_later_field: 7,
+    ...changes,
+  },
+});
+
+describe('runledger deliveries', () => {
+  it('tells of each try how it went and how long each phase took, and when the next one is', async () => {
+    const gateway = await aGateway(deliveries());
+    const { code, stdout, stderr } = await runCli(['deliveries', RUN], at(gateway.url));
+    expect(stdout.split('\n')).toEqual([
+      'webhook  https://hooks.example.com/r?[hidden]',
+      '2026-05-01T12:00:00.000Z  try 1   503 server_error   dns 2 ms, connect 12 ms, wait 15.0 s  The receiver answered 503.  answered "evil  [2J busy"',
+      '2026-05-01T12:00:05.000Z  try 2   connect_refused    Nothing listens there.',
+      'The next try follows at 2026-05-01T12:00:35.000Z: Nothing listens there.',
+      '',
+    ]);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(gateway.asked).toEqual([
+      { method: 'GET', path: `/api/run/${RUN}/deliveries`, key: 'Bearer rl_key', body: null },
+    ]);
+  });
+
+  it.each([
+    [{ webhook: null, webhook_status: null, state: null }, 'was queued without a webhook'],
+    [{ webhook_status: 'not-started', state: null }, 'Nothing was sent yet'],
+    [{ state: 'parked', next_try_at: null }, 'Parked behind its receiver: Nothing listens there.'],
+    [{ next_try_at: null }, 'The next try is under way'],
+    [{ webhook_status: 'success', state: null }, 'Delivered: the receiver accepted'],
+    [
+      { webhook_status: 'failed', state: null, message: 'Gone.' },
+      `Given up: Gone. Send it again with: runledger redeliver ${RUN}`,
+    ],
+    [{ webhook_status: 'a-later-one', state: null, message: null }, 'The webhook is a-later-one.'],
+  ])('says where it stands: %j', async (changes, sentence) => {
+    const gateway = await aGateway(deliveries(changes));
+    const { stdout } = await runCli(['deliveries', RUN], at(gateway.url));
+    expect(stdout).toContain(sentence);
+  });
+
+  it('tells rounds apart, and the latest notification on the way', async () => {
+    const tries = [aTry(), aTry({ round: 2, reason: 'accepted', status: 200, message: '', answer: 'ok' })];
+    const intermediate = aTry({ reason: 'accepted', status: 204 });
+    const gateway = await aGateway(deliveries({ tries, intermediate }));
+    const { stdout } = await runCli(['deliveries', RUN], at(gateway.url));
+    expect(stdout).toContain('Z  on the way  204 accepted ');
+    expect(stdout).toContain('Z  round 2, try 1  200 accepted       dns 2 ms, connect 12 ms, wait 15.0 s\n');
+  });
+
+  it('prints no more than a terminal holds, and everything with --json', async () => {
+    const tries = Array.from({ length: 650 }, (_, index) => aTry({ try: index + 1 }));
+    const gateway = await aGateway(deliveries({ tries }));
+    const { stdout, stderr } = await runCli(['deliveries', RUN], at(gateway.url));
+    expect(stdout.split('\n')).toHaveLength(100 + 3);
+    expect(stdout).toContain('try 650');
+    expect(stderr).toBe('550 earlier tries are left out; --json has them all.\n');
+    const json = await runCli(['deliveries', RUN, '--json'], at(gateway.url));
+    expect(JSON.parse(json.stdout)).toEqual(deliveries({ tries }).body);
+  });
+});
+
+const listed = (run_id: string, changes: object = {}) => ({
+  run_id,
+  url: 'https://hooks.example.com/r',
+  host: 'hooks.example.com',
+  webhook_status: 'running',
+  round: 1,
+  state: 'parked',
+  tries: 3,
+  next_try_at: null,
+  last_reason: 'timed_out',
+  message: null,
+  created_at: '2026-05-01T12:00:00.000Z',
+  updated_at: '2026-05-01T12:30:00.000Z',
+  ...changes,
+});
+const page = (ids: readonly string[], next_cursor: string | null = null) => ({
+  status: 200,
+  body: { deliveries: ids.map((id) => listed(id)), next_cursor },
+});
+
+describe('runledger webhooks', () => {
+  it('lists runs with a webhook in a line each', async () => {
+    const gateway = await aGateway(page([RUN]));
+    expect(await runCli(['webhooks'], at(gateway.url))).toEqual({
+      code: 0,
+      stdout: `2026-05-01T12:30:00.000Z  ${RUN}  parked       3 tries   timed_out          https://hooks.example.com/r\n`,
+      stderr: '',
+    });
+    expect(gateway.asked[0]).toMatchObject({ method: 'GET', path: '/api/webhooks/deliveries?limit=50' });
+  });
+
+  it('asks for what was chosen, page after page up to the limit, and says that there is more', async () => {
+    const gateway = await aGateway(page(['a', 'b'], 'x&y'), page(['c'], 'z'));
+    const chosen = ['--status', 'failed', '--host', 'h:8080', '--created-after', '2026-05-01T12:00:00+02:00'];
+    const until = ['--created-before', '2026-05-02', '--limit', '3', '--json'];
+    const { stdout } = await runCli(['webhooks', ...chosen, ...until], at(gateway.url));
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toMatchObject([{ run_id: 'a' }, { run_id: 'b' }, { run_id: 'c' }]);
+    const filter =
+      'status=failed&host=h%3A8080&created_after=2026-05-01T12%3A00%3A00%2B02%3A00&created_before=2026-05-02';
+    expect(gateway.asked.map(({ path }) => path)).toEqual([
+      `/api/webhooks/deliveries?${filter}&limit=3`,
+      `/api/webhooks/deliveries?${filter}&limit=1&cursor=x%26y`,
+    ]);
+    const people = await runCli(['webhooks', '--limit', '1'], at(gateway.url));
+    expect(people.stderr).toBe('There are more than 1: see them with a higher --limit.\n');
+  });
+
+  it('says that there are none, and does not go round in circles', async () => {
+    const empty = await aGateway(page([]));
+    expect(await runCli(['webhooks'], at(empty.url))).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: 'No run with a webhook is like that.\n',
+    });
+    const circle = await aGateway(page([], 'same'));
+    expect(await runCli(['webhooks'], at(circle.url))).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('gave the same page again'),
+    });
+  });
+
+  it.each([
+    [['--limit', '0'], '--limit 0 is no number from 1 to 10000.'],
+    [['--status', 'dead'], 'Allowed choices are not-started, running, success, failed.'],
+  ])('refuses %j before anything is asked', async (args, sentence) => {
+    const gateway = await aGateway(page([]));
+    expect(await runCli(['webhooks', ...args], at(gateway.url))).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(sentence),
+    });
+    expect(gateway.asked).toEqual([]);
+  });
+});

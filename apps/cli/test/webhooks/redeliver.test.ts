@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import { RUN, aGateway } from '../fixtures/fake-gateway.ts';
+import { at, runCli } from '../fixtures/cli-process.ts';
+
+const some = (matched: number, requested: number, next_cursor: string | null = null) => ({
+  status: 200,
+  body: { matched, requested, next_cursor },
+});
+
+describe('runledger redeliver', () => {
+  it('sends the notification of a run again', async () => {
+    const answer = { run_id: RUN, webhook_status: 'running', round: 2 };
+    const gateway = await aGateway({ status: 200, body: answer });
+    expect(await runCli(['redeliver', RUN], at(gateway.url))).toEqual({
+      code: 0,
+      stdout: `The notification of run ${RUN} is sent again. See it with: runledger deliveries ${RUN}\n`,
+      stderr: '',
+    });
+    expect(gateway.asked).toEqual([
+      { method: 'POST', path: `/api/run/${RUN}/redeliver`, key: 'Bearer rl_key', body: null },
+    ]);
+    const { stdout } = await runCli(['redeliver', RUN, '--json'], at(gateway.url));
+    expect(JSON.parse(stdout)).toEqual(answer);
+  });
+
+  it('says why it cannot be', async () => {
+    const gateway = await aGateway({ status: 409, body: { detail: 'The run has not ended' } });
+    expect(await runCli(['redeliver', RUN], at(gateway.url))).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'This cannot be done as things stand (The run has not ended).\n',
+    });
+  });
+
+  it('sends all that were given up again, each page behind the one before', async () => {
+    const gateway = await aGateway(some(100, 100, 'second'), some(100, 0, 'third'), some(30, 30));
+    const { code, stdout, stderr } = await runCli(
+      ['redeliver', '--failed', '--host', 'h.example'],
+      at(gateway.url),
+    );
+    expect([code, stdout]).toEqual([0, '130 notifications will be sent again.\n']);
+    expect(stderr).toContain('100 of those found could not be sent again');
+    const body = { filter: { status: 'failed', host: 'h.example' }, dry_run: false };
+    const asked = { method: 'POST', path: '/api/webhooks/redeliver', key: 'Bearer rl_key' };
+    expect(gateway.asked).toEqual([
+      { ...asked, body },
+      { ...asked, body: { ...body, cursor: 'second' } },
+      { ...asked, body: { ...body, cursor: 'third' } },
+    ]);
+  });
+
+  it('says nothing of what is left when nothing is', async () => {
+    const gateway = await aGateway(some(1, 1));
+    expect(await runCli(['redeliver', '--failed'], at(gateway.url))).toEqual({
+      code: 0,
+      stdout: '1 notification will be sent again.\n',
+      stderr: '',
+    });
+  });
+
+  it('counts all with --dry-run, and changes nothing', async () => {
+    const gateway = await aGateway(some(100, 0, 'second'), some(31, 0));
+    const args = ['redeliver', '--failed', '--created-before', '2026-05-01', '--dry-run'];
+    expect(await runCli(args, at(gateway.url))).toEqual({
+      code: 0,
+      stdout: '131 notifications would be sent again. Nothing was changed.\n',
+      stderr: '',
+    });
+    const body = { filter: { status: 'failed', created_before: '2026-05-01' }, dry_run: true };
+    expect(gateway.asked.map((asked) => asked.body)).toEqual([body, { ...body, cursor: 'second' }]);
+    const { stdout } = await runCli([...args, '--json'], at(gateway.url));
+    expect(JSON.parse(stdout)).toEqual({ matched: 31, requested: 0, complete: true, dry_run: true });
+  });
+
+  it('ends counting after a hundred pages, and says so', async () => {
+    const pages = Array.from({ length: 101 }, (_, page) => some(10, 0, `behind ${page}`));
+    const gateway = await aGateway(...pages, ...pages);
+    const args = ['redeliver', '--failed', '--dry-run'];
+    const { stdout } = await runCli(args, at(gateway.url));
+    expect(stdout).toBe('At least 1000 notifications would be sent again. Nothing was changed.\n');
+    expect(gateway.asked).toHaveLength(100);
+    const json = await runCli([...args, '--json'], at(gateway.url));
+    expect(JSON.parse(json.stdout)).toEqual({
+      matched: 1000,
+      requested: 0,
+      complete: false,
+      dry_run: true,
+    });
+  });
+
+  it('goes on for as long as there are pages', async () => {
+    const pages = Array.from({ length: 150 }, (_, page) => some(10, 10, `behind ${page}`));
+    const gateway = await aGateway(...pages, some(1, 1));
+    const { stdout } = await runCli(['redeliver', '--failed'], at(gateway.url));
+    expect(stdout).toBe('1501 notifications will be sent again.\n');
+    expect(gateway.asked).toHaveLength(151);
+  });
+
+  it('ends where a service gives the same page again', async () => {
+    const gateway = await aGateway(some(2, 2, 'same'), some(2, 1, 'same'));
+    expect(await runCli(['redeliver', '--failed'], at(gateway.url))).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^3 notifications will be sent again; then.*\n.*same page again/),
+    });
+    expect(gateway.asked).toHaveLength(2);
+  });
+
+  it('says how many it had asked for when it is cut off', async () => {
+    const gateway = await aGateway(some(100, 100, 'second'), {
+      status: 503,
+      body: { detail: 'The log is away' },
+    });
+    expect(await runCli(['redeliver', '--failed'], at(gateway.url))).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^100 notifications will be sent again; then.*\n.*The log is away/),
+    });
+  });
+
+  it.each([
+    [[], 'Nothing to send again was named'],
+    [['--host', 'h'], 'Nothing to send again was named'],
+    [[RUN, '--failed'], 'A run and a filter were both given.'],
+  ])('with %j asks for one or the other', async (args, sentence) => {
+    const gateway = await aGateway(some(0, 0));
+    expect(await runCli(['redeliver', ...args], at(gateway.url))).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(sentence),
+    });
+    expect(gateway.asked).toEqual([]);
+  });
+});

@@ -1,0 +1,73 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
+import { Compile } from 'typebox/compile';
+import type { Clock } from '../cluster/clock.ts';
+import type { ToldFact, WatchedStream } from './client-records.ts';
+import { reasonOf } from './api.ts';
+import { frameReader } from './event-frames.ts';
+
+const Fact = Compile(RunFactEvent);
+
+/** A paused gateway says nothing and does not hang up: the client goes to another one. Comments come every 15 s. */
+const SILENT_FOR_MS = 20_000;
+const AGAIN_AFTER_MS = 500;
+
+export interface Watch {
+  readonly run: string;
+  readonly apiKey: string;
+  /** Another one for each connection. */
+  readonly gateway: () => string;
+  readonly now: Clock;
+  /** When it is given up. */
+  readonly signal: AbortSignal;
+}
+
+/** Watches a run to its end as a browser would: cut off, it goes on behind the last event, at whatever gateway. */
+export const watchRun = async (watch: Watch): Promise<WatchedStream> => {
+  const told: ToldFact[] = [];
+  const connections: WatchedStream['connections'][number][] = [];
+  let complete = false;
+  while (!complete && !watch.signal.aborted) {
+    const gateway = watch.gateway();
+    const from = watch.now();
+    const after = told.at(-1)?.id ?? null;
+    const how = await listen(watch, gateway, after, told).catch(reasonOf);
+    connections.push({ gateway, from, to: watch.now(), after, how });
+    complete = how === NOTHING_FOLLOWS || told.at(-1)?.fact.finished === true;
+    if (!complete) await pause(AGAIN_AFTER_MS, undefined, { signal: watch.signal }).catch(() => undefined);
+  }
+  return { run: watch.run, told, connections, complete };
+};
+
+const NOTHING_FOLLOWS = 'nothing follows';
+
+const listen = async (
+  { run, apiKey, now, signal }: Watch,
+  gateway: string,
+  after: string | null,
+  told: ToldFact[],
+): Promise<string> => {
+  const silent = new AbortController();
+  const silence = setTimeout(() => silent.abort(new Error('it said nothing for too long')), SILENT_FOR_MS);
+  try {
+    const response = await fetch(`${gateway}/run/${run}/events`, {
+      headers: { authorization: `Bearer ${apiKey}`, ...(after === null ? {} : { 'last-event-id': after }) },
+      signal: AbortSignal.any([signal, silent.signal]),
+    });
+    if (response.status === 204) return NOTHING_FOLLOWS;
+    if (response.status !== 200 || response.body === null) return `it answered ${response.status}`;
+    const frames = frameReader();
+    for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
+      silence.refresh();
+      for (const { event, id, data } of frames(text)) {
+        if (event !== 'fact') continue;
+        const fact: unknown = JSON.parse(data);
+        if (!Fact.Check(fact)) throw new Error(`this is no fact: ${data.slice(0, 300)}`);
+        told.push({ at: now(), id, fact });
+      }
+    }
+    return 'it closed the stream';
+  } finally {
+    clearTimeout(silence);
+  }
+};

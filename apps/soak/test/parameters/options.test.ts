@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { readOptions } from '../../src/parameters/options.ts';
+import { FULL, SMALL } from '../../src/parameters/size.ts';
+
+const newSeed = (): number => 42;
+
+describe('options', () => {
+  it('have a new seed, and say how to have it again', () => {
+    expect(readOptions([], newSeed)).toEqual({
+      ok: true,
+      options: {
+        seed: 42,
+        size: FULL,
+        keep: false,
+        command: `npm run soak -- --seed 42 --minutes ${FULL.minutes} --rate ${FULL.rate}`,
+      },
+    });
+  });
+
+  it('are what was given', () => {
+    const given = ['--small', '--seed', '7', '--minutes', '0.5', '--rate', '3', '--keep'];
+    expect(readOptions(given, newSeed)).toEqual({
+      ok: true,
+      options: {
+        seed: 7,
+        size: { ...SMALL, minutes: 0.5, rate: 3 },
+        keep: true,
+        command: 'npm run soak -- --seed 7 --minutes 0.5 --rate 3 --small',
+      },
+    });
+  });
+
+  it.for([
+    [['--seed', 'x'], '--seed is x: a whole number from 0 to 2147483647 is needed.'],
+    [['--seed', '1.5'], '--seed is 1.5'],
+    [['--minutes', '0'], '--minutes is 0: a number from 0.1 to 10000 is needed.'],
+    [['--rate', ''], '--rate is '],
+    [['--fast'], "Unknown option '--fast'"],
+  ] as const)('%j are refused with what is right', ([given, says]) => {
+    const read = readOptions(given, newSeed);
+    expect(read).toMatchObject({ ok: false, why: expect.stringContaining(says) as unknown });
+    expect(read).toMatchObject({ why: expect.stringContaining('npm run soak -- [--small]') as unknown });
+  });
+});

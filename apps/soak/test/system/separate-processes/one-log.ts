@@ -1,0 +1,56 @@
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openEventLog } from '@runledger/event-log/connect/event-log';
+import { silentLogger } from '@runledger/event-log/connect/logger';
+import { provision } from '@runledger/event-log/provision/provision';
+import type { Receiver } from '../../../src/clients/receiver.ts';
+import { storeOrganisation } from '../../../src/cluster/organisation.ts';
+import { lastingPorts } from '../../../src/cluster/ports.ts';
+import type { ServiceName } from '../../../src/cluster/service.ts';
+import { beginJourney, type Journey } from './journey.ts';
+import { MEMORY, ownEnvironment } from './own-environment.ts';
+import { startOwn, type OwnProcess } from './own-process.ts';
+
+export const SERVICES = ['gateway', 'scheduler', 'gpu-executor', 'notifier'] as const;
+
+/** A log of its own, and the services that run on it. */
+export interface OneLog extends AsyncDisposable {
+  /** Starts one more, and resolves when it is ready. A gateway is given runs at once, whoever else is there. */
+  start(service: ServiceName): Promise<OwnProcess>;
+  /** Resolves when all runs have ended as they should, and all webhooks were told. */
+  arrive(): Promise<void>;
+}
+
+export interface Account {
+  readonly url: string;
+  readonly user: string;
+  readonly password: string;
+}
+
+/** Provisioned, with an organisation. */
+export const openOneLog = async ({ url, user, password }: Account, receiver: Receiver): Promise<OneLog> => {
+  await using opened = new AsyncDisposableStack();
+  const log = opened.use(await openEventLog({ url, user, password, name: 'test' }, silentLogger));
+  await provision(log);
+  const organisation = await storeOrganisation(log, new Date());
+  const folder = opened.use(await mkdtempDisposable(join(tmpdir(), 'runledger-one-log-')));
+  const [gatewayPort = 0, ...healthPorts] = await lastingPorts(1 + SERVICES.length, Math.random);
+  const broker = { NATS_URL: url, NATS_USER: user, NATS_PASSWORD: password };
+  const shared = { broker, views: MEMORY, gatewayPort, folder: folder.path, name: 'box' };
+  const journeys: Journey[] = [];
+  const open = opened.move();
+  return {
+    start: async (service) => {
+      const healthPort = healthPorts[SERVICES.indexOf(service)] ?? 0;
+      const started = open.use(startOwn(service, ownEnvironment(service, { ...shared, healthPort })));
+      await started.ready();
+      if (service === 'gateway') journeys.push(await beginJourney({ gatewayPort, organisation, receiver }));
+      return started;
+    },
+    arrive: async () => {
+      for (const journey of journeys.splice(0)) await journey.arrives();
+    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+};

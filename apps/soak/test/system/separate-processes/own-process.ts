@@ -1,0 +1,85 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { Type, type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { ServiceName } from '../../../src/cluster/service.ts';
+import { originOf } from '../../../src/cluster/service-environment.ts';
+
+const READINESS = Type.Object({
+  ready: Type.Boolean(),
+  checks: Type.Record(Type.String(), Type.Object({ ok: Type.Boolean(), why: Type.Optional(Type.String()) })),
+});
+const Readiness = Compile(READINESS);
+type Readiness = Static<typeof READINESS>;
+
+/** A service as a process of its own. It is killed on dispose. */
+export interface OwnProcess extends AsyncDisposable {
+  readonly service: ServiceName;
+  /** What `/readyz` says. */
+  readiness(): Promise<Readiness>;
+  /** Resolves when `/readyz` is content with a check. */
+  has(check: string): Promise<void>;
+  /** Resolves when it gives this reason for one. */
+  lacks(check: string, why: string): Promise<void>;
+  ready(): Promise<void>;
+  /** SIGTERM, and its end. */
+  stop(): Promise<void>;
+  /** What it wrote so far. */
+  said(): string;
+}
+
+/** The many starts of these tests share what Node makes of the sources. */
+const COMPILED = fileURLToPath(
+  new URL('../../../../../node_modules/.cache/runledger-compiled', import.meta.url),
+);
+const WITHIN = { withinMs: 60_000 };
+
+/** Starts `src/main.ts` in the folder of the service, with this environment alone. */
+export const startOwn = (service: ServiceName, env: Readonly<Record<string, string>>): OwnProcess => {
+  const child = fork('src/main.ts', {
+    cwd: fileURLToPath(new URL(`../../../../services/${service}`, import.meta.url)),
+    env: { ...env, NODE_COMPILE_CACHE: COMPILED },
+    execArgv: [],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  const exited = once(child, 'exit');
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => (said += String(text)));
+
+  const readiness = async (): Promise<Readiness> => {
+    if (child.exitCode !== null)
+      return { ready: false, checks: { [`${service} has ended: ${said}`]: { ok: false } } };
+    const answer: unknown = await (
+      await fetch(`${originOf(Number(env['RUNLEDGER_HEALTH_PORT']))}/readyz`)
+    ).json();
+    if (!Readiness.Check(answer)) throw new Error(`/readyz says ${JSON.stringify(answer)}`);
+    return answer;
+  };
+  /** Gives up with what was seen last. */
+  const until = async (what: string, holds: (now: Readiness) => boolean): Promise<void> => {
+    let last: Readiness | undefined;
+    const look = async (): Promise<boolean> => holds((last = await readiness()));
+    await waitFor(`the ${service} ${what}`, look, WITHIN).catch((error: unknown) => {
+      throw new Error(`${String(error)} ${JSON.stringify(last)} ${said.slice(-2_000)}`);
+    });
+  };
+  return {
+    service,
+    readiness,
+    has: (check) => until(`to have: ${check}`, ({ checks }) => checks[check]?.ok === true),
+    lacks: (check, why) =>
+      until(`to lack: ${why}`, ({ ready, checks }) => !ready && (checks[check]?.why ?? '').includes(why)),
+    ready: () => until('to be ready', ({ ready }) => ready),
+    said: () => said,
+    stop: async () => {
+      child.kill('SIGTERM');
+      await exited;
+    },
+    [Symbol.asyncDispose]: async () => {
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+};

@@ -1,0 +1,52 @@
+import { findMongod, startMongod } from '@runledger/local-servers/mongodb/mongodb';
+import { describeExit } from '@runledger/local-servers/process/server-process';
+import type { DataFolder } from '../data-folder/data-folder.ts';
+import { noteProcess } from '../data-folder/leftovers.ts';
+import { keepRunning } from '../supervision/keep-running.ts';
+import type { RunningPart } from '../supervision/keep-running.ts';
+
+/** Where run views are kept. */
+export type Views =
+  | { readonly kind: 'given'; readonly url: string }
+  | { readonly kind: 'mongod'; readonly url: string; readonly version: string }
+  | { readonly kind: 'memory' };
+
+/** The MongoDB of `MONGODB_URL`, else `mongod` on PATH as a child that is kept running, else none. */
+export const startDatabase = async (
+  open: AsyncDisposableStack,
+  folder: DataFolder,
+  env: NodeJS.ProcessEnv,
+  given: string | undefined,
+  say: (line: string) => void,
+): Promise<Views> => {
+  if (given !== undefined) return { kind: 'given', url: given };
+  const found = await findMongod({ env });
+  if (found === undefined) return { kind: 'memory' };
+  say(`Starting mongod ${found.version}.`);
+  let port = 0;
+  const start = async (): Promise<RunningPart> => {
+    const server = await startMongod({
+      binary: found.path,
+      dataDir: folder.at('mongod'),
+      port,
+      logFile: folder.at('logs/mongod.log'),
+    });
+    port = server.port;
+    await noteProcess(folder, 'mongod', server.pid);
+    return {
+      ended: server.exited.then((exit) => `ended (${describeExit(exit)})`),
+      stop: async () => void (await server.stop()),
+    };
+  };
+  open.use(await keepRunning({ name: 'mongod', start, say }));
+  return {
+    kind: 'mongod',
+    url: `mongodb://127.0.0.1:${port}/runledger?directConnection=true`,
+    version: found.version,
+  };
+};
+
+export const viewsEnvironment = (views: Views): Record<string, string> =>
+  views.kind === 'memory'
+    ? { RUNLEDGER_VIEWS: 'memory' }
+    : { RUNLEDGER_VIEWS: 'mongodb', MONGODB_URL: views.url };

@@ -1,0 +1,145 @@
+import { fileURLToPath } from 'node:url';
+import type { DataFolder } from '../data-folder/data-folder.ts';
+import { noteProcess } from '../data-folder/leftovers.ts';
+import { SAMPLE_PROGRAM } from '../records/sample-records.ts';
+import { StartRefused } from '../settings/start-refused.ts';
+import { awaitReady } from '../supervision/await-ready.ts';
+import { keepRunning } from '../supervision/keep-running.ts';
+import { serviceEnvironment } from '../supervision/service-environment.ts';
+import { startService } from '../supervision/service-process.ts';
+import type { ServiceProcess, ServiceSpec, ServiceState } from '../supervision/service-process.ts';
+import { freePorts, originOf } from './api-address.ts';
+import type { Broker } from './broker.ts';
+import { viewsEnvironment } from './database.ts';
+import type { Views } from './database.ts';
+import type { Slots } from './gpu-slots.ts';
+import { ownServices } from './own-services.ts';
+
+const READY_WITHIN_MS = 120_000;
+/** The services stop within 10 s unless their own setting says otherwise. */
+const STOP_WITHIN_S = 10;
+
+const SERVICES = ['gateway', 'scheduler', 'gpu-executor', 'notifier'] as const;
+
+export interface Surroundings {
+  readonly folder: DataFolder;
+  readonly env: NodeJS.ProcessEnv;
+  readonly broker: Broker;
+  /** The name of the executor, as it stands in subjects. */
+  readonly executor: string;
+  readonly views: Views;
+  readonly slots: Slots;
+  readonly host: string;
+  readonly port: number;
+  /** More programs for the executor, as JSON, beside the sample. */
+  readonly programs: string | undefined;
+  /** The same for all services that read signing secrets. */
+  readonly secretKeys: readonly string[];
+  /** Where webhooks may go beyond public addresses. */
+  readonly webhookAllow: readonly string[];
+  /** Where they may not go, beside what is started here. */
+  readonly moreOwnServices: readonly string[];
+  /** The address of the gateway for clients, when it is another one than host and port. */
+  readonly publicUrl: string | undefined;
+  /** Requests a minute of each API key; 0 is no limit. */
+  readonly rateLimit: number;
+  readonly say: (line: string) => void;
+}
+
+/** Starts the services, each kept running, and waits until all are ready. */
+export const startServices = async (
+  open: AsyncDisposableStack,
+  surroundings: Surroundings,
+  stopping: AbortSignal,
+): Promise<void> => {
+  const { say } = surroundings;
+  const started = [];
+  for (const spec of await serviceSpecs(surroundings)) {
+    let latest: ServiceProcess | undefined;
+    const start = async (): Promise<ServiceProcess> => {
+      latest = startService(spec);
+      if (latest.pid !== undefined) await noteProcess(surroundings.folder, spec.name, latest.pid);
+      return latest;
+    };
+    open.use(await keepRunning({ name: spec.name, start, say }));
+    const state = (): ServiceState => latest?.state() ?? { kind: 'starting' };
+    started.push({ name: spec.name, logFile: spec.logFile, state });
+  }
+  for (const service of started) {
+    const ready = await awaitReady(service, READY_WITHIN_MS, stopping);
+    if (!ready.ok) throw new StartRefused(ready.why);
+  }
+};
+
+const serviceSpecs = async (surroundings: Surroundings): Promise<ServiceSpec[]> => {
+  const { folder, env, broker, executor, views, slots, host, port, programs, say } = surroundings;
+  const natsUrl = broker.operator.nats_url;
+  const stopWithinMs = (Number(env['RUNLEDGER_STOP_WITHIN_S'] ?? STOP_WITHIN_S) + 2) * 1_000 || 12_000;
+  // Chosen here, and the same after a restart, since webhooks are kept from them.
+  const healthPorts = await freePorts(SERVICES.length, port);
+  const common = { NATS_URL: natsUrl, RUNLEDGER_HEALTH_HOST: '127.0.0.1' };
+  const toldPorts = [...healthPorts, broker.monitorPort];
+  const own = ownServices({ natsUrl, views, host, port, healthPorts: toldPorts });
+  const webhooks = {
+    RUNLEDGER_SECRET_KEYS: surroundings.secretKeys.join(','),
+    RUNLEDGER_WEBHOOK_ALLOW: surroundings.webhookAllow.join(','),
+    RUNLEDGER_WEBHOOK_OWN_SERVICES: [...own, ...surroundings.moreOwnServices].join(','),
+  };
+  const spec = (
+    name: (typeof SERVICES)[number],
+    prefixes: string[],
+    ours: Record<string, string>,
+  ): ServiceSpec => ({
+    name,
+    main: fileURLToPath(new URL(`../../../../services/${name}/src/main.ts`, import.meta.url)),
+    env: serviceEnvironment(env, prefixes, {
+      ...common,
+      NATS_NKEY_FILE: broker.keyFileOf(name === 'gpu-executor' ? `executor-${executor}` : name),
+      RUNLEDGER_HEALTH_PORT: String(healthPorts[SERVICES.indexOf(name)]),
+      ...ours,
+    }),
+    logFile: folder.at(`logs/${name}.log`),
+    stopWithinMs,
+    say,
+  });
+  return [
+    spec('gateway', ['RUNLEDGER_'], {
+      ...viewsEnvironment(views),
+      ...webhooks,
+      RUNLEDGER_HOST: host,
+      RUNLEDGER_PORT: String(port),
+      RUNLEDGER_RATE_LIMIT: String(surroundings.rateLimit),
+    }),
+    spec('scheduler', ['RUNLEDGER_'], {}),
+    spec('gpu-executor', ['RUNLEDGER_', 'EXECUTOR_', ...(slots.standIns ? [] : ['CUDA_', 'NVIDIA_'])], {
+      ...slots.setting,
+      // The broker knows it by this name.
+      EXECUTOR_NAME: executor,
+      EXECUTOR_PROGRAMS: allowList(programs),
+      EXECUTOR_WORK_DIR: env['EXECUTOR_WORK_DIR'] ?? folder.at('work'),
+      RUNLEDGER_GATEWAY_URL: originOf(host, port),
+    }),
+    spec('notifier', ['RUNLEDGER_'], {
+      ...webhooks,
+      ...given(env, ['RUNLEDGER_WEBHOOK_PROXY', 'RUNLEDGER_WEBHOOK_PROXY_FILE']),
+      RUNLEDGER_PUBLIC_URL: surroundings.publicUrl ?? originOf(host, port),
+    }),
+  ];
+};
+
+const given = (env: NodeJS.ProcessEnv, names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
+
+/** The sample, and what the person allows; what is no JSON object is passed on, so that the executor explains it. */
+export const allowList = (programs: string | undefined): string => {
+  const sample = fileURLToPath(new URL('../sample/render-image.ts', import.meta.url));
+  const ours = { [SAMPLE_PROGRAM]: [process.execPath, sample] };
+  if (programs === undefined) return JSON.stringify(ours);
+  try {
+    const given: unknown = JSON.parse(programs);
+    if (typeof given !== 'object' || given === null || Array.isArray(given)) return programs;
+    return JSON.stringify({ ...ours, ...given });
+  } catch {
+    return programs;
+  }
+};

@@ -1,0 +1,80 @@
+import { isGpuModel } from '@runledger/contracts/gpu';
+import { configSchema as executorConfig } from '@runledger/gpu-executor/config';
+import { list, port, secret, url } from '@runledger/service-kit/config/config-schemas';
+import { readConfig } from '@runledger/service-kit/config/config';
+import { policyConfig } from '@runledger/webhooks/policy/policy-config';
+import { secretKeysConfig } from '@runledger/webhooks/signing/secret-box';
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import type { SyncInterval } from '@runledger/local-servers/nats/nats-server';
+import { DATA_FOLDER } from '../data-folder/connection-files.ts';
+
+export const settingsSchema = Type.Object({
+  RUNLEDGER_HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'where the API listens' }),
+  RUNLEDGER_PORT: port({ default: 8080, description: 'of the API; 0 takes a free one' }),
+  RUNLEDGER_BASE_PATH: Type.String({
+    default: '/api',
+    pattern: '^(?:/[A-Za-z0-9_~-]+)*$',
+    emptyIsValue: true,
+    description: 'in front of every path of the API, such as /api',
+  }),
+  RUNLEDGER_DATA_DIR: Type.String({ default: DATA_FOLDER, minLength: 1, description: 'the data folder' }),
+  RUNLEDGER_API_KEY: Type.Optional(
+    Type.String({
+      secret: true,
+      pattern: String.raw`^[\x21-\x7e]{16,255}$`,
+      description: "the first organisation's key, 16 to 255 printable characters without spaces",
+    }),
+  ),
+  RUNLEDGER_SECRET_KEYS: Type.Optional(secretKeysConfig.RUNLEDGER_SECRET_KEYS),
+  RUNLEDGER_PUBLIC_URL: Type.Optional(
+    url({
+      description: 'where clients reach the API, without its base path; made from host and port otherwise',
+    }),
+  ),
+  RUNLEDGER_RATE_LIMIT: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000,
+    default: 0,
+    description: 'requests a minute of each API key and those made with it; 0 is no limit',
+  }),
+  RUNLEDGER_WEBHOOK_ALLOW: Type.Optional(
+    list(policyConfig.RUNLEDGER_WEBHOOK_ALLOW.items, {
+      maxItems: 1_024,
+      emptyIsValue: true,
+      description:
+        'where webhooks may go beyond public addresses; loopback when it is not set, nowhere when it is empty',
+    }),
+  ),
+  RUNLEDGER_WEBHOOK_OWN_SERVICES: policyConfig.RUNLEDGER_WEBHOOK_OWN_SERVICES,
+  MONGODB_URL: Type.Optional(
+    secret({ description: 'a MongoDB server for the run views, such as mongodb://127.0.0.1:27017' }),
+  ),
+  RUNLEDGER_SYNC_INTERVAL: Type.Unsafe<SyncInterval>(
+    Type.String({
+      default: 'always',
+      pattern: '^(?:always|[1-9][0-9]{0,4}(?:ms|s|m))$',
+      description:
+        'when the broker flushes messages to disk: always (a 200 survives a power cut) or every so often, such as 2s (faster)',
+    }),
+  ),
+  RUNLEDGER_LOG_SETTINGS: Type.String({
+    default: '{}',
+    description: 'limits of the log as JSON, such as {"outputsMaxBytes": 8589934592}',
+  }),
+  EXECUTOR_NAME: executorConfig.properties.EXECUTOR_NAME,
+  EXECUTOR_GPUS: Type.Optional(Type.String({ description: 'the GPU slots, such as A10G:2' })),
+  EXECUTOR_PROGRAMS: Type.Optional(Type.String({ description: 'more programs that runs may use, as JSON' })),
+});
+export type Settings = Static<typeof settingsSchema>;
+
+/** @throws ConfigError with everything that is wrong */
+export const readSettings = (env: NodeJS.ProcessEnv): Settings => readConfig(settingsSchema, env);
+
+/** The first model of `EXECUTOR_GPUS`; what is wrong with the rest, the executor says. */
+export const firstModel = (gpus: string): ReturnType<typeof modelOf> => modelOf(gpus.split(',')[0] ?? '');
+
+const modelOf = (entry: string) => {
+  const name = entry.split(':')[0]?.trim() ?? '';
+  return isGpuModel(name) ? name : undefined;
+};

@@ -1,0 +1,74 @@
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { historyOf } from '../fixtures/log-of.ts';
+import { descendants } from '../fixtures/processes.ts';
+import { runApi, type RunApi } from '../fixtures/run-api.ts';
+import { startStandalone, type Standalone } from '../fixtures/start-standalone.ts';
+
+const GRACE_S = 2;
+
+describe('a cancel', () => {
+  let standalone: Standalone;
+  let api: RunApi;
+  beforeAll(async () => {
+    standalone = await startStandalone({
+      env: { EXECUTOR_GPUS: 'A10G:1', EXECUTOR_CANCEL_GRACE_S: String(GRACE_S) },
+    });
+    api = runApi(standalone);
+  }, 120_000);
+  afterAll(() => standalone.stop());
+
+  const programs = (): number[] =>
+    descendants(standalone.pid)
+      .filter(({ command }) => command.includes('sample/render-image'))
+      .map(({ pid }) => pid);
+
+  it('of a queued run is final at once, and the run is never started', async () => {
+    const busy = await api.queue({ seconds: 60, size: 64 });
+    await api.reaches(busy, 'running', 20_000);
+    const waiting = await api.queue({ seconds: 0, size: 64 });
+    expect(await api.get(waiting)).toMatchObject({ status: 'queued' });
+
+    const cancelled = { run_id: waiting, status: 'cancelled', outcome: 'cancelled' };
+    expect(await api.cancel(waiting)).toEqual(cancelled);
+    const shown = await api.get(waiting);
+    expect(shown).toMatchObject({ status: 'cancelled', end_reason: 'cancelled_by_client', finished: true });
+    expect(await api.cancel(waiting)).toEqual(cancelled);
+
+    expect(await api.cancel(busy)).toMatchObject({ outcome: 'cancellation_requested' });
+    await api.ended(busy, 20_000);
+    // The slot is free again, and goes to the run behind the cancelled one.
+    await api.ended(await api.queue({ seconds: 0, size: 64 }), 20_000);
+    const { facts } = await historyOf(standalone.dataFolder, shown);
+    expect(facts.map(({ event }) => event.type)).toEqual(['RunQueued', 'RunCancelRequested']);
+  });
+
+  it('of a running run ends its processes within the grace period', async () => {
+    const run = await api.queue({ seconds: 60, size: 64 });
+    await api.reaches(run, 'running', 20_000);
+    await waitFor('the program to run', () => programs().length > 0);
+
+    expect(await api.cancel(run)).toEqual({
+      run_id: run,
+      status: 'running',
+      outcome: 'cancellation_requested',
+    });
+    const ended = await api.ended(run, 20_000);
+    expect(ended).toMatchObject({ status: 'cancelled', end_reason: 'cancelled_by_client' });
+    expect(programs()).toEqual([]);
+
+    const { facts } = await historyOf(standalone.dataFolder, ended);
+    const [requested, cancelled] = facts.slice(-2);
+    expect(cancelled?.event.type).toBe('RunCancelled');
+    // By the broker's clock, with room for a slow machine: left alone, it would have run for a minute.
+    const tookMs = Date.parse(cancelled?.time ?? '') - Date.parse(requested?.time ?? '');
+    expect(tookMs).toBeLessThan((GRACE_S + 10) * 1_000);
+  });
+
+  it('of an ended run changes nothing', async () => {
+    const run = await api.queue({ seconds: 0, size: 64 });
+    const ended = await api.ended(run, 20_000);
+    expect(await api.cancel(run)).toEqual({ run_id: run, status: 'success', outcome: 'already_ended' });
+    expect(await api.get(run)).toEqual(ended);
+  });
+});

@@ -1,0 +1,123 @@
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openEventLog } from '@runledger/event-log/connect/event-log';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { silentLogger } from '@runledger/event-log/connect/logger';
+import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats/nats-server';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Operator } from '../../../src/data-folder/connection-files.ts';
+import { openDataFolder } from '../../../src/data-folder/data-folder.ts';
+import type { DataFolder } from '../../../src/data-folder/data-folder.ts';
+import { startBroker } from '../../../src/components/broker.ts';
+import type { Broker } from '../../../src/components/broker.ts';
+import { isAlive } from '../../fixtures/processes.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
+
+const dataFolder = async (open: AsyncDisposableStack, path = temporaryFolder()): Promise<DataFolder> => {
+  const result = await openDataFolder(path, () => new Date());
+  if (!result.ok) throw new Error(result.why);
+  mkdirSync(result.folder.at('logs'));
+  return open.use(result.folder);
+};
+
+const startOn = (
+  open: AsyncDisposableStack,
+  folder: DataFolder,
+  say: (line: string) => void = () => undefined,
+): Promise<Broker> =>
+  startBroker(open, folder, process.env, { syncInterval: 'always', executor: 'box' }, say);
+
+const logOf = ({ nats_url: url, nats_nkey: seed }: Operator): Promise<EventLog> =>
+  openEventLog({ url, seed, name: 'test' }, silentLogger);
+
+const logOfUser = ({ operator, keyFileOf }: Broker, user: string): Promise<EventLog> =>
+  logOf({ ...operator, nats_nkey: readFileSync(keyFileOf(user), 'utf8') });
+
+const whileOpen = async <Result>(use: (open: AsyncDisposableStack) => Promise<Result>): Promise<Result> => {
+  await using open = new AsyncDisposableStack();
+  return await use(open);
+};
+
+const pidOf = (folder: DataFolder): number =>
+  JSON.parse(readFileSync(folder.at('processes/nats-server.json'), 'utf8')).pid;
+
+const mode = (path: string): number => statSync(path).mode & 0o777;
+
+it('a broker that was killed is back on the same port with the same data', async () => {
+  await using open = new AsyncDisposableStack();
+  const folder = await dataFolder(open);
+  const said: string[] = [];
+  const { operator } = await startOn(open, folder, (line) => void said.push(line));
+
+  const log = open.use(await logOf(operator));
+  await log.jsm.streams.add({ name: 'KEPT', subjects: ['kept'] });
+  await log.js.publish('kept', 'one');
+  process.kill(pidOf(folder), 'SIGKILL');
+  const kept = await waitFor('the stream to be back', () => log.jsm.streams.getMessage('KEPT', { seq: 1 }));
+  expect(kept.string()).toBe('one');
+  expect(said).toContain('nats-server ended (killed by SIGKILL). It is started again in 0.5 s.');
+});
+
+describe('the keys of a broker', () => {
+  it('are in files for this user alone, one for each service, and new at each start', async () => {
+    const folderOf = new AsyncDisposableStack();
+    onTestFinished(() => folderOf.disposeAsync());
+    const folder = await dataFolder(folderOf);
+    const former = await whileOpen(async (open) => (await startOn(open, folder)).operator.nats_nkey);
+    await whileOpen(async (open) => {
+      const { operator } = await startOn(open, folder);
+      await using log = await logOf(operator);
+      expect(log.connected()).toBe(true);
+      await expect(logOf({ ...operator, nats_nkey: former })).rejects.toMatchObject({ code: 'not_allowed' });
+    });
+    expect(isAlive(pidOf(folder))).toBe(false);
+    const users = ['debugger', 'executor-box', 'gateway', 'notifier', 'operator', 'scheduler'];
+    expect(readdirSync(folder.at('keys')).toSorted()).toEqual(users.map((user) => `${user}.nk`));
+    expect(mode(folder.at('keys'))).toBe(0o700);
+    for (const user of users) expect(mode(folder.at(`keys/${user}.nk`))).toBe(0o600);
+    expect(mode(folder.at('operator.json'))).toBe(0o600);
+  });
+});
+
+describe('the data folder of an earlier release', () => {
+  it('goes on with its log, and has the format that the earlier release refuses', async () => {
+    const path = temporaryFolder();
+    writeFileSync(join(path, 'format'), '1\n');
+    const former = { nats_url: 'nats://127.0.0.1:1', nats_user: 'runledger', nats_password: 'of-then' };
+    writeFileSync(join(path, 'operator.json'), JSON.stringify(former));
+    await writeAsEarlier(join(path, 'nats'));
+
+    await using open = new AsyncDisposableStack();
+    const folder = await dataFolder(open, path);
+    expect(readFileSync(folder.at('format'), 'utf8')).toBe('2\n');
+    const said: string[] = [];
+    const broker = await startOn(open, folder, (line) => void said.push(line));
+    expect(said[0]).toMatch(/^Took over the log of an earlier release/);
+    await using log = await logOf(broker.operator);
+    expect((await log.jsm.streams.getMessage('RUNS', { seq: 1 }))?.string()).toBe('of then');
+    expect(existsSync(folder.at('nats/jetstream/$G'))).toBe(false);
+    expect(JSON.parse(readFileSync(folder.at('operator.json'), 'utf8'))).toEqual(broker.operator);
+    // By its own key a service reaches the streams of then.
+    await using gateway = await logOfUser(broker, 'gateway');
+    expect((await gateway.jsm.streams.info('RUNS')).state.messages).toBe(1);
+  });
+});
+
+/** A store as nats-server laid it out while it had one user with a password, and no accounts. */
+const writeAsEarlier = async (storeDir: string): Promise<void> => {
+  const { path: binary } = await findNatsServer({ env: process.env });
+  const authorization = 'authorization { user: runledger, password: of-then }';
+  const server = await startNatsServer({ binary, storeDir, authorization });
+  try {
+    const { url } = server;
+    await using log = await openEventLog(
+      { url, user: 'runledger', password: 'of-then', name: 'earlier' },
+      silentLogger,
+    );
+    await log.jsm.streams.add({ name: 'RUNS', subjects: ['runs.>'], allow_direct: true });
+    await log.js.publish('runs.one', 'of then');
+  } finally {
+    await server.stop();
+  }
+};

@@ -1,0 +1,82 @@
+import { join } from 'node:path';
+import { fillDisk, whyNoSmallDisk, withSmallDisk } from '@runledger/testing/servers/small-disk';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { describe, expect, it } from 'vitest';
+import { historiesOf } from '../fixtures/log-of.ts';
+import { descendantsOf } from '../fixtures/processes.ts';
+import { runApi, type RunShown } from '../fixtures/run-api.ts';
+import { startStandalone, type Standalone } from '../fixtures/start-standalone.ts';
+
+const DISK_BYTES = 48 * 1024 ** 2;
+const RUNS = 6;
+/** Services ask a broker that does not answer for 8 s. */
+const PATIENT = { withinMs: 60_000 };
+
+const storeOf = (dataFolder: string): string => join(dataFolder, 'nats');
+const brokerOf = ({ pid }: Standalone): number | undefined => descendantsOf(pid, 'nats-server.conf')[0];
+
+interface Answer {
+  readonly status: number;
+  readonly retryAfter: string | null;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+const askToQueue = async ({ url, api_key, deployment_id }: Standalone): Promise<Answer> => {
+  const answer = await fetch(`${url}/run/deployment/queue`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ deployment_id, inputs: { seconds: 0, size: 16 } }),
+  });
+  return {
+    status: answer.status,
+    retryAfter: answer.headers.get('retry-after'),
+    body: Object(await answer.json()),
+  };
+};
+
+describe('the log of a standalone whose disk is full', () => {
+  it(
+    'takes no run, shows all that there are and loses none; with room everything goes on by itself',
+    { timeout: 150_000 },
+    async (context) => {
+      const why = whyNoSmallDisk();
+      if (why !== undefined) return context.skip(why);
+      await using standalone = await startStandalone({
+        env: { EXECUTOR_GPUS: 'A10G:2' },
+        through: (dataFolder) => withSmallDisk(storeOf(dataFolder), DISK_BYTES),
+      });
+      const api = runApi(standalone);
+      const runs = await Promise.all(Array.from({ length: RUNS }, () => api.queue({ seconds: 1, size: 16 })));
+      const statuses = async (): Promise<string[]> =>
+        (await Promise.all(runs.map((run) => api.get(run)))).map(({ status }) => status);
+      /** The answer when it is another than 200. */
+      const refusal = async (): Promise<Answer | undefined> => {
+        const answer = await askToQueue(standalone);
+        if (answer.status !== 200) return answer;
+        runs.push(String(answer.body['run_id']));
+        return undefined;
+      };
+
+      await waitFor('one to run', async () => (await statuses()).includes('running'));
+      const broker = brokerOf(standalone);
+      const makeRoom = fillDisk(standalone.pid, storeOf(standalone.dataFolder));
+      const refused = await waitFor('a run to be refused', refusal, PATIENT);
+      expect([refused.status, refused.retryAfter]).toEqual([503, '2']);
+      expect(refused.body['detail']).toContain('Try again');
+      expect(await statuses()).toHaveLength(runs.length);
+      await waitFor('the terminal to tell it', () => standalone.output().includes('is full: 0 MiB are left'));
+      // As long as there is no room a start would change nothing.
+      expect(brokerOf(standalone)).toBe(broker);
+
+      makeRoom();
+      await waitFor('a run to be taken', async () => (await refusal()) === undefined, PATIENT);
+      expect(brokerOf(standalone)).not.toBe(broker);
+      const shown: RunShown[] = [];
+      for (const run of runs) shown.push(await api.ended(run, PATIENT.withinMs));
+      expect(shown.map(({ status }) => status)).toEqual(runs.map(() => 'success'));
+      for (const { facts } of await historiesOf(standalone.dataFolder, shown)) {
+        expect(facts.filter(({ event }) => event.type === 'RunSucceeded')).toHaveLength(1);
+      }
+    },
+  );
+});

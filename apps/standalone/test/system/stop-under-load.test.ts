@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { historiesOf } from '../fixtures/log-of.ts';
+import { runApi, type RunShown } from '../fixtures/run-api.ts';
+import { startStandalone } from '../fixtures/start-standalone.ts';
+
+const RUNS = 14;
+const END_WITHIN_MS = 90_000;
+
+it(
+  'a stop by SIGTERM with runs under way is orderly, sends who watches elsewhere, and loses nothing',
+  { timeout: 240_000 },
+  async () => {
+    await using standalone = await startStandalone({ env: { EXECUTOR_GPUS: 'A10G:4' } });
+    const api = runApi(standalone);
+    const runs = await Promise.all(Array.from({ length: RUNS }, () => api.queue({ seconds: 2, size: 16 })));
+    const last = runs.at(-1) ?? '';
+    const stream = await fetch(`${standalone.url}/run/${last}/events`, {
+      headers: { authorization: `Bearer ${standalone.api_key}` },
+    });
+    const told = stream.text();
+    await waitFor('some to run', async () =>
+      (await Promise.all(runs.map((run) => api.get(run)))).some(({ status }) => status === 'running'),
+    );
+
+    standalone.signal('SIGTERM');
+    expect(await standalone.ended()).toBe(0);
+    expect(standalone.output()).not.toContain('SIGKILL');
+    // Closed in order, before the run's end: an EventSource connects again, behind what it has.
+    expect(await told).toMatch(/^retry: \d+$/m);
+    expect(await told).not.toContain('"finished":true');
+
+    await standalone.restart();
+    const again = runApi(standalone);
+    const shown: RunShown[] = [];
+    for (const run of runs) shown.push(await again.ended(run, END_WITHIN_MS));
+    expect(shown.map(({ status }) => status)).toEqual(runs.map(() => 'success'));
+    for (const { facts } of await historiesOf(standalone.dataFolder, shown)) {
+      expect(facts.filter(({ event }) => event.type === 'RunSucceeded')).toHaveLength(1);
+    }
+  },
+);

@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { awaitReady } from '../../../src/supervision/await-ready.ts';
+import { keepRunning } from '../../../src/supervision/keep-running.ts';
+import { serviceEnvironment } from '../../../src/supervision/service-environment.ts';
+import { startService } from '../../../src/supervision/service-process.ts';
+import type { ServiceProcess, ServiceState } from '../../../src/supervision/service-process.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
+
+const main = fileURLToPath(new URL('../../fixtures/a-service.ts', import.meta.url));
+const never = new AbortController().signal;
+
+const aService = (does: string) => {
+  const said: string[] = [];
+  const logFile = join(temporaryFolder(), 'logs', 'a-service.log');
+  const env = serviceEnvironment(process.env, [], { SERVICE_DOES: does });
+  const spec = {
+    name: 'a-service',
+    main,
+    env,
+    logFile,
+    stopWithinMs: 200,
+    say: (line: string) => void said.push(line),
+  };
+  const log = (): Record<string, unknown>[] => {
+    const lines = readFileSync(logFile, 'utf8').split('\n');
+    return lines.filter((line) => line !== '').map((line) => JSON.parse(line));
+  };
+  return { spec, said, log };
+};
+
+const started = (does: string) => {
+  const service = aService(does);
+  const process = startService(service.spec);
+  onTestFinished(() => process.stop());
+  return { ...service, process, named: { ...service.spec, state: process.state } };
+};
+
+describe('a service as a child process', () => {
+  it('is ready when its health server says so, logs to its file and shows warnings', async () => {
+    const { process, said, log, named } = started('serve');
+    expect(await awaitReady(named, 20_000, never)).toEqual({ ok: true });
+    expect(log()).toMatchObject([{ msg: 'up' }]);
+    expect(said).toEqual(['a-service warns: up']);
+    await process.stop();
+    expect(process.state()).toMatchObject({ kind: 'ended', code: 0 });
+  });
+
+  it('sees only what it needs of the environment', async () => {
+    const { log, named } = started('serve');
+    await awaitReady(named, 20_000, never);
+    const seen = Object.keys(log()[0]?.['env'] ?? {});
+    expect(seen).toContain('SERVICE_DOES');
+    expect(seen).not.toContain('VITEST');
+  });
+
+  it('that refuses its settings is told at once', async () => {
+    const { said, named } = started('refuse');
+    expect(await awaitReady(named, 20_000, never)).toEqual({
+      ok: false,
+      why: 'a-service refuses its settings; see the lines above.',
+    });
+    expect(said).toEqual(['a-service: a-service cannot start: PORT is not set.']);
+  });
+
+  it('that does not get ready is told with what it answered and where its log is', async () => {
+    const { named } = started('unready');
+    await waitFor('it to listen', () => named.state().kind === 'listening');
+    const ready = await awaitReady(named, 300, never);
+    expect(ready).toMatchObject({ ok: false, why: expect.stringContaining('/readyz answers 503: unready') });
+    expect(ready).toMatchObject({ why: expect.stringContaining(named.logFile) });
+  });
+
+  it('that does not heed SIGTERM is killed', async () => {
+    const { process, named } = started('hang');
+    await awaitReady(named, 20_000, never);
+    await process.stop();
+    expect(process.state()).toMatchObject({ kind: 'ended', how: 'was killed by SIGKILL' });
+  });
+});
+
+describe('a part that is kept running', () => {
+  it('is started again when it dies, which is said in one line, and no more once it is stopped', async () => {
+    const { spec, said, log } = aService('serve');
+    let latest: ServiceProcess | undefined;
+    const state = (): ServiceState => latest?.state() ?? { kind: 'starting' };
+    const start = async (): Promise<ServiceProcess> => (latest = startService(spec));
+    const kept = await keepRunning({ name: spec.name, start, say: spec.say });
+    await awaitReady({ ...spec, state }, 20_000, never);
+
+    process.kill(Number(log()[0]?.['pid']), 'SIGKILL');
+    await waitFor('the second one', () => log().length === 2);
+    expect(await awaitReady({ ...spec, state }, 20_000, never)).toEqual({ ok: true });
+    expect(said).toContain('a-service was killed by SIGKILL. It is started again in 0.5 s.');
+
+    await kept[Symbol.asyncDispose]();
+    expect(state()).toMatchObject({ kind: 'ended', code: 0 });
+    expect(log()).toHaveLength(2);
+  });
+
+  it('that cannot be started is tried again', async () => {
+    const said: string[] = [];
+    const end = Promise.withResolvers<string>();
+    let starts = 0;
+    const kept = await keepRunning({
+      name: 'a part',
+      say: (line) => void said.push(line),
+      start: async () => {
+        starts += 1;
+        if (starts === 2) throw new Error('no such file');
+        return starts === 1
+          ? { ended: Promise.resolve('ended'), stop: async () => undefined }
+          : { ended: end.promise, stop: async () => end.resolve('was stopped') };
+      },
+    });
+    await waitFor('the third start', () => starts === 3);
+    expect(said).toEqual([
+      'a part ended. It is started again in 0.5 s.',
+      'a part could not be started: no such file. It is started again in 1 s.',
+    ]);
+    await kept[Symbol.asyncDispose]();
+    expect(starts).toBe(3);
+  });
+});

@@ -1,0 +1,149 @@
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aReceiver, isSignedWith } from '../../fixtures/webhook-receiver.ts';
+import { runApi, type RunApi, type RunShown } from '../../fixtures/run-api.ts';
+import { startStandalone, type Standalone } from '../../fixtures/start-standalone.ts';
+import { viewsInMemory, viewsInMongo, type StoredViews } from '../../fixtures/stored-views.ts';
+import { expectConventions, expectWatchable } from '../../monitoring/expect-metrics.ts';
+
+const STATUSES = ['queued', 'started', 'running', 'uploading', 'success'];
+const isRising = (numbers: readonly number[]): boolean =>
+  numbers.every((number, at) => number >= (numbers[at - 1] ?? number));
+
+describe('the webhook of a run', () => {
+  let views: StoredViews;
+  let standalone: Standalone;
+  let api: RunApi;
+  beforeAll(async () => {
+    const stored = await viewsInMongo();
+    views = typeof stored === 'string' ? viewsInMemory() : stored;
+    standalone = await startStandalone({ env: { ...views.env, EXECUTOR_GPUS: 'A10G:1' } });
+    api = runApi(standalone);
+  }, 120_000);
+  afterAll(async () => {
+    await standalone.stop();
+    await views[Symbol.asyncDispose]();
+  });
+
+  /** Its notification is known to have arrived, to the API and, where they are stored, to the views. */
+  const delivered = async (run: string): Promise<RunShown> => {
+    const shown = await waitFor(`the webhook of run ${run}`, async () => {
+      const now = await api.get(run);
+      return now.webhook_status === 'success' && now;
+    });
+    await views.equalTheLog(standalone.dataFolder, [shown]);
+    return shown;
+  };
+
+  it(
+    'tells it from queued to success, and webhook_status only goes forward',
+    { timeout: 90_000 },
+    async () => {
+      const release = Promise.withResolvers<void>();
+      const shownAtTheEnd: RunShown[] = [];
+      await using receiver = await aReceiver(async ({ payload }) => {
+        if (payload.finished) shownAtTheEnd.push(await api.get(payload.run_id));
+        // Until then no notification has been brought to its end.
+        else if (payload.status === 'queued') await release.promise;
+        return 200;
+      });
+      // It has the only slot, so that the other one waits.
+      const busy = await api.queue({ seconds: 60, size: 64 });
+      await api.reaches(busy, 'running', 20_000);
+      const queuedAt = performance.now();
+      const run = await api.queue(
+        { seconds: 3, size: 100 },
+        { webhook: receiver.url, webhook_intermediate_status: true },
+      );
+      await waitFor('it to be told that it is queued', () => receiver.of(run).length > 0);
+      const webhookStatuses = [(await api.get(run)).webhook_status];
+      release.resolve();
+      await api.cancel(busy);
+      await waitFor(
+        'its notification to be known',
+        async () => {
+          const { webhook_status } = await api.get(run);
+          if (webhook_status !== webhookStatuses.at(-1)) webhookStatuses.push(webhook_status);
+          return webhook_status === 'success';
+        },
+        { withinMs: 40_000 },
+      );
+      const withinMs = performance.now() - queuedAt;
+      expect(webhookStatuses).toEqual(['not-started', 'running', 'success']);
+      const ended = await delivered(run);
+
+      const arrived = receiver.of(run);
+      const told = arrived.map(({ payload }) => payload);
+      expect(receiver.finalsOf(run)).toEqual(arrived.slice(-1));
+      expect(told[0]).toMatchObject({ status: 'queued', progress: 0, finished: false, outputs: [] });
+      expect(isRising(told.map(({ status }) => STATUSES.indexOf(status)))).toBe(true);
+      expect(isRising(told.map(({ progress }) => progress))).toBe(true);
+      expect(told.filter(({ progress }) => progress > 0 && progress < 1).length).toBeGreaterThanOrEqual(2);
+      // However slow this machine is, one a second are no more.
+      expect(told.length - 1).toBeLessThanOrEqual(Math.floor(withinMs / 1_000) + 1);
+      expect(new Set(arrived.map(({ headers }) => headers['webhook-id'])).size).toBe(arrived.length);
+      for (const one of arrived) expect(isSignedWith(standalone.webhook_secret, one)).toBe(true);
+
+      const final = { status: 'success', progress: 1, end_reason: 'completed', outputs: ended.outputs };
+      expect(told.at(-1)).toMatchObject(final);
+      expect(shownAtTheEnd).toMatchObject([{ ...final, finished: true }]);
+      const [picture = ''] = /http:[^"]+\.png/.exec(arrived.at(-1)?.body ?? '') ?? [];
+      expect(await fetch(picture)).toMatchObject({ status: 200 });
+    },
+  );
+
+  it('can be seen, and asked for again', async () => {
+    await using receiver = await aReceiver();
+    const run = await api.queue({ size: 16, seconds: 0 }, { webhook: receiver.url });
+    await delivered(run);
+    expect(await api.redeliver(run)).toMatchObject({ webhook_status: 'running', round: 2 });
+    await delivered(run);
+    const [first, second, ...more] = receiver.of(run);
+    expect(more).toEqual([]);
+    expect(second?.body).toBe(first?.body);
+    expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
+
+    const shown = await waitFor('both tries to be kept', async () => {
+      const now = await api.deliveries(run);
+      return now.tries.length === 2 && now;
+    });
+    const accepted = { webhook_id: first?.headers['webhook-id'], try: 1, reason: 'accepted', status: 200 };
+    expect(shown).toMatchObject({
+      webhook_status: 'success',
+      round: 2,
+      state: null,
+      tries: [1, 2].map((round) => ({ ...accepted, round })),
+      intermediate: null,
+    });
+    const listed = await waitFor('the list to show it', async () =>
+      (await api.listDeliveries('status=success')).find(({ run_id }) => run_id === run),
+    );
+    expect(listed).toMatchObject({ webhook_status: 'success', tries: 1 });
+  });
+
+  it('tells of a run that was cancelled while it waited or ran, and of one that failed', async () => {
+    await using receiver = await aReceiver();
+    const busy = await api.queue({ seconds: 60, size: 64 }, { webhook: receiver.url });
+    await api.reaches(busy, 'running', 20_000);
+    const waiting = await api.queue({}, { webhook: receiver.url });
+    await api.cancel(waiting);
+    await api.cancel(busy);
+    // Too small a picture: the sample refuses.
+    const failing = await api.queue({ size: 1 }, { webhook: receiver.url });
+    for (const run of [waiting, busy, failing]) await delivered(run);
+
+    const cancelled = { status: 'cancelled', finished: true, end_reason: 'cancelled_by_client', outputs: [] };
+    expect(receiver.of(waiting)).toMatchObject([{ payload: cancelled }]);
+    expect(receiver.of(busy)).toMatchObject([{ payload: cancelled }]);
+    expect(receiver.of(failing)).toMatchObject([{ payload: { status: 'failed', finished: true } }]);
+  });
+
+  // Series with labels are there once something has happened, as above.
+  it('can be watched: every metric of board and alerts is told, with the labels that they use', async () => {
+    await expectWatchable(standalone);
+  });
+
+  it('is told of in metrics whose names, units, helps and labels keep the conventions', async () => {
+    await expectConventions(standalone);
+  });
+});

@@ -1,0 +1,86 @@
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aReceiver, isSignedWith, type Receiver } from '../../fixtures/webhook-receiver.ts';
+import { runApi, type RunApi } from '../../fixtures/run-api.ts';
+import { runCli } from '../../fixtures/run-cli.ts';
+import { startStandalone, type Standalone } from '../../fixtures/start-standalone.ts';
+
+describe('the webhooks of two organisations', () => {
+  let standalone: Standalone;
+  let ours: RunApi;
+  let theirs: RunApi;
+  beforeAll(async () => {
+    standalone = await startStandalone();
+    const { stdout } = await runCli(['organisations', 'create', 'second', '--json'], standalone.dataFolder);
+    const created: { readonly api_key: string; readonly deployment_id: string } = JSON.parse(stdout);
+    ours = runApi(standalone);
+    theirs = runApi({ ...created, url: standalone.url });
+  }, 120_000);
+  afterAll(() => standalone.stop());
+
+  const givenUp = async (api: RunApi, { url }: Receiver): Promise<string> => {
+    const run = await api.queue({ size: 16, seconds: 0 }, { webhook: url });
+    await waitFor('its delivery to be given up', async () => {
+      return (await api.get(run)).webhook_status === 'failed';
+    });
+    return run;
+  };
+  const arrivals = (receiver: Receiver, runs: readonly string[]): number[] =>
+    runs.map((run) => receiver.finalsOf(run).length);
+
+  it('are signed with the secret of each', async () => {
+    await using receiver = await aReceiver();
+    const secrets = [await ours.webhookSecret(), await theirs.webhookSecret()];
+    expect(secrets[0]).toBe(standalone.webhook_secret);
+    expect(secrets[1]).not.toBe(secrets[0]);
+    const runs = [
+      await ours.queue({ size: 16, seconds: 0 }, { webhook: receiver.url }),
+      await theirs.queue({ size: 16, seconds: 0 }, { webhook: receiver.url }),
+    ];
+    await waitFor('both to arrive', () => receiver.arrived.length === 2);
+    const taken = runs.map((run) =>
+      secrets.map((secret) => receiver.of(run).every((arrived) => isSignedWith(secret, arrived))),
+    );
+    expect(taken).toEqual([
+      [true, false],
+      [false, true],
+    ]);
+  });
+
+  it('are seen and sent again by their own organisation alone', async () => {
+    await using receiver = await aReceiver(() => 410);
+    const run = await givenUp(ours, receiver);
+    expect((await ours.listDeliveries('status=failed')).map(({ run_id }) => run_id)).toContain(run);
+    expect((await theirs.listDeliveries()).map(({ run_id }) => run_id)).not.toContain(run);
+    await expect(theirs.deliveries(run)).rejects.toThrow('answered 404');
+    await expect(theirs.redeliver(run)).rejects.toThrow('answered 404');
+    expect(await ours.deliveries(run)).toMatchObject({
+      webhook_status: 'failed',
+      round: 1,
+      tries: [{ reason: 'gone', status: 410 }],
+    });
+    expect(arrivals(receiver, [run])).toEqual([1]);
+  });
+
+  it('that were refused with 410 are sent again by runledger redeliver --failed, those of its organisation', async () => {
+    await using receiver = await aReceiver(() => 410);
+    const [first, second, other] = await Promise.all([
+      givenUp(ours, receiver),
+      givenUp(ours, receiver),
+      givenUp(theirs, receiver),
+    ]);
+    receiver.answer = () => 200;
+    const { host } = new URL(receiver.url);
+    const filter = ['redeliver', '--failed', '--host', host, '--json'];
+    const dry = await runCli([...filter, '--dry-run'], standalone.dataFolder);
+    expect(JSON.parse(dry.stdout)).toMatchObject({ matched: 2, requested: 0 });
+    const { stdout } = await runCli(filter, standalone.dataFolder);
+    expect(JSON.parse(stdout)).toMatchObject({ matched: 2, requested: 2 });
+    for (const run of [first, second])
+      await waitFor('its delivery', async () => (await ours.get(run)).webhook_status === 'success');
+    expect(arrivals(receiver, [first, second, other])).toEqual([2, 2, 1]);
+    expect(await theirs.get(other)).toMatchObject({ webhook_status: 'failed' });
+    for (const run of [first, second])
+      expect(new Set(receiver.of(run).map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+  });
+});

@@ -1,0 +1,143 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { readOperatorFile } from '../../../src/data-folder/connection-files.ts';
+import { aReceiver } from '../../fixtures/webhook-receiver.ts';
+import { descendants } from '../../fixtures/processes.ts';
+import { runApi } from '../../fixtures/run-api.ts';
+import { runCli } from '../../fixtures/run-cli.ts';
+import { startStandalone } from '../../fixtures/start-standalone.ts';
+import type { Standalone } from '../../fixtures/start-standalone.ts';
+
+const command = fileURLToPath(new URL('../../../../cli/bin/runledger.mjs', import.meta.url));
+
+/** `runledger listen` beside a standalone, until the test is over. */
+const startListening = async (
+  dataFolder: string,
+): Promise<{ readonly url: string; readonly received: () => Record<string, unknown>[] }> => {
+  const { PATH = '', HOME = '' } = process.env;
+  const child = spawn(process.execPath, [command, 'listen', '--json', '--port', '0'], {
+    env: { PATH, HOME, RUNLEDGER_DATA_DIR: dataFolder },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(async () => {
+    const closed = once(child, 'close');
+    child.kill('SIGINT');
+    await closed;
+  });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const url = await waitFor('it to listen', () => /Listening at (\S+),/.exec(stderr)?.[1]);
+  const lines = (): string[] => stdout.split('\n').slice(0, -1);
+  return { url, received: () => lines().map((line) => JSON.parse(line)) };
+};
+
+const aFreePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('A TCP server has no port.');
+  server.close();
+  await once(server, 'close');
+  return address.port;
+};
+
+/** Of the services, as they were told. */
+const healthPorts = (pid: number): string[] =>
+  descendants(pid)
+    .filter(({ command: line }) => line.includes('/services/') && line.includes('src/main.ts'))
+    .flatMap(
+      (service) =>
+        /RUNLEDGER_HEALTH_PORT=(\d+)/.exec(readFileSync(`/proc/${service.pid}/environ`, 'utf8'))?.[1] ?? [],
+    );
+
+describe('the webhook of a run in a standalone', () => {
+  let standalone: Standalone;
+  beforeAll(async () => {
+    standalone = await startStandalone();
+  }, 120_000);
+  afterAll(() => standalone.stop());
+
+  it('arrives at runledger listen, rightly signed, with outputs that can be fetched', async () => {
+    const { dataFolder } = standalone;
+    const { url, received } = await startListening(dataFolder);
+    const run = await runApi(standalone).queue({ size: 16, seconds: 0 }, { webhook: url });
+    const [notification] = await waitFor('its notification', () => received().length > 0 && received());
+    expect(notification).toMatchObject({
+      signature: 'right',
+      answered: 200,
+      body: { run_id: run, status: 'success', finished: true },
+    });
+    const [file = ''] = /http:[^"]+\.png/.exec(JSON.stringify(notification)) ?? [];
+    expect(await fetch(file)).toMatchObject({ status: 200 });
+    const { stdout } = await waitFor('it to be known', async () => {
+      const shown = await runCli(['deliveries', run], dataFolder);
+      return shown.stdout.includes('Delivered:') && shown;
+    });
+    expect(stdout).toMatch(/Z {2}try 1 +200 accepted +.*wait /);
+    expect((await runCli(['history', run], dataFolder)).stdout).toMatch(/WebhookDelivered +notifier/);
+  });
+
+  it('is tried again when nobody listened at first, and says when', async () => {
+    const { dataFolder } = standalone;
+    const api = runApi(standalone);
+    const port = await aFreePort();
+    const webhook = `http://127.0.0.1:${port}/hook`;
+    const run = await api.queue({ size: 16, seconds: 0 }, { webhook });
+    const retrying = await waitFor('the first try to fail', async () => {
+      const shown = await api.deliveries(run);
+      return shown.state === 'retrying' && shown.tries.length > 0 && shown;
+    });
+    const refused = { try: 1, reason: 'connect_refused', status: null };
+    expect(retrying).toMatchObject({ webhook_status: 'running', round: 1 });
+    const [first] = retrying.tries;
+    expect(first).toMatchObject(refused);
+    expect(Date.parse(retrying.next_try_at ?? '')).toBeGreaterThan(Date.parse(first?.started_at ?? ''));
+    await using receiver = await aReceiver(() => 200, port);
+    expect((await runCli(['deliveries', run], dataFolder)).stdout).toContain('connect_refused');
+    await waitFor('it to arrive', () => receiver.of(run).length > 0, { withinMs: 60_000 });
+    const [arrived] = receiver.of(run);
+    expect(arrived).toMatchObject({ payload: { run_id: run, status: 'success' } });
+    expect(arrived?.headers['webhook-id']).toBe(first?.webhook_id);
+    const delivered = await waitFor('it to be known', async () => {
+      const shown = await api.deliveries(run);
+      return shown.webhook_status === 'success' && shown.tries.at(-1)?.reason === 'accepted' && shown;
+    });
+    expect(delivered).toMatchObject({ state: null, next_try_at: null });
+    expect(delivered.tries[0]).toMatchObject(refused);
+    expect(delivered.tries.at(-1)).toMatchObject({ webhook_id: first?.webhook_id, status: 200 });
+    const listed = await waitFor('the list to show it', async () =>
+      (await api.listDeliveries('status=success')).find(({ run_id }) => run_id === run),
+    );
+    expect(listed).toMatchObject({ webhook_status: 'success', tries: delivered.tries.length });
+  }, 90_000);
+
+  it('may not go to what runs here', async () => {
+    const operator = await readOperatorFile(standalone.dataFolder);
+    if (operator.kind !== 'found') throw new Error('operator.json is not there.');
+    const health = healthPorts(standalone.pid);
+    expect(new Set(health).size).toBe(4);
+    const running = [
+      operator.content.nats_url,
+      standalone.url,
+      ...health.map((port) => `http://[::1]:${port}`),
+    ];
+    for (const { host } of running.map((url) => new URL(url)))
+      await expect(runApi(standalone).queue({}, { webhook: `http://${host}/` })).rejects.toThrow(
+        'is one of the services of Runledger itself',
+      );
+  });
+});
+
+it('an empty RUNLEDGER_WEBHOOK_ALLOW keeps webhooks from this machine', async () => {
+  await using standalone = await startStandalone({ env: { RUNLEDGER_WEBHOOK_ALLOW: '' } });
+  expect(standalone.output()).toContain('to public addresses alone (RUNLEDGER_WEBHOOK_ALLOW)');
+  await expect(runApi(standalone).queue({}, { webhook: 'http://127.0.0.1:8080/hook' })).rejects.toThrow(
+    '422',
+  );
+});

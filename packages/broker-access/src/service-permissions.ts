@@ -1,0 +1,189 @@
+import { executorToken } from '@runledger/contracts/ids';
+import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
+import type { ServiceContract, UsedBucket } from '@runledger/contracts/access/service-contract';
+import { ALL_PROGRESS } from '@runledger/contracts/subjects/run-subjects';
+import { WEBHOOK_EVENTS } from '@runledger/contracts/events/webhook-event';
+import { fleetFactOf } from '@runledger/event-log/streams/fleet';
+import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
+import {
+  aboutStream,
+  API_PREFIX,
+  durableConsumer,
+  keysOf,
+  lastOf,
+  messagesOf,
+  passingConsumers,
+  purgeOf,
+  pushedObjects,
+  removalFrom,
+  removalOfConsumers,
+  repliesOf,
+} from '@runledger/event-log/connect/api-subjects';
+
+/** What a client of the broker may do; nothing that is not named. Its inbox is its key's, and not named here. */
+export interface Permissions {
+  readonly publish: { readonly allow: readonly string[] };
+  readonly subscribe: { readonly allow: readonly string[] };
+  /** Whether it may answer requests, under the reply that each names. */
+  readonly responses: boolean;
+}
+
+/** @throws TypeError for an executor without a name, another service with one, and a name that is no subject token */
+export const permissionsOf = (contract: ServiceContract, executor?: string): Permissions => {
+  if ((contract.role === 'executor') !== (executor !== undefined)) {
+    throw new TypeError(
+      `${contract.service}: an executor is permitted what is its name's, and other services have none`,
+    );
+  }
+  if (executor !== undefined && executor !== executorToken(executor)) {
+    throw new TypeError(
+      `"${executor}" is no executor's name as it stands in subjects: "${executorToken(executor)}" would be.`,
+    );
+  }
+  const publish = [
+    ...facts(contract, executor),
+    ...(executor === undefined ? reading(contract) : executorsOwn(executor)),
+    ...Object.entries(contract.buckets).flatMap(([bucket, uses]) => bucketUse(bucket as UsedBucket, uses)),
+    ...contract.objects.flatMap(objectUse),
+    ...holding(contract),
+    ...(contract.timers ? TIMERS : []),
+    ...deliveries(contract),
+    ...contract.parks.map(({ stream, as }) => `parked.${stream}.${as.replace('<name>', executor ?? '')}`),
+    ...contract.asks,
+  ];
+  const answers = contract.answers.map((what) =>
+    ['ask', contract.role, ...(executor === undefined ? [] : [executor]), what].join('.'),
+  );
+  return {
+    publish: { allow: sorted(publish) },
+    subscribe: { allow: sorted([...answers, ...(contract.watchesProgress ? [ALL_PROGRESS] : [])]) },
+    responses: answers.length > 0,
+  };
+};
+
+const sorted = (subjects: readonly string[]): string[] => [...new Set(subjects)].toSorted();
+
+/** The subjects of what it writes. Those of another writer, and of another executor, are not among them. */
+const facts = ({ role, writes, beats }: ServiceContract, executor: string | undefined): string[] => {
+  // Who is not an executor writes of executors, of none, and of those of earlier releases, whose ids are one token.
+  const about = executor === undefined ? '>' : `${executor}.*`;
+  return [
+    ...writes.runs.map((type) => `runs.*.*.life.${RUN_EVENTS[type].fact}.${role}.*.${about}`),
+    ...writes.webhooks.map((type) => `runs.*.*.webhook.${WEBHOOK_EVENTS[type].fact}.${role}.*`),
+    ...writes.fleet.flatMap((type) => fleetFact(type, executor)),
+    ...(writes.activity ? ['progress', 'log'].map((kind) => `activity.*.*.*.${about}.${kind}`) : []),
+    ...(beats ? [`$KV.EXECUTORS.${about}`] : []),
+  ];
+};
+
+const fleetFact = (
+  type: ServiceContract['writes']['fleet'][number],
+  executor: string | undefined,
+): string[] => {
+  const fact = fleetFactOf(type);
+  if (type === 'ExecutorDrainRequested' || type === 'ExecutorResumeRequested') return [`fleet.*.all.${fact}`];
+  return executor === undefined ? [`fleet.*.*.${fact}`, `fleet.*.${fact}`] : [`fleet.${executor}.*.${fact}`];
+};
+
+/** Its own consumer, and single facts under its own name: no other run, and no look at the streams. */
+const executorsOwn = (name: string): string[] => {
+  const addressed = `runs.*.*.life.*.*.*.${name}.*`;
+  return [...durableConsumer('RUNS', `executor-${name}`, addressed), lastOf('RUNS', addressed)];
+};
+
+/** RUNS is read by several services and by executors: what others have there nobody may remove. */
+const reading = ({ reads, follows, parks }: ServiceContract): string[] => {
+  const streams = [
+    ...(reads.runs.length + reads.webhooks.length > 0 ? ['RUNS'] : []),
+    ...(reads.fleet.length > 0 ? ['FLEET'] : []),
+    ...(reads.activity ? ['ACTIVITY'] : []),
+    ...parks.map(({ stream }) => stream),
+  ];
+  return [
+    ...streams.flatMap((stream) => [aboutStream(stream), messagesOf(stream)]),
+    // How many messages are set aside, for those who watch.
+    ...(parks.length > 0 ? [aboutStream('PARKED')] : []),
+    ...(streams.includes('RUNS') ? [repliesOf('RUNS')] : []),
+    ...follows.flatMap((stream) => [
+      ...passingConsumers(stream),
+      ...(stream === 'RUNS' ? [] : [removalOfConsumers(stream)]),
+    ]),
+  ];
+};
+
+const bucketUse = (
+  bucket: UsedBucket,
+  uses: ServiceContract['buckets'][UsedBucket] & readonly string[],
+): string[] => {
+  const stream = `KV_${bucket}`;
+  return [
+    aboutStream(stream),
+    messagesOf(stream),
+    ...(uses.includes('list') ? [...passingConsumers(stream), removalOfConsumers(stream)] : []),
+    ...(uses.includes('write') ? [keysOf(bucket)] : []),
+    ...(uses.includes('erase') ? [purgeOf(stream)] : []),
+  ];
+};
+
+const objectUse = (store: string): string[] => {
+  const stream = `OBJ_${store}`;
+  return [
+    `$O.${store}.C.*`,
+    `$O.${store}.M.*`,
+    aboutStream(stream),
+    messagesOf(stream),
+    repliesOf(stream),
+    purgeOf(stream),
+    // The driver asks whether JetStream is there.
+    `${API_PREFIX}.INFO`,
+    // Output files are read piece by piece, and snapshots by the driver.
+    ...(store === 'SNAPSHOTS' ? pushedObjects(stream) : []),
+  ];
+};
+
+/** Leases and shares stand in one bucket; only who shares reads all of it, and removes what old members left. */
+const holding = ({ service, leases, shares }: ServiceContract): string[] => {
+  if (leases.length === 0 && !shares) return [];
+  const stream = 'KV_LEASES';
+  return [
+    aboutStream(stream),
+    messagesOf(stream),
+    ...leases.map((lease) => `$KV.LEASES.${lease}`),
+    ...(shares
+      ? [
+          `$KV.LEASES.${service}.member.*`,
+          `$KV.LEASES.${service}.share.*`,
+          ...passingConsumers(stream),
+          removalOfConsumers(stream),
+          purgeOf(stream),
+        ]
+      : []),
+  ];
+};
+
+const TIMERS: readonly string[] = [
+  'timers.>',
+  aboutStream('TIMERS'),
+  messagesOf('TIMERS'),
+  ...passingConsumers('TIMERS'),
+  removalOfConsumers('TIMERS'),
+  purgeOf('TIMERS'),
+  removalFrom('TIMERS'),
+];
+
+const deliveries = (contract: ServiceContract): readonly string[] => {
+  switch (contract.deliveries) {
+    case 'reads':
+      return [aboutStream('DELIVERIES'), repliesOf('DELIVERIES')];
+    case 'writes':
+      return ['deliveries.*.*.try.*.*', 'deliveries.*.*.intermediate', 'deliveries.*.*.state'];
+    case 'nothing':
+      return [];
+  }
+};
+
+/** The streams that a service may look at, and so waits for at its start; an executor looks at none. */
+export const streamsOf = (contract: ServiceContract): readonly string[] =>
+  contract.role === 'executor'
+    ? []
+    : ALL_STREAMS.filter((stream) => permissionsOf(contract).publish.allow.includes(aboutStream(stream)));

@@ -1,0 +1,64 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats/nats-server';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { brokerConfiguration } from '../src/broker-configuration.ts';
+import { operatorUser } from '../src/broker-user.ts';
+import { newUserKey } from '@runledger/event-log/connect/user-key';
+import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
+import { silentLogger } from '@runledger/event-log/connect/logger';
+import { provision } from '@runledger/event-log/provision/provision';
+import { aUser } from './a-user.ts';
+
+let storeDir: string;
+beforeEach(async () => {
+  storeDir = await mkdtemp(join(tmpdir(), 'runledger-reload-'));
+});
+afterEach(() => rm(storeDir, { recursive: true, force: true }));
+
+const keys = { operator: newUserKey(), reader: newUserKey(), writer: newUserKey() };
+const present = [
+  { user: operatorUser(), publicKey: keys.operator.publicKey },
+  { user: aUser('reader', ['runs.none'], ['activity.>']), publicKey: keys.reader.publicKey },
+];
+const joining = {
+  user: aUser('writer', ['activity.a', 'fleet.a.b.registered']),
+  publicKey: keys.writer.publicKey,
+};
+
+describe('a user that a running broker did not know', () => {
+  it('is let in once the broker has read its configuration again, twice, and others hear it', async () => {
+    const { path: binary } = await findNatsServer({ env: process.env });
+    const before = brokerConfiguration(present).trim();
+    await using server = await startNatsServer({ binary, storeDir, authorization: before });
+    await using opened = new AsyncDisposableStack();
+    const open = async (user: keyof typeof keys): Promise<EventLog> => {
+      const settings = { url: server.url, name: user, seed: keys[user].seed };
+      return opened.use(await openEventLog(settings, silentLogger));
+    };
+    await provision(await open('operator'));
+    const reader = await open('reader');
+    const heard: string[] = [];
+    reader.nc.subscribe('activity.>', { callback: (_error, { subject }) => void heard.push(subject) });
+    await reader.nc.flush();
+    await expect(open('writer')).rejects.toThrow('does not let writer in');
+
+    const file = join(storeDir, 'nats-server.conf');
+    const after = brokerConfiguration([...present, joining]).trim();
+    await writeFile(
+      file,
+      (await readFile(file, 'utf8')).replace(before, () => after),
+    );
+    server.kill('SIGHUP');
+    const writer = await waitFor('the writer to be let in', () => open('writer'));
+    server.kill('SIGHUP');
+    await waitFor('the log to take a fact', () => writer.js.publish('fleet.a.b.registered', '{}'));
+    await waitFor('progress to be heard', () => {
+      writer.nc.publish('activity.a', '{}');
+      return heard.includes('activity.a');
+    });
+    expect(reader.connected()).toBe(true);
+  });
+});

@@ -1,0 +1,18 @@
+import { describe, expect, it } from 'vitest';
+import { overlap } from '../src/subject-overlap.ts';
+
+describe('two subjects', () => {
+  it.each([
+    ['a.b', 'a.b', true],
+    ['a.b', 'a.c', false],
+    ['a.*', 'a.b', true],
+    ['a.*', '*.b', true],
+    ['a.*', 'a.b.c', false],
+    ['a.>', 'a.b.c', true],
+    ['a.>', 'a', false],
+    ['a.*.c', 'a.>', true],
+    ['>', 'a', true],
+  ])('%s and %s stand for a common one: %s', (one, other, isCommon) => {
+    expect([overlap(one, other), overlap(other, one)]).toEqual([isCommon, isCommon]);
+  });
+});

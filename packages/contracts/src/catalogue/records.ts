@@ -1,0 +1,112 @@
+import { Type, type Static } from 'typebox';
+import { RunnerChoice } from '../events/run-event-data.ts';
+import { GpuModel } from '../gpu.ts';
+import { Json } from '../json.ts';
+
+const Uuid = Type.String({ format: 'uuid' });
+const Time = Type.String({ format: 'date-time' });
+const Name = Type.String({ minLength: 1, maxLength: 128 });
+
+export const Machine = Type.Object({
+  id: Uuid,
+  org_id: Uuid,
+  name: Name,
+  /** The default for runs that name none. */
+  gpu: GpuModel,
+  type: Type.String(),
+  version: Type.String(),
+  runner: RunnerChoice,
+  /** Left out by records that were made before a machine could be archived. */
+  archived: Type.Optional(Type.Boolean()),
+  created_at: Time,
+});
+export type Machine = Static<typeof Machine>;
+
+export const Workflow = Type.Object({
+  id: Uuid,
+  org_id: Uuid,
+  name: Name,
+  archived: Type.Optional(Type.Boolean()),
+  created_at: Time,
+});
+export type Workflow = Static<typeof Workflow>;
+
+export const WorkflowInput = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 256 }),
+  type: Type.Enum(['string', 'integer', 'number', 'boolean', 'array']),
+  required: Type.Boolean(),
+  default: Type.Optional(Json),
+  description: Type.Optional(Type.String()),
+});
+export type WorkflowInput = Static<typeof WorkflowInput>;
+
+/** Immutable: a run names the version and its SHA-256. */
+export const WorkflowVersion = Type.Object({
+  id: Uuid,
+  org_id: Uuid,
+  workflow_id: Uuid,
+  number: Type.Integer({ minimum: 1 }),
+  workflow: Json,
+  /** Of the workflow as JSON text. */
+  sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  inputs: Type.Array(WorkflowInput),
+  created_at: Time,
+});
+export type WorkflowVersion = Static<typeof WorkflowVersion>;
+
+/** A version as it is found by its number and as lists show it; what may change of a version stands here alone. */
+export const NumberedVersion = Type.Object({
+  ...Type.Omit(WorkflowVersion, ['workflow']).properties,
+  archived: Type.Boolean(),
+});
+export type NumberedVersion = Static<typeof NumberedVersion>;
+
+export const Deployment = Type.Object({
+  id: Uuid,
+  org_id: Uuid,
+  workflow_id: Uuid,
+  workflow_version_id: Uuid,
+  machine_id: Uuid,
+  name: Name,
+  environment: Type.String(),
+  gpu: Type.Optional(GpuModel),
+  concurrency_limit: Type.Optional(Type.Integer({ minimum: 1 })),
+  run_timeout_s: Type.Number({ exclusiveMinimum: 0 }),
+  start_deadline_s: Type.Number({ exclusiveMinimum: 0 }),
+  retry: Type.Object({ attempts: Type.Integer({ minimum: 1, maximum: 100 }) }),
+  archived: Type.Boolean(),
+  created_at: Time,
+});
+export type Deployment = Static<typeof Deployment>;
+
+export const Organisation = Type.Object({ id: Uuid, name: Name, created_at: Time });
+export type Organisation = Static<typeof Organisation>;
+
+export const User = Type.Object({ id: Uuid, org_id: Uuid, name: Name, created_at: Time });
+export type User = Static<typeof User>;
+
+/** Those that a key of an organisation can have, and give to others. */
+export const OrganisationScope = Type.Enum(['runs:read', 'runs:write', 'admin']);
+export type OrganisationScope = Static<typeof OrganisationScope>;
+
+/** `operator` is about the whole fleet, and no organisation's to give: it comes from whoever holds the broker's credentials. */
+export const KeyScope = Type.Enum([...OrganisationScope.enum, 'operator']);
+export type KeyScope = Static<typeof KeyScope>;
+
+/** Stored under the key's hash; the key itself is shown once and kept nowhere. */
+export const ApiKey = Type.Object({
+  id: Uuid,
+  user_id: Uuid,
+  org_id: Uuid,
+  name: Name,
+  /** The first characters, by which a person recognises it. */
+  prefix: Type.String(),
+  /** Of the key's text, to be compared once more after it was looked up by it; records of an earlier release lack it. */
+  sha256: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
+  scopes: Type.Array(KeyScope),
+  /** Of a key that was made with another: the id of the first one, whose rate all of them share. */
+  rate_key: Type.Optional(Uuid),
+  created_at: Time,
+  expires_at: Type.Union([Time, Type.Null()]),
+});
+export type ApiKey = Static<typeof ApiKey>;

@@ -1,0 +1,73 @@
+import { Type, type Static } from 'typebox';
+import type { ProgressReport } from '../events/activity.ts';
+import { nullable } from '../http/fields/optional.ts';
+import { EndReason, OutputItem, RunStatus } from '../http/runs/run.ts';
+import { liveStatus } from '../run-view/live-status.ts';
+import { isEnded, type Run } from '../fold/run.ts';
+import { shownOutputs } from '../run-view/shown-outputs.ts';
+
+/** Of the payload, not of the events that it is made from; sent as the header `runledger-webhook-version`. */
+export const WEBHOOK_PAYLOAD_VERSION = 1;
+
+/** What a receiver gets. Members may be added; none is ever taken away within a version. */
+export const WebhookPayload = Type.Object(
+  {
+    run_id: Type.String({ format: 'uuid' }),
+    status: RunStatus,
+    live_status: nullable(Type.String()),
+    progress: Type.Number({ minimum: 0, maximum: 1 }),
+    outputs: Type.Array(OutputItem, { description: 'As a run shows them.' }),
+    sequence: Type.Integer({
+      minimum: 1,
+      description: 'The position in the log that this tells of: a notification with a lower one is older.',
+    }),
+    finished: Type.Boolean({ description: 'Nothing about this run follows.' }),
+    end_reason: nullable(EndReason),
+    truncated: Type.Optional(
+      Type.Literal(true, {
+        description: 'Only there when outputs were left out; they are all at `run_url`.',
+      }),
+    ),
+    run_url: Type.Optional(Type.String()),
+  },
+  { title: 'WebhookPayload' },
+);
+export type WebhookPayload = Static<typeof WebhookPayload>;
+
+export interface Told {
+  readonly run: Run;
+  /** The run's head. */
+  readonly sequence: number;
+  readonly report: ProgressReport | undefined;
+  /** The address of the gateway as clients know it, without a slash at the end. */
+  readonly publicUrl: string;
+  /** Where the run API answers for this run. */
+  readonly runUrl: string;
+  readonly maxBytes: number;
+}
+
+const utf8 = new TextEncoder();
+
+/** The body of a notification: the run as it is, in JSON. Outputs that do not fit are left out from the end. */
+export const webhookBody = ({ run, sequence, report, publicUrl, runUrl, maxBytes }: Told): Uint8Array => {
+  const whole: WebhookPayload = {
+    run_id: run.run_id,
+    status: run.status,
+    live_status: liveStatus(run, report?.live_status ?? null),
+    progress: isEnded(run) ? run.progress : run.status === 'queued' ? 0 : (report?.progress ?? 0),
+    outputs: isEnded(run) ? shownOutputs(run, publicUrl) : [],
+    sequence,
+    finished: isEnded(run),
+    end_reason: isEnded(run) ? run.end_reason : null,
+  };
+  const body = utf8.encode(JSON.stringify(whole));
+  if (body.byteLength <= maxBytes) return body;
+  const bare: WebhookPayload = { ...whole, outputs: [], truncated: true, run_url: runUrl };
+  // Each output brings a comma but the first.
+  let room = maxBytes - utf8.encode(JSON.stringify(bare)).byteLength + 1;
+  const fitting = whole.outputs.findIndex((output) => {
+    room -= utf8.encode(JSON.stringify(output)).byteLength + 1;
+    return room < 0;
+  });
+  return utf8.encode(JSON.stringify({ ...bare, outputs: whole.outputs.slice(0, Math.max(fitting, 0)) }));
+};

@@ -1,0 +1,18 @@
+import { Type, type Static } from 'typebox';
+import { MAX_LIVE_STATUS } from '../limits.ts';
+
+/** What an executor says of a run that executes: the latest wins; not fenced, kept for a while. */
+export const ProgressReport = Type.Object({
+  /** 0 to 1, never going back within an attempt. */
+  progress: Type.Number({ minimum: 0, maximum: 1 }),
+  live_status: Type.Union([Type.String({ maxLength: MAX_LIVE_STATUS }), Type.Null()]),
+  time: Type.String({ format: 'date-time' }),
+});
+export type ProgressReport = Static<typeof ProgressReport>;
+
+export const LogLine = Type.Object({
+  stream: Type.Enum(['stdout', 'stderr']),
+  line: Type.String(),
+  time: Type.String({ format: 'date-time' }),
+});
+export type LogLine = Static<typeof LogLine>;

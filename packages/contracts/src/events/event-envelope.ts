@@ -1,0 +1,67 @@
+import { Type, type TLiteral, type TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { isNestedAtMost } from '../json.ts';
+import { MAX_EVENT_NESTING } from '../limits.ts';
+
+const Uuid = Type.String({ format: 'uuid' });
+
+/** What every event about a run says of itself. */
+export const aboutEvent = {
+  /** UUIDv7; also the message id by which the broker removes duplicates. */
+  event_id: Uuid,
+  run_id: Uuid,
+  org_id: Uuid,
+  /** The writer's clock, for people. Times of a run are the broker's time stamps. */
+  time: Type.String({ format: 'date-time' }),
+  /** `instance` tells two processes of one service apart. */
+  writer: Type.Object({ service: Type.String(), instance: Type.String() }),
+  /** The same for everything that one request set off. */
+  correlation_id: Type.String({ minLength: 1, maxLength: 255 }),
+  /** The event that this one answers, null for a request from outside. */
+  causation_id: Type.Union([Uuid, Type.Null()]),
+  /** W3C trace context. */
+  traceparent: Type.Union([Type.String({ maxLength: 255 }), Type.Null()]),
+};
+
+export type ParsedEvent<Type extends string, Event> =
+  | { readonly kind: 'event'; readonly event: Event }
+  /** A type of a later release that no reader of this release needs: ignored. */
+  | { readonly kind: 'unknown_type'; readonly type: string }
+  /** Skipping it would make a wrong view, so the reader stops. */
+  | { readonly kind: 'newer_version'; readonly type: Type; readonly version: number }
+  | { readonly kind: 'invalid'; readonly why: string };
+
+type EventSchema = TSchema & { readonly properties: { readonly version: TLiteral<number> } };
+
+const Envelope = Compile(Type.Object({ type: Type.String(), version: Type.Integer({ minimum: 1 }) }));
+
+/**
+ * Reads events of the given types from JSON. Objects stay open: members that this release does not know are kept and ignored.
+ * `Event` is the union of what the schemas describe.
+ */
+export const eventParser = <Name extends string, Event>(
+  schemas: Readonly<Record<Name, { readonly schema: EventSchema }>>,
+): ((value: unknown) => ParsedEvent<Name, Event>) => {
+  const isKnown = (text: string): text is Name => Object.hasOwn(schemas, text);
+  const names = Object.keys(schemas).filter(isKnown);
+  const validators = new Map(names.map((name) => [name, Compile(schemas[name].schema as TSchema)]));
+  return (value) => {
+    if (!Envelope.Check(value)) return { kind: 'invalid', why: 'the event has no type and version' };
+    const { type, version } = value;
+    const validator = isKnown(type) ? validators.get(type) : undefined;
+    if (!isKnown(type) || !validator) return { kind: 'unknown_type', type };
+    if (version > schemas[type].schema.properties.version.const) {
+      return { kind: 'newer_version', type, version };
+    }
+    if (!isNestedAtMost(MAX_EVENT_NESTING, value)) {
+      return { kind: 'invalid', why: `${type} nests more than ${MAX_EVENT_NESTING} levels` };
+    }
+    // Checked against the schema that `Event` is made from.
+    if (validator.Check(value)) return { kind: 'event', event: value as Event };
+    const [first] = validator.Errors(value);
+    return {
+      kind: 'invalid',
+      why: `${type}${first?.instancePath ?? ''} ${first?.message ?? 'does not fit its schema'}`,
+    };
+  };
+};

@@ -1,0 +1,63 @@
+import { Type, type Static } from 'typebox';
+import { FleetRequest } from './fleet-request.ts';
+import { GpuModel } from '../gpu.ts';
+import { EXECUTOR_ID_PATTERN } from '../ids.ts';
+
+export const GpuSlot = Type.Object({
+  /** Position among the executor's slots, from 0. */
+  slot: Type.Integer({ minimum: 0 }),
+  gpu: GpuModel,
+});
+export type GpuSlot = Static<typeof GpuSlot>;
+
+const fleetFact = <const Name extends string>(type: Name) => ({
+  type: Type.Literal(type),
+  version: Type.Literal(1),
+  event_id: Type.String({ format: 'uuid' }),
+  executor_id: Type.String({ pattern: EXECUTOR_ID_PATTERN }),
+  time: Type.String({ format: 'date-time' }),
+});
+
+/** An executor offers its slots. Its id is new with every start. */
+export const ExecutorRegistered = Type.Object({
+  ...fleetFact('ExecutorRegistered'),
+  slots: Type.Array(GpuSlot, { maxItems: 1024 }),
+  /** Machine ids or names that it serves; `*` serves every machine. */
+  machines: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 1024 }),
+  /** Names in its allow-list of programs. */
+  programs: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 1024 }),
+  /** Ed25519 (SPKI, DER, base64url); signs the upload tokens of its attempts. */
+  public_key: Type.String({ minLength: 1, maxLength: 256 }),
+  software_version: Type.String(),
+});
+
+/** It takes no new runs and finishes those in hand. */
+export const ExecutorDraining = Type.Object({ ...fleetFact('ExecutorDraining') });
+/** It stopped by itself; what it still held is lost to it. */
+export const ExecutorLeft = Type.Object({ ...fleetFact('ExecutorLeft') });
+/** The scheduler's decision after a heartbeat period without a beat. */
+export const ExecutorLost = Type.Object({ ...fleetFact('ExecutorLost'), message: Type.String() });
+
+/** Of one executor. */
+export const ExecutorFact = Type.Union([ExecutorRegistered, ExecutorDraining, ExecutorLeft, ExecutorLost]);
+export type ExecutorFact = Static<typeof ExecutorFact>;
+export const FleetEvent = Type.Union([...ExecutorFact.anyOf, ...FleetRequest.anyOf]);
+export type FleetEvent = ExecutorFact | FleetRequest;
+export type ExecutorRegistered = Static<typeof ExecutorRegistered>;
+
+/** A beat in the EXECUTORS bucket: a hint that the executor lives, never proof that it does not. */
+export const Heartbeat = Type.Object({
+  executor_id: Type.String({ pattern: EXECUTOR_ID_PATTERN }),
+  /** Counts up from the executor's start. */
+  beat: Type.Integer({ minimum: 0 }),
+  draining: Type.Boolean(),
+  /** The run in each busy slot. */
+  runs: Type.Array(
+    Type.Object({
+      slot: Type.Integer({ minimum: 0 }),
+      run_id: Type.String({ format: 'uuid' }),
+      attempt: Type.Integer({ minimum: 1 }),
+    }),
+  ),
+});
+export type Heartbeat = Static<typeof Heartbeat>;

@@ -1,0 +1,139 @@
+import { Type, type Static } from 'typebox';
+import { GpuModel } from '../gpu.ts';
+import { Json, JsonRecord } from '../json.ts';
+import { MAX_ERROR_MESSAGE, MAX_FILENAME, MAX_WEBHOOK_URL } from '../limits.ts';
+
+const Uuid = Type.String({ format: 'uuid' });
+const Fraction = Type.Number({ minimum: 0, maximum: 1 });
+const Seconds = Type.Number({ exclusiveMinimum: 0 });
+
+/** How a machine executes a workflow. `program` is a name in each executor's own allow-list, never a command. */
+export const RunnerChoice = Type.Union([
+  Type.Object({ kind: Type.Literal('program'), program: Type.String({ minLength: 1, maxLength: 128 }) }),
+  Type.Object({ kind: Type.Literal('comfyui'), url: Type.Optional(Type.String()) }),
+]);
+export type RunnerChoice = Static<typeof RunnerChoice>;
+
+export const RunOrigin = Type.Enum(['api', 'manual', 'replay']);
+export type RunOrigin = Static<typeof RunOrigin>;
+
+/** The request, who asked, and the deployment's settings at that moment: a run keeps them whatever the catalogue says later. */
+export const RunQueuedData = Type.Object({
+  user_id: Uuid,
+  origin: RunOrigin,
+  deployment_id: Uuid,
+  workflow_id: Uuid,
+  workflow_version_id: Uuid,
+  workflow_sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  machine_id: Uuid,
+  machine_name: Type.String(),
+  machine_type: Type.String(),
+  machine_version: Type.String(),
+  runner: RunnerChoice,
+  gpu: GpuModel,
+  inputs: JsonRecord,
+  webhook: Type.Union([Type.String({ maxLength: MAX_WEBHOOK_URL }), Type.Null()]),
+  webhook_intermediate_status: Type.Boolean(),
+  /** From the last RunQueued or RunRequeued to RunStarted, in seconds. */
+  start_deadline_s: Seconds,
+  /** From RunStarted to the end, in seconds. */
+  run_timeout_s: Seconds,
+  /** Attempts before the run is given up as `executor_lost`. */
+  max_attempts: Type.Integer({ minimum: 1, maximum: 100 }),
+  rerun_of: Type.Union([Uuid, Type.Null()]),
+  /** Of a run whose id was made of an idempotency key: what a second request with the same key is compared with. */
+  idempotency: Type.Optional(Type.Object({ request_sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) })),
+});
+
+export const RunCancelRequestedData = Type.Object({
+  by: Type.Enum(['client', 'operator']),
+  user_id: Type.Union([Uuid, Type.Null()]),
+});
+
+/** All that the executor needs to run the attempt. */
+export const RunAssignedData = Type.Object({
+  /** Identifies the executor's occupancy of the GPU slot; the run API shows it as `gpu_event_id`. */
+  occupancy_id: Uuid,
+  slot: Type.Integer({ minimum: 0 }),
+  gpu: GpuModel,
+  runner: RunnerChoice,
+  workflow_version_id: Uuid,
+  workflow_sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  workflow: Json,
+  inputs: JsonRecord,
+  run_timeout_s: Seconds,
+  /** Ed25519 (SPKI, DER, base64url) of the executor; the gateway checks upload tokens of this attempt against it. */
+  executor_public_key: Type.String({ minLength: 1, maxLength: 256 }),
+});
+
+export const RunRequeuedData = Type.Object({
+  reason: Type.Enum(['executor_lost', 'executor_left', 'not_started']),
+  message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
+});
+
+export const RunTimedOutData = Type.Object({
+  reason: Type.Enum(['run_timeout', 'start_deadline', 'no_capacity']),
+  message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
+  progress: Type.Optional(Fraction),
+});
+
+export const RunGivenUpData = Type.Object({
+  reason: Type.Enum(['executor_lost', 'deployment_removed', 'internal_error']),
+  message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
+  progress: Type.Optional(Fraction),
+});
+
+/** The executor did not end a cancelled run within the grace period, or is gone. */
+export const RunCancelEnforcedData = Type.Object({
+  message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
+  progress: Type.Optional(Fraction),
+});
+
+export const RunStartedData = Type.Object({});
+
+export const RunUploadingData = Type.Object({
+  files: Type.Integer({ minimum: 1 }),
+  bytes: Type.Integer({ minimum: 0 }),
+});
+
+/** A stored file. Its URL follows from `key`, which cannot be guessed, and the public address of the gateway. */
+export const StoredFile = Type.Object({
+  key: Type.String({ pattern: '^[A-Za-z0-9_-]{22,86}$' }),
+  filename: Type.String({ minLength: 1, maxLength: MAX_FILENAME }),
+  subfolder: Type.String(),
+  content_type: Type.String(),
+  bytes: Type.Integer({ minimum: 0 }),
+  sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  /** The ComfyUI family's word. */
+  type: Type.Enum(['output', 'temp']),
+  /** Seconds. */
+  upload_duration: Type.Number({ minimum: 0 }),
+});
+export type StoredFile = Static<typeof StoredFile>;
+
+export const RunOutput = Type.Object({
+  id: Uuid,
+  output_id: Type.String(),
+  node_id: Type.Union([Type.String(), Type.Null()]),
+  node_meta: Type.Union([JsonRecord, Type.Null()]),
+  type: Type.Union([Type.String(), Type.Null()]),
+  /** Maps a kind (`images`, `files`, `gifs`, `text`, …) to its items. */
+  data: Type.Record(Type.String(), Type.Array(Type.Union([Type.String(), StoredFile]))),
+});
+export type RunOutput = Static<typeof RunOutput>;
+
+export const RunSucceededData = Type.Object({ outputs: Type.Array(RunOutput) });
+
+export const RunFailedData = Type.Object({
+  reason: Type.Enum(['workflow_error', 'internal_error']),
+  message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
+  outputs: Type.Array(RunOutput),
+  progress: Type.Optional(Fraction),
+});
+
+export const RunCancelledData = Type.Object({
+  /** The workflow had to be killed since it did not stop by itself within the grace period. */
+  forced: Type.Boolean(),
+  outputs: Type.Array(RunOutput),
+  progress: Type.Optional(Fraction),
+});

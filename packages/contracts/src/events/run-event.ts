@@ -1,0 +1,75 @@
+import { Type, type Static, type TObject } from 'typebox';
+import * as data from './run-event-data.ts';
+import { aboutEvent, eventParser, type ParsedEvent } from './event-envelope.ts';
+import { EXECUTOR_ID_PATTERN } from '../ids.ts';
+import type { WriterRole } from './writer.ts';
+
+const event = <const Name extends string, Data extends TObject>(type: Name, version: number, data: Data) =>
+  Type.Object({
+    type: Type.Literal(type),
+    version: Type.Literal(version),
+    ...aboutEvent,
+    /** 0 before the first attempt. */
+    attempt: Type.Integer({ minimum: 0 }),
+    executor_id: Type.Union([Type.String({ pattern: EXECUTOR_ID_PATTERN }), Type.Null()]),
+    data,
+  });
+
+/** Every event type: its schema with its present version, its fact (the word in the subject), and its one writer. */
+export const RUN_EVENTS = {
+  RunQueued: { fact: 'queued', writer: 'gateway', schema: event('RunQueued', 1, data.RunQueuedData) },
+  RunCancelRequested: {
+    fact: 'cancel_requested',
+    writer: 'gateway',
+    schema: event('RunCancelRequested', 1, data.RunCancelRequestedData),
+  },
+  RunAssigned: {
+    fact: 'assigned',
+    writer: 'scheduler',
+    schema: event('RunAssigned', 1, data.RunAssignedData),
+  },
+  RunRequeued: {
+    fact: 'requeued',
+    writer: 'scheduler',
+    schema: event('RunRequeued', 1, data.RunRequeuedData),
+  },
+  RunTimedOut: { fact: 'ended', writer: 'scheduler', schema: event('RunTimedOut', 1, data.RunTimedOutData) },
+  RunGivenUp: { fact: 'ended', writer: 'scheduler', schema: event('RunGivenUp', 1, data.RunGivenUpData) },
+  RunCancelEnforced: {
+    fact: 'ended',
+    writer: 'scheduler',
+    schema: event('RunCancelEnforced', 1, data.RunCancelEnforcedData),
+  },
+  RunStarted: { fact: 'started', writer: 'executor', schema: event('RunStarted', 1, data.RunStartedData) },
+  RunUploading: {
+    fact: 'uploading',
+    writer: 'executor',
+    schema: event('RunUploading', 1, data.RunUploadingData),
+  },
+  RunSucceeded: {
+    fact: 'ended',
+    writer: 'executor',
+    schema: event('RunSucceeded', 1, data.RunSucceededData),
+  },
+  RunFailed: { fact: 'ended', writer: 'executor', schema: event('RunFailed', 1, data.RunFailedData) },
+  RunCancelled: {
+    fact: 'ended',
+    writer: 'executor',
+    schema: event('RunCancelled', 1, data.RunCancelledData),
+  },
+} as const satisfies Record<string, { fact: string; writer: WriterRole; schema: TObject }>;
+
+export type RunEventType = keyof typeof RUN_EVENTS;
+export type RunEventOf<T extends RunEventType> = Static<(typeof RUN_EVENTS)[T]['schema']>;
+export type RunEvent = { [T in RunEventType]: RunEventOf<T> }[RunEventType];
+export type LifecycleFact = (typeof RUN_EVENTS)[RunEventType]['fact'];
+
+export const RUN_EVENT_TYPES = Object.keys(RUN_EVENTS) as RunEventType[];
+/** The version that this release writes. */
+export const currentVersion = (type: RunEventType): number =>
+  RUN_EVENTS[type].schema.properties.version.const;
+
+export type ParsedRunEvent = ParsedEvent<RunEventType, RunEvent>;
+
+/** Reads a lifecycle event from JSON. */
+export const parseRunEvent = eventParser<RunEventType, RunEvent>(RUN_EVENTS);

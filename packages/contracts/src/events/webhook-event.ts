@@ -1,0 +1,81 @@
+import { Type, type Static, type TObject } from 'typebox';
+import { TryReason } from '../deliveries/attempt-result.ts';
+import { aboutEvent, eventParser, type ParsedEvent } from './event-envelope.ts';
+import { MAX_ERROR_MESSAGE } from '../limits.ts';
+import type { WriterRole } from './writer.ts';
+
+/** The first delivery of a run's final notification, and each one that somebody asked for again. */
+export const MAX_ROUNDS = 50;
+
+const event = <const Name extends string, Data extends TObject>(type: Name, version: number, data: Data) =>
+  Type.Object({
+    type: Type.Literal(type),
+    version: Type.Literal(version),
+    ...aboutEvent,
+    /** 1 for the first delivery; one more with every redelivery. */
+    round: Type.Integer({ minimum: 1, maximum: MAX_ROUNDS }),
+    data,
+  });
+
+const Uuid = Type.String({ format: 'uuid' });
+const WebhookId = Type.String({ minLength: 1, maxLength: 128 });
+const Status = Type.Union([Type.Integer({ minimum: 100, maximum: 599 }), Type.Null()]);
+
+/** Something is being sent, and the receiver has not accepted it at once. */
+export const WebhookStartedData = Type.Object({ notification: Type.Enum(['intermediate', 'final']) });
+
+/** The receiver accepted the final notification. */
+export const WebhookDeliveredData = Type.Object({
+  webhook_id: WebhookId,
+  tries: Type.Integer({ minimum: 1 }),
+  status: Status,
+});
+
+/** No further try is made by itself. */
+export const WebhookGivenUpData = Type.Object({
+  webhook_id: WebhookId,
+  tries: Type.Integer({ minimum: 0 }),
+  /** `gone`: the receiver answered 410. `expired`: the run's facts are about to leave the log. */
+  reason: Type.Enum(['gone', 'tries_used_up', 'expired']),
+  /** How the last try ended; null when there was none. */
+  last_reason: Type.Union([TryReason, Type.Null()]),
+  status: Status,
+  message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
+});
+
+export const WebhookRedeliveryRequestedData = Type.Object({ user_id: Uuid });
+
+/** What becomes of a run's notifications: few facts, never one for each try. */
+export const WEBHOOK_EVENTS = {
+  WebhookStarted: {
+    fact: 'started',
+    writer: 'notifier',
+    schema: event('WebhookStarted', 1, WebhookStartedData),
+  },
+  WebhookDelivered: {
+    fact: 'delivered',
+    writer: 'notifier',
+    schema: event('WebhookDelivered', 1, WebhookDeliveredData),
+  },
+  WebhookGivenUp: {
+    fact: 'given_up',
+    writer: 'notifier',
+    schema: event('WebhookGivenUp', 1, WebhookGivenUpData),
+  },
+  WebhookRedeliveryRequested: {
+    fact: 'redelivery_requested',
+    writer: 'gateway',
+    schema: event('WebhookRedeliveryRequested', 1, WebhookRedeliveryRequestedData),
+  },
+} as const satisfies Record<string, { fact: string; writer: WriterRole; schema: TObject }>;
+
+export type WebhookEventType = keyof typeof WEBHOOK_EVENTS;
+export type WebhookEventOf<T extends WebhookEventType> = Static<(typeof WEBHOOK_EVENTS)[T]['schema']>;
+export type WebhookEvent = { [T in WebhookEventType]: WebhookEventOf<T> }[WebhookEventType];
+
+export const WEBHOOK_EVENT_TYPES = Object.keys(WEBHOOK_EVENTS) as WebhookEventType[];
+
+export type ParsedWebhookEvent = ParsedEvent<WebhookEventType, WebhookEvent>;
+
+/** Reads a webhook event from JSON. */
+export const parseWebhookEvent = eventParser<WebhookEventType, WebhookEvent>(WEBHOOK_EVENTS);

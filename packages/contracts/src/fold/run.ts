@@ -1,0 +1,89 @@
+import type { FactOf } from './chain.ts';
+import type { RunEventOf, RunEvent } from '../events/run-event.ts';
+import type { RunOutput } from '../events/run-event-data.ts';
+import type { ExecutorId, OrgId, RunId } from '../ids.ts';
+
+/** A fact of a run's lifecycle. */
+export type Fact = FactOf<RunEvent>;
+
+export type RunRequest = RunEventOf<'RunQueued'>['data'];
+
+/** One execution attempt on one slot of one executor. */
+export interface Attempt {
+  readonly number: number;
+  readonly executor_id: ExecutorId;
+  readonly occupancy_id: string;
+  readonly slot: number;
+  readonly executor_public_key: string;
+  readonly assigned_at: string;
+}
+
+export type EndReason =
+  | 'completed'
+  | 'workflow_error'
+  | 'executor_lost'
+  | 'no_capacity'
+  | 'start_deadline'
+  | 'run_timeout'
+  | 'cancelled_by_client'
+  | 'cancelled_by_operator'
+  | 'deployment_removed'
+  | 'internal_error';
+
+export type FinalStatus = 'success' | 'failed' | 'timeout' | 'cancelled';
+
+interface RunIdentity {
+  readonly org_id: OrgId;
+  readonly run_id: RunId;
+  /** The log sequence of RunQueued. */
+  readonly number: number;
+  readonly request: RunRequest;
+  readonly correlation_id: string;
+  readonly traceparent: string | null;
+  readonly created_at: string;
+  /** The last RunQueued or RunRequeued. */
+  readonly queued_at: string;
+  readonly updated_at: string;
+}
+
+export interface CancelRequest {
+  readonly requested_at: string;
+  readonly by: 'client' | 'operator';
+}
+
+/** `attempt` is the last one, lost, or null before the first. */
+export type QueuedRun = RunIdentity & { readonly status: 'queued'; readonly attempt: Attempt | null };
+export type StartedRun = RunIdentity & {
+  readonly status: 'started';
+  readonly attempt: Attempt;
+  readonly cancel: CancelRequest | null;
+};
+export type RunningRun = RunIdentity & {
+  readonly status: 'running' | 'uploading';
+  readonly attempt: Attempt;
+  readonly cancel: CancelRequest | null;
+  readonly started_at: string;
+};
+export type EndedRun = RunIdentity & {
+  readonly status: FinalStatus;
+  readonly end_reason: EndReason;
+  readonly attempt: Attempt | null;
+  readonly started_at: string | null;
+  readonly ended_at: string;
+  readonly outputs: readonly RunOutput[];
+  /** Why it did not succeed, for people. */
+  readonly message: string | null;
+  /** The last progress that the end knows of, 0 to 1. */
+  readonly progress: number;
+};
+
+export type ExecutingRun = StartedRun | RunningRun;
+export type Run = QueuedRun | ExecutingRun | EndedRun;
+
+export const isEnded = (run: Run): run is EndedRun =>
+  run.status === 'success' ||
+  run.status === 'failed' ||
+  run.status === 'timeout' ||
+  run.status === 'cancelled';
+export const isExecuting = (run: Run): run is ExecutingRun =>
+  run.status === 'started' || run.status === 'running' || run.status === 'uploading';

@@ -1,0 +1,60 @@
+import type { FactOf } from './chain.ts';
+import type { Impossible } from './evolve-run.ts';
+import type { TryReason } from '../deliveries/attempt-result.ts';
+import type { WebhookEvent } from '../events/webhook-event.ts';
+
+export type WebhookFact = FactOf<WebhookEvent>;
+
+interface Round {
+  /** 1 for the first delivery of the final notification. */
+  readonly round: number;
+  /** The broker's time of the last fact. */
+  readonly updated_at: string;
+}
+
+/** What became of a run's notifications so far; nothing (undefined) before the first fact. */
+export type Webhook =
+  | (Round & { readonly status: 'running' })
+  | (Round & { readonly status: 'success'; readonly tries: number })
+  | (Round & {
+      readonly status: 'failed';
+      readonly tries: number;
+      readonly reason: 'gone' | 'tries_used_up' | 'expired';
+      readonly last_reason: TryReason | null;
+      readonly message: string;
+    });
+
+/** The round that is under way, or was the last. */
+export const roundOf = (webhook: Webhook | undefined): number => webhook?.round ?? 1;
+
+/** Nothing is sent any more unless somebody asks for it. */
+export const isSettled = (webhook: Webhook | undefined): boolean =>
+  webhook !== undefined && webhook.status !== 'running';
+
+/** The one fold of a run's notifications. Pure and total, as the fold of the run is. */
+export const evolveWebhook = (webhook: Webhook | undefined, fact: WebhookFact): Webhook | Impossible => {
+  const { event, time } = fact;
+  const round = roundOf(webhook);
+  if (event.type === 'WebhookRedeliveryRequested') {
+    return event.round === round + 1
+      ? { status: 'running', round: event.round, updated_at: time }
+      : no(webhook, fact);
+  }
+  if (event.round !== round || isSettled(webhook)) return no(webhook, fact);
+  switch (event.type) {
+    case 'WebhookStarted':
+      return webhook ? no(webhook, fact) : { status: 'running', round, updated_at: time };
+    case 'WebhookDelivered':
+      return { status: 'success', round, updated_at: time, tries: event.data.tries };
+    case 'WebhookGivenUp': {
+      const { tries, reason, last_reason, message } = event.data;
+      return { status: 'failed', round, updated_at: time, tries, reason, last_reason, message };
+    }
+  }
+};
+
+const no = (webhook: Webhook | undefined, { event }: WebhookFact): Impossible => ({
+  impossible: `${event.type} of round ${event.round} cannot follow ${
+    webhook ? `a delivery that is ${webhook.status} in round ${webhook.round}` : 'nothing'
+  }`,
+});

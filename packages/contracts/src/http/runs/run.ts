@@ -1,0 +1,147 @@
+import { Type, type Static } from 'typebox';
+import { RunOrigin } from '../../events/run-event-data.ts';
+import { GpuModel } from '../../gpu.ts';
+import { JsonRecord, type JsonValue } from '../../json.ts';
+import { Time, Uuid } from '../fields/values.ts';
+import { nullable } from '../fields/optional.ts';
+
+/** Every status that there is: the list is closed. `not-started` is kept for runs that are held back on purpose; nothing uses it yet. */
+export const RunStatus = Type.Enum(
+  ['not-started', 'queued', 'started', 'running', 'uploading', 'success', 'failed', 'timeout', 'cancelled'],
+  { title: 'RunStatus' },
+);
+export type RunStatus = Static<typeof RunStatus>;
+
+export const EndReason = Type.Enum(
+  [
+    'completed',
+    'workflow_error',
+    'executor_lost',
+    'no_capacity',
+    'start_deadline',
+    'run_timeout',
+    'cancelled_by_client',
+    'cancelled_by_operator',
+    'deployment_removed',
+    'internal_error',
+  ],
+  { title: 'EndReason' },
+);
+
+export const WebhookStatus = Type.Enum(['not-started', 'running', 'success', 'failed'], {
+  title: 'WebhookStatus',
+});
+export type WebhookStatus = Static<typeof WebhookStatus>;
+
+export const MediaItem = Type.Object(
+  {
+    url: Type.String({ description: 'Needs no API key: it cannot be guessed.' }),
+    type: Type.Enum(['output', 'temp']),
+    filename: Type.String(),
+    is_public: Type.Boolean(),
+    subfolder: Type.String(),
+    upload_duration: Type.Number({ description: 'Seconds.' }),
+    content_type: Type.String({ description: 'The MIME type.' }),
+  },
+  { title: 'MediaItem' },
+);
+export type MediaItem = Static<typeof MediaItem>;
+
+export const OutputItem = Type.Object(
+  {
+    id: Uuid,
+    run_id: Uuid,
+    output_id: Type.String(),
+    data: Type.Record(Type.String(), Type.Array(Type.Union([Type.String(), MediaItem])), {
+      description: 'By kind: images, files, gifs, text and others.',
+    }),
+    node_meta: nullable(JsonRecord),
+    created_at: Time,
+    updated_at: Time,
+    type: nullable(Type.String()),
+    node_id: nullable(Type.String()),
+  },
+  { title: 'OutputItem' },
+);
+export type OutputItem = Static<typeof OutputItem>;
+
+const seconds = (what: string) =>
+  nullable(Type.Number({ description: `${what}, in seconds; null until both are known.` }));
+
+/** The 32 fields of the run API, section 2.1, and four of ours. None is ever left out. */
+export const WorkflowRun = Type.Object(
+  {
+    id: Uuid,
+    workflow_version_id: Uuid,
+    workflow_inputs: Type.Unsafe<JsonValue>({
+      description: 'Null unless asked for with `?include=inputs`.',
+    }),
+    workflow_id: Uuid,
+    workflow_api: Type.Unsafe<JsonValue>({
+      description: 'The workflow; null unless asked for with `?include=workflow_api`.',
+    }),
+    machine_id: Uuid,
+    origin: RunOrigin,
+    status: RunStatus,
+    created_at: Time,
+    updated_at: Type.String({ format: 'date-time', description: 'Of the last fact about the run.' }),
+    gpu_event_id: nullable(
+      Type.String({ description: "Of the executor's occupancy of the GPU slot; null before the first." }),
+    ),
+    gpu: GpuModel,
+    machine_version: Type.String(),
+    machine_type: Type.String(),
+    compute_function_call_id: nullable(
+      Type.String({ description: 'Of the attempt that the state belongs to; null before the first.' }),
+    ),
+    user_id: Uuid,
+    org_id: Uuid,
+    live_status: nullable(
+      Type.String({ description: 'A short sentence about the present step; null at the end.' }),
+    ),
+    webhook: nullable(Type.String()),
+    webhook_status: nullable(WebhookStatus),
+    number: Type.Integer({ minimum: 1, description: 'Unique and rising.' }),
+    duration: seconds('From created_at to ended_at'),
+    cold_start_duration: seconds('From queued_at to started_at'),
+    cold_start_duration_total: seconds('From created_at to started_at'),
+    run_duration: seconds('From started_at to ended_at'),
+    ended_at: nullable(Time),
+    queued_at: Time,
+    started_at: nullable(
+      Type.String({ format: 'date-time', description: 'When the workflow began to execute.' }),
+    ),
+    progress: Type.Number({ minimum: 0, maximum: 1 }),
+    is_realtime: Type.Boolean(),
+    webhook_intermediate_status: Type.Boolean(),
+    outputs: Type.Array(OutputItem),
+    finished: Type.Boolean({ description: 'No further status will follow.' }),
+    end_reason: nullable(EndReason),
+    queue_position: nullable(
+      Type.Integer({
+        minimum: 1,
+        description: 'Of a queued run: 1 is served next. Null when it is not known.',
+      }),
+    ),
+    rerun_of: nullable(Type.String({ format: 'uuid', description: 'The run that this one repeats.' })),
+  },
+  { title: 'WorkflowRun' },
+);
+export type WorkflowRun = Static<typeof WorkflowRun>;
+
+export const CancelRunResponse = Type.Object(
+  {
+    run_id: Uuid,
+    status: RunStatus,
+    outcome: Type.Enum(['cancelled', 'cancellation_requested', 'already_ended'], {
+      description:
+        '`cancelled`: for good. `cancellation_requested`: it executes and follows within the grace period. `already_ended`: it ended otherwise, and stays so.',
+    }),
+  },
+  { title: 'CancelRunResponse' },
+);
+
+export const IncludedMembers = Type.Array(Type.Enum(['inputs', 'workflow_api']), {
+  description:
+    'Members that are null unless they are asked for, since they may be large: a page with them may be shorter.',
+});

@@ -1,0 +1,32 @@
+import { Type, type Static } from 'typebox';
+import { MAX_ERROR_MESSAGE } from '../limits.ts';
+
+/** Who takes a parked message again; an executor is called by its name. */
+export type Redriver = 'scheduler' | 'gateway' | `executor.${string}`;
+
+/** Where a service answers a `RedriveQuestion`. */
+export const redriveSubject = (who: Redriver): string => `ask.${who}.redrive`;
+
+/** Who parked a message, by the consumer that it was parked for; undefined when that one takes nothing again. */
+export const redriverOf = (consumer: string): Redriver | undefined => {
+  if (consumer === 'scheduler') return 'scheduler';
+  if (consumer === 'projection') return 'gateway';
+  const [, name] = /^executor-([A-Za-z0-9_-]+)$/.exec(consumer) ?? [];
+  return name === undefined ? undefined : `executor.${name}`;
+};
+
+/** Takes a message again that was parked, with today's code. It is named as it was parked: where it still lies. */
+export const RedriveQuestion = Type.Object({
+  stream: Type.Enum(['RUNS', 'FLEET']),
+  sequence: Type.Integer({ minimum: 1 }),
+  /** As it was parked. An executor may read by subject only, and refuses a question without it; others do not need it. */
+  subject: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
+});
+export type RedriveQuestion = Static<typeof RedriveQuestion>;
+
+export const RedriveAnswer = Type.Object({
+  outcome: Type.Enum(['taken', 'refused']),
+  /** What came of it, or why it cannot be taken, for people. */
+  why: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
+});
+export type RedriveAnswer = Static<typeof RedriveAnswer>;

@@ -1,0 +1,36 @@
+import { Type, type Static } from 'typebox';
+import { GpuModel } from '../gpu.ts';
+import { QueuePlace } from './queue-position.ts';
+
+/** Where the scheduler that leads answers a `WaitQuestion`; nobody else does. */
+export const WAIT_SUBJECT = 'ask.scheduler.wait';
+
+/** Why does this run wait? */
+export const WaitQuestion = Type.Object({
+  org_id: Type.String({ format: 'uuid' }),
+  run_id: Type.String({ format: 'uuid' }),
+});
+export type WaitQuestion = Static<typeof WaitQuestion>;
+
+const Count = Type.Integer({ minimum: 0 });
+
+/** Counts only: which executors they are is not for tenants to know. */
+export const WaitReason = Type.Object({
+  ...QueuePlace.properties,
+  gpu: GpuModel,
+  /** Executors that could execute this run. */
+  executors: Type.Object({
+    /** Those that take new runs. */
+    serving: Count,
+    /** Slots of the run's GPU model, of those that serve. */
+    busy_slots: Count,
+    free_slots: Count,
+    /** Those that take no new runs. */
+    draining: Count,
+  }),
+});
+export type WaitReason = Static<typeof WaitReason>;
+
+/** Null for a run that does not wait. */
+export const WaitAnswer = Type.Object({ wait: Type.Union([WaitReason, Type.Null()]) });
+export type WaitAnswer = Static<typeof WaitAnswer>;

@@ -1,0 +1,56 @@
+import type { GpuModel } from '../gpu.ts';
+import { MAX_LIVE_STATUS } from '../limits.ts';
+import type { QueuePlace } from '../requests/queue-position.ts';
+import { isEnded, type QueuedRun, type Run } from '../fold/run.ts';
+
+/**
+ * A short sentence about the current step; null at the end. `reported` is what the attempt said last, `place` what the
+ * scheduler says of a run that waits, if it was asked and has answered. At most MAX_LIVE_STATUS characters.
+ */
+export const liveStatus = (run: Run, reported: string | null, place?: QueuePlace): string | null => {
+  if (isEnded(run)) return null;
+  if (run.status === 'queued') return waiting(run, place);
+  if (run.cancel) return 'cancelling';
+  switch (run.status) {
+    case 'started':
+      return reported ?? `starting on ${withArticle(run.request.gpu)}`;
+    case 'running':
+      return reported ?? 'running';
+    case 'uploading':
+      return 'storing output files';
+  }
+};
+
+const waiting = (run: QueuedRun, place: QueuePlace | undefined): string => {
+  const wait = `waiting for ${withArticle(run.request.gpu)}`;
+  return place ? `${wait}${reason(run, place)}` : wait;
+};
+
+/** Behind "waiting for an A100". */
+const reason = ({ request }: QueuedRun, { ahead, capacity }: QueuePlace): string => {
+  switch (capacity) {
+    case 'busy':
+      return ahead === 0 ? ' (next)' : ` (${ahead} ahead)`;
+    case 'draining':
+      return ': every executor that could execute it is draining';
+    case 'no_gpu':
+      return ': no executor offers one now';
+    case 'not_served':
+      return `: no executor that serves machine ${shortened(request.machine_name)} has one now`;
+    case 'no_runner':
+      return request.runner.kind === 'program'
+        ? `: no executor that has one offers program ${shortened(request.runner.program)} now`
+        : ': no executor that has one runs ComfyUI workflows now';
+  }
+};
+
+/** The sentence around it takes less than the rest. */
+const LONGEST_NAME = MAX_LIVE_STATUS - 100;
+
+const shortened = (name: string): string =>
+  name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME - 1).replace(HALF_A_LETTER, '')}…`;
+
+/** The first half of a surrogate pair whose second half was cut off. */
+const HALF_A_LETTER = /[\uD800-\uDBFF]$/;
+
+const withArticle = (gpu: GpuModel): string => `${gpu.startsWith('T') ? 'a' : 'an'} ${gpu}`;

@@ -1,0 +1,133 @@
+import { isExecutorId, isOrgId, isRunId, type ExecutorId, type OrgId, type RunId } from '../ids.ts';
+import { RUN_EVENTS, type RunEvent } from '../events/run-event.ts';
+import { WEBHOOK_EVENTS, type WebhookEvent } from '../events/webhook-event.ts';
+import { WRITERS, type WriterRole } from '../events/writer.ts';
+
+/** Addresses one run: nothing is ever read or written without its organisation. */
+export interface RunKey {
+  readonly org_id: OrgId;
+  readonly run_id: RunId;
+}
+
+/** The filter that fences every lifecycle append, and under which a run's whole lifecycle is read. */
+export const lifecycleOf = (run: RunKey): string => `runs.${run.org_id}.${run.run_id}.life.>`;
+
+/** Every lifecycle fact of every run. */
+export const ALL_LIFECYCLES = 'runs.*.*.life.>';
+
+/** Everything that the log holds of a run: its lifecycle and its webhook facts. */
+export const runOf = (run: RunKey): string => `runs.${run.org_id}.${run.run_id}.>`;
+
+/** The filter that fences every webhook fact of a run. */
+export const webhookOf = (run: RunKey): string => `runs.${run.org_id}.${run.run_id}.webhook.>`;
+
+/** Every webhook fact of every run. */
+export const ALL_WEBHOOKS = 'runs.*.*.webhook.>';
+
+/** Redeliveries that somebody asked for, of every run. */
+export const ALL_REDELIVERY_REQUESTS = 'runs.*.*.webhook.redelivery_requested.gateway.*';
+
+/** What concerns one executor: the only facts that it may read. */
+export const addressedTo = (executor: ExecutorId): string => `runs.*.*.life.*.*.*.${executor}`;
+
+export const subjectOf = (event: RunEvent): string => subjectOfFact(event, RUN_EVENTS[event.type]);
+
+const subjectOfFact = (
+  about: Pick<RunEvent, 'org_id' | 'run_id' | 'attempt' | 'executor_id'>,
+  { fact, writer }: { readonly fact: string; readonly writer: WriterRole },
+): string =>
+  `runs.${about.org_id}.${about.run_id}.life.${fact}.${writer}.${about.attempt}.${about.executor_id ?? 'none'}`;
+
+/** Every subject under which a fact about one attempt can stand, once it is assigned. */
+export const subjectsOfAttempt = (
+  about: RunKey & { readonly attempt: number; readonly executor_id: ExecutorId },
+): readonly string[] => [
+  ...new Set(
+    Object.values(RUN_EVENTS)
+      .filter(({ fact }) => fact !== 'queued' && fact !== 'assigned')
+      .map((told) => subjectOfFact(about, told)),
+  ),
+];
+
+export interface LifecycleSubject extends RunKey {
+  readonly fact: string;
+  readonly writer: WriterRole;
+  readonly attempt: number;
+  readonly executor_id: ExecutorId | null;
+}
+
+const isWriter = (text: string): text is WriterRole => (WRITERS as readonly string[]).includes(text);
+
+/** Undefined when the subject is none of a lifecycle fact. Executors of earlier releases have ids of one token. */
+export const parseLifecycleSubject = (subject: string): LifecycleSubject | undefined => {
+  const [runs, org, run, life, fact, writer, attempt, ...tokens] = subject.split('.');
+  const executor = tokens.join('.');
+  if (runs !== 'runs' || life !== 'life' || !org || !run || !fact || !writer || !attempt) return undefined;
+  if (!isOrgId(org) || !isRunId(run) || !isWriter(writer) || !/^\d{1,6}$/.test(attempt)) return undefined;
+  if (executor !== 'none' && !isExecutorId(executor)) return undefined;
+  return {
+    org_id: org,
+    run_id: run,
+    fact,
+    writer,
+    attempt: Number(attempt),
+    executor_id: executor === 'none' ? null : executor,
+  };
+};
+
+export const webhookSubjectOf = (event: WebhookEvent): string => {
+  const { fact, writer } = WEBHOOK_EVENTS[event.type];
+  return `runs.${event.org_id}.${event.run_id}.webhook.${fact}.${writer}.${event.round}`;
+};
+
+export interface WebhookSubject extends RunKey {
+  readonly fact: string;
+  readonly writer: WriterRole;
+  readonly round: number;
+}
+
+/** Undefined when the subject is none of a webhook fact. */
+export const parseWebhookSubject = (subject: string): WebhookSubject | undefined => {
+  const [runs, org, run, webhook, fact, writer, round, ...rest] = subject.split('.');
+  if (runs !== 'runs' || webhook !== 'webhook' || rest.length > 0) return undefined;
+  if (!org || !run || !fact || !writer || !round) return undefined;
+  if (!isOrgId(org) || !isRunId(run) || !isWriter(writer) || !/^\d{1,6}$/.test(round)) return undefined;
+  return { org_id: org, run_id: run, fact, writer, round: Number(round) };
+};
+
+/** The run that a message of RUNS speaks of, also where the rest of its subject is wrong. */
+export const runIn = (subject: string): RunKey | undefined => {
+  const [runs, org_id = '', run_id = ''] = subject.split('.');
+  return runs === 'runs' && isOrgId(org_id) && isRunId(run_id) ? { org_id, run_id } : undefined;
+};
+
+export type ActivityKind = 'progress' | 'log';
+/** Progress and logs of one attempt: not fenced; readers drop those of an attempt that is not current or of an ended run. */
+export const activityOf = (run: RunKey, attempt: number, executor: ExecutorId, kind: ActivityKind): string =>
+  `activity.${run.org_id}.${run.run_id}.${attempt}.${executor}.${kind}`;
+
+/** The progress of every attempt of one run, but for those on executors of earlier releases, whose ids are one token. */
+export const progressOf = (run: RunKey): string => `activity.${run.org_id}.${run.run_id}.*.*.*.progress`;
+
+/** The same of every run. */
+export const ALL_PROGRESS = 'activity.*.*.*.*.*.progress';
+
+export interface ActivitySubject extends RunKey {
+  readonly attempt: number;
+  readonly executor_id: ExecutorId;
+}
+
+/** Undefined when the subject is none of an attempt's activity. */
+export const parseActivitySubject = (subject: string): ActivitySubject | undefined => {
+  const [activity, org = '', run = '', attempt = '', ...tokens] = subject.split('.');
+  const kind = tokens.pop();
+  const executor = tokens.join('.');
+  if (activity !== 'activity' || (kind !== 'progress' && kind !== 'log') || !/^\d{1,6}$/.test(attempt))
+    return undefined;
+  if (!isOrgId(org) || !isRunId(run) || !isExecutorId(executor)) return undefined;
+  return { org_id: org, run_id: run, attempt: Number(attempt), executor_id: executor };
+};
+
+export type FleetFact = 'registered' | 'draining' | 'left' | 'lost';
+export const fleetOf = (executor: ExecutorId, fact: FleetFact): string => `fleet.${executor}.${fact}`;
+export const ALL_FLEET = 'fleet.>';

@@ -1,0 +1,84 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Value } from 'typebox/value';
+import { describe, expect, it } from 'vitest';
+import { currentVersion, parseRunEvent, RUN_EVENT_TYPES } from '../../src/events/run-event.ts';
+import { subjectOf } from '../../src/subjects/run-subjects.ts';
+import { FleetEvent } from '../../src/events/fleet-event.ts';
+import { anEvent } from '../fixtures/run-events.ts';
+
+const FOLDER = join(import.meta.dirname, 'fixtures', 'runs');
+const FLEET_FOLDER = join(import.meta.dirname, 'fixtures', 'fleet');
+const ACCEPT = 'ACCEPT_FIXTURES=1 npm test -- packages/contracts';
+
+const aboutExecutor = {
+  version: 1,
+  event_id: '01920000-0000-7000-8000-000000000101',
+  executor_id: 'box-0a1b2c3d4e5f',
+  time: '2026-01-01T00:00:00.000Z',
+} as const;
+
+const aboutName = {
+  version: 1,
+  event_id: '01920000-0000-7000-8000-000000000102',
+  executor_name: 'box',
+  requested_by: '01920000-0000-7000-8000-000000000103',
+  time: '2026-01-01T00:00:00.000Z',
+} as const;
+
+const FLEET_EVENTS: readonly FleetEvent[] = [
+  {
+    ...aboutExecutor,
+    type: 'ExecutorRegistered',
+    slots: [{ slot: 0, gpu: 'A10G' }],
+    machines: ['*'],
+    programs: ['render-image'],
+    public_key: 'MCowBQYDK2VwAyEA',
+    software_version: '0.1.0',
+  },
+  { ...aboutExecutor, type: 'ExecutorDraining' },
+  { ...aboutExecutor, type: 'ExecutorLeft' },
+  { ...aboutExecutor, type: 'ExecutorLost', message: 'no beat for 6 s' },
+  { ...aboutName, type: 'ExecutorDrainRequested' },
+  { ...aboutName, type: 'ExecutorResumeRequested' },
+];
+
+describe('golden facts of the fleet', () => {
+  it.each(FLEET_EVENTS)('$type has a fixture of its present version', (event) => {
+    const file = join(FLEET_FOLDER, `${event.type}.v${event.version}.json`);
+    if (!existsSync(file) && process.env.ACCEPT_FIXTURES) {
+      writeFileSync(file, `${JSON.stringify(event, null, 2)}\n`);
+    }
+    expect(existsSync(file), `no fixture yet; write it with: ${ACCEPT}`).toBe(true);
+  });
+
+  it.each(readdirSync(FLEET_FOLDER))('%s is still read, also with members of a later release', (name) => {
+    const golden: object = JSON.parse(readFileSync(join(FLEET_FOLDER, name), 'utf8'));
+    expect(Value.Check(FleetEvent, golden)).toBe(true);
+    expect(Value.Check(FleetEvent, { ...golden, mood: 'fine' })).toBe(true);
+  });
+});
+
+describe('golden events', () => {
+  it.each(RUN_EVENT_TYPES)('%s has a fixture of its present version', (type) => {
+    const file = join(FOLDER, `${type}.v${currentVersion(type)}.json`);
+    if (!existsSync(file) && process.env.ACCEPT_FIXTURES) {
+      const event = anEvent(type);
+      writeFileSync(file, `${JSON.stringify({ subject: subjectOf(event), event }, null, 2)}\n`);
+    }
+    expect(existsSync(file), `no fixture yet; write it with: ${ACCEPT}`).toBe(true);
+  });
+
+  it.each(readdirSync(FOLDER))('%s is still read, unchanged, on its subject', (name) => {
+    const golden: { subject: string; event: unknown } = JSON.parse(readFileSync(join(FOLDER, name), 'utf8'));
+    const parsed = parseRunEvent(golden.event);
+    expect(parsed).toEqual({ kind: 'event', event: golden.event });
+    expect(parsed.kind === 'event' && subjectOf(parsed.event)).toBe(golden.subject);
+  });
+
+  it.each(readdirSync(FOLDER))('%s stays open to members of a later release', (name) => {
+    const golden: { event: object } = JSON.parse(readFileSync(join(FOLDER, name), 'utf8'));
+    const later = { ...golden.event, mood: 'fine' };
+    expect(parseRunEvent(later)).toEqual({ kind: 'event', event: later });
+  });
+});

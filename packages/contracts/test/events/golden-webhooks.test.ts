@@ -1,0 +1,36 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { webhookSubjectOf } from '../../src/subjects/run-subjects.ts';
+import { parseWebhookEvent, WEBHOOK_EVENTS, WEBHOOK_EVENT_TYPES } from '../../src/events/webhook-event.ts';
+import { aWebhookEvent } from '../fixtures/webhook-events.ts';
+
+const FOLDER = join(import.meta.dirname, 'fixtures', 'webhooks');
+const ACCEPT = 'ACCEPT_FIXTURES=1 npm test -- packages/contracts';
+
+const golden = (name: string): { subject: string; event: object } =>
+  JSON.parse(readFileSync(join(FOLDER, name), 'utf8'));
+
+describe('golden webhook events', () => {
+  it.each(WEBHOOK_EVENT_TYPES)('%s has a fixture of its present version', (type) => {
+    const version = WEBHOOK_EVENTS[type].schema.properties.version.const;
+    const file = join(FOLDER, `${type}.v${version}.json`);
+    if (!existsSync(file) && process.env.ACCEPT_FIXTURES) {
+      const event = aWebhookEvent(type);
+      writeFileSync(file, `${JSON.stringify({ subject: webhookSubjectOf(event), event }, null, 2)}\n`);
+    }
+    expect(existsSync(file), `no fixture yet; write it with: ${ACCEPT}`).toBe(true);
+  });
+
+  it.each(readdirSync(FOLDER))('%s is still read, unchanged, on its subject', (name) => {
+    const { subject, event } = golden(name);
+    const parsed = parseWebhookEvent(event);
+    expect(parsed).toEqual({ kind: 'event', event });
+    expect(parsed.kind === 'event' && webhookSubjectOf(parsed.event)).toBe(subject);
+  });
+
+  it.each(readdirSync(FOLDER))('%s stays open to members of a later release', (name) => {
+    const later = { ...golden(name).event, mood: 'fine' };
+    expect(parseWebhookEvent(later)).toEqual({ kind: 'event', event: later });
+  });
+});

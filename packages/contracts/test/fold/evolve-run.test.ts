@@ -1,0 +1,220 @@
+import { describe, expect, it } from 'vitest';
+import { evolve } from '../../src/fold/evolve-run.ts';
+import type { RunEvent } from '../../src/events/run-event.ts';
+import { isEnded, type Run } from '../../src/fold/run.ts';
+import { anEvent, factOf, OTHER_EXECUTOR, runAfter, timeOf } from '../fixtures/run-events.ts';
+
+const given = (...events: RunEvent[]): { run: Run; next: number } => ({
+  run: runAfter(...events),
+  next: events.length + 1,
+});
+
+const when = (history: { run: Run; next: number }, event: RunEvent): Run | { impossible: string } =>
+  evolve(history.run, factOf(event, history.next));
+
+const queued = [anEvent('RunQueued')];
+const started = [...queued, anEvent('RunAssigned')];
+const running = [...started, anEvent('RunStarted')];
+const uploading = [...running, anEvent('RunUploading')];
+const requeued = [...running, anEvent('RunRequeued')];
+const cancelling = [...running, anEvent('RunCancelRequested')];
+const cancelOfQueued = anEvent('RunCancelRequested', {}, { attempt: 0, executor: null });
+
+describe('the status follows the table of the API', () => {
+  it.each([
+    ['(none)', 'queued', queued],
+    ['queued', 'started', started],
+    ['started', 'running', running],
+    ['running', 'uploading', uploading],
+    ['running', 'success', [...running, anEvent('RunSucceeded')]],
+    ['uploading', 'success', [...uploading, anEvent('RunSucceeded')]],
+    ['started', 'failed', [...started, anEvent('RunFailed')]],
+    ['running', 'failed', [...running, anEvent('RunFailed')]],
+    ['uploading', 'failed', [...uploading, anEvent('RunFailed')]],
+    ['running', 'failed', [...running, anEvent('RunGivenUp')]],
+    [
+      'queued',
+      'failed',
+      [...queued, anEvent('RunGivenUp', { reason: 'deployment_removed' }, { attempt: 0, executor: null })],
+    ],
+    [
+      'queued',
+      'timeout',
+      [...queued, anEvent('RunTimedOut', { reason: 'no_capacity' }, { attempt: 0, executor: null })],
+    ],
+    ['started', 'timeout', [...started, anEvent('RunTimedOut', { reason: 'start_deadline' })]],
+    ['running', 'timeout', [...running, anEvent('RunTimedOut')]],
+    ['uploading', 'timeout', [...uploading, anEvent('RunTimedOut')]],
+    ['queued', 'cancelled', [...queued, cancelOfQueued]],
+    ['running', 'cancelled', [...cancelling, anEvent('RunCancelled')]],
+    ['running', 'cancelled by force', [...cancelling, anEvent('RunCancelEnforced')]],
+    ['started', 'queued', [...started, anEvent('RunRequeued')]],
+    ['running', 'queued', requeued],
+    ['uploading', 'queued', [...uploading, anEvent('RunRequeued')]],
+  ])('%s -> %s', (_from, to, events) => {
+    expect(given(...events).run.status).toBe(to.replace(' by force', ''));
+  });
+});
+
+describe('a queued run', () => {
+  it('remembers the request and the times of the broker', () => {
+    const { run } = given(...queued);
+    expect(run).toMatchObject({ number: 1, created_at: timeOf(1), queued_at: timeOf(1), attempt: null });
+    expect(run.request.inputs).toEqual({ size: 512 });
+  });
+
+  it('is ended by a cancel request at once', () => {
+    expect(given(...queued, cancelOfQueued).run).toMatchObject({
+      status: 'cancelled',
+      end_reason: 'cancelled_by_client',
+    });
+  });
+
+  it('is not ended by a cancel request that names an executor', () => {
+    expect(when(given(...queued), anEvent('RunCancelRequested'))).toHaveProperty('impossible');
+  });
+
+  it('is not assigned as an attempt out of turn', () => {
+    expect(when(given(...queued), anEvent('RunAssigned', {}, { attempt: 2 }))).toHaveProperty('impossible');
+  });
+
+  it('is not assigned to an executor of an impossible name', () => {
+    expect(when(given(...queued), anEvent('RunAssigned', {}, { executor: 'none' }))).toHaveProperty(
+      'impossible',
+    );
+  });
+
+  it('does not run out of run time', () => {
+    const timeout = anEvent('RunTimedOut', { reason: 'run_timeout' }, { attempt: 0, executor: null });
+    expect(when(given(...queued), timeout)).toHaveProperty('impossible');
+  });
+});
+
+describe('a requeued run', () => {
+  it('waits again from the moment it was requeued, without a start time, and remembers the lost attempt', () => {
+    const { run } = given(...requeued);
+    expect(run).toMatchObject({
+      status: 'queued',
+      created_at: timeOf(1),
+      queued_at: timeOf(4),
+      attempt: { number: 1 },
+    });
+    expect(run).not.toHaveProperty('started_at');
+    expect(run).not.toHaveProperty('cancel');
+  });
+
+  it('is assigned as the next attempt', () => {
+    const next = when(
+      given(...requeued),
+      anEvent('RunAssigned', {}, { attempt: 2, executor: OTHER_EXECUTOR }),
+    );
+    expect(next).toMatchObject({ status: 'started', attempt: { number: 2, executor_id: OTHER_EXECUTOR } });
+  });
+
+  it('takes nothing more from the executor that was lost', () => {
+    for (const late of ['RunStarted', 'RunUploading', 'RunSucceeded', 'RunFailed', 'RunCancelled'] as const) {
+      expect(when(given(...requeued), anEvent(late)), late).toHaveProperty('impossible');
+    }
+  });
+
+  it('is not given up while it waits by a word about the lost executor', () => {
+    expect(when(given(...requeued), anEvent('RunGivenUp'))).toHaveProperty('impossible');
+  });
+});
+
+describe('a run whose cancel was requested', () => {
+  it('keeps its status until it ends', () => {
+    expect(given(...cancelling).run).toMatchObject({
+      status: 'running',
+      cancel: { requested_at: timeOf(4), by: 'client' },
+    });
+  });
+
+  it('ends in no other way', () => {
+    for (const other of [
+      'RunSucceeded',
+      'RunFailed',
+      'RunTimedOut',
+      'RunGivenUp',
+      'RunRequeued',
+      'RunCancelRequested',
+    ] as const) {
+      expect(when(given(...cancelling), anEvent(other)), other).toHaveProperty('impossible');
+    }
+  });
+
+  it('keeps the outputs that were stored before', () => {
+    const outputs = anEvent('RunSucceeded').data.outputs;
+    expect(given(...cancelling, anEvent('RunCancelled', { outputs })).run).toMatchObject({
+      outputs,
+      end_reason: 'cancelled_by_client',
+    });
+  });
+
+  it('may still begin and upload before it ends', () => {
+    const startedLate = given(
+      ...started,
+      anEvent('RunCancelRequested'),
+      anEvent('RunStarted'),
+      anEvent('RunUploading'),
+    );
+    expect(startedLate.run).toMatchObject({ status: 'uploading', cancel: { by: 'client' } });
+  });
+
+  it('names the operator when an operator cancelled', () => {
+    const { run } = given(
+      ...running,
+      anEvent('RunCancelRequested', { by: 'operator' }),
+      anEvent('RunCancelled'),
+    );
+    expect(run).toMatchObject({ end_reason: 'cancelled_by_operator' });
+  });
+});
+
+describe('another executor', () => {
+  it('has no say in an attempt', () => {
+    for (const type of ['RunUploading', 'RunSucceeded', 'RunFailed', 'RunRequeued', 'RunTimedOut'] as const) {
+      expect(when(given(...running), anEvent(type, {}, { executor: OTHER_EXECUTOR })), type).toHaveProperty(
+        'impossible',
+      );
+    }
+  });
+});
+
+describe('an ended run', () => {
+  const ends: Record<string, RunEvent[]> = {
+    success: [...running, anEvent('RunSucceeded')],
+    failed: [...running, anEvent('RunFailed')],
+    timeout: [...running, anEvent('RunTimedOut')],
+    cancelled: [...queued, cancelOfQueued],
+  };
+
+  it.each(Object.entries(ends))('takes nothing after %s', (_status, events) => {
+    const ended = given(...events);
+    expect(isEnded(ended.run)).toBe(true);
+    for (const type of [
+      'RunQueued',
+      'RunAssigned',
+      'RunStarted',
+      'RunSucceeded',
+      'RunCancelRequested',
+      'RunRequeued',
+    ] as const) {
+      expect(when(ended, anEvent(type)), type).toHaveProperty('impossible');
+    }
+  });
+
+  it('tells why, when and with what', () => {
+    const { run } = given(...uploading, anEvent('RunSucceeded'));
+    expect(run).toMatchObject({
+      end_reason: 'completed',
+      started_at: timeOf(3),
+      ended_at: timeOf(5),
+      progress: 1,
+    });
+    expect(given(...running, anEvent('RunFailed')).run).toMatchObject({
+      message: 'size is too large',
+      progress: 0.25,
+    });
+  });
+});

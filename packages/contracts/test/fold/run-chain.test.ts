@@ -1,0 +1,172 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { accept, EMPTY_HISTORY, readHistory, type StoredMessage } from '../../src/fold/run-chain.ts';
+import { isEnded } from '../../src/fold/run.ts';
+import { RUN_EVENT_TYPES } from '../../src/events/run-event.ts';
+import { anEvent, EXECUTOR, ORG, OTHER_EXECUTOR, RUN, stored } from '../fixtures/run-events.ts';
+
+const nested = (levels: number): unknown => {
+  let value: unknown = 1;
+  for (let level = 0; level < levels; level += 1) value = [value];
+  return value;
+};
+
+const KEY = { org_id: ORG, run_id: RUN };
+const chain = [
+  stored(anEvent('RunQueued'), 5, 0),
+  stored(anEvent('RunAssigned'), 8, 5),
+  stored(anEvent('RunStarted'), 9, 8),
+  stored(anEvent('RunSucceeded'), 12, 9),
+];
+
+describe('a whole chain of fences', () => {
+  it('is the run, in whatever order the messages come', () => {
+    const read = readHistory(KEY, chain.toReversed());
+    expect(read).toMatchObject({
+      kind: 'whole',
+      history: { head: 12, run: { status: 'success', number: 5 } },
+      refused: [],
+    });
+  });
+
+  it('of nothing is no run, on which the first append rests', () => {
+    expect(readHistory(KEY, [])).toMatchObject({ kind: 'whole', history: EMPTY_HISTORY });
+  });
+});
+
+describe('a message that the broker stored but that is no part of the run', () => {
+  const forgeries: [string, string, Partial<StoredMessage>][] = [
+    ['without a fence', 'forged_fence', { fence: null }],
+    ['fenced on its own subject only', 'forged_fence', { fence: `runs.${ORG}.${RUN}.life.started.>` }],
+    ['with a fence but no expected sequence', 'forged_fence', { expectedSequence: null }],
+    ['that is no event', 'invalid', { body: { hello: 'there' } }],
+    ['that is no JSON', 'invalid', { body: undefined }],
+    [
+      'of another subject than its content',
+      'wrong_subject',
+      { body: anEvent('RunStarted', {}, { executor: OTHER_EXECUTOR }) },
+    ],
+    [
+      'of another run than its subject',
+      'wrong_subject',
+      { body: { ...anEvent('RunStarted'), run_id: '01920000-0000-7000-8000-0000000000ff' } },
+    ],
+    [
+      'that nests deeper than anybody could write it down again',
+      'invalid',
+      { body: { ...anEvent('RunStarted'), data: { deep: nested(100_000) } } },
+    ],
+    ['of a type that misses a member', 'invalid', { body: { ...anEvent('RunStarted'), data: undefined } }],
+  ];
+
+  it.each(forgeries)('%s is refused as %s, and the next append rests on it', (_what, refusal, forgery) => {
+    const forged = { ...stored(anEvent('RunStarted'), 9, 8), ...forgery };
+    const honest = stored(anEvent('RunFailed'), 14, 9);
+    const read = readHistory(KEY, [...chain.slice(0, 2), forged, honest]);
+    expect(read).toMatchObject({ kind: 'whole', history: { head: 14, run: { status: 'failed' } } });
+    expect(read).toMatchObject({ refused: [{ refusal, message: { sequence: 9 } }] });
+  });
+
+  it('is refused when it cannot follow', () => {
+    const late = stored(anEvent('RunStarted'), 20, 12);
+    expect(readHistory(KEY, [...chain, late])).toMatchObject({
+      kind: 'whole',
+      history: { head: 20, run: { status: 'success' } },
+      refused: [{ refusal: 'impossible' }],
+    });
+  });
+});
+
+describe('a broken history', () => {
+  it('is reported as damage when an event is gone', () => {
+    const read = readHistory(
+      KEY,
+      [chain[0], chain[2]].filter((message) => message !== undefined),
+    );
+    expect(read).toMatchObject({ kind: 'damaged', after: 5, expected: 8, sequence: 9 });
+    expect(read.kind === 'damaged' && read.why).toContain(RUN);
+  });
+
+  it('is reported as damage when its beginning has expired', () => {
+    expect(readHistory(KEY, chain.slice(1))).toMatchObject({ kind: 'damaged', after: 0, expected: 5 });
+  });
+});
+
+describe('what a later release wrote', () => {
+  it('stops the reader when the version is newer', () => {
+    const newer = stored(anEvent('RunStarted'), 9, 8, { body: { ...anEvent('RunStarted'), version: 2 } });
+    expect(readHistory(KEY, [...chain.slice(0, 2), newer])).toEqual({
+      kind: 'newer_version',
+      type: 'RunStarted',
+      version: 2,
+      sequence: 9,
+    });
+  });
+
+  it('stops nobody under the subject of another type', () => {
+    const claim = { ...anEvent('RunQueued'), version: 99 };
+    const forged = stored(anEvent('RunStarted'), 9, 8, { body: claim });
+    expect(accept({ head: 8, run: undefined }, forged)).toMatchObject({
+      kind: 'refused',
+      refusal: 'wrong_subject',
+    });
+  });
+
+  it('is passed over when the type is unknown', () => {
+    const paused = { ...stored(anEvent('RunStarted'), 9, 8), body: { type: 'RunPaused', version: 1 } };
+    expect(accept({ head: 8, run: undefined }, paused)).toMatchObject({
+      kind: 'unknown_type',
+      history: { head: 9 },
+    });
+  });
+});
+
+describe('a redelivered message', () => {
+  it('changes nothing', () => {
+    const [first] = chain;
+    expect(first && accept({ head: 5, run: undefined }, first)).toEqual({ kind: 'known' });
+  });
+});
+
+describe('any sequence of well-fenced events', () => {
+  const anyEvent = fc
+    .record({
+      type: fc.constantFrom(...RUN_EVENT_TYPES),
+      attempt: fc.integer({ min: 0, max: 3 }),
+      executor: fc.constantFrom(EXECUTOR, OTHER_EXECUTOR, null),
+    })
+    .map(({ type, attempt, executor }) => anEvent(type, {}, { attempt, executor }));
+
+  it('folds to a run that never leaves a final status, whatever arrives late', () => {
+    fc.assert(
+      fc.property(fc.array(anyEvent, { maxLength: 40 }), (events) => {
+        let history = EMPTY_HISTORY;
+        for (const [index, event] of [anEvent('RunQueued'), ...events].entries()) {
+          const next = accept(history, stored(event, index + 1, index));
+          if (next.kind !== 'accepted' && next.kind !== 'refused') throw new Error(`unexpected ${next.kind}`);
+          const expected = history.run && isEnded(history.run) ? history.run : next.history.run;
+          expect(next.history.run).toBe(expected);
+          expect(next.history.head).toBe(index + 1);
+          history = next.history;
+        }
+        expect(history.run?.number).toBe(1);
+      }),
+    );
+  });
+
+  it('never throws, whatever the message', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.option(fc.integer()), fc.string(), (body, expectedSequence, subject) => {
+        const message = {
+          subject,
+          sequence: 1,
+          time: '2026-01-01T00:00:00.000Z',
+          fence: null,
+          expectedSequence,
+          body,
+        };
+        expect(accept(EMPTY_HISTORY, message).kind).toBe('refused');
+      }),
+    );
+  });
+});

@@ -1,0 +1,196 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { link, type ChainSoFar, type StoredMessage } from '../../src/fold/chain.ts';
+import { lifecycleOf, runOf } from '../../src/subjects/run-subjects.ts';
+import { isSettled, type Webhook } from '../../src/fold/webhook.ts';
+import { MAX_ROUNDS, WEBHOOK_EVENT_TYPES } from '../../src/events/webhook-event.ts';
+import { EMPTY_WEBHOOK_HISTORY, readWebhookChain, WEBHOOK_CHAIN } from '../../src/fold/webhook-chain.ts';
+import { anEvent, ORG, RUN, stored } from '../fixtures/run-events.ts';
+import { aWebhookEvent, storedWebhook } from '../fixtures/webhook-events.ts';
+
+const KEY = { org_id: ORG, run_id: RUN };
+const started = storedWebhook(aWebhookEvent('WebhookStarted'), 14, 0);
+const givenUp = storedWebhook(aWebhookEvent('WebhookGivenUp'), 17, 14);
+const askedAgain = storedWebhook(aWebhookEvent('WebhookRedeliveryRequested'), 20, 17);
+const delivered = storedWebhook(aWebhookEvent('WebhookDelivered', 2), 22, 20);
+const chain = [started, givenUp, askedAgain, delivered];
+const afterStart: ChainSoFar<Webhook> = {
+  head: 14,
+  state: { status: 'running', round: 1, updated_at: started.time },
+};
+
+describe('a whole chain of webhook facts', () => {
+  it('is what became of the notifications, in whatever order the messages come', () => {
+    expect(readWebhookChain(chain.toReversed())).toMatchObject({
+      kind: 'whole',
+      head: 22,
+      state: { status: 'success', round: 2 },
+      facts: chain.map(({ sequence }) => ({ sequence })),
+      refused: [],
+    });
+  });
+
+  it('of nothing is nothing, on which the first append rests', () => {
+    const read = readWebhookChain([]);
+    expect(read).toMatchObject({ kind: 'whole', head: EMPTY_WEBHOOK_HISTORY.head, facts: [] });
+    expect(read.kind === 'whole' && read.state).toBe(EMPTY_WEBHOOK_HISTORY.webhook);
+  });
+});
+
+describe('a message that the broker stored but that is no webhook fact', () => {
+  const forgeries: [string, string, Partial<StoredMessage>][] = [
+    ['without a fence', 'forged_fence', { fence: null }],
+    ['fenced on the lifecycle', 'forged_fence', { fence: lifecycleOf(KEY) }],
+    ['fenced on the whole run', 'forged_fence', { fence: runOf(KEY) }],
+    [
+      'fenced on its own subject only',
+      'forged_fence',
+      { fence: `runs.${ORG}.${RUN}.webhook.given_up.notifier.1` },
+    ],
+    ['with a fence but no expected sequence', 'forged_fence', { expectedSequence: null }],
+    [
+      'under a subject of the lifecycle',
+      'wrong_subject',
+      { subject: stored(anEvent('RunQueued'), 1, 0).subject },
+    ],
+    [
+      'under a subject with a token too many',
+      'wrong_subject',
+      { subject: `runs.${ORG}.${RUN}.webhook.given_up.notifier.1.more` },
+    ],
+    ['of another round than its subject', 'wrong_subject', { body: aWebhookEvent('WebhookGivenUp', 2) }],
+    ['of another type than its subject', 'wrong_subject', { body: aWebhookEvent('WebhookDelivered') }],
+    [
+      'of another run than its subject',
+      'wrong_subject',
+      { body: { ...aWebhookEvent('WebhookGivenUp'), run_id: '01920000-0000-7000-8000-0000000000ff' } },
+    ],
+    [
+      'of another organisation than its subject',
+      'wrong_subject',
+      { body: { ...aWebhookEvent('WebhookGivenUp'), org_id: '01920000-0000-7000-8000-0000000000ff' } },
+    ],
+    ['that is no event', 'invalid', { body: { hello: 'there' } }],
+    ['that is no JSON', 'invalid', { body: undefined }],
+    ['of a round that is none', 'invalid', { body: { ...aWebhookEvent('WebhookGivenUp'), round: 0 } }],
+    [
+      'of more rounds than there may be',
+      'invalid',
+      { body: { ...aWebhookEvent('WebhookGivenUp'), round: MAX_ROUNDS + 1 } },
+    ],
+    ['that misses a member', 'invalid', { body: { ...aWebhookEvent('WebhookGivenUp'), data: {} } }],
+  ];
+
+  it.each(forgeries)('%s is refused as %s, and the next append rests on it', (_what, refusal, forgery) => {
+    const forged = { ...givenUp, ...forgery };
+    const honest = storedWebhook(aWebhookEvent('WebhookDelivered'), 19, forged.sequence);
+    expect(readWebhookChain([started, forged, honest])).toMatchObject({
+      kind: 'whole',
+      head: 19,
+      state: { status: 'success', round: 1 },
+      refused: [{ refusal, message: { sequence: forged.sequence } }],
+    });
+  });
+
+  it('is refused when it cannot follow', () => {
+    const again = storedWebhook(aWebhookEvent('WebhookDelivered'), 19, 17);
+    expect(readWebhookChain([started, givenUp, again])).toMatchObject({
+      kind: 'whole',
+      head: 19,
+      state: { status: 'failed' },
+      refused: [{ refusal: 'impossible' }],
+    });
+  });
+});
+
+describe('a broken chain of webhook facts', () => {
+  it('is told when a fact is gone', () => {
+    expect(readWebhookChain([started, askedAgain])).toEqual({
+      kind: 'gap',
+      after: 14,
+      expected: 17,
+      sequence: 20,
+    });
+  });
+
+  it('is told when its beginning is gone', () => {
+    expect(readWebhookChain(chain.slice(1))).toMatchObject({ kind: 'gap', after: 0, expected: 14 });
+  });
+});
+
+describe('what a later release wrote of a notification', () => {
+  it('stops the reader when the version is newer', () => {
+    const body = { ...aWebhookEvent('WebhookGivenUp'), version: 2 };
+    expect(readWebhookChain([started, { ...givenUp, body }])).toEqual({
+      kind: 'newer_version',
+      type: 'WebhookGivenUp',
+      version: 2,
+      sequence: 17,
+    });
+  });
+
+  it('stops nobody under the subject of another type', () => {
+    const claim = { ...aWebhookEvent('WebhookRedeliveryRequested'), version: 99 };
+    expect(link(WEBHOOK_CHAIN, afterStart, { ...givenUp, body: claim })).toMatchObject({
+      kind: 'refused',
+      refusal: 'wrong_subject',
+    });
+  });
+
+  it('is passed over when the type is unknown', () => {
+    const paused = { ...givenUp, body: { type: 'WebhookPaused', version: 1 } };
+    expect(readWebhookChain([started, paused])).toMatchObject({
+      kind: 'whole',
+      head: 17,
+      state: { status: 'running' },
+      refused: [],
+    });
+  });
+
+  it('is passed over when a run event stands under a webhook subject', () => {
+    const misplaced = { ...givenUp, body: anEvent('RunSucceeded') };
+    expect(link(WEBHOOK_CHAIN, afterStart, misplaced)).toMatchObject({ kind: 'unknown_type', head: 17 });
+  });
+});
+
+describe('a redelivered message', () => {
+  it('changes nothing', () => {
+    expect(link(WEBHOOK_CHAIN, afterStart, started)).toEqual({ kind: 'known' });
+  });
+});
+
+describe('any sequence of well-fenced webhook facts', () => {
+  const anyEvent = fc
+    .record({ type: fc.constantFrom(...WEBHOOK_EVENT_TYPES), round: fc.integer({ min: 1, max: 6 }) })
+    .map(({ type, round }) => aWebhookEvent(type, round));
+
+  it('never goes back from success or failed except by a redelivery, which alone begins a round', () => {
+    fc.assert(
+      fc.property(fc.array(anyEvent, { maxLength: 60 }), (events) => {
+        let soFar: ChainSoFar<Webhook> = { head: 0, state: undefined };
+        for (const [index, event] of events.entries()) {
+          const next = link(WEBHOOK_CHAIN, soFar, storedWebhook(event, index + 1, index));
+          if (next.kind === 'refused') {
+            soFar = { ...soFar, head: next.head };
+            continue;
+          }
+          if (next.kind !== 'accepted') throw new Error(`unexpected ${next.kind}`);
+          const asked = event.type === 'WebhookRedeliveryRequested';
+          expect(asked || !isSettled(soFar.state)).toBe(true);
+          expect(next.state.round).toBe((soFar.state?.round ?? 1) + (asked ? 1 : 0));
+          soFar = { head: next.head, state: next.state };
+        }
+        expect(soFar.head).toBe(events.length);
+      }),
+    );
+  });
+
+  it('never throws, whatever the message', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.option(fc.integer()), fc.string(), (body, expectedSequence, subject) => {
+        const message = { ...started, body, expectedSequence, subject };
+        expect(link(WEBHOOK_CHAIN, { head: 0, state: undefined }, message).kind).toBe('refused');
+      }),
+    );
+  });
+});

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import {
+  CancelRunResponse,
+  EndReason,
+  MediaItem,
+  OutputItem,
+  RunStatus,
+  WebhookStatus,
+  WorkflowRun,
+} from '../../../src/http/runs/run.ts';
+
+// Clients have these lists and names in their code: a new status would break pollers, a lost name strict readers.
+describe('what clients of the API rely on:', () => {
+  it('the list of statuses is closed', () => {
+    expect(RunStatus.enum).toEqual([
+      'not-started',
+      'queued',
+      'started',
+      'running',
+      'uploading',
+      'success',
+      'failed',
+      'timeout',
+      'cancelled',
+    ]);
+    expect(WebhookStatus.enum).toEqual(['not-started', 'running', 'success', 'failed']);
+    expect(CancelRunResponse.properties.outcome.enum).toEqual([
+      'cancelled',
+      'cancellation_requested',
+      'already_ended',
+    ]);
+  });
+
+  it('so is the list of reasons for an end', () => {
+    expect(EndReason.enum).toEqual([
+      'completed',
+      'workflow_error',
+      'executor_lost',
+      'no_capacity',
+      'start_deadline',
+      'run_timeout',
+      'cancelled_by_client',
+      'cancelled_by_operator',
+      'deployment_removed',
+      'internal_error',
+    ]);
+  });
+
+  it('no member of a run or of an output is ever left out', () => {
+    for (const schema of [WorkflowRun, OutputItem, MediaItem, CancelRunResponse]) {
+      expect(schema.required).toEqual(Object.keys(schema.properties));
+    }
+    expect(Object.keys(WorkflowRun.properties)).toHaveLength(32 + 4);
+    expect(Object.keys(OutputItem.properties)).toEqual([
+      'id',
+      'run_id',
+      'output_id',
+      'data',
+      'node_meta',
+      'created_at',
+      'updated_at',
+      'type',
+      'node_id',
+    ]);
+    expect(Object.keys(MediaItem.properties)).toEqual([
+      'url',
+      'type',
+      'filename',
+      'is_public',
+      'subfolder',
+      'upload_duration',
+      'content_type',
+    ]);
+  });
+});

@@ -1,0 +1,18 @@
+import { describe, expect, it } from 'vitest';
+import { redriverOf, redriveSubject } from '../../src/requests/redrive.ts';
+
+describe('who takes a parked message again', () => {
+  it.each([
+    ['scheduler', 'ask.scheduler.redrive'],
+    ['projection', 'ask.gateway.redrive'],
+    ['executor-box', 'ask.executor.box.redrive'],
+    ['executor-box-7', 'ask.executor.box-7.redrive'],
+  ])('parked for %s: asked at %s', (consumer, subject) => {
+    const who = redriverOf(consumer);
+    expect(who && redriveSubject(who)).toBe(subject);
+  });
+
+  it.each(['', 'stranger', 'executor-', 'executor-box.>', 'executor-*'])('nobody for "%s"', (consumer) =>
+    expect(redriverOf(consumer)).toBeUndefined(),
+  );
+});

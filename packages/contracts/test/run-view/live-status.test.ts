@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import type { GpuModel } from '../../src/gpu.ts';
+import { MAX_LIVE_STATUS } from '../../src/limits.ts';
+import { liveStatus } from '../../src/run-view/live-status.ts';
+import type { QueuePlace } from '../../src/requests/queue-position.ts';
+import type { Run, RunRequest } from '../../src/fold/run.ts';
+import { anEvent, runAfter } from '../fixtures/run-events.ts';
+
+const queued = (request: Partial<RunRequest> = {}): Run => {
+  const event = anEvent('RunQueued');
+  return runAfter({ ...event, data: { ...event.data, gpu: 'A100', machine_name: 'farm', ...request } });
+};
+const program = { kind: 'program', program: 'render' } as const;
+
+describe('a run that waits', () => {
+  it.each<[string, QueuePlace]>([
+    ['waiting for an A100 (next)', { ahead: 0, capacity: 'busy' }],
+    ['waiting for an A100 (2 ahead)', { ahead: 2, capacity: 'busy' }],
+    [
+      'waiting for an A100: every executor that could execute it is draining',
+      { ahead: 0, capacity: 'draining' },
+    ],
+    ['waiting for an A100: no executor offers one now', { ahead: 2, capacity: 'no_gpu' }],
+    [
+      'waiting for an A100: no executor that serves machine farm has one now',
+      { ahead: 2, capacity: 'not_served' },
+    ],
+    [
+      'waiting for an A100: no executor that has one offers program render now',
+      { ahead: 2, capacity: 'no_runner' },
+    ],
+  ])('says "%s"', (sentence, place) => {
+    expect(liveStatus(queued({ runner: program }), null, place)).toBe(sentence);
+  });
+
+  it('says so of a ComfyUI workflow too', () => {
+    expect(
+      liveStatus(queued({ runner: { kind: 'comfyui' } }), null, { ahead: 0, capacity: 'no_runner' }),
+    ).toBe('waiting for an A100: no executor that has one runs ComfyUI workflows now');
+  });
+
+  it('says only what it waits for while its place is not known', () => {
+    expect(liveStatus(queued(), null)).toBe('waiting for an A100');
+  });
+
+  it('says no more than fits, whatever its machine and program are called, and cuts no letter in two', () => {
+    for (const capacity of ['busy', 'draining', 'no_gpu', 'not_served', 'no_runner'] as const) {
+      for (const name of ['n'.repeat(1_000), `n${'🂡'.repeat(500)}`, '🂡'.repeat(500)]) {
+        const gpu: GpuModel = 'A100-80GB';
+        const run = queued({ gpu, machine_name: name, runner: { kind: 'program', program: name } });
+        const said = liveStatus(run, null, { ahead: Number.MAX_SAFE_INTEGER, capacity }) ?? '';
+        expect(said.length).toBeLessThanOrEqual(MAX_LIVE_STATUS);
+        expect(said.isWellFormed()).toBe(true);
+      }
+    }
+  });
+});

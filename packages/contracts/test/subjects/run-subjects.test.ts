@@ -1,0 +1,204 @@
+import { describe, expect, it } from 'vitest';
+import { executorId, executorName } from '../../src/ids.ts';
+import { RUN_EVENTS, RUN_EVENT_TYPES } from '../../src/events/run-event.ts';
+import {
+  activityOf,
+  addressedTo,
+  ALL_LIFECYCLES,
+  ALL_PROGRESS,
+  ALL_REDELIVERY_REQUESTS,
+  ALL_WEBHOOKS,
+  lifecycleOf,
+  parseActivitySubject,
+  parseLifecycleSubject,
+  parseWebhookSubject,
+  progressOf,
+  runIn,
+  runOf,
+  subjectOf,
+  subjectsOfAttempt,
+  webhookOf,
+  webhookSubjectOf,
+} from '../../src/subjects/run-subjects.ts';
+import { WEBHOOK_EVENTS, WEBHOOK_EVENT_TYPES } from '../../src/events/webhook-event.ts';
+import { anEvent, EXECUTOR, ORG, RUN } from '../fixtures/run-events.ts';
+import { aWebhookEvent } from '../fixtures/webhook-events.ts';
+import { matches } from './nats-wildcards.ts';
+
+const KEY = { org_id: ORG, run_id: RUN };
+/** As an earlier release named it. */
+const EARLIER = executorId('box-0a1b2c3d4e5f');
+const ANOTHER = '01920000-0000-7000-8000-0000000000ff';
+
+describe('the subject of an event', () => {
+  it.each(RUN_EVENT_TYPES)('of %s tells run, fact, writer, attempt and executor', (type) => {
+    const event = anEvent(type);
+    const subject = subjectOf(event);
+    expect(matches(lifecycleOf({ org_id: ORG, run_id: RUN }), subject)).toBe(true);
+    expect(parseLifecycleSubject(subject)).toEqual({
+      org_id: ORG,
+      run_id: RUN,
+      fact: RUN_EVENTS[type].fact,
+      writer: RUN_EVENTS[type].writer,
+      attempt: event.attempt,
+      executor_id: event.executor_id,
+    });
+  });
+
+  it('reaches the executor that it concerns', () => {
+    for (const type of ['RunAssigned', 'RunCancelRequested', 'RunRequeued', 'RunTimedOut'] as const) {
+      expect(matches(addressedTo(EXECUTOR), subjectOf(anEvent(type))), type).toBe(true);
+    }
+    expect(matches(addressedTo(EXECUTOR), subjectOf(anEvent('RunQueued')))).toBe(false);
+  });
+
+  it('of an executor of an earlier release, whose id is one token, is read alike', () => {
+    const subject = `runs.${ORG}.${RUN}.life.started.executor.2.${EARLIER}`;
+    expect(parseLifecycleSubject(subject)).toMatchObject({ attempt: 2, executor_id: EARLIER });
+    expect(subjectOf({ ...anEvent('RunStarted'), attempt: 2, executor_id: EARLIER })).toBe(subject);
+  });
+
+  it('holds the name of the executor as a token, so that the broker can allow a name its own', () => {
+    const own = `runs.*.*.life.*.executor.*.${executorName(EXECUTOR)}.*`;
+    expect(matches(own, subjectOf(anEvent('RunStarted')))).toBe(true);
+    expect(matches(own, subjectOf(anEvent('RunAssigned')))).toBe(false);
+  });
+
+  it('is one of the few that an executor may look at when it speaks of its attempt', () => {
+    const told = RUN_EVENT_TYPES.filter((type) => type !== 'RunQueued' && type !== 'RunAssigned');
+    const subjects = subjectsOfAttempt({ ...KEY, attempt: 1, executor_id: EXECUTOR });
+    expect(new Set(subjects)).toEqual(new Set(told.map((type) => subjectOf(anEvent(type)))));
+    for (const subject of subjects) expect(matches(addressedTo(EXECUTOR), subject), subject).toBe(true);
+  });
+
+  it('is of a lifecycle fact only when every token is right', () => {
+    for (const wrong of [
+      `runs.${ORG}.${RUN}.webhook.sent.notifier.1`,
+      `runs.${ORG}.not-a-run.life.queued.gateway.0.none`,
+      `runs.${ORG.toUpperCase()}.${RUN}.life.queued.gateway.0.none`,
+      `runs.${ORG}.${RUN}.life.queued.stranger.0.none`,
+      `runs.${ORG}.${RUN}.life.queued.gateway.x.none`,
+      `runs.${ORG}.${RUN}.life.queued.gateway.0`,
+      `runs.${ORG}.${RUN}.life.queued.gateway.0.`,
+      `runs.${ORG}.${RUN}.life.queued.gateway.0.box.`,
+      `runs.${ORG}.${RUN}.life.queued.gateway.0.box.0a1b2c3d4e5f.more`,
+      `activity.${ORG}.${RUN}.1.${EXECUTOR}.progress`,
+      '',
+    ]) {
+      expect(parseLifecycleSubject(wrong), wrong).toBeUndefined();
+    }
+  });
+});
+
+describe('the subject of a webhook event', () => {
+  it.each(WEBHOOK_EVENT_TYPES)('of %s tells run, fact, writer and round', (type) => {
+    const subject = webhookSubjectOf(aWebhookEvent(type, 3));
+    expect(parseWebhookSubject(subject)).toEqual({
+      org_id: ORG,
+      run_id: RUN,
+      fact: WEBHOOK_EVENTS[type].fact,
+      writer: WEBHOOK_EVENTS[type].writer,
+      round: 3,
+    });
+  });
+
+  it.each(WEBHOOK_EVENT_TYPES)('of %s is fenced with its run, and apart from the lifecycle', (type) => {
+    const subject = webhookSubjectOf(aWebhookEvent(type));
+    for (const filter of [webhookOf(KEY), runOf(KEY), ALL_WEBHOOKS]) {
+      expect(matches(filter, subject), filter).toBe(true);
+    }
+    for (const filter of [lifecycleOf(KEY), ALL_LIFECYCLES, `runs.${ORG}.${ANOTHER}.>`]) {
+      expect(matches(filter, subject), filter).toBe(false);
+    }
+    expect(parseLifecycleSubject(subject)).toBeUndefined();
+  });
+
+  it('of a lifecycle event lies under no filter of webhook facts', () => {
+    for (const filter of [webhookOf(KEY), ALL_WEBHOOKS]) {
+      expect(matches(filter, subjectOf(anEvent('RunQueued'))), filter).toBe(false);
+    }
+    expect(matches(runOf(KEY), subjectOf(anEvent('RunQueued')))).toBe(true);
+    expect(matches(ALL_LIFECYCLES, subjectOf(anEvent('RunQueued')))).toBe(true);
+  });
+
+  it('tells whoever sends that somebody asked for it again, and nothing else', () => {
+    const asked = WEBHOOK_EVENT_TYPES.filter((type) =>
+      matches(ALL_REDELIVERY_REQUESTS, webhookSubjectOf(aWebhookEvent(type))),
+    );
+    expect(asked).toEqual(['WebhookRedeliveryRequested']);
+  });
+
+  it('is of a webhook fact only when every token is right', () => {
+    for (const wrong of [
+      subjectOf(anEvent('RunQueued')),
+      `runs.${ORG}.not-a-run.webhook.started.notifier.1`,
+      `runs.${ORG.toUpperCase()}.${RUN}.webhook.started.notifier.1`,
+      `runs.${ORG}.${RUN}.webhook.started.stranger.1`,
+      `runs.${ORG}.${RUN}.webhook.started.notifier`,
+      `runs.${ORG}.${RUN}.webhook.started.notifier.x`,
+      `runs.${ORG}.${RUN}.webhook.started.notifier.1234567`,
+      `runs.${ORG}.${RUN}.webhook.started.notifier.1.more`,
+      `runs.${ORG}.${RUN}.webhook..notifier.1`,
+      `deliveries.${ORG}.${RUN}.webhook.started.notifier.1`,
+      '',
+    ]) {
+      expect(parseWebhookSubject(wrong), wrong).toBeUndefined();
+    }
+  });
+});
+
+describe('the subject of activity', () => {
+  it.each(['progress', 'log'] as const)('tells run, attempt and executor of %s', (kind) => {
+    expect(parseActivitySubject(activityOf(KEY, 12, EXECUTOR, kind))).toEqual({
+      org_id: ORG,
+      run_id: RUN,
+      attempt: 12,
+      executor_id: EXECUTOR,
+    });
+  });
+
+  it('of an executor of an earlier release is read alike', () => {
+    expect(parseActivitySubject(activityOf(KEY, 12, EARLIER, 'log'))).toMatchObject({ executor_id: EARLIER });
+  });
+
+  it('tells progress from logs', () => {
+    expect(matches(progressOf(KEY), activityOf(KEY, 1, EXECUTOR, 'progress'))).toBe(true);
+    expect(matches(progressOf(KEY), activityOf(KEY, 1, EXECUTOR, 'log'))).toBe(false);
+    expect(matches(ALL_PROGRESS, activityOf(KEY, 1, EXECUTOR, 'progress'))).toBe(true);
+    expect(matches(ALL_PROGRESS, activityOf(KEY, 1, EXECUTOR, 'log'))).toBe(false);
+  });
+
+  it('is of activity only when every token is right', () => {
+    for (const wrong of [
+      `activity.${ORG}.${RUN}.1.${EXECUTOR}`,
+      `activity.${ORG}.${RUN}.1.${EXECUTOR}.`,
+      `activity.${ORG}.${RUN}.1.${EXECUTOR}.progress.more`,
+      `activity.${ORG}.${RUN}.1.none.progress`,
+      `activity.${ORG}.${RUN}.x.${EXECUTOR}.progress`,
+      `activity.${ORG}.not-a-run.1.${EXECUTOR}.progress`,
+      `activity.not-an-org.${RUN}.1.${EXECUTOR}.progress`,
+      `runs.${ORG}.${RUN}.1.${EXECUTOR}.progress`,
+      '',
+    ]) {
+      expect(parseActivitySubject(wrong), wrong).toBeUndefined();
+    }
+  });
+});
+
+describe('the run of a message', () => {
+  it('is told by every subject of RUNS, also by a wrong one', () => {
+    for (const subject of [
+      subjectOf(anEvent('RunQueued')),
+      webhookSubjectOf(aWebhookEvent('WebhookStarted')),
+      `runs.${ORG}.${RUN}.nonsense`,
+    ]) {
+      expect(runIn(subject), subject).toEqual(KEY);
+    }
+  });
+
+  it('is not told by what is no subject of a run', () => {
+    for (const subject of [`runs.${ORG}`, `runs.x.${RUN}.life`, `activity.${ORG}.${RUN}.1`, 'runs', '']) {
+      expect(runIn(subject), subject).toBeUndefined();
+    }
+  });
+});

@@ -1,0 +1,89 @@
+import { Heartbeat } from '@runledger/contracts/events/fleet-event';
+import { newUuid, type ExecutorId } from '@runledger/contracts/ids';
+import type { JsMsg, StreamInfo } from '@nats-io/jetstream';
+import { Compile } from 'typebox/compile';
+import { lastUnder } from '@runledger/event-log/read/leader-read';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { publish } from '@runledger/event-log/append/publish';
+import { pullInOrder } from '@runledger/event-log/follow/pull-in-order';
+import { deliveredTime, parseJson } from '@runledger/event-log/read/stored-message';
+
+const STREAM = 'KV_EXECUTORS';
+const PREFIX = '$KV.EXECUTORS.';
+/** A late beat is worth nothing: the next one comes. */
+const BEAT_WITHIN_MS = 2_000;
+
+const Beat = Compile(Heartbeat);
+const utf8 = new TextEncoder();
+
+/** Says that the executor lives; forgotten after `ttlMs` (whole seconds, rounded up). @throws {LogUnavailable} after 2 s */
+export const beat = async (log: EventLog, heartbeat: Heartbeat, ttlMs: number): Promise<void> => {
+  await publish(log, {
+    stream: STREAM,
+    subject: `${PREFIX}${heartbeat.executor_id}`,
+    data: utf8.encode(JSON.stringify(heartbeat)),
+    id: newUuid(),
+    ttl: `${Math.max(Math.ceil(ttlMs / 1_000), 1)}s`,
+    withinMs: BEAT_WITHIN_MS,
+  });
+};
+
+/** A beat as the stream's leader holds it, with the broker's time of it. */
+export interface StoredBeat {
+  readonly heartbeat: Heartbeat;
+  readonly time: string;
+}
+
+/** The executor's last beat, which a watch may not have told yet; undefined when it has expired. @throws {LogUnavailable} */
+export const lastBeat = async (log: EventLog, executor: ExecutorId): Promise<StoredBeat | undefined> => {
+  const message = await lastUnder(log, STREAM, `${PREFIX}${executor}`);
+  const heartbeat = message ? parseJson(message.data) : undefined;
+  return message && Beat.Check(heartbeat) ? { heartbeat, time: message.time.toISOString() } : undefined;
+};
+
+/**
+ * Tells the last beat of every executor, then each new one with the broker's time of it. Heals after any restart of
+ * the broker, also when that forgot beats. That a beat is missing is for the listener to notice.
+ */
+export const watchHeartbeats = (
+  log: EventLog,
+  onBeat: (heartbeat: Heartbeat, brokerTime: string) => void,
+): Promise<AsyncDisposable> => {
+  let position = 0;
+  const unreadable = new Set<string>();
+  return pullInOrder(log, {
+    stream: STREAM,
+    subjects: [`${PREFIX}>`],
+    begin: (info: StreamInfo) => {
+      const knows = position > 0 && position <= info.state.last_seq;
+      return knows
+        ? { deliver_policy: 'by_start_sequence', opt_start_seq: position + 1 }
+        : { deliver_policy: 'last_per_subject' };
+    },
+    take: async (messages: readonly JsMsg[]) => {
+      for (const message of messages) {
+        position = message.seq;
+        // A marker says that a beat has expired; it has no body.
+        const heartbeat = parseJson(message.data);
+        if (!Beat.Check(heartbeat) || message.subject !== `${PREFIX}${heartbeat.executor_id}`) {
+          if (message.data.length > 0) tellOnce(log, unreadable, message.subject);
+          continue;
+        }
+        try {
+          onBeat(heartbeat, deliveredTime(message));
+        } catch (error) {
+          log.logger.error({ err: error, executor: heartbeat.executor_id }, 'a heartbeat could not be taken');
+        }
+      }
+    },
+  });
+};
+
+const MOST_TOLD = 1_000;
+
+/** Its executor will count as lost, and somebody will ask why. */
+const tellOnce = (log: EventLog, told: Set<string>, subject: string): void => {
+  if (told.has(subject) || told.size === MOST_TOLD) return;
+  told.add(subject);
+  log.logger.error({ subject }, 'a heartbeat cannot be read; is its executor of a later release?');
+};

@@ -1,0 +1,141 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { newUuid } from '@runledger/contracts/ids';
+import { lastUnder } from '@runledger/event-log/read/leader-read';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { publish } from '@runledger/event-log/append/publish';
+
+export interface LeaseRequest {
+  readonly name: string;
+  /** Who asks, for people: unlike the lease itself it need not be unique. */
+  readonly holder: string;
+  /** A holder that was not heard of for so long loses it; 3000 when left out. */
+  readonly ttlMs?: number;
+}
+
+export interface Lease {
+  /** Aborted as soon as somebody else may hold it. Appends are fenced in any case: a lease saves work, it does not protect. */
+  readonly lost: AbortSignal;
+  release(): Promise<void>;
+}
+
+const STREAM = 'KV_LEASES';
+const utf8 = new TextEncoder();
+
+/**
+ * Waits until the lease is held. No clock is compared with another: a waiting process takes a lease over when it saw, itself and without
+ * a break in its connection, that the holder did not renew it for `ttlMs`; the broker lets one of several have it.
+ * @throws the signal's reason
+ */
+export const acquireLease = async (
+  log: EventLog,
+  { name, holder, ttlMs = 3_000 }: LeaseRequest,
+  signal: AbortSignal,
+): Promise<Lease> => {
+  const subject = `$KV.LEASES.${name}`;
+  const lookEveryMs = Math.min(ttlMs / 6, 500);
+  let seen = { revision: -1, since: 0 };
+  const forget = (): void => {
+    seen = { revision: -1, since: 0 };
+  };
+  const forgetNoMore = log.onReconnect(forget);
+  try {
+    for (; ; await pause(lookEveryMs, undefined, { signal })) {
+      signal.throwIfAborted();
+      try {
+        const last = await lastUnder(log, STREAM, subject, lookEveryMs * 2);
+        const revision = last?.seq ?? 0;
+        const now = performance.now();
+        if (revision !== seen.revision) seen = { revision, since: now };
+        const free = !last || last.data.byteLength === 0;
+        if (!free && now - seen.since < ttlMs) continue;
+        const asked = performance.now();
+        const taken = await write(log, subject, holder, revision, ttlMs);
+        if (taken !== false) return hold(log, { subject, holder, ttlMs, revision: taken, asked });
+      } catch (error) {
+        if (log.nc.isClosed()) throw error;
+        log.logger.debug({ err: error, lease: name }, 'the lease could not be asked for');
+        forget();
+      }
+    }
+  } finally {
+    forgetNoMore();
+  }
+};
+
+/** The new revision, or false when somebody else wrote meanwhile. An empty value is a released lease. */
+const write = async (
+  log: EventLog,
+  subject: string,
+  holder: string,
+  revision: number,
+  withinMs: number,
+): Promise<number | false> => {
+  const written = await publish(log, {
+    stream: STREAM,
+    subject,
+    data: utf8.encode(holder),
+    id: newUuid(),
+    fence: { filter: subject, sequence: revision },
+    withinMs,
+  });
+  return written.kind === 'stored' ? written.sequence : false;
+};
+
+interface Held {
+  readonly subject: string;
+  readonly holder: string;
+  readonly ttlMs: number;
+  readonly revision: number;
+  /** On the monotonic clock, before the broker was asked. */
+  readonly asked: number;
+}
+
+const hold = (log: EventLog, { subject, holder, ttlMs, ...taken }: Held): Lease => {
+  const lost = new AbortController();
+  const released = new AbortController();
+  const over = AbortSignal.any([lost.signal, released.signal]);
+  let { revision } = taken;
+  let deadline: NodeJS.Timeout | undefined;
+  const lose = (why: string): void => {
+    if (over.aborted) return;
+    log.logger.warn({ lease: subject, holder, why }, 'the lease is lost');
+    lost.abort(new Error(`the lease ${subject} is lost: ${why}`));
+  };
+  const holdSince = (asked: number): void => {
+    clearTimeout(deadline);
+    deadline = setTimeout(
+      () => lose(`it could not be renewed within ${ttlMs} ms`),
+      asked + ttlMs - performance.now(),
+    );
+  };
+  const renew = async (): Promise<void> => {
+    while (!over.aborted) {
+      await pause(ttlMs / 3, undefined, { signal: over });
+      const asked = performance.now();
+      try {
+        const renewed = await write(log, subject, holder, revision, ttlMs / 2);
+        if (renewed === false) return lose('somebody else holds it');
+        revision = renewed;
+        holdSince(asked);
+      } catch (error) {
+        log.logger.debug({ err: error, lease: subject }, 'the lease could not be renewed yet');
+      }
+    }
+  };
+  holdSince(taken.asked);
+  const renewing = renew()
+    .catch(() => undefined)
+    .finally(() => clearTimeout(deadline));
+  return {
+    lost: lost.signal,
+    release: async () => {
+      released.abort();
+      await renewing;
+      if (lost.signal.aborted) return;
+      // Best effort: without it the next holder only waits a little longer.
+      await write(log, subject, '', revision, ttlMs).catch((error: unknown) => {
+        log.logger.debug({ err: error, lease: subject }, 'the lease could not be given back; it runs out');
+      });
+    },
+  };
+};

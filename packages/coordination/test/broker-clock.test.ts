@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import { brokerClock, openBrokerTime } from '../src/broker-clock.ts';
+import { aLog } from '@runledger/event-log/test/fixtures/test-log';
+
+it("the broker's clock is read once for many questions, and is never ahead of the time stamps that it gives", async () => {
+  await using test = await aLog();
+  const now = brokerClock(test.log, 'KV_RATES');
+  const asked = (): number => test.log.nc.stats().outMsgs;
+  const times = await Promise.all(Array.from({ length: 8 }, now));
+  const before = asked();
+  const time = await now();
+  expect(asked()).toBe(before);
+  expect(time).toBeGreaterThanOrEqual(Math.max(...times));
+  const { seq } = await test.log.js.publish('$KV.RATES.later', '{}');
+  const stored = await test.log.jsm.streams.getMessage('KV_RATES', { seq });
+  // Both clocks are this machine's, one in whole milliseconds: only as much as rounding takes.
+  expect(time).toBeLessThan(Date.parse(stored?.timestamp ?? '') + 1);
+  expect(Date.parse(stored?.timestamp ?? '') - time).toBeLessThan(60_000);
+});
+
+it("the broker's time is told at once, also while the broker is away", async () => {
+  await using test = await aLog();
+  using time = await openBrokerTime(test.log, 'KV_RATES');
+  const before = time.now();
+  await test.nats.kill9();
+  expect(time.now().getTime()).toBeGreaterThanOrEqual(before.getTime());
+  // Both clocks are this machine's.
+  expect(Math.abs(time.now().getTime() - Date.now())).toBeLessThan(60_000);
+});

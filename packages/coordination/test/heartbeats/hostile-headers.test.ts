@@ -1,0 +1,78 @@
+import { executorId } from '@runledger/contracts/ids';
+import { aRun } from '@runledger/testing/events/run-events';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { headers } from '@nats-io/transport-node';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { beat, lastBeat, watchHeartbeats } from '../../src/heartbeats.ts';
+import { aLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
+
+/** What no permission can refuse, since it stands in the headers of a message under an allowed subject. */
+
+const A = executorId('a.000000000001');
+const B = executorId('b.000000000001');
+const key = aRun();
+const OWN_FACT = `runs.${key.org_id}.${key.run_id}.life.started.executor.1.${A}`;
+
+let broker: TestLog;
+let executor: EventLog;
+beforeAll(async () => {
+  broker = await aLog();
+  executor = broker.log;
+  await executor.js.publish(OWN_FACT, '');
+});
+afterAll(() => broker[Symbol.asyncDispose]());
+
+const lastOfRuns = async (): Promise<readonly number[]> => {
+  const { state } = await broker.log.jsm.streams.info('RUNS');
+  return [state.first_seq, state.last_seq, state.messages];
+};
+
+describe('a roll-up', () => {
+  it.each(['all', 'sub'])('of kind %s is refused by RUNS', async (what) => {
+    const rollUp = headers();
+    rollUp.set('Nats-Rollup', what);
+    const before = await lastOfRuns();
+    await expect(executor.js.publish(OWN_FACT, '{}', { headers: rollUp })).rejects.toThrow(/rollup/);
+    expect(await lastOfRuns()).toEqual(before);
+  });
+
+  it('takes no more than beats, which are told already and come again', async () => {
+    const scheduler = await broker.open();
+    const other = await broker.open();
+    const heard: string[] = [];
+    await using watch = await watchHeartbeats(scheduler, ({ executor_id, beat: n }) =>
+      heard.push(`${executor_id} ${n}`),
+    );
+    expect(watch).toBeDefined();
+    const say = (log: EventLog, executor_id: string, n: number) =>
+      beat(log, { executor_id, beat: n, draining: false, runs: [] }, 10_000);
+    await say(other, B, 1);
+    await waitFor('the first beat', () => heard.includes(`${B} 1`));
+    const rollUp = headers();
+    rollUp.set('Nats-Rollup', 'all');
+    await executor.js.publish(`$KV.EXECUTORS.${A}`, '{}', { headers: rollUp });
+    expect(await lastBeat(scheduler, B)).toBeUndefined();
+    await say(other, B, 2);
+    await waitFor('the next beat', () => heard.includes(`${B} 2`));
+    expect(await lastBeat(scheduler, B)).toMatchObject({ heartbeat: { beat: 2 } });
+  });
+});
+
+describe('a schedule', () => {
+  it.each([
+    'runs.o.r.life.queued.gateway.0.none',
+    '$KV.KEYS.forged',
+    `fleet.${B}.left`,
+    '$JS.API.STREAM.DELETE.RUNS',
+  ])('of the notifier may not be aimed at %s', async (target) => {
+    const notifier = await broker.open();
+    const schedule = { specification: new Date(Date.now() + 1), target };
+    await expect(notifier.js.publish('timers.1.o.o.r.wait', '{}', { schedule })).rejects.toThrow(/schedule/);
+  });
+
+  it('is refused by RUNS', async () => {
+    const schedule = { specification: new Date(Date.now() + 1), target: OWN_FACT };
+    await expect(executor.js.publish(OWN_FACT, '{}', { schedule })).rejects.toThrow(/schedule/);
+  });
+});

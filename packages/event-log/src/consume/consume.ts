@@ -1,0 +1,143 @@
+import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import { TakenOver, type Owner } from './consumer-owner.ts';
+import { handleDelivery, type InHand } from './handle-message.ts';
+import type { EventLog } from '../connect/event-log.ts';
+import type { NewerVersion } from '../follow/newer-version.ts';
+import { openDurable } from './open-consumer.ts';
+import type { State } from '../follow/pull-in-order.ts';
+import { keepLooking, untilThere } from './watch-consumer.ts';
+
+export { InUse, TakenOver } from './consumer-owner.ts';
+export { NewerVersion } from '../follow/newer-version.ts';
+
+/** What became of a message. `retry` waits in this process, so that nothing overtakes it. */
+export type Outcome =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'retry'; readonly inMs: number }
+  | { readonly kind: 'park'; readonly because: string };
+
+export const done: Outcome = { kind: 'done' };
+export const retryIn = (inMs: number): Outcome => ({ kind: 'retry', inMs });
+export const parkBecause = (because: string): Outcome => ({ kind: 'park', because });
+
+export interface Received {
+  readonly stored: StoredMessage;
+  readonly subject: string;
+  readonly sequence: number;
+  /** The broker's time of it. */
+  readonly time: string;
+  /** Parsed JSON. */
+  readonly body: unknown;
+  readonly redelivered: boolean;
+}
+
+export type Handle = (message: Received) => Promise<Outcome>;
+
+export interface ConsumeOptions {
+  /** The durable name: the broker keeps the position under it. Letters, digits, "_" and "-". */
+  readonly name: string;
+  readonly stream: string;
+  readonly subjects: readonly string[];
+  /** Where a new consumer begins: with everything that is stored, or with what comes. */
+  readonly deliver: 'all' | 'new';
+  /** 1 when left out: strictly in order. More are handled side by side, in any order. */
+  readonly maxInFlight?: number;
+  /** The broker forgets the consumer when nobody asked for it this long. For ever when left out. */
+  readonly forgetAfterMs?: number;
+  /**
+   * The consumer is for one process at a time, and for one subject. It is not opened while another process waits on it.
+   * The consumption stops with TakenOver when another one has it all the same, and with ConsumerChanged when somebody
+   * has changed it.
+   */
+  readonly owner?: Owner;
+  /** Told before the consumption stops at an event that this release cannot read. */
+  readonly onNewer?: (newer: NewerVersion) => void;
+}
+
+export interface Consumption extends AsyncDisposable {
+  state(): State;
+  /** Resolves when the consumption has stopped by itself. */
+  readonly failed: Promise<Error>;
+}
+
+const PULL_FOR_MS = 10_000;
+const SIGN_OF_LIFE_MS = 2_000;
+
+/**
+ * Hands every message under the subjects to `handle`, at least once. What is no JSON, what the handler asks to park, and
+ * what it throws at five times goes to PARKED, and the next message follows.
+ * @throws {LogUnavailable} @throws {InUse} when another process is the owner, and alive
+ */
+export const consume = async (
+  log: EventLog,
+  options: ConsumeOptions,
+  handle: Handle,
+): Promise<Consumption> => {
+  const { name, stream, maxInFlight = 1, owner } = options;
+  const stop = new AbortController();
+  const failed = Promise.withResolvers<Error>();
+  const inHand: InHand = new Map();
+  let state: State = { ok: true };
+  const fail = (error: Error): void => {
+    if (stop.signal.aborted) return;
+    state = { ok: false, why: error.message };
+    log.logger.error({ err: error, consumer: name, stream }, 'a consumer has stopped');
+    stop.abort();
+    failed.resolve(error);
+  };
+  const onNewer = (newer: NewerVersion): void => {
+    options.onNewer?.(newer);
+    fail(newer);
+  };
+
+  const info = await openDurable(log, options);
+  const opened = { info, owner };
+  const consumer = log.js.consumers.getConsumerFromInfo(info);
+  const pull = () =>
+    consumer.consume({
+      max_messages: maxInFlight,
+      expires: PULL_FOR_MS,
+      idle_heartbeat: SIGN_OF_LIFE_MS,
+      abort_on_missing_resource: true,
+      callback: (message) => {
+        if (owner?.owns(message.subject) === false) {
+          message.nak();
+          fail(new TakenOver(name, owner));
+          return;
+        }
+        void handleDelivery(message, { log, name, stream, handle, inHand, onNewer, stop: stop.signal }).catch(
+          (error: unknown) => fail(asError(error)),
+        );
+      },
+    });
+  const run = async (): Promise<void> => {
+    for (;;) {
+      const messages = await pull();
+      const close = (): void => messages.stop();
+      stop.signal.addEventListener('abort', close, { once: true });
+      // Left alone, the driver may wait before it asks a broker again that was not ready at once.
+      const offReconnect = log.onReconnect(close);
+      if (stop.signal.aborted) close();
+      const error = await messages.closed();
+      offReconnect();
+      stop.signal.removeEventListener('abort', close);
+      if (stop.signal.aborted) return;
+      log.logger.warn({ err: error, consumer: name, stream }, 'a consumer was interrupted; it goes on');
+      await untilThere(log, opened, stop.signal);
+    }
+  };
+  const orFail = (work: Promise<void>): Promise<void> => work.catch((error: unknown) => fail(asError(error)));
+  const running = orFail(run());
+  const looking = owner && orFail(keepLooking(log, opened, PULL_FOR_MS, stop.signal));
+  return {
+    state: () => state,
+    failed: failed.promise,
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await Promise.all([running, looking]);
+      await Promise.allSettled([...inHand.values()].map(({ finished }) => finished));
+    },
+  };
+};
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));

@@ -1,0 +1,55 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ConsumerInfo } from '@nats-io/jetstream';
+import { askBroker } from '../connect/broker-call.ts';
+import { checkAsOpened, type Owner } from './consumer-owner.ts';
+import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
+import { lookAtDurable } from './open-consumer.ts';
+
+const LOOK_AGAIN_MS = 200;
+
+/** A consumer as it was opened, and whom it is for. */
+interface Opened {
+  readonly info: ConsumerInfo;
+  readonly owner: Owner | undefined;
+}
+
+/**
+ * Waits for a broker that is away or starting.
+ * @throws when the broker has lost the consumer, or it is not as it was opened
+ */
+export const untilThere = async (
+  log: EventLog,
+  { info, owner }: Opened,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { stream_name: stream, name } = info;
+  const what = `looking for the consumer ${name} of ${stream}`;
+  while (!signal.aborted) {
+    await pause(LOOK_AGAIN_MS, undefined, { signal }).catch(() => undefined);
+    try {
+      const found = await askBroker(what, () => lookAtDurable(log, stream, name));
+      if (found === undefined) throw new Error(`The broker has no consumer ${name} of ${stream} any more.`);
+      checkAsOpened(found, info, owner);
+      return;
+    } catch (error) {
+      if (!(error instanceof LogUnavailable) || log.nc.isClosed()) throw error;
+    }
+  }
+};
+
+/**
+ * Looks again and again, until the signal: a consumer that hands out nothing any more is else like one that has nothing
+ * to hand out.
+ * @throws as `untilThere`
+ */
+export const keepLooking = async (
+  log: EventLog,
+  opened: Opened,
+  everyMs: number,
+  signal: AbortSignal,
+): Promise<void> => {
+  while (!signal.aborted) {
+    await pause(everyMs, undefined, { signal }).catch(() => undefined);
+    await untilThere(log, opened, signal);
+  }
+};

@@ -1,0 +1,49 @@
+import type { Chain, StoredMessage } from '@runledger/contracts/fold/chain';
+import { LIFECYCLE } from '@runledger/contracts/fold/run-chain';
+import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
+import { parseFleetEvent } from '../streams/fleet.ts';
+
+/** The log holds a fact that only a later release can read: to skip it would make a wrong view. */
+export class NewerVersion extends Error {
+  override readonly name = 'NewerVersion';
+  readonly code = 'newer_version';
+  readonly type: string;
+  readonly version: number;
+  readonly sequence: number;
+
+  constructor({ type, version, sequence }: { type: string; version: number; sequence: number }) {
+    super(
+      `The event at sequence ${sequence} is ${type} in version ${version}, which this release cannot read. ` +
+        'Nothing was skipped; start a release that knows it.',
+    );
+    this.type = type;
+    this.version = version;
+    this.sequence = sequence;
+  }
+}
+
+/** Only under the run's own fence: a forged message may not stop a reader. */
+export const newerVersionOf = (stream: string, stored: StoredMessage): NewerVersion | undefined => {
+  const parsed = stream === 'FLEET' ? parseFleetEvent(stored.body) : parseFact(stream, stored);
+  return parsed?.kind === 'newer_version'
+    ? new NewerVersion({ type: parsed.type, version: parsed.version, sequence: stored.sequence })
+    : undefined;
+};
+
+const parseFact = (stream: string, { subject, fence, body }: StoredMessage): ParsedFact | undefined => {
+  if (stream !== 'RUNS') return undefined;
+  return newerOf(LIFECYCLE, subject, fence, body) ?? newerOf(WEBHOOK_CHAIN, subject, fence, body);
+};
+
+type ParsedFact = { readonly kind: 'newer_version'; readonly type: string; readonly version: number };
+
+const newerOf = <Type extends string, Event, State>(
+  chain: Chain<Type, Event, State>,
+  subject: string,
+  fence: string | null,
+  body: unknown,
+): ParsedFact | undefined => {
+  if (fence === null || chain.fenceOf(subject) !== fence) return undefined;
+  const parsed = chain.parse(body);
+  return parsed.kind === 'newer_version' && chain.mayBe(parsed.type, subject) ? parsed : undefined;
+};

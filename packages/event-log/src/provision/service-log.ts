@@ -1,0 +1,74 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { unlessAborted } from '../connect/abort-signal.ts';
+import { brokerSettings, type BrokerConfig } from '../connect/broker-config.ts';
+import { openEventLog, type EventLog } from '../connect/event-log.ts';
+import type { LogObserver } from '../connect/log-observer.ts';
+import type { Logger } from '../connect/logger.ts';
+import { NotAllowed } from '../connect/not-allowed.ts';
+import { awaitProvisioned } from './provision.ts';
+import type { State } from '../follow/pull-in-order.ts';
+
+/** What a service has from its first moment on. */
+export interface Beginning {
+  readonly config: BrokerConfig;
+  /** Shown by the broker beside the connection. */
+  readonly instance: string;
+  readonly logger: Logger;
+  readonly observer?: LogObserver;
+  /** What `/readyz` asks. */
+  readonly checks: Record<string, () => State | Promise<State>>;
+  /** The streams that have to be there first; all of them when left out. A service that may not look at streams names none, and learns at its first request whether they are there. */
+  readonly streams?: readonly string[];
+}
+
+const TRY_EVERY_MS = 1_000;
+
+/**
+ * What every service opens first: the log, connected and provisioned, and the checks that say what is missing. A service may
+ * start before the broker is there, before the broker knows its key, and before the log is provisioned.
+ * @throws the reason of `stopping`, and ForbiddenConfiguration
+ */
+export const openServiceLog = async (
+  beginning: Beginning,
+  open: AsyncDisposableStack,
+  stopping: AbortSignal,
+): Promise<EventLog> => {
+  const { checks, streams } = beginning;
+  const away: State = { ok: false, why: 'the broker is away' };
+  checks['broker'] = () => away;
+  const log = open.use(await letIn(beginning, stopping));
+  checks['broker'] = () => (log.connected() ? { ok: true } : away);
+  if (streams?.length === 0) return log;
+  checks['provisioned'] = () => ({
+    ok: false,
+    why: 'the streams and buckets of the log are not there yet, or as an earlier release made them; runledger provision makes them',
+  });
+  await awaitProvisioned(log, stopping, streams);
+  checks['provisioned'] = () => ({ ok: true });
+  return log;
+};
+
+/** A key that the broker does not know may be in a configuration that it has not read yet. */
+const letIn = async (
+  { config, instance, logger, observer, checks }: Beginning,
+  stopping: AbortSignal,
+): Promise<EventLog> => {
+  for (let said = false; ; said = true) {
+    try {
+      return await openEventLog(brokerSettings(config, instance), logger, stopping, observer);
+    } catch (error) {
+      if (!(error instanceof NotAllowed)) throw error;
+      if (!said)
+        logger.error({ err: error }, 'the broker does not let this service in; trying again until it does');
+      checks['broker'] = () => NOT_LET_IN;
+      await unlessAborted(pause(TRY_EVERY_MS), stopping);
+    }
+  }
+};
+
+const NOT_LET_IN: State = {
+  ok: false,
+  why:
+    'the broker does not let this service in: its key is not in the configuration that the broker has read; ' +
+    'runledger broker-config makes both',
+};

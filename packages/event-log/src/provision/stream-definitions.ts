@@ -1,0 +1,200 @@
+import type { StreamConfig } from '@nats-io/jetstream';
+import { ALL_FLEET } from '@runledger/contracts/subjects/run-subjects';
+import { nanos } from '@nats-io/transport-node';
+import type { LogSettings } from './log-settings.ts';
+
+export interface StreamDefinition {
+  readonly name: string;
+  /** Guarantees rest on these: another value is refused, never changed in passing. */
+  readonly required: Partial<StreamConfig>;
+  /** What an earlier release required instead: provisioning changes it, and keeps what is stored. */
+  readonly earlier?: Partial<StreamConfig>;
+  /** Room and time: changed to what the settings say. */
+  readonly limits: Partial<StreamConfig>;
+}
+
+const DUPLICATES_MS = 120_000;
+const RATES_MS = 120_000;
+
+const stream = (
+  name: string,
+  required: Partial<StreamConfig>,
+  limits: Partial<StreamConfig>,
+): StreamDefinition => ({
+  name,
+  required: { retention: 'limits', storage: 'file', allow_direct: true, no_ack: false, ...required },
+  limits: { duplicate_window: nanos(DUPLICATES_MS), ...limits },
+});
+
+/** Every stream, bucket and object store of the log. A bucket is a stream too, and is made as one: read back and checked alike. */
+export const streamDefinitions = (settings: LogSettings): readonly StreamDefinition[] => {
+  const common = { num_replicas: settings.replicas };
+  return [
+    runs(settings),
+    activity(settings),
+    // nats-server takes no schedules together with `discard: new`. A pending delivery is one message, the latest.
+    stream(
+      'TIMERS',
+      { subjects: ['timers.>'], discard: 'old', allow_msg_schedules: true },
+      { ...common, max_bytes: settings.timersMaxBytes, max_msgs_per_subject: 1 },
+    ),
+    // Tries are for people to read; what became of a delivery is a fact of its run. So they are not flushed.
+    stream(
+      'DELIVERIES',
+      { subjects: ['deliveries.>'], discard: 'old', persist_mode: unflushed(settings) },
+      {
+        ...common,
+        max_bytes: settings.deliveriesMaxBytes,
+        max_age: nanos(settings.deliveriesMaxAgeMs),
+        max_msgs_per_subject: 1,
+      },
+    ),
+    fleet(settings),
+    stream(
+      'PARKED',
+      { subjects: ['parked.*.*'], discard: 'old' },
+      { ...common, max_bytes: settings.parkedMaxBytes, max_age: nanos(settings.parkedMaxAgeMs) },
+    ),
+    bucket('CATALOGUE', {}, { ...common, max_bytes: settings.catalogueMaxBytes, max_msgs_per_subject: 10 }),
+    bucket('KEYS', {}, { ...common, max_bytes: settings.keysMaxBytes }),
+    rates(settings),
+    bucket('LEASES', {}, { ...common, max_bytes: 1024 ** 2 }),
+    executors(settings),
+    bucket(
+      'UPLOADS',
+      {},
+      { ...common, max_bytes: settings.uploadsMaxBytes, max_age: nanos(settings.uploadsMaxAgeMs) },
+    ),
+    bucket('WEBHOOK_SECRETS', {}, { ...common, max_bytes: settings.webhookSecretsMaxBytes }),
+    objectStore('OUTPUTS', {
+      ...common,
+      max_bytes: settings.outputsMaxBytes,
+      max_age: nanos(settings.outputsMaxAgeMs),
+    }),
+    objectStore('SNAPSHOTS', { ...common, max_bytes: settings.snapshotsMaxBytes }),
+  ];
+};
+
+/** Each of these turns roll-up on, and then one message with `Nats-Rollup: all` from any writer empties the stream. */
+const noRollUp: Partial<StreamConfig> = {
+  allow_rollup_hdrs: false,
+  allow_msg_ttl: false,
+  allow_msg_schedules: false,
+  subject_delete_marker_ttl: 0,
+};
+
+const runs = (settings: LogSettings): StreamDefinition =>
+  stream(
+    'RUNS',
+    {
+      ...noRollUp,
+      subjects: ['runs.>'],
+      discard: 'new',
+      deny_delete: true,
+      deny_purge: true,
+      max_msgs: -1,
+      max_msgs_per_subject: -1,
+      max_consumers: settings.runsMaxConsumers,
+      allow_msg_counter: false,
+      persist_mode: 'default',
+    },
+    {
+      num_replicas: settings.replicas,
+      max_bytes: settings.runsMaxBytes,
+      max_age: nanos(settings.runsMaxAgeMs),
+    },
+  );
+
+/** Progress may be lost with the broker: the next report says more. So it is not flushed. */
+const activity = (settings: LogSettings): StreamDefinition => ({
+  ...stream(
+    'ACTIVITY',
+    { subjects: ['activity.>'], discard: 'old', persist_mode: unflushed(settings) },
+    {
+      num_replicas: settings.replicas,
+      max_bytes: settings.activityMaxBytes,
+      max_age: nanos(settings.activityMaxAgeMs),
+      max_msgs_per_subject: settings.activityMaxPerAttempt,
+    },
+  ),
+  earlier: { subjects: ['activity.*.*.*.*.*'] },
+});
+
+const fleet = (settings: LogSettings): StreamDefinition => ({
+  ...stream(
+    'FLEET',
+    { subjects: [ALL_FLEET], discard: 'old', deny_delete: true, deny_purge: true, ...noRollUp },
+    {
+      num_replicas: settings.replicas,
+      max_bytes: settings.fleetMaxBytes,
+      max_age: nanos(settings.fleetMaxAgeMs),
+    },
+  ),
+  earlier: { subjects: ['fleet.*.*'] },
+});
+
+const bucket = (
+  name: string,
+  required: Partial<StreamConfig>,
+  limits: Partial<StreamConfig>,
+): StreamDefinition =>
+  stream(
+    `KV_${name}`,
+    {
+      subjects: [`$KV.${name}.>`],
+      discard: 'new',
+      allow_rollup_hdrs: true,
+      deny_delete: true,
+      // The leader answers: a key that was just revoked must not be found at a replica that is behind.
+      allow_direct: false,
+      ...required,
+    },
+    { max_msgs_per_subject: 1, ...limits },
+  );
+
+/**
+ * Heartbeats. nats-server takes `persist_mode: async` with file storage for a bucket with message TTLs (2.15.1), so
+ * the beats survive its restart without a flush for each; after a kill -9 the last ones may be gone, and the next
+ * beats are there within a period. The marker tells a watcher that a key expired. Every executor writes here: when one
+ * fills it, the oldest fall out, and the others still beat. A beat with 1,024 busy slots has 100 KB.
+ */
+const executors = (settings: LogSettings): StreamDefinition => ({
+  ...bucket(
+    'EXECUTORS',
+    { persist_mode: unflushed(settings), allow_msg_ttl: true, discard: 'old' },
+    {
+      num_replicas: settings.replicas,
+      max_bytes: 64 * 1024 ** 2,
+      max_msg_size: 128 * 1024,
+      subject_delete_marker_ttl: nanos(60_000),
+    },
+  ),
+  earlier: { discard: 'new' },
+});
+
+/**
+ * What is left of the rate limit of a key. It is renewed within a minute, so what is older is as good as nothing, and the
+ * last writes may be lost with the broker: so it is not flushed. In a file all the same, since a bucket in memory would be
+ * gone after a restart of the broker. Beyond the room, which is enough for some 100,000 keys at once, the oldest fall out.
+ */
+const rates = (settings: LogSettings): StreamDefinition =>
+  bucket(
+    'RATES',
+    { persist_mode: unflushed(settings), discard: 'old' },
+    {
+      num_replicas: settings.replicas,
+      max_bytes: 16 * 1024 ** 2,
+      max_age: nanos(RATES_MS),
+      duplicate_window: nanos(RATES_MS),
+    },
+  );
+
+/** nats-server takes `async` for a single copy only; several are flushed side by side at little cost. */
+const unflushed = ({ replicas }: LogSettings): 'async' | 'default' => (replicas === 1 ? 'async' : 'default');
+
+const objectStore = (name: string, limits: Partial<StreamConfig>): StreamDefinition =>
+  stream(
+    `OBJ_${name}`,
+    { subjects: [`$O.${name}.C.>`, `$O.${name}.M.>`], discard: 'new', allow_rollup_hdrs: true },
+    limits,
+  );

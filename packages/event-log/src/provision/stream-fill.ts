@@ -1,0 +1,39 @@
+import { askBroker } from '../connect/broker-call.ts';
+import type { EventLog } from '../connect/event-log.ts';
+
+/** How full a stream is. */
+export interface StreamFill {
+  readonly messages: number;
+  readonly bytes: number;
+  /** Undefined when it has no limit. */
+  readonly maxBytes: number | undefined;
+  readonly lastSequence: number;
+}
+
+/** Nobody waits for a number. */
+const WITHIN_MS = 1_000;
+
+/** For those who watch; undefined while the broker does not say it. */
+export const streamFill = async (
+  log: EventLog,
+  stream: 'RUNS' | 'TIMERS' | 'PARKED',
+): Promise<StreamFill | undefined> => {
+  if (!log.connected()) return undefined;
+  try {
+    const { state, config } = await askBroker(
+      `asking about the stream ${stream}`,
+      () => log.jsm.streams.info(stream),
+      WITHIN_MS,
+    );
+    return {
+      messages: state.messages,
+      bytes: state.bytes,
+      maxBytes: config.max_bytes > 0 ? config.max_bytes : undefined,
+      lastSequence: state.last_seq,
+    };
+  } catch (error) {
+    // One number that is not known must not hide all others.
+    log.logger.debug({ err: error, stream }, 'how full a stream is is not known');
+    return undefined;
+  }
+};

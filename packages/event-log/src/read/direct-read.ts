@@ -1,0 +1,70 @@
+import type { DirectBatchOptions, DirectLastFor, StoredMsg } from '@nats-io/jetstream';
+import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import { TimeoutError } from '@nats-io/transport-node';
+import { askBroker } from '../connect/broker-call.ts';
+import type { EventLog } from '../connect/event-log.ts';
+import { fromStored } from './stored-message.ts';
+
+const WITHIN_MS = 2_000;
+
+/**
+ * Reads messages from any replica, in one request; none when the stream holds none of them. In callback form, since
+ * the driver's iterator form keeps a subscription for each call.
+ */
+export const readDirect = (
+  log: EventLog,
+  stream: string,
+  query: DirectLastFor | DirectBatchOptions,
+): Promise<StoredMsg[]> =>
+  new Promise((resolve, reject) => {
+    const messages: StoredMsg[] = [];
+    let stop = (_error: Error): void => undefined;
+    const late = setTimeout(() => {
+      const error = new TimeoutError();
+      stop(error);
+      reject(error);
+    }, WITHIN_MS);
+    const callback = (done: { err?: Error } | null, message: StoredMsg): void => {
+      if (done === null) {
+        messages.push(message);
+        return;
+      }
+      clearTimeout(late);
+      if (done.err && !isNotFound(done.err)) reject(done.err);
+      else resolve(messages);
+    };
+    const request = { ...query, callback };
+    const asked =
+      'multi_last' in request
+        ? log.jsm.direct.getLastMessagesFor(stream, request)
+        : log.jsm.direct.getBatch(stream, request);
+    asked.then(
+      (answers) => {
+        stop = (error) => answers.stop(error);
+      },
+      (error: unknown) => {
+        clearTimeout(late);
+        reject(error instanceof Error ? error : new Error(String(error)));
+      },
+    );
+  });
+
+/**
+ * The last messages of RUNS on these subjects, from any replica: one that is missing may be on its way to that replica.
+ * Each subject is asked for by itself, so that the broker can allow a reader its own subjects only.
+ * @throws {LogUnavailable}
+ */
+export const lastOnSubjects = async (
+  log: EventLog,
+  subjects: readonly string[],
+): Promise<readonly StoredMessage[]> => {
+  const asked = subjects.map((subject) =>
+    askBroker(`reading the message under ${subject}`, () =>
+      log.jsm.direct.getMessage('RUNS', { last_by_subj: subject }),
+    ),
+  );
+  return (await Promise.all(asked)).flatMap((message) => (message === null ? [] : [fromStored(message)]));
+};
+
+/** How the broker answers a batch that begins behind the last message. */
+const isNotFound = (error: Error): boolean => 'code' in error && error.code === 404;

@@ -1,0 +1,41 @@
+import type { StoredMsg } from '@nats-io/jetstream';
+import { askBroker } from '../connect/broker-call.ts';
+import type { EventLog } from '../connect/event-log.ts';
+
+/** The last message under a filter, as the stream's leader says: never older than an acknowledgement. */
+export const lastUnder = (
+  log: EventLog,
+  stream: string,
+  filter: string,
+  withinMs?: number,
+): Promise<StoredMsg | null> =>
+  askBroker(
+    `asking for the last message under ${filter}`,
+    () => log.jsm.streams.getMessage(stream, { last_by_subj: filter }),
+    withinMs,
+  );
+
+/** The first message under a filter at or behind a sequence, as the stream's leader says. */
+export const nextUnder = (
+  log: EventLog,
+  stream: string,
+  from: number,
+  filter: string,
+  withinMs?: number,
+): Promise<StoredMsg | null> => {
+  // The driver types this request for direct reads only; the broker takes it here as well.
+  const query = { seq: from, next_by_subj: filter };
+  return askBroker(
+    `asking for the message under ${filter} from ${from} on`,
+    () => log.jsm.streams.getMessage(stream, query),
+    withinMs,
+  );
+};
+
+/** The sequence of the last message under a filter, as the stream's leader says; 0 when there is none. */
+export const lastSequence = async (
+  log: EventLog,
+  stream: string,
+  filter: string,
+  withinMs?: number,
+): Promise<number> => (await lastUnder(log, stream, filter, withinMs))?.seq ?? 0;

@@ -1,0 +1,52 @@
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import { lastSequence, nextUnder } from './leader-read.ts';
+import type { EventLog } from '../connect/event-log.ts';
+import { fromStored } from './stored-message.ts';
+
+const MOST_ROUNDS = 5;
+
+/**
+ * Every message of RUNS under a fence, hidden ones too, from the stream's leader, one by one: slow and right. It begins
+ * where the caller knows the first one to be, never at the beginning of the log, since a search through the log would
+ * hold up its writers. Undefined when there are more than `most`.
+ */
+export const allUnder = async (
+  log: EventLog,
+  filter: string,
+  { from, most }: { readonly from: number; readonly most: number },
+): Promise<StoredMessage[] | undefined> => {
+  const head = await lastSequence(log, 'RUNS', filter);
+  let start = from;
+  for (let round = 1; ; round += 1) {
+    const messages = await walk(log, filter, start, head, most);
+    if (messages === undefined) return undefined;
+    const before = earliest(messages, filter, start);
+    if (before >= start || round === MOST_ROUNDS) return messages;
+    // A message rests on an earlier one that was hidden until now.
+    start = before;
+  }
+};
+
+/** The first sequence that the messages are at or rest on. Only under the run's own fence did the broker check the latter. */
+export const earliest = (messages: readonly StoredMessage[], filter: string, otherwise: number): number =>
+  messages.reduce((first, { sequence, fence, expectedSequence }) => {
+    const restsOn = fence === filter && expectedSequence !== null ? expectedSequence : 0;
+    return Math.min(first, sequence, restsOn > 0 ? restsOn : sequence);
+  }, otherwise);
+
+const walk = async (
+  log: EventLog,
+  filter: string,
+  start: number,
+  head: number,
+  most: number,
+): Promise<StoredMessage[] | undefined> => {
+  const messages: StoredMessage[] = [];
+  for (let at = start; at <= head;) {
+    const message = await nextUnder(log, 'RUNS', at, filter);
+    if (!message) break;
+    if (messages.push(fromStored(message)) > most) return undefined;
+    at = message.seq + 1;
+  }
+  return messages;
+};

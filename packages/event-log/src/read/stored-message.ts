@@ -1,0 +1,52 @@
+import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { JsMsg, StoredMsg } from '@nats-io/jetstream';
+import type { MsgHdrs } from '@nats-io/transport-node';
+
+const FENCE = 'Nats-Expected-Last-Subject-Sequence-Subject';
+const EXPECTED = 'Nats-Expected-Last-Subject-Sequence';
+
+/** A message as the broker gives it on request. */
+export const fromStored = (message: StoredMsg): StoredMessage => ({
+  subject: message.subject,
+  sequence: message.seq,
+  time: message.time.toISOString(),
+  ...fromHeaders(message.header),
+  body: parseJson(message.data),
+});
+
+/** A message as a consumer delivers it. */
+export const fromDelivered = (message: JsMsg): StoredMessage => ({
+  subject: message.subject,
+  sequence: message.seq,
+  time: deliveredTime(message),
+  ...fromHeaders(message.headers),
+  body: parseJson(message.data),
+});
+
+/** The driver's own `time` goes through a float, which may round to the next millisecond. */
+export const deliveredTime = (message: JsMsg): string =>
+  new Date(Number(message.timestampNanos / 1_000_000n)).toISOString();
+
+const fromHeaders = (
+  headers: MsgHdrs | undefined,
+): Pick<StoredMessage, 'fence' | 'expectedSequence' | 'traceparent'> => {
+  const fence = headers?.get(FENCE) ?? '';
+  const expected = headers?.get(EXPECTED) ?? '';
+  const traceparent = headers?.get('traceparent') ?? '';
+  return {
+    fence: fence === '' ? null : fence,
+    expectedSequence: /^\d{1,15}$/.test(expected) ? Number(expected) : null,
+    ...(traceparent === '' ? {} : { traceparent }),
+  };
+};
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Undefined for what is no JSON in UTF-8. */
+export const parseJson = (data: Uint8Array): unknown => {
+  try {
+    return JSON.parse(utf8.decode(data));
+  } catch {
+    return undefined;
+  }
+};

@@ -1,0 +1,181 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Kvm, type KV } from '@nats-io/kv';
+import type { MsgHdrs } from '@nats-io/transport-node';
+import type { Static, TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { ASK_WITHIN_MS, askBroker } from '../connect/broker-call.ts';
+import { nextUnder } from '../read/leader-read.ts';
+import type { EventLog } from '../connect/event-log.ts';
+import { lastOfEach } from '../follow/last-per-subject.ts';
+import { explainRefusal, isConflict } from '../append/publish.ts';
+import { parseJson } from '../read/stored-message.ts';
+
+export interface Entry<Value> {
+  readonly key: string;
+  readonly value: Value;
+  /** Rises with every change of the bucket; `update` and `delete` take it. */
+  readonly revision: number;
+}
+
+/** That a value was stored under a key, or taken away with a mark. */
+export interface Write {
+  readonly key: string;
+  readonly revision: number;
+}
+
+/** Records by key. Every value is checked against the schema on its way in and out. All but `list` may throw LogUnavailable and, `updateOnce` apart, are safe to call again. */
+export interface Bucket<Value> {
+  /** Never older than an acknowledged write: buckets allow no direct reads, so the leader answers. */
+  get(key: string): Promise<Entry<Value> | undefined>;
+  /** The new revision, or false when the key is there already. */
+  create(key: string, value: Value): Promise<number | false>;
+  put(key: string, value: Value): Promise<number>;
+  /** The new revision, or false when the key has another revision meanwhile. */
+  update(key: string, value: Value, revision: number): Promise<number | false>;
+  /** As `update`, but asks once: false says for certain that this was not written, and LogUnavailable leaves it open. */
+  updateOnce(key: string, value: Value, revision: number): Promise<number | false>;
+  delete(key: string): Promise<void>;
+  /** Takes out what is stored under the key. `delete` leaves a mark of some 150 bytes for ever, and this leaves nothing. */
+  erase(key: string): Promise<void>;
+  /** The entries under `<prefix>.`, or all without a prefix; at most 10,000. */
+  list(prefix?: string): Promise<Entry<Value>[]>;
+  /**
+   * The first write under `<prefix>.` behind a revision; undefined when all that was acknowledged is before it. What
+   * `erase` takes out is not told of.
+   */
+  nextWrite(prefix: string, behind: number): Promise<Write | undefined>;
+}
+
+/** What stands in a bucket, or should, does not fit its schema. */
+export class UnfitRecord extends TypeError {
+  override readonly name = 'UnfitRecord';
+  readonly code = 'unfit_record';
+}
+
+export type BucketName = 'CATALOGUE' | 'KEYS' | 'RATES' | 'UPLOADS' | 'WEBHOOK_SECRETS';
+
+const KEY = /^[-/=\w]+(?:\.[-/=\w]+)*$/;
+const MOST_LISTED = 10_000;
+const utf8 = new TextEncoder();
+
+export const openBucket = <Schema extends TSchema>(
+  log: EventLog,
+  bucket: BucketName,
+  schema: Schema,
+): Bucket<Static<Schema>> => {
+  type Value = Static<Schema>;
+  const fits = validator(bucket, schema);
+  const kv = opened(log, bucket);
+  const keyOf = (subject: string): string => subject.slice(`$KV.${bucket}.`.length);
+  const filterOf = (prefix: string): string => {
+    if (prefix === '') return `$KV.${bucket}.>`;
+    checkKey(bucket, prefix);
+    return `$KV.${bucket}.${prefix}.>`;
+  };
+
+  const get = async (key: string): Promise<Entry<Value> | undefined> => {
+    checkKey(bucket, key);
+    const entry = await askBroker(`reading ${key} of ${bucket}`, async () => (await kv()).get(key));
+    if (entry === null || entry.operation !== 'PUT') return undefined;
+    return { key, value: fits(key, parseJson(entry.value)), revision: entry.revision };
+  };
+  const write = async (
+    key: string,
+    value: Value,
+    store: (kv: KV, data: Uint8Array) => Promise<number>,
+    withinMs = ASK_WITHIN_MS,
+  ): Promise<number | false> => {
+    checkKey(bucket, key);
+    const data = utf8.encode(JSON.stringify(fits(key, value)));
+    let tries = 0;
+    try {
+      const writeIt = async (): Promise<number> => {
+        const open = await kv();
+        tries += 1;
+        return store(open, data);
+      };
+      return await askBroker(`writing ${key} of ${bucket}`, writeIt, withinMs);
+    } catch (error) {
+      if (!isConflict(error)) throw explainRefusal(error, `KV_${bucket}`, data);
+      if (tries === 1) return false;
+      // An earlier try whose answer was lost may be what this one met.
+      const now = await get(key);
+      return now !== undefined && isDeepStrictEqual(now.value, parseJson(data)) ? now.revision : false;
+    }
+  };
+
+  return {
+    get,
+    create: (key, value) => write(key, value, (open, data) => open.create(key, data)),
+    put: async (key, value) => {
+      const revision = await write(key, value, (open, data) => open.put(key, data));
+      if (revision === false)
+        throw new Error(`${bucket} refused ${key} for a conflict, and nothing was expected`);
+      return revision;
+    },
+    update: (key, value, revision) => write(key, value, (open, data) => open.update(key, data, revision)),
+    updateOnce: (key, value, revision) =>
+      write(key, value, (open, data) => open.update(key, data, revision), 0),
+    delete: async (key) => {
+      checkKey(bucket, key);
+      await askBroker(`deleting ${key} of ${bucket}`, async () => (await kv()).delete(key));
+    },
+    erase: async (key) => {
+      checkKey(bucket, key);
+      await askBroker(`erasing ${key} of ${bucket}`, () =>
+        log.jsm.streams.purge(`KV_${bucket}`, { filter: `$KV.${bucket}.${key}` }),
+      );
+    },
+    list: async (prefix = '') => {
+      const filter = filterOf(prefix);
+      const found: Entry<Value>[] = [];
+      for (const message of await lastOfEach(log, `KV_${bucket}`, filter, MOST_LISTED)) {
+        if (isDeletion(message.headers)) continue;
+        const key = keyOf(message.subject);
+        found.push({ key, value: fits(key, parseJson(message.data)), revision: message.seq });
+      }
+      return found;
+    },
+    nextWrite: async (prefix, behind) => {
+      const message = await nextUnder(log, `KV_${bucket}`, behind + 1, filterOf(prefix));
+      return message === null ? undefined : { key: keyOf(message.subject), revision: message.seq };
+    },
+  };
+};
+
+/** Opened at the first use, and again after that failed. Provisioning makes the bucket, never a reader. */
+const opened = (log: EventLog, bucket: BucketName): (() => Promise<KV>) => {
+  let opening: Promise<KV> | undefined;
+  return () => {
+    opening ??= new Kvm(log.js).open(bucket, { bindOnly: true }).catch((error: unknown) => {
+      opening = undefined;
+      throw error;
+    });
+    return opening;
+  };
+};
+
+const checkKey = (bucket: string, key: string): void => {
+  if (KEY.test(key)) return;
+  throw new TypeError(
+    `"${key}" is no key for ${bucket}: letters, digits, "_", "-", "/" and "=", in parts between dots, are expected.`,
+  );
+};
+
+const isDeletion = (headers: MsgHdrs | undefined): boolean =>
+  headers !== undefined && (headers.has('KV-Operation') || headers.has('Nats-Marker-Reason'));
+
+const validator = <Schema extends TSchema>(
+  bucket: string,
+  schema: Schema,
+): ((key: string, value: unknown) => Static<Schema>) => {
+  const compiled = Compile(schema);
+  return (key, value) => {
+    if (compiled.Check(value)) return value;
+    const [first] = compiled.Errors(value);
+    const where = first
+      ? `${first.instancePath || 'the value'} ${first.message}`
+      : 'the value is another shape';
+    throw new UnfitRecord(`The record ${key} of ${bucket} does not fit its schema: ${where}.`);
+  };
+};

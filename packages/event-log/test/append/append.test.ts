@@ -1,0 +1,141 @@
+import { subjectOf } from '@runledger/contracts/subjects/run-subjects';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { append, EventTooLarge, LogFull } from '../../src/append/append.ts';
+import { LogUnavailable, type EventLog } from '../../src/connect/event-log.ts';
+import { head, readRun } from '../../src/read/read-run.ts';
+import { aLog, type TestLog } from '../fixtures/test-log.ts';
+import { lossyProxy } from '../fixtures/lossy-proxy.ts';
+import {
+  aRun,
+  assigned,
+  cancelRequested,
+  ONE,
+  OTHER,
+  queued,
+  requeued,
+  started,
+} from '@runledger/testing/events/run-events';
+
+let test: TestLog;
+let log: EventLog;
+beforeAll(async () => {
+  test = await aLog();
+  log = test.log;
+});
+afterAll(() => test[Symbol.asyncDispose]());
+
+const appended = async (
+  ...[event, expected]: Parameters<typeof append> extends [unknown, ...infer Rest] ? Rest : never
+): Promise<number> => {
+  const result = await append(log, event, expected);
+  if (result.kind !== 'appended') throw new Error(`${event.type} met a conflict at ${result.head}`);
+  return result.sequence;
+};
+
+describe('append', () => {
+  it('lets exactly one of 16 racing writers win, in each of 40 rounds', async () => {
+    const writers = await Promise.all(Array.from({ length: 16 }, () => test.open()));
+    const key = aRun();
+    let expected = await appended(queued(key), 0);
+    for (let round = 1; round <= 40; round += 1) {
+      const results = await Promise.all(
+        writers.map((writer) => append(writer, started(key, round), expected)),
+      );
+      const won = results.filter((result) => result.kind === 'appended');
+      expect(won).toHaveLength(1);
+      const sequence = won[0]?.sequence ?? 0;
+      const heads = results.flatMap((result) => (result.kind === 'conflict' ? [result.head] : []));
+      expect(heads).toEqual(Array.from({ length: 15 }, () => sequence));
+      expected = sequence;
+    }
+    expect(await head(log, key)).toBe(expected);
+  });
+
+  it('lets one of cancel and assign win, on different subjects', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const key = aRun();
+      const first = await appended(queued(key), 0);
+      const results = await Promise.all([
+        append(log, cancelRequested(key), first),
+        append(log, assigned(key), first),
+      ]);
+      expect(results.map(({ kind }) => kind).sort()).toEqual(['appended', 'conflict']);
+      const read = await readRun(log, key);
+      expect(read).toMatchObject({ kind: 'found', facts: { length: 2 }, refused: [] });
+    }
+  });
+
+  it('refuses a stale executor', async () => {
+    const key = aRun();
+    const first = await appended(queued(key), 0);
+    const mine = await appended(assigned(key, { attempt: 1, executor: ONE }), first);
+    const lost = await appended(requeued(key, 1, ONE), mine);
+    const theirs = await appended(assigned(key, { attempt: 2, executor: OTHER }), lost);
+
+    expect(await append(log, started(key, 1, ONE), mine)).toEqual({ kind: 'conflict', head: theirs });
+  });
+
+  it('takes the same event again as what it is', async () => {
+    const key = aRun();
+    const event = queued(key);
+    const sequence = await appended(event, 0);
+    expect(await append(log, event, 0)).toEqual({ kind: 'appended', sequence });
+    await appended(assigned(key), sequence);
+    expect(await append(log, event, 0)).toEqual({ kind: 'appended', sequence });
+  });
+
+  it('stores once when the acknowledgement is lost', async () => {
+    await using proxy = await lossyProxy(test.nats.port);
+    const unlucky = await test.open(proxy.url);
+    const key = aRun();
+    proxy.loseNext('"stream":"RUNS"');
+    const result = await append(unlucky, queued(key), 0);
+
+    expect(proxy.lost()).toBe(1);
+    expect(result).toEqual({ kind: 'appended', sequence: await head(log, key) });
+    expect(await readRun(log, key)).toMatchObject({ kind: 'found', facts: { length: 1 } });
+    const { state } = await log.jsm.streams.info('RUNS', { subjects_filter: subjectOf(queued(key)) });
+    expect(state.subjects).toEqual({ [subjectOf(queued(key))]: 1 });
+  });
+
+  it('recognises its own event when somebody built on it while the acknowledgement was lost', async () => {
+    await using proxy = await lossyProxy(test.nats.port);
+    const unlucky = await test.open(proxy.url);
+    const key = aRun();
+    proxy.loseNext('"stream":"RUNS"');
+    const appending = append(unlucky, queued(key), 0);
+    await expect.poll(() => head(log, key), { timeout: 10_000 }).toBeGreaterThan(0);
+    const mine = await head(log, key);
+    await appended(cancelRequested(key), mine);
+
+    expect(await appending).toEqual({ kind: 'appended', sequence: mine });
+  });
+
+  it('refuses an event that rests on nothing and is no beginning', async () => {
+    await expect(append(log, started(aRun()), 0)).rejects.toThrow('only RunQueued may be');
+  });
+
+  it('refuses an event that no message can hold', async () => {
+    const large = queued(aRun(), { inputs: { text: 'x'.repeat(1024 ** 2) } });
+    await expect(append(log, large, 0)).rejects.toBeInstanceOf(EventTooLarge);
+  });
+});
+
+describe('append to a log in trouble', () => {
+  it('says that the log is full, and keeps what it has', async () => {
+    await using small = await aLog({ runsMaxBytes: 64 * 1024 });
+    const kept = aRun();
+    await append(small.log, queued(kept), 0);
+    const large = () => append(small.log, queued(aRun(), { inputs: { text: 'x'.repeat(30_000) } }), 0);
+    await large();
+    await expect(large().then(large)).rejects.toBeInstanceOf(LogFull);
+    expect(await readRun(small.log, kept)).toMatchObject({ kind: 'found' });
+  });
+
+  it('says that the broker is away, after its deadline', async () => {
+    await using away = await aLog();
+    await away.nats.kill9();
+    const appending = append(away.log, queued(aRun()), 0, { withinMs: 300 });
+    await expect(appending).rejects.toBeInstanceOf(LogUnavailable);
+  });
+});

@@ -1,0 +1,305 @@
+import {
+  lifecycleOf,
+  runOf,
+  webhookOf,
+  webhookSubjectOf,
+  type RunKey,
+} from '@runledger/contracts/subjects/run-subjects';
+import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
+import { aRun, assigned, queued, started } from '@runledger/testing/events/run-events';
+import {
+  redeliveryRequested,
+  webhookDelivered,
+  webhookGivenUp,
+  webhookStarted,
+} from '@runledger/testing/events/webhook-events';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { append, appendWebhook, type Appended } from '../../src/append/append.ts';
+import type { EventLog } from '../../src/connect/event-log.ts';
+import { newerVersionOf } from '../../src/follow/newer-version.ts';
+import { head, lastOfRun, readRun, readStored } from '../../src/read/read-run.ts';
+import { aLog, forge, type TestLog } from '../fixtures/test-log.ts';
+
+let test: TestLog;
+let log: EventLog;
+beforeAll(async () => {
+  test = await aLog();
+  log = test.log;
+});
+afterAll(() => test[Symbol.asyncDispose]());
+
+const sequenceOf = async (appending: Promise<Appended>): Promise<number> => {
+  const result = await appending;
+  if (result.kind === 'conflict') throw new Error(`conflict at ${result.head}`);
+  return result.sequence;
+};
+
+const aQueuedRun = async (): Promise<RunKey & { readonly first: number }> => {
+  const key = aRun();
+  return { ...key, first: await sequenceOf(append(log, queued(key), 0)) };
+};
+
+/** One fact behind the other; the sequence of the last. */
+const tell = async (...events: readonly WebhookEvent[]): Promise<number> => {
+  let expected = 0;
+  for (const event of events) expected = await sequenceOf(appendWebhook(log, event, expected));
+  return expected;
+};
+
+describe('webhook facts', () => {
+  it('come back with their run', async () => {
+    const key = await aQueuedRun();
+    expect(await readRun(log, key)).toMatchObject({ webhook: { head: 0 } });
+    const last = await tell(
+      webhookStarted(key),
+      webhookGivenUp(key),
+      redeliveryRequested(key),
+      webhookDelivered(key, 2, { tries: 3 }),
+    );
+    expect(await readRun(log, key)).toMatchObject({
+      kind: 'found',
+      run: { status: 'queued' },
+      webhook: { head: last, webhook: { status: 'success', round: 2, tries: 3 } },
+      refused: [],
+    });
+  });
+
+  it('are told as they stand in between', async () => {
+    const key = await aQueuedRun();
+    const last = await tell(webhookStarted(key, 'intermediate'));
+    expect(await readRun(log, key)).toMatchObject({
+      webhook: { head: last, webhook: { status: 'running', round: 1 } },
+    });
+  });
+
+  it('are appended by one of several writers', async () => {
+    const key = await aQueuedRun();
+    const before = await tell(webhookStarted(key));
+    const results = await Promise.all([
+      appendWebhook(log, webhookDelivered(key), before),
+      appendWebhook(log, webhookGivenUp(key), before),
+      appendWebhook(log, redeliveryRequested(key), before),
+    ]);
+    const won = results.find(({ kind }) => kind === 'appended');
+    const lost = results.filter(({ kind }) => kind === 'conflict');
+    expect(lost).toHaveLength(2);
+    for (const conflict of lost) {
+      expect(conflict).toEqual({
+        kind: 'conflict',
+        head: won?.kind === 'appended' ? won.sequence : undefined,
+      });
+    }
+  });
+
+  it('are stored once, whoever tells them again', async () => {
+    const key = await aQueuedRun();
+    const event = webhookStarted(key);
+    const first = await sequenceOf(appendWebhook(log, event, 0));
+    await sequenceOf(appendWebhook(log, webhookDelivered(key), first));
+    expect(await appendWebhook(log, event, 0)).toEqual({ kind: 'appended', sequence: first });
+  });
+
+  it('of an id that is none are refused by a rejected promise', async () => {
+    const event = { ...webhookStarted(aRun()), run_id: 'not.a-run' };
+    await expect(appendWebhook(log, event, 0)).rejects.toBeInstanceOf(TypeError);
+  });
+
+  it('never stand in the way of the lifecycle, nor it in theirs', async () => {
+    const key = await aQueuedRun();
+    const began = await tell(webhookStarted(key, 'intermediate'));
+    const mine = await sequenceOf(append(log, assigned(key), key.first));
+    const told = await sequenceOf(appendWebhook(log, webhookGivenUp(key), began));
+    const running = await sequenceOf(append(log, started(key), mine));
+    expect(await readRun(log, key)).toMatchObject({
+      run: { status: 'running' },
+      history: { head: running },
+      facts: { length: 3 },
+      webhook: { head: told, webhook: { status: 'failed' } },
+    });
+  });
+
+  it('count in the last of a run, not in its head', async () => {
+    const key = await aQueuedRun();
+    expect(await lastOfRun(log, key)).toBe(key.first);
+    const last = await tell(webhookStarted(key));
+    expect(await lastOfRun(log, key)).toBe(last);
+    expect(await head(log, key)).toBe(key.first);
+    expect(await lastOfRun(log, aRun())).toBe(0);
+  });
+
+  it('are in an answer that must hold the last of a run', async () => {
+    const key = await aQueuedRun();
+    const last = await tell(webhookStarted(key));
+    expect(await readRun(log, key, { atLeast: last })).toMatchObject({ webhook: { head: last } });
+  });
+});
+
+describe('a forged webhook fact is stored by the broker, and the run stays readable', () => {
+  it('without a fence', async () => {
+    const key = await aQueuedRun();
+    await tell(webhookStarted(key));
+    const forged = await forge(log, webhookSubjectOf(webhookDelivered(key)), webhookDelivered(key));
+    expect(await readRun(log, key)).toMatchObject({
+      kind: 'found',
+      run: { status: 'queued' },
+      webhook: { head: forged, webhook: { status: 'running' } },
+      refused: [{ refusal: 'forged_fence', message: { sequence: forged } }],
+    });
+  });
+
+  it.each([
+    ['the lifecycle', lifecycleOf],
+    ['the whole run', runOf],
+  ])('fenced on %s', async (_what, filterOf) => {
+    const key = await aQueuedRun();
+    const fence = { filter: filterOf(key), sequence: key.first };
+    const forged = await forge(log, webhookSubjectOf(webhookDelivered(key)), webhookDelivered(key), fence);
+    const read = await readRun(log, key);
+    expect(read).toMatchObject({
+      kind: 'found',
+      webhook: { head: forged },
+      refused: [{ refusal: 'forged_fence' }],
+    });
+    expect(read).not.toHaveProperty('webhook.webhook.status');
+  });
+
+  it('with a subject of nothing', async () => {
+    const key = await aQueuedRun();
+    const last = await tell(webhookStarted(key));
+    const fence = { filter: webhookOf(key), sequence: last };
+    await forge(log, `runs.${key.org_id}.${key.run_id}.webhook.nonsense`, {}, fence);
+    expect(await readRun(log, key)).toMatchObject({
+      kind: 'found',
+      webhook: { webhook: { status: 'running' } },
+      refused: [{ refusal: 'wrong_subject' }],
+    });
+  });
+
+  it('also when it hides an honest one that was stored under its subject before', async () => {
+    const key = await aQueuedRun();
+    const last = await tell(webhookStarted(key), webhookGivenUp(key), redeliveryRequested(key));
+    await forge(log, webhookSubjectOf(webhookStarted(key)), { type: 'nonsense' });
+    const forged = await forge(log, webhookSubjectOf(redeliveryRequested(key)), redeliveryRequested(key));
+    expect(forged).toBeGreaterThan(last);
+    expect(await readRun(log, key)).toMatchObject({
+      kind: 'found',
+      webhook: { head: forged, webhook: { status: 'running', round: 2 } },
+      refused: { length: 2 },
+    });
+  });
+
+  it('also when it hides the only one', async () => {
+    const key = await aQueuedRun();
+    await tell(webhookGivenUp(key));
+    await forge(log, webhookSubjectOf(webhookGivenUp(key)), {});
+    expect(await readRun(log, key)).toMatchObject({
+      webhook: { webhook: { status: 'failed' } },
+      refused: { length: 1 },
+    });
+  });
+
+  it('also when it is older than the run, and the first honest one rests on it', async () => {
+    const key = aRun();
+    const forged = await forge(log, webhookSubjectOf(webhookDelivered(key)), webhookDelivered(key));
+    await sequenceOf(append(log, queued(key), 0));
+    expect(await readRun(log, key)).toMatchObject({ kind: 'found', webhook: { head: forged } });
+    const last = await sequenceOf(appendWebhook(log, webhookStarted(key), forged));
+    expect(await readRun(log, key)).toMatchObject({
+      webhook: { head: last, webhook: { status: 'running' } },
+      refused: [{ refusal: 'forged_fence', message: { sequence: forged } }],
+    });
+  });
+
+  it('also when an honest one rests on one older than the run, and is hidden itself', async () => {
+    const key = aRun();
+    const forged = await forge(log, webhookSubjectOf(webhookDelivered(key)), {});
+    await sequenceOf(append(log, queued(key), 0));
+    await sequenceOf(appendWebhook(log, webhookStarted(key), forged));
+    await forge(log, webhookSubjectOf(webhookDelivered(key)), {});
+    const last = await forge(log, webhookSubjectOf(webhookStarted(key)), {});
+    expect(await readRun(log, key)).toMatchObject({
+      webhook: { head: last, webhook: { status: 'running' } },
+      refused: { length: 3 },
+    });
+  });
+
+  it('and the facts go on behind it', async () => {
+    const key = await aQueuedRun();
+    await tell(webhookStarted(key));
+    const forged = await forge(log, webhookSubjectOf(webhookStarted(key)), {});
+    const last = await sequenceOf(appendWebhook(log, webhookDelivered(key), forged));
+    expect(await readRun(log, key)).toMatchObject({
+      webhook: { head: last, webhook: { status: 'success' } },
+      refused: { length: 1 },
+    });
+  });
+
+  it('and makes no run where there is none', async () => {
+    const key = aRun();
+    await tell(webhookStarted(key));
+    expect(await readRun(log, key)).toEqual({ kind: 'none', head: 0 });
+  });
+
+  it('also when there are so many that the facts cannot be told any more', async () => {
+    const key = await aQueuedRun();
+    await tell(webhookStarted(key));
+    const subject = webhookSubjectOf(webhookStarted(key));
+    await Promise.all(Array.from({ length: 510 }, () => forge(log, subject, {})));
+    const read = await readRun(log, key);
+    expect(read).toMatchObject({ kind: 'found', run: { status: 'queued' } });
+    expect(read).toHaveProperty('webhook', undefined);
+  });
+});
+
+describe('a webhook fact of a later release', () => {
+  it('is told, and nothing is folded', async () => {
+    const key = await aQueuedRun();
+    const last = await tell(webhookStarted(key));
+    const event = { ...webhookGivenUp(key), version: 2 };
+    const fence = { filter: webhookOf(key), sequence: last };
+    const sequence = await forge(log, webhookSubjectOf(webhookGivenUp(key)), event, fence);
+    expect(await readRun(log, key)).toEqual({
+      kind: 'newer_version',
+      type: 'WebhookGivenUp',
+      version: 2,
+      sequence,
+    });
+  });
+
+  it('stops whoever follows the log, unless its fence is forged', async () => {
+    const key = await aQueuedRun();
+    const event = { ...webhookStarted(key), version: 2 };
+    const subject = webhookSubjectOf(webhookStarted(key));
+    const newer = async (fence?: { filter: string; sequence: number }) => {
+      const stored = await readStored(log, await forge(log, subject, event, fence));
+      return stored && newerVersionOf('RUNS', stored);
+    };
+    expect(await newer({ filter: webhookOf(key), sequence: 0 })).toMatchObject({
+      code: 'newer_version',
+      type: 'WebhookStarted',
+      version: 2,
+    });
+    expect(await newer()).toBeUndefined();
+    expect(await newer({ filter: lifecycleOf(key), sequence: key.first })).toBeUndefined();
+  });
+
+  it('stops nobody when its fence is forged', async () => {
+    const key = await aQueuedRun();
+    await forge(log, webhookSubjectOf(webhookGivenUp(key)), { ...webhookGivenUp(key), version: 2 });
+    expect(await readRun(log, key)).toMatchObject({ kind: 'found', refused: { length: 1 } });
+  });
+
+  it('is passed over when its type is unknown, and the next rests on it', async () => {
+    const key = await aQueuedRun();
+    const last = await tell(webhookStarted(key));
+    const fence = { filter: webhookOf(key), sequence: last };
+    const subject = `runs.${key.org_id}.${key.run_id}.webhook.paused.notifier.1`;
+    const paused = await forge(log, subject, { type: 'WebhookPaused', version: 1 }, fence);
+    expect(await readRun(log, key)).toMatchObject({
+      webhook: { head: paused, webhook: { status: 'running' } },
+      refused: [],
+    });
+    await sequenceOf(appendWebhook(log, webhookDelivered(key), paused));
+    expect(await readRun(log, key)).toMatchObject({ webhook: { webhook: { status: 'success' } } });
+  });
+});

@@ -1,0 +1,371 @@
+import type { ExecutorId } from '@runledger/contracts/ids';
+import { lifecycleOf, subjectOf, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { headers } from '@nats-io/transport-node';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { append } from '../../src/append/append.ts';
+import {
+  consume,
+  done,
+  InUse,
+  NewerVersion,
+  parkBecause,
+  retryIn,
+  TakenOver,
+  type Outcome,
+} from '../../src/consume/consume.ts';
+import { LogUnavailable, type EventLog } from '../../src/connect/event-log.ts';
+import { listParked, park } from '../../src/streams/dead-letters.ts';
+import { readStored } from '../../src/read/read-run.ts';
+import { aLog, type TestLog } from '../fixtures/test-log.ts';
+import { aRun, assigned, ONE, OTHER, queued, started } from '@runledger/testing/events/run-events';
+
+let test: TestLog;
+let log: EventLog;
+beforeAll(async () => {
+  test = await aLog();
+  log = test.log;
+});
+afterAll(() => test[Symbol.asyncDispose]());
+
+const of = (name: string, key: RunKey) =>
+  ({ name, stream: 'RUNS', subjects: [lifecycleOf(key)], deliver: 'all' }) as const;
+
+const history = async (log: EventLog, key: RunKey): Promise<number[]> => {
+  const sequences: number[] = [];
+  for (const event of [queued(key), assigned(key), started(key)]) {
+    const result = await append(log, event, sequences.at(-1) ?? 0);
+    if (result.kind === 'appended') sequences.push(result.sequence);
+  }
+  return sequences;
+};
+
+const parkedBy = async (log: EventLog, name: string) =>
+  (await listParked(log)).filter(({ consumer }) => consumer === name);
+
+describe('consume', () => {
+  it('hands over every message in order, and goes on where it stopped', async () => {
+    const key = aRun();
+    const sequences = await history(log, key);
+    const seen: number[] = [];
+    const handle = async ({ sequence }: { sequence: number }): Promise<Outcome> => {
+      seen.push(sequence);
+      return done;
+    };
+    {
+      await using open = new AsyncDisposableStack();
+      open.use(await consume(log, of('restarted', key), handle));
+      await expect.poll(() => seen, { timeout: 10_000 }).toEqual(sequences);
+    }
+    const more = await append(log, assigned(key, { attempt: 2 }), sequences.at(-1) ?? 0);
+    await using consumption = await consume(log, of('restarted', key), handle);
+    await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(4);
+    expect(seen.at(-1)).toBe(more.kind === 'appended' ? more.sequence : undefined);
+    expect(consumption.state()).toEqual({ ok: true });
+  });
+
+  it('lets nothing overtake a message that is tried again', async () => {
+    const key = aRun();
+    const [first, second, third] = await history(log, key);
+    const seen: number[] = [];
+    let refuse = 2;
+    await using open = new AsyncDisposableStack();
+    open.use(
+      await consume(log, of('patient', key), async ({ sequence }) => {
+        seen.push(sequence);
+        if (sequence === second && refuse > 0) {
+          refuse -= 1;
+          return retryIn(20);
+        }
+        return done;
+      }),
+    );
+    await expect.poll(() => seen, { timeout: 10_000 }).toEqual([first, second, second, second, third]);
+  });
+
+  it('begins with what comes when told so', async () => {
+    const key = aRun();
+    const sequences = await history(log, key);
+    const seen: number[] = [];
+    await using open = new AsyncDisposableStack();
+    open.use(
+      await consume(log, { ...of('new', key), deliver: 'new' }, async ({ sequence }) => {
+        seen.push(sequence);
+        return done;
+      }),
+    );
+    const more = await append(log, assigned(key, { attempt: 2 }), sequences.at(-1) ?? 0);
+    await expect
+      .poll(() => seen, { timeout: 10_000 })
+      .toEqual(more.kind === 'appended' ? [more.sequence] : []);
+  });
+
+  it('handles as many side by side as allowed, and no more', async () => {
+    const keys = Array.from({ length: 12 }, aRun);
+    for (const key of keys) await append(log, queued(key), 0);
+    let inside = 0;
+    let most = 0;
+    let handled = 0;
+    const allInside = Promise.withResolvers<void>();
+    const options = { ...of('side-by-side', aRun()), subjects: keys.map(lifecycleOf), maxInFlight: 4 };
+    await using open = new AsyncDisposableStack();
+    open.use(
+      await consume(log, options, async () => {
+        inside += 1;
+        most = Math.max(most, inside);
+        if (inside === 4) allInside.resolve();
+        await allInside.promise;
+        inside -= 1;
+        handled += 1;
+        return done;
+      }),
+    );
+    await expect.poll(() => handled, { timeout: 10_000 }).toBe(12);
+    expect(most).toBe(4);
+  });
+});
+
+describe('poison', () => {
+  it('is parked with its reason, headers and payload, and the next message follows', async () => {
+    const key = aRun();
+    const [first = 0] = await history(log, key);
+    const nonsense = await log.js.publish(subjectOf(assigned(key, { attempt: 7 })), 'no { json', {
+      msgID: 'nonsense',
+    });
+    const refused = await log.js.publish(subjectOf(assigned(key, { attempt: 8 })), '{"type":"strange"}');
+    const thrown = await log.js.publish(subjectOf(assigned(key, { attempt: 9 })), '{"type":"explosive"}');
+    const last = await log.js.publish(subjectOf(assigned(key, { attempt: 10 })), '{"type":"fine"}');
+    const seen: number[] = [];
+    await using consumption = await consume(log, of('careful', key), async ({ sequence }) => {
+      if (sequence === refused.seq) return parkBecause('the type is strange');
+      if (sequence === thrown.seq) throw new Error('boom');
+      seen.push(sequence);
+      return done;
+    });
+    await expect.poll(() => seen.at(-1), { timeout: 20_000 }).toBe(last.seq);
+    expect(seen).toEqual([first, first + 1, first + 2, last.seq]);
+    expect(consumption.state()).toEqual({ ok: true });
+
+    const parked = await parkedBy(log, 'careful');
+    expect(parked.map(({ sequence, reason }) => [sequence, reason])).toEqual([
+      [nonsense.seq, 'the payload is no JSON in UTF-8'],
+      [refused.seq, 'the type is strange'],
+      [thrown.seq, expect.stringContaining('threw 5 times, at last: Error: boom')],
+    ]);
+    expect(parked[0]).toMatchObject({
+      stream: 'RUNS',
+      subject: subjectOf(assigned(key, { attempt: 7 })),
+      headers: { 'Nats-Msg-Id': ['nonsense'] },
+      data: Buffer.from('no { json').toString('base64'),
+    });
+  });
+});
+
+describe('the list of what is parked', () => {
+  it('is empty while nothing is, and behind the last one', async () => {
+    await using other = await aLog();
+    expect(await listParked(other.log)).toEqual([]);
+    const { seq } = await other.log.js.publish(subjectOf(assigned(aRun())), 'no { json');
+    const stored = await readStored(other.log, seq);
+    if (!stored) throw new Error('what was published is not there');
+    await park(other.log, { consumer: 'careful', stored, reason: 'it is no JSON' });
+    const parked = await listParked(other.log);
+    expect(parked).toMatchObject([{ consumer: 'careful', sequence: seq, position: 1 }]);
+    expect(await listParked(other.log, { after: 1 })).toEqual([]);
+  });
+});
+
+describe('what is no fault of the message', () => {
+  it('parks nothing: a handler that finds the broker away is asked again', async () => {
+    const key = aRun();
+    await append(log, queued(key), 0);
+    let calls = 0;
+    await using consumption = await consume(log, of('unlucky', key), async () => {
+      calls += 1;
+      if (calls <= 6) throw new LogUnavailable('the broker is away');
+      return done;
+    });
+    await expect.poll(() => calls, { timeout: 20_000 }).toBe(7);
+    expect(await parkedBy(log, 'unlucky')).toEqual([]);
+    expect(consumption.state()).toEqual({ ok: true });
+  });
+});
+
+describe('poison of any size', () => {
+  it('is parked without what does not fit', async () => {
+    const key = aRun();
+    await log.js.publish(subjectOf(assigned(key)), new Uint8Array(1_000_000));
+    const large = headers();
+    large.set('Strange', 'x'.repeat(60_000));
+    await log.js.publish(subjectOf(assigned(key, { attempt: 2 })), new Uint8Array(900_000), {
+      headers: large,
+    });
+    await using consumption = await consume(log, of('stuffed', key), async () => done);
+    await expect.poll(async () => (await parkedBy(log, 'stuffed')).length, { timeout: 10_000 }).toBe(2);
+    expect(await parkedBy(log, 'stuffed')).toMatchObject([
+      { data: null },
+      { data: null, headers: { Strange: [large.get('Strange')] } },
+    ]);
+    expect(consumption.state()).toEqual({ ok: true });
+  });
+});
+
+describe('an event of a later release', () => {
+  it('stops the consumption, loudly, and is not skipped', async () => {
+    const key = aRun();
+    const [, , third = 0] = await history(log, key);
+    const event = { ...assigned(key, { attempt: 2 }), version: 2 };
+    const newer = await log.js.publish(subjectOf(assigned(key, { attempt: 2 })), JSON.stringify(event), {
+      expect: { lastSubjectSequence: third, lastSubjectSequenceSubject: lifecycleOf(key) },
+    });
+    const told: NewerVersion[] = [];
+    const seen: number[] = [];
+    const options = { ...of('older-release', key), onNewer: (error: NewerVersion) => void told.push(error) };
+    await using consumption = await consume(log, options, async ({ sequence }) => {
+      seen.push(sequence);
+      return done;
+    });
+    const error = await consumption.failed;
+    expect(error).toBeInstanceOf(NewerVersion);
+    expect(error).toMatchObject({ type: 'RunAssigned', version: 2, sequence: newer.seq });
+    expect(told).toEqual([error]);
+    expect(consumption.state()).toEqual({ ok: false, why: error.message });
+    expect(seen).toHaveLength(3);
+    const { num_ack_pending } = await log.jsm.consumers.info('RUNS', 'older-release');
+    expect(num_ack_pending).toBe(1);
+  });
+
+  it('stops nothing when its fence is forged', async () => {
+    const key = aRun();
+    const event = { ...assigned(key), version: 2 };
+    await log.js.publish(subjectOf(assigned(key)), JSON.stringify(event));
+    let handled = 0;
+    await using consumption = await consume(log, of('not-fooled', key), async () => {
+      handled += 1;
+      return done;
+    });
+    await expect.poll(() => handled, { timeout: 10_000 }).toBe(1);
+    expect(consumption.state()).toEqual({ ok: true });
+  });
+});
+
+describe('consume, when things go away', () => {
+  it('goes on after the broker was killed, in order and without a gap', async () => {
+    await using broken = await aLog();
+    const seen: number[] = [];
+    await using consumption = await consume(
+      broken.log,
+      { name: 'survivor', stream: 'RUNS', subjects: ['runs.>'], deliver: 'all' },
+      async ({ sequence }) => {
+        seen.push(sequence);
+        return done;
+      },
+    );
+    for (let kill = 0; kill < 2; kill += 1) {
+      await history(broken.log, aRun());
+      await broken.nats.kill9();
+      await broken.nats.restart();
+    }
+    const last = (await history(broken.log, aRun())).at(-1);
+    await expect.poll(() => seen.at(-1), { timeout: 30_000 }).toBe(last);
+    expect(consumption.state()).toEqual({ ok: true });
+    const firsts = seen.filter((sequence, at) => seen.indexOf(sequence) === at);
+    expect(firsts).toEqual(Array.from({ length: 9 }, (_, n) => n + 1));
+  }, 60_000);
+
+  it('says so when its consumer was deleted', async () => {
+    const key = aRun();
+    await using consumption = await consume(log, of('deleted', key), async () => done);
+    await log.jsm.consumers.delete('RUNS', 'deleted');
+    expect(await consumption.failed).toBeInstanceOf(Error);
+    expect(consumption.state().ok).toBe(false);
+  });
+
+  it('ends when another process has its consumer all the same, and handles nothing of that one', async () => {
+    const key = aRun();
+    const handled: Record<string, string[]> = { older: [], newer: [] };
+    const open = (process: 'older' | 'newer', executor: ExecutorId) =>
+      consume(
+        log,
+        {
+          name: 'taken-over',
+          stream: 'RUNS',
+          subjects: [`runs.${key.org_id}.${key.run_id}.life.*.*.*.${executor}`],
+          deliver: 'new',
+          owner: { id: executor, owns: (subject) => subject.endsWith(`.${executor}`) },
+        },
+        async ({ subject }) => {
+          handled[process]?.push(subject);
+          return done;
+        },
+      );
+    await using older = await open('older', ONE);
+    await log.jsm.consumers.update('RUNS', 'taken-over', {
+      filter_subject: `runs.${key.org_id}.${key.run_id}.life.*.*.*.${OTHER}`,
+      metadata: { owner: OTHER },
+    });
+    const forOlder = assigned(key);
+    const forNewer = assigned(key, { attempt: 2, executor: OTHER });
+    const first = await append(log, queued(key), 0);
+    const second = await append(log, forOlder, first.kind === 'appended' ? first.sequence : 0);
+    await append(log, forNewer, second.kind === 'appended' ? second.sequence : 0);
+
+    expect(await older.failed).toBeInstanceOf(TakenOver);
+    await using newer = await open('newer', OTHER);
+    await expect
+      .poll(() => handled, { timeout: 15_000 })
+      .toEqual({ older: [], newer: [subjectOf(forNewer)] });
+    expect(newer.state()).toEqual({ ok: true });
+    expect((await log.jsm.consumers.info('RUNS', 'taken-over')).config).toMatchObject({
+      filter_subject: `runs.${key.org_id}.${key.run_id}.life.*.*.*.${OTHER}`,
+      metadata: { owner: OTHER },
+    });
+  });
+
+  it('is opened by one of two processes that start at once, and the other one is refused', async () => {
+    const key = aRun();
+    const logs = await Promise.all([test.open(), test.open()]);
+    const opened = await Promise.allSettled(
+      [ONE, OTHER].map((executor, at) =>
+        consume(
+          logs[at] ?? log,
+          {
+            ...of('contested', key),
+            subjects: [`runs.*.${key.run_id}.life.*.*.*.${executor}`],
+            owner: { id: executor, owns: (subject) => subject.endsWith(`.${executor}`) },
+          },
+          async () => done,
+        ),
+      ),
+    );
+    const [one, ...more] = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+    const refused = opened.flatMap((result): unknown[] =>
+      result.status === 'rejected' ? [result.reason] : [],
+    );
+    expect(more).toEqual([]);
+    expect(refused).toEqual([expect.any(InUse)]);
+    expect(one?.state()).toEqual({ ok: true });
+    await one?.[Symbol.asyncDispose]();
+  });
+
+  it('leaves what it could not finish to the next one', async () => {
+    const key = aRun();
+    await append(log, queued(key), 0);
+    const begun = Promise.withResolvers<void>();
+    const stopped = await consume(log, of('stopped', key), async () => {
+      begun.resolve();
+      return retryIn(3_600_000);
+    });
+    await begun.promise;
+    await stopped[Symbol.asyncDispose]();
+
+    const again = Promise.withResolvers<boolean>();
+    await using open = new AsyncDisposableStack();
+    open.use(
+      await consume(log, of('stopped', key), async ({ redelivered }) => {
+        again.resolve(redelivered);
+        return done;
+      }),
+    );
+    expect(await again.promise).toBe(true);
+  });
+});

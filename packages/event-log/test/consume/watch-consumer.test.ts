@@ -1,0 +1,51 @@
+import { aRun, ONE, OTHER } from '@runledger/testing/events/run-events';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { consume, done, TakenOver } from '../../src/consume/consume.ts';
+import { ConsumerChanged } from '../../src/consume/consumer-owner.ts';
+import { aLog, type TestLog } from '../fixtures/test-log.ts';
+
+let test: TestLog;
+beforeAll(async () => {
+  test = await aLog();
+});
+afterAll(() => test[Symbol.asyncDispose]());
+
+const open = (name: string) => {
+  const subject = `runs.*.${aRun().run_id}.life.*.*.*.${ONE}`;
+  const options = { name, stream: 'RUNS', subjects: [subject], deliver: 'new' } as const;
+  return consume(test.log, { ...options, owner: { id: ONE, owns: () => true } }, async () => done);
+};
+
+/** As those can who may make consumers on the stream: the subject names none, and the broker goes by the body. */
+const change = async (name: string, settings: object): Promise<void> => {
+  const { log } = test;
+  const { config } = await log.jsm.consumers.info('RUNS', name);
+  const request = { stream_name: 'RUNS', config: { ...config, durable_name: undefined, name, ...settings } };
+  const answer = await log.nc.request('$JS.API.CONSUMER.CREATE.RUNS', JSON.stringify(request));
+  expect(answer.json()).toMatchObject({ config: settings });
+};
+
+describe.concurrent('a consumer that is for one process, when somebody changes it', () => {
+  it.each([
+    ['filter_subject', 'runs.nothing'],
+    ['headers_only', true],
+    ['max_expires', 1_000_000],
+  ])('stops, and says what was found: %s', async (setting, value) => {
+    const name = `changed-${setting}`;
+    await using consumption = await open(name);
+    await change(name, { [setting]: value });
+    const error = await consumption.failed;
+    expect(error).toBeInstanceOf(ConsumerChanged);
+    expect(error.message).toContain(`the consumer ${name}: `);
+    expect(error.message).toContain(`${setting} is ${JSON.stringify(value)} and was `);
+    expect(consumption.state()).toEqual({ ok: false, why: error.message });
+  });
+
+  it('stops when it is said to be for another one', async () => {
+    await using consumption = await open('changed-owner');
+    await change('changed-owner', { metadata: { owner: OTHER } });
+    const error = await consumption.failed;
+    expect(error).toBeInstanceOf(TakenOver);
+    expect(error.message).toContain(OTHER);
+  });
+});

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_LOG_SETTINGS, logSettings, parseLogSettings } from '../../src/provision/log-settings.ts';
+
+describe('the settings of the log', () => {
+  it('are read from JSON, and what is not named keeps its default', () => {
+    expect(parseLogSettings('{"runsMaxBytes": 1000000, "replicas": 3}')).toEqual({
+      ...DEFAULT_LOG_SETTINGS,
+      runsMaxBytes: 1_000_000,
+      replicas: 3,
+    });
+    expect(parseLogSettings('{}')).toEqual(logSettings({}));
+  });
+
+  it.each(['', 'runsMaxBytes=1', '[1]', 'null', '7'])(
+    'are no JSON object in %j, and the names are told',
+    (json) => {
+      expect(() => parseLogSettings(json)).toThrow(
+        /They are no JSON object; the settings are: replicas, runsMaxBytes/,
+      );
+    },
+  );
+
+  it('of unknown names are refused', () => {
+    expect(() => parseLogSettings('{"runMaxBytes": 1, "__proto__": 2}')).toThrow(
+      /There is no setting runMaxBytes/,
+    );
+  });
+
+  it.each([
+    '{"runsMaxBytes": -1}',
+    '{"runsMaxBytes": 1.5}',
+    '{"runsMaxBytes": "1"}',
+    '{"runsMaxAgeMs": 1000}',
+  ])('%s is refused, since it cannot be meant', (json) => {
+    expect(() => parseLogSettings(json)).toThrow(/The log setting runsMax(Bytes|AgeMs) is /);
+  });
+});

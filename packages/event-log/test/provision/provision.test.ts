@@ -1,0 +1,240 @@
+import type { StreamConfig } from '@nats-io/jetstream';
+import { headers } from '@nats-io/transport-node';
+import { executorId, type ExecutorId } from '@runledger/contracts/ids';
+import { activityOf, fleetOf } from '@runledger/contracts/subjects/run-subjects';
+import { describe, expect, it } from 'vitest';
+import { append } from '../../src/append/append.ts';
+import { silentLogger } from '../../src/connect/logger.ts';
+import { awaitProvisioned, ForbiddenConfiguration, provision } from '../../src/provision/provision.ts';
+import { aLog, anEmptyLog } from '../fixtures/test-log.ts';
+import { aRun, ONE, queued } from '@runledger/testing/events/run-events';
+
+/** As an earlier release named it. */
+const EARLIER = executorId('box-0a1b2c3d4e5f');
+const progressOn = (executor: ExecutorId): string => activityOf(aRun(), 1, executor, 'progress');
+
+describe('provision', () => {
+  it('makes every stream, bucket and object store, and changes nothing the second time', async () => {
+    await using test = await aLog();
+    const list = async () =>
+      (await test.log.jsm.streams.list().next()).map(({ config, created }) => ({ config, created }));
+    const first = await list();
+    expect(first.map(({ config }) => config.name).sort()).toEqual([
+      'ACTIVITY',
+      'DELIVERIES',
+      'FLEET',
+      'KV_CATALOGUE',
+      'KV_EXECUTORS',
+      'KV_KEYS',
+      'KV_LEASES',
+      'KV_RATES',
+      'KV_UPLOADS',
+      'KV_WEBHOOK_SECRETS',
+      'OBJ_OUTPUTS',
+      'OBJ_SNAPSHOTS',
+      'PARKED',
+      'RUNS',
+      'TIMERS',
+    ]);
+    await provision(test.log);
+    expect(await list()).toEqual(first);
+  });
+
+  it('is needed once: all of it is there when the broker was killed and is back', async () => {
+    await using test = await aLog();
+    await test.nats.kill9();
+    await test.nats.restart();
+    await expect(awaitProvisioned(test.log, AbortSignal.timeout(10_000))).resolves.toBeUndefined();
+  });
+
+  it('makes RUNS so that nothing can be taken out of it', async () => {
+    await using test = await aLog();
+    const { config } = await test.log.jsm.streams.info('RUNS');
+    expect(config).toMatchObject({
+      deny_delete: true,
+      deny_purge: true,
+      discard: 'new',
+      storage: 'file',
+      allow_rollup_hdrs: false,
+      allow_msg_ttl: false,
+      max_consumers: 20_000,
+      max_age: 7 * 86_400 * 1e9,
+    });
+    await append(test.log, queued(aRun()), 0);
+    await expect(test.log.jsm.streams.deleteMessage('RUNS', 1)).rejects.toThrow(/delete/);
+    await expect(test.log.jsm.streams.purge('RUNS')).rejects.toThrow(/purge/);
+    const rollUp = headers();
+    rollUp.set('Nats-Rollup', 'all');
+    await expect(test.log.js.publish('runs.a.b.life.x', '', { headers: rollUp })).rejects.toThrow(/rollup/);
+    expect((await test.log.jsm.streams.info('RUNS')).state.messages).toBe(1);
+  });
+
+  it('makes a stream anew that an earlier release kept otherwise, if nothing was ever stored there', async () => {
+    await using test = await anEmptyLog();
+    const settings: Partial<StreamConfig> = {
+      subjects: ['deliveries.>'],
+      discard: 'old',
+      allow_direct: true,
+    };
+    const earlier = { name: 'DELIVERIES', ...settings };
+    await test.log.jsm.streams.add(earlier);
+    await provision(test.log);
+    const { config } = await test.log.jsm.streams.info('DELIVERIES');
+    expect(config).toMatchObject({ persist_mode: 'async' });
+    await test.log.jsm.streams.delete('DELIVERIES');
+    await test.log.jsm.streams.add(earlier);
+    await test.log.js.publish('deliveries.a.b.state', '{}');
+    await expect(provision(test.log)).rejects.toThrow(/persist_mode/);
+  });
+
+  it.each([
+    ['FLEET', 'fleet.*.*', fleetOf(EARLIER, 'left'), fleetOf(ONE, 'left')],
+    ['ACTIVITY', 'activity.*.*.*.*.*', progressOn(EARLIER), progressOn(ONE)],
+  ])(
+    'widens %s of an earlier release and keeps what is stored there',
+    async (name, narrow, before, after) => {
+      await using test = await aLog();
+      const { streams } = test.log.jsm;
+      await streams.update(name, { subjects: [narrow] });
+      const stored = await test.log.js.publish(before, '"before"');
+      const waiting = awaitProvisioned(test.log, AbortSignal.timeout(20_000));
+
+      await provision(test.log);
+      await waiting;
+      await test.log.js.publish(after, '"after"');
+      const { config, state } = await streams.info(name);
+      expect(config.subjects).toEqual([name === 'FLEET' ? 'fleet.>' : 'activity.>']);
+      expect(state.messages).toBe(2);
+      expect((await streams.getMessage(name, { seq: stored.seq }))?.string()).toBe('"before"');
+    },
+  );
+
+  it('has the oldest beats fall out of the EXECUTORS of an earlier release, and keeps what is stored there', async () => {
+    await using test = await aLog();
+    const { streams } = test.log.jsm;
+    await streams.update('KV_EXECUTORS', { discard: 'new', max_msg_size: -1 });
+    await test.log.js.publish(`$KV.EXECUTORS.${ONE}`, '{}');
+    const waiting = awaitProvisioned(test.log, AbortSignal.timeout(20_000));
+
+    await provision(test.log);
+    await waiting;
+    const { config, state } = await streams.info('KV_EXECUTORS');
+    expect(config).toMatchObject({ discard: 'old', max_msg_size: 128 * 1024 });
+    expect(state.messages).toBe(1);
+  });
+
+  it('refuses subjects that no release gave a stream', async () => {
+    await using test = await aLog();
+    await test.log.jsm.streams.update('FLEET', { subjects: ['fleet.*'] });
+    await expect(provision(test.log)).rejects.toThrow(/Stream FLEET has subjects = \["fleet\.\*"\]/);
+    await expect(awaitProvisioned(test.log)).rejects.toBeInstanceOf(ForbiddenConfiguration);
+  });
+
+  it('changes limits to the settings and keeps what is stored', async () => {
+    await using test = await aLog();
+    await append(test.log, queued(aRun()), 0);
+    await provision(test.log, { runsMaxBytes: 5_000_000, activityMaxPerAttempt: 7 });
+    const { config, state } = await test.log.jsm.streams.info('RUNS');
+    expect(config.max_bytes).toBe(5_000_000);
+    expect(state.messages).toBe(1);
+    expect((await test.log.jsm.streams.info('ACTIVITY')).config.max_msgs_per_subject).toBe(7);
+  });
+
+  it('may be run by several at once', async () => {
+    await using test = await anEmptyLog();
+    const logs = await Promise.all(Array.from({ length: 4 }, () => test.open()));
+    await Promise.all(logs.map((log) => provision(log)));
+    await expect(awaitProvisioned(test.log)).resolves.toBeUndefined();
+  });
+
+  it('refuses settings that would lose the beginnings of runs', async () => {
+    await using test = await anEmptyLog();
+    await expect(provision(test.log, { runsMaxAgeMs: 60_000 })).rejects.toThrow('runsMaxAgeMs');
+    await expect(provision(test.log, { runsMaxBytes: -1 })).rejects.toThrow('runsMaxBytes');
+  });
+
+  it('says what to do when the broker has no room', async () => {
+    await using test = await anEmptyLog();
+    await expect(provision(test.log, { runsMaxBytes: 1024 ** 5 })).rejects.toThrow('max_file_store');
+  });
+});
+
+describe('a RUNS stream that is set up otherwise', () => {
+  const safe: Partial<StreamConfig> = {
+    subjects: ['runs.>'],
+    discard: 'new',
+    deny_delete: true,
+    deny_purge: true,
+    allow_direct: true,
+    max_consumers: 20_000,
+  };
+  const forbidden: [keyof StreamConfig, Partial<StreamConfig>][] = [
+    ['allow_rollup_hdrs', { deny_purge: false, allow_rollup_hdrs: true }],
+    ['allow_msg_ttl', { deny_purge: false, allow_msg_ttl: true }],
+    ['deny_delete', { deny_delete: false }],
+    ['deny_purge', { deny_purge: false }],
+    ['discard', { discard: 'old' }],
+    ['storage', { storage: 'memory' }],
+    ['max_consumers', { max_consumers: 1_000 }],
+    ['max_msgs_per_subject', { max_msgs_per_subject: 1 }],
+    ['subjects', { subjects: ['runs.*.*.life.>'] }],
+    ['sources', { sources: [{ name: 'ELSEWHERE' }] }],
+  ];
+
+  it.each(forbidden)('is refused for %s and left as it is', async (setting, change) => {
+    await using test = await anEmptyLog();
+    await test.log.jsm.streams.add({ name: 'ELSEWHERE', subjects: ['elsewhere'] });
+    await test.log.jsm.streams.add({ name: 'RUNS', ...safe, ...change });
+    const before = (await test.log.jsm.streams.info('RUNS')).config;
+
+    const error = await provision(test.log).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(ForbiddenConfiguration);
+    expect(error).toMatchObject({ stream: 'RUNS' });
+    // The broker turns roll-up on together with some other settings: either is named.
+    expect([setting, 'allow_rollup_hdrs', 'deny_purge']).toContain((error as ForbiddenConfiguration).setting);
+    expect(String(error)).toMatch(
+      /^ForbiddenConfiguration: Stream RUNS has .* is needed: .*nats stream edit RUNS/,
+    );
+    expect((await test.log.jsm.streams.info('RUNS')).config).toEqual(before);
+  });
+});
+
+describe('awaitProvisioned', () => {
+  it('waits while a stream is as an earlier release made it', async () => {
+    await using test = await aLog();
+    await test.log.jsm.streams.update('FLEET', { subjects: ['fleet.*.*'] });
+    const said: string[] = [];
+    const logger = { ...silentLogger, warn: (_: object, message: string) => void said.push(message) };
+    const waiting = awaitProvisioned({ ...test.log, logger });
+    await expect.poll(() => said).toEqual([expect.stringContaining('as an earlier release made it')]);
+    await provision(test.log);
+    await expect(waiting).resolves.toBeUndefined();
+  });
+
+  it('looks at the named streams only', async () => {
+    await using test = await anEmptyLog();
+    await expect(awaitProvisioned(test.log, undefined, [])).resolves.toBeUndefined();
+  });
+
+  it('waits until everything is there', async () => {
+    await using test = await anEmptyLog();
+    const waiting = awaitProvisioned(test.log);
+    await provision(await test.open(), { runsMaxConsumers: 30_000 });
+    await expect(waiting).resolves.toBeUndefined();
+  });
+
+  it('throws when something forbidden stands there', async () => {
+    await using test = await anEmptyLog();
+    const waiting = awaitProvisioned(test.log);
+    await test.log.jsm.streams.add({ name: 'RUNS', subjects: ['runs.>'], allow_direct: true });
+    await expect(waiting).rejects.toBeInstanceOf(ForbiddenConfiguration);
+  });
+
+  it('stops waiting on a signal', async () => {
+    await using test = await anEmptyLog();
+    const stop = new AbortController();
+    const waiting = awaitProvisioned(test.log, stop.signal);
+    stop.abort();
+    await expect(waiting).rejects.toThrow('abort');
+  });
+});

@@ -1,0 +1,22 @@
+import { describe, expect, it } from 'vitest';
+import { askBroker } from '../../src/connect/broker-call.ts';
+import { readDirect } from '../../src/read/direct-read.ts';
+import { LogUnavailable } from '../../src/connect/event-log.ts';
+import { anEmptyLog } from '../fixtures/test-log.ts';
+
+describe('a direct read of a stream that nobody answers for', () => {
+  it('is asked again until its time is over, as of a broker that is away', async () => {
+    await using test = await anEmptyLog();
+    let asked = 0;
+    const read = askBroker(
+      'reading PARKED',
+      () => {
+        asked += 1;
+        return readDirect(test.log, 'PARKED', { seq: 1, batch: 1 });
+      },
+      400,
+    );
+    await expect(read).rejects.toThrow(LogUnavailable);
+    expect(asked).toBeGreaterThan(1);
+  });
+});

@@ -1,0 +1,229 @@
+import { lifecycleOf, subjectOf, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { append } from '../../src/append/append.ts';
+import type { EventLog } from '../../src/connect/event-log.ts';
+import { head, readRun, readStored, runsIdentity } from '../../src/read/read-run.ts';
+import { aLog, anEmptyLog, forge, type TestLog } from '../fixtures/test-log.ts';
+import { aRun, assigned, ONE, queued, requeued, started } from '@runledger/testing/events/run-events';
+
+let test: TestLog;
+let log: EventLog;
+beforeAll(async () => {
+  test = await aLog();
+  log = test.log;
+});
+afterAll(() => test[Symbol.asyncDispose]());
+
+const history = async (key: RunKey, ...events: Parameters<typeof append>[1][]): Promise<number[]> => {
+  const sequences = [0];
+  for (const event of events) {
+    const result = await append(log, event, sequences.at(-1) ?? 0);
+    if (result.kind === 'conflict') throw new Error(`conflict at ${result.head}`);
+    sequences.push(result.sequence);
+  }
+  expect(await head(log, key)).toBe(sequences.at(-1));
+  return sequences.slice(1);
+};
+
+describe('readRun', () => {
+  it('folds what was appended', async () => {
+    const key = aRun();
+    const sequences = await history(
+      key,
+      queued(key),
+      assigned(key),
+      requeued(key),
+      assigned(key, { attempt: 2 }),
+      started(key, 2),
+    );
+    const read = await readRun(log, key);
+    expect(read).toMatchObject({
+      kind: 'found',
+      run: { status: 'running', number: sequences[0], attempt: { number: 2, executor_id: ONE } },
+      history: { head: sequences.at(-1) },
+      refused: [],
+    });
+    if (read.kind !== 'found') throw new Error('unreachable');
+    expect(read.facts.map(({ sequence }) => sequence)).toEqual(sequences);
+    expect(read.run.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  });
+
+  it('knows no run of another organisation', async () => {
+    const key = aRun();
+    await history(key, queued(key));
+    expect(await readRun(log, { ...key, org_id: aRun().org_id })).toEqual({ kind: 'none', head: 0 });
+  });
+
+  it('answers with what the leader has when more is expected', async () => {
+    const key = aRun();
+    const [first = 0] = await history(key, queued(key));
+    expect(await readRun(log, key, { atLeast: first + 1 })).toMatchObject({
+      kind: 'found',
+      history: { head: first },
+    });
+  });
+
+  it('gives a single stored message', async () => {
+    const key = aRun();
+    const event = queued(key);
+    const [first = 0] = await history(key, event);
+    expect(await readStored(log, first)).toMatchObject({
+      subject: subjectOf(event),
+      sequence: first,
+      fence: lifecycleOf(key),
+      expectedSequence: 0,
+      body: event,
+    });
+    expect(await readStored(log, first + 1_000_000)).toBeUndefined();
+  });
+
+  it('tells the log from another', async () => {
+    const identity = await runsIdentity(log);
+    expect(identity).toMatchObject({ stream: 'RUNS', maxBytes: 2 * 1024 ** 3 });
+    expect(identity.bytes).toBeGreaterThan(0);
+    expect(identity.lastSequence).toBeGreaterThanOrEqual(identity.firstSequence);
+  });
+});
+
+describe('a forged event is stored by the broker and ignored by readRun', () => {
+  it('without a fence', async () => {
+    const key = aRun();
+    const [first = 0] = await history(key, queued(key));
+    const forged = await forge(log, subjectOf(assigned(key)), assigned(key));
+    expect(await readRun(log, key)).toMatchObject({
+      kind: 'found',
+      run: { status: 'queued' },
+      history: { head: forged },
+      facts: [{ sequence: first }],
+      refused: [{ refusal: 'forged_fence', message: { sequence: forged } }],
+    });
+  });
+
+  it('fenced on another filter', async () => {
+    const key = aRun();
+    const [first = 0] = await history(key, queued(key));
+    const event = assigned(key);
+    await forge(log, subjectOf(event), event, {
+      filter: `runs.${key.org_id}.${key.run_id}.>`,
+      sequence: first,
+    });
+    expect(await readRun(log, key)).toMatchObject({
+      run: { status: 'queued' },
+      refused: [{ refusal: 'forged_fence' }],
+    });
+  });
+
+  it('also when it hides the event that was stored under its subject before', async () => {
+    const key = aRun();
+    const [first = 0, second] = await history(key, queued(key), assigned(key));
+    await forge(log, subjectOf(queued(key)), { type: 'nonsense' });
+    const forged = await forge(log, subjectOf(assigned(key)), assigned(key));
+    expect(await readRun(log, key)).toMatchObject({
+      kind: 'found',
+      run: { status: 'started', number: first },
+      facts: [{ sequence: first }, { sequence: second }],
+      history: { head: forged },
+      refused: { length: 2 },
+    });
+  });
+
+  it('also when it hides the only event', async () => {
+    const key = aRun();
+    const [first = 0] = await history(key, queued(key));
+    await forge(log, subjectOf(queued(key)), queued(key));
+    expect(await readRun(log, key)).toMatchObject({
+      kind: 'found',
+      run: { number: first },
+      refused: { length: 1 },
+    });
+  });
+
+  it('and the run goes on behind it', async () => {
+    const key = aRun();
+    await history(key, queued(key));
+    const forged = await forge(log, subjectOf(queued(key)), {});
+    expect(await append(log, assigned(key), forged)).toMatchObject({ kind: 'appended' });
+    expect(await readRun(log, key)).toMatchObject({ run: { status: 'started' }, refused: { length: 1 } });
+  });
+
+  it('and makes no run where there is none', async () => {
+    const key = aRun();
+    const forged = await forge(log, subjectOf(queued(key)), queued(key));
+    expect(await readRun(log, key)).toEqual({ kind: 'none', head: forged });
+    expect(await append(log, queued(key), forged)).toMatchObject({ kind: 'appended' });
+    expect(await readRun(log, key)).toMatchObject({ kind: 'found', run: { status: 'queued' } });
+  });
+
+  it('also when there are more subjects than one answer of the broker takes', async () => {
+    const key = aRun();
+    await history(key, queued(key));
+    await Promise.all(
+      Array.from({ length: 1_100 }, (_, n) =>
+        forge(log, subjectOf(started(key, n + 1)), started(key, n + 1)),
+      ),
+    );
+    expect(await readRun(log, key)).toMatchObject({
+      kind: 'found',
+      run: { status: 'queued' },
+      refused: { length: 1_100 },
+    });
+  });
+});
+
+describe('an event of a later release', () => {
+  it('is told, and nothing is folded', async () => {
+    const key = aRun();
+    const [first = 0] = await history(key, queued(key));
+    const event = { ...assigned(key), version: 2 };
+    const sequence = await forge(log, subjectOf(assigned(key)), event, {
+      filter: lifecycleOf(key),
+      sequence: first,
+    });
+    expect(await readRun(log, key)).toEqual({
+      kind: 'newer_version',
+      type: 'RunAssigned',
+      version: 2,
+      sequence,
+    });
+  });
+});
+
+describe('a broken history', () => {
+  it('is reported when an event is missing', async () => {
+    await using weak = await anEmptyLog();
+    await weak.log.jsm.streams.add({ name: 'RUNS', subjects: ['runs.>'], allow_direct: true });
+    const key = aRun();
+    const first = await append(weak.log, queued(key), 0);
+    if (first.kind === 'conflict') throw new Error('unreachable');
+    const second = await append(weak.log, assigned(key), first.sequence);
+    await weak.log.jsm.streams.deleteMessage('RUNS', first.sequence);
+
+    expect(await readRun(weak.log, key)).toEqual({
+      kind: 'damaged',
+      why: expect.stringContaining('nothing before it is left in the log'),
+      after: 0,
+      expected: first.sequence,
+      sequence: second.kind === 'appended' ? second.sequence : undefined,
+    });
+  });
+
+  it('takes no append when its beginning has expired', async () => {
+    await using brief = await anEmptyLog();
+    const second = 1_000_000_000;
+    await brief.log.jsm.streams.add({
+      name: 'RUNS',
+      subjects: ['runs.>'],
+      allow_direct: true,
+      max_age: second / 2,
+      duplicate_window: second / 2,
+    });
+    const key = aRun();
+    const first = await append(brief.log, queued(key), 0);
+    if (first.kind === 'conflict') throw new Error('unreachable');
+    await expect.poll(() => head(brief.log, key), { timeout: 10_000 }).toBe(0);
+
+    expect(await append(brief.log, assigned(key), first.sequence)).toEqual({ kind: 'conflict', head: 0 });
+    await expect(append(brief.log, assigned(key), 0)).rejects.toThrow('rests on nothing');
+    expect(await readRun(brief.log, key)).toEqual({ kind: 'none', head: 0 });
+  });
+});

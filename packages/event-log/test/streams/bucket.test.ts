@@ -1,0 +1,131 @@
+import { Type } from 'typebox';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openBucket, UnfitRecord, type Bucket } from '../../src/streams/bucket.ts';
+import { aLog, type TestLog } from '../fixtures/test-log.ts';
+
+const Machine = Type.Object({ name: Type.String({ minLength: 1 }) });
+
+let test: TestLog;
+let machines: Bucket<{ name: string }>;
+beforeAll(async () => {
+  test = await aLog();
+  machines = openBucket(test.log, 'CATALOGUE', Machine);
+});
+afterAll(() => test[Symbol.asyncDispose]());
+
+describe('a bucket', () => {
+  it('gives what was put', async () => {
+    const revision = await machines.put('machines.a.1', { name: 'one' });
+    expect(await machines.get('machines.a.1')).toEqual({
+      key: 'machines.a.1',
+      value: { name: 'one' },
+      revision,
+    });
+    expect(await machines.get('machines.a.2')).toBeUndefined();
+  });
+
+  it('creates a key once, whoever tries, and again after it was deleted', async () => {
+    const tries = Array.from({ length: 8 }, (_, n) => machines.create('machines.b.1', { name: `n${n}` }));
+    const created = (await Promise.all(tries)).filter((revision) => revision !== false);
+    expect(created).toHaveLength(1);
+    await machines.delete('machines.b.1');
+    expect(await machines.get('machines.b.1')).toBeUndefined();
+    expect(await machines.create('machines.b.1', { name: 'again' })).toBeGreaterThan(0);
+    expect(await machines.create('machines.b.1', { name: 'twice' })).toBe(false);
+  });
+
+  it('updates only the revision that was read', async () => {
+    const first = await machines.put('machines.c.1', { name: 'one' });
+    const tries = Array.from({ length: 8 }, (_, n) =>
+      machines.update('machines.c.1', { name: `n${n}` }, first),
+    );
+    const updated = (await Promise.all(tries)).filter((revision) => revision !== false);
+    expect(updated).toHaveLength(1);
+    expect(await machines.update('machines.c.1', { name: 'late' }, first)).toBe(false);
+  });
+
+  it('updates with one question, and says for certain that it did not', async () => {
+    const first = await machines.put('machines.o.1', { name: 'one' });
+    const second = await machines.updateOnce('machines.o.1', { name: 'two' }, first);
+    expect(second).toBeGreaterThan(first);
+    expect(await machines.updateOnce('machines.o.1', { name: 'two' }, first)).toBe(false);
+    expect((await machines.get('machines.o.1'))?.revision).toBe(second);
+  });
+
+  it('erases a key without a trace, and takes it anew', async () => {
+    const messages = async () => (await test.log.jsm.streams.info('KV_CATALOGUE')).state.messages;
+    await machines.put('machines.x.10', { name: 'stays' });
+    const before = await messages();
+    await machines.put('machines.x.1', { name: 'one' });
+    await machines.put('machines.x.1', { name: 'two' });
+    await machines.erase('machines.x.1');
+    await machines.erase('machines.x.1');
+    expect(await machines.get('machines.x.1')).toBeUndefined();
+    expect(await messages()).toBe(before);
+    expect(await machines.get('machines.x.10')).toMatchObject({ value: { name: 'stays' } });
+    expect(await machines.create('machines.x.1', { name: 'again' })).toBeGreaterThan(0);
+    await expect(machines.erase('machines.x.>')).rejects.toThrow('is no key');
+  });
+
+  it('lists what is under a prefix, without what was deleted', async () => {
+    for (const key of ['machines.d.1', 'machines.d.2', 'machines.d.3', 'machines.dd.4']) {
+      await machines.put(key, { name: key });
+    }
+    await machines.put('machines.d.2', { name: 'changed' });
+    await machines.delete('machines.d.3');
+    const listed = await machines.list('machines.d');
+    expect(listed.map(({ key, value }) => [key, value.name])).toEqual([
+      ['machines.d.1', 'machines.d.1'],
+      ['machines.d.2', 'changed'],
+    ]);
+    expect(await machines.list('machines.none')).toEqual([]);
+  });
+
+  it('lists more than one answer of the broker takes', async () => {
+    const keys = Array.from({ length: 1_500 }, (_, n) => `machines.e.${n}`);
+    await Promise.all(keys.map((key) => machines.put(key, { name: key })));
+    expect(await machines.list('machines.e')).toHaveLength(1_500);
+  });
+
+  it('tells of every write under a prefix in its order, and of nothing else', async () => {
+    const told: string[] = [];
+    let last = 0;
+    const read = async (): Promise<void> => {
+      for (;;) {
+        const write = await machines.nextWrite('machines.h', last);
+        if (!write) return;
+        told.push(write.key);
+        last = write.revision;
+      }
+    };
+    await read();
+    const first = await machines.put('machines.h.1', { name: 'one' });
+    await machines.put('machines.hh.1', { name: 'elsewhere' });
+    await machines.put('machines.h.2', { name: 'two' });
+    await read();
+    await machines.update('machines.h.1', { name: 'changed' }, first);
+    await machines.delete('machines.h.2');
+    await machines.put('machines.h.3', { name: 'three' });
+    await machines.erase('machines.h.3');
+    await read();
+    expect(told).toEqual(['machines.h.1', 'machines.h.2', 'machines.h.1', 'machines.h.2']);
+  });
+
+  it('takes no value that does not fit', async () => {
+    await expect(machines.put('machines.f.1', { name: '' })).rejects.toBeInstanceOf(UnfitRecord);
+    await expect(machines.create('machines.f.1', { name: '' })).rejects.toThrow('machines.f.1 of CATALOGUE');
+    expect(await machines.get('machines.f.1')).toBeUndefined();
+  });
+
+  it('gives no value that does not fit', async () => {
+    await test.log.js.publish('$KV.CATALOGUE.machines.g.1', '{"name": 7}');
+    await expect(machines.get('machines.g.1')).rejects.toThrow(/machines\.g\.1 of CATALOGUE .*\/name/);
+    await test.log.js.publish('$KV.CATALOGUE.machines.g.2', 'no json');
+    await expect(machines.get('machines.g.2')).rejects.toBeInstanceOf(UnfitRecord);
+  });
+
+  it.each(['', '.a', 'a.', 'a..b', 'a.*', 'a.>', 'a b', 'ä'])('takes no key %j', async (key) => {
+    await expect(machines.get(key)).rejects.toThrow('is no key');
+    await expect(machines.put(key, { name: 'x' })).rejects.toThrow('is no key');
+  });
+});

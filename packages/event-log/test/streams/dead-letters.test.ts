@@ -1,0 +1,67 @@
+import { aRun, assigned } from '@runledger/testing/events/run-events';
+import { subjectOf } from '@runledger/contracts/subjects/run-subjects';
+import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { EventLog } from '../../src/connect/event-log.ts';
+import { listParked, park, readParked } from '../../src/streams/dead-letters.ts';
+import { readStored } from '../../src/read/read-run.ts';
+import { aLog, type TestLog } from '../fixtures/test-log.ts';
+
+let test: TestLog;
+let log: EventLog;
+beforeAll(async () => {
+  test = await aLog();
+  log = test.log;
+});
+afterAll(() => test[Symbol.asyncDispose]());
+
+const poison = async (): Promise<StoredMessage> => {
+  const { seq } = await log.js.publish(subjectOf(assigned(aRun())), 'no { json');
+  const stored = await readStored(log, seq);
+  if (!stored) throw new Error('what was published is not there');
+  return stored;
+};
+
+describe('a message that is parked', () => {
+  it('is parked once when it is parked twice', async () => {
+    const request = { consumer: 'twice', stored: await poison(), reason: 'it is no JSON' };
+    await park(log, request);
+    await park(log, request);
+    expect(await listParked(log, { consumer: 'twice' })).toHaveLength(1);
+  });
+
+  it('is there also when somebody has parked another under an id that could be foreseen', async () => {
+    const stored = await poison();
+    const msgID = `parked.RUNS.scheduler.${stored.sequence}`;
+    await log.js.publish('parked.RUNS.executor-a', '{}', { msgID });
+    await park(log, { consumer: 'scheduler', stored, reason: 'it is forged' });
+    expect(await listParked(log, { consumer: 'scheduler' })).toMatchObject([{ sequence: stored.sequence }]);
+  });
+});
+
+describe('a message that names another consumer than the subject it was parked under', () => {
+  it.each([
+    ['consumer', { consumer: 'scheduler' }],
+    ['stream', { stream: 'FLEET' }],
+  ])('is not believed about its %s: it is told of, and not listed', async (what, claimed) => {
+    const told: object[] = [];
+    const logger = { ...log.logger, warn: (fields: object) => void told.push(fields) };
+    const honest = {
+      reason: 'take it again',
+      consumer: `executor-${what}`,
+      stream: 'RUNS',
+      subject: 'runs.a.b.life.queued.gateway.0.none',
+      sequence: 1,
+      time: '2026-01-01T00:00:00.000Z',
+      headers: {},
+      data: null,
+    };
+    const subject = `parked.RUNS.executor-${what}`;
+    const { seq } = await log.js.publish(subject, JSON.stringify({ ...honest, ...claimed }));
+    const after = await log.js.publish(subject, JSON.stringify(honest));
+    const listed = await listParked({ ...log, logger }, { consumer: `executor-${what}` });
+    expect(listed.map(({ position }) => position)).toEqual([after.seq]);
+    expect(told).toEqual([{ position: seq, subject }]);
+    expect(await readParked(log, seq)).toBeUndefined();
+  });
+});

@@ -1,0 +1,94 @@
+import type { DeliveryState, DeliveryTry } from '@runledger/contracts/deliveries/deliveries';
+import { aRun } from '@runledger/testing/events/run-events';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  readDeliveries,
+  readDeliveryStates,
+  recordState,
+  recordTry,
+} from '../../src/streams/delivery-attempts.ts';
+import type { EventLog } from '../../src/connect/event-log.ts';
+import { aLog, type TestLog } from '../fixtures/test-log.ts';
+
+let test: TestLog;
+let log: EventLog;
+beforeAll(async () => {
+  test = await aLog();
+  log = test.log;
+});
+afterAll(() => test[Symbol.asyncDispose]());
+
+const aTry = (changes: Partial<DeliveryTry> = {}): DeliveryTry => ({
+  version: 1,
+  notification: 'final',
+  webhook_id: 'msg_1',
+  round: 1,
+  try: 1,
+  url: 'https://example.com/hook',
+  started_at: '2026-01-01T00:00:00.000Z',
+  phases: { dns: 0.001, connect: 0.002, tls: null, wait: 0.01, body: 0 },
+  reason: 'server_error',
+  message: 'The receiver answered 500.',
+  status: 500,
+  answer: 'oh',
+  ...changes,
+});
+
+const aState = (changes: Partial<DeliveryState> = {}): DeliveryState => ({
+  version: 1,
+  round: 1,
+  state: 'retrying',
+  tries: 1,
+  next_try_at: '2026-01-01T00:00:05.000Z',
+  last_reason: 'server_error',
+  message: 'The receiver answered 500.',
+  at: '2026-01-01T00:00:00.000Z',
+  ...changes,
+});
+
+describe('the tries of a run', () => {
+  it('are read in the order of their rounds and numbers, and of intermediate ones the latest', async () => {
+    const key = aRun();
+    await recordTry(log, key, aTry({ round: 2 }));
+    await recordTry(log, key, aTry({ try: 11 }));
+    await recordTry(log, key, aTry({ try: 2 }));
+    await recordTry(log, key, aTry({ notification: 'intermediate', webhook_id: 'first' }));
+    await recordTry(log, key, aTry({ notification: 'intermediate', webhook_id: 'second' }));
+    const read = await readDeliveries(log, key);
+    expect(read.tries.map(({ round, try: number }) => [round, number])).toEqual([
+      [1, 2],
+      [1, 11],
+      [2, 1],
+    ]);
+    expect(read.intermediate).toMatchObject({ webhook_id: 'second' });
+    expect(read.state).toBeUndefined();
+  });
+
+  it('are nothing for a run that was never told of', async () => {
+    expect(await readDeliveries(log, aRun())).toEqual({
+      tries: [],
+      intermediate: undefined,
+      state: undefined,
+    });
+  });
+
+  it('are those of that run alone, and what is no try is left out', async () => {
+    const key = aRun();
+    const other = aRun(key.org_id);
+    await recordTry(log, other, aTry());
+    await log.js.publish(`deliveries.${key.org_id}.${key.run_id}.try.1.1`, 'no JSON');
+    expect((await readDeliveries(log, key)).tries).toEqual([]);
+  });
+});
+
+describe('where deliveries stand', () => {
+  it('is read for more runs than one request asks for', async () => {
+    const keys = Array.from({ length: 230 }, () => aRun());
+    await Promise.all(keys.map((key) => recordState(log, key, aState())));
+    const last = keys.at(-1) ?? aRun();
+    await recordState(log, last, aState({ state: 'parked', next_try_at: null }));
+    const states = await readDeliveryStates(log, [...keys, aRun()]);
+    expect(states.size).toBe(230);
+    expect(states.get(last.run_id)).toMatchObject({ state: 'parked' });
+  });
+});

@@ -1,0 +1,113 @@
+import { newUuid } from '@runledger/contracts/ids';
+import type { FleetEvent } from '@runledger/contracts/events/fleet-event';
+import { ALL_FLEET, activityOf } from '@runledger/contracts/subjects/run-subjects';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { lastProgress, reportLog, reportProgress } from '../../src/streams/activity.ts';
+import type { EventLog } from '../../src/connect/event-log.ts';
+import { parseFleetEvent, tellFleet } from '../../src/streams/fleet.ts';
+import { follow } from '../../src/follow/follow.ts';
+import { loadSnapshot, saveSnapshot } from '../../src/snapshots.ts';
+import { aLog, type TestLog } from '../fixtures/test-log.ts';
+import { aRun, ONE, OTHER } from '@runledger/testing/events/run-events';
+
+let test: TestLog;
+let log: EventLog;
+beforeAll(async () => {
+  test = await aLog({ activityMaxPerAttempt: 10 });
+  log = test.log;
+});
+afterAll(() => test[Symbol.asyncDispose]());
+
+const time = '2026-01-01T00:00:00.000Z';
+const left = (): FleetEvent => ({
+  type: 'ExecutorLeft',
+  version: 1,
+  event_id: newUuid(),
+  executor_id: ONE,
+  time,
+});
+
+describe('the fleet', () => {
+  it('is told once, also when it is told again, and is followed', async () => {
+    const event = left();
+    const sequence = await tellFleet(log, event);
+    expect(await tellFleet(log, event)).toBe(sequence);
+    const seen: unknown[] = [];
+    await using open = new AsyncDisposableStack();
+    open.use(
+      await follow(log, {
+        stream: 'FLEET',
+        subjects: [ALL_FLEET],
+        after: 0,
+        onBatch: async (messages) => void seen.push(...messages.map(({ body }) => parseFleetEvent(body))),
+      }),
+    );
+    await expect.poll(() => seen, { timeout: 10_000 }).toEqual([{ kind: 'event', event }]);
+  });
+
+  it('tells an event of a later release from nonsense', () => {
+    expect(parseFleetEvent({ ...left(), version: 2 })).toEqual({
+      kind: 'newer_version',
+      type: 'ExecutorLeft',
+      version: 2,
+    });
+    expect(parseFleetEvent({ ...left(), type: 'ExecutorPainted' })).toEqual({
+      kind: 'unknown_type',
+      type: 'ExecutorPainted',
+    });
+    expect(parseFleetEvent({ ...left(), executor_id: '' })).toMatchObject({ kind: 'invalid' });
+    expect(parseFleetEvent(undefined)).toMatchObject({ kind: 'invalid' });
+  });
+});
+
+describe('progress', () => {
+  it('is the last that this attempt on this executor reported', async () => {
+    const run = aRun();
+    for (const progress of [0.1, 0.5])
+      reportProgress(log, run, 1, ONE, { progress, live_status: null, time });
+    reportProgress(log, run, 2, OTHER, { progress: 0.2, live_status: 'sampling', time });
+    await expect
+      .poll(() => lastProgress(log, run, 2, OTHER), { timeout: 10_000 })
+      .toEqual({ progress: 0.2, live_status: 'sampling', time });
+    expect(await lastProgress(log, run, 1, ONE)).toMatchObject({ progress: 0.5 });
+    expect(await lastProgress(log, run, 1, OTHER)).toBeUndefined();
+    expect(await lastProgress(log, aRun(), 1, ONE)).toBeUndefined();
+  });
+
+  it('is nothing when the report does not fit', async () => {
+    const run = aRun();
+    await log.js.publish(activityOf(run, 1, ONE, 'progress'), '{"progress": 7}');
+    expect(await lastProgress(log, run, 1, ONE)).toBeUndefined();
+  });
+
+  it('takes no more room than an attempt may have', async () => {
+    const run = aRun();
+    for (let n = 0; n < 50; n += 1) reportLog(log, run, 1, ONE, { stream: 'stdout', line: `${n}`, time });
+    const subject = activityOf(run, 1, ONE, 'log');
+    const last = async () =>
+      (await log.jsm.streams.getMessage('ACTIVITY', { last_by_subj: subject }))?.json();
+    await expect.poll(last, { timeout: 10_000 }).toMatchObject({ line: '49' });
+    const { state } = await log.jsm.streams.info('ACTIVITY', { subjects_filter: subject });
+    expect(state.subjects).toEqual({ [subject]: 10 });
+  });
+});
+
+describe('a snapshot', () => {
+  it('is the last that was saved under its name', async () => {
+    expect(await loadSnapshot(log, 'scheduler')).toBeUndefined();
+    await saveSnapshot(log, 'scheduler', new Uint8Array(3_000_000).fill(1));
+    await saveSnapshot(log, 'scheduler', new Uint8Array(2_000_000).fill(2));
+    const loaded = await loadSnapshot(log, 'scheduler');
+    expect(loaded?.byteLength).toBe(2_000_000);
+    expect(loaded?.every((byte) => byte === 2)).toBe(true);
+  });
+
+  it('is not used when it is damaged', async () => {
+    await saveSnapshot(log, 'damaged', new Uint8Array(1_000).fill(1));
+    const chunk = await log.jsm.streams.getMessage('OBJ_SNAPSHOTS', { last_by_subj: '$O.SNAPSHOTS.C.>' });
+    if (!chunk) throw new Error('the snapshot has no chunk');
+    await log.jsm.streams.deleteMessage('OBJ_SNAPSHOTS', chunk.seq);
+    await log.js.publish(chunk.subject, new Uint8Array(1_000).fill(9));
+    expect(await loadSnapshot(log, 'damaged')).toBeUndefined();
+  });
+});

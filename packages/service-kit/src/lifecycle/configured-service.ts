@@ -1,0 +1,90 @@
+import type { Environment } from '../config/config.ts';
+import { openHealthServer, type Check } from '../health/health-server.ts';
+import { announce, runService } from './run-service.ts';
+import { logMetrics, type LogMetrics } from '../observability/event-log-metrics.ts';
+import { createLogger, type Logger, type LogLevel } from '../observability/logger.ts';
+import { createMetrics, type Metrics } from '../observability/metrics.ts';
+import { openTracing } from '../tracing/tracing.ts';
+import type { TracingSettings } from '../tracing/tracing-config.ts';
+
+/** What `serviceConfig` gives. */
+export interface ServiceSettings extends TracingSettings {
+  readonly RUNLEDGER_HEALTH_HOST: string;
+  readonly RUNLEDGER_HEALTH_PORT: number;
+  readonly RUNLEDGER_LOG_LEVEL: LogLevel;
+  readonly RUNLEDGER_STOP_WITHIN_S: number;
+}
+
+/** What every service has from its first moment on. */
+export interface Begun<Config> {
+  readonly config: Config;
+  readonly instance: string;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Counts what happens at the log, once that is open. */
+  readonly observer: LogMetrics;
+  /** The health server's address, for example `http://127.0.0.1:9101`. */
+  readonly health: string;
+  /** What the service needs to be ready; `start` adds a check for each thing that it opened. */
+  readonly checks: Record<string, Check>;
+}
+
+export interface ConfiguredService<Config extends ServiceSettings> {
+  readonly name: string;
+  /** @throws ConfigError with everything that is wrong */
+  readonly readConfig: (env: Environment) => Config;
+  /** Tells two processes of the service apart. */
+  readonly instance: (config: Config) => string;
+  /**
+   * Opens everything into `open`, as in `runService`, and gives what the parent process shall know beside the health
+   * server's address. The service is not ready before it resolves.
+   */
+  readonly start: (
+    begun: Begun<Config>,
+    open: AsyncDisposableStack,
+    stopping: AbortSignal,
+  ) => Promise<object>;
+}
+
+const DEFAULT_STOP_WITHIN_S = 10;
+/** Of the whole stop: traces are the last thing, and never the reason why a stop takes too long. */
+const FLUSH_SHARE = 0.1;
+const FLUSH_AT_MOST_MS = 1_000;
+
+/** `runService` with what all services begin with: configuration, logs, metrics, health. Only `main.ts` calls it. */
+export const runConfiguredService = <Config extends ServiceSettings>(
+  { name, readConfig, instance: instanceOf, start }: ConfiguredService<Config>,
+  env: Environment,
+): Promise<never> => {
+  const read = attempt(() => readConfig(env));
+  const stopWithinS = 'value' in read ? read.value.RUNLEDGER_STOP_WITHIN_S : DEFAULT_STOP_WITHIN_S;
+  return runService({
+    name,
+    stopWithinMs: stopWithinS * 1_000,
+    start: async (open, stopping) => {
+      if (!('value' in read)) throw read.error;
+      const config = read.value;
+      const instance = instanceOf(config);
+      const logger = createLogger({ service: name, level: config.RUNLEDGER_LOG_LEVEL, instance });
+      const flushWithinMs = Math.min(config.RUNLEDGER_STOP_WITHIN_S * 1_000 * FLUSH_SHARE, FLUSH_AT_MOST_MS);
+      open.use(await openTracing(config, { service: name, instance, logger, flushWithinMs }));
+      const metrics = createMetrics(name);
+      const checks: Record<string, Check> = { start: () => ({ ok: false, why: 'still starting' }) };
+      const { RUNLEDGER_HEALTH_HOST: host, RUNLEDGER_HEALTH_PORT: port } = config;
+      const health = open.use(await openHealthServer({ host, port, checks, metrics, logger, stopping }));
+      const observer = logMetrics(metrics);
+      const begun = { config, instance, logger, metrics, observer, health: health.url, checks };
+      const told = await start(begun, open, stopping);
+      delete checks['start'];
+      announce({ ...told, health: health.url });
+    },
+  });
+};
+
+const attempt = <Value>(work: () => Value): { readonly value: Value } | { readonly error: unknown } => {
+  try {
+    return { value: work() };
+  } catch (error) {
+    return { error };
+  }
+};

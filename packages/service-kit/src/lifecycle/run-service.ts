@@ -1,0 +1,119 @@
+import { ConfigError } from '../config/config.ts';
+import { createLogger } from '../observability/logger.ts';
+import type { Logger } from '../observability/logger.ts';
+import { OpenedResources } from './opened-resources.ts';
+import { listenForStop } from './stop-requests.ts';
+import type { StopRequests } from './stop-requests.ts';
+import type { StopReason } from './stop-reason.ts';
+
+export interface Service {
+  readonly name: string;
+  /** For what happens to the process itself; when absent, one at level info. */
+  readonly logger?: Logger;
+  /** How long the whole stop may take, from the first signal on, in milliseconds. */
+  readonly stopWithinMs: number;
+  /**
+   * Opens everything into `open`: order = start, reverse = stop. It resolves once the service runs.
+   * Whatever waits in here must heed `stopping`: the stop begins to close when `start` has settled.
+   */
+  readonly start: (open: AsyncDisposableStack, stopping: AbortSignal) => Promise<void> | void;
+}
+
+/** EX_CONFIG of sysexits.h: started again with the same environment, it would fail again. */
+const EXIT_CONFIG = 78;
+const KEEP_ALIVE_MS = 60_000;
+
+/**
+ * Runs a service from start to exit; only `main.ts` calls it, once. It ends the process:
+ * 0 after a clean stop (SIGTERM, SIGINT, or the parent that forked it is gone), 78 for a ConfigError,
+ * 1 for a failed start, an unhandled error, a resource that fails to close, or a stop that takes too long.
+ */
+export const runService = async ({ name, stopWithinMs, start, ...given }: Service): Promise<never> => {
+  const logger = given.logger ?? createLogger({ service: name, level: 'info' });
+  const requests = listenForStop(logger);
+  // A service lives until it is told to stop, also in moments when no socket or timer of its own is open.
+  const keepAlive = setInterval(() => {}, KEEP_ALIVE_MS);
+  const open = new OpenedResources();
+  const started = startInto(open, start, requests, logger);
+  const reason = await requests.first;
+  if (reason.kind === 'start_failed') explain(name, reason.error, logger);
+  const closed = await closeWithin(stopWithinMs, started, open, logger);
+  clearInterval(keepAlive);
+  process.exit(closed && !requests.hadFatalError() ? exitCodeAfter(reason) : 1);
+};
+
+/** Tells the parent process, when there is one with an IPC channel, where this service listens. */
+export const announce = (record: Readonly<Record<string, unknown>>): void => {
+  if (!process.connected) return;
+  // The callback takes the error of a channel that closes meanwhile; `disconnect` stops the service then.
+  process.send?.({ ...record, type: 'listening' }, undefined, undefined, () => {});
+};
+
+const startInto = async (
+  open: OpenedResources,
+  start: Service['start'],
+  { stopping, stop }: StopRequests,
+  logger: Logger,
+): Promise<void> => {
+  try {
+    await start(open, stopping);
+    if (!stopping.aborted) logger.info('started');
+  } catch (error) {
+    if (stopping.aborted) logger.info({ err: error }, 'the start was given up');
+    else stop({ kind: 'start_failed', error });
+  }
+};
+
+const closeWithin = async (
+  ms: number,
+  started: Promise<void>,
+  open: OpenedResources,
+  logger: Logger,
+): Promise<boolean> => {
+  let starting = true;
+  const deadline = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => {
+    const waitedFor = starting
+      ? 'the start, which does not heed `stopping`'
+      : (open.closing ?? 'the last resource');
+    logger.error({ waited_for: waitedFor }, `the stop took more than ${ms} ms; waited for: ${waitedFor}`);
+    deadline.resolve(false);
+  }, ms);
+  const close = async (): Promise<boolean> => {
+    await started;
+    starting = false;
+    try {
+      await open.disposeAsync();
+      logger.info('stopped');
+      return true;
+    } catch (err) {
+      logger.error({ err }, 'a resource failed to close');
+      return false;
+    }
+  };
+  const closed = await Promise.race([close(), deadline.promise]);
+  clearTimeout(timer);
+  return closed;
+};
+
+/** A wrong configuration is read by a person in a terminal, everything else by whoever reads the logs. */
+const explain = (name: string, error: unknown, logger: Logger): void => {
+  if (error instanceof ConfigError) {
+    process.stderr.write(`${name} cannot start: ${error.message}\n`);
+    return;
+  }
+  const why = error instanceof Error ? error.message : String(error);
+  logger.error({ err: error }, `${name} could not start: ${why}`);
+};
+
+const exitCodeAfter = (reason: StopReason): number => {
+  switch (reason.kind) {
+    case 'signal':
+    case 'parent_gone':
+      return 0;
+    case 'start_failed':
+      return reason.error instanceof ConfigError ? EXIT_CONFIG : 1;
+    case 'fatal':
+      return 1;
+  }
+};

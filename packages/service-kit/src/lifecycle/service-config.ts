@@ -1,0 +1,32 @@
+import { Type } from 'typebox';
+import { oneOf, port, seconds } from '../config/config-schemas.ts';
+import { logLevels, type LogLevel } from '../observability/logger.ts';
+import { tracingConfig } from '../tracing/tracing-config.ts';
+
+/** The environment variables of every service: to spread into its configuration schema. */
+export const serviceConfig = ({
+  healthPort,
+}: {
+  readonly healthPort: number;
+}): {
+  RUNLEDGER_HEALTH_HOST: Type.TString;
+  RUNLEDGER_HEALTH_PORT: Type.TInteger;
+  RUNLEDGER_LOG_LEVEL: Type.TEnum<LogLevel[]>;
+  RUNLEDGER_STOP_WITHIN_S: Type.TNumber;
+} & typeof tracingConfig => ({
+  RUNLEDGER_HEALTH_HOST: Type.String({
+    default: '127.0.0.1',
+    description: 'where the health server listens',
+  }),
+  RUNLEDGER_HEALTH_PORT: port({
+    default: healthPort,
+    description: 'of the health server; 0 takes a free one',
+  }),
+  RUNLEDGER_LOG_LEVEL: oneOf([...logLevels], { default: 'info', description: 'the least level logged' }),
+  RUNLEDGER_STOP_WITHIN_S: seconds({
+    default: 10,
+    minimum: 1,
+    description: 'how long a stop may take; what is in hand may be finished for about half of it',
+  }),
+  ...tracingConfig,
+});

@@ -1,0 +1,47 @@
+import { ExportResultCode } from '@opentelemetry/core';
+import type { SpanExporter } from '@opentelemetry/sdk-trace';
+import type { Logger } from '../observability/logger.ts';
+
+export interface Forgiving {
+  readonly logger: Pick<Logger, 'info' | 'warn'>;
+  /** Host and port, for people. */
+  readonly collector: string;
+  readonly warnEveryMs?: number;
+}
+
+const WARN_EVERY_MS = 60_000;
+
+/** Spans that a collector does not take are lost: nothing stops because of them, and a warning says so once in a while. */
+export const forgivingExporter = (
+  exporter: SpanExporter,
+  { logger, collector, warnEveryMs = WARN_EVERY_MS }: Forgiving,
+): SpanExporter => {
+  let lost = 0;
+  let warnedAt = -Infinity;
+  const failed = (spans: number, error: Error | undefined): void => {
+    lost += spans;
+    const now = performance.now();
+    if (now - warnedAt < warnEveryMs) return;
+    warnedAt = now;
+    const why = error === undefined || error.message === '' ? 'no answer' : error.message;
+    logger.warn(
+      { collector, lost, why },
+      'traces could not be sent and are lost: look at the collector, and at OTEL_EXPORTER_OTLP_ENDPOINT (OTLP over HTTP, port 4318 as a rule)',
+    );
+  };
+  const sent = (): void => {
+    if (lost > 0) logger.info({ collector, lost }, 'traces are sent again');
+    lost = 0;
+    warnedAt = -Infinity;
+  };
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, ({ code, error }) => {
+        if (code === ExportResultCode.SUCCESS) sent();
+        else failed(spans.length, error);
+        done({ code: ExportResultCode.SUCCESS });
+      }),
+    forceFlush: async () => exporter.forceFlush?.(),
+    shutdown: () => exporter.shutdown(),
+  };
+};

@@ -1,0 +1,87 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { context, propagation, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { parseKeyPairsIntoRecord, W3CTraceContextPropagator } from '@opentelemetry/core';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+  type Sampler,
+} from '@opentelemetry/sdk-trace';
+import packageJson from '../../package.json' with { type: 'json' };
+import { forgivingExporter } from './best-effort-exporter.ts';
+import type { TracedService } from './tracing.ts';
+import type { TracingSettings } from './tracing-config.ts';
+
+/** What waits for a collector that is slow or away; more is dropped. A span has a few hundred bytes. */
+const MOST_WAITING = 2_048;
+const LONGEST_ATTRIBUTE = 256;
+const SEND_EVERY_MS = 2_000;
+const SEND_WITHIN_MS = 5_000;
+
+/** Makes this process one that records spans and sends them, until it is disposed of. */
+export const sendTraces = (
+  url: string,
+  settings: TracingSettings,
+  { service, instance, logger, flushWithinMs }: TracedService,
+): AsyncDisposable => {
+  const exporter = new OTLPTraceExporter({
+    url,
+    headers: parseKeyPairsIntoRecord(settings.OTEL_EXPORTER_OTLP_HEADERS),
+    timeoutMillis: SEND_WITHIN_MS,
+  });
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({
+      ...parseKeyPairsIntoRecord(settings.OTEL_RESOURCE_ATTRIBUTES),
+      'service.namespace': 'runledger',
+      'service.name': service,
+      // All workspaces bear the version of the release.
+      'service.version': packageJson.version,
+      'service.instance.id': instance,
+    }),
+    sampler: samplerOf(settings),
+    spanLimits: { attributeValueLengthLimit: LONGEST_ATTRIBUTE },
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: forgivingExporter(exporter, { logger, collector: new URL(url).host }),
+        maxQueueSize: MOST_WAITING,
+        scheduledDelayMillis: SEND_EVERY_MS,
+      }),
+    ],
+  });
+  trace.setGlobalTracerProvider(provider);
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+  return {
+    [Symbol.asyncDispose]: async () => {
+      const sent = provider.shutdown().catch(() => undefined);
+      await Promise.race([sent, pause(flushWithinMs, undefined, { ref: false })]);
+      trace.disable();
+      context.disable();
+      propagation.disable();
+    },
+  };
+};
+
+const samplerOf = (settings: TracingSettings): Sampler => {
+  const byRatio = (): Sampler => new TraceIdRatioBasedSampler(settings.OTEL_TRACES_SAMPLER_ARG);
+  switch (settings.OTEL_TRACES_SAMPLER) {
+    case 'always_on':
+      return new AlwaysOnSampler();
+    case 'always_off':
+      return new AlwaysOffSampler();
+    case 'traceidratio':
+      return byRatio();
+    case 'parentbased_always_on':
+      return new ParentBasedSampler({ root: new AlwaysOnSampler() });
+    case 'parentbased_always_off':
+      return new ParentBasedSampler({ root: new AlwaysOffSampler() });
+    case 'parentbased_traceidratio':
+      return new ParentBasedSampler({ root: byRatio() });
+  }
+};

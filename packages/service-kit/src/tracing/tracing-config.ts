@@ -1,0 +1,70 @@
+import { Type } from 'typebox';
+import { oneOf, secret, url } from '../config/config-schemas.ts';
+
+/** https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/ */
+const SAMPLERS = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
+
+type SamplerName = (typeof SAMPLERS)[number];
+
+const PAIRS = '^[^=,]+=[^,]*(,[^=,]+=[^,]*)*,?$';
+
+/** The environment variables of OpenTelemetry that every service heeds, under their standard names. */
+export const tracingConfig = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(
+    url({
+      description:
+        'a collector of OpenTelemetry, such as http://127.0.0.1:4318, which gets traces over HTTP (protobuf) at /v1/traces; without it none are made',
+    }),
+  ),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: Type.Optional(
+    url({ description: 'the whole address for traces, instead of OTEL_EXPORTER_OTLP_ENDPOINT' }),
+  ),
+  OTEL_EXPORTER_OTLP_HEADERS: Type.Optional(
+    Type.String({
+      ...secret({ description: 'headers for the collector, such as api-key=value,other=value' }),
+      pattern: PAIRS,
+    }),
+  ),
+  OTEL_TRACES_SAMPLER: oneOf([...SAMPLERS], {
+    default: 'parentbased_always_on',
+    description: 'which traces are kept; parentbased ones do as the traceparent of the request says',
+  }),
+  OTEL_TRACES_SAMPLER_ARG: Type.Number({
+    default: 1,
+    minimum: 0,
+    maximum: 1,
+    description: 'the part of the traces that a sampler by ratio keeps',
+  }),
+  OTEL_RESOURCE_ATTRIBUTES: Type.Optional(
+    Type.String({
+      pattern: PAIRS,
+      description: 'said of this process in every trace, such as deployment.environment.name=staging',
+    }),
+  ),
+  OTEL_SDK_DISABLED: Type.Boolean({ default: false, description: 'no traces, whatever else is set' }),
+};
+
+/** What `tracingConfig` gives. */
+export interface TracingSettings {
+  readonly OTEL_EXPORTER_OTLP_ENDPOINT?: string;
+  readonly OTEL_EXPORTER_OTLP_TRACES_ENDPOINT?: string;
+  readonly OTEL_EXPORTER_OTLP_HEADERS?: string;
+  readonly OTEL_TRACES_SAMPLER: SamplerName;
+  readonly OTEL_TRACES_SAMPLER_ARG: number;
+  readonly OTEL_RESOURCE_ATTRIBUTES?: string;
+  readonly OTEL_SDK_DISABLED: boolean;
+}
+
+/** Where traces go; undefined when none are made. */
+export const tracesUrl = (settings: TracingSettings): string | undefined => {
+  if (settings.OTEL_SDK_DISABLED) return undefined;
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: whole } = settings;
+  return whole ?? (base === undefined ? undefined : `${base.replace(/\/$/, '')}/v1/traces`);
+};

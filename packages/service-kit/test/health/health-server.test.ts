@@ -1,0 +1,172 @@
+import { connect } from 'node:net';
+import { once } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import { openHealthServer } from '../../src/health/health-server.ts';
+import type { Check, HealthOptions, HealthServer } from '../../src/health/health-server.ts';
+import { createLogger } from '../../src/observability/logger.ts';
+import { createMetrics } from '../../src/observability/metrics.ts';
+import { ServiceStopping } from '../../src/lifecycle/stop-reason.ts';
+
+const metrics = createMetrics('gateway');
+
+const opened = (options: Partial<HealthOptions> = {}, lines: string[] = []): Promise<HealthServer> => {
+  const logger = createLogger({
+    service: 'gateway',
+    level: 'info',
+    destination: { write: (line) => void lines.push(line) },
+  });
+  return openHealthServer({ host: '127.0.0.1', port: 0, checks: {}, metrics, logger, ...options });
+};
+
+const ok: Check = () => ({ ok: true });
+
+const readiness = async (server: HealthServer): Promise<{ status: number; body: unknown }> => {
+  const response = await fetch(`${server.url}/readyz`);
+  return { status: response.status, body: await response.json() };
+};
+
+describe('/readyz', () => {
+  it('is 200 while every check is ok', async () => {
+    await using server = await opened({ checks: { log: ok, views: async () => ({ ok: true }) } });
+    expect(await readiness(server)).toEqual({
+      status: 200,
+      body: { ready: true, checks: { log: { ok: true }, views: { ok: true } } },
+    });
+  });
+
+  it('is 503 and names what is missing, also when a check throws', async () => {
+    const broken: Check = () => {
+      throw new Error('no mongodb://me:hunter2@host');
+    };
+    await using server = await opened({
+      checks: { log: () => ({ ok: false, why: 'disconnected' }), broken, ok },
+    });
+    expect(await readiness(server)).toEqual({
+      status: 503,
+      body: {
+        ready: false,
+        checks: {
+          log: { ok: false, why: 'disconnected' },
+          broken: { ok: false, why: 'no mongodb://[hidden]@host' },
+          ok: { ok: true },
+        },
+      },
+    });
+  });
+
+  it('gives up on a check that hangs, and does not ask it again meanwhile', async () => {
+    let asked = 0;
+    const hanging: Check = () => {
+      asked += 1;
+      return new Promise(() => {});
+    };
+    await using server = await opened({ checks: { hanging } });
+    const [one, two] = await Promise.all([readiness(server), readiness(server)]);
+    expect(one).toMatchObject({
+      status: 503,
+      body: { checks: { hanging: { why: expect.stringContaining('1000 ms') } } },
+    });
+    expect(two).toEqual(one);
+    expect(asked).toBe(1);
+  });
+
+  it('asks checks that were added after it was opened', async () => {
+    const checks: Record<string, Check> = { start: () => ({ ok: false, why: 'still starting' }) };
+    await using server = await opened({ checks });
+    expect(await readiness(server)).toMatchObject({ status: 503 });
+    checks['start'] = ok;
+    checks['log'] = ok;
+    expect(await readiness(server)).toEqual({
+      status: 200,
+      body: { ready: true, checks: { start: { ok: true }, log: { ok: true } } },
+    });
+  });
+
+  it('logs a check when it changes, not at each request', async () => {
+    const lines: string[] = [];
+    let connected = true;
+    const log: Check = () => (connected ? { ok: true } : { ok: false, why: 'disconnected' });
+    await using server = await opened({ checks: { log } }, lines);
+    for (connected of [true, false, false, true, true]) await readiness(server);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { level: 'warn', check: 'log', why: 'disconnected' },
+      { level: 'info', check: 'log', msg: 'ready again' },
+    ]);
+  });
+
+  it('is 503 from the moment that the stop begins', async () => {
+    const stop = new AbortController();
+    await using server = await opened({ checks: { log: ok }, stopping: stop.signal });
+    expect(await readiness(server)).toMatchObject({ status: 200 });
+    stop.abort(new ServiceStopping({ kind: 'signal', signal: 'SIGTERM' }));
+    expect(await readiness(server)).toEqual({
+      status: 503,
+      body: { ready: false, checks: { stopping: { ok: false, why: 'SIGTERM was received' } } },
+    });
+    expect((await fetch(`${server.url}/livez`)).status).toBe(200);
+  });
+});
+
+describe('/livez', () => {
+  it('is 200 whatever the checks say', async () => {
+    await using server = await opened({ checks: { log: () => ({ ok: false, why: 'disconnected' }) } });
+    const response = await fetch(`${server.url}/livez?from=probe`);
+    expect([response.status, await response.json()]).toEqual([200, { live: true }]);
+  });
+
+  it('is 503 after an error that nothing handled', async () => {
+    const stop = new AbortController();
+    await using server = await opened({ stopping: stop.signal });
+    stop.abort(new ServiceStopping({ kind: 'fatal', error: new Error('bug') }));
+    expect((await fetch(`${server.url}/livez`)).status).toBe(503);
+  });
+});
+
+describe('the health server', () => {
+  it('serves the metrics as Prometheus text', async () => {
+    await using server = await opened();
+    const response = await fetch(`${server.url}/metrics`);
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+    expect(await response.text()).toContain('process_cpu_seconds_total{service="gateway"}');
+  });
+
+  it('answers HEAD without a body', async () => {
+    await using server = await opened();
+    const response = await fetch(`${server.url}/readyz`, { method: 'HEAD' });
+    expect([response.status, await response.text()]).toEqual([200, '']);
+    expect(Number(response.headers.get('content-length'))).toBeGreaterThan(0);
+  });
+
+  it('answers 404 as JSON for other paths', async () => {
+    await using server = await opened();
+    const response = await fetch(`${server.url}/nothing`, { method: 'POST', body: 'x' });
+    expect(response.status).toBe(404);
+    expect(await response.json()).toEqual({ error: expect.stringContaining('/readyz') });
+  });
+
+  it('answers 405 with Allow for other methods', async () => {
+    await using server = await opened();
+    const response = await fetch(`${server.url}/livez`, { method: 'POST', body: 'x' });
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+    expect(await response.json()).toHaveProperty('error');
+  });
+
+  it('says which port is taken', async () => {
+    await using server = await opened();
+    const port = Number(new URL(server.url).port);
+    await expect(opened({ port })).rejects.toThrow(`cannot listen on 127.0.0.1:${port}`);
+  });
+
+  it('closes although a client sends nothing', async () => {
+    const server = await opened();
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+    socket.on('error', () => {});
+    const closed = once(socket, 'close');
+    await once(socket, 'connect');
+    socket.write('GET /livez HTTP/1.1\r\n');
+    await fetch(`${server.url}/livez`);
+    await server[Symbol.asyncDispose]();
+    await closed;
+    await expect(fetch(`${server.url}/livez`)).rejects.toThrow('fetch failed');
+  });
+});

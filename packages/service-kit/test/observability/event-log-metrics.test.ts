@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { logMetrics } from '../../src/observability/event-log-metrics.ts';
+import { createMetrics } from '../../src/observability/metrics.ts';
+
+describe('the metrics of the log', () => {
+  it('count what came of appends, and how long those took that were answered', async () => {
+    const metrics = createMetrics('gateway');
+    const told = logMetrics(metrics);
+    told.connected(true);
+    told.appended('appended', 0.003);
+    told.appended('conflict', 0.2);
+    told.appended('failed', 8);
+    told.sentAgain();
+    told.parked();
+    told.notAllowed();
+    const text = await metrics.metrics();
+    expect(text).toContain('runledger_log_connected{service="gateway"} 1');
+    expect(text).toContain('runledger_log_append_seconds_count{service="gateway"} 2');
+    expect(text).toContain('runledger_log_append_conflicts_total{service="gateway"} 1');
+    expect(text).toContain('runledger_log_append_failures_total{service="gateway"} 1');
+    expect(text).toContain('runledger_log_publish_retries_total{service="gateway"} 1');
+    expect(text).toContain('runledger_log_parked_total{service="gateway"} 1');
+    expect(text).toContain('runledger_log_permission_violations_total{service="gateway"} 1');
+    told.connected(false);
+    expect(await metrics.metrics()).toContain('runledger_log_connected{service="gateway"} 0');
+  });
+});

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { createLogger } from '../../src/observability/logger.ts';
+import type { Logger, LogLevel } from '../../src/observability/logger.ts';
+
+const logged = (write: (logger: Logger) => void, level: LogLevel = 'info'): Record<string, unknown>[] => {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => void lines.push(line) };
+  write(createLogger({ service: 'gateway', instance: 'gw-1', level, destination }));
+  expect(lines.every((line) => line.endsWith('}\n'))).toBe(true);
+  return lines.map((line) => JSON.parse(line));
+};
+
+describe('a logger', () => {
+  it('writes JSON lines with time, level, service and instance', () => {
+    const [line] = logged((logger) => logger.info({ port: 1 }, 'listening'));
+    expect(line).toEqual({
+      level: 'info',
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      service: 'gateway',
+      instance: 'gw-1',
+      pid: process.pid,
+      port: 1,
+      msg: 'listening',
+    });
+  });
+
+  it('writes nothing below its level', () => {
+    expect(logged((logger) => logger.info('x'), 'warn')).toEqual([]);
+  });
+
+  it('gives its children their fields', () => {
+    expect(logged((logger) => logger.child({ run_id: 'r' }).info('x'))).toMatchObject([
+      { run_id: 'r', msg: 'x' },
+    ]);
+  });
+
+  it('writes an error with its type, message and stack', () => {
+    expect(logged((logger) => logger.error({ err: new TypeError('broken') }, 'x'))).toMatchObject([
+      { err: { type: 'TypeError', message: 'broken', stack: expect.stringContaining('logger.test.ts') } },
+    ]);
+  });
+
+  it.each([
+    'authorization',
+    'Authorization',
+    'api_key',
+    'apiKey',
+    'X-Api-Key',
+    'token',
+    'upload_token',
+    'webhook_secret',
+    'password',
+  ])('hides the value of %s at any depth, whatever it is', (name) => {
+    const lines = logged((logger) => {
+      logger.info({ [name]: 'hunter2' }, 'x');
+      logger.info({ a: { b: [{ [name]: { inner: 'hunter2' } }] } }, 'x');
+      logger.child({ [name]: 'hunter2' }).info('x');
+    });
+    expect(lines).toHaveLength(3);
+    expect(JSON.stringify(lines)).not.toContain('hunter2');
+    expect(lines[0]).toMatchObject({ [name]: '[hidden]', msg: 'x', service: 'gateway' });
+  });
+
+  it('hides the user of URLs, bearer tokens and signing secrets in messages and errors', () => {
+    const lines = logged((logger) => {
+      logger.info('connected to nats://me:hunter2@host:4222 and mongodb://host/db');
+      logger.error({
+        err: new Error('no mongodb://u:hunter2@a,b:1/db', { cause: new Error('s3://hunter2@x') }),
+      });
+      logger.info('sent Bearer hunter2hunter2hunter2');
+      logger.info('signed with whsec_hunter2+hunter2/hunter2=');
+    });
+    expect(JSON.stringify(lines)).not.toContain('hunter2');
+    expect(lines[0]).toMatchObject({ msg: 'connected to nats://[hidden]@host:4222 and mongodb://host/db' });
+  });
+
+  it('leaves ordinary fields alone', () => {
+    const fields = { tokens: 5, key: 'k', url: 'http://a/b?c=d@e', msg2: 'Bearer token missing' };
+    expect(logged((logger) => logger.info(fields, 'password wrong'))).toMatchObject([
+      { ...fields, msg: 'password wrong' },
+    ]);
+  });
+});

@@ -1,0 +1,19 @@
+import { describe, expect, it } from 'vitest';
+import { Counter, createMetrics } from '../../src/observability/metrics.ts';
+
+describe('metrics', () => {
+  it('hold the process, the event loop delay and what the service adds, all labelled with the service', async () => {
+    const metrics = createMetrics('gateway');
+    new Counter({ name: 'runs_queued_total', help: 'Runs queued.', registers: [metrics] }).inc(2);
+    const text = await metrics.metrics();
+    expect(text).toContain('process_resident_memory_bytes{service="gateway"}');
+    expect(text).toContain('nodejs_eventloop_lag_p99_seconds{service="gateway"}');
+    expect(text).toContain('runs_queued_total{service="gateway"} 2');
+  });
+
+  it('of two services in one process do not meet', async () => {
+    const one = createMetrics('one');
+    createMetrics('two');
+    expect(await one.metrics()).not.toContain('two');
+  });
+});

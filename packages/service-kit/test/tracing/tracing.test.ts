@@ -1,0 +1,210 @@
+import { createServer } from 'node:http';
+import { openOtlpReceiver, type OtlpReceiver } from '@runledger/testing/stand-ins/otlp-receiver';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { Type } from 'typebox';
+import { afterEach, describe, expect, it } from 'vitest';
+import { readConfig, type Environment } from '../../src/config/config.ts';
+import { listen } from '../../src/health/listen.ts';
+import { createLogger } from '../../src/observability/logger.ts';
+import { activeTraceparent, inSpan } from '../../src/tracing/spans.ts';
+import { tracingConfig } from '../../src/tracing/tracing-config.ts';
+import { openTracing } from '../../src/tracing/tracing.ts';
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const SAMPLED = `00-${TRACE}-00f067aa0ba902b7-01`;
+const NOT_SAMPLED = `00-${TRACE}-00f067aa0ba902b7-00`;
+
+const lines: Record<string, unknown>[] = [];
+const logger = createLogger({
+  service: 'a-service',
+  level: 'info',
+  destination: { write: (line: string) => void lines.push(JSON.parse(line)) },
+});
+
+let open: AsyncDisposable | undefined;
+const start = async (env: Environment): Promise<void> => {
+  const settings = readConfig(Type.Object(tracingConfig), env);
+  open = await openTracing(settings, {
+    service: 'a-service',
+    instance: 'a-service-1',
+    logger,
+    flushWithinMs: 500,
+  });
+};
+/** Sends what is left. */
+const stop = async (): Promise<void> => {
+  await open?.[Symbol.asyncDispose]();
+  open = undefined;
+};
+
+afterEach(async () => {
+  await stop();
+  lines.length = 0;
+});
+
+const aSpan = (
+  parent: string | null,
+  work: () => Promise<unknown> = async () => undefined,
+): Promise<unknown> =>
+  inSpan('work', { kind: 'internal', parent, attributes: { 'runledger.run_id': 'r' } }, work);
+
+describe('a service whose settings name a collector', () => {
+  const to = ({ url }: OtlpReceiver): Environment => ({ OTEL_EXPORTER_OTLP_ENDPOINT: url });
+
+  it('sends its spans, with what they belong to, and says which service it is', async () => {
+    await using collector = await openOtlpReceiver();
+    await start({
+      ...to(collector),
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=ours,api-key=a%20key',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test,service.name=another',
+    });
+    await aSpan(SAMPLED, () => inSpan('part', { kind: 'client', attributes: {} }, async () => undefined));
+    await stop();
+
+    const [part, work] = collector.spans;
+    expect(work).toMatchObject({
+      trace_id: TRACE,
+      parent_span_id: '00f067aa0ba902b7',
+      name: 'work',
+      kind: 'internal',
+      failed: false,
+      attributes: { 'runledger.run_id': 'r' },
+      resource: {
+        'service.namespace': 'runledger',
+        'service.name': 'a-service',
+        'service.instance.id': 'a-service-1',
+        'service.version': expect.stringMatching(/^\d+\.\d+\.\d+/),
+        'deployment.environment.name': 'test',
+      },
+    });
+    expect(part).toMatchObject({
+      trace_id: TRACE,
+      parent_span_id: work?.span_id,
+      name: 'part',
+      kind: 'client',
+    });
+    expect(collector.headers).toMatchObject([{ 'x-tenant': 'ours', 'api-key': 'a key' }]);
+  });
+
+  it('hands its span on, and names it in log lines', async () => {
+    await using collector = await openOtlpReceiver();
+    await start(to(collector));
+    let handedOn: string | undefined;
+    await aSpan(SAMPLED, async () => {
+      handedOn = activeTraceparent();
+      logger.info('within');
+    });
+    logger.info('after');
+    await stop();
+
+    const [{ span_id } = { span_id: '' }] = collector.spans;
+    expect(handedOn).toBe(`00-${TRACE}-${span_id}-01`);
+    expect(lines).toMatchObject([{ msg: 'within', trace_id: TRACE, span_id }, { msg: 'after' }]);
+    expect(lines[1]).not.toHaveProperty('trace_id');
+  });
+
+  it('marks a span that failed with the kind of the error, and keeps its message to itself', async () => {
+    await using collector = await openOtlpReceiver();
+    await start(to(collector));
+    const failing = aSpan(null, () => Promise.reject(new TypeError('a secret')));
+    await expect(failing).rejects.toThrow('a secret');
+    await stop();
+
+    expect(collector.spans).toMatchObject([{ failed: true, attributes: { 'error.type': 'TypeError' } }]);
+    expect(JSON.stringify(collector.spans)).not.toContain('a secret');
+  });
+
+  it('makes nothing of a trace that its caller does not keep, and hands on that it is not kept', async () => {
+    await using collector = await openOtlpReceiver();
+    await start(to(collector));
+    let handedOn: string | undefined;
+    await aSpan(NOT_SAMPLED, async () => {
+      handedOn = activeTraceparent();
+      logger.info('within');
+    });
+    await stop();
+
+    expect(handedOn).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`));
+    expect(lines[0]).not.toHaveProperty('trace_id');
+    expect(collector.spans).toEqual([]);
+  });
+
+  it.each([
+    ['always_off', '1', SAMPLED, 0],
+    ['always_on', '1', NOT_SAMPLED, 1],
+    ['traceidratio', '0', SAMPLED, 0],
+    ['parentbased_traceidratio', '0', SAMPLED, 1],
+    ['parentbased_traceidratio', '0', null, 0],
+    ['parentbased_always_off', '1', null, 0],
+  ])('samples as %s (%s) says, for the parent %s', async (sampler, argument, parent, kept) => {
+    await using collector = await openOtlpReceiver();
+    await start({
+      ...to(collector),
+      OTEL_TRACES_SAMPLER: sampler,
+      OTEL_TRACES_SAMPLER_ARG: argument,
+    });
+    await aSpan(parent);
+    await stop();
+    expect(collector.spans).toHaveLength(kept);
+  });
+
+  it('takes the whole address where one is given', async () => {
+    await using collector = await openOtlpReceiver();
+    await start({
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/v1/traces`,
+    });
+    await aSpan(null);
+    await stop();
+    expect(collector.spans).toHaveLength(1);
+  });
+
+  it('warns of a collector that refuses, once in a while, and goes on', async () => {
+    await using collector = await openOtlpReceiver();
+    collector.answer(400);
+    await start(to(collector));
+    await aSpan(null);
+    await waitFor('the warning', () => lines.length > 0);
+    collector.answer(200);
+    await aSpan(null);
+    await stop();
+    expect(lines).toMatchObject([
+      { level: 'warn', lost: 1, collector: new URL(collector.url).host },
+      { level: 'info', msg: 'traces are sent again' },
+    ]);
+    expect(collector.spans).toHaveLength(1);
+  });
+
+  it('stops although the collector never answers', async () => {
+    const silent = createServer(() => undefined);
+    const url = await listen(silent, { name: 'silent', host: '127.0.0.1', port: 0, setting: 'none' });
+    await start({ OTEL_EXPORTER_OTLP_ENDPOINT: url });
+    // More than wait for a collector: the rest is dropped.
+    for (let count = 0; count < 5_000; count += 1) await aSpan(null);
+    await expect(stop()).resolves.toBeUndefined();
+    silent.closeAllConnections();
+    silent.close();
+  });
+});
+
+describe('a service whose settings name no collector, or say that it is disabled', () => {
+  it.each<Environment>([
+    {},
+    { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_SDK_DISABLED: 'true' },
+  ])('does its work as if there were no spans: %o', async (env) => {
+    await start(env);
+    expect(open).toBeUndefined();
+    await expect(aSpan(SAMPLED, async () => activeTraceparent() ?? 'none')).resolves.toBe('none');
+  });
+});
+
+describe('the settings of traces', () => {
+  it.each<[string, string]>([
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'localhost:4318'],
+    ['OTEL_TRACES_SAMPLER', 'sometimes'],
+    ['OTEL_TRACES_SAMPLER_ARG', '2'],
+    ['OTEL_RESOURCE_ATTRIBUTES', 'staging'],
+  ])('refuse %s = %s', (variable, value) => {
+    expect(() => readConfig(Type.Object(tracingConfig), { [variable]: value })).toThrow(variable);
+  });
+});

@@ -1,0 +1,134 @@
+import { executorId, newUuid, orgId, runId, type ExecutorId } from '@runledger/contracts/ids';
+import { RUN_EVENTS, type RunEventOf, type RunEventType } from '@runledger/contracts/events/run-event';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+
+/** Facts as the services write them, for tests that append them by themselves. */
+
+/** A run of an organisation; of one of its own when none is given. */
+export const aRun = (org: string = newUuid()): RunKey => ({ org_id: orgId(org), run_id: runId(newUuid()) });
+
+export const ONE = executorId('box.000000000001');
+export const OTHER = executorId('box.000000000002');
+const id = '01920000-0000-7000-8000-000000000001';
+const sha256 = 'a'.repeat(64);
+const runner = { kind: 'program', program: 'render-image' } as const;
+
+const event = <Type extends RunEventType>(
+  type: Type,
+  { org_id, run_id }: RunKey,
+  attempt: number,
+  executor: ExecutorId | null,
+  data: RunEventOf<Type>['data'],
+): RunEventOf<Type> =>
+  // The compiler does not see that an envelope with this type's data is this type's event.
+  ({
+    type,
+    version: 1,
+    event_id: newUuid(),
+    run_id,
+    org_id,
+    time: '2026-01-01T00:00:00.000Z',
+    writer: { service: RUN_EVENTS[type].writer, instance: 'test' },
+    attempt,
+    executor_id: executor,
+    correlation_id: 'request-1',
+    causation_id: null,
+    traceparent: null,
+    data,
+  }) as unknown as RunEventOf<Type>;
+
+export const queued = (
+  key: RunKey,
+  data: Partial<RunEventOf<'RunQueued'>['data']> = {},
+): RunEventOf<'RunQueued'> =>
+  event('RunQueued', key, 0, null, {
+    user_id: id,
+    origin: 'api',
+    deployment_id: id,
+    workflow_id: id,
+    workflow_version_id: id,
+    workflow_sha256: sha256,
+    machine_id: id,
+    machine_name: 'a10g',
+    machine_type: 'program',
+    machine_version: '1',
+    runner,
+    gpu: 'A10G',
+    inputs: { size: 512 },
+    webhook: null,
+    webhook_intermediate_status: false,
+    start_deadline_s: 3600,
+    run_timeout_s: 3600,
+    max_attempts: 3,
+    rerun_of: null,
+    ...data,
+  });
+
+export const assigned = (
+  key: RunKey,
+  {
+    attempt = 1,
+    executor = ONE,
+    publicKey = 'MCowBQYDK2VwAyEA',
+    occupancy = id,
+  }: { attempt?: number; executor?: ExecutorId; publicKey?: string; occupancy?: string } = {},
+): RunEventOf<'RunAssigned'> =>
+  event('RunAssigned', key, attempt, executor, {
+    occupancy_id: occupancy,
+    slot: 0,
+    gpu: 'A10G',
+    runner,
+    workflow_version_id: id,
+    workflow_sha256: sha256,
+    workflow: {},
+    inputs: {},
+    run_timeout_s: 3600,
+    executor_public_key: publicKey,
+  });
+
+export const started = (key: RunKey, attempt = 1, executor = ONE): RunEventOf<'RunStarted'> =>
+  event('RunStarted', key, attempt, executor, {});
+
+export const uploading = (key: RunKey, attempt = 1, executor = ONE): RunEventOf<'RunUploading'> =>
+  event('RunUploading', key, attempt, executor, { files: 1, bytes: 1024 });
+
+export const requeued = (key: RunKey, attempt = 1, executor = ONE): RunEventOf<'RunRequeued'> =>
+  event('RunRequeued', key, attempt, executor, { reason: 'executor_lost', message: 'no heartbeat' });
+
+export const cancelRequested = (
+  key: RunKey,
+  attempt = 0,
+  executor: ExecutorId | null = null,
+): RunEventOf<'RunCancelRequested'> =>
+  event('RunCancelRequested', key, attempt, executor, { by: 'client', user_id: id });
+
+export const succeeded = (
+  key: RunKey,
+  outputs: RunEventOf<'RunSucceeded'>['data']['outputs'] = [],
+): RunEventOf<'RunSucceeded'> => event('RunSucceeded', key, 1, ONE, { outputs });
+
+export const failed = (key: RunKey): RunEventOf<'RunFailed'> =>
+  event('RunFailed', key, 1, ONE, {
+    reason: 'workflow_error',
+    message: 'size is too large',
+    outputs: [],
+    progress: 0.25,
+  });
+
+export const cancelled = (key: RunKey): RunEventOf<'RunCancelled'> =>
+  event('RunCancelled', key, 1, ONE, { forced: false, outputs: [], progress: 0.75 });
+
+export const timedOut = (
+  key: RunKey,
+  reason: RunEventOf<'RunTimedOut'>['data']['reason'],
+  attempt = 0,
+  executor: ExecutorId | null = null,
+): RunEventOf<'RunTimedOut'> =>
+  event('RunTimedOut', key, attempt, executor, { reason, message: 'it took too long' });
+
+export const givenUp = (
+  key: RunKey,
+  reason: RunEventOf<'RunGivenUp'>['data']['reason'],
+  attempt = 0,
+  executor: ExecutorId | null = null,
+): RunEventOf<'RunGivenUp'> => event('RunGivenUp', key, attempt, executor, { reason, message: 'given up' });

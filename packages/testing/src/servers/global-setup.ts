@@ -1,0 +1,52 @@
+import { findNatsServer } from '@runledger/local-servers/nats/nats-server';
+import type { NatsServerBinary } from '@runledger/local-servers/nats/nats-server';
+import type { TestProject } from 'vitest/node';
+import { openSharedMongo } from './shared-mongo.ts';
+import type { SharedMongo } from './shared-mongo.ts';
+
+declare module 'vitest' {
+  // oxlint-disable-next-line typescript/consistent-type-definitions -- only an interface can be added to
+  interface ProvidedContext {
+    /** Where the nats-server of this run comes from. */
+    natsServerSource: NatsServerBinary['source'];
+  }
+}
+
+const open = new AsyncDisposableStack();
+
+/** Finds the servers that tests need once, before the first test, and says which they are. */
+export const setup = async (project: TestProject): Promise<void> => {
+  const nats = await findNatsServer({ env: process.env, onProgress: say });
+  say(`nats-server ${nats.version} from ${nats.source} (${nats.path})`);
+  process.env['NATS_SERVER_BIN'] = nats.path;
+  project.provide('natsServerSource', nats.source);
+
+  const mongo = await sharedMongo();
+  project.provide('sharedMongo', mongo);
+  if (mongo === null) {
+    say('WARNING: RUNLEDGER_SKIP_MONGODB=1. Not tested: the run views on MongoDB and all that needs them.');
+  } else {
+    say(`MongoDB from ${mongo.source}`);
+  }
+};
+
+export const teardown = (): Promise<void> => open.disposeAsync();
+
+const sharedMongo = async (): Promise<SharedMongo | null> => {
+  if (process.env['RUNLEDGER_SKIP_MONGODB'] === '1') return null;
+  try {
+    return await openSharedMongo(process.env, open, say);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(
+      `${why}\nOr set RUNLEDGER_SKIP_MONGODB=1 to run only the tests that do without MongoDB.`,
+      {
+        cause: error,
+      },
+    );
+  }
+};
+
+const say = (sentence: string): void => {
+  process.stdout.write(`[test servers] ${sentence}\n`);
+};

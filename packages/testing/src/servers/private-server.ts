@@ -1,0 +1,61 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ServerProcess } from '@runledger/local-servers/process/server-process';
+import { waitFor } from '../time/wait-for.ts';
+
+/** A server of the test's own, which it may treat badly. Its folder is removed on dispose. */
+export type PrivateServer = AsyncDisposable & {
+  /** The same after every restart. */
+  readonly url: string;
+  readonly port: number;
+  /** Ends the process as a power cut would, and resolves when it is gone. */
+  kill9(): Promise<void>;
+  /** Starts it again on the same port and the same data; one that still runs is stopped first. */
+  restart(): Promise<void>;
+  /** Freezes the process, and resolves when it stands still: it keeps its connections and answers nothing. */
+  pause(): Promise<void>;
+  resume(): void;
+};
+
+export type Start = (
+  folder: string,
+  port: number,
+) => Promise<ServerProcess & { readonly url: string; readonly port: number }>;
+
+export const privateServer = async (name: string, start: Start): Promise<PrivateServer> => {
+  await using opened = new AsyncDisposableStack();
+  const folder = opened.use(await mkdtempDisposable(join(tmpdir(), `runledger-test-${name}-`)));
+  let server = await start(folder.path, 0);
+  const { url, port } = server;
+  const kill9 = async (): Promise<void> => {
+    server.kill('SIGKILL');
+    await server.exited;
+  };
+  // Killed rather than stopped: nobody needs its data any more.
+  opened.defer(kill9);
+  const open = opened.move();
+  return {
+    url,
+    port,
+    kill9,
+    restart: async () => {
+      await server.stop();
+      server = await start(folder.path, port);
+    },
+    pause: async () => {
+      server.kill('SIGSTOP');
+      await waitFor('every thread to stand still', () => isStopped(server.pid));
+    },
+    resume: () => server.kill('SIGCONT'),
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+};
+
+/** The kernel stops the threads of a process one after the other. */
+const isStopped = (pid: number): boolean =>
+  readdirSync(`/proc/${pid}/task`).every((thread) => {
+    const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T');
+  });

@@ -1,0 +1,94 @@
+import { unlessAborted } from '@runledger/event-log/connect/abort-signal';
+import { Resolver } from 'node:dns/promises';
+import { answeredNames } from './answered-names.ts';
+import { canonicalAddress } from '../hosts/address-rule.ts';
+import { joinAnswers, readAnswer, type Resolved } from './dns-answer.ts';
+import { serverSilence } from './dns-outage.ts';
+
+export type { Resolved } from './dns-answer.ts';
+
+export interface NameResolver {
+  /**
+   * The addresses of a name, IPv4 and IPv6, from DNS alone: no hosts file, no search list.
+   * Rejects with the signal's reason when that comes first; the question goes on for whoever asks next.
+   */
+  resolve(name: string, signal: AbortSignal): Promise<Resolved>;
+}
+
+export interface NameResolverOptions {
+  /** `ip` or `ip:port`; empty for those of the system. */
+  readonly servers: readonly string[];
+  /** Milliseconds that never go back. */
+  readonly clock: () => number;
+}
+
+/** Two seconds, then at most three: a silent name ends within the 15 s of a try, and lost packets are asked again. */
+const PATIENCE = { timeout: 2_000, tries: 2, maxTimeout: 3_000 };
+/** Each waits for at most some seconds; beyond so many names at once, more are not asked. */
+const MAX_ASKED = 10_000;
+
+/**
+ * Asks by c-ares, whose questions hold no thread: `dns.lookup` has a few threads for all names, and silent ones take
+ * them. Equal questions are asked once, and answers are kept for a few seconds. Disposing ends what is being asked.
+ * @throws {RangeError} for a server that is no IP address with or without port
+ */
+export const nameResolver = ({ servers, clock }: NameResolverOptions): NameResolver & Disposable => {
+  const asked = new Map<string, Promise<Resolved>>();
+  const answered = answeredNames(clock);
+  const silence = serverSilence(clock);
+  let channel = openChannel(servers);
+
+  const ask = async (name: string): Promise<Resolved> => {
+    const used = channel;
+    silence.asked();
+    const families = await Promise.all([
+      used.resolve4(name).then((addresses) => ({ addresses }), readAnswer),
+      used.resolve6(name).then((addresses) => ({ addresses }), readAnswer),
+    ]);
+    silence.heard(name, families);
+    const resolved = joinAnswers(name, families, silence.isTotal());
+    // The system may have other servers by now, for example after a change of networks; a channel reads them once.
+    if (resolved.kind === 'no_server' && servers.length === 0 && used === channel) channel = openChannel([]);
+    return resolved;
+  };
+
+  const askOnce = (name: string): Promise<Resolved> => {
+    const known = asked.get(name);
+    if (known !== undefined) return known;
+    if (asked.size >= MAX_ASKED)
+      return Promise.resolve({
+        kind: 'no_server',
+        why: `${MAX_ASKED} names are being resolved already; try later`,
+      });
+    const answer = ask(name)
+      .then((resolved) => answered.keep(name, resolved))
+      .finally(() => asked.delete(name));
+    asked.set(name, answer);
+    return answer;
+  };
+
+  return {
+    resolve: async (name, signal) => {
+      signal.throwIfAborted();
+      return answered.get(name) ?? (await unlessAborted(askOnce(name), signal));
+    },
+    [Symbol.dispose]: () => channel.cancel(),
+  };
+};
+
+const openChannel = (servers: readonly string[]): Resolver => {
+  const channel = new Resolver(PATIENCE);
+  if (servers.length > 0) channel.setServers(servers.map(readDnsServer));
+  return channel;
+};
+
+/** @throws {RangeError} that says what a server looks like */
+export const readDnsServer = (text: string): string => {
+  const [, host = text, port = '53'] = /^(\[.*\]|[^:]*):(\d{1,5})$/.exec(text) ?? [];
+  const address = canonicalAddress(host);
+  if (address === undefined || Number(port) < 1 || Number(port) > 65_535)
+    throw new RangeError(
+      `${JSON.stringify(text.slice(0, 80))} is no DNS server: write its IP address, such as 10.0.0.2, 10.0.0.2:5353 or [fd00::2]:53`,
+    );
+  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+};

@@ -1,0 +1,69 @@
+import { MAX_WEBHOOK_URL } from '@runledger/contracts/limits';
+import { refuseHost, type CallbackPolicy } from './callback-policy.ts';
+import { hostOf } from '../hosts/host.ts';
+
+/** The rule that a URL broke. */
+export type UrlRefusal =
+  | 'too_long'
+  | 'characters'
+  | 'parse'
+  | 'scheme'
+  | 'userinfo'
+  | 'fragment'
+  | 'port'
+  | 'name'
+  | 'ip';
+
+export type UrlVerdict =
+  | { readonly ok: true; readonly url: URL }
+  /** `why` is a sentence without its capital and full stop; of the URL it shows host and port at most. */
+  | { readonly ok: false; readonly refusal: UrlRefusal; readonly why: string };
+
+const FORBIDDEN = /[\p{Cc}\s\\]/u;
+const SCHEME = /^https?:\/\/(?!\/)/i;
+const USER_INFO = /^[^/]+\/\/[^/?#]*@/;
+
+/**
+ * Whether callbacks may go to the URL, by all that its text tells: a name is not resolved here, `resolveCallback` does
+ * that. The URL that is given has no dot at the end of its host name.
+ */
+export const checkCallbackUrl = (
+  text: string,
+  policy: CallbackPolicy,
+  maxLength: number = MAX_WEBHOOK_URL,
+): UrlVerdict => {
+  const read = readCallbackUrl(text, maxLength);
+  return read.ok ? checkParsedUrl(read.url, policy) : read;
+};
+
+/** The rules for the text alone, whatever the policy: a parsed URL no longer tells of a backslash or a tab. */
+export const readCallbackUrl = (text: string, maxLength: number = MAX_WEBHOOK_URL): UrlVerdict => {
+  if (text.length > maxLength) return refused('too_long', `the URL is longer than ${maxLength} characters`);
+  if (FORBIDDEN.test(text) || !text.isWellFormed())
+    return refused('characters', 'the URL holds a control character, a space or a backslash: encode them');
+  if (!SCHEME.test(text))
+    return refused('scheme', 'the URL does not begin with http:// or https:// and a host');
+  if (USER_INFO.test(text))
+    return refused('userinfo', 'the URL holds a user name or a password: leave them out');
+  if (text.includes('#'))
+    return refused('fragment', 'the URL has a fragment, which is never sent: leave it out');
+  const url = URL.parse(text);
+  if (url === null) return refused('parse', 'the URL has a host or a port that cannot be read');
+  return { ok: true, url };
+};
+
+/** The rules for host and port, on a URL whose text was checked. */
+export const checkParsedUrl = (url: URL, policy: CallbackPolicy): UrlVerdict => {
+  const host = hostOf(url.hostname);
+  const refusal = refuseHost(policy, host, portOf(url));
+  if (refusal !== undefined) return { ok: false, ...refusal };
+  if (host.kind === 'address' || host.name === url.hostname) return { ok: true, url };
+  const bare = new URL(url);
+  bare.hostname = host.name;
+  return { ok: true, url: bare };
+};
+
+export const portOf = (url: URL): number =>
+  url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
+
+const refused = (refusal: UrlRefusal, why: string): UrlVerdict => ({ ok: false, refusal, why });

@@ -1,0 +1,73 @@
+import { list, type SettingOptions } from '@runledger/service-kit/config/config-schemas';
+import { Type } from 'typebox';
+import { callbackPolicy, readAllowed, type CallbackPolicy } from './callback-policy.ts';
+import { readDnsServer } from '../dns/name-resolver.ts';
+import { readOwnService } from '../hosts/own-service.ts';
+
+const MAX_ENTRIES = 1_024;
+
+/** Texts that `read` takes; what it throws for others is said in the words of `wrong`. */
+const entries = (
+  read: (text: string) => unknown,
+  wrong: string,
+  options: SettingOptions<readonly string[]>,
+): Type.TArray<Type.TRefine<Type.TString>> =>
+  list(
+    Type.Refine(
+      Type.String({ maxLength: 300 }),
+      (text) => isRead(read, text),
+      () => wrong,
+    ),
+    { ...options, maxItems: MAX_ENTRIES },
+  );
+
+const isRead = (read: (text: string) => unknown, text: string): boolean => {
+  try {
+    read(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** The environment variables of the webhook policy: to spread into the configuration schemas of its services. */
+export const policyConfig = {
+  RUNLEDGER_WEBHOOK_ALLOW: entries(
+    readAllowed,
+    'is neither loopback, nor a host name, an IP address or a network',
+    {
+      default: [],
+      description:
+        'where callbacks may go beyond public addresses, for example loopback, hooks.corp.example, 10.1.0.0/16; at any port',
+    },
+  ),
+  RUNLEDGER_WEBHOOK_PORTS: list(Type.Integer({ minimum: 1, maximum: 65_535 }), {
+    default: [80, 443, 8080, 8443],
+    maxItems: MAX_ENTRIES,
+    description: 'the ports that callbacks to other hosts may have',
+  }),
+  RUNLEDGER_WEBHOOK_OWN_SERVICES: entries(readOwnService, 'is neither host:port nor a host', {
+    default: [],
+    description:
+      'services of this installation, which callbacks never reach, whatever is allowed, for example mongodb.example.com:27017; a full name, since no search list is used',
+  }),
+  RUNLEDGER_DNS_SERVERS: entries(readDnsServer, 'is no IP address with or without a port', {
+    default: [],
+    description:
+      'the DNS servers that are asked for callbacks, for example 10.0.0.2:53; empty for those of the system',
+  }),
+};
+
+export interface PolicyConfig {
+  readonly RUNLEDGER_WEBHOOK_ALLOW: readonly string[];
+  readonly RUNLEDGER_WEBHOOK_PORTS: readonly number[];
+  readonly RUNLEDGER_WEBHOOK_OWN_SERVICES: readonly string[];
+}
+
+/** `moreOwn` are services that other settings tell of, as `host:port`. */
+export const policyFromConfig = (config: PolicyConfig, moreOwn: readonly string[] = []): CallbackPolicy =>
+  callbackPolicy({
+    allow: config.RUNLEDGER_WEBHOOK_ALLOW,
+    ports: config.RUNLEDGER_WEBHOOK_PORTS,
+    ownServices: [...config.RUNLEDGER_WEBHOOK_OWN_SERVICES, ...moreOwn],
+  });

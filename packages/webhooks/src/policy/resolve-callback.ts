@@ -1,0 +1,116 @@
+import { canonicalAddress } from '../hosts/address-rule.ts';
+import { isExempt, ownService, refuseAddress, refuseHost, type CallbackPolicy } from './callback-policy.ts';
+import { checkParsedUrl, portOf } from './callback-url.ts';
+import { hostOf, type Host } from '../hosts/host.ts';
+import type { NameResolver, Resolved } from '../dns/name-resolver.ts';
+import { isOwnPort, sameAddress } from '../hosts/own-service.ts';
+
+/** Where a callback may connect to now; `allowed` has at least one address, none with brackets. */
+export type CallbackAddresses =
+  | { readonly kind: 'allowed'; readonly addresses: readonly string[] }
+  | { readonly kind: 'forbidden'; readonly why: string }
+  | Exclude<Resolved, { kind: 'addresses' }>;
+
+export interface ResolvingParts {
+  readonly policy: CallbackPolicy;
+  readonly resolver: NameResolver;
+}
+
+/**
+ * The addresses of a URL's host, all of them allowed: one that is not refuses the name, since whoever answers chooses
+ * which one is taken. Connect to these very addresses, and ask `mayConnect` of the peer. Rejects with the signal's
+ * reason when it aborts first.
+ */
+export const resolveCallback = async (
+  url: URL,
+  { policy, resolver }: ResolvingParts,
+  signal: AbortSignal,
+): Promise<CallbackAddresses> => {
+  const verdict = checkParsedUrl(url, policy);
+  if (!verdict.ok) return { kind: 'forbidden', why: verdict.why };
+  const host = hostOf(url.hostname);
+  const port = portOf(url);
+  const [found, own] = await Promise.all([
+    addressesOf(host, policy, resolver, signal),
+    ownAddresses(port, { policy, resolver }, signal),
+  ]);
+  if (found.kind !== 'addresses') return found;
+  const addresses = [...new Set(found.addresses.map((address) => canonicalAddress(address) ?? address))];
+  for (const address of addresses) {
+    const why = refuseAddress(policy, host, address, port);
+    if (why !== undefined) return { kind: 'forbidden', why: ofName(host, why) };
+  }
+  return compareWithOwn(addresses, own, host, port);
+};
+
+/** Whether a connection for `host` (of the URL) may have this peer: an address that was not checked has none. */
+export const mayConnect = (policy: CallbackPolicy, host: string, address: string, port: number): boolean => {
+  const peer = canonicalAddress(address);
+  const named = hostOf(host);
+  if (peer === undefined || (named.kind === 'address' && named.address !== peer)) return false;
+  return (
+    refuseHost(policy, named, port) === undefined && refuseAddress(policy, named, peer, port) === undefined
+  );
+};
+
+const LOCALHOST: Resolved = { kind: 'addresses', addresses: ['127.0.0.1', '::1'] };
+
+const addressesOf = async (
+  host: Host,
+  policy: CallbackPolicy,
+  resolver: NameResolver,
+  signal: AbortSignal,
+): Promise<Resolved> => {
+  if (host.kind === 'address') return { kind: 'addresses', addresses: [host.address] };
+  if (host.name === 'localhost' && isExempt(policy, host)) return LOCALHOST;
+  return resolver.resolve(host.name, signal);
+};
+
+/** What DNS says of those own services that are known by a name and may be reached at the port. */
+const ownAddresses = (
+  port: number,
+  { policy, resolver }: ResolvingParts,
+  signal: AbortSignal,
+): Promise<Resolved[]> =>
+  Promise.all(
+    policy.ownServices.flatMap((service) =>
+      service.host.kind === 'name' && isOwnPort(service, port)
+        ? [resolver.resolve(service.host.name, signal)]
+        : [],
+    ),
+  );
+
+const compareWithOwn = (
+  addresses: readonly string[],
+  own: readonly Resolved[],
+  host: Host,
+  port: number,
+): CallbackAddresses => {
+  for (const service of own) {
+    switch (service.kind) {
+      case 'addresses': {
+        const hit = addresses.find((address) =>
+          service.addresses.some((taken) => sameAddress(canonicalAddress(taken) ?? taken, address)),
+        );
+        if (hit !== undefined)
+          return {
+            kind: 'forbidden',
+            why: ofName(host, ownService({ kind: 'address', address: hit }, port)),
+          };
+        break;
+      }
+      case 'not_found':
+        break;
+      // Without its address nothing shows that this is not the service: a failure of our own, to be tried again.
+      case 'unanswered':
+      case 'no_server':
+        return {
+          kind: 'no_server',
+          why: `a service of Runledger itself cannot be told apart: ${service.why}`,
+        };
+    }
+  }
+  return { kind: 'allowed', addresses };
+};
+
+const ofName = (host: Host, why: string): string => (host.kind === 'name' ? `${host.name}: ${why}` : why);

@@ -1,0 +1,119 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createSecretKey,
+  randomBytes,
+  type KeyObject,
+} from 'node:crypto';
+import { list } from '@runledger/service-kit/config/config-schemas';
+import { Type } from 'typebox';
+
+/** Texts are sealed before they are stored. What was sealed for one context opens for no other. */
+export interface SecretBox {
+  /** `v1.<which key>.<nonce, text and tag in base64url>`; never twice the same. */
+  seal(text: string, context: string): string;
+  /** @throws {UnreadableSecret} when no key fits, or the sealed text was changed or sealed for another context */
+  open(sealed: string, context: string): string;
+  /** Whether the first key sealed it; one that is not should be sealed anew before the old key goes. */
+  isFresh(sealed: string): boolean;
+}
+
+/** What is stored cannot be opened. The message says which setting to look at; it holds nothing secret. */
+export class UnreadableSecret extends Error {
+  override readonly name = 'UnreadableSecret';
+  readonly code = 'unreadable_secret';
+}
+
+const KEY_BYTES = 32;
+const KEY_PATTERN = '^[A-Za-z0-9+/]{43}=$';
+const MAKE_ONE = 'openssl rand -base64 32';
+
+/** The environment variable of the box: to spread into the configuration schema of a service that opens one. */
+export const secretKeysConfig: { RUNLEDGER_SECRET_KEYS: Type.TArray<Type.TString> } = {
+  RUNLEDGER_SECRET_KEYS: list(Type.String({ pattern: KEY_PATTERN }), {
+    minItems: 1,
+    secret: true,
+    description:
+      'encrypt the signing secrets of webhooks where they are stored, the same in gateway and notifier: 32 random bytes ' +
+      `in base64, made with: ${MAKE_ONE}; the first encrypts, all decrypt`,
+  }),
+};
+
+const VERSION = 'v1';
+const CIPHER = 'aes-256-gcm';
+/** NIST SP 800-38D: 96 random bits, for fewer than 2^32 texts a key. */
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const SEALED = /^v1\.([0-9a-f]{8})\.([\w-]+)$/;
+
+interface BoxKey {
+  readonly id: string;
+  readonly key: KeyObject;
+}
+
+/**
+ * AES-256-GCM. The first of `keys` seals, and all of them open, so that a key can be changed while services run.
+ * @throws TypeError for a key that is not 32 bytes in base64
+ */
+export const secretBox = (keys: readonly string[]): SecretBox => {
+  const [sealing, ...others] = keys.map(readKey);
+  if (sealing === undefined) {
+    throw new TypeError(
+      `A secret box needs a key, and RUNLEDGER_SECRET_KEYS gives none. Make one with: ${MAKE_ONE}`,
+    );
+  }
+  const byId = new Map([...others, sealing].map(({ id, key }) => [id, key]));
+  return {
+    seal: (text, context) => {
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv(CIPHER, sealing.key, nonce).setAAD(Buffer.from(context));
+      const data = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+      return `${VERSION}.${sealing.id}.${data.toString('base64url')}`;
+    },
+    open: (sealed, context) => {
+      const [, id = '', data = ''] = SEALED.exec(sealed) ?? [];
+      const bytes = Buffer.from(data, 'base64url');
+      if (bytes.length < NONCE_BYTES + TAG_BYTES) {
+        throw new UnreadableSecret(`The stored secret of ${context} is not one that this version wrote.`);
+      }
+      const key = byId.get(id);
+      if (key === undefined) {
+        throw new UnreadableSecret(
+          `The stored secret of ${context} was encrypted with the key ${id}, and RUNLEDGER_SECRET_KEYS holds ` +
+            `${[...byId.keys()].join(', ')}. Add the key that was used before, behind the present one; if it is lost, rotate the secret without an overlap.`,
+        );
+      }
+      return decrypt(bytes, key, context);
+    },
+    isFresh: (sealed) => SEALED.exec(sealed)?.[1] === sealing.id,
+  };
+};
+
+const decrypt = (bytes: Buffer, key: KeyObject, context: string): string => {
+  const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES))
+    .setAAD(Buffer.from(context))
+    .setAuthTag(bytes.subarray(-TAG_BYTES));
+  try {
+    const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
+    return Buffer.concat([text, decipher.final()]).toString('utf8');
+  } catch (error) {
+    throw new UnreadableSecret(
+      `The stored secret of ${context} was changed, or belongs to somebody else: its key is known and does not open it.`,
+      { cause: error },
+    );
+  }
+};
+
+/** A key object is never printed with its bytes, whatever logs it. */
+const readKey = (text: string, index: number): BoxKey => {
+  const bytes = Buffer.from(text, 'base64');
+  if (!new RegExp(KEY_PATTERN).test(text) || bytes.length !== KEY_BYTES) {
+    throw new TypeError(
+      `Key number ${index + 1} of RUNLEDGER_SECRET_KEYS is not ${KEY_BYTES} bytes in base64 (44 characters). ` +
+        `Make one with: ${MAKE_ONE}`,
+    );
+  }
+  const id = createHash('sha256').update('runledger key id').update(bytes).digest('hex').slice(0, 8);
+  return { id, key: createSecretKey(bytes) };
+};

@@ -1,0 +1,168 @@
+import { stubDns } from '@runledger/testing/stand-ins/stub-dns';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { nameResolver, type NameResolver, type Resolved } from '../../src/dns/name-resolver.ts';
+import { describe, expect, it } from 'vitest';
+
+const never = new AbortController().signal;
+const started = (): number => 0;
+
+const resolverAt = (server: string, clock: () => number = started): NameResolver & Disposable =>
+  nameResolver({ servers: [server], clock });
+
+const addresses = (...list: string[]): Resolved => ({ kind: 'addresses', addresses: list });
+
+describe('a name', () => {
+  it('has the addresses of both families', async () => {
+    await using dns = await stubDns({ 'both.example': ['2001:db8::1', '192.0.2.1', '192.0.2.2'] });
+    using resolver = resolverAt(dns.server);
+    expect(await resolver.resolve('both.example', never)).toEqual(
+      addresses('192.0.2.1', '192.0.2.2', '2001:db8::1'),
+    );
+  });
+
+  it.each([
+    ['there is none of the other', ['192.0.2.1'], []],
+    ['the other fails', ['192.0.2.1'], 'servfail'],
+    ['the other is refused', ['192.0.2.1'], 'refused'],
+  ] as const)('has the addresses of one family when %s', async (_, A, AAAA) => {
+    await using dns = await stubDns({ 'one.example': { A, AAAA } });
+    using resolver = resolverAt(dns.server);
+    expect(await resolver.resolve('one.example', never)).toEqual(addresses('192.0.2.1'));
+  });
+
+  it.each([
+    ['does not exist', undefined, 'not_found', /a\.example has no address in DNS \(ENOTFOUND\)/],
+    ['has no address', [], 'not_found', /\(ENODATA\)/],
+    ['fails', 'servfail', 'unanswered', /no answer for the name a\.example \(ESERVFAIL\)/],
+    ['is refused', 'refused', 'unanswered', /\(EREFUSED\)/],
+    ['fails for one family', { A: [], AAAA: 'servfail' }, 'unanswered', /\(ESERVFAIL\)/],
+  ] as const)('that %s is told apart', async (_, answer, kind, why) => {
+    await using dns = await stubDns(answer === undefined ? {} : { 'a.example': answer });
+    using resolver = resolverAt(dns.server);
+    expect(await resolver.resolve('a.example', never)).toEqual({ kind, why: expect.stringMatching(why) });
+  });
+
+  it('that no question can hold is not found', async () => {
+    await using dns = await stubDns();
+    using resolver = resolverAt(dns.server);
+    expect(await resolver.resolve(`${'a'.repeat(70)}.example`, never)).toMatchObject({ kind: 'not_found' });
+  });
+
+  it('is answered while hundreds of silent ones wait', async () => {
+    await using dns = await stubDns({ 'good.example': ['192.0.2.1'] });
+    using resolver = resolverAt(dns.server);
+    const ended: string[] = [];
+    const waits: Promise<unknown>[] = [];
+    // In parts, since the stub's socket holds only so many questions at a time.
+    for (let part = 0; part < 10; part += 1) {
+      const names = Array.from({ length: 50 }, (_, index) => `silent-${part}-${index}.example`);
+      for (const name of names) {
+        dns.set(name, 'silent');
+        waits.push(resolver.resolve(name, never).then(() => ended.push(name)));
+      }
+      await waitFor('the questions', () => names.every((name) => dns.questions(name) > 0));
+    }
+    expect(await resolver.resolve('good.example', never)).toEqual(addresses('192.0.2.1'));
+    expect(ended.length).toBeLessThan(waits.length);
+    resolver[Symbol.dispose]();
+    await Promise.all(waits);
+  });
+});
+
+describe('an answer', () => {
+  it('is asked for once, however many ask at once', async () => {
+    await using dns = await stubDns({ 'a.example': ['192.0.2.1'] });
+    using resolver = resolverAt(dns.server);
+    await Promise.all(Array.from({ length: 50 }, () => resolver.resolve('a.example', never)));
+    expect(dns.questions('a.example')).toBe(2);
+  });
+
+  it('is kept for 5 s and no longer, whatever DNS says', async () => {
+    let now = 0;
+    await using dns = await stubDns({ 'a.example': ['192.0.2.1'] });
+    using resolver = resolverAt(dns.server, () => now);
+    expect(await resolver.resolve('a.example', never)).toEqual(addresses('192.0.2.1'));
+    dns.set('a.example', ['192.0.2.2']);
+    now = 4_999;
+    expect(await resolver.resolve('a.example', never)).toEqual(addresses('192.0.2.1'));
+    now = 5_000;
+    expect(await resolver.resolve('a.example', never)).toEqual(addresses('192.0.2.2'));
+  });
+});
+
+describe('the wait of a caller', () => {
+  it('does not begin when the signal has aborted', async () => {
+    await using dns = await stubDns({ 'a.example': ['192.0.2.1'] });
+    using resolver = resolverAt(dns.server);
+    await expect(resolver.resolve('a.example', AbortSignal.abort(new Error('over')))).rejects.toThrow('over');
+    expect(dns.questions('a.example')).toBe(0);
+  });
+});
+
+describe('a DNS server', () => {
+  it('that takes no questions is a failure of our own', async () => {
+    const gone = await stubDns();
+    await gone[Symbol.asyncDispose]();
+    using resolver = resolverAt(gone.server);
+    expect(await resolver.resolve('a.example', never)).toEqual({
+      kind: 'no_server',
+      why: 'no DNS server takes questions (ECONNREFUSED, asked for a.example)',
+    });
+  });
+
+  it.each(['dns.example', '10.0.0.1:0', '10.0.0.1:99999', 'fd00::1::2', '', '[::1', '10.0.0.1/24'])(
+    'is never %j, which teaches what to write',
+    (server) => {
+      expect(() => resolverAt(server)).toThrow(/is no DNS server: write its IP address, such as/);
+    },
+  );
+
+  it.each(['10.0.0.1', '10.0.0.1:5353', 'fd00::1', '[fd00::1]', '[fd00::1]:5353'])('may be %s', (server) => {
+    expect(() => resolverAt(server)).not.toThrow();
+  });
+
+  it('is one of the system when none is set', () => {
+    using resolver = nameResolver({ servers: [], clock: started });
+    expect(resolver).toBeDefined();
+  });
+});
+
+/** Each lasts some seconds, so they run side by side. */
+describe.concurrent('the silence', () => {
+  it('of a name ends unanswered, well within the time of a try', async ({ expect }) => {
+    await using dns = await stubDns({ 'silent.example': 'silent' });
+    using resolver = resolverAt(dns.server);
+    expect(await resolver.resolve('silent.example', AbortSignal.timeout(15_000))).toEqual({
+      kind: 'unanswered',
+      why: 'DNS gave no answer for the name silent.example (ETIMEOUT)',
+    });
+  });
+
+  it('of every name for 30 s is a failure of our own, once two were asked', async ({ expect }) => {
+    let now = 0;
+    await using dns = await stubDns({ 'one.example': 'silent', 'two.example': 'silent' });
+    using resolver = resolverAt(dns.server, () => now);
+    const one = resolver.resolve('one.example', never);
+    const two = resolver.resolve('two.example', never);
+    await waitFor(
+      'the questions',
+      () => dns.questions('one.example') > 0 && dns.questions('two.example') > 0,
+    );
+    now = 30_000;
+    expect([(await one).kind, (await two).kind].sort()).toEqual(['no_server', 'unanswered']);
+  });
+
+  it('ends for a caller with its signal, and the question goes on for others', async ({ expect }) => {
+    await using dns = await stubDns({ 'a.example': 'silent' });
+    using resolver = resolverAt(dns.server);
+    const impatient = new AbortController();
+    const ended = resolver.resolve('a.example', impatient.signal).catch((reason: unknown) => reason);
+    const patient = resolver.resolve('a.example', never);
+    await waitFor('the questions', () => dns.questions('a.example') > 1);
+    const reason = new Error('too late');
+    impatient.abort(reason);
+    expect(await ended).toBe(reason);
+    dns.set('a.example', ['192.0.2.1']);
+    expect(await patient).toEqual(addresses('192.0.2.1'));
+  });
+});

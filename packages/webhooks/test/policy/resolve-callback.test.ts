@@ -1,0 +1,169 @@
+import { stubDns, type StubDnsName } from '@runledger/testing/stand-ins/stub-dns';
+import { callbackPolicy, type CallbackPolicySettings } from '../../src/policy/callback-policy.ts';
+import { nameResolver } from '../../src/dns/name-resolver.ts';
+import { resolveCallback, type CallbackAddresses } from '../../src/policy/resolve-callback.ts';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+const never = new AbortController().signal;
+
+const resolved = async (
+  url: string,
+  names: Readonly<Record<string, StubDnsName>>,
+  settings: Partial<CallbackPolicySettings> = {},
+): Promise<CallbackAddresses> => {
+  await using dns = await stubDns(names);
+  using resolver = nameResolver({ servers: [dns.server], clock: () => 0 });
+  const policy = callbackPolicy({ allow: [], ports: [80, 443, 8080], ownServices: [], ...settings });
+  return await resolveCallback(new URL(url), { policy, resolver }, never);
+};
+
+const forbidden = (why: RegExp): unknown => ({ kind: 'forbidden', why: expect.stringMatching(why) });
+
+describe('the addresses of a callback', () => {
+  it('are all that DNS has for its name', async () => {
+    expect(
+      await resolved('https://a.example/', { 'a.example': ['8.8.8.8', '8.8.4.4', '2606:4700::1111'] }),
+    ).toEqual({ kind: 'allowed', addresses: ['8.8.8.8', '8.8.4.4', '2606:4700::1111'] });
+  });
+
+  it.each([
+    ['a loopback address', ['127.0.0.1']],
+    ['one private address among public ones', ['8.8.8.8', '10.0.0.1', '2606:4700::1111']],
+    ['one private IPv6 address beside a public IPv4 address', ['8.8.8.8', 'fd00::1']],
+    ['a metadata address', ['169.254.169.254']],
+    ['the address 0.0.0.0', ['0.0.0.0']],
+    ['an IPv4-mapped loopback address', ['::ffff:127.0.0.1']],
+    ['a NAT64 address', ['64:ff9b::7f00:1']],
+  ])('are refused for %s', async (_, answer) => {
+    expect(await resolved('https://a.example/', { 'a.example': answer })).toEqual(
+      forbidden(/^a\.example: the address \S+ is not public .* RUNLEDGER_WEBHOOK_ALLOW$/),
+    );
+  });
+
+  it('are judged again when the name moves from a public address to loopback', async () => {
+    let now = 0;
+    await using dns = await stubDns({ 'rebind.example': ['8.8.8.8'] });
+    using resolver = nameResolver({ servers: [dns.server], clock: () => now });
+    const parts = { policy: callbackPolicy({ allow: [], ports: [80], ownServices: [] }), resolver };
+    const url = new URL('http://rebind.example/');
+    expect(await resolveCallback(url, parts, never)).toEqual({ kind: 'allowed', addresses: ['8.8.8.8'] });
+    dns.set('rebind.example', ['127.0.0.1']);
+    now += 5_000;
+    expect(await resolveCallback(url, parts, never)).toEqual(
+      forbidden(/127\.0\.0\.1 is not public \(loopback/),
+    );
+  });
+
+  it('are refused by the rules for the URL too, so that no caller can forget them', async () => {
+    const names = { localhost: ['8.8.8.8'], 'a.example': ['8.8.8.8'] };
+    expect(await resolved('http://localhost/', names)).toEqual(forbidden(/has one label only/));
+    expect(await resolved('http://a.example:22/', names)).toEqual(forbidden(/port 22/));
+    expect(await resolved('http://127.0.0.1/', names)).toEqual(forbidden(/loopback/));
+  });
+
+  it('are the address itself when the URL has one, without a question', async () => {
+    expect(await resolved('http://0x08.8.2056/', {})).toEqual({ kind: 'allowed', addresses: ['8.8.8.8'] });
+    expect(await resolved('http://[2606:4700:0::1111]/', {})).toEqual({
+      kind: 'allowed',
+      addresses: ['2606:4700::1111'],
+    });
+  });
+
+  it('are those of the name without the dot at its end', async () => {
+    expect(await resolved('http://A.example./', { 'a.example': ['8.8.8.8'] })).toMatchObject({
+      kind: 'allowed',
+    });
+  });
+
+  it('are never refused for the order in which they come', async () => {
+    const address = fc.constantFrom('8.8.8.8', '1.1.1.1', '10.0.0.1', 'fd00::1', '2606:4700::1111');
+    await using dns = await stubDns();
+    const policy = callbackPolicy({ allow: [], ports: [80], ownServices: [] });
+    await fc.assert(
+      fc.asyncProperty(fc.array(address, { minLength: 1, maxLength: 5 }), async (answer) => {
+        dns.set('a.example', answer);
+        using resolver = nameResolver({ servers: [dns.server], clock: () => 0 });
+        const { kind } = await resolveCallback(new URL('http://a.example/'), { policy, resolver }, never);
+        expect(kind === 'allowed').toBe(!answer.some((one) => ['10.0.0.1', 'fd00::1'].includes(one)));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it.each([
+    ['not_found', {}],
+    ['unanswered', { 'a.example': 'servfail' }],
+  ] as const)('are unknown as long as the name is %s', async (kind, names) => {
+    expect(await resolved('http://a.example/', names)).toMatchObject({ kind });
+  });
+
+  it('are not waited for beyond the signal', async () => {
+    await using dns = await stubDns({ 'silent.example': 'silent' });
+    using resolver = nameResolver({ servers: [dns.server], clock: () => 0 });
+    const policy = callbackPolicy({ allow: [], ports: [80], ownServices: [] });
+    const url = new URL('http://silent.example/');
+    await expect(resolveCallback(url, { policy, resolver }, AbortSignal.timeout(50))).rejects.toThrow(
+      expect.objectContaining({ name: 'TimeoutError' }),
+    );
+  });
+});
+
+describe('what is allowed', () => {
+  it('makes localhost loopback, whatever DNS says', async () => {
+    const names = { localhost: ['8.8.8.8'] };
+    expect(await resolved('http://localhost:9000/', names, { allow: ['loopback'] })).toEqual({
+      kind: 'allowed',
+      addresses: ['127.0.0.1', '::1'],
+    });
+  });
+
+  it('lets a host have any address, and a network any name', async () => {
+    const names = { 'hooks.corp': ['10.0.0.1'], 'a.example': ['8.8.8.8', '10.1.0.1'] };
+    expect(await resolved('http://hooks.corp:9000/', names, { allow: ['hooks.corp'] })).toMatchObject({
+      kind: 'allowed',
+    });
+    expect(await resolved('http://a.example/', names, { allow: ['10.1.0.0/16'] })).toMatchObject({
+      kind: 'allowed',
+    });
+    expect(await resolved('http://a.example/', names, { allow: ['10.2.0.0/16'] })).toEqual(
+      forbidden(/10\.1\.0\.1/),
+    );
+  });
+});
+
+describe('a service of our own', () => {
+  const settings = {
+    allow: ['loopback', '10.0.0.0/8', 'nats.corp'],
+    ownServices: ['nats.corp:8080', '127.0.0.1:443'],
+  };
+  const own = forbidden(/is one of the services of Runledger itself, which callbacks never reach$/);
+
+  it.each([
+    ['by another name', 'http://a.example:8080/', { 'a.example': ['10.0.0.5'], 'nats.corp': ['10.0.0.5'] }],
+    ['by one of its addresses', 'http://10.0.0.6:8080/', { 'nats.corp': ['10.0.0.5', '10.0.0.6'] }],
+    ['by its name', 'http://nats.corp:8080/', { 'nats.corp': ['10.0.0.5'] }],
+    ['by a name for loopback', 'https://a.example/', { 'a.example': ['127.0.0.2'] }],
+    ['by localhost', 'https://localhost/', {}],
+  ])('is not reached %s', async (_, url, names) => {
+    expect(await resolved(url, names, settings)).toEqual(own);
+  });
+
+  it('leaves its other ports to others', async () => {
+    const names = { 'a.example': ['10.0.0.5'], 'nats.corp': ['10.0.0.5'] };
+    expect(await resolved('http://a.example/', names, settings)).toMatchObject({ kind: 'allowed' });
+  });
+
+  it('that has no address is in nobody’s way', async () => {
+    const names = { 'a.example': ['8.8.8.8'] };
+    expect(await resolved('http://a.example:8080/', names, settings)).toMatchObject({ kind: 'allowed' });
+  });
+
+  it('that cannot be resolved is a failure of our own', async () => {
+    const names = { 'a.example': ['8.8.8.8'], 'nats.corp': 'servfail' } as const;
+    expect(await resolved('http://a.example:8080/', names, settings)).toMatchObject({
+      kind: 'no_server',
+      why: 'a service of Runledger itself cannot be told apart: DNS gave no answer for the name nats.corp (ESERVFAIL)',
+    });
+  });
+});

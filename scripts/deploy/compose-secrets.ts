@@ -1,0 +1,73 @@
+/**
+ * Makes what docker-compose.yml reads as secrets, in deploy/secrets or the folder that RUNLEDGER_SECRETS names:
+ * `node scripts/run.mjs scripts/deploy/compose-secrets.ts`. What is there is kept, so it may be run again after an upgrade,
+ * which makes the broker's permissions anew. What follows goes to "runledger broker-config", such as --executor gpu-2 or
+ * --rotate gateway: by itself that command makes a new key for its owner alone, whom no container runs as.
+ */
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmod, link, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { promisify } from 'node:util';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const CLI = join(ROOT, 'apps', 'cli', 'src', 'main.ts');
+/** The name of docker-compose.yml's one executor. */
+const EXECUTOR = 'gpu-1';
+
+/**
+ * A secret is mounted into its containers with the mode that it has here, and they run as other users: all may read
+ * the file. The folder keeps everybody else on this machine out.
+ */
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o444;
+
+export const makeComposeSecrets = async (
+  folder: string,
+  brokerOptions: readonly string[] = [],
+): Promise<void> => {
+  await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
+  await chmod(folder, FOLDER_MODE);
+  const keep = (name: string, made: string): Promise<string> => keepSecret(join(folder, name), made);
+
+  // The alphabet of a key file is that of base64, and at most 1024 characters.
+  await keep('mongodb-keyfile', randomBytes(558).toString('base64'));
+  await keep('mongodb-root-password', randomBytes(24).toString('hex'));
+  const password = await keep('mongodb-password', randomBytes(24).toString('hex'));
+  await keep('mongodb-url', `mongodb://gateway:${password}@mongodb:27017/runledger?replicaSet=rs0`);
+  await keep('grafana-password', randomBytes(18).toString('base64url'));
+  await keep('webhook-secret-keys', randomBytes(32).toString('base64'));
+  await makeBrokerConfig(join(folder, 'nats'), brokerOptions);
+};
+
+/** The first that was written there wins, also over one that is written at the same time. */
+const keepSecret = async (path: string, made: string): Promise<string> => {
+  const draft = `${path}.${randomBytes(6).toString('hex')}.draft`;
+  await writeFile(draft, `${made}\n`, { flag: 'wx' });
+  try {
+    await chmod(draft, FILE_MODE);
+    await link(draft, path);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  } finally {
+    await rm(draft);
+  }
+  return (await readFile(path, 'utf8')).trim();
+};
+
+const makeBrokerConfig = async (folder: string, options: readonly string[]): Promise<void> => {
+  const args = [CLI, 'broker-config', '--out', folder, '--executor', EXECUTOR, ...options];
+  await promisify(execFile)(process.execPath, args);
+  const keys = join(folder, 'keys');
+  for (const name of await readdir(keys)) await chmod(join(keys, name), FILE_MODE);
+  await chmod(join(folder, 'broker.conf'), FILE_MODE);
+};
+
+if (import.meta.main) {
+  const folder = resolve(ROOT, process.env['RUNLEDGER_SECRETS'] ?? join('deploy', 'secrets'));
+  await makeComposeSecrets(folder, process.argv.slice(2));
+  process.stdout.write(
+    `The secrets of docker-compose.yml are in ${relative(process.cwd(), folder) || '.'}. Keep a copy of webhook-secret-keys: ` +
+      'without it nobody can read the signing secrets of webhooks.\n',
+  );
+}

@@ -1,0 +1,16 @@
+/** `npm run docs` writes the pages of docs/ that are made from the code. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brokerPage } from './broker-page.ts';
+import { eventsPage } from './events-page.ts';
+import { settingsPage } from './settings-page.ts';
+
+const DOCS = join(import.meta.dirname, '..', '..', 'docs');
+
+export const PAGES = [
+  { file: join(DOCS, 'broker.md'), made: brokerPage },
+  { file: join(DOCS, 'events.md'), made: eventsPage },
+  { file: join(DOCS, 'settings.md'), made: settingsPage },
+];
+
+if (import.meta.main) for (const { file, made } of PAGES) writeFileSync(file, made());

@@ -1,0 +1,60 @@
+import { globSync, readFileSync, statSync } from 'node:fs';
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeComposeSecrets } from '../../deploy/compose-secrets.ts';
+import { readCompose } from './read-compose.ts';
+import { members } from './workspaces.ts';
+
+const PRESET = './deploy/secrets';
+
+describe('the secrets of docker-compose.yml', () => {
+  let folder: string;
+  const open = new AsyncDisposableStack();
+  beforeAll(async () => {
+    const temporary = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-secrets-')));
+    folder = join(temporary.path, 'secrets');
+    await makeComposeSecrets(folder);
+  });
+  afterAll(() => open.disposeAsync());
+
+  const filesOf = (file: string): string[] =>
+    ['secrets', 'configs']
+      .flatMap((kind) => Object.values(members(readCompose(file)[kind] ?? {})))
+      .map((entry) => String(members(entry)['file']))
+      .filter((path) => path.startsWith(PRESET))
+      .map((path) => path.slice(PRESET.length + 1));
+  const contents = (): Record<string, string> =>
+    Object.fromEntries(
+      globSync('**', { cwd: folder })
+        .filter((path) => statSync(join(folder, path)).isFile())
+        .map((path) => [path, readFileSync(join(folder, path), 'utf8')]),
+    );
+
+  it.each(['docker-compose.yml', 'docker-compose.watch.yml'])('are all that %s mounts', (file) => {
+    expect(Object.keys(contents())).toEqual(expect.arrayContaining(filesOf(file)));
+  });
+
+  it('may be read in containers by any user, and on this machine by whoever made them', () => {
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    for (const path of filesOf('docker-compose.yml'))
+      expect([path, statSync(join(folder, path)).mode & 0o777]).toEqual([path, 0o444]);
+  });
+
+  it('fit each other: the gateway has the password that its user is made with', () => {
+    const { 'mongodb-url': url = '', 'mongodb-password': password = '' } = contents();
+    expect(new URL(url).password).toBe(password.trim());
+  });
+
+  it('have a key for another executor when it is named', async () => {
+    await makeComposeSecrets(folder, ['--executor', 'gpu-2']);
+    expect(statSync(join(folder, 'nats', 'keys', 'executor-gpu-2.nk')).mode & 0o777).toBe(0o444);
+  });
+
+  it('are those of the first time when they are made again', async () => {
+    const before = contents();
+    await makeComposeSecrets(folder);
+    expect(contents()).toEqual(before);
+  });
+});

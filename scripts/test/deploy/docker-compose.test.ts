@@ -1,0 +1,229 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtempDisposable, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { configSchema as gateway } from '@runledger/gateway/config';
+import { configSchema as gpuExecutor } from '@runledger/gpu-executor/config';
+import { findNatsServer } from '@runledger/local-servers/nats/nats-server';
+import { configSchema as notifier } from '@runledger/notifier/config';
+import { configSchema as scheduler } from '@runledger/scheduler/config';
+import { describeConfig } from '@runledger/service-kit/config/config';
+import { CLI_IMAGE } from '@runledger/testing/servers/containers';
+import { MONGO_IMAGE } from '@runledger/testing/servers/shared-mongo';
+import { DCLinter } from 'dclint';
+import { describe, expect, it } from 'vitest';
+import { environmentOf, listOf, readCompose, servicesOf } from './read-compose.ts';
+import { execForm, imageOf, readDockerfile, valuesOf } from './read-dockerfile.ts';
+import type { Step } from './read-dockerfile.ts';
+import { manifestOf, members, ROOT } from './workspaces.ts';
+
+const FILES = ['docker-compose.yml', 'docker-compose.gpu.yml', 'docker-compose.watch.yml'];
+/** The plugin of Docker's client, and the program that needs no Docker. */
+const COMPOSE_COMMANDS = [['docker', 'compose'], ['docker-compose']] as const;
+const SCHEMAS = { gateway, scheduler, 'gpu-executor': gpuExecutor, notifier };
+
+const compose = readCompose('docker-compose.yml');
+const watch = readCompose('docker-compose.watch.yml');
+const services = servicesOf(compose);
+/** Those of the second file too; what it only adds to a service of the first is looked at beside that. */
+const containers = new Map([...servicesOf(watch), ...services]);
+const serviceNamed = (name: string) => members(containers.get(name));
+
+/** What is in the image of a service that is built here. */
+const imageStepsOf = (name: string): Step[] => {
+  const {
+    context = '.',
+    dockerfile = 'Dockerfile',
+    target,
+  }: Record<string, unknown> = members(serviceNamed(name)['build'] ?? {});
+  const stages = readDockerfile(join(String(context), String(dockerfile)));
+  return imageOf(stages, typeof target === 'string' ? target : undefined).steps;
+};
+const isBuilt = (name: string): boolean => 'build' in serviceNamed(name);
+
+const succeeds = (command: string, args: readonly string[]): boolean => spawnSync(command, args).status === 0;
+
+describe.each(FILES)('%s', (file) => {
+  it('is what the compose specification allows, without the errors that a linter knows', () => {
+    const rules = {
+      // The image that is built gets the name that `image` says.
+      'no-build-and-image': 0,
+      // In the order of a story, and a second file adds to the first one.
+      'service-keys-order': 0,
+      'services-alphabetical-order': 0,
+      'top-level-properties-order': 0,
+    } as const;
+    const linter = new DCLinter({ rules, quiet: false, debug: false, exclude: [] });
+    const found: unknown = linter.lintFiles([join(ROOT, file)], false);
+    expect(found).toEqual([expect.objectContaining({ messages: [] })]);
+  });
+
+  it('passes docker compose config', (context) => {
+    const found = COMPOSE_COMMANDS.find(([command, ...args]) => succeeds(command, [...args, 'version']));
+    if (found === undefined) return context.skip('Docker Compose is not on PATH');
+    const [command, ...first] = found;
+    const files = [...new Set(['docker-compose.yml', file])].flatMap((each) => ['--file', each]);
+    expect(
+      spawnSync(command, [...first, ...files, 'config', '--quiet'], { cwd: ROOT, encoding: 'utf8' }),
+    ).toMatchObject({ stdout: '', stderr: '', status: 0 });
+  });
+});
+
+describe.each([...containers.keys()])('the container of %s', (name) => {
+  const service = serviceNamed(name);
+
+  it('has a read-only file system, no capabilities and no way to gain rights', () => {
+    expect(service).toMatchObject({
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+    });
+    expect(service).not.toHaveProperty('privileged');
+    expect(service).not.toHaveProperty('cap_add');
+  });
+
+  it('runs as a user without rights', () => {
+    const inImage = isBuilt(name)
+      ? imageStepsOf(name).findLast(({ keyword }) => keyword === 'USER')
+      : undefined;
+    expect(service['user'] ?? inImage?.text).toMatch(/^[1-9]\d*:[1-9]\d*$/);
+  });
+
+  it('has an init that reaps what its programs leave behind', () => {
+    expect(service['init']).toBe(true);
+  });
+
+  it('may use so much of the processor, memory and processes, and no more', () => {
+    expect(service).toHaveProperty('deploy.resources.limits', {
+      cpus: expect.anything(),
+      memory: expect.stringMatching(/^\d+[mg]$/),
+      pids: expect.any(Number),
+    });
+  });
+
+  it('is restarted when it ends, or is a job that ends', () => {
+    expect(service['restart']).toBe(isJob(name) ? 'no' : 'unless-stopped');
+  });
+
+  it('has a health check, unless it is a job', () => {
+    if (isJob(name)) return;
+    const inImage = isBuilt(name)
+      ? imageStepsOf(name).find(({ keyword }) => keyword === 'HEALTHCHECK')
+      : undefined;
+    expect(service['healthcheck'] ?? inImage).toBeDefined();
+  });
+
+  it('has an image of this release, or one that is pinned', () => {
+    const own = isBuilt(name) && name !== 'nats';
+    expect(service['image']).toMatch(
+      own ? new RegExp(`^runledger/[a-z-]+:${manifestOf('apps/cli').version}$`) : /:v?\d+\.\d+\.\d+$/,
+    );
+  });
+
+  it('is given only secrets that there are', () => {
+    const there = [compose, watch].flatMap((file) => Object.keys(members(file['secrets'])));
+    expect(there).toEqual(expect.arrayContaining(listOf(service, 'secrets')));
+  });
+});
+
+const isJob = (name: string): boolean => ['provision', 'mongodb-replica-set', 'runledger'].includes(name);
+
+describe.each(Object.entries(SCHEMAS))('the settings of %s', (name, schema) => {
+  const service = serviceNamed(name);
+  const steps = imageStepsOf(name);
+  const given = {
+    ...valuesOf(steps, 'ENV'),
+    ...environmentOf(service),
+    ...environmentOf(members(servicesOf(watch).get(name))),
+  };
+  const rows = describeConfig(schema);
+
+  it('are all known to it', () => {
+    const known = rows.flatMap((row) => (row.secret ? [row.name, `${row.name}_FILE`] : [row.name]));
+    // For Node itself.
+    expect([...known, 'NODE_ENV']).toEqual(expect.arrayContaining(Object.keys(given)));
+  });
+
+  it('hold all that it needs', () => {
+    const required = rows.filter((row) => row.required).map((row) => row.name);
+    const there = Object.keys(given).map((each) => each.replace(/_FILE$/, ''));
+    expect(there).toEqual(expect.arrayContaining(required));
+  });
+
+  it('name secrets by files that are mounted, and no secret by its value', () => {
+    const secret = rows.filter((row) => row.secret).map((row) => row.name);
+    expect(Object.keys(given).filter((each) => secret.includes(each))).toEqual([]);
+    const files = Object.entries(given).flatMap(([each, value]) => (each.endsWith('_FILE') ? [value] : []));
+    expect(files.toSorted()).toEqual(
+      listOf(service, 'secrets')
+        .map((each) => `/run/secrets/${each}`)
+        .toSorted(),
+    );
+  });
+
+  it('start it by its own main file', () => {
+    expect(execForm(steps, 'ENTRYPOINT')).toEqual(['node', `services/${name}/src/main.ts`]);
+    expect(existsSync(join(ROOT, `services/${name}/src/main.ts`))).toBe(true);
+  });
+});
+
+describe('the networks of docker-compose.yml', () => {
+  it('let in and out nobody at the broker and the database', () => {
+    expect(members(compose['networks'])).toMatchObject({
+      broker: { internal: true },
+      database: { internal: true },
+    });
+    expect(listOf(serviceNamed('nats'), 'networks')).toEqual(['broker']);
+    expect(listOf(serviceNamed('mongodb'), 'networks')).toEqual(['database']);
+  });
+
+  it('show the database to the gateway alone', () => {
+    const there = [...services.keys()].filter((name) =>
+      listOf(serviceNamed(name), 'networks').includes('database'),
+    );
+    expect(there.toSorted()).toEqual(['gateway', 'mongodb', 'mongodb-replica-set']);
+  });
+
+  it('publish the port of the gateway alone, to this machine unless it is said', () => {
+    expect([...services.keys()].filter((name) => 'ports' in serviceNamed(name))).toEqual(['gateway']);
+    expect(serviceNamed('gateway')['ports']).toEqual([
+      { host_ip: '127.0.0.1', published: 8080, target: 8080 },
+    ]);
+  });
+});
+
+describe('the images of docker-compose.yml', () => {
+  it('are the MongoDB that tests use, for the server and for the job beside it', () => {
+    expect(serviceNamed('mongodb')['image']).toBe(MONGO_IMAGE);
+    expect(serviceNamed('mongodb-replica-set')['image']).toBe(MONGO_IMAGE);
+  });
+
+  it('are the command that tests run in a container', () => {
+    expect(serviceNamed('provision')['image']).toBe(CLI_IMAGE);
+  });
+
+  it('are the nats-server that is downloaded where there is no Docker', () => {
+    const requirements = readFileSync(
+      join(ROOT, 'packages/local-servers/src/nats/nats-server-wheel.ts'),
+      'utf8',
+    );
+    const [, version] = /WHEEL_VERSION = '([\d.]+)'/.exec(requirements) ?? [];
+    expect(serviceNamed('nats')['image']).toBe(`runledger/nats:${version}`);
+    expect(imageOf(readDockerfile('deploy/nats/Dockerfile')).base).toBe(`nats:${version}-alpine`);
+  });
+});
+
+describe('the broker of docker-compose.yml', () => {
+  it('is configured as nats-server takes it', async () => {
+    await using temporary = await mkdtempDisposable(join(tmpdir(), 'runledger-broker-'));
+    const config = readFileSync(join(ROOT, 'deploy/nats/nats.conf'), 'utf8');
+    await writeFile(join(temporary.path, 'nats.conf'), config);
+    await writeFile(join(temporary.path, 'broker.conf'), 'accounts { LOG { jetstream: enabled } }\n');
+    const { path } = await findNatsServer({ env: process.env });
+    const checked = spawnSync(path, ['-t', '--config', join(temporary.path, 'nats.conf')], {
+      encoding: 'utf8',
+    });
+    expect(checked).toMatchObject({ status: 0, stderr: expect.stringContaining('is valid') });
+  });
+});

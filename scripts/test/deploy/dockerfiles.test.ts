@@ -1,0 +1,114 @@
+import { spawnSync } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { execForm, imageOf, readDockerfile, valuesOf } from './read-dockerfile.ts';
+import type { Step } from './read-dockerfile.ts';
+import { manifestOf, neededBy, ROOT } from './workspaces.ts';
+
+const OURS = ['gateway', 'scheduler', 'gpu-executor', 'notifier']
+  .map((name) => `services/${name}`)
+  .concat('apps/cli');
+const FILES = [...OURS, 'deploy/nats'].map((folder) => `${folder}/Dockerfile`);
+/** Beside the workspaces. */
+const HEALTHCHECK = 'deploy/docker/ask-ready.mjs';
+const NODE_VERSION = readFileSync(join(ROOT, '.node-version'), 'utf8').trim();
+
+/** A tag that names a patch release, or a digest: nobody else decides when it becomes another image. */
+const PINNED = /:\d+\.\d+\.\d+(-[a-z0-9.-]+)?$|@sha256:[0-9a-f]{64}$/;
+
+describe('the Dockerfiles of the repository', () => {
+  it('are those that are looked at here', () => {
+    const found = globSync(['Dockerfile*', '*/Dockerfile*', '*/*/Dockerfile*'], { cwd: ROOT });
+    expect(found.toSorted()).toEqual(FILES.toSorted());
+  });
+});
+
+describe.each(FILES)('%s', (file) => {
+  const stages = readDockerfile(file);
+  const names = stages.map(({ name }) => name);
+  const { base, steps } = imageOf(stages);
+
+  it('builds on pinned images', () => {
+    const bases = stages.map((stage) => stage.base).filter((image) => !names.includes(image));
+    for (const image of [...bases, base]) expect(image).toMatch(PINNED);
+  });
+
+  it('copies what it names, and adds nothing from elsewhere', () => {
+    expect(stages.flatMap((stage) => stage.steps).filter(({ keyword }) => keyword === 'ADD')).toEqual([]);
+  });
+
+  it('runs as a numbered user without rights', () => {
+    expect(steps.findLast(({ keyword }) => keyword === 'USER')?.text).toMatch(/^[1-9]\d*:[1-9]\d*$/);
+  });
+
+  it('starts its program itself, without a shell that would keep signals', () => {
+    expect(execForm(steps, 'ENTRYPOINT')).toBeDefined();
+    expect(steps.findLast(({ keyword }) => keyword === 'STOPSIGNAL')?.text).toBe('SIGTERM');
+  });
+
+  it('says how its health is asked', () => {
+    expect(steps.findLast(({ keyword }) => keyword === 'HEALTHCHECK')?.text).toMatch(/CMD \[|^NONE$/);
+  });
+
+  it('is labelled', () => {
+    const label = (name: string): string => `org.opencontainers.image.${name}`;
+    expect(valuesOf(steps, 'LABEL')).toEqual({
+      [label('title')]: expect.stringMatching(/./),
+      [label('description')]: expect.stringMatching(/./),
+      [label('version')]: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+      [label('licenses')]: 'Apache-2.0',
+    });
+  });
+
+  it('passes hadolint', (context) => {
+    const { error, stdout, stderr, status } = spawnSync('hadolint', [join(ROOT, file)], { encoding: 'utf8' });
+    if (error !== undefined) return context.skip(`hadolint cannot be run: ${error.message}`);
+    expect({ stdout, stderr, status }).toEqual({ stdout: '', stderr: '', status: 0 });
+  });
+});
+
+describe.each(OURS)('the image of %s', (folder) => {
+  const stages = readDockerfile(`${folder}/Dockerfile`);
+  const { base, steps } = imageOf(stages);
+  const [dependencies] = stages;
+  /** What is copied from the repository. */
+  const copied = (all: readonly Step[]): string[] =>
+    all
+      .filter(({ keyword, from }) => keyword === 'COPY' && from === undefined)
+      .flatMap(({ words }) => words.slice(0, -1));
+
+  it('has the Node of the repository', () => {
+    expect(base.startsWith(`node:${NODE_VERSION}-`)).toBe(true);
+    expect(dependencies?.base).toBe(base);
+  });
+
+  it('is built in stages: npm runs in none that is shipped', () => {
+    expect(dependencies?.name).toBe('dependencies');
+    expect(steps.some(({ keyword, text }) => keyword === 'RUN' && text.includes('npm'))).toBe(false);
+  });
+
+  it('gets the production dependencies of its workspace alone, as locked', () => {
+    const run = dependencies?.steps.find(({ keyword }) => keyword === 'RUN')?.text;
+    expect(run).toContain(
+      `npm ci --workspace ${folder} --include-workspace-root=false --omit=dev --ignore-scripts`,
+    );
+  });
+
+  it('resolves dependencies from the manifests of all workspaces that it needs, and no others', () => {
+    const manifests = neededBy(folder).map((needed) => `${needed}/package.json`);
+    expect(copied(dependencies?.steps ?? []).toSorted()).toEqual(
+      ['package.json', 'package-lock.json', ...manifests].toSorted(),
+    );
+  });
+
+  it('holds all workspaces that it needs, and no others', () => {
+    const workspaces = copied(steps).filter((path) => path !== HEALTHCHECK);
+    expect(workspaces.toSorted()).toEqual(neededBy(folder));
+  });
+
+  it('has the version of its workspace', () => {
+    const version = valuesOf(steps, 'LABEL')['org.opencontainers.image.version'];
+    expect(version).toBe(manifestOf(folder).version);
+  });
+});

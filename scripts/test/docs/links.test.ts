@@ -1,0 +1,46 @@
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '..', '..', '..');
+const PAGES = globSync('**/*.md', {
+  cwd: ROOT,
+  exclude: (name) => name === 'node_modules' || name.startsWith('.'),
+});
+
+/** Without code, in which brackets mean something else. */
+const textOf = (file: string): string =>
+  readFileSync(file, 'utf8')
+    .replaceAll(/^```[^]*?^```/gm, '')
+    .replaceAll(/`[^`\n]*`/g, 'code');
+
+/** As they stand in addresses: GitHub's way to make them of headings. */
+const anchorsOf = (file: string): Set<string> => {
+  const headings = readFileSync(file, 'utf8').matchAll(/^#+ +(.+)$/gm);
+  return new Set(
+    [...headings].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\w\- ]/g, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+};
+
+const brokenIn = (page: string): string[] => {
+  const file = join(ROOT, page);
+  const links = [...textOf(file).matchAll(/\]\(([^()\s]+)\)/g)].map(([, link = '']) => link);
+  return links.filter((link) => {
+    if (/^[a-z]+:/.test(link)) return false;
+    const [path = '', anchor] = link.split('#');
+    const target = path === '' ? file : join(dirname(file), path);
+    if (!existsSync(target) || relative(ROOT, target).startsWith('..')) return true;
+    return anchor !== undefined && !(statSync(target).isFile() && anchorsOf(target).has(anchor));
+  });
+};
+
+describe('a link on a page', () => {
+  it.each(PAGES)('leads to a file, and to a heading in it: %s', (page) => {
+    expect(brokenIn(page)).toEqual([]);
+  });
+});

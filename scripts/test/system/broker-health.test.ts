@@ -1,0 +1,116 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtempDisposable, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openEventLog } from '@runledger/event-log/connect/event-log';
+import { silentLogger } from '@runledger/event-log/connect/logger';
+import { freePort } from '@runledger/local-servers/free-port';
+import { findNatsServer } from '@runledger/local-servers/nats/nats-server';
+import { fillDisk, whyNoSmallDisk, withSmallDisk } from '@runledger/testing/servers/small-disk';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { describe, expect, it } from 'vitest';
+import { execForm, imageOf, readDockerfile } from '../deploy/read-dockerfile.ts';
+import { ROOT } from '../deploy/workspaces.ts';
+
+const SCRIPT = join(ROOT, 'deploy/nats/check-health.sh');
+const DISK_BYTES = 48 * 1024 ** 2;
+const { steps } = imageOf(readDockerfile('deploy/nats/Dockerfile'));
+
+/** Does what the script needs of netcat, where there is no busybox. */
+const NETCAT = `#!${process.execPath}
+const [host, port] = process.argv.slice(-2);
+process.stdin.pipe(require('node:net').connect(Number(port), host)).pipe(process.stdout);
+`;
+
+/** The PATH of the image, which has the commands of busybox; where it is not there, those of this machine. */
+const commandsIn = async (folder: string): Promise<string> => {
+  await mkdir(folder);
+  const { error } = spawnSync('busybox', ['--install', '-s', folder]);
+  if (error === undefined) return folder;
+  await writeFile(join(folder, 'nc'), NETCAT, { mode: 0o700 });
+  return `${folder}:${process.env['PATH']}`;
+};
+
+/** nats-server as the image starts it, with a small disk in the place of /data. */
+const startBroker = async (folder: string) => {
+  const [port, monitorPort] = [await freePort(), await freePort()];
+  const [store, pidFile] = [join(folder, 'data'), join(folder, 'nats-server.pid')];
+  const config = (await readFile(join(ROOT, 'deploy/nats/nats.conf'), 'utf8'))
+    .replace(/\b4222\b/, String(port))
+    .replace(/\b8222\b/, String(monitorPort))
+    .replace('/data', store);
+  await writeFile(join(folder, 'nats.conf'), config);
+  await writeFile(join(folder, 'broker.conf'), '');
+  const { path: binary } = await findNatsServer({ env: process.env });
+  const PATH = await commandsIn(join(folder, 'bin'));
+  const [file = '', ...args] = withSmallDisk(store, DISK_BYTES);
+  const child = spawn(file, [...args, binary, '--pid', pidFile, '--config', join(folder, 'nats.conf')], {
+    stdio: 'ignore',
+  });
+  const exited = once(child, 'exit');
+  const checkHealth = (): { said: string; code: number | null } => {
+    const seen = join(`/proc/${child.pid}/root`, store);
+    const { stdout, status } = spawnSync('sh', [SCRIPT, String(monitorPort), seen, pidFile], {
+      encoding: 'utf8',
+      env: { PATH },
+    });
+    return { said: stdout.trim(), code: status };
+  };
+  return {
+    pid: child.pid ?? 0,
+    store,
+    url: `nats://127.0.0.1:${port}`,
+    exited,
+    running: () => child.exitCode === null && child.signalCode === null,
+    checkHealth,
+    [Symbol.asyncDispose]: async () => {
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+};
+
+describe('the health check of the broker in a container', () => {
+  it('is asked where nats-server says how it is, stores the log and writes its process id', async () => {
+    const config = await readFile(join(ROOT, 'deploy/nats/nats.conf'), 'utf8');
+    const [command, port, store, pidFile] = execForm(steps, 'HEALTHCHECK') ?? [];
+    expect(steps.find(({ keyword }) => keyword === 'COPY')?.words).toContain(command);
+    expect(config).toContain(`http: 127.0.0.1:${port}\n`);
+    expect(config).toContain(`store_dir: ${store}\n`);
+    expect(execForm(steps, 'ENTRYPOINT')).toEqual(['nats-server', '--pid', pidFile]);
+  });
+
+  it('ends a nats-server that can write no more once there is room again, and no other', async (context) => {
+    const why = whyNoSmallDisk();
+    if (why !== undefined) return context.skip(why);
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-broker-health-'));
+    await using broker = await startBroker(folder.path);
+    const health = broker.checkHealth;
+    await waitFor('nats-server to be well', () => health().code === 0);
+    await using log = await openEventLog({ url: broker.url, name: 'test' }, silentLogger);
+    await log.jsm.streams.add({ name: 'STREAM', subjects: ['subject'] });
+    await log.js.publish('subject', 'stored');
+
+    const makeRoom = fillDisk(broker.pid, broker.store);
+    log.nc.publish('subject', new Uint8Array(64 * 1024));
+    const full = await waitFor('a write to fail', () => health().code !== 0 && health());
+    expect(full).toEqual({
+      said: expect.stringMatching(/ is full: \d+ bytes are left\. Free 16777216/),
+      code: 1,
+    });
+    expect(broker.running()).toBe(true);
+
+    makeRoom();
+    expect(health()).toEqual({ said: expect.stringContaining('It is ended, to be started anew'), code: 1 });
+    // As it ends on SIGTERM: nothing that it has acknowledged is lost.
+    expect(await broker.exited).toEqual([0, null]);
+    expect(health()).toEqual({ said: expect.stringContaining('it does not answer'), code: 1 });
+  });
+
+  it('passes shellcheck', (context) => {
+    const { error, stdout, status } = spawnSync('shellcheck', [SCRIPT], { encoding: 'utf8' });
+    if (error !== undefined) return context.skip(`shellcheck cannot be run: ${error.message}`);
+    expect({ stdout, status }).toEqual({ stdout: '', status: 0 });
+  });
+});

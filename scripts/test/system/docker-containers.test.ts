@@ -1,0 +1,27 @@
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openInstallation, whyNoContainers } from '@runledger/testing/servers/containers';
+import { expect, it } from 'vitest';
+import { makeComposeSecrets } from '../../deploy/compose-secrets.ts';
+import { runSample } from './run-sample.ts';
+import { ROOT } from '../deploy/workspaces.ts';
+
+/** The images are pulled and built, the first time. */
+const WITHIN_MS = 20 * 60_000;
+
+it(
+  'docker-compose.yml runs the sample to success, in its containers',
+  { timeout: WITHIN_MS },
+  async (context) => {
+    const why = await whyNoContainers();
+    if (why !== undefined) return context.skip(why);
+    await using temporary = await mkdtempDisposable(join(tmpdir(), 'runledger-containers-'));
+    const secrets = join(temporary.path, 'secrets');
+    await makeComposeSecrets(secrets);
+    await using installation = await openInstallation({ root: ROOT, secrets });
+
+    const created = await installation.runledger(['organisations', 'create', 'me', '--json']);
+    expect(await runSample(installation.url, created)).toMatchObject({ status: 'success' });
+  },
+);

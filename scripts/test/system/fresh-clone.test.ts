@@ -1,0 +1,89 @@
+import { execFile, spawn, type SpawnOptions } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+
+const run = promisify(execFile);
+const ROOT = join(import.meta.dirname, '..', '..', '..');
+const NOBODY = 65534;
+const INSTALLED_WITHIN_MS = 300_000;
+
+const isRoot = process.getuid?.() === 0;
+/** Somebody without rights. What root meets, the suite itself has shown where root runs it on a fresh clone. */
+const identity: SpawnOptions = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
+
+/** Installs everything anew, from the registries, which takes a minute: so only where CI says so. */
+describe.runIf(process.env['CI'] === 'true')('a fresh clone, for a user without rights', () => {
+  let folder: string;
+  let clone: string;
+  let newcomer: SpawnOptions;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'runledger-fresh-clone-'));
+    clone = join(folder, 'runledger');
+    const home = join(folder, 'home');
+    await run('git', ['clone', '--quiet', ROOT, clone]);
+    await run('mkdir', [home]);
+    // What the tests themselves run with is not there for a newcomer: only the Node of the system.
+    const path = (process.env['PATH'] ?? '')
+      .split(delimiter)
+      .filter((entry) => !entry.includes('node_modules'));
+    if (identity.uid !== undefined) await run('chown', ['-R', `${NOBODY}:${NOBODY}`, folder]);
+    newcomer = {
+      cwd: clone,
+      env: { PATH: path.join(delimiter), HOME: home, RUNLEDGER_PORT: '0' },
+      ...identity,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    };
+  }, 60_000);
+  afterAll(() => rm(folder, { recursive: true, force: true }), 60_000);
+
+  const say = async (command: string, args: readonly string[]): Promise<{ code: number; said: string }> => {
+    const child = spawn(command, args, newcomer);
+    if (!child.stdout || !child.stderr) throw new Error(`${command} has no pipes`);
+    const [out, err, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'close'),
+    ]);
+    return { code: Number(code), said: `${out}${err}` };
+  };
+
+  it('runs the sample to success after npm start', { timeout: INSTALLED_WITHIN_MS * 1.5 }, async () => {
+    // A process group of its own, as a terminal gives it one.
+    const started = spawn('npm', ['start'], { ...newcomer, detached: true });
+    const signalAll = (signal: NodeJS.Signals): void => void process.kill(-Number(started.pid), signal);
+    let said = '';
+    for (const stream of [started.stdout, started.stderr])
+      stream?.on('data', (chunk) => (said += String(chunk)));
+    const ended = once(started, 'close');
+    onTestFinished(() => {
+      if (started.exitCode === null && started.signalCode === null) signalAll('SIGKILL');
+    });
+    const isOver = (): boolean => said.includes('Runledger is ready.') || started.exitCode !== null;
+    await waitFor('Runledger to be ready', isOver, { withinMs: INSTALLED_WITHIN_MS });
+    expect(said).toContain('Runledger is ready.');
+
+    const watched = await say('npx', ['runledger', 'queue', '--watch', '--input', 'seconds=1']);
+    expect(watched.said).toContain('success after');
+    expect(watched.code).toBe(0);
+
+    // Ctrl-C: the terminal signals the whole group, and npm passes it on once more.
+    signalAll('SIGINT');
+    await ended;
+    expect(said).toMatch(/Stopping\.\nStopped\.\n$/);
+    expect(existsSync(join(clone, '.runledger', 'connection.json'))).toBe(false);
+  });
+
+  it('passes tests against real servers with npm test', { timeout: INSTALLED_WITHIN_MS * 1.5 }, async () => {
+    const tested = await say('npm', ['test', '--', 'packages/contracts', 'packages/testing']);
+    expect(tested.said).toMatch(/\n\d+ passed, 0 failed/);
+    expect(tested.code).toBe(0);
+  });
+});

@@ -1,0 +1,28 @@
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { members } from '../deploy/workspaces.ts';
+
+const ENDED_WITHIN_MS = 120_000;
+
+/** Queues a run of the sample at the API, and gives what it is when it has ended. `created` is what `organisations create --json` printed. */
+export const runSample = async (api: string, created: string): Promise<Record<string, unknown>> => {
+  const { api_key, deployment_id } = members(JSON.parse(created));
+  const call = async (path: string, body?: object): Promise<Record<string, unknown>> => {
+    const answer = await fetch(`${api}${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { authorization: `Bearer ${String(api_key)}`, 'content-type': 'application/json' },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+    const said = await answer.text();
+    if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}: ${said}`);
+    return members(JSON.parse(said));
+  };
+  const { run_id } = await call('/run/deployment/queue', { deployment_id, inputs: { seconds: 1 } });
+  return waitFor(
+    'the run to end',
+    async () => {
+      const run = await call(`/run/${String(run_id)}?wait=20`);
+      return run['finished'] === true ? run : undefined;
+    },
+    { withinMs: ENDED_WITHIN_MS },
+  );
+};

@@ -1,0 +1,138 @@
+import {
+  ApiKeyList,
+  ApiKeyPath,
+  CreatedApiKeyItem,
+  NewApiKeyRequest,
+  type ApiKeyItem,
+} from '@runledger/contracts/http/api-keys';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { giveKey, type KeyWish } from './derive-key.ts';
+import type { CreatedApiKey } from './new-key.ts';
+import { listKeys, revokeKey, type ListedKey } from './owned-keys.ts';
+import type { Caller } from './identify-caller.ts';
+import { operation, route, type AlsoCheck, type Route } from '../http/operation.ts';
+import { invalid, Refused } from '../http/refusal.ts';
+import { own } from '../validation/node.ts';
+
+const listOperation = operation({
+  id: 'listApiKeys',
+  method: 'GET',
+  at: '/api-keys',
+  tag: 'API keys',
+  summary: 'List API keys',
+  description: 'Those of the user whose key asks; for a key with the scope admin those of the organisation.',
+  scope: 'runs:read',
+  takes: {},
+  gives: { status: 200, description: 'All of them; expired ones too.', body: ApiKeyList },
+  refuses: [],
+});
+
+const createOperation = operation({
+  id: 'createApiKey',
+  method: 'POST',
+  at: '/api-keys',
+  tag: 'API keys',
+  summary: 'Create an API key',
+  description:
+    'For the user and the organisation of the asking key. It can do no more than the asking key, and for no longer, and shares its rate: all keys that were made with one, and with those, are limited together. An organisation has at most 1,000 keys.',
+  scope: 'runs:write',
+  takes: { body: NewApiKeyRequest },
+  gives: {
+    status: 201,
+    description: 'The key, which is not shown again.',
+    body: CreatedApiKeyItem,
+    holdsSecret: true,
+  },
+  refuses: [409],
+});
+
+const deleteOperation = operation({
+  id: 'deleteApiKey',
+  method: 'DELETE',
+  at: '/api-keys/{key_id}',
+  tag: 'API keys',
+  summary: 'Revoke an API key',
+  description:
+    'A key may always revoke itself. To revoke another one it needs the scope `runs:write` and every scope that the other one has: one of its user, with the scope `admin` any of the organisation. A revoked key is refused everywhere within a second.',
+  scope: 'runs:read',
+  takes: { path: ApiKeyPath },
+  gives: { status: 204, description: 'It is revoked.' },
+  refuses: [404],
+});
+
+export interface ApiKeyRoutes {
+  readonly log: EventLog;
+  readonly now: () => Date;
+}
+
+export const apiKeyRoutes = ({ log, now }: ApiKeyRoutes): Route[] => [
+  route(listOperation, async (_given, caller) => ({
+    api_keys: (await listKeys(log, caller.key)).map(shown),
+  })),
+  route(
+    createOperation,
+    async ({ body: { name, scopes, expires_at } }, caller) => {
+      const wish = {
+        name,
+        ...(scopes ? { scopes } : {}),
+        ...(expires_at ? { expires_at: new Date(expires_at) } : {}),
+      };
+      const { record, key } = await create(log, caller, wish, now());
+      return { ...shown({ ...record, last_used_at: null }), key };
+    },
+    isInTheFuture(now),
+  ),
+  route(deleteOperation, async ({ path }, caller) => {
+    const result = await revokeKey(log, caller.key, path.key_id);
+    switch (result.kind) {
+      case 'revoked':
+        return;
+      case 'not_found':
+        throw new Refused({ kind: 'not_found', what: 'API key' });
+      case 'lacks_scope':
+        throw new Refused({ kind: 'not_allowed', scope: result.scope });
+    }
+  }),
+];
+
+const shown = ({ id, name, prefix, scopes, created_at, expires_at, ...key }: ListedKey): ApiKeyItem => {
+  const { last_used_at, user_id } = key;
+  return { id, name, prefix, scopes, created_at, expires_at, last_used_at, user_id };
+};
+
+/** A key that would never be good is refused with all else that is wrong. */
+const isInTheFuture =
+  (now: () => Date): AlsoCheck =>
+  ({ body }) => {
+    const expires_at = own(body, 'expires_at');
+    const isPast = typeof expires_at === 'string' && Date.parse(expires_at) <= now().getTime();
+    return isPast ? [invalid(EXPIRES_AT, 'datetime_future', 'Input should be in the future')] : [];
+  };
+
+const EXPIRES_AT = ['body', 'expires_at'];
+
+const create = async (log: EventLog, { key }: Caller, wish: KeyWish, now: Date): Promise<CreatedApiKey> => {
+  const result = await giveKey(log, key, wish, now);
+  switch (result.kind) {
+    case 'given':
+      return result.created;
+    case 'lacks_scope':
+      throw new Refused({ kind: 'not_allowed', scope: result.scope });
+    case 'outlives_giver':
+      throw new Refused({
+        kind: 'invalid',
+        problems: [
+          invalid(
+            EXPIRES_AT,
+            'value_error',
+            `Value error, the asking key expires at ${result.expires_at}, and what it gives cannot live longer`,
+          ),
+        ],
+      });
+    case 'too_many':
+      throw new Refused({
+        kind: 'conflict',
+        why: `The organisation has ${result.most} API keys, and may have no more: revoke one that is not needed`,
+      });
+  }
+};

@@ -1,0 +1,84 @@
+import type { ApiKey, KeyScope } from '@runledger/contracts/catalogue/records';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { keyStore } from './key-store.ts';
+import { isKeyText, isSameHash, sha256Of } from './key-text.ts';
+import { newKey, type CreatedApiKey, type NewApiKey } from './new-key.ts';
+
+const systemNow = (): Date => new Date();
+
+/**
+ * Makes a key, or finds the one that is there when the given key was created for the same user before. For operators
+ * and installers, who may give any scope; a client's wish goes through `giveKey`.
+ * @throws TypeError for a key that cannot be one, or that belongs to somebody else @throws {LogUnavailable}
+ */
+export const createApiKey = async (
+  log: EventLog,
+  wish: NewApiKey,
+  now: () => Date = systemNow,
+): Promise<CreatedApiKey> => {
+  if (wish.key !== undefined && !isKeyText(wish.key)) {
+    throw new TypeError('An API key has 16 to 255 printable ASCII characters and no spaces. Choose another.');
+  }
+  const store = keyStore(log);
+  const { record, key, stored } = newKey(wish, now());
+  const { sha256 } = stored;
+  const known = wish.key === undefined ? undefined : await store.find(sha256);
+  if (known) return ownedBy(wish, known, log, key);
+  await store.index(stored);
+  if (await store.create(stored)) return { record, key };
+  await store.eraseIndexed(record);
+  const present = await store.find(sha256);
+  if (present) return ownedBy(wish, present, log, key);
+  throw new TypeError('This API key was created and revoked meanwhile. Try again.');
+};
+
+const ownedBy = async (
+  { org_id, user_id }: NewApiKey,
+  record: ApiKey,
+  log: EventLog,
+  key: string,
+): Promise<CreatedApiKey> => {
+  if (record.org_id !== org_id || record.user_id !== user_id) {
+    throw new TypeError('This API key belongs to another user. Choose another.');
+  }
+  // A key of an earlier release is in no index yet.
+  await keyStore(log).index({ sha256: sha256Of(key), record });
+  return { record, key };
+};
+
+/** Whose key it is; undefined for one that is unknown or expired. @throws {LogUnavailable} */
+export const authenticate = async (
+  log: EventLog,
+  key: string,
+  now: () => Date = systemNow,
+): Promise<ApiKey | undefined> => {
+  if (!isKeyText(key)) return undefined;
+  const sha256 = sha256Of(key);
+  const record = await keyStore(log).find(sha256);
+  // A record of an earlier release does not name its hash; it was found by it.
+  if (record === undefined || !isSameHash(record.sha256 ?? sha256, sha256)) return undefined;
+  return hasExpired(record, now()) ? undefined : record;
+};
+
+const hasExpired = ({ expires_at }: ApiKey, now: Date): boolean =>
+  expires_at !== null && Date.parse(expires_at) <= now.getTime();
+
+/** Gives a known key other scopes; does nothing for an unknown one. @throws {LogUnavailable} */
+export const setKeyScopes = async (
+  log: EventLog,
+  key: string,
+  scopes: readonly KeyScope[],
+): Promise<void> => {
+  const store = keyStore(log);
+  const sha256 = sha256Of(key);
+  const record = await store.find(sha256);
+  if (record) await store.replace({ sha256, record: { ...record, scopes: [...scopes] } });
+};
+
+/** Takes back the key with this text, if it is there. @throws {LogUnavailable} */
+export const revokeApiKey = async (log: EventLog, key: string): Promise<void> => {
+  const store = keyStore(log);
+  const sha256 = sha256Of(key);
+  const record = await store.find(sha256);
+  if (record) await store.revoke({ sha256, record });
+};

@@ -1,0 +1,60 @@
+import type { ApiKey, OrganisationScope } from '@runledger/contracts/catalogue/records';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { keyStore } from './key-store.ts';
+import { DEFAULT_SCOPES, newKey, type CreatedApiKey } from './new-key.ts';
+import { allows } from './scopes.ts';
+
+export interface KeyWish {
+  readonly name: string;
+  /** `runs:write` when left out. */
+  readonly scopes?: readonly OrganisationScope[];
+  /** As long as the giver itself when left out. */
+  readonly expires_at?: Date;
+}
+
+export type GivenKey =
+  | { readonly kind: 'given'; readonly created: CreatedApiKey }
+  /** Nobody can give what they do not have. */
+  | { readonly kind: 'lacks_scope'; readonly scope: OrganisationScope }
+  /** A key that leaked for a while would otherwise live on in its children. */
+  | { readonly kind: 'outlives_giver'; readonly expires_at: string }
+  | { readonly kind: 'too_many'; readonly most: number };
+
+const MOST_OF_AN_ORGANISATION = 1_000;
+
+/** Makes a key for the user and the organisation of another key. @throws {LogUnavailable} */
+export const giveKey = async (
+  log: EventLog,
+  giver: ApiKey,
+  wish: KeyWish,
+  now: Date,
+  most = MOST_OF_AN_ORGANISATION,
+): Promise<GivenKey> => {
+  const { scopes = DEFAULT_SCOPES } = wish;
+  const lacked = scopes.find((scope) => !allows(giver.scopes, scope));
+  if (lacked !== undefined) return { kind: 'lacks_scope', scope: lacked };
+  const expires_at = wish.expires_at?.toISOString() ?? giver.expires_at;
+  if (giver.expires_at !== null && isLater(expires_at, giver.expires_at)) {
+    return { kind: 'outlives_giver', expires_at: giver.expires_at };
+  }
+  const { org_id, user_id } = giver;
+  // A rate of its own would let a key multiply what it may ask for.
+  const rate_key = giver.rate_key ?? giver.id;
+  const { stored, ...created } = newKey(
+    { org_id, user_id, name: wish.name, scopes, expires_at, rate_key },
+    now,
+  );
+  const store = keyStore(log);
+  const place = await store.index(stored);
+  // The bound holds for several at once, too: whoever is beyond it in the order of the index steps back.
+  const indexed = await store.listIndexed(org_id);
+  if (indexed.filter(({ revision }) => place !== false && revision < place).length >= most) {
+    await store.eraseIndexed(created.record);
+    return { kind: 'too_many', most };
+  }
+  await store.create(stored);
+  return { kind: 'given', created };
+};
+
+const isLater = (one: string | null, other: string): boolean =>
+  one === null || Date.parse(one) > Date.parse(other);

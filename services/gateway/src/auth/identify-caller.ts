@@ -1,0 +1,48 @@
+import type { ApiKey, KeyScope } from '@runledger/contracts/catalogue/records';
+import { orgId, type OrgId } from '@runledger/contracts/ids';
+import type { Context } from 'koa';
+import { allows } from './scopes.ts';
+import { rateHeaders } from '../rate-limit/core/rate-decision.ts';
+import type { LimitRate } from '../rate-limit/rate-limit.ts';
+import { bearerOf } from './bearer.ts';
+import { Refused } from '../http/refusal.ts';
+
+export interface Caller {
+  /** Everything that the caller reads and writes belongs to it. */
+  readonly org_id: OrgId;
+  readonly user_id: string;
+  readonly key: ApiKey;
+}
+
+/** Who asks, if the key has the scope and is within its rate; else refuses with 401, 403 or 429. @throws {LogUnavailable} */
+export type Callers = (ctx: Context, scope: KeyScope) => Promise<Caller>;
+
+export type Authenticate = (key: string) => Promise<ApiKey | undefined>;
+
+export const callers =
+  (authenticate: Authenticate, limitRate: LimitRate): Callers =>
+  async (ctx, scope) => {
+    const key = bearerOf(ctx.req);
+    if (key === undefined) {
+      throw new Refused({
+        kind: 'not_authenticated',
+        why: 'Not authenticated: send the header "Authorization: Bearer <API_KEY>"',
+      });
+    }
+    const record = await authenticate(key);
+    if (!record) {
+      throw new Refused({ kind: 'not_authenticated', why: 'This API key is not valid, or not any more' });
+    }
+    if (!allows(record.scopes, scope)) throw new Refused({ kind: 'not_allowed', scope });
+    ctx.state['org_id'] = record.org_id;
+    const rate = await limitRate(record);
+    ctx.set(rateHeaders(rate));
+    if (rate?.allowed === false) {
+      throw new Refused({
+        kind: 'too_many',
+        why: `This API key, with those made with it, may make ${rate.limit} requests a minute. Try again in ${rate.resetS} s`,
+        retryAfterS: rate.resetS,
+      });
+    }
+    return { org_id: orgId(record.org_id), user_id: record.user_id, key: record };
+  };

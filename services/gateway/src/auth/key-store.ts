@@ -1,0 +1,97 @@
+import { ApiKey } from '@runledger/contracts/catalogue/records';
+import { openBucket, type Entry } from '@runledger/event-log/streams/bucket';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { Type, type Static } from 'typebox';
+
+/** Under `by_org.<org_id>.<key id>`: the record again and where it stands, so that keys are listed and revoked by their id. */
+const IndexedKey = Type.Object({ sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }), record: ApiKey });
+export type IndexedKey = Static<typeof IndexedKey>;
+
+const LastUse = Type.Object({ at: Type.String({ format: 'date-time' }) });
+
+type OwnedKey = Pick<ApiKey, 'org_id' | 'id'>;
+
+/**
+ * The bucket KEYS: a key's record under its hash, an index entry, and its last use. A key is good as long as the record
+ * is there. The index entry is written before the record and erased after it, so no good key is missing from the
+ * list, whatever is cut off; what is left over then is a listed key that is no longer good, and can be revoked again.
+ * Of one that is written and revoked at the same time nothing is left: whoever writes a record looks at the index
+ * afterwards, and whoever revokes erases the record once more after the index entry.
+ * Every method may throw LogUnavailable and may be called again then.
+ */
+export interface KeyStore {
+  find(sha256: string): Promise<ApiKey | undefined>;
+  findIndexed(key: OwnedKey): Promise<IndexedKey | undefined>;
+  /** All of an organisation, with their revisions: in the order of these they were indexed. */
+  listIndexed(org_id: string): Promise<Entry<IndexedKey>[]>;
+  /** Where it stands in that order; false when the key is indexed already. */
+  index(key: IndexedKey): Promise<number | false>;
+  /** False when the hash has a record already. The key must be indexed; one that was revoked since is not good. */
+  create(key: IndexedKey): Promise<boolean>;
+  /** In place of the present record. */
+  replace(key: IndexedKey): Promise<void>;
+  /** Erases all of a key. */
+  revoke(key: IndexedKey): Promise<void>;
+  /** With the last use. The record must be gone. */
+  eraseIndexed(key: OwnedKey): Promise<void>;
+  noteUse(key: OwnedKey, at: Date): Promise<void>;
+  /** ISO 8601, by the id of the key. */
+  lastUses(org_id: string): Promise<ReadonlyMap<string, string>>;
+}
+
+const stores = new WeakMap<EventLog, KeyStore>();
+
+export const keyStore = (log: EventLog): KeyStore => {
+  const store = stores.get(log) ?? openKeyStore(log);
+  stores.set(log, store);
+  return store;
+};
+
+const openKeyStore = (log: EventLog): KeyStore => {
+  const records = openBucket(log, 'KEYS', ApiKey);
+  const indexed = openBucket(log, 'KEYS', IndexedKey);
+  const uses = openBucket(log, 'KEYS', LastUse);
+  const findIndexed = async (key: OwnedKey): Promise<IndexedKey | undefined> =>
+    (await indexed.get(indexName(key)))?.value;
+  const eraseIndexed = async (key: OwnedKey): Promise<void> => {
+    await indexed.erase(indexName(key));
+    await uses.erase(useName(key));
+  };
+  const eraseUnlessIndexed = async ({ sha256, record }: IndexedKey): Promise<void> => {
+    if ((await findIndexed(record)) === undefined) await records.erase(sha256);
+  };
+  return {
+    find: async (sha256) => (await records.get(sha256))?.value,
+    findIndexed,
+    listIndexed: (org_id) => indexed.list(`by_org.${org_id}`),
+    index: (key) => indexed.create(indexName(key.record), key),
+    create: async (key) => {
+      if ((await records.create(key.sha256, key.record)) === false) return false;
+      await eraseUnlessIndexed(key);
+      return true;
+    },
+    replace: async (key) => {
+      await indexed.put(indexName(key.record), key);
+      await records.put(key.sha256, key.record);
+      await eraseUnlessIndexed(key);
+    },
+    revoke: async ({ sha256, record }) => {
+      await records.erase(sha256);
+      await eraseIndexed(record);
+      await records.erase(sha256);
+    },
+    eraseIndexed,
+    noteUse: async (key, at) => {
+      await uses.put(useName(key), { at: at.toISOString() });
+      // Revoking erases the index entry before the last use: either it erases what was just written, or this does.
+      if ((await findIndexed(key)) === undefined) await uses.erase(useName(key));
+    },
+    lastUses: async (org_id) => {
+      const entries = await uses.list(`used.${org_id}`);
+      return new Map(entries.map(({ key, value }) => [key.slice(key.lastIndexOf('.') + 1), value.at]));
+    },
+  };
+};
+
+const indexName = ({ org_id, id }: OwnedKey): string => `by_org.${org_id}.${id}`;
+const useName = ({ org_id, id }: OwnedKey): string => `used.${org_id}.${id}`;

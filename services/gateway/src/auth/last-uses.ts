@@ -1,0 +1,47 @@
+import type { ApiKey } from '@runledger/contracts/catalogue/records';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { recentlyUsed } from '../concurrency/recently-used.ts';
+import { keyStore } from './key-store.ts';
+
+const WRITE_EVERY_MS = 60_000;
+const MOST_KEPT = 10_000;
+const MOST_WRITING = 50;
+
+export interface LastUses {
+  readonly log: EventLog;
+  readonly now: () => Date;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+}
+
+/** When it was last noted, on the monotonic clock. */
+interface Noted {
+  at: number;
+}
+
+/**
+ * Notes that a key was used: at its first use at this gateway, and then once a minute at most. In the background: it
+ * delays and fails nothing, and what could not be noted is noted with a later use.
+ */
+export const lastUses = ({ log, now, clock }: LastUses): ((record: ApiKey) => void) => {
+  const notedOf = recentlyUsed<string, Noted>(MOST_KEPT, () => ({ at: Number.NEGATIVE_INFINITY }));
+  let writing = 0;
+  const write = async (record: ApiKey, noted: Noted): Promise<void> => {
+    writing += 1;
+    try {
+      await keyStore(log).noteUse(record, now());
+    } catch (error) {
+      log.logger.debug({ err: error, key_id: record.id }, 'the last use of an API key could not be noted');
+      noted.at = Number.NEGATIVE_INFINITY;
+    } finally {
+      writing -= 1;
+    }
+  };
+  return (record) => {
+    const noted = notedOf(record.id);
+    const at = clock();
+    if (at - noted.at < WRITE_EVERY_MS || writing >= MOST_WRITING) return;
+    noted.at = at;
+    void write(record, noted);
+  };
+};

@@ -1,0 +1,48 @@
+import type { ApiKey, KeyScope } from '@runledger/contracts/catalogue/records';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { keyStore } from './key-store.ts';
+import { allows } from './scopes.ts';
+
+export interface ListedKey extends ApiKey {
+  readonly last_used_at: string | null;
+}
+
+/** The keys of the asking key's user, for an admin those of the organisation, newest first. @throws {LogUnavailable} */
+export const listKeys = async (log: EventLog, asking: ApiKey): Promise<ListedKey[]> => {
+  const store = keyStore(log);
+  const [indexed, uses] = await Promise.all([
+    store.listIndexed(asking.org_id),
+    store.lastUses(asking.org_id),
+  ]);
+  return indexed
+    .map(({ value }) => ({ ...value.record, last_used_at: uses.get(value.record.id) ?? null }))
+    .filter((record) => mayManage(asking, record))
+    .sort(newestFirst);
+};
+
+export type RevokedKey =
+  | { readonly kind: 'revoked' }
+  /** It is not there, or the asking key does not see it in its list: these are not told apart. */
+  | { readonly kind: 'not_found' }
+  /** Nobody takes away more than they have: a key that leaked must not lock out the one that would revoke it. */
+  | { readonly kind: 'lacks_scope'; readonly scope: KeyScope };
+
+/** A key may revoke itself, and with `runs:write` those it sees that have no scope that it lacks. @throws {LogUnavailable} */
+export const revokeKey = async (log: EventLog, asking: ApiKey, id: string): Promise<RevokedKey> => {
+  const isItself = id === asking.id;
+  if (!isItself && !allows(asking.scopes, 'runs:write')) return { kind: 'lacks_scope', scope: 'runs:write' };
+  const store = keyStore(log);
+  const key = await store.findIndexed({ org_id: asking.org_id, id });
+  if (!key || !mayManage(asking, key.record)) return { kind: 'not_found' };
+  const lacked = key.record.scopes.find((scope) => !allows(asking.scopes, scope));
+  if (!isItself && lacked !== undefined) return { kind: 'lacks_scope', scope: lacked };
+  await store.revoke(key);
+  return { kind: 'revoked' };
+};
+
+const mayManage = (asking: ApiKey, { org_id, user_id }: ApiKey): boolean =>
+  org_id === asking.org_id && (user_id === asking.user_id || allows(asking.scopes, 'admin'));
+
+/** Ids are UUIDs of version 7: of two keys of the same millisecond the later one has the greater id. */
+const newestFirst = (one: ApiKey, other: ApiKey): number =>
+  Date.parse(other.created_at) - Date.parse(one.created_at) || (one.id < other.id ? 1 : -1);

@@ -1,0 +1,122 @@
+import type { Deployment } from '@runledger/contracts/catalogue/records';
+import type { Deployment as ShownDeployment } from '@runledger/contracts/http/catalogue/deployments';
+import type { GpuModel } from '@runledger/contracts/gpu';
+import type { DecidedRecord, LeftOut, RecordOrigin } from '../store/core/decided-record.ts';
+import {
+  tooLongLife,
+  wrongMachine,
+  wrongVersion,
+  type DeploymentParts,
+  type DeploymentRefusal,
+  type WrongMember,
+} from './deployment-rules.ts';
+
+interface SettingsWish {
+  readonly environment?: string | LeftOut;
+  /** Null clears it. */
+  readonly gpu?: GpuModel | LeftOut;
+  /** Null clears it. */
+  readonly concurrency_limit?: number | LeftOut;
+  readonly run_timeout_s?: number | LeftOut;
+  readonly start_deadline_s?: number | LeftOut;
+  readonly retry?: { readonly attempts: number } | LeftOut;
+}
+
+export interface DeploymentWish extends SettingsWish {
+  readonly name: string;
+  readonly workflow_version_id: string;
+  readonly machine_id: string;
+}
+
+export interface DeploymentChange extends SettingsWish {
+  readonly name?: string | LeftOut;
+  readonly workflow_version_id?: string | LeftOut;
+  readonly machine_id?: string | LeftOut;
+  readonly archived?: boolean | LeftOut;
+}
+
+type Decision = DecidedRecord<Deployment, DeploymentRefusal>;
+type Settings = Pick<
+  Deployment,
+  'environment' | 'gpu' | 'concurrency_limit' | 'run_timeout_s' | 'start_deadline_s' | 'retry'
+>;
+
+const DEFAULTS: Settings = {
+  environment: 'production',
+  run_timeout_s: 3600,
+  start_deadline_s: 3600,
+  retry: { attempts: 3 },
+};
+
+export const newDeployment = (
+  { name, workflow_version_id, machine_id, ...wish }: DeploymentWish,
+  parts: DeploymentParts,
+  origin: RecordOrigin,
+): Decision => {
+  const settings = settingsAfter(DEFAULTS, wish);
+  const wrong = [...wrongVersion(parts), ...wrongMachine(parts), ...tooLong(settings)];
+  if (!parts.version || wrong.length > 0) return { kind: 'refused', why: { kind: 'invalid', wrong } };
+  const { workflow_id } = parts.version;
+  const names = { name, workflow_id, workflow_version_id, machine_id };
+  return { kind: 'changed', record: { ...origin, ...names, ...settings, archived: false } };
+};
+
+/** Its runs keep what they were queued with. */
+export const changedDeployment = (
+  deployment: Deployment,
+  change: DeploymentChange,
+  parts: DeploymentParts,
+): Decision => {
+  const { id, org_id, created_at } = deployment;
+  const namesVersion = typeof change.workflow_version_id === 'string';
+  const namesMachine = typeof change.machine_id === 'string';
+  const record: Deployment = {
+    id,
+    org_id,
+    created_at,
+    name: change.name ?? deployment.name,
+    workflow_id: namesVersion && parts.version ? parts.version.workflow_id : deployment.workflow_id,
+    workflow_version_id: change.workflow_version_id ?? deployment.workflow_version_id,
+    machine_id: change.machine_id ?? deployment.machine_id,
+    ...settingsAfter(deployment, change),
+    archived: change.archived ?? deployment.archived,
+  };
+  const wrong = [
+    ...(namesVersion ? wrongVersion(parts) : []),
+    ...(namesMachine ? wrongMachine(parts) : []),
+    ...tooLong(record),
+  ];
+  if (wrong.length > 0) return { kind: 'refused', why: { kind: 'invalid', wrong } };
+  const [gone] = [...wrongVersion(parts), ...wrongMachine(parts)];
+  if (deployment.archived && !record.archived && gone) {
+    const why = `The deployment cannot be restored: ${gone.why}`;
+    return { kind: 'refused', why: { kind: 'conflict', why } };
+  }
+  return { kind: 'changed', record };
+};
+
+/** Null clears what a deployment may do without; of anything else it counts as left out. */
+const settingsAfter = (before: Settings, wish: SettingsWish): Settings => {
+  const gpu = wish.gpu === undefined ? before.gpu : wish.gpu;
+  const limit = wish.concurrency_limit === undefined ? before.concurrency_limit : wish.concurrency_limit;
+  return {
+    environment: wish.environment ?? before.environment,
+    ...(typeof gpu === 'string' ? { gpu } : {}),
+    ...(typeof limit === 'number' ? { concurrency_limit: limit } : {}),
+    run_timeout_s: wish.run_timeout_s ?? before.run_timeout_s,
+    start_deadline_s: wish.start_deadline_s ?? before.start_deadline_s,
+    retry: { attempts: wish.retry?.attempts ?? before.retry.attempts },
+  };
+};
+
+const tooLong = (settings: Settings): WrongMember[] => {
+  const why = tooLongLife(settings);
+  return why === undefined ? [] : [{ why }];
+};
+
+/** As clients see it: every member is always there. */
+export const shownDeployment = (deployment: Deployment): ShownDeployment => ({
+  ...deployment,
+  gpu: deployment.gpu ?? null,
+  concurrency_limit: deployment.concurrency_limit ?? null,
+});

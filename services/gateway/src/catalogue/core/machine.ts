@@ -1,0 +1,76 @@
+import type { Machine } from '@runledger/contracts/catalogue/records';
+import type { RunnerChoice } from '@runledger/contracts/events/run-event-data';
+import type { GpuModel } from '@runledger/contracts/gpu';
+import type { LeftOut, RecordOrigin, Shown } from '../store/core/decided-record.ts';
+
+/** A runner as a request names it. */
+type RunnerWish =
+  | { readonly kind: 'program'; readonly program: string }
+  | { readonly kind: 'comfyui'; readonly url?: string | LeftOut };
+
+export interface MachineWish {
+  readonly name: string;
+  readonly gpu: GpuModel;
+  /** The kind of its runner when left out. */
+  readonly type?: string | LeftOut;
+  readonly runner: RunnerWish;
+}
+
+export interface MachineChange {
+  readonly name?: string | LeftOut;
+  readonly gpu?: GpuModel | LeftOut;
+  readonly type?: string | LeftOut;
+  readonly runner?: RunnerWish | LeftOut;
+  readonly archived?: boolean | LeftOut;
+}
+
+export const newMachine = ({ name, gpu, type, runner }: MachineWish, origin: RecordOrigin): Machine => ({
+  ...origin,
+  name,
+  gpu,
+  type: type ?? runner.kind,
+  version: '1',
+  runner: runnerOf(runner),
+  archived: false,
+});
+
+/** Runs tell the version of the machine that they ran on: it counts up with what makes a difference to them. */
+export const changedMachine = (machine: Machine, change: MachineChange): Machine => {
+  const changed: Machine = {
+    ...machine,
+    name: change.name ?? machine.name,
+    gpu: change.gpu ?? machine.gpu,
+    type: change.type ?? machine.type,
+    runner: change.runner ? runnerOf(change.runner) : machine.runner,
+    archived: change.archived ?? machine.archived ?? false,
+  };
+  const isSame =
+    changed.gpu === machine.gpu &&
+    changed.type === machine.type &&
+    isSameRunner(changed.runner, machine.runner);
+  return isSame ? changed : { ...changed, version: versionAfter(machine.version) };
+};
+
+/** As clients see it. */
+export const shownMachine = (machine: Machine): Shown<Machine> => ({
+  ...machine,
+  archived: machine.archived ?? false,
+});
+
+const runnerOf = (wish: RunnerWish): RunnerChoice => {
+  switch (wish.kind) {
+    case 'program':
+      return { kind: 'program', program: wish.program };
+    case 'comfyui':
+      return { kind: 'comfyui', ...(typeof wish.url === 'string' ? { url: wish.url } : {}) };
+  }
+};
+
+const isSameRunner = (one: RunnerChoice, other: RunnerChoice): boolean =>
+  one.kind === 'program'
+    ? other.kind === 'program' && one.program === other.program
+    : other.kind === 'comfyui' && one.url === other.url;
+
+/** A version that is no number was given by hand; what follows it is the second. */
+const versionAfter = (version: string): string =>
+  /^\d{1,15}$/.test(version) ? String(Number(version) + 1) : '2';

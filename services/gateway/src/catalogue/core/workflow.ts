@@ -1,0 +1,25 @@
+import type { Workflow } from '@runledger/contracts/catalogue/records';
+import type { LeftOut, RecordOrigin, Shown } from '../store/core/decided-record.ts';
+
+export interface WorkflowChange {
+  readonly name?: string | LeftOut;
+  readonly archived?: boolean | LeftOut;
+}
+
+export const newWorkflow = ({ name }: Pick<Workflow, 'name'>, origin: RecordOrigin): Workflow => ({
+  ...origin,
+  name,
+  archived: false,
+});
+
+export const changedWorkflow = (workflow: Workflow, change: WorkflowChange): Workflow => ({
+  ...workflow,
+  name: change.name ?? workflow.name,
+  archived: change.archived ?? workflow.archived ?? false,
+});
+
+/** As clients see it. */
+export const shownWorkflow = (workflow: Workflow): Shown<Workflow> => ({
+  ...workflow,
+  archived: workflow.archived ?? false,
+});

@@ -1,0 +1,124 @@
+import {
+  Deployment,
+  DeploymentChange,
+  DeploymentPage,
+  DeploymentPath,
+  DeploymentsQuery,
+  NewDeployment,
+} from '@runledger/contracts/http/catalogue/deployments';
+import { changeDeployment, createDeployment } from './deployments.ts';
+import { shownDeployment } from './core/deployment.ts';
+import type { DeploymentRefusal } from './core/deployment-rules.ts';
+import { operation, route, type Route } from '../http/operation.ts';
+import { cursorAt } from '../http/page-cursor.ts';
+import { invalid, Refused } from '../http/refusal.ts';
+import { changed, conflict, created, found, newOrigin, type RecordRoutes } from './record-answers.ts';
+import { checkRecordCursor, recordSpan } from './record-lists.ts';
+
+const tag = 'Catalogue';
+
+const createDeploymentOperation = operation({
+  id: 'createDeployment',
+  method: 'POST',
+  at: '/deployments',
+  tag,
+  summary: 'Create a deployment',
+  description: 'A workflow version on a machine, with the settings of its runs: what runs are queued on.',
+  scope: 'admin',
+  takes: { body: NewDeployment },
+  gives: { status: 201, description: 'The deployment.', body: Deployment },
+  refuses: [409],
+});
+
+const listDeployments = operation({
+  id: 'listDeployments',
+  method: 'GET',
+  at: '/deployments',
+  tag,
+  summary: 'List deployments',
+  description: 'Newest first.',
+  scope: 'runs:read',
+  takes: { query: DeploymentsQuery },
+  gives: { status: 200, description: 'A page of them.', body: DeploymentPage },
+  refuses: [],
+});
+
+const getDeployment = operation({
+  id: 'getDeployment',
+  method: 'GET',
+  at: '/deployments/{deployment_id}',
+  tag,
+  summary: 'Read a deployment',
+  scope: 'runs:read',
+  takes: { path: DeploymentPath },
+  gives: { status: 200, description: 'The deployment.', body: Deployment },
+  refuses: [404],
+});
+
+const changeDeploymentOperation = operation({
+  id: 'changeDeployment',
+  method: 'PATCH',
+  at: '/deployments/{deployment_id}',
+  tag,
+  summary: 'Change, archive or restore a deployment',
+  description:
+    'Runs that were queued keep what they were queued with. On an archived deployment nothing can be queued.',
+  scope: 'admin',
+  takes: { path: DeploymentPath, body: DeploymentChange },
+  gives: { status: 200, description: 'The deployment as it is now.', body: Deployment },
+  refuses: [404, 409],
+});
+
+export const deploymentRoutes = ({ records, now }: RecordRoutes): Route[] => [
+  route(createDeploymentOperation, async ({ body }, { org_id }) => {
+    const result = await createDeployment(records, lowerCase(body), newOrigin(org_id, now));
+    return shownDeployment(created(result, 'Deployment', refused));
+  }),
+  route(
+    listDeployments,
+    async ({ query }, { org_id }) => {
+      const { workflow_id } = query;
+      const page = await records.deployments.page(
+        org_id,
+        recordSpan(query),
+        (one) => workflow_id === undefined || one.workflow_id === workflow_id,
+      );
+      return { deployments: page.items.map(shownDeployment), next_cursor: cursorAt(page.end) };
+    },
+    checkRecordCursor,
+  ),
+  route(getDeployment, async ({ path }, { org_id }) =>
+    shownDeployment(found(await records.deployments.get(org_id, path.deployment_id), 'Deployment')),
+  ),
+  route(changeDeploymentOperation, async ({ path, body }, { org_id }) => {
+    const result = await changeDeployment(records, { org_id, id: path.deployment_id }, lowerCase(body));
+    return shownDeployment(changed(result, 'Deployment', refused));
+  }),
+];
+
+interface Names {
+  readonly workflow_version_id?: string | null;
+  readonly machine_id?: string | null;
+}
+
+/** UUIDs are read in either case, and stand in keys in lower case. */
+const lowerCase = <Body extends Names>(body: Body): Body => ({
+  ...body,
+  ...(typeof body.machine_id === 'string' ? { machine_id: body.machine_id.toLowerCase() } : {}),
+  ...(typeof body.workflow_version_id === 'string'
+    ? { workflow_version_id: body.workflow_version_id.toLowerCase() }
+    : {}),
+});
+
+const refused = (refusal: DeploymentRefusal): Refused => {
+  switch (refusal.kind) {
+    case 'conflict':
+      return conflict(refusal.why);
+    case 'invalid': {
+      const problems = refusal.wrong.map(({ member, why }) =>
+        invalid(['body', ...(member === undefined ? [] : [member])], 'value_error', `Value error, ${why}`),
+      );
+      return new Refused({ kind: 'invalid', problems });
+    }
+  }
+};

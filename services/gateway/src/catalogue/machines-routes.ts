@@ -1,0 +1,92 @@
+import { RecordsQuery } from '@runledger/contracts/http/fields/names';
+import {
+  Machine,
+  MachineChange,
+  MachinePage,
+  MachinePath,
+  NewMachine,
+} from '@runledger/contracts/http/catalogue/machines';
+import { decideArchiving } from './decide-archiving.ts';
+import { changedMachine, newMachine, shownMachine } from './core/machine.ts';
+import { operation, route, type Route } from '../http/operation.ts';
+import { cursorAt } from '../http/page-cursor.ts';
+import { changed, conflict, created, found, newOrigin, type RecordRoutes } from './record-answers.ts';
+import { checkRecordCursor, recordSpan } from './record-lists.ts';
+
+const tag = 'Catalogue';
+
+const createMachine = operation({
+  id: 'createMachine',
+  method: 'POST',
+  at: '/machines',
+  tag,
+  summary: 'Create a machine',
+  description: 'A kind of host that runs execute on: a GPU model, and how a workflow is executed there.',
+  scope: 'admin',
+  takes: { body: NewMachine },
+  gives: { status: 201, description: 'The machine.', body: Machine },
+  refuses: [409],
+});
+
+const listMachines = operation({
+  id: 'listMachines',
+  method: 'GET',
+  at: '/machines',
+  tag,
+  summary: 'List machines',
+  description: 'Newest first.',
+  scope: 'runs:read',
+  takes: { query: RecordsQuery },
+  gives: { status: 200, description: 'A page of them.', body: MachinePage },
+  refuses: [],
+});
+
+const getMachine = operation({
+  id: 'getMachine',
+  method: 'GET',
+  at: '/machines/{machine_id}',
+  tag,
+  summary: 'Read a machine',
+  scope: 'runs:read',
+  takes: { path: MachinePath },
+  gives: { status: 200, description: 'The machine.', body: Machine },
+  refuses: [404],
+});
+
+const changeMachine = operation({
+  id: 'changeMachine',
+  method: 'PATCH',
+  at: '/machines/{machine_id}',
+  tag,
+  summary: 'Change, archive or restore a machine',
+  description:
+    'Runs that were queued keep what they were queued with. A machine that a deployment uses cannot be archived.',
+  scope: 'admin',
+  takes: { path: MachinePath, body: MachineChange },
+  gives: { status: 200, description: 'The machine as it is now.', body: Machine },
+  refuses: [404, 409],
+});
+
+export const machineRoutes = ({ records: { machines, deployments }, now }: RecordRoutes): Route[] => [
+  route(createMachine, async ({ body }, { org_id }) => {
+    const machine = newMachine(body, newOrigin(org_id, now));
+    return shownMachine(created(await machines.create<string>(machine), 'Machine', conflict));
+  }),
+  route(
+    listMachines,
+    async ({ query }, { org_id }) => {
+      const page = await machines.page(org_id, recordSpan(query));
+      return { machines: page.items.map(shownMachine), next_cursor: cursorAt(page.end) };
+    },
+    checkRecordCursor,
+  ),
+  route(getMachine, async ({ path }, { org_id }) =>
+    shownMachine(found(await machines.get(org_id, path.machine_id), 'Machine')),
+  ),
+  route(changeMachine, async ({ path, body }, { org_id }) => {
+    const result = await machines.change(org_id, path.machine_id, (machine) =>
+      decideArchiving(deployments, 'machine_id', machine, changedMachine(machine, body)),
+    );
+    return shownMachine(changed(result, 'Machine', conflict));
+  }),
+];

@@ -1,0 +1,70 @@
+import { newUuid, type OrgId } from '@runledger/contracts/ids';
+import type { CatalogueRecords } from './store/catalogue-records.ts';
+import type { ChangedRecord } from './store/change-record.ts';
+import type { CreatedRecord } from './store/records.ts';
+import type { RecordOrigin } from './store/core/decided-record.ts';
+import { Refused, type RecordKind } from '../http/refusal.ts';
+
+/** What the routes of records are made of. */
+export interface RecordRoutes {
+  readonly records: CatalogueRecords;
+  readonly now: () => Date;
+}
+
+/** What a record of the caller's organisation begins with. */
+export const newOrigin = (org_id: OrgId, now: () => Date): RecordOrigin => ({
+  id: newUuid(),
+  org_id,
+  created_at: now().toISOString(),
+});
+
+/** The record, if the caller's organisation has it. */
+export const found = <Stored>(record: Stored | undefined, what: RecordKind): Stored => {
+  if (record === undefined) throw new Refused({ kind: 'not_found', what });
+  return record;
+};
+
+/** The record that was made. */
+export const created = <Stored, No = never>(
+  result: CreatedRecord<Stored, No>,
+  what: RecordKind,
+  refused: (why: No) => Refused,
+): Stored => {
+  switch (result.kind) {
+    case 'created':
+      return result.record;
+    case 'refused':
+      throw refused(result.why);
+    case 'too_many':
+      throw new Refused({
+        kind: 'conflict',
+        why: `The organisation has ${result.most} records of the kind "${what}", archived ones counted, and may have no more: change one of them`,
+      });
+  }
+};
+
+/** The record as it is now. */
+export const changed = <Stored, No>(
+  result: ChangedRecord<Stored, No>,
+  what: RecordKind,
+  refused: (why: No) => Refused,
+): Stored => {
+  switch (result.kind) {
+    case 'changed':
+      return result.record;
+    case 'refused':
+      throw refused(result.why);
+    case 'none':
+      throw new Refused({ kind: 'not_found', what });
+    case 'too_busy':
+      throw tooBusy(what);
+  }
+};
+
+export const tooBusy = (what: RecordKind): Refused =>
+  new Refused({
+    kind: 'unavailable',
+    why: `Others wrote again and again while this was stored (${what.toLowerCase()}). Nothing was done: try again`,
+  });
+
+export const conflict = (why: string): Refused => new Refused({ kind: 'conflict', why });

@@ -1,0 +1,37 @@
+import { Deployment, Machine, Workflow } from '@runledger/contracts/catalogue/records';
+import { openBucket } from '@runledger/event-log/streams/bucket';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import type { Used } from './core/blocking-deployments.ts';
+import { listed, type Listed } from './core/record-page.ts';
+import { openRecords, type Records } from './records.ts';
+import { openWorkflowVersions, type WorkflowVersions } from './workflow-versions.ts';
+
+type ListedDeployment = Listed & Pick<Deployment, Used>;
+
+/** What organisations make their runs of. */
+export interface CatalogueRecords {
+  readonly machines: Records<Machine>;
+  readonly workflows: Records<Workflow>;
+  readonly versions: WorkflowVersions;
+  readonly deployments: Records<Deployment, ListedDeployment>;
+}
+
+export const catalogueRecords = (log: EventLog): CatalogueRecords => {
+  const machines = openRecords(openBucket(log, 'CATALOGUE', Machine), 'machines', listed);
+  const workflows = openRecords(openBucket(log, 'CATALOGUE', Workflow), 'workflows', listed);
+  const deployments = openRecords(
+    openBucket(log, 'CATALOGUE', Deployment),
+    'deployments',
+    ({ machine_id, workflow_id, workflow_version_id, ...record }) => ({
+      ...listed(record),
+      machine_id,
+      workflow_id,
+      workflow_version_id,
+    }),
+  );
+  // A broker that was away may have come back with a copy of its log, which says less than it did.
+  log.onReconnect(() => {
+    for (const records of [machines, workflows, deployments]) records.forget();
+  });
+  return { machines, workflows, versions: openWorkflowVersions(log), deployments };
+};

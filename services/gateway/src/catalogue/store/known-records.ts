@@ -1,0 +1,63 @@
+import type { Bucket } from '@runledger/event-log/streams/bucket';
+import { LogUnavailable } from '@runledger/event-log/connect/event-log';
+import type { Listed } from './core/record-page.ts';
+import { oneAtATime } from '../../concurrency/one-at-a-time.ts';
+import { recordIndex, type RecordIndex } from './record-index.ts';
+
+/**
+ * What an organisation has of one kind, as of the moment of asking: everything that was acknowledged before is in it.
+ * The records are read in whole once; from then on each call reads what was written since, which is nothing as a rule.
+ * What was erased may still be in it, since nobody is told of that: it does no harm where the record itself is read.
+ */
+export interface KnownRecords<Entry> {
+  /** Those who ask at the same time share the work. @throws {LogUnavailable} */
+  now(): Promise<RecordIndex<Entry>>;
+  /** How many records are in memory. */
+  size(): number;
+}
+
+/** Beyond so many changes, reading the records in whole costs less. */
+const MOST_CHANGES = 200;
+
+export const knownRecords = <Stored, Entry extends Listed>(
+  bucket: Bucket<Stored>,
+  prefix: string,
+  entryOf: (record: Stored) => Entry,
+): KnownRecords<Entry> => {
+  let known: Known<Entry> | undefined;
+
+  const read = async (): Promise<Known<Entry>> => {
+    const records = await bucket.list(prefix);
+    return {
+      index: recordIndex(records.map(({ value }) => entryOf(value))),
+      upTo: records.reduce((last, { revision }) => Math.max(last, revision), 0),
+    };
+  };
+  /** Whether it now holds all that the bucket's leader has acknowledged. */
+  const catchUp = async (behind: Known<Entry>): Promise<boolean> => {
+    for (let changes = 0; changes < MOST_CHANGES; changes += 1) {
+      const write = await bucket.nextWrite(prefix, behind.upTo);
+      if (!write) return true;
+      const entry = await bucket.get(write.key);
+      if (entry) behind.index.set(entryOf(entry.value));
+      else behind.index.delete(write.key.slice(prefix.length + 1));
+      behind.upTo = write.revision;
+    }
+    return false;
+  };
+
+  const now = oneAtATime(async () => {
+    known ??= await read();
+    if (await catchUp(known)) return known.index;
+    known = await read();
+    if (await catchUp(known)) return known.index;
+    throw new LogUnavailable(`Others wrote under ${prefix} faster than it could be read. Try again.`);
+  });
+  return { now, size: () => known?.index.newestFirst.length ?? 0 };
+};
+
+interface Known<Entry> {
+  readonly index: RecordIndex<Entry>;
+  /** The revision up to which every write is in the index. */
+  upTo: number;
+}

@@ -1,0 +1,54 @@
+import type { NumberedVersion } from '@runledger/contracts/catalogue/records';
+
+/** The version with a number; undefined when there is none yet. @throws {LogUnavailable} */
+export type AtNumber = (number: number) => Promise<NumberedVersion | undefined>;
+
+export interface NumberedSpan {
+  readonly limit: number;
+  readonly archived: boolean;
+  /** Only those with a smaller number. */
+  readonly below?: number;
+}
+
+export interface NumberedPage {
+  /** Newest first. There may be fewer than were asked for although others follow. */
+  readonly versions: readonly NumberedVersion[];
+  /** Below which the next page begins; undefined when nothing follows. */
+  readonly below: number | undefined;
+}
+
+const MOST_READ = 1_000;
+
+/** Reads from the newest number downwards, so that a page costs the same however many versions there are. */
+export const numberedPage = async (
+  at: AtNumber,
+  { limit, archived, below }: NumberedSpan,
+): Promise<NumberedPage> => {
+  const newest = await newestNumber(at);
+  const first = Math.min(below === undefined ? newest : below - 1, newest);
+  const versions: NumberedVersion[] = [];
+  for (let from = first; from > 0; from -= limit) {
+    if (first - from >= MOST_READ) return { versions, below: from + 1 };
+    const numbers = Array.from({ length: Math.min(limit, from) }, (_, index) => from - index);
+    for (const version of await Promise.all(numbers.map(at))) {
+      if (version?.archived !== archived) continue;
+      const last = versions.at(-1);
+      if (last && versions.length === limit) return { versions, below: last.number };
+      versions.push(version);
+    }
+  }
+  return { versions, below: undefined };
+};
+
+/** 0 when there is none. There are no gaps, so that a few dozen reads find it. */
+export const newestNumber = async (at: AtNumber): Promise<number> => {
+  let taken = 0;
+  let free = 1;
+  for (; (await at(free)) !== undefined; free *= 2) taken = free;
+  for (; free - taken > 1;) {
+    const middle = Math.floor((taken + free) / 2);
+    if ((await at(middle)) === undefined) free = middle;
+    else taken = middle;
+  }
+  return taken;
+};

@@ -1,0 +1,102 @@
+import { NumberedVersion, WorkflowVersion } from '@runledger/contracts/catalogue/records';
+import { openBucket } from '@runledger/event-log/streams/bucket';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { changeRecord, type ChangedRecord, type Decide } from './change-record.ts';
+import { newestNumber, numberedPage, type NumberedPage, type NumberedSpan } from './numbered-page.ts';
+
+/** As it was made, and what has become of it since. */
+export type StoredVersion = WorkflowVersion & Pick<NumberedVersion, 'archived'>;
+
+type AddedVersion =
+  | { readonly kind: 'added'; readonly version: StoredVersion }
+  /** Others took one number after the other. */
+  | { readonly kind: 'too_busy' };
+
+/**
+ * Versions of workflows, numbered 1, 2, 3, … without a gap. A version is its record, which never changes, and an entry
+ * under its number, which makes it visible and says whether it is archived. All of it may throw LogUnavailable.
+ */
+export interface WorkflowVersions {
+  /** Also one that is archived. */
+  get(org: string, id: string): Promise<StoredVersion | undefined>;
+  /** What runs are made of, without asking what has become of it. */
+  getRecord(org: string, id: string): Promise<WorkflowVersion | undefined>;
+  /** Gives it the next number. */
+  add(version: Omit<WorkflowVersion, 'number'>): Promise<AddedVersion>;
+  /** One whose number is known, such as the first of a new workflow. False when one with this id is there already. */
+  create(version: WorkflowVersion): Promise<boolean>;
+  page(org: string, workflow: string, span: NumberedSpan): Promise<NumberedPage>;
+  change<No>(
+    version: NumberedName,
+    decide: Decide<NumberedVersion, No>,
+  ): Promise<ChangedRecord<NumberedVersion, No>>;
+}
+
+type NumberedName = Pick<NumberedVersion, 'org_id' | 'workflow_id' | 'number'>;
+
+const MOST_TRIES = 100;
+
+export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
+  const records = openBucket(log, 'CATALOGUE', WorkflowVersion);
+  const numbers = openBucket(log, 'CATALOGUE', NumberedVersion);
+  const numbered = async (name: NumberedName): Promise<NumberedVersion | undefined> =>
+    (await numbers.get(numberKey(name)))?.value;
+  const getRecord = async (org: string, id: string): Promise<WorkflowVersion | undefined> =>
+    (await records.get(recordKey(org, id)))?.value;
+
+  /** False when the number belongs to another version. */
+  const claim = async (version: WorkflowVersion): Promise<boolean> =>
+    (await numbers.create(numberKey(version), numberedFrom(version))) !== false ||
+    (await numbered(version))?.id === version.id;
+
+  return {
+    getRecord,
+    get: async (org, id) => {
+      const record = await getRecord(org, id);
+      const entry = record && (await numbered(record));
+      return record && entry?.id === id ? { ...record, archived: entry.archived } : undefined;
+    },
+    add: async (version) => {
+      const { org_id, workflow_id, id } = version;
+      const newest = await newestNumber(async (number) => numbered({ org_id, workflow_id, number }));
+      for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
+        const record: WorkflowVersion = { ...version, number: newest + tries };
+        if ((await records.create(recordKey(org_id, id), record)) === false) {
+          throw new Error(`The workflow version ${id} is there already: an id was given twice`);
+        }
+        // Whoever finds the number finds all that stands behind it.
+        if (await claim(record)) return { kind: 'added', version: { ...record, archived: false } };
+        await records.erase(recordKey(org_id, id));
+      }
+      return { kind: 'too_busy' };
+    },
+    create: async (version) => {
+      const key = recordKey(version.org_id, version.id);
+      const isNew = (await records.create(key, version)) !== false;
+      // One that a start made which was cut off, or an earlier release, has no number yet.
+      const stored = isNew ? version : await getRecord(version.org_id, version.id);
+      if (stored && !(await claim(stored)) && isNew) {
+        await records.erase(key);
+        throw new TypeError(
+          `The number ${version.number} of workflow ${version.workflow_id} belongs to another version. Take the next one.`,
+        );
+      }
+      return isNew;
+    },
+    page: (org_id, workflow_id, span) =>
+      numberedPage((number) => numbered({ org_id, workflow_id, number }), span),
+    change: (name, decide) => changeRecord(numbers, numberKey(name), decide),
+  };
+};
+
+/** All of it but the workflow, which may be large. */
+const numberedFrom = (version: WorkflowVersion): NumberedVersion => {
+  const { id, org_id, workflow_id, number, sha256, inputs, created_at } = version;
+  return { id, org_id, workflow_id, number, sha256, inputs, archived: false, created_at };
+};
+
+const recordKey = (org: string, id: string): string => `workflow_versions.${org}.${id}`;
+
+const DIGITS = 10;
+const numberKey = ({ org_id, workflow_id, number }: NumberedName): string =>
+  `workflow_versions_by_number.${org_id}.${workflow_id}.${String(number).padStart(DIGITS, '0')}`;

@@ -1,0 +1,42 @@
+import { NewInputDefinition } from '@runledger/contracts/http/catalogue/workflow-versions';
+import { jsonBytes, type JsonValue } from '@runledger/contracts/json';
+import { MAX_WORKFLOW_BYTES } from '@runledger/contracts/limits';
+import { Compile } from 'typebox/compile';
+import { definitionProblems } from './core/input-definitions.ts';
+import type { AlsoCheck } from '../http/operation.ts';
+import { nestingProblems } from '../validation/nesting.ts';
+import { invalid, Refused, type Invalid } from '../http/refusal.ts';
+import { own } from '../validation/node.ts';
+
+const MOST_INPUTS_BYTES = 64 * 1024;
+
+/** What is wrong with a new workflow version beyond the types of its members. Refuses what is too large. */
+export const checkNewVersion: AlsoCheck = ({ body }) => {
+  const workflow = own(body, 'workflow');
+  const inputs = own(body, 'inputs');
+  const deep = [
+    ...nestingProblems(workflow, ['body', 'workflow']),
+    ...nestingProblems(inputs, ['body', 'inputs']),
+  ];
+  if (deep.length > 0) return deep;
+  refuseLarger(workflow, MAX_WORKFLOW_BYTES, 'The workflow');
+  refuseLarger(inputs, MOST_INPUTS_BYTES, 'The definitions of all inputs together');
+  return inputsProblems(inputs);
+};
+
+const refuseLarger = (value: JsonValue | undefined, most: number, what: string): void => {
+  if (value === undefined || jsonBytes(value) <= most) return;
+  throw new Refused({ kind: 'too_large', why: `${what} may have at most ${most} bytes as JSON` });
+};
+
+const definition = Compile(NewInputDefinition);
+
+/** Of those that fit their schema, which speaks for itself about the others. */
+const inputsProblems = (inputs: JsonValue | undefined): Invalid[] => {
+  const fitting = (Array.isArray(inputs) ? inputs : []).flatMap((value: unknown, index) =>
+    definition.Check(value) ? [[index, value] as const] : [],
+  );
+  return definitionProblems(fitting).map(({ index, member, why }) =>
+    invalid(['body', 'inputs', index, member], 'value_error', `Value error, ${why}`),
+  );
+};

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import { RecordsQuery } from '@runledger/contracts/http/fields/names';
+import {
+  NewWorkflowVersion,
+  WorkflowVersion,
+  WorkflowVersionChange,
+  WorkflowVersionPage,
+  WorkflowVersionPath,
+} from '@runledger/contracts/http/catalogue/workflow-versions';
+import { WorkflowPath } from '@runledger/contracts/http/catalogue/workflows';
+import type { OrgId } from '@runledger/contracts/ids';
+import { decideArchiving } from './decide-archiving.ts';
+import type { StoredVersion } from './store/workflow-versions.ts';
+import { inputDefinitions } from './core/input-definitions.ts';
+import { operation, route, type Route } from '../http/operation.ts';
+import { cursorAt } from '../http/page-cursor.ts';
+import { changed, conflict, found, newOrigin, tooBusy, type RecordRoutes } from './record-answers.ts';
+import { checkNumberCursor, recordSpan } from './record-lists.ts';
+import { checkNewVersion } from './version-limits.ts';
+
+const tag = 'Catalogue';
+const at = '/workflows/{workflow_id}/versions';
+
+const createWorkflowVersion = operation({
+  id: 'createWorkflowVersion',
+  method: 'POST',
+  at,
+  tag,
+  summary: 'Create a version of a workflow',
+  description: 'It gets the next number, and never changes: make another version instead.',
+  scope: 'admin',
+  takes: { path: WorkflowPath, body: NewWorkflowVersion },
+  gives: { status: 201, description: 'The version.', body: WorkflowVersion },
+  refuses: [404, 409],
+});
+
+const listWorkflowVersions = operation({
+  id: 'listWorkflowVersions',
+  method: 'GET',
+  at,
+  tag,
+  summary: 'List the versions of a workflow',
+  description:
+    'Newest first, without the workflows themselves. A page may hold fewer than the limit although others follow.',
+  scope: 'runs:read',
+  takes: { path: WorkflowPath, query: RecordsQuery },
+  gives: { status: 200, description: 'A page of them.', body: WorkflowVersionPage },
+  refuses: [404],
+});
+
+const getWorkflowVersion = operation({
+  id: 'getWorkflowVersion',
+  method: 'GET',
+  at: `${at}/{version_id}`,
+  tag,
+  summary: 'Read a version of a workflow',
+  scope: 'runs:read',
+  takes: { path: WorkflowVersionPath },
+  gives: { status: 200, description: 'The version, with the workflow.', body: WorkflowVersion },
+  refuses: [404],
+});
+
+const changeWorkflowVersion = operation({
+  id: 'changeWorkflowVersion',
+  method: 'PATCH',
+  at: `${at}/{version_id}`,
+  tag,
+  summary: 'Archive or restore a version of a workflow',
+  description: 'A version that a deployment uses cannot be archived.',
+  scope: 'admin',
+  takes: { path: WorkflowVersionPath, body: WorkflowVersionChange },
+  gives: { status: 200, description: 'The version as it is now.', body: WorkflowVersion },
+  refuses: [404, 409],
+});
+
+export const workflowVersionRoutes = ({
+  records: { workflows, versions, deployments },
+  now,
+}: RecordRoutes): Route[] => {
+  const workflowOf = async (org_id: OrgId, { workflow_id }: { readonly workflow_id: string }) =>
+    found(await workflows.get(org_id, workflow_id), 'Workflow');
+  const versionAt = async (
+    org_id: OrgId,
+    { workflow_id, version_id }: { readonly workflow_id: string; readonly version_id: string },
+  ): Promise<StoredVersion> => {
+    const version = await versions.get(org_id, version_id);
+    return found(version?.workflow_id === workflow_id ? version : undefined, 'Workflow version');
+  };
+
+  return [
+    route(
+      createWorkflowVersion,
+      async ({ path, body }, { org_id }) => {
+        const workflow = await workflowOf(org_id, path);
+        if (workflow.archived === true) {
+          throw conflict('The workflow is archived, and gets no new versions. Restore it first');
+        }
+        const added = await versions.add({
+          ...newOrigin(org_id, now),
+          workflow_id: workflow.id,
+          workflow: body.workflow,
+          sha256: createHash('sha256').update(JSON.stringify(body.workflow)).digest('hex'),
+          inputs: inputDefinitions(body.inputs),
+        });
+        if (added.kind === 'too_busy') throw tooBusy('Workflow version');
+        return added.version;
+      },
+      checkNewVersion,
+    ),
+    route(
+      listWorkflowVersions,
+      async ({ path, query }, { org_id }) => {
+        const { id } = await workflowOf(org_id, path);
+        const { behind, ...span } = recordSpan(query);
+        const below = behind === undefined ? {} : { below: Number(behind) };
+        const page = await versions.page(org_id, id, { ...span, ...below });
+        return {
+          versions: [...page.versions],
+          next_cursor: cursorAt(page.below?.toString()),
+        };
+      },
+      checkNumberCursor,
+    ),
+    route(getWorkflowVersion, async ({ path }, { org_id }) => versionAt(org_id, path)),
+    route(changeWorkflowVersion, async ({ path, body }, { org_id }) => {
+      const version = await versionAt(org_id, path);
+      const result = await versions.change(version, (entry) =>
+        decideArchiving(deployments, 'workflow_version_id', entry, {
+          ...entry,
+          archived: body.archived ?? entry.archived,
+        }),
+      );
+      return { ...version, archived: changed(result, 'Workflow version', conflict).archived };
+    }),
+  ];
+};

@@ -1,0 +1,92 @@
+import { RecordsQuery } from '@runledger/contracts/http/fields/names';
+import {
+  NewWorkflow,
+  Workflow,
+  WorkflowChange,
+  WorkflowPage,
+  WorkflowPath,
+} from '@runledger/contracts/http/catalogue/workflows';
+import { decideArchiving } from './decide-archiving.ts';
+import { changedWorkflow, newWorkflow, shownWorkflow } from './core/workflow.ts';
+import { operation, route, type Route } from '../http/operation.ts';
+import { cursorAt } from '../http/page-cursor.ts';
+import { changed, conflict, created, found, newOrigin, type RecordRoutes } from './record-answers.ts';
+import { checkRecordCursor, recordSpan } from './record-lists.ts';
+
+const tag = 'Catalogue';
+
+const createWorkflow = operation({
+  id: 'createWorkflow',
+  method: 'POST',
+  at: '/workflows',
+  tag,
+  summary: 'Create a workflow',
+  description: 'A name under which versions are made: what runs execute is a version.',
+  scope: 'admin',
+  takes: { body: NewWorkflow },
+  gives: { status: 201, description: 'The workflow.', body: Workflow },
+  refuses: [409],
+});
+
+const listWorkflows = operation({
+  id: 'listWorkflows',
+  method: 'GET',
+  at: '/workflows',
+  tag,
+  summary: 'List workflows',
+  description: 'Newest first.',
+  scope: 'runs:read',
+  takes: { query: RecordsQuery },
+  gives: { status: 200, description: 'A page of them.', body: WorkflowPage },
+  refuses: [],
+});
+
+const getWorkflow = operation({
+  id: 'getWorkflow',
+  method: 'GET',
+  at: '/workflows/{workflow_id}',
+  tag,
+  summary: 'Read a workflow',
+  scope: 'runs:read',
+  takes: { path: WorkflowPath },
+  gives: { status: 200, description: 'The workflow.', body: Workflow },
+  refuses: [404],
+});
+
+const changeWorkflow = operation({
+  id: 'changeWorkflow',
+  method: 'PATCH',
+  at: '/workflows/{workflow_id}',
+  tag,
+  summary: 'Rename, archive or restore a workflow',
+  description:
+    'An archived workflow gets no new versions and no new deployments. One that a deployment uses cannot be archived.',
+  scope: 'admin',
+  takes: { path: WorkflowPath, body: WorkflowChange },
+  gives: { status: 200, description: 'The workflow as it is now.', body: Workflow },
+  refuses: [404, 409],
+});
+
+export const workflowRoutes = ({ records: { workflows, deployments }, now }: RecordRoutes): Route[] => [
+  route(createWorkflow, async ({ body }, { org_id }) => {
+    const workflow = newWorkflow(body, newOrigin(org_id, now));
+    return shownWorkflow(created(await workflows.create<string>(workflow), 'Workflow', conflict));
+  }),
+  route(
+    listWorkflows,
+    async ({ query }, { org_id }) => {
+      const page = await workflows.page(org_id, recordSpan(query));
+      return { workflows: page.items.map(shownWorkflow), next_cursor: cursorAt(page.end) };
+    },
+    checkRecordCursor,
+  ),
+  route(getWorkflow, async ({ path }, { org_id }) =>
+    shownWorkflow(found(await workflows.get(org_id, path.workflow_id), 'Workflow')),
+  ),
+  route(changeWorkflow, async ({ path, body }, { org_id }) => {
+    const result = await workflows.change(org_id, path.workflow_id, (workflow) =>
+      decideArchiving(deployments, 'workflow_id', workflow, changedWorkflow(workflow, body)),
+    );
+    return shownWorkflow(changed(result, 'Workflow', conflict));
+  }),
+];

@@ -1,0 +1,84 @@
+import { Counter, Histogram, type Metrics } from '@runledger/service-kit/observability/metrics';
+import type { RateCounts } from './rate-limit/rate-limit.ts';
+import type { Acceptance } from './runs/queue/accept-run.ts';
+
+/** No label names an organisation, a run or a path: each value would be a series for ever. */
+export interface GatewayMetrics {
+  /** `operation` is its id, or the pattern of a page's path. */
+  readonly answered: (operation: string, status: number, seconds: number) => void;
+  readonly queued: () => void;
+  readonly notQueued: (why: NotQueued) => void;
+  readonly conflict: () => void;
+  readonly runRead: (from: 'views' | 'log') => void;
+  readonly uploaded: (bytes: number) => void;
+  readonly rate: RateCounts;
+}
+
+const WHY_NOT_QUEUED = ['key_taken', 'log_nearly_full', 'queue_full', 'views_away', 'unreadable'] as const;
+type NotQueued = (typeof WHY_NOT_QUEUED)[number] & Acceptance['kind'];
+
+const REQUEST_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60];
+
+export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
+  const registers = [registry];
+  const counter = (name: string, help: string, labelNames: string[] = []): Counter =>
+    new Counter({ name, help, labelNames, registers });
+  const requests = counter(
+    'runledger_gateway_http_requests_total',
+    'Requests that were answered, by operation and status.',
+    ['operation', 'status'],
+  );
+  const seconds = new Histogram({
+    name: 'runledger_gateway_http_request_seconds',
+    help: 'From a request to its answer, by operation. A wait takes as long as it was asked to; a stream is answered when it begins.',
+    labelNames: ['operation'],
+    buckets: REQUEST_SECONDS,
+    registers,
+  });
+  const queued = counter('runledger_gateway_runs_queued_total', 'Runs that this gateway has accepted.');
+  const notQueued = counter(
+    'runledger_gateway_runs_not_queued_total',
+    'Requests for a run that queued none, and why: a full queue or log, an idempotency key that was used, views that are away.',
+    ['why'],
+  );
+  // Series that begin at 1 hide their first event from whoever looks at what was added.
+  for (const why of WHY_NOT_QUEUED) notQueued.inc({ why }, 0);
+  const conflicts = counter(
+    'runledger_gateway_conflicts_total',
+    'Decisions that the log refused since something else happened first. They were made again.',
+  );
+  const reads = counter(
+    'runledger_gateway_run_reads_total',
+    'Runs that were shown as the views have them, or folded from the log since the views were behind.',
+    ['from'],
+  );
+  const uploaded = counter('runledger_gateway_upload_bytes_total', 'Bytes of output files that were stored.');
+  const refused = counter(
+    'runledger_gateway_rate_refusals_total',
+    'Requests that were refused since their API key had made too many.',
+  );
+  const chunks = counter(
+    'runledger_gateway_rate_chunks_total',
+    'How often this gateway took a part of a rate limit from what the gateways share.',
+  );
+  const letThrough = counter(
+    'runledger_gateway_rate_let_through_total',
+    'Requests that were not counted since the broker did not tell their rate limit in time.',
+  );
+  return {
+    answered: (operation, status, took) => {
+      requests.inc({ operation, status: String(status) });
+      seconds.observe({ operation }, took);
+    },
+    queued: () => queued.inc(),
+    notQueued: (why) => notQueued.inc({ why }),
+    conflict: () => conflicts.inc(),
+    runRead: (from) => reads.inc({ from }),
+    uploaded: (bytes) => uploaded.inc(bytes),
+    rate: {
+      refused: () => refused.inc(),
+      chunk: () => chunks.inc(),
+      letThrough: () => letThrough.inc(),
+    },
+  };
+};

@@ -1,0 +1,108 @@
+import { Objm, type ObjectInfo, type ObjectStore } from '@nats-io/obj';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import {
+  OutputStoreUnavailable,
+  type OutputStore,
+  type OutputToStore,
+  type StoredOutput,
+} from '../output-store.ts';
+import { readChunks } from './read-chunks.ts';
+
+const BUCKET = 'OUTPUTS';
+const CHUNK_BYTES = 128 * 1024;
+const STORE_WITHIN_MS = 10_000;
+const DIGEST = /^SHA-256=([\w-]{43}=?)$/;
+
+/** On the JetStream object store OUTPUTS: other tools of NATS read the files too. */
+export const jetstreamOutputStore = (log: EventLog): OutputStore => {
+  let opened: Promise<ObjectStore> | undefined;
+  const store = (): Promise<ObjectStore> => {
+    opened ??= new Objm(log.js).open(BUCKET).catch((error: unknown) => {
+      opened = undefined;
+      throw error;
+    });
+    return opened;
+  };
+  const info = (key: string): Promise<ObjectInfo | null> =>
+    orUnavailable('looking for an output file', async () => (await store()).info(key));
+  return {
+    put: async (output, body) => {
+      const { key, filename, content_type } = output;
+      const source = watchSource(body);
+      try {
+        const objects = await store();
+        const metadata = { filename, content_type };
+        const stored = await objects.put(
+          { name: key, metadata, options: { max_chunk_size: CHUNK_BYTES } },
+          ReadableStream.from(source.body),
+          { timeout: STORE_WITHIN_MS },
+        );
+        return describe(output, stored);
+      } catch (error) {
+        // The driver leaves a body half read when it cannot store more of it.
+        void source.body.return(undefined);
+        throw source.broken() ?? unavailable('storing an output file', error);
+      }
+    },
+    find: async (key) => {
+      const found = await info(key);
+      const { filename, content_type } = found?.metadata ?? {};
+      if (!found || found.deleted || filename === undefined || content_type === undefined) return undefined;
+      return describe({ key, filename, content_type }, found);
+    },
+    read: async function* (output, span) {
+      const found = await info(output.key);
+      if (!found || found.deleted) {
+        throw new OutputStoreUnavailable(`The output file ${output.filename} is not in the store any more.`);
+      }
+      yield* readChunks(log, BUCKET, found, span);
+    },
+    remove: async (key) => {
+      await orUnavailable('removing an output file', async () => (await store()).delete(key));
+    },
+  };
+};
+
+const describe = (output: OutputToStore, { size, digest, mtime }: ObjectInfo): StoredOutput => {
+  const sha256 = DIGEST.exec(digest)?.[1];
+  if (sha256 === undefined)
+    throw new OutputStoreUnavailable(`The output ${output.key} has an unknown digest.`);
+  const { key, filename, content_type } = output;
+  return {
+    key,
+    filename,
+    content_type,
+    bytes: size,
+    sha256: Buffer.from(sha256, 'base64url').toString('hex'),
+    stored_at: mtime,
+  };
+};
+
+/** Tells an upload that broke off from a store that is away. */
+const watchSource = (
+  body: AsyncIterable<Uint8Array>,
+): { readonly body: AsyncGenerator<Uint8Array, void>; readonly broken: () => unknown } => {
+  let broken: unknown;
+  const watched = async function* (): AsyncGenerator<Uint8Array, void> {
+    try {
+      yield* body;
+    } catch (error) {
+      broken = error;
+      throw error;
+    }
+  };
+  return { body: watched(), broken: () => broken };
+};
+
+const orUnavailable = async <Result>(what: string, work: () => Promise<Result>): Promise<Result> => {
+  try {
+    return await work();
+  } catch (error) {
+    throw unavailable(what, error);
+  }
+};
+
+const unavailable = (what: string, error: unknown): OutputStoreUnavailable => {
+  const why = error instanceof Error ? error.message : String(error);
+  return new OutputStoreUnavailable(`${what}: the broker did not do it (${why})`, { cause: error });
+};

@@ -1,0 +1,82 @@
+import type { ObjectInfo } from '@nats-io/obj';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { OutputStoreUnavailable, type ByteSpan } from '../output-store.ts';
+
+interface Chunk {
+  readonly sequence: number;
+  readonly data: Uint8Array;
+}
+
+/**
+ * The bytes of an object, one stored chunk for each time that it is asked, and one more read ahead. The driver's own `get`
+ * pushes the whole object into memory when its reader is slow.
+ */
+export async function* readChunks(
+  log: EventLog,
+  bucket: string,
+  info: ObjectInfo,
+  { first, last }: ByteSpan,
+): AsyncGenerator<Uint8Array> {
+  const stream = `OBJ_${bucket}`;
+  const subject = `$O.${bucket}.C.${info.nuid}`;
+  const chunkBytes = info.options?.max_chunk_size ?? info.size;
+  const skipped = Math.floor(first / chunkBytes);
+  const next = (after: number): Promise<Chunk> => readChunk(log, stream, subject, after + 1);
+
+  const begin = skipped === 0 ? undefined : await seek(log, stream, subject, info, skipped);
+  let offset = begin === undefined ? 0 : skipped * chunkBytes;
+  let ahead = next((begin ?? 1) - 1);
+  // Whoever stops reading leaves a read behind that nobody waits for.
+  ahead.catch(() => undefined);
+  while (offset <= last) {
+    const chunk = await ahead;
+    const from = offset;
+    offset += chunk.data.byteLength;
+    if (chunk.data.byteLength === 0) throw new OutputStoreUnavailable(`A chunk of ${subject} is empty.`);
+    if (offset <= last) {
+      ahead = next(chunk.sequence);
+      ahead.catch(() => undefined);
+    }
+    if (offset > first) yield chunk.data.subarray(Math.max(first - from, 0), last + 1 - from);
+  }
+}
+
+/**
+ * The sequence of a chunk by its number, when the chunks stand side by side, which is so unless another file was stored at
+ * the same time; undefined when they have to be walked through.
+ */
+const seek = async (
+  log: EventLog,
+  stream: string,
+  subject: string,
+  { chunks }: ObjectInfo,
+  number: number,
+): Promise<number | undefined> => {
+  const [head, tail] = await Promise.all([
+    readChunk(log, stream, subject, 1),
+    ask(() => log.jsm.streams.getMessage(stream, { last_by_subj: subject })),
+  ]);
+  return tail && tail.seq - head.sequence === chunks - 1 ? head.sequence + number : undefined;
+};
+
+const readChunk = async (log: EventLog, stream: string, subject: string, from: number): Promise<Chunk> => {
+  const query = { seq: from, next_by_subj: subject };
+  // Any replica will do, and one that does not have it yet is put right by the leader.
+  const found =
+    (await ask(() => log.jsm.direct.getMessage(stream, query))) ??
+    // The driver types this request for direct reads only; the broker takes it here as well.
+    (await ask(() => log.jsm.streams.getMessage(stream, query)));
+  if (!found) throw new OutputStoreUnavailable(`A chunk of ${subject} behind ${from - 1} is missing.`);
+  return { sequence: found.seq, data: found.data };
+};
+
+const ask = async <Answer>(question: () => Promise<Answer>): Promise<Answer> => {
+  try {
+    return await question();
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new OutputStoreUnavailable(`reading an output file: the broker did not answer (${why})`, {
+      cause: error,
+    });
+  }
+};

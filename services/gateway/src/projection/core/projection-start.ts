@@ -1,0 +1,45 @@
+import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { RunsIdentity } from '@runledger/event-log/read/read-run';
+import type { ProjectionPosition } from '../run-views.ts';
+
+export type ProjectionStart =
+  | { readonly kind: 'go_on'; readonly after: number }
+  /** The views were derived from something else than this log. */
+  | { readonly kind: 'start_again'; readonly because: string };
+
+/** Where the projection begins. `last` is what the log holds at the position's sequence. */
+export const projectionStart = (
+  position: ProjectionPosition | undefined,
+  log: RunsIdentity,
+  last: StoredMessage | undefined,
+): ProjectionStart => {
+  if (!position) return { kind: 'start_again', because: 'there is no position yet' };
+  const { stream_created, sequence, event_id } = position;
+  if (stream_created !== log.created) {
+    return {
+      kind: 'start_again',
+      because: `the views come from a log of ${stream_created}, and this one is of ${log.created}`,
+    };
+  }
+  if (sequence > log.lastSequence) {
+    return {
+      kind: 'start_again',
+      because: `the log ends at ${log.lastSequence}, and the views come from ${sequence}: it lost its end`,
+    };
+  }
+  // What has expired cannot be compared any more.
+  if (sequence === 0 || sequence < log.firstSequence) return { kind: 'go_on', after: sequence };
+  if (last === undefined || eventIdOf(last) !== event_id) {
+    return {
+      kind: 'start_again',
+      because: `the log does not hold event ${event_id ?? '(none)'} at sequence ${sequence}`,
+    };
+  }
+  return { kind: 'go_on', after: sequence };
+};
+
+/** Null for a message that is no event. */
+export const eventIdOf = ({ body }: StoredMessage): string | null =>
+  typeof body === 'object' && body !== null && 'event_id' in body && typeof body.event_id === 'string'
+    ? body.event_id
+    : null;

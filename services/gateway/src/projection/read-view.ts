@@ -1,0 +1,32 @@
+import type { RefusedMessage } from '@runledger/contracts/fold/run-chain';
+import type { Run } from '@runledger/contracts/fold/run';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { head, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
+import type { RunView } from './run-views.ts';
+
+type ReadView =
+  | { readonly kind: 'whole'; readonly view: RunView; readonly refused: readonly RefusedMessage[] }
+  /** The run is known, and what became of its notifications is not. */
+  | { readonly kind: 'webhook_damaged'; readonly head: number; readonly run: Run }
+  | Exclude<ReadRun, { kind: 'found' }>;
+
+const MOST_READS = 5;
+
+/**
+ * The view of a run, read from the log with everything up to `atLeast`. Where the two chains were read one after the
+ * other, the first may have got a fact behind which the second ends, so it is asked whether that happened.
+ * @throws {LogUnavailable}
+ */
+export const readView = async (log: EventLog, key: RunKey, atLeast: number): Promise<ReadView> => {
+  for (let reads = 0; reads < MOST_READS; reads += 1) {
+    const read = await readRun(log, key, { atLeast });
+    if (read.kind !== 'found') return read;
+    const { run, history, webhook, refused } = read;
+    if (!webhook) return { kind: 'webhook_damaged', head: history.head, run };
+    if (webhook.head < history.head || (await head(log, key)) === history.head) {
+      return { kind: 'whole', view: { head: history.head, run, webhook }, refused };
+    }
+  }
+  throw new Error(`Run ${key.run_id} changed again and again while it was read`);
+};

@@ -1,0 +1,181 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-subjects';
+import { aborted } from '@runledger/event-log/connect/abort-signal';
+import { answerRedrives } from '@runledger/request-reply/redrive';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { follow, NewerVersion } from '@runledger/event-log/follow/follow';
+import { acquireLease } from '@runledger/coordination/lease';
+import type { Logger } from '@runledger/event-log/connect/logger';
+import { park } from '@runledger/event-log/streams/dead-letters';
+import { readStored, runsIdentity } from '@runledger/event-log/read/read-run';
+import { foldedOf } from './core/fold-run.ts';
+import { projectRuns, runsIn, type Gap, type RefusedFact } from './core/project-runs.ts';
+import { eventIdOf, projectionStart } from './core/projection-start.ts';
+import { readView } from './read-view.ts';
+import { redriveView } from './redrive-view.ts';
+import { isSameRun, type RunView, type RunViews } from './run-views.ts';
+
+export interface RunProjection extends AsyncDisposable {
+  /** Not ok when it has stopped for good: another gateway, or another release, must go on. */
+  state(): { readonly ok: true } | { readonly ok: false; readonly why: string };
+  /** The last sequence that is in the views; undefined while another gateway projects. */
+  position(): number | undefined;
+}
+
+export interface ProjectionOptions {
+  readonly log: EventLog;
+  readonly views: RunViews;
+  readonly logger: Logger;
+  /** For people: who projects. */
+  readonly instance: string;
+}
+
+const AGAIN_AFTER_MS = 1_000;
+const STOP_WITHIN_MS = 2_000;
+const LEASE = 'projection';
+
+/** Keeps the views behind the log, for ever; of several gateways with shared views one does it. */
+export const openRunProjection = (options: ProjectionOptions): RunProjection => {
+  const { log, logger } = options;
+  const stop = new AbortController();
+  let stopped: string | undefined;
+  let position: (() => number) | undefined;
+
+  const project = async (lost: AbortSignal): Promise<void> => {
+    const { created, after } = await begin(options);
+    const ended = AbortSignal.any([lost, stop.signal]);
+    await using following = await follow(options.log, {
+      stream: 'RUNS',
+      subjects: [ALL_LIFECYCLES, ALL_WEBHOOKS],
+      after,
+      onBatch: (messages) => takeBatch(options, created, messages),
+    });
+    position = () => following.position();
+    const failure = await Promise.race([following.failed, aborted(ended)]);
+    if (failure) throw failure;
+  };
+  const run = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      try {
+        await asHolder(options, stop.signal, project);
+      } catch (error) {
+        if (stop.signal.aborted) return;
+        if (error instanceof NewerVersion) {
+          stopped = error.message;
+          logger.error({ err: error }, 'the projection has stopped');
+          return;
+        }
+        logger.warn({ err: error }, 'the projection was interrupted; it begins again');
+        await pause(AGAIN_AFTER_MS, undefined, { signal: stop.signal }).catch(() => undefined);
+      } finally {
+        position = undefined;
+      }
+    }
+  };
+  const running = run();
+  // Whoever projects: a view that is saved is what the log says. Gateways with views of their own each need it.
+  const redriving = answerRedrives(log, 'gateway', (question) => redriveView(options, question));
+  return {
+    state: () => (stopped === undefined ? { ok: true } : { ok: false, why: stopped }),
+    position: () => position?.(),
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      redriving[Symbol.dispose]();
+      // A broker that is away may be asked for longer than a stop may take; it ends with the connection then.
+      await Promise.race([running, pause(STOP_WITHIN_MS, undefined, { ref: false })]);
+    },
+  };
+};
+
+const asHolder = async (
+  { log, views, instance }: ProjectionOptions,
+  signal: AbortSignal,
+  work: (lost: AbortSignal) => Promise<void>,
+): Promise<void> => {
+  if (!views.shared) return work(signal);
+  const lease = await acquireLease(log, { name: LEASE, holder: instance }, signal);
+  try {
+    await work(lease.lost);
+  } finally {
+    await lease.release();
+  }
+};
+
+const begin = async ({
+  log,
+  views,
+  logger,
+}: ProjectionOptions): Promise<{ created: string; after: number }> => {
+  const position = await views.position();
+  const identity = await runsIdentity(log);
+  const last = position && position.sequence > 0 ? await readStored(log, position.sequence) : undefined;
+  const start = projectionStart(position, identity, last);
+  switch (start.kind) {
+    case 'go_on':
+      return { created: identity.created, after: start.after };
+    case 'start_again':
+      // At the first start, and in memory at every one, that is nothing to worry about.
+      logger[position ? 'warn' : 'info'](
+        { because: start.because },
+        'the run views are derived anew from the log',
+      );
+      await views.startAgain(identity.created);
+      return { created: identity.created, after: 0 };
+  }
+};
+
+const takeBatch = async (
+  options: ProjectionOptions,
+  stream_created: string,
+  messages: readonly StoredMessage[],
+): Promise<void> => {
+  const { views } = options;
+  const present = await views.load(runsIn(messages));
+  const projected = projectRuns(present, messages);
+  if (projected.kind === 'newer_version') throw new NewerVersion(projected);
+  for (const refused of projected.refused) await setAside(options, refused);
+  const read: RunView[] = [];
+  for (const gap of projected.gaps) {
+    const view = present.find((one) => isSameRun(one, gap.key));
+    read.push(...(await closeGap(options, gap, view)));
+  }
+  await views.save([...projected.views, ...read]);
+  const last = messages.at(-1);
+  if (last) await views.savePosition({ stream_created, sequence: last.sequence, event_id: eventIdOf(last) });
+};
+
+const setAside = async ({ log, logger }: ProjectionOptions, { message, why }: RefusedFact): Promise<void> => {
+  logger.warn({ subject: message.subject, sequence: message.sequence, why }, 'a fact is not accepted');
+  await park(log, { consumer: LEASE, stored: message, reason: why });
+};
+
+const closeGap = async (
+  options: ProjectionOptions,
+  { key, message }: Gap,
+  present: RunView | undefined,
+): Promise<RunView[]> => {
+  const { log, logger } = options;
+  const read = await readView(log, key, message.sequence);
+  switch (read.kind) {
+    case 'whole':
+      return [read.view];
+    case 'webhook_damaged':
+      await setAside(options, { message, why: 'the webhook facts of its run do not hang together' });
+      return [{ head: read.head, run: read.run, webhook: foldedOf(present).webhook }];
+    case 'none':
+      return [];
+    case 'newer_version':
+      throw new NewerVersion(read);
+    case 'damaged': {
+      const { firstSequence } = await runsIdentity(log);
+      // A run whose beginning has expired: its view, if there is one, stays as it is.
+      if (read.expected < firstSequence) {
+        logger.debug({ run_id: key.run_id, why: read.why }, 'the beginning of a run has expired');
+        return [];
+      }
+      await setAside(options, { message, why: read.why });
+      return [];
+    }
+  }
+};

@@ -1,0 +1,39 @@
+import { CancelRunsRequest, CancelRunsResponse } from '@runledger/contracts/http/runs/runs';
+import type { CancelMany } from './cancel-many.ts';
+import { operation, route, type Route } from '../../http/operation.ts';
+import { cursorAt, cursorProblems, placeAt } from '../../http/page-cursor.ts';
+import { requestOf } from '../../http/request-context.ts';
+import { runFilterOf } from '../list/run-filter.ts';
+import { spanOf } from '../list/list-span.ts';
+import { own } from '../../validation/node.ts';
+
+const cancelManyOperation = operation({
+  id: 'cancelRuns',
+  method: 'POST',
+  at: '/runs/cancel',
+  tag: 'Runs',
+  summary: 'Cancel many runs',
+  description:
+    'Of the runs that have not ended and fit the filter, up to 1,000 at once, the newest first; `next_cursor` goes on with those behind. Each is cancelled as one alone is. Asking again is harmless. To cancel no more than a dry run counted, put the `created_before` of its first page that has one into the filter.',
+  scope: 'runs:write',
+  takes: { body: CancelRunsRequest },
+  gives: { status: 200, description: 'How many they are.', body: CancelRunsResponse },
+  refuses: [],
+});
+
+export const cancelManyRoute = ({ cancelMany }: { readonly cancelMany: CancelMany }): Route =>
+  route(
+    cancelManyOperation,
+    async ({ body: { filter, cursor, dry_run } }, { org_id, user_id }, ctx) => {
+      const { traceparent } = requestOf(ctx);
+      const which = { org_id, ...runFilterOf(filter), ...spanOf(filter, placeAt(cursor)) };
+      const { createdBefore, end, ...counts } = await cancelMany(
+        which,
+        { user_id, traceparent },
+        dry_run === true,
+      );
+      const created_before = createdBefore?.toISOString() ?? null;
+      return { ...counts, created_before, next_cursor: cursorAt(end) };
+    },
+    ({ body }) => cursorProblems(own(body, 'cursor'), 'body'),
+  );

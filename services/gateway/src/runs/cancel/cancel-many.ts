@@ -1,0 +1,77 @@
+import type { Place } from '../../projection/core/sort-key.ts';
+import { OPEN_STATUSES, type RunQuery, type RunView, type RunViews } from '../../projection/run-views.ts';
+import type { Canceller, CancelRun } from './cancel-run.ts';
+import type { FreshViews } from '../../projection/fresh-views.ts';
+import { inFlight } from '../../concurrency/in-flight.ts';
+
+interface CancelledMany {
+  /** Runs of this page: those that had not ended and fitted the filter when they were decided on. */
+  readonly matched: number;
+  /** Those of them that ended at once. */
+  readonly cancelled: number;
+  /** Those of them that execute and were not asked to stop before. */
+  readonly requested: number;
+  /** Runs of this page, none of the matched ones, that nothing could be decided on now. */
+  readonly failed: number;
+  /** Just behind the creation of the newest run that was looked at; undefined where there is none. */
+  readonly createdBefore: Date | undefined;
+  /** Where the page ended, however few were on it; undefined when nothing follows it. */
+  readonly end: Place | undefined;
+}
+
+export interface CancelManyOptions {
+  readonly views: RunViews;
+  readonly fresh: FreshViews;
+  readonly cancel: CancelRun;
+}
+
+/** @throws {LogUnavailable} when a part of them may have been cancelled @throws {ViewsUnavailable} */
+export type CancelMany = (
+  which: Omit<RunQuery, 'limit'>,
+  by: Canceller,
+  dryRun: boolean,
+) => Promise<CancelledMany>;
+
+const NONE = { matched: 0, cancelled: 0, requested: 0, failed: 0 };
+const PAGE = 1_000;
+const IN_FLIGHT = 16;
+
+/**
+ * The newest first. The views say which runs these are, and the log, which is ahead of them, whether each still is what
+ * was asked for: whoever cancels what is queued does not stop a run that began meanwhile. Asked again, none is counted
+ * as cancelled or requested twice.
+ */
+export const cancelMany =
+  ({ views, fresh, cancel }: CancelManyOptions): CancelMany =>
+  async (which, by, dryRun) => {
+    const statuses = OPEN_STATUSES.filter((status) => which.statuses?.includes(status) ?? true);
+    if (statuses.length === 0) return { ...NONE, createdBefore: undefined, end: undefined };
+    await fresh();
+    const { items, end } = await views.listRuns({ ...which, statuses, limit: PAGE });
+    const page = { createdBefore: behindNewest(items), end };
+    if (dryRun) return { ...NONE, matched: items.length, ...page };
+    const count = { ...NONE };
+    await inFlight(IN_FLIGHT, items, async ({ run: { org_id, run_id } }) => {
+      const cancellation = await cancel({ org_id, run_id }, by, statuses);
+      switch (cancellation.kind) {
+        case 'answered':
+          count.matched += 1;
+          if (!cancellation.isNew) return;
+          if (cancellation.answer.outcome === 'cancelled') count.cancelled += 1;
+          else count.requested += 1;
+          return;
+        case 'too_busy':
+        case 'unreadable':
+        case 'views_away':
+          count.failed += 1;
+          return;
+        case 'not_asked_for':
+        case 'none':
+          return;
+      }
+    });
+    return { ...count, ...page };
+  };
+
+const behindNewest = ([newest]: readonly RunView[]): Date | undefined =>
+  newest && new Date(Date.parse(newest.run.created_at) + 1);

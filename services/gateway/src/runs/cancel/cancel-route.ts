@@ -1,0 +1,43 @@
+import { CancelRunResponse } from '@runledger/contracts/http/runs/run';
+import type { CancelRun } from './cancel-run.ts';
+import { notFoundRun } from '../current/not-found-run.ts';
+import { operation, route, type Route } from '../../http/operation.ts';
+import { Refused } from '../../http/refusal.ts';
+import { requestOf } from '../../http/request-context.ts';
+import { RunPath, runKeyOf } from '../current/run-path.ts';
+
+const cancelOperation = operation({
+  id: 'cancelRun',
+  method: 'POST',
+  at: '/run/{run_id}/cancel',
+  tag: 'Runs',
+  summary: 'Cancel a run',
+  description:
+    'A queued run is cancelled at once and for good. One that executes is asked to stop, and is cancelled within the grace period, by force if need be. Asking again, or after the end, changes nothing.',
+  scope: 'runs:write',
+  takes: { path: RunPath },
+  gives: { status: 200, description: 'What became of it.', body: CancelRunResponse },
+  refuses: [404],
+});
+
+export const cancelRoute = ({ cancel }: { readonly cancel: CancelRun }): Route =>
+  route(cancelOperation, async ({ path }, caller, ctx) => {
+    const key = runKeyOf(path, caller);
+    const { traceparent } = requestOf(ctx);
+    const cancellation = await cancel(key, { user_id: caller.user_id, traceparent });
+    switch (cancellation.kind) {
+      case 'answered':
+        return { run_id: key.run_id, ...cancellation.answer };
+      // Every status is asked for.
+      case 'not_asked_for':
+      case 'too_busy':
+        throw new Refused({
+          kind: 'unavailable',
+          why: 'The run changed again and again while its cancellation was stored. Try again',
+        });
+      case 'none':
+      case 'views_away':
+      case 'unreadable':
+        throw notFoundRun(cancellation);
+    }
+  });

@@ -1,0 +1,120 @@
+import { isEnded } from '@runledger/contracts/fold/run';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { EMPTY_WEBHOOK_HISTORY } from '@runledger/contracts/fold/webhook-chain';
+import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
+import type { Logger } from '@runledger/event-log/connect/logger';
+import { lastOfRun, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
+import { isSettledForGood, upTo, ViewsUnavailable, type RunView } from '../../projection/run-views.ts';
+import type { FindView } from './find-view.ts';
+import type { ShownWebhooks } from './shown-webhooks.ts';
+
+export type CurrentRun =
+  | ({ readonly kind: 'found' } & RunView)
+  | { readonly kind: 'none' }
+  /** What the log and the views have does not tell what the run is now. */
+  | { readonly kind: 'unreadable'; readonly why: string }
+  /** The views cannot be asked, and the log does not have it (any more). */
+  | { readonly kind: 'views_away'; readonly why: string };
+
+/** @throws {LogUnavailable} */
+export type ReadCurrentRun = (key: RunKey) => Promise<CurrentRun>;
+
+export interface CurrentRunOptions {
+  readonly log: EventLog;
+  readonly find: FindView;
+  readonly shown: ShownWebhooks;
+  readonly logger: Logger;
+  /** Where a run was found that is shown. */
+  readonly onRead?: (from: 'views' | 'log') => void;
+}
+
+/**
+ * What the run is now, never less than what anybody was shown before: a view that nothing can change any more is taken
+ * as it is, any other one is compared with the last message of the run at the stream's leader, and the log is folded
+ * when the view is behind or not there. While the log is away, a run that has ended is shown as far as its view goes,
+ * and no less than this gateway showed.
+ */
+export const currentRun = (options: CurrentRunOptions): ReadCurrentRun => {
+  const { shown } = options;
+  const read = readNow(options);
+  return async (key) => {
+    const now = await read(key);
+    if (now.kind === 'found') shown.remember(key, now.webhook);
+    return now;
+  };
+};
+
+const readNow =
+  ({ log, find, shown, logger, onRead }: CurrentRunOptions): ReadCurrentRun =>
+  async (key) => {
+    const found = await find(key);
+    const view = found instanceof ViewsUnavailable ? undefined : found;
+    if (view && isSettledForGood(view)) {
+      onRead?.('views');
+      return foundAs(view);
+    }
+    const read = await unlessEnded(view, log, () => readBehind(log, key, view));
+    if (read.kind === 'found') onRead?.('log');
+    else if (view) onRead?.('views');
+    switch (read.kind) {
+      case 'as_viewed':
+        return foundAs(read.view);
+      case 'log_away':
+        return foundAs({ ...read.view, webhook: shown.latest(key, read.view.webhook) });
+      case 'found': {
+        const { run, history, webhook } = read;
+        if (!webhook) {
+          logger.error({ run_id: key.run_id }, 'the webhook facts of a run do not hang together');
+        }
+        return foundAs({
+          run,
+          head: history.head,
+          webhook: webhook ?? view?.webhook ?? EMPTY_WEBHOOK_HISTORY,
+        });
+      }
+      case 'none':
+        if (view) return foundAs(view);
+        return found instanceof ViewsUnavailable
+          ? { kind: 'views_away', why: found.message }
+          : { kind: 'none' };
+      case 'damaged':
+        // As a rule its beginning has expired, which a view outlives.
+        logger[view ? 'debug' : 'error'](
+          { run_id: key.run_id, why: read.why },
+          'the history of a run is damaged',
+        );
+        return view ? foundAs(view) : { kind: 'unreadable', why: read.why };
+      case 'newer_version':
+        return {
+          kind: 'unreadable',
+          why: `${read.type} in version ${read.version} was written by a later release`,
+        };
+    }
+  };
+
+type ReadBehind = ReadRun | { readonly kind: 'as_viewed' | 'log_away'; readonly view: RunView };
+
+const foundAs = ({ head, run, webhook }: RunView): CurrentRun => ({ kind: 'found', head, run, webhook });
+
+/** What the log says beyond the view. */
+const readBehind = async (log: EventLog, key: RunKey, view: RunView | undefined): Promise<ReadBehind> => {
+  const present = await lastOfRun(log, key);
+  if (view && upTo(view) >= present) return { kind: 'as_viewed', view };
+  return present === 0 ? { kind: 'none', head: 0 } : readRun(log, key, { atLeast: present });
+};
+
+const unlessEnded = async (
+  view: RunView | undefined,
+  log: EventLog,
+  read: () => Promise<ReadBehind>,
+): Promise<ReadBehind> => {
+  if (!view || !isEnded(view.run)) return read();
+  // An ask would wait for the broker for seconds.
+  if (!log.connected()) return { kind: 'log_away', view };
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof LogUnavailable) return { kind: 'log_away', view };
+    throw error;
+  }
+};

@@ -1,0 +1,26 @@
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
+import { keepLatest } from '../../concurrency/recently-used.ts';
+
+/** What this gateway last said of the notifications of runs: for a while without the log, when the views may be behind it. */
+export interface ShownWebhooks {
+  readonly remember: (key: RunKey, webhook: WebhookHistory) => void;
+  /** The later one of what was said and what a view has. */
+  readonly latest: (key: RunKey, viewed: WebhookHistory) => WebhookHistory;
+}
+
+const MOST_REMEMBERED = 10_000;
+
+export const shownWebhooks = (): ShownWebhooks => {
+  const shown = new Map<string, WebhookHistory>();
+  return {
+    remember: ({ run_id }, webhook) => {
+      if (webhook.head <= (shown.get(run_id)?.head ?? 0)) return;
+      keepLatest(shown, MOST_REMEMBERED, run_id, webhook);
+    },
+    latest: ({ run_id }, viewed) => {
+      const before = shown.get(run_id);
+      return before && before.head > viewed.head ? before : viewed;
+    },
+  };
+};

@@ -1,0 +1,40 @@
+import { RunListQuery, RunPage } from '@runledger/contracts/http/runs/runs';
+import type { ListRuns } from './list-runs.ts';
+import { operation, route, type Route } from '../../http/operation.ts';
+import { cursorAt, cursorProblems, placeAt } from '../../http/page-cursor.ts';
+import { runFilterOf } from './run-filter.ts';
+import { DEFAULT_LIMIT, spanOf } from './list-span.ts';
+import { own } from '../../validation/node.ts';
+
+const listRunsOperation = operation({
+  id: 'listRuns',
+  method: 'GET',
+  at: '/runs',
+  tag: 'Runs',
+  summary: 'List runs',
+  description:
+    'Newest first, those that every filter fits. It waits up to 2 seconds until it can show all that was stored when it was asked for. From page to page no run is skipped and none comes twice, however many are queued meanwhile.',
+  scope: 'runs:read',
+  takes: { query: RunListQuery },
+  gives: { status: 200, description: 'A page of them.', body: RunPage },
+  refuses: [],
+});
+
+export const listRunsRoute = ({ listRuns }: { readonly listRuns: ListRuns }): Route =>
+  route(
+    listRunsOperation,
+    async ({ query }, { org_id }) => {
+      const include = new Set(query.include);
+      const { items, end } = await listRuns(
+        {
+          org_id,
+          ...runFilterOf(query),
+          ...spanOf(query, placeAt(query.cursor)),
+          limit: query.limit ?? DEFAULT_LIMIT,
+        },
+        { inputs: include.has('inputs'), workflow_api: include.has('workflow_api') },
+      );
+      return { runs: [...items], next_cursor: cursorAt(end) };
+    },
+    ({ query }) => cursorProblems(own(query, 'cursor'), 'query'),
+  );

@@ -1,0 +1,84 @@
+import type { ProgressReport } from '@runledger/contracts/events/activity';
+import type { WorkflowRun } from '@runledger/contracts/http/runs/run';
+import { jsonBytes, type JsonValue } from '@runledger/contracts/json';
+import type { RunId } from '@runledger/contracts/ids';
+import { isExecuting, type Run } from '@runledger/contracts/fold/run';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { Catalogue } from '../../catalogue/catalogue.ts';
+import { runResponse } from '../read/core/run-response.ts';
+import { pageOf, type Page } from '../../projection/core/page.ts';
+import { placeOf } from '../../projection/core/sort-key.ts';
+import type { RunQuery, RunView, RunViews } from '../../projection/run-views.ts';
+import type { FreshViews } from '../../projection/fresh-views.ts';
+import type { QueuePlaces } from '../read/queue-positions.ts';
+
+export interface ListRunsOptions {
+  readonly views: RunViews;
+  readonly fresh: FreshViews;
+  readonly progress: (run: Run) => Promise<ProgressReport | undefined>;
+  readonly places: QueuePlaces;
+  readonly catalogue: Pick<Catalogue, 'getWorkflowVersion'>;
+  readonly publicUrl: () => string;
+}
+
+/** Members that are null unless they are asked for. */
+interface Included {
+  readonly inputs: boolean;
+  readonly workflow_api: boolean;
+}
+
+/** @throws {ViewsUnavailable} @throws {LogUnavailable} when workflows are asked for */
+export type ListRuns = (query: RunQuery, include: Included) => Promise<Page<WorkflowRun>>;
+
+/** Runs as they are shown one by one; no more of them than a page may weigh with the workflows that it shows. */
+export const listRuns =
+  ({ views, fresh, progress, places, catalogue, publicUrl }: ListRunsOptions): ListRuns =>
+  async (query, include) => {
+    await fresh();
+    const { items, end } = await views.listRuns(query);
+    const [reports, waiting] = await Promise.all([
+      reportsOf(items, progress),
+      places(items.flatMap(({ run }) => (run.status === 'queued' ? [keyOf(run)] : []))),
+    ]);
+    const shown = async function* () {
+      const workflows = workflowsOf(query.org_id, include.workflow_api ? catalogue : undefined);
+      for (const { run, webhook } of items) {
+        const workflow_api = await workflows(run.request.workflow_version_id);
+        const item = runResponse(run, {
+          webhook: webhook.webhook,
+          report: reports.get(run.run_id),
+          place: waiting.get(run.run_id),
+          workflow_inputs: include.inputs ? run.request.inputs : null,
+          workflow_api,
+          publicUrl: publicUrl(),
+        });
+        yield { item, place: placeOf(run), bytes: workflow_api === null ? 0 : jsonBytes(workflow_api) };
+      }
+    };
+    const page = await pageOf(shown(), query.limit);
+    return { items: page.items, end: page.end ?? end };
+  };
+
+const keyOf = ({ org_id, run_id }: Run): RunKey => ({ org_id, run_id });
+
+const reportsOf = async (
+  items: readonly RunView[],
+  progress: ListRunsOptions['progress'],
+): Promise<ReadonlyMap<RunId, ProgressReport | undefined>> => {
+  const executing = items.map(({ run }) => run).filter(isExecuting);
+  return new Map(await Promise.all(executing.map(async (run) => [run.run_id, await progress(run)] as const)));
+};
+
+/** Each version is read once for a page; null where none are asked for, or it is not there. */
+const workflowsOf = (
+  org: string,
+  catalogue: Pick<Catalogue, 'getWorkflowVersion'> | undefined,
+): ((id: string) => Promise<JsonValue>) => {
+  const known = new Map<string, JsonValue>();
+  return async (id) => {
+    if (!catalogue) return null;
+    const workflow = known.get(id) ?? (await catalogue.getWorkflowVersion(org, id))?.workflow ?? null;
+    known.set(id, workflow);
+    return workflow;
+  };
+};

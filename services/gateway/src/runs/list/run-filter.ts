@@ -1,0 +1,30 @@
+import { RunStatus } from '@runledger/contracts/http/runs/run';
+import type { RunFilter } from '@runledger/contracts/http/runs/runs';
+import type { Run } from '@runledger/contracts/fold/run';
+import type { RunQuery } from '../../projection/run-views.ts';
+import { wordsIn } from '../../http/words-in.ts';
+
+type Fields = Pick<RunFilter, 'deployment_id' | 'workflow_id' | 'gpu' | 'origin'> & {
+  readonly status?: string | readonly RunStatus[] | null | undefined;
+};
+
+/** Which runs a filter asks for, in a query or a body; their time is another matter. */
+export const runFilterOf = ({
+  status,
+  deployment_id,
+  workflow_id,
+  gpu,
+  origin,
+}: Fields): Pick<RunQuery, 'statuses' | 'deploymentId' | 'workflowId' | 'gpu' | 'origin'> => {
+  const statuses = wordsIn(RunStatus, status)?.filter(isOfRuns);
+  return {
+    ...(statuses ? { statuses } : {}),
+    ...(typeof deployment_id === 'string' ? { deploymentId: deployment_id.toLowerCase() } : {}),
+    ...(typeof workflow_id === 'string' ? { workflowId: workflow_id.toLowerCase() } : {}),
+    ...(gpu ? { gpu } : {}),
+    ...(origin ? { origin } : {}),
+  };
+};
+
+/** No run is held back yet. */
+const isOfRuns = (status: RunStatus): status is Run['status'] => status !== 'not-started';

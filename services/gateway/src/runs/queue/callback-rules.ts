@@ -1,0 +1,74 @@
+import type { CallbackPolicy } from '@runledger/webhooks/policy/callback-policy';
+import { checkCallbackUrl, type UrlRefusal } from '@runledger/webhooks/policy/callback-url';
+import type { NameResolver } from '@runledger/webhooks/dns/name-resolver';
+import { resolveCallback } from '@runledger/webhooks/policy/resolve-callback';
+import { invalid, type Invalid } from '../../http/refusal.ts';
+
+export interface CallbackRulesOptions {
+  /** Asked for each address: the gateway's own one is known once it listens. */
+  readonly policy: () => CallbackPolicy;
+  readonly resolver: NameResolver;
+  /** Characters. */
+  readonly maxLength: number;
+  /** How long a name is resolved. */
+  readonly resolveWithinMs: number;
+}
+
+/** What the webhook policy says of a callback address when a run is queued; the notifier asks it again before each try. */
+export interface CallbackRules {
+  /** What is wrong with it by its text alone. */
+  readonly problem: (text: string) => Invalid | undefined;
+  /** What is wrong with where it leads now; nothing, when its name cannot be resolved in time. */
+  readonly destination: (text: string) => Promise<Invalid | undefined>;
+}
+
+export const callbackRules = ({
+  policy,
+  resolver,
+  maxLength,
+  resolveWithinMs,
+}: CallbackRulesOptions): CallbackRules => ({
+  problem: (text) => {
+    const verdict = checkCallbackUrl(text, policy(), maxLength);
+    return verdict.ok ? undefined : problemOf(verdict.refusal, verdict.why, text, maxLength);
+  },
+  destination: async (text) => {
+    const present = policy();
+    const verdict = checkCallbackUrl(text, present, maxLength);
+    if (!verdict.ok) return problemOf(verdict.refusal, verdict.why, text, maxLength);
+    const late = AbortSignal.timeout(resolveWithinMs);
+    try {
+      const resolved = await resolveCallback(verdict.url, { policy: present, resolver }, late);
+      return resolved.kind === 'forbidden' ? valueError(resolved.why) : undefined;
+    } catch (error) {
+      if (late.aborted) return undefined;
+      throw error;
+    }
+  },
+});
+
+const LOC = ['body', 'webhook'];
+
+const problemOf = (refusal: UrlRefusal, why: string, text: string, maxLength: number): Invalid => {
+  switch (refusal) {
+    case 'too_long':
+      return invalid(LOC, 'url_too_long', `URL should have at most ${maxLength} characters`);
+    case 'scheme':
+      return hasOtherScheme(text)
+        ? invalid(LOC, 'url_scheme', "URL scheme should be 'http' or 'https'")
+        : invalid(LOC, 'url_parsing', `Input should be a valid URL, ${why}`);
+    case 'characters':
+    case 'parse':
+      return invalid(LOC, 'url_parsing', `Input should be a valid URL, ${why}`);
+    case 'userinfo':
+    case 'fragment':
+    case 'port':
+    case 'name':
+    case 'ip':
+      return valueError(why);
+  }
+};
+
+const valueError = (why: string): Invalid => invalid(LOC, 'value_error', `Value error, ${why}`);
+
+const hasOtherScheme = (text: string): boolean => /^(?!https?:)[A-Za-z][A-Za-z0-9+.-]*:/i.test(text);

@@ -1,0 +1,50 @@
+import { jsonBytes, type JsonObject } from '@runledger/contracts/json';
+import { nestingProblems } from '../../validation/nesting.ts';
+import { invalid, Refused, type Invalid } from '../../http/refusal.ts';
+import { isRecord } from '../../validation/node.ts';
+
+export interface InputLimits {
+  readonly inputs: number;
+  readonly inputsBytes: number;
+  readonly inputNameLength: number;
+}
+
+/** What is wrong with inputs beyond their types. Refuses what is too much of it. */
+export const inputsProblems = (value: unknown, limits: InputLimits): Invalid[] => {
+  if (!isRecord(value)) return [];
+  // A body is JSON.
+  const inputs = value as JsonObject;
+  const names = Object.keys(inputs);
+  if (names.length > limits.inputs) {
+    throw new Refused({ kind: 'too_large', why: `A run may have at most ${limits.inputs} inputs` });
+  }
+  const problems = names.flatMap((name) => inputProblems(name, inputs[name], limits));
+  const isShallow = !problems.some(({ type }) => type === 'json_invalid');
+  if (isShallow && jsonBytes(inputs) > limits.inputsBytes) {
+    throw new Refused({
+      kind: 'too_large',
+      why: `All inputs of a run together may have at most ${limits.inputsBytes} bytes as JSON`,
+    });
+  }
+  return problems;
+};
+
+const inputProblems = (name: string, value: unknown, { inputNameLength }: InputLimits): Invalid[] => {
+  const problems: Invalid[] = [];
+  const isLong = !isAtMost(inputNameLength, name);
+  const loc = ['body', 'inputs', isLong ? beginning(name, inputNameLength) : name];
+  if (isLong) {
+    const msg = `String should have at most ${inputNameLength} characters`;
+    problems.push(invalid([...loc, '[key]'], 'string_too_long', msg));
+  }
+  return [...problems, ...nestingProblems(value, loc)];
+};
+
+/** In characters as Unicode and pydantic count them: an emoji outside the first plane is one. */
+const isAtMost = (most: number, text: string): boolean =>
+  text.length <= most || (text.length <= 2 * most && Array.from(text).length <= most);
+
+const beginning = (text: string, count: number): string =>
+  Array.from(text.slice(0, 2 * count))
+    .slice(0, count)
+    .join('');

@@ -1,0 +1,63 @@
+import {
+  CreateRunResponse,
+  DeploymentRunRequest,
+  IdempotencyKey,
+} from '@runledger/contracts/http/runs/queue-run';
+import { Type } from 'typebox';
+import type { QueueDeployment } from './queue-deployment.ts';
+import { acceptedRun } from './accepted-run.ts';
+import { inputsProblems, type InputLimits } from './input-limits.ts';
+import { operation, route, type Route } from '../../http/operation.ts';
+import { Refused } from '../../http/refusal.ts';
+import { requestedBy } from './requested-by.ts';
+import { own } from '../../validation/node.ts';
+import type { CallbackRules } from './callback-rules.ts';
+
+export interface QueueRoute {
+  readonly limits: InputLimits;
+  readonly callbacks: CallbackRules;
+  readonly queue: QueueDeployment;
+  readonly onQueued: () => void;
+}
+
+const queueOperation = operation({
+  id: 'queueRun',
+  method: 'POST',
+  at: '/run/deployment/queue',
+  tag: 'Runs',
+  summary: 'Queue a run of a deployment',
+  description:
+    'Answered once the run is stored: it is never lost, and a GET right after it finds it. It keeps the version and the settings that the deployment has now.',
+  scope: 'runs:write',
+  takes: {
+    headers: Type.Object({ 'Idempotency-Key': Type.Optional(IdempotencyKey) }),
+    body: DeploymentRunRequest,
+  },
+  gives: { status: 200, description: 'The run is queued.', body: CreateRunResponse },
+  refuses: [404, 409],
+});
+
+export const queueRoute = ({ limits, callbacks, queue, onQueued }: QueueRoute): Route =>
+  route(
+    queueOperation,
+    async ({ headers, body }, caller, ctx) => {
+      const request = {
+        deployment_id: body.deployment_id.toLowerCase(),
+        inputs: body.inputs ?? {},
+        webhook: body.webhook ?? null,
+        webhook_intermediate_status: body.webhook_intermediate_status ?? false,
+        gpu: body.gpu ?? null,
+      };
+      const { webhook } = request;
+      const forbidden = async () => (webhook === null ? undefined : callbacks.destination(webhook));
+      const queued = await queue(requestedBy(ctx, caller, headers), request, forbidden);
+      if (queued.kind !== 'refused') return acceptedRun(queued, onQueued);
+      if (queued.why === 'no_deployment') throw new Refused({ kind: 'not_found', what: 'Deployment' });
+      throw new Refused({ kind: 'invalid', problems: [queued.why] });
+    },
+    ({ body }) => {
+      const webhook = own(body, 'webhook');
+      const forbidden = typeof webhook === 'string' ? callbacks.problem(webhook) : undefined;
+      return [...inputsProblems(own(body, 'inputs'), limits), ...(forbidden ? [forbidden] : [])];
+    },
+  );

@@ -1,0 +1,28 @@
+import { createHash } from 'node:crypto';
+import { newUuid, runId, type OrgId, type RunId } from '@runledger/contracts/ids';
+import { identityText, requestText, type AskedFor } from './core/idempotency.ts';
+
+export type RunIdentity =
+  | { readonly kind: 'random'; readonly run_id: RunId }
+  /** The same for every request with the key, of any gateway. */
+  | { readonly kind: 'of_key'; readonly run_id: RunId; readonly request_sha256: string };
+
+/** Of the run that a request asks for, with the client's idempotency key if it has one. */
+export const runIdentity = (org_id: OrgId, key: string | undefined, asked: AskedFor): RunIdentity =>
+  key === undefined
+    ? { kind: 'random', run_id: runId(newUuid()) }
+    : {
+        kind: 'of_key',
+        run_id: runId(uuid8(sha256(identityText(org_id, key)))),
+        request_sha256: sha256(requestText(asked)).toString('hex'),
+      };
+
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/** RFC 9562, section 5.8: 122 bits of our own choice. */
+const uuid8 = (hash: Buffer): string => {
+  const bytes = Buffer.from(hash.subarray(0, 16));
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+};

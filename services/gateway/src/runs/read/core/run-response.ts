@@ -1,0 +1,62 @@
+import type { JsonValue } from '@runledger/contracts/json';
+import type { WorkflowRun } from '@runledger/contracts/http/runs/run';
+import { isEnded, type Run } from '@runledger/contracts/fold/run';
+import type { QueuePlace } from '@runledger/contracts/requests/queue-position';
+import type { Webhook } from '@runledger/contracts/fold/webhook';
+import { liveStatus } from '@runledger/contracts/run-view/live-status';
+import { shownOutputs } from '@runledger/contracts/run-view/shown-outputs';
+import { runTimes } from './run-times.ts';
+import { webhookStatus } from '../../../projection/core/webhook-status.ts';
+
+/** What stands beside the run itself. */
+export interface Shown {
+  /** What became of its notifications. */
+  readonly webhook: Webhook | undefined;
+  /** The last report of the attempt under way. */
+  readonly report: { readonly progress: number; readonly live_status: string | null } | undefined;
+  /** Where a queued run waits, if that is known. */
+  readonly place: QueuePlace | undefined;
+  /** Null unless the client asked for them. */
+  readonly workflow_inputs: JsonValue;
+  readonly workflow_api: JsonValue;
+  readonly publicUrl: string;
+}
+
+export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
+  const { request, attempt } = run;
+  return {
+    id: run.run_id,
+    workflow_version_id: request.workflow_version_id,
+    workflow_inputs: shown.workflow_inputs,
+    workflow_id: request.workflow_id,
+    workflow_api: shown.workflow_api,
+    machine_id: request.machine_id,
+    origin: request.origin,
+    status: run.status,
+    gpu_event_id: attempt?.occupancy_id ?? null,
+    gpu: request.gpu,
+    machine_version: request.machine_version,
+    machine_type: request.machine_type,
+    compute_function_call_id: attempt ? `${run.run_id}.${attempt.number}` : null,
+    user_id: request.user_id,
+    org_id: run.org_id,
+    live_status: liveStatus(run, shown.report?.live_status ?? null, shown.place),
+    webhook: request.webhook,
+    webhook_status: webhookStatus(run, shown.webhook),
+    number: run.number,
+    ...runTimes(run),
+    progress: progressOf(run, shown),
+    is_realtime: false,
+    webhook_intermediate_status: request.webhook_intermediate_status,
+    outputs: isEnded(run) ? shownOutputs(run, shown.publicUrl) : [],
+    finished: isEnded(run),
+    end_reason: isEnded(run) ? run.end_reason : null,
+    queue_position: run.status === 'queued' && shown.place ? shown.place.ahead + 1 : null,
+    rerun_of: request.rerun_of,
+  };
+};
+
+const progressOf = (run: Run, { report }: Shown): number => {
+  if (isEnded(run)) return run.progress;
+  return run.status === 'queued' ? 0 : (report?.progress ?? 0);
+};

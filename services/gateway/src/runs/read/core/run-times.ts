@@ -1,0 +1,38 @@
+import { isEnded, type Run } from '@runledger/contracts/fold/run';
+
+export interface RunTimes {
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly queued_at: string;
+  readonly started_at: string | null;
+  readonly ended_at: string | null;
+  /** Durations in seconds, to the millisecond; null until both ends are known. */
+  readonly duration: number | null;
+  readonly cold_start_duration: number | null;
+  readonly cold_start_duration_total: number | null;
+  readonly run_duration: number | null;
+}
+
+/** Times are the broker's time stamps of the facts; no clock of a service is read. */
+export const runTimes = (run: Run): RunTimes => {
+  const { created_at, updated_at, queued_at } = run;
+  const started_at = 'started_at' in run ? run.started_at : null;
+  const ended_at = isEnded(run) ? run.ended_at : null;
+  return {
+    created_at,
+    updated_at,
+    queued_at,
+    started_at,
+    ended_at,
+    duration: seconds(created_at, ended_at),
+    cold_start_duration: seconds(queued_at, started_at),
+    cold_start_duration_total: seconds(created_at, started_at),
+    run_duration: seconds(started_at, ended_at),
+  };
+};
+
+const seconds = (from: string | null, to: string | null): number | null =>
+  from === null || to === null ? null : (millisecondsOf(to) - millisecondsOf(from)) / 1000;
+
+// oxlint-disable-next-line no-restricted-globals -- it takes a text apart; the clock is not read
+const millisecondsOf = (time: string): number => Date.parse(time);

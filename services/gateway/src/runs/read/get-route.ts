@@ -1,0 +1,81 @@
+import type { ProgressReport } from '@runledger/contracts/events/activity';
+import { IncludedMembers, WorkflowRun } from '@runledger/contracts/http/runs/run';
+import type { JsonValue } from '@runledger/contracts/json';
+import type { QueuePlace } from '@runledger/contracts/requests/queue-position';
+import { isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { Type } from 'typebox';
+import type { Catalogue } from '../../catalogue/catalogue.ts';
+import { runResponse } from './core/run-response.ts';
+import type { ReadCurrentRun } from '../current/current-run.ts';
+import type { QueuePlaces } from './queue-positions.ts';
+import { notFoundRun } from '../current/not-found-run.ts';
+import { operation, route, type Route } from '../../http/operation.ts';
+import { RunPath, runKeyOf } from '../current/run-path.ts';
+import type { WaitForEnd } from '../subscribe/wait-for-end.ts';
+
+export interface GetRoute {
+  readonly current: ReadCurrentRun;
+  readonly progress: (run: Run) => Promise<ProgressReport | undefined>;
+  readonly places: QueuePlaces;
+  readonly wait: WaitForEnd;
+  readonly catalogue: Catalogue;
+  readonly publicUrl: () => string;
+}
+
+const GetQuery = Type.Object({
+  include: Type.Optional(IncludedMembers),
+  wait: Type.Optional(
+    Type.Number({
+      minimum: 0,
+      maximum: 60,
+      description: 'Seconds to wait for the end of the run; then it is shown as it is.',
+    }),
+  ),
+});
+
+const getOperation = operation({
+  id: 'getRun',
+  method: 'GET',
+  at: '/run/{run_id}',
+  tag: 'Runs',
+  summary: 'Read a run',
+  description: 'Never less than what any earlier answer, webhook or event said of the run.',
+  scope: 'runs:read',
+  takes: { path: RunPath, query: GetQuery },
+  gives: { status: 200, description: 'The run.', body: WorkflowRun },
+  refuses: [404],
+});
+
+export const getRoute = ({ current, progress, places, wait, catalogue, publicUrl }: GetRoute): Route =>
+  route(getOperation, async ({ path, query }, caller, ctx) => {
+    const key = runKeyOf(path, caller);
+    const first = await current(key);
+    const waitMs = (query.wait ?? 0) * 1_000;
+    const waits = waitMs > 0 && first.kind === 'found' && !isEnded(first.run);
+    if (waits) await wait(key, ctx, waitMs);
+    const found = waits ? await current(key) : first;
+    if (found.kind !== 'found') throw notFoundRun(found);
+    const { run, webhook } = found;
+    const { inputs, workflow_version_id } = run.request;
+    const include = new Set(query.include);
+    const [report, place, workflow_api] = await Promise.all([
+      isExecuting(run) ? progress(run) : undefined,
+      run.status === 'queued' ? queuePlaceOf(places, key) : undefined,
+      include.has('workflow_api') ? workflowOf(catalogue, caller.org_id, workflow_version_id) : null,
+    ]);
+    return runResponse(run, {
+      webhook: webhook.webhook,
+      report,
+      place,
+      workflow_inputs: include.has('inputs') ? inputs : null,
+      workflow_api,
+      publicUrl: publicUrl(),
+    });
+  });
+
+const queuePlaceOf = async (places: QueuePlaces, key: RunKey): Promise<QueuePlace | undefined> =>
+  (await places([key])).get(key.run_id);
+
+const workflowOf = async (catalogue: Catalogue, org: string, id: string): Promise<JsonValue> =>
+  (await catalogue.getWorkflowVersion(org, id))?.workflow ?? null;

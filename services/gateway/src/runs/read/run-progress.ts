@@ -1,0 +1,33 @@
+import type { ProgressReport } from '@runledger/contracts/events/activity';
+import type { ExecutorId } from '@runledger/contracts/ids';
+import { isExecuting, type Run } from '@runledger/contracts/fold/run';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { keepLatest } from '../../concurrency/recently-used.ts';
+
+/** The last report of an attempt; undefined when there is none, or none to be had in time. */
+export type ReadProgress = (
+  key: RunKey,
+  attempt: number,
+  executor: ExecutorId,
+) => Promise<ProgressReport | undefined>;
+
+const MOST_REMEMBERED = 10_000;
+
+/**
+ * How far the attempt under way is; what an earlier one said does not count. Never less than what was shown here before:
+ * reports are not flushed, and a broker that starts again may have lost the last ones.
+ */
+export const runProgress = (read: ReadProgress): ((run: Run) => Promise<ProgressReport | undefined>) => {
+  const shown = new Map<string, ProgressReport>();
+  return async (run) => {
+    if (!isExecuting(run)) return undefined;
+    const { number, executor_id } = run.attempt;
+    const name = `${run.run_id}.${number}`;
+    const before = shown.get(name);
+    const now = await read(run, number, executor_id);
+    const latest = now && now.progress >= (before?.progress ?? 0) ? now : before;
+    if (!latest) return undefined;
+    keepLatest(shown, MOST_REMEMBERED, name, latest);
+    return latest;
+  };
+};

@@ -1,0 +1,53 @@
+import { RunWaiting } from '@runledger/contracts/http/runs/waiting';
+import { waitingResponse } from './core/waiting-response.ts';
+import type { ReadWaitingRun } from './waiting-run.ts';
+import { notFoundRun } from '../current/not-found-run.ts';
+import { operation, route, type Route } from '../../http/operation.ts';
+import { Refused } from '../../http/refusal.ts';
+import { RunPath, runKeyOf } from '../current/run-path.ts';
+
+const waitingOperation = operation({
+  id: 'getRunWaiting',
+  method: 'GET',
+  at: '/run/{run_id}/waiting',
+  tag: 'Runs',
+  summary: 'Read why a run waits',
+  description:
+    'What it waits for, how many are served before it, and how many executors there are for it. The scheduler that leads is asked.',
+  scope: 'runs:read',
+  takes: { path: RunPath },
+  gives: { status: 200, description: 'Why it waits, or that it does not.', body: RunWaiting },
+  refuses: [404],
+});
+
+export interface WaitingRoute {
+  readonly waiting: ReadWaitingRun;
+  readonly now: () => Date;
+}
+
+export const waitingRoute = ({ waiting, now }: WaitingRoute): Route =>
+  route(waitingOperation, async ({ path }, caller) => {
+    const key = runKeyOf(path, caller);
+    const found = await waiting(key);
+    switch (found.kind) {
+      case 'waits': {
+        const { run, wait } = found;
+        return {
+          run_id: key.run_id,
+          status: run.status,
+          waiting: waitingResponse(run, wait, now()),
+        };
+      }
+      case 'waits_not':
+        return { run_id: key.run_id, status: found.run.status, waiting: null };
+      case 'not_read_yet':
+        throw new Refused({
+          kind: 'unavailable',
+          why: 'The run is queued, and the scheduler has not read it yet. Try again',
+        });
+      case 'none':
+      case 'views_away':
+      case 'unreadable':
+        throw notFoundRun(found);
+    }
+  });

@@ -1,0 +1,45 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { QueuedRun, Run } from '@runledger/contracts/fold/run';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { askWait } from '@runledger/request-reply/wait-reason';
+import { ANSWER_WITHIN_MS, answered } from '../../scheduler/scheduler-answer.ts';
+import type { CurrentRun, ReadCurrentRun } from '../current/current-run.ts';
+
+type WaitingRun =
+  | { readonly kind: 'waits'; readonly run: QueuedRun; readonly wait: WaitReason }
+  | { readonly kind: 'waits_not'; readonly run: Run }
+  /** It was queued a moment ago, or the scheduler is behind. */
+  | { readonly kind: 'not_read_yet' }
+  | Exclude<CurrentRun, { kind: 'found' }>;
+
+/** Why a run waits. @throws {SchedulerUnavailable} @throws {LogUnavailable} */
+export type ReadWaitingRun = (key: RunKey) => Promise<WaitingRun>;
+
+export interface WaitingRunOptions {
+  readonly log: EventLog;
+  readonly current: ReadCurrentRun;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+}
+
+const KNOWN_WITHIN_MS = 3_000;
+const ASK_AGAIN_AFTER_MS = 50;
+
+/** The scheduler may know nothing of a run that was queued a moment ago, or has assigned one that is not read as such yet. */
+export const waitingRun =
+  ({ log, current, clock }: WaitingRunOptions): ReadWaitingRun =>
+  async (key) => {
+    const deadline = clock() + KNOWN_WITHIN_MS;
+    for (;;) {
+      const found = await current(key);
+      if (found.kind !== 'found') return found;
+      const { run } = found;
+      if (run.status !== 'queued') return { kind: 'waits_not', run };
+      const { wait } = answered(await askWait(log, key, ANSWER_WITHIN_MS));
+      if (wait !== null) return { kind: 'waits', run, wait };
+      if (clock() >= deadline) return { kind: 'not_read_yet' };
+      await pause(ASK_AGAIN_AFTER_MS);
+    }
+  };

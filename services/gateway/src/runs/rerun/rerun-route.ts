@@ -1,0 +1,51 @@
+import { CreateRunResponse, IdempotencyKey } from '@runledger/contracts/http/runs/queue-run';
+import { RerunRequest } from '@runledger/contracts/http/runs/runs';
+import { Type } from 'typebox';
+import type { RerunRun } from './rerun-run.ts';
+import { acceptedRun } from '../queue/accepted-run.ts';
+import { inputsProblems, type InputLimits } from '../queue/input-limits.ts';
+import { notFoundRun } from '../current/not-found-run.ts';
+import { operation, route, type Route } from '../../http/operation.ts';
+import { Refused } from '../../http/refusal.ts';
+import { requestedBy } from '../queue/requested-by.ts';
+import { RunPath, runKeyOf } from '../current/run-path.ts';
+import { own } from '../../validation/node.ts';
+
+export interface RerunRoute {
+  readonly limits: InputLimits;
+  readonly rerun: RerunRun;
+  readonly onQueued: () => void;
+}
+
+const rerunOperation = operation({
+  id: 'rerunRun',
+  method: 'POST',
+  at: '/run/{run_id}/rerun',
+  tag: 'Runs',
+  summary: 'Run it again',
+  description:
+    'Queues another run with the inputs of this one, or with others. It keeps the version, the GPU, the webhook and all settings that this one was queued with, whatever the deployment says now; `rerun_of` names this one.',
+  scope: 'runs:write',
+  takes: {
+    path: RunPath,
+    headers: Type.Object({ 'Idempotency-Key': Type.Optional(IdempotencyKey) }),
+    body: RerunRequest,
+  },
+  bodyMayMiss: true,
+  gives: { status: 200, description: 'The new run is queued.', body: CreateRunResponse },
+  refuses: [404, 409],
+});
+
+export const rerunRoute = ({ limits, rerun, onQueued }: RerunRoute): Route =>
+  route(
+    rerunOperation,
+    async ({ path, headers, body }, caller, ctx) => {
+      // The body may be left out, which its type does not say.
+      const inputs = (body as typeof body | undefined)?.inputs ?? undefined;
+      const queued = await rerun(requestedBy(ctx, caller, headers), runKeyOf(path, caller), inputs);
+      if (queued.kind !== 'refused') return acceptedRun(queued, onQueued);
+      if (queued.why === 'no_deployment') throw new Refused({ kind: 'not_found', what: 'Deployment' });
+      throw notFoundRun(queued.why);
+    },
+    ({ body }) => inputsProblems(own(body, 'inputs'), limits),
+  );

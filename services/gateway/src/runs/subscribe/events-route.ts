@@ -1,0 +1,97 @@
+import { RunFactEvent, RunProgressEvent } from '@runledger/contracts/http/runs/run-events';
+import { isEnded } from '@runledger/contracts/fold/run';
+import { Type } from 'typebox';
+import type { ReadCurrentRun } from '../current/current-run.ts';
+import type { KeyWatch } from './key-revalidation.ts';
+import type { RunWatching } from './run-subscriptions.ts';
+import { bearerOf } from '../../auth/bearer.ts';
+import { eventStream } from './event-stream.ts';
+import { notFoundRun } from '../current/not-found-run.ts';
+import { operation, route, type Route } from '../../http/operation.ts';
+import { Refused } from '../../http/refusal.ts';
+import { RunPath, runKeyOf } from '../current/run-path.ts';
+
+const NOT_A_SEQUENCE = {
+  type: 'int_parsing',
+  msg: 'Input should be a valid integer: the id of the last event that was received',
+};
+
+const EventsHeaders = Type.Object({
+  'Last-Event-ID': Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'The id of the last event that was received: the stream goes on behind it.',
+      'x-refusal': NOT_A_SEQUENCE,
+    }),
+  ),
+});
+
+const eventsOperation = operation({
+  id: 'watchRun',
+  method: 'GET',
+  at: '/run/{run_id}/events',
+  tag: 'Runs',
+  summary: 'Watch a run',
+  description:
+    "Server-sent events. `event: fact` (RunFactEvent) tells each fact of the run from the first one on, in order and with the fact's place in the log as `id`; `event: progress` (RunProgressEvent) tells, once a second at most, how far the attempt under way is. A comment comes every 15 s. The stream closes after the final fact. A client that was cut off sends the last `id` as `Last-Event-ID` and misses nothing.",
+  scope: 'runs:read',
+  takes: { path: RunPath, headers: EventsHeaders },
+  gives: {
+    status: 200,
+    description: 'The events, until the run has ended.',
+    contentType: 'text/event-stream',
+    events: [RunFactEvent, RunProgressEvent],
+  },
+  also: { 204: 'Nothing follows the event that `Last-Event-ID` names: do not ask again.' },
+  refuses: [404],
+});
+
+export interface EventsRoute {
+  readonly current: ReadCurrentRun;
+  readonly watching: RunWatching;
+  readonly keys: KeyWatch;
+}
+
+export const eventsRoute = ({ current, watching, keys }: EventsRoute): Route =>
+  route(eventsOperation, async ({ path, headers }, caller, ctx) => {
+    const key = runKeyOf(path, caller);
+    const found = await current(key);
+    if (found.kind !== 'found') throw notFoundRun(found);
+    const after = headers['Last-Event-ID'] ?? -1;
+    if (isEnded(found.run) && after >= found.head && after >= 0) {
+      ctx.status = 204;
+      return;
+    }
+    refuseWhenFull(watching);
+    ctx.status = 200;
+    ctx.set({ 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' });
+    if (ctx.method === 'HEAD') return;
+    ctx.respond = false;
+    // It has gone away meanwhile, and nothing would tell of it again.
+    if (ctx.res.destroyed) return;
+    const stream = eventStream({
+      res: ctx.res,
+      watch: (listener) => watching.watch(key, listener),
+      // No such event of this log: the client saw another one, whose places say nothing here.
+      after: after > found.head ? -1 : after,
+      onClosed: () => unwatch(),
+    });
+    const unwatch = keys.watch(bearerOf(ctx.req) ?? '', () =>
+      stream.end('the API key is not valid any more', 'as usual'),
+    );
+  });
+
+const refuseWhenFull = (watching: RunWatching): void => {
+  switch (watching.refuses()) {
+    case undefined:
+      return;
+    case 'too_many':
+      throw new Refused({
+        kind: 'unavailable',
+        why: 'This gateway has as many open streams as it may have. Try again, or read the run from time to time',
+      });
+    case 'stopping':
+      throw new Refused({ kind: 'unavailable', why: 'This gateway stops. Try again' });
+  }
+};

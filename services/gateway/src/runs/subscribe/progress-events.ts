@@ -1,0 +1,84 @@
+import type { ProgressReport } from '@runledger/contracts/events/activity';
+import type { RunProgressEvent } from '@runledger/contracts/http/runs/run-events';
+import type { ExecutorId } from '@runledger/contracts/ids';
+import { liveStatus } from '@runledger/contracts/run-view/live-status';
+import { isExecuting, type Run } from '@runledger/contracts/fold/run';
+
+export interface Reported {
+  readonly attempt: number;
+  readonly executor: ExecutorId;
+  readonly report: ProgressReport;
+}
+
+/** How far the attempt under way is, told once a second at most. What other attempts say does not count. */
+export interface ToldProgress {
+  readonly take: (reported: Reported) => void;
+  /** The run has changed, which may make something tellable. */
+  readonly look: () => void;
+  /** Tells what is not told yet without waiting for its turn. */
+  readonly tell: () => void;
+  /** What was told last, if it is of the attempt under way; never less than before within an attempt. */
+  readonly told: () => RunProgressEvent | undefined;
+  readonly close: () => void;
+}
+
+export interface ToldProgressOptions {
+  readonly run: () => Run | undefined;
+  readonly onTold: () => void;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+}
+
+const EVERY_MS = 1_000;
+const MOST_KEPT = 3;
+
+export const toldProgress = ({ run, onTold, clock }: ToldProgressOptions): ToldProgress => {
+  // A report may overtake the fact that begins its attempt, so the last one of each of a few is kept.
+  let kept: readonly Reported[] = [];
+  let last: RunProgressEvent | undefined;
+  let lastAt = -Infinity;
+  let timer: NodeJS.Timeout | undefined;
+
+  const tell = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    const now = ofCurrent(run(), kept);
+    if (!now || isSame(now, last)) return;
+    last = now;
+    lastAt = clock();
+    onTold();
+  };
+  const look = (): void => {
+    timer ??= setTimeout(tell, Math.max(lastAt + EVERY_MS - clock(), 0));
+  };
+  return {
+    take: (reported) => {
+      const before = kept.find((other) => isOf(other, reported));
+      if (before && before.report.progress > reported.report.progress) return;
+      kept = [reported, ...kept.filter((other) => other !== before)].slice(0, MOST_KEPT);
+      look();
+    },
+    look,
+    tell,
+    told: () => (last && last.attempt === attemptOf(run()) ? last : undefined),
+    close: () => clearTimeout(timer),
+  };
+};
+
+const ofCurrent = (run: Run | undefined, kept: readonly Reported[]): RunProgressEvent | undefined => {
+  if (!run || !isExecuting(run)) return undefined;
+  const { number: attempt, executor_id: executor } = run.attempt;
+  const report = kept.find((reported) => isOf(reported, { attempt, executor }))?.report;
+  if (!report) return undefined;
+  const { progress, time } = report;
+  return { attempt, progress, live_status: liveStatus(run, report.live_status), time };
+};
+
+const attemptOf = (run: Run | undefined): number | undefined =>
+  run && isExecuting(run) ? run.attempt.number : undefined;
+
+const isOf = (reported: Reported, { attempt, executor }: Pick<Reported, 'attempt' | 'executor'>): boolean =>
+  reported.attempt === attempt && reported.executor === executor;
+
+const isSame = (a: RunProgressEvent, b: RunProgressEvent | undefined): boolean =>
+  a.attempt === b?.attempt && a.progress === b.progress && a.live_status === b.live_status;

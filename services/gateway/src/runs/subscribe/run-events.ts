@@ -1,0 +1,45 @@
+import { evolve, isImpossible } from '@runledger/contracts/fold/evolve-run';
+import type { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
+import type { Fact, Run } from '@runledger/contracts/fold/run';
+import type { RunView } from '../../projection/run-views.ts';
+import { runFact, viewedFact } from './core/run-fact-event.ts';
+
+/** What the watchers of a run are told: its facts, each with the run folded up to it. */
+export interface ToldFacts {
+  /** In the order of the log; it only grows. */
+  readonly facts: readonly RunFactEvent[];
+  run(): Run | undefined;
+  /** Takes all facts of the run; false when they are not those that were told before and more. */
+  take(known: readonly Fact[]): boolean;
+  /** Takes the state of a run whose events have expired; false when it was told something before. */
+  takeView(view: RunView): boolean;
+}
+
+export const toldFacts = (publicUrl: () => string): ToldFacts => {
+  const facts: RunFactEvent[] = [];
+  const eventIds: string[] = [];
+  let run: Run | undefined;
+  return {
+    facts,
+    run: () => run,
+    take: (known) => {
+      if (eventIds.some((id, index) => known[index]?.event.event_id !== id)) return false;
+      for (const fact of known.slice(eventIds.length)) {
+        const next = evolve(run, fact);
+        if (isImpossible(next)) throw new Error(next.impossible);
+        facts.push(runFact(fact, next, publicUrl()));
+        eventIds.push(fact.event.event_id);
+        run = withoutInputs(next);
+      }
+      return true;
+    },
+    takeView: (view) => {
+      if (facts.length > 0) return false;
+      facts.push(viewedFact(view, publicUrl()));
+      return true;
+    },
+  };
+};
+
+/** They are not told, and would be the most of what is held of a run. */
+const withoutInputs = (run: Run): Run => ({ ...run, request: { ...run.request, inputs: {} } });

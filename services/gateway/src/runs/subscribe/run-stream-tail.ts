@@ -1,0 +1,58 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { aborted } from '@runledger/event-log/connect/abort-signal';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import type { Logger } from '@runledger/event-log/connect/logger';
+import { tailRuns } from '@runledger/event-log/follow/tail-runs';
+import { runName } from '../../projection/core/run-name.ts';
+
+interface TailListener {
+  /** The run has a message at this sequence. */
+  readonly onMessage: (sequence: number) => void;
+  /** Messages may have been missed. */
+  readonly onGap: () => void;
+}
+
+/** Wakes those who watch a run when something is stored about it. */
+export interface RunTail extends AsyncDisposable {
+  /** From now on, until the answer is called; one listener a run. */
+  listen(key: RunKey, listener: TailListener): () => void;
+}
+
+const TRY_AGAIN_MS = 1_000;
+
+/** One reader of all lifecycles, for however many runs are watched. It begins with the first listener. */
+export const runTail = (log: EventLog, logger: Logger): RunTail => {
+  const listeners = new Map<string, TailListener>();
+  const stop = new AbortController();
+  let running: Promise<void> | undefined;
+
+  const run = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      try {
+        await using tail = await tailRuns(log, {
+          onMessage: (key, sequence) => listeners.get(runName(key))?.onMessage(sequence),
+          onGap: () => listeners.forEach(({ onGap }) => onGap()),
+        });
+        await Promise.race([tail.failed, aborted(stop.signal)]);
+      } catch (error) {
+        logger.warn({ err: error }, 'the log of runs cannot be watched; trying again');
+      }
+      await pause(TRY_AGAIN_MS, undefined, { signal: stop.signal }).catch(() => undefined);
+    }
+  };
+  return {
+    listen: (key, listener) => {
+      const name = runName(key);
+      listeners.set(name, listener);
+      running ??= run();
+      return () => {
+        if (listeners.get(name) === listener) listeners.delete(name);
+      };
+    },
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await running;
+    },
+  };
+};

@@ -1,0 +1,134 @@
+import { Router } from '@koa/router';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import type { Logger } from '@runledger/event-log/connect/logger';
+import Koa, { type Middleware } from 'koa';
+import { answerProblems } from './answer-problems.ts';
+import { clientAddress } from './client-address.ts';
+import { cors, type MethodsAt } from './cors.ts';
+import type { GatewayMetrics } from '../gateway-metrics.ts';
+import type { Route } from '../http/operation.ts';
+import { Refused } from '../http/refusal.ts';
+import { requestOf } from '../http/request-context.ts';
+import { commonHeaders } from '../http/response-headers.ts';
+import { serveOperation, type Serving } from './serve-operation.ts';
+import { traceRequests } from './trace-requests.ts';
+import { waitForLog } from '../http/wait-for-log.ts';
+
+/** A path outside the operations of the API, which looks after itself. */
+export interface Page {
+  readonly method: 'GET' | 'PUT';
+  /** In the router's form. */
+  readonly path: string;
+  readonly serve: Middleware;
+  /** It waits for a log that is away, as operations do until they know who asks. */
+  readonly needsLog?: true;
+}
+
+/** What stands between the network and the routes. */
+export interface Edge {
+  /** The origins whose pages may call the API; `*` for all. */
+  readonly corsOrigins: readonly string[];
+  /** Whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[];
+  /** As it was set; what is made from host and port is never https. */
+  readonly publicUrl: string | undefined;
+  readonly log: Pick<EventLog, 'connected' | 'onReconnect'>;
+}
+
+export interface AppOptions {
+  /** The prefix of the API's own paths, such as `/api`. */
+  readonly basePath: string;
+  readonly routes: readonly Route[];
+  readonly pages: readonly Page[];
+  readonly serving: Serving;
+  readonly edge: Edge;
+  readonly metrics: GatewayMetrics;
+  readonly logger: Logger;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
+}
+
+/** Every path of the gateway. */
+export const createApp = (options: AppOptions): Koa => {
+  const { basePath, routes, pages, serving, edge, logger } = options;
+  const router = new Router({ sensitive: true, strict: true });
+  const withLog = onceThere(edge.log);
+  for (const route of routes) {
+    const { at, method } = route.operation;
+    router.register(`${basePath}${inRouterForm(at)}`, [method], serveOperation(route, serving));
+  }
+  for (const { path, method, serve, needsLog } of pages) {
+    router.register(path, [method], [needsLog ? withLog : pass, serve]);
+  }
+  const methodsAt = methodsOf(router);
+
+  const app = new Koa();
+  app.on('error', (err: unknown) => logger.debug({ err }, 'a response broke off'));
+  app.use(traceRequests);
+  app.use(measure(options));
+  app.use(answerProblems(logger, commonHeaders(edge.publicUrl)));
+  app.use(refuseUnreadableTargets);
+  if (edge.corsOrigins.length > 0) app.use(cors(edge.corsOrigins, methodsAt));
+  app.use(router.routes());
+  app.use(refuseTheRest(methodsAt));
+  return app;
+};
+
+const inRouterForm = (at: string): string => at.replaceAll(/\{(\w+)\}/g, ':$1');
+
+const pass: Middleware = (_ctx, next) => next();
+
+const onceThere = (log: Edge['log']): Middleware => {
+  const logIsThere = waitForLog(log);
+  return async (_ctx, next) => {
+    await logIsThere();
+    await next();
+  };
+};
+
+const measure = ({ metrics, logger, clock, edge }: AppOptions): Middleware => {
+  const addressOf = clientAddress(edge.trustedProxies);
+  return async (ctx, next) => {
+    const began = clock();
+    // The connection may be gone at the end.
+    const client_ip = addressOf(ctx.req);
+    await next();
+    const ms = clock() - began;
+    const route = String(ctx['_matchedRoute'] ?? 'none');
+    const operation: unknown = ctx.state['operation'];
+    metrics.answered(typeof operation === 'string' ? operation : route, ctx.status, ms / 1000);
+    const { request_id } = requestOf(ctx);
+    const { method, status } = ctx;
+    const org_id: unknown = ctx.state['org_id'];
+    logger.debug({ request_id, client_ip, method, route, status, ms: Math.round(ms), org_id }, 'answered');
+  };
+};
+
+/** Also what no URL parser takes, such as `GET http://[ HTTP/1.1`. */
+const refuseUnreadableTargets: Middleware = async (ctx, next) => {
+  let path: unknown;
+  try {
+    path = ctx.path;
+  } catch {
+    throw new Refused({ kind: 'bad_request', why: 'The target of the request is not a valid URL' });
+  }
+  if (typeof path !== 'string' || !path.startsWith('/')) throw new Refused({ kind: 'no_such_path' });
+  // HTTP/1.1 wants it, and Node, which would answer by itself, is told to leave that to us.
+  if (ctx.req.httpVersion === '1.1' && ctx.req.headers.host === undefined) {
+    throw new Refused({ kind: 'bad_request', why: 'Send the header Host' });
+  }
+  await next();
+};
+
+/** No route took it: the path is unknown, or known for other methods. */
+const refuseTheRest =
+  (methodsAt: MethodsAt): Middleware =>
+  async (ctx) => {
+    const allow = methodsAt(ctx.path);
+    throw new Refused(allow.length === 0 ? { kind: 'no_such_path' } : { kind: 'method_not_allowed', allow });
+  };
+
+const methodsOf =
+  (router: Router): MethodsAt =>
+  (path) =>
+    [...new Set(router.match(path, 'OPTIONS').path.flatMap(({ methods }) => methods))].sort();

@@ -1,0 +1,157 @@
+import { once } from 'node:events';
+import {
+  createServer,
+  STATUS_CODES,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { Duplex } from 'node:stream';
+import { listen } from '@runledger/service-kit/health/listen';
+import type Koa from 'koa';
+import { answerTo, type Problem } from '../http/refusal.ts';
+import { COMMON_HEADERS } from '../http/response-headers.ts';
+
+export interface HttpServer extends AsyncDisposable {
+  /** Without a slash at the end. */
+  readonly url: string;
+}
+
+export interface HttpServerOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** After so long a stop ends the requests that are still in hand. */
+  readonly finishWithinMs: number;
+  /** How long a client may take for the headers; 15 s when left out. */
+  readonly headersWithinMs?: number;
+  /** On what Node would answer by itself; those of every response when left out. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Called when the stop begins, before it waits: whoever holds requests open, such as streams, ends them. */
+  readonly onStopping?: readonly (() => void)[];
+}
+
+const HEADERS_WITHIN_MS = 15_000;
+/** For whole requests: an upload may take long. The body of an API request has a limit of its own. */
+const REQUEST_WITHIN_MS = 3_600_000;
+const SWEEP_EVERY_MS = 50;
+const MAX_HEADERS_BYTES = 16 * 1024;
+
+/** Serves the app; what Node would answer by itself is answered in our form. @throws when it cannot listen */
+export const openHttpServer = async (
+  app: Koa,
+  {
+    host,
+    port,
+    finishWithinMs,
+    headersWithinMs = HEADERS_WITHIN_MS,
+    headers: ownHeaders = COMMON_HEADERS,
+    onStopping = [],
+  }: HttpServerOptions,
+): Promise<HttpServer> => {
+  const answering = new WeakMap<Duplex, ServerResponse>();
+  const inHand = new Set<ServerResponse>();
+  const handle = app.callback();
+  const server = createServer(
+    {
+      maxHeaderSize: MAX_HEADERS_BYTES,
+      requireHostHeader: false,
+      headersTimeout: headersWithinMs,
+      requestTimeout: REQUEST_WITHIN_MS,
+      connectionsCheckingInterval: headersWithinMs / 3,
+    },
+    (request, response) => {
+      answering.set(request.socket, response);
+      inHand.add(response);
+      response.once('close', () => inHand.delete(response));
+      if (!server.listening) closeAfter(response);
+      void handle(request, response);
+    },
+  );
+  server.on('clientError', (error, socket) => {
+    // Half a response of ours may be on its way: anything more would be read as a part of it.
+    if (answering.get(socket)?.headersSent === true && !answering.get(socket)?.writableFinished)
+      socket.destroy();
+    else writeRaw(socket, problemOf(error), ownHeaders);
+  });
+  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    const { status, body, headers } = rawAnswer({ kind: 'expectation_failed' }, ownHeaders);
+    response.writeHead(status, headers).end(body);
+  });
+  server.on('connect', (_request, socket: Duplex) => {
+    writeRaw(
+      socket,
+      { kind: 'method_not_allowed', allow: ['DELETE', 'GET', 'HEAD', 'PATCH', 'POST', 'PUT'] },
+      ownHeaders,
+    );
+  });
+  const url = await listen(server, { name: 'The gateway', host, port, setting: 'RUNLEDGER_PORT' });
+  const stop = async (): Promise<void> => {
+    const closed = close(server, finishWithinMs);
+    inHand.forEach(closeAfter);
+    try {
+      for (const tell of onStopping) tell();
+    } finally {
+      await closed;
+    }
+  };
+  return { url, [Symbol.asyncDispose]: stop };
+};
+
+/** The client is told to ask again on another connection, which another gateway may take. */
+const closeAfter = (response: ServerResponse): void => {
+  if (!response.headersSent) response.setHeader('Connection', 'close');
+};
+
+const problemOf = (error: Error): Problem => {
+  const code = 'code' in error ? error.code : undefined;
+  if (code === 'HPE_HEADER_OVERFLOW') return { kind: 'headers_too_large' };
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return { kind: 'too_slow', why: 'The request was not sent in time' };
+  }
+  return { kind: 'bad_request', why: 'This is not a request of HTTP/1.1' };
+};
+
+const rawAnswer = (
+  problem: Problem,
+  ownHeaders: Readonly<Record<string, string>>,
+): { readonly status: number; readonly body: string; readonly headers: Record<string, string> } => {
+  const { status, detail, headers } = answerTo(problem);
+  const body = JSON.stringify({ detail });
+  return {
+    status,
+    body,
+    headers: {
+      ...ownHeaders,
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': String(Buffer.byteLength(body)),
+      Connection: 'close',
+      ...headers,
+    },
+  };
+};
+
+const writeRaw = (socket: Duplex, problem: Problem, ownHeaders: Readonly<Record<string, string>>): void => {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const { status, body, headers } = rawAnswer(problem, ownHeaders);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  socket.on('error', () => socket.destroy());
+  socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, '', body].join('\r\n'), () =>
+    socket.destroy(),
+  );
+};
+
+/** Takes no more, finishes what is in hand, and ends the rest after a while. */
+const close = async (server: Server, finishWithinMs: number): Promise<void> => {
+  const closed = once(server, 'close');
+  server.close();
+  // A connection whose last answer is out would be kept alive for a next request.
+  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_EVERY_MS);
+  const timer = setTimeout(() => server.closeAllConnections(), finishWithinMs);
+  await closed;
+  clearInterval(sweep);
+  clearTimeout(timer);
+};

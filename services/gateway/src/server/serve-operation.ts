@@ -1,0 +1,42 @@
+import type { Context, Middleware } from 'koa';
+import type { Callers } from '../auth/identify-caller.ts';
+import { sendTagged } from '../http/entity-tag.ts';
+import { checkedRequest } from '../validation/checked-request.ts';
+import type { JsonBody } from './json-body.ts';
+import type { Route } from '../http/operation.ts';
+
+export interface Serving {
+  readonly callers: Callers;
+  readonly body: JsonBody;
+}
+
+/** Serves an operation in the order of the specification: credential, scope, rate, content type, size, validation, and then what it does. */
+export const serveOperation = (route: Route, { callers, body }: Serving): Middleware => {
+  const { operation, handle } = route;
+  const { scope, takes, gives } = operation;
+  const check = checkedRequest(route);
+  return async (ctx) => {
+    ctx.state['operation'] = operation.id;
+    const caller = await callers(ctx, scope);
+    const given = check(ctx, takes.body ? await body(ctx) : undefined);
+    const answer: unknown = await handle(given, caller, ctx);
+    if (gives.body) {
+      ctx.status = gives.status;
+      sendJson(ctx, answer, gives.holdsSecret !== true && READS.has(ctx.method));
+    } else if (gives.status === 204) ctx.status = 204;
+  };
+};
+
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+
+const sendJson = (ctx: Context, answer: unknown, mayBeKept: boolean): void => {
+  const text = JSON.stringify(answer);
+  ctx.type = 'application/json';
+  if (!mayBeKept) {
+    ctx.body = text;
+    return;
+  }
+  // It may be kept, and has to be asked for again each time.
+  ctx.set('Cache-Control', 'private, no-cache');
+  sendTagged(ctx, text);
+};

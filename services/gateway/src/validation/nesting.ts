@@ -1,0 +1,14 @@
+import { isNestedAtMost } from '@runledger/contracts/json';
+import { invalid, type Invalid } from '../http/refusal.ts';
+
+const MOST_LEVELS = 32;
+
+/**
+ * What is wrong with JSON of a client that nests too deep, in the words for it. Only what nests little can be written as
+ * JSON without recursion becoming too deep.
+ */
+export const nestingProblems = (value: unknown, loc: Invalid['loc']): Invalid[] => {
+  if (isNestedAtMost(MOST_LEVELS, value)) return [];
+  const msg = `Invalid JSON: recursion limit exceeded, ${MOST_LEVELS} levels of arrays and objects are the most`;
+  return [invalid(loc, 'json_invalid', msg)];
+};

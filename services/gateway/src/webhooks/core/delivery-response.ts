@@ -1,0 +1,83 @@
+import {
+  withoutQuery,
+  type DeliveryState,
+  type DeliveryTry,
+} from '@runledger/contracts/deliveries/deliveries';
+import type {
+  DeliveryTry as ShownTry,
+  ListedDelivery,
+  RunDeliveries,
+} from '@runledger/contracts/http/webhooks';
+import type { Run } from '@runledger/contracts/fold/run';
+import { isSettled, roundOf, type Webhook } from '@runledger/contracts/fold/webhook';
+import { statusOf, webhookStatus } from '../../projection/core/webhook-status.ts';
+
+/** What is kept of the tries. */
+export interface KeptTries {
+  readonly tries: readonly DeliveryTry[];
+  readonly intermediate: DeliveryTry | undefined;
+  readonly state: DeliveryState | undefined;
+}
+
+export const NO_TRIES: KeptTries = { tries: [], intermediate: undefined, state: undefined };
+
+export const deliveriesResponse = (
+  run: Run,
+  webhook: Webhook | undefined,
+  { tries, intermediate, state }: KeptTries,
+): RunDeliveries => ({
+  run_id: run.run_id,
+  webhook: run.request.webhook === null ? null : withoutQuery(run.request.webhook),
+  webhook_status: webhookStatus(run, webhook),
+  ...standing(webhook, state),
+  tries: tries.map(shownTry),
+  intermediate: intermediate ? shownTry(intermediate) : null,
+});
+
+/** What a list knows of a run with a webhook. */
+export interface Listed {
+  readonly run_id: string;
+  readonly url: string;
+  readonly host: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly webhook: Webhook | undefined;
+}
+
+export const listedDelivery = (listed: Listed, stored: DeliveryState | undefined): ListedDelivery => {
+  const { webhook } = listed;
+  const waiting = waitingOf(webhook, stored);
+  return {
+    run_id: listed.run_id,
+    url: withoutQuery(listed.url),
+    host: listed.host,
+    webhook_status: statusOf(webhook),
+    ...standing(webhook, stored),
+    tries: waiting?.tries ?? (webhook && 'tries' in webhook ? webhook.tries : 0),
+    last_reason: waiting?.last_reason ?? (webhook?.status === 'failed' ? webhook.last_reason : null),
+    created_at: listed.created_at,
+    updated_at: waiting?.at ?? webhook?.updated_at ?? listed.updated_at,
+  };
+};
+
+type Standing = Pick<RunDeliveries, 'round' | 'state' | 'next_try_at' | 'message'>;
+
+const standing = (webhook: Webhook | undefined, stored: DeliveryState | undefined): Standing => {
+  const waiting = waitingOf(webhook, stored);
+  return {
+    round: roundOf(webhook),
+    state: waiting?.state ?? null,
+    next_try_at: waiting?.next_try_at ?? null,
+    message: waiting?.message ?? (webhook?.status === 'failed' ? webhook.message : null),
+  };
+};
+
+/** What was kept of a delivery counts until a fact settles it, or begins another round. */
+const waitingOf = (
+  webhook: Webhook | undefined,
+  stored: DeliveryState | undefined,
+): DeliveryState | undefined =>
+  stored && stored.round === roundOf(webhook) && !isSettled(webhook) ? stored : undefined;
+
+const shownTry = ({ version: _version, notification: _notification, ...shown }: DeliveryTry): ShownTry =>
+  shown;

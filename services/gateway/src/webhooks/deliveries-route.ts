@@ -1,0 +1,37 @@
+import { RunDeliveries } from '@runledger/contracts/http/webhooks';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { Deliveries } from '@runledger/event-log/streams/delivery-attempts';
+import { deliveriesResponse, NO_TRIES } from './core/delivery-response.ts';
+import type { ReadCurrentRun } from '../runs/current/current-run.ts';
+import { notFoundRun } from '../runs/current/not-found-run.ts';
+import { operation, route, type Route } from '../http/operation.ts';
+import { RunPath, runKeyOf } from '../runs/current/run-path.ts';
+
+export interface DeliveriesRoute {
+  readonly current: ReadCurrentRun;
+  /** @throws {LogUnavailable} */
+  readonly tries: (key: RunKey) => Promise<Deliveries>;
+}
+
+const deliveriesOperation = operation({
+  id: 'getDeliveries',
+  method: 'GET',
+  at: '/run/{run_id}/deliveries',
+  tag: 'Webhooks',
+  summary: "Read what became of a run's notifications",
+  description: 'Every try to notify of the run, and where its delivery stands.',
+  scope: 'runs:read',
+  takes: { path: RunPath },
+  gives: { status: 200, description: 'The tries.', body: RunDeliveries },
+  refuses: [404],
+});
+
+export const deliveriesRoute = ({ current, tries }: DeliveriesRoute): Route =>
+  route(deliveriesOperation, async ({ path }, caller) => {
+    const key = runKeyOf(path, caller);
+    const found = await current(key);
+    if (found.kind !== 'found') throw notFoundRun(found);
+    const { run, webhook } = found;
+    const kept = run.request.webhook === null ? NO_TRIES : await tries(key);
+    return deliveriesResponse(run, webhook.webhook, kept);
+  });

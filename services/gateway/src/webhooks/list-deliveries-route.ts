@@ -1,0 +1,50 @@
+import type { DeliveryState } from '@runledger/contracts/deliveries/deliveries';
+import { DeliveryPage, DeliveryQuery } from '@runledger/contracts/http/webhooks';
+import type { RunId } from '@runledger/contracts/ids';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { listedDelivery } from './core/delivery-response.ts';
+import { WEBHOOK_STATUSES } from '../projection/core/webhook-status.ts';
+import type { RunViews } from '../projection/run-views.ts';
+import { operation, route, type Route } from '../http/operation.ts';
+import { cursorAt, cursorProblems, placeAt } from '../http/page-cursor.ts';
+import { own } from '../validation/node.ts';
+import { DEFAULT_LIMIT, spanOf } from '../runs/list/list-span.ts';
+
+export interface ListDeliveriesRoute {
+  readonly views: RunViews;
+  /** Where the deliveries of several runs stand. @throws {LogUnavailable} */
+  readonly states: (keys: readonly RunKey[]) => Promise<ReadonlyMap<RunId, DeliveryState>>;
+}
+
+const listDeliveriesOperation = operation({
+  id: 'listDeliveries',
+  method: 'GET',
+  at: '/webhooks/deliveries',
+  tag: 'Webhooks',
+  summary: 'List runs with a webhook',
+  description: 'Newest first, with what became of their notifications.',
+  scope: 'runs:read',
+  takes: { query: DeliveryQuery },
+  gives: { status: 200, description: 'A page of them.', body: DeliveryPage },
+  refuses: [],
+});
+
+export const listDeliveriesRoute = ({ views, states }: ListDeliveriesRoute): Route =>
+  route(
+    listDeliveriesOperation,
+    async ({ query }, { org_id }) => {
+      const { items, end } = await views.listWebhooks({
+        org_id,
+        statuses: query.status ?? WEBHOOK_STATUSES,
+        ...(query.host === undefined ? {} : { host: query.host.toLowerCase() }),
+        ...spanOf(query, placeAt(query.cursor)),
+        limit: query.limit ?? DEFAULT_LIMIT,
+      });
+      const stored = await states(items);
+      return {
+        deliveries: items.map((row) => listedDelivery(row, stored.get(row.run_id))),
+        next_cursor: cursorAt(end),
+      };
+    },
+    ({ query }) => cursorProblems(own(query, 'cursor'), 'query'),
+  );

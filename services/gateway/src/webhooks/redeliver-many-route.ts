@@ -1,0 +1,44 @@
+import { RedeliverRequest, RedeliverResponse } from '@runledger/contracts/http/webhooks';
+import { WebhookStatus } from '@runledger/contracts/http/runs/run';
+import type { RedeliverMany } from './redeliver-many.ts';
+import { operation, route, type Route } from '../http/operation.ts';
+import { cursorAt, cursorProblems, placeAt } from '../http/page-cursor.ts';
+import { own } from '../validation/node.ts';
+import { requestOf } from '../http/request-context.ts';
+import { spanOf } from '../runs/list/list-span.ts';
+import { wordsIn } from '../http/words-in.ts';
+
+const redeliverManyOperation = operation({
+  id: 'redeliverMany',
+  method: 'POST',
+  at: '/webhooks/redeliver',
+  tag: 'Webhooks',
+  summary: 'Send final notifications again',
+  description:
+    'Of the runs that the filter fits, up to 1,000 at once, the newest first; `next_cursor` goes on with those behind.',
+  scope: 'runs:write',
+  takes: { body: RedeliverRequest },
+  gives: { status: 200, description: 'How many they are.', body: RedeliverResponse },
+  refuses: [],
+});
+
+export const redeliverManyRoute = ({ redeliverMany }: { readonly redeliverMany: RedeliverMany }): Route =>
+  route(
+    redeliverManyOperation,
+    async ({ body: { filter, cursor, dry_run } }, { org_id, user_id }, ctx) => {
+      const { traceparent } = requestOf(ctx);
+      const which = {
+        org_id,
+        statuses: wordsIn(WebhookStatus, filter.status) ?? ['failed' as const],
+        ...(typeof filter.host === 'string' ? { host: filter.host.toLowerCase() } : {}),
+        ...spanOf(filter, placeAt(cursor)),
+      };
+      const { matched, requested, end } = await redeliverMany(
+        which,
+        { user_id, traceparent },
+        dry_run === true,
+      );
+      return { matched, requested, next_cursor: cursorAt(end) };
+    },
+    ({ body }) => cursorProblems(own(body, 'cursor'), 'body'),
+  );

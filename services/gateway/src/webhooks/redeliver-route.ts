@@ -1,0 +1,54 @@
+import { RunRedelivery } from '@runledger/contracts/http/webhooks';
+import { MAX_ROUNDS } from '@runledger/contracts/events/webhook-event';
+import type { RedeliverRefusal } from './core/redeliver.ts';
+import type { RedeliverRun } from './redeliver-run.ts';
+import { notFoundRun } from '../runs/current/not-found-run.ts';
+import { operation, route, type Route } from '../http/operation.ts';
+import { Refused } from '../http/refusal.ts';
+import { requestOf } from '../http/request-context.ts';
+import { RunPath, runKeyOf } from '../runs/current/run-path.ts';
+
+const redeliverOperation = operation({
+  id: 'redeliverRun',
+  method: 'POST',
+  at: '/run/{run_id}/redeliver',
+  tag: 'Webhooks',
+  summary: "Send a run's final notification again",
+  scope: 'runs:write',
+  takes: { path: RunPath },
+  gives: { status: 200, description: 'The notifier begins with it.', body: RunRedelivery },
+  refuses: [404, 409],
+});
+
+export const redeliverRoute = ({ redeliver }: { readonly redeliver: RedeliverRun }): Route =>
+  route(redeliverOperation, async ({ path }, caller, ctx) => {
+    const key = runKeyOf(path, caller);
+    const { traceparent } = requestOf(ctx);
+    const redelivery = await redeliver(key, { user_id: caller.user_id, traceparent });
+    switch (redelivery.kind) {
+      case 'requested':
+        return { run_id: key.run_id, webhook_status: 'running' as const, round: redelivery.round };
+      case 'refused':
+        throw new Refused({ kind: 'conflict', why: WHY[redelivery.because] });
+      // Every status is asked for.
+      case 'not_asked_for':
+      case 'too_busy':
+        throw new Refused({
+          kind: 'unavailable',
+          why: 'The delivery changed again and again while the redelivery was stored. Try again',
+        });
+      case 'none':
+      case 'views_away':
+      case 'unreadable':
+        throw notFoundRun(redelivery);
+    }
+  });
+
+const WHY: Readonly<Record<RedeliverRefusal | 'expired', string>> = {
+  no_webhook: 'The run has no webhook: name one in the field webhook when a run is queued',
+  not_ended:
+    'The run has not ended: its final notification follows by itself when it does, and can be sent again after that',
+  rounds_used_up: `The notification was sent anew ${MAX_ROUNDS - 1} times, which is all that a run may have. Read the run instead`,
+  expired:
+    "The run's events are no longer in the log, and a notification is made of them. Read the run instead, which is kept for longer",
+};

@@ -1,0 +1,38 @@
+import { RotateSecretRequest, WebhookSecret } from '@runledger/contracts/http/webhooks';
+import type { SigningSecrets } from '@runledger/webhooks/signing/signing-secrets';
+import { operation, route, type Route } from '../http/operation.ts';
+
+const showOperation = operation({
+  id: 'getWebhookSecret',
+  method: 'GET',
+  at: '/webhooks/secret',
+  tag: 'Webhooks',
+  summary: 'Read the signing secret',
+  description: "What the organisation's receivers verify its webhooks with.",
+  scope: 'admin',
+  takes: {},
+  gives: { status: 200, description: 'The secret.', body: WebhookSecret, holdsSecret: true },
+  refuses: [],
+});
+
+const rotateOperation = operation({
+  id: 'rotateWebhookSecret',
+  method: 'POST',
+  at: '/webhooks/secret',
+  tag: 'Webhooks',
+  summary: 'Make a new signing secret',
+  description: 'The present one signs too for a while, so that receivers can change over.',
+  scope: 'admin',
+  takes: { body: RotateSecretRequest },
+  bodyMayMiss: true,
+  gives: { status: 200, description: 'The new secret.', body: WebhookSecret, holdsSecret: true },
+  refuses: [],
+});
+
+export const webhookSecretRoutes = (secrets: SigningSecrets): Route[] => [
+  route(showOperation, async (_given, { org_id }) => secrets.current(org_id)),
+  route(rotateOperation, async ({ body }, { org_id }) =>
+    // The body may be left out, which its type does not say.
+    secrets.rotate(org_id, { overlap_s: (body as typeof body | undefined)?.overlap_s ?? undefined }),
+  ),
+];

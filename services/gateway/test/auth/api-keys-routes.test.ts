@@ -1,0 +1,273 @@
+import type { KeyScope } from '@runledger/contracts/catalogue/records';
+import { newUuid } from '@runledger/contracts/ids';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createApiKey } from '../../src/auth/api-keys.ts';
+import { keyStore } from '../../src/auth/key-store.ts';
+import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
+import { aKey, type Tenant } from '../fixtures/gateway/a-tenant.ts';
+import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
+import { call, post } from '../fixtures/requests/requests.ts';
+
+let world: World;
+let gateway: TestGateway;
+let other: TestGateway;
+beforeAll(async () => {
+  world = await aWorld();
+  [gateway, other] = await Promise.all([world.gateway(), world.gateway()]);
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const list = (key: string) => call(`${gateway.api}/api-keys`, key);
+const create = (key: string, body: object) => post(`${gateway.api}/api-keys`, key, body);
+const revoke = (key: string, id: string) => call(`${gateway.api}/api-keys/${id}`, key, { method: 'DELETE' });
+const aTenantsKey = async (scopes: KeyScope[]): Promise<{ tenant: Tenant; key: string }> => {
+  const tenant = await world.newTenant();
+  return { tenant, key: await aKey(world.log, tenant, { scopes }) };
+};
+const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
+
+describe('POST /api-keys', () => {
+  it('gives a key that works, and shows it this once', async () => {
+    const { tenant, key } = await aTenantsKey(['runs:write']);
+    const { status, body, headers } = await create(key, { name: 'ci' });
+    expect([status, headers.get('cache-control')]).toEqual([201, 'no-store']);
+    const { key: made, ...shown } = body;
+    expect(shown).toEqual({
+      id: expect.any(String),
+      name: 'ci',
+      prefix: made.slice(0, 8),
+      scopes: ['runs:write'],
+      created_at: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/),
+      expires_at: null,
+      last_used_at: null,
+      user_id: tenant.user_id,
+    });
+    const listed = await list(made);
+    expect(listed.body.api_keys[0]).toMatchObject({ id: body.id, name: 'ci' });
+    expect(JSON.stringify(listed.body)).not.toContain(made);
+  });
+
+  it('takes an expiry with an offset, and gives it in UTC', async () => {
+    const { key } = await aTenantsKey(['runs:write']);
+    const { status, body } = await create(key, { name: 'ci', expires_at: '2999-01-01T01:00:00+01:00' });
+    expect([status, body.expires_at]).toEqual([201, '2999-01-01T00:00:00.000Z']);
+  });
+
+  it('gives no scope that the asking key lacks', async () => {
+    const { key } = await aTenantsKey(['runs:write']);
+    const refused = await create(key, { name: 'x', scopes: ['runs:read', 'admin'] });
+    expect([refused.status, refused.body]).toEqual([403, { detail: 'This API key lacks the scope admin' }]);
+    const reader = await create(key, { name: 'x', scopes: ['runs:read', 'runs:read'] });
+    expect([reader.status, reader.body.scopes]).toEqual([201, ['runs:read']]);
+    const { status, body } = await create(reader.body.key, { name: 'x' });
+    expect([status, body]).toEqual([403, { detail: 'This API key lacks the scope runs:write' }]);
+  });
+
+  it.each<{ scopes: KeyScope[] }>([{ scopes: ['admin'] }, { scopes: ['admin', 'operator'] }])(
+    'gives no operator to a key with $scopes, and says who does',
+    async ({ scopes }) => {
+      const { key } = await aTenantsKey(scopes);
+      const { status, body } = await create(key, { name: 'x', scopes: ['runs:read', 'operator'] });
+      expect([status, body.detail]).toEqual([
+        422,
+        [
+          {
+            loc: ['body', 'scopes', 1],
+            type: 'enum',
+            msg: expect.stringMatching(/operator is made by .* runledger keys create --operator$/),
+          },
+        ],
+      ]);
+    },
+  );
+
+  it('gives none that outlives the asking key', async () => {
+    const tenant = await world.newTenant();
+    const expires_at = inAnHour();
+    const key = await aKey(world.log, tenant, { expires_at });
+    const wish = { name: 'x', expires_at: '2999-01-01' };
+    const { status, body } = await create(key, wish);
+    expect([status, body.detail]).toEqual([
+      422,
+      [{ loc: ['body', 'expires_at'], type: 'value_error', msg: expect.stringContaining(expires_at) }],
+    ]);
+    expect((await create(key, { name: 'x', expires_at: null })).body.expires_at).toBe(expires_at);
+  });
+
+  it('tells all that is wrong at once', async () => {
+    const { key } = await aTenantsKey(['runs:write']);
+    const wrongOf = async (body: object) =>
+      (await create(key, body)).body.detail.map(({ loc, type }: { loc: string[]; type: string }) => [
+        loc.join('.'),
+        type,
+      ]);
+    const past = { scopes: [], expires_at: '2001-01-01T00:00:00Z' };
+    expect(await wrongOf(past)).toEqual([
+      ['body.name', 'missing'],
+      ['body.scopes', 'too_short'],
+      ['body.expires_at', 'datetime_future'],
+    ]);
+    expect(await wrongOf({ name: '', scopes: ['root'], expires_at: 'soon' })).toEqual([
+      ['body.name', 'string_pattern_mismatch'],
+      ['body.scopes.0', 'enum'],
+      ['body.expires_at', 'datetime_parsing'],
+    ]);
+    expect(await wrongOf({ name: 'x'.repeat(129) })).toEqual([['body.name', 'string_pattern_mismatch']]);
+  });
+
+  it('says of a name that people could not read what a name is', async () => {
+    const { key } = await aTenantsKey(['runs:write']);
+    const { status, body } = await create(key, { name: 'ci\u202egnp' });
+    expect([status, body.detail[0].loc]).toEqual([422, ['body', 'name']]);
+    expect(body.detail[0].msg).toMatch(/^Input should be a text of 1 to 128 characters that is not blank/);
+  });
+
+  it('gives an organisation a thousand at most', async () => {
+    const { tenant, key } = await aTenantsKey(['runs:write']);
+    const store = keyStore(world.log);
+    const { record } = await createApiKey(world.log, { ...tenant, name: 'x', key: `rl_${newUuid()}` });
+    const left = 1_000 - (await store.listIndexed(tenant.org_id)).length;
+    const sha256 = 'c'.repeat(64);
+    const more = Array.from({ length: left }, () => ({ sha256, record: { ...record, id: newUuid() } }));
+    await Promise.all(more.map((one) => store.index(one)));
+    const { status, body } = await create(key, { name: 'x' });
+    expect([status, body.detail]).toEqual([409, expect.stringContaining('has 1000 API keys')]);
+    expect((await revoke(key, more[0]?.record.id ?? '')).status).toBe(204);
+    expect((await create(key, { name: 'x' })).status).toBe(201);
+  });
+});
+
+describe('GET /api-keys', () => {
+  it('lists a key of an earlier release whatever its name holds', async () => {
+    const { tenant, key } = await aTenantsKey(['runs:read']);
+    const name = 'a\u0000b\u202e';
+    await createApiKey(world.log, { ...tenant, name, key: `rl_${newUuid()}` });
+    expect((await list(key)).body.api_keys[0].name).toBe(name);
+  });
+
+  it("lists the user's keys newest first, and to an admin the organisation's", async () => {
+    const { tenant, key } = await aTenantsKey(['runs:read']);
+    const colleague = { ...tenant, user_id: newUuid() };
+    const theirs = await createApiKey(world.log, {
+      org_id: tenant.org_id,
+      user_id: colleague.user_id,
+      name: 'theirs',
+    });
+    const admin = await aKey(world.log, tenant, { scopes: ['admin'], name: 'admin' });
+    const names = async (asking: string) =>
+      (await list(asking)).body.api_keys.map(({ name }: { name: string }) => name);
+    expect(await names(key)).toEqual(['admin', 'test', 'test']);
+    expect(await names(admin)).toEqual(['admin', 'theirs', 'test', 'test']);
+    expect(await names(theirs.key)).toEqual(['theirs']);
+  });
+
+  it('tells when a key was last used, at once after its first use', async () => {
+    const { key } = await aTenantsKey(['runs:read']);
+    const before = Date.now();
+    const used = await waitFor('the use to be noted', async () => {
+      const { body } = await list(key);
+      return body.api_keys.find(({ last_used_at }: { last_used_at: string | null }) => last_used_at !== null);
+    });
+    expect(Date.parse(used.last_used_at)).toBeGreaterThanOrEqual(before);
+    expect(Date.parse(used.last_used_at)).toBeLessThanOrEqual(Date.now());
+  });
+});
+
+describe('DELETE /api-keys/{key_id}', () => {
+  it('revokes at every gateway, within a second', async () => {
+    const { tenant, key } = await aTenantsKey(['runs:write']);
+    const { body } = await create(key, { name: 'lost' });
+    const at = ({ api }: TestGateway) => call(`${api}/run/${newUuid()}`, body.key);
+    expect((await at(other)).status).toBe(404);
+    expect((await at(gateway)).status).toBe(404);
+    expect((await revoke(key, body.id)).status).toBe(204);
+    await waitFor('both to refuse it', async () => (await at(gateway)).status === 401, { withinMs: 5_000 });
+    await waitFor('both to refuse it', async () => (await at(other)).status === 401, { withinMs: 5_000 });
+    expect(await keyStore(world.log).lastUses(tenant.org_id)).not.toContain(body.id);
+  });
+
+  it('answers alike about a key of another organisation, of another user, and one that is not there', async () => {
+    const { tenant, key } = await aTenantsKey(['runs:write']);
+    const foreign = await createApiKey(world.log, { org_id: newUuid(), user_id: tenant.user_id, name: 'x' });
+    const { org_id } = tenant;
+    const colleagues = await createApiKey(world.log, { org_id, user_id: newUuid(), name: 'x' });
+    for (const id of [newUuid(), foreign.record.id, colleagues.record.id]) {
+      const { status, body } = await revoke(key, id);
+      expect([status, body]).toEqual([404, { detail: 'API key not found' }]);
+    }
+    expect((await list(foreign.key)).status).toBe(200);
+    const admin = await aKey(world.log, tenant, { scopes: ['admin'] });
+    expect((await revoke(admin, foreign.record.id)).status).toBe(404);
+    expect((await revoke(admin, colleagues.record.id)).status).toBe(204);
+  });
+
+  it('lets a key revoke itself', async () => {
+    const { tenant, key } = await aTenantsKey(['runs:write']);
+    const [own] = (await list(key)).body.api_keys;
+    expect((await revoke(key, own.id)).status).toBe(204);
+    const left = await keyStore(world.log).listIndexed(tenant.org_id);
+    expect(left.map(({ value }) => value.record.id)).not.toContain(own.id);
+  });
+
+  it('takes no key that can do more than the asking one, and says what it lacks', async () => {
+    const { tenant, key } = await aTenantsKey(['runs:write']);
+    const greater = await createApiKey(world.log, {
+      ...tenant,
+      name: 'x',
+      key: `rl_${newUuid()}`,
+      scopes: ['admin'],
+    });
+    const { status, body } = await revoke(key, greater.record.id);
+    expect([status, body]).toEqual([403, { detail: 'This API key lacks the scope admin' }]);
+    expect((await list(greater.key)).status).toBe(200);
+  });
+
+  it('takes one that only reads, when it is the asking one', async () => {
+    const { key } = await aTenantsKey(['runs:write']);
+    const reader = (await create(key, { name: 'x', scopes: ['runs:read'] })).body;
+    expect((await revoke(reader.key, newUuid())).body.detail).toBe('This API key lacks the scope runs:write');
+    expect((await revoke(reader.key, reader.id)).status).toBe(204);
+  });
+
+  it('takes a UUID in either case, and nothing else', async () => {
+    const { key } = await aTenantsKey(['runs:write']);
+    const { body } = await create(key, { name: 'x' });
+    expect((await revoke(key, 'x')).body.detail).toMatchObject([
+      { loc: ['path', 'key_id'], type: 'uuid_parsing' },
+    ]);
+    expect((await revoke(key, body.id.toUpperCase())).status).toBe(204);
+  });
+});
+
+describe('what the API keys may do', () => {
+  const table: [KeyScope, number, number, number][] = [
+    ['runs:read', 200, 403, 403],
+    ['runs:write', 200, 201, 204],
+    ['admin', 200, 201, 204],
+  ];
+  it.each(table)('%s lists (%i), creates (%i) and revokes (%i)', async (scope, listed, created, revoked) => {
+    const { tenant, key } = await aTenantsKey([scope]);
+    const { record } = await createApiKey(world.log, { ...tenant, name: 'x', key: `rl_${newUuid()}` });
+    expect((await list(key)).status).toBe(listed);
+    expect((await create(key, { name: 'x', scopes: [scope] })).status).toBe(created);
+    expect((await revoke(key, record.id)).status).toBe(revoked);
+  });
+});
+
+describe('the bucket of API keys', () => {
+  it('holds no key, only hashes', async () => {
+    const { key } = await aTenantsKey(['admin']);
+    const keys = [key, world.tenant.key, (await create(key, { name: 'x' })).body.key];
+    for (const one of keys) expect((await list(one)).status).toBe(200);
+    const { last_seq } = (await world.log.jsm.streams.info('KV_KEYS')).state;
+    let seen = 0;
+    for (let seq = 1; seq <= last_seq; seq += 1) {
+      const stored = await world.log.jsm.streams.getMessage('KV_KEYS', { seq });
+      if (stored === null) continue;
+      seen += 1;
+      for (const one of keys) expect(`${stored.subject} ${stored.string()}`).not.toContain(one);
+    }
+    expect(seen).toBeGreaterThanOrEqual(3 * keys.length - 1);
+  });
+});

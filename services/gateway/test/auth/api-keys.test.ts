@@ -1,0 +1,213 @@
+import { ApiKey, OrganisationScope, type KeyScope } from '@runledger/contracts/catalogue/records';
+import { newUuid } from '@runledger/contracts/ids';
+import { openBucket } from '@runledger/event-log/streams/bucket';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { authenticate, createApiKey, revokeApiKey, setKeyScopes } from '../../src/auth/api-keys.ts';
+import { giveKey } from '../../src/auth/derive-key.ts';
+import { keyStore } from '../../src/auth/key-store.ts';
+import { sha256Of } from '../../src/auth/key-text.ts';
+import { listKeys, revokeKey } from '../../src/auth/owned-keys.ts';
+import { allows } from '../../src/auth/scopes.ts';
+import { aLog, type TestLog } from '../fixtures/gateway/a-log.ts';
+
+let test: TestLog;
+beforeAll(async () => {
+  test = await aLog();
+});
+afterAll(() => test[Symbol.asyncDispose]());
+
+const wish = () => ({ org_id: newUuid(), user_id: newUuid(), name: 'laptop' });
+const now = new Date('2026-05-01T12:00:00.000Z');
+const later = (seconds: number): Date => new Date(now.getTime() + seconds * 1000);
+
+describe('an API key', () => {
+  it('is found by itself', async () => {
+    const { record, key } = await createApiKey(test.log, wish());
+    expect(await authenticate(test.log, key)).toEqual(record);
+    expect(record).toMatchObject({ scopes: ['runs:write'], expires_at: null, prefix: key.slice(0, 8) });
+    expect(await authenticate(test.log, `${key}x`)).toBeUndefined();
+  });
+
+  it('may be chosen, and is found again by the same user only', async () => {
+    const owner = wish();
+    const key = `chosen-key-${newUuid()}`;
+    const first = await createApiKey(test.log, { ...owner, key });
+    expect(await createApiKey(test.log, { ...owner, key })).toEqual(first);
+    expect(await listKeys(test.log, first.record)).toHaveLength(1);
+    await expect(createApiKey(test.log, { ...wish(), key })).rejects.toThrow('belongs to another user');
+  });
+
+  it('is made once by several at the same time', async () => {
+    const owner = { ...wish(), key: `chosen-key-${newUuid()}` };
+    const made = await Promise.all(Array.from({ length: 8 }, () => createApiKey(test.log, owner)));
+    expect(new Set(made.map(({ record }) => record.id)).size).toBe(1);
+    const [first] = made;
+    expect(first && (await listKeys(test.log, first.record))).toHaveLength(1);
+  });
+
+  it('is long enough and has no spaces', async () => {
+    for (const key of ['short', 'with a space in it', 'ü'.repeat(20), '']) {
+      await expect(createApiKey(test.log, { ...wish(), key })).rejects.toThrow(TypeError);
+      expect(await authenticate(test.log, key)).toBeUndefined();
+    }
+  });
+
+  it('is good until it expires', async () => {
+    const expires_at = later(60).toISOString();
+    const { key, record } = await createApiKey(test.log, { ...wish(), expires_at }, () => now);
+    expect(await authenticate(test.log, key, () => later(59.999))).toEqual(record);
+    expect(await authenticate(test.log, key, () => later(60))).toBeUndefined();
+  });
+
+  it('is not good with a record that was stored for another', async () => {
+    const { record } = await createApiKey(test.log, wish());
+    const other = `another-key-${newUuid()}`;
+    await openBucket(test.log, 'KEYS', ApiKey).put(sha256Of(other), record);
+    expect(await authenticate(test.log, other)).toBeUndefined();
+  });
+
+  it('gets other scopes, where it is found and where it is listed', async () => {
+    const { key, record } = await createApiKey(test.log, wish());
+    await setKeyScopes(test.log, key, ['admin']);
+    expect(await authenticate(test.log, key)).toEqual({ ...record, scopes: ['admin'] });
+    expect(await listKeys(test.log, record)).toMatchObject([{ id: record.id, scopes: ['admin'] }]);
+    await setKeyScopes(test.log, `unknown-${newUuid()}`, ['admin']);
+  });
+
+  it('is revoked by its text, and leaves nothing behind', async () => {
+    const messages = async () => (await test.log.jsm.streams.info('KV_KEYS')).state.messages;
+    const before = await messages();
+    const { key, record } = await createApiKey(test.log, wish());
+    await keyStore(test.log).noteUse(record, now);
+    expect(await messages()).toBe(before + 3);
+    await revokeApiKey(test.log, key);
+    await revokeApiKey(test.log, key);
+    expect(await authenticate(test.log, key)).toBeUndefined();
+    expect(await messages()).toBe(before);
+  });
+
+  it('that was revoked is not noted as used', async () => {
+    const { key, record } = await createApiKey(test.log, wish());
+    await revokeApiKey(test.log, key);
+    await keyStore(test.log).noteUse(record, now);
+    expect(await keyStore(test.log).lastUses(record.org_id)).toEqual(new Map());
+  });
+});
+
+describe('a key of an earlier release', () => {
+  const old = async () => {
+    const owner = wish();
+    const { key, record } = await createApiKey(test.log, { ...owner, key: `old-key-${newUuid()}` });
+    const { sha256, ...without } = record;
+    await keyStore(test.log).eraseIndexed(record);
+    await openBucket(test.log, 'KEYS', ApiKey).put(sha256 ?? '', without);
+    return { owner, key, record: without };
+  };
+
+  it('is good, and listed once it was given again', async () => {
+    const { owner, key, record } = await old();
+    expect(await authenticate(test.log, key)).toEqual(record);
+    expect(await listKeys(test.log, record)).toEqual([]);
+    expect((await createApiKey(test.log, { ...owner, key })).record).toEqual(record);
+    expect(await listKeys(test.log, record)).toMatchObject([{ ...record, last_used_at: null }]);
+    expect(await revokeKey(test.log, record, record.id)).toEqual({ kind: 'revoked' });
+    expect(await authenticate(test.log, key)).toBeUndefined();
+  });
+});
+
+describe('the keys of an organisation', () => {
+  it('are listed newest first: those of the user, to an admin all', async () => {
+    const mine = wish();
+    const colleague = { ...mine, user_id: newUuid() };
+    const made: ApiKey[] = [];
+    for (const owner of [mine, colleague, mine]) {
+      made.push((await createApiKey(test.log, owner, () => now)).record);
+    }
+    const [first, second, third] = made.map(({ id }) => id);
+    const listed = async (asking: ApiKey | undefined, scopes: KeyScope[]) =>
+      asking && (await listKeys(test.log, { ...asking, scopes })).map(({ id }) => id);
+    expect(await listed(made[0], ['runs:write'])).toEqual([third, first]);
+    expect(await listed(made[1], ['runs:read'])).toEqual([second]);
+    expect(await listed(made[1], ['admin'])).toEqual([third, second, first]);
+  });
+});
+
+describe('a key that gives another', () => {
+  const giver = async (changes: Partial<ApiKey> = {}): Promise<ApiKey> => ({
+    ...(await createApiKey(test.log, wish())).record,
+    ...changes,
+  });
+
+  it('gives its user and organisation, and runs:write unless told otherwise', async () => {
+    const by = await giver();
+    const given = await giveKey(test.log, by, { name: 'ci' }, now);
+    if (given.kind !== 'given') throw new Error(given.kind);
+    const { record, key } = given.created;
+    const { org_id, user_id } = by;
+    const expected = { org_id, user_id, name: 'ci', scopes: ['runs:write'], expires_at: null };
+    expect(record).toMatchObject({ ...expected, created_at: now.toISOString() });
+    expect(await authenticate(test.log, key)).toEqual(record);
+  });
+
+  it('shares its rate with it, and with all that are made with that one', async () => {
+    const first = await giver();
+    expect(first.rate_key).toBeUndefined();
+    const give = async (by: ApiKey): Promise<ApiKey> => {
+      const given = await giveKey(test.log, by, { name: 'x' }, now);
+      if (given.kind !== 'given') throw new Error(given.kind);
+      return given.created.record;
+    };
+    const child = await give(first);
+    const grandchild = await give(child);
+    expect([child.rate_key, grandchild.rate_key]).toEqual([first.id, first.id]);
+  });
+
+  type Row = readonly [has: OrganisationScope, gives: OrganisationScope, may: boolean];
+  const scopes = OrganisationScope.enum;
+  const table = scopes.flatMap((has, rank) =>
+    scopes.map((gives, wanted): Row => [has, gives, wanted <= rank]),
+  );
+  it.each(table)('and has %s gives %s: %s', async (has, gives, may) => {
+    expect(allows([has], gives)).toBe(may);
+    const given = await giveKey(
+      test.log,
+      await giver({ scopes: [has] }),
+      { name: 'x', scopes: [gives] },
+      now,
+    );
+    expect(given).toMatchObject(may ? { kind: 'given' } : { kind: 'lacks_scope', scope: gives });
+  });
+
+  it.each(scopes)('implies operator by no %s, and is implied by it as little', async (scope) => {
+    expect([allows([scope], 'operator'), allows(['operator'], scope)]).toEqual([false, false]);
+    const operator = await giver({ scopes: ['operator'] });
+    expect(await giveKey(test.log, operator, { name: 'x', scopes: [scope] }, now)).toEqual({
+      kind: 'lacks_scope',
+      scope,
+    });
+  });
+
+  it('lives longer than what it gives, or as long', async () => {
+    const limit = later(3600);
+    const by = await giver({ expires_at: limit.toISOString() });
+    const give = (expires_at?: Date) =>
+      giveKey(test.log, by, { name: 'x', ...(expires_at && { expires_at }) }, now);
+    expect(await give(later(3601))).toEqual({ kind: 'outlives_giver', expires_at: limit.toISOString() });
+    for (const wanted of [undefined, limit]) {
+      const given = await give(wanted);
+      expect(given.kind === 'given' && given.created.record.expires_at).toBe(limit.toISOString());
+    }
+  });
+
+  it('gives only so many, also when several ask at once', async () => {
+    const by = await giver();
+    const give = () => giveKey(test.log, by, { name: 'x' }, now, 4);
+    const given = await Promise.all(Array.from({ length: 9 }, give));
+    expect(given.filter(({ kind }) => kind === 'given')).toHaveLength(3);
+    expect(await give()).toEqual({ kind: 'too_many', most: 4 });
+    const listed = await listKeys(test.log, by);
+    expect(listed).toHaveLength(4);
+    expect(await revokeKey(test.log, by, listed[0]?.id ?? '')).toEqual({ kind: 'revoked' });
+    expect(await give()).toMatchObject({ kind: 'given' });
+  });
+});

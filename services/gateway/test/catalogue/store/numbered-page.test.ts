@@ -1,0 +1,64 @@
+import type { NumberedVersion } from '@runledger/contracts/catalogue/records';
+import { describe, expect, it } from 'vitest';
+import { newestNumber, numberedPage } from '../../../src/catalogue/store/numbered-page.ts';
+
+const aVersion = (number: number, archived: boolean): NumberedVersion => ({
+  id: '',
+  org_id: '',
+  workflow_id: '',
+  number,
+  sha256: '',
+  inputs: [],
+  archived,
+  created_at: '',
+});
+
+/** Versions up to a number; it counts how many are read. */
+const versionsUpTo = (newest: number, isArchived: (number: number) => boolean = () => false) => {
+  const reads = { count: 0 };
+  const at = async (number: number): Promise<NumberedVersion | undefined> => {
+    reads.count += 1;
+    return number <= newest ? aVersion(number, isArchived(number)) : undefined;
+  };
+  return { at, reads };
+};
+
+describe('the newest number', () => {
+  it.each([0, 1, 2, 3, 4, 7, 8, 9, 1_000, 99_999])(
+    'of %i versions is found with few reads',
+    async (newest) => {
+      const { at, reads } = versionsUpTo(newest);
+      expect(await newestNumber(at)).toBe(newest);
+      expect(reads.count).toBeLessThan(40);
+    },
+  );
+});
+
+describe('a page of versions', () => {
+  it('costs the same however many there are', async () => {
+    const { at, reads } = versionsUpTo(99_999);
+    const { versions, below } = await numberedPage(at, { limit: 20, archived: false, below: 50_000 });
+    expect(versions.map(({ number }) => number)).toEqual(
+      Array.from({ length: 20 }, (_, index) => 49_999 - index),
+    );
+    expect(below).toBe(49_980);
+    expect(reads.count).toBeLessThan(100);
+  });
+
+  it('ends early rather than to read on and on, and goes on from there', async () => {
+    const { at, reads } = versionsUpTo(2_500, (number) => number > 3);
+    const numbers: number[] = [];
+    let pages = 0;
+    let span: { readonly below?: number } = {};
+    for (;;) {
+      reads.count = 0;
+      const { versions, below } = await numberedPage(at, { limit: 100, archived: false, ...span });
+      expect(reads.count).toBeLessThan(1_200);
+      pages += 1;
+      numbers.push(...versions.map(({ number }) => number));
+      if (below === undefined) break;
+      span = { below };
+    }
+    expect({ pages, numbers }).toEqual({ pages: 3, numbers: [3, 2, 1] });
+  });
+});

@@ -1,0 +1,165 @@
+import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import { readHistory } from '@runledger/contracts/fold/run-chain';
+import type { RunEvent } from '@runledger/contracts/events/run-event';
+import {
+  lifecycleOf,
+  subjectOf,
+  webhookOf,
+  webhookSubjectOf,
+  type RunKey,
+} from '@runledger/contracts/subjects/run-subjects';
+import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
+import { readWebhookChain } from '@runledger/contracts/fold/webhook-chain';
+import { describe, expect, it } from 'vitest';
+import { projectRuns, runsIn } from '../../../src/projection/core/project-runs.ts';
+import type { RunView } from '../../../src/projection/run-views.ts';
+import { timeOf } from '../../fixtures/runs/folded-runs.ts';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import {
+  redeliveryRequested,
+  webhookDelivered,
+  webhookGivenUp,
+  webhookStarted,
+} from '@runledger/testing/events/webhook-events';
+
+const stored = (
+  key: RunKey,
+  event: RunEvent,
+  sequence: number,
+  expected: number,
+  changes: Partial<StoredMessage> = {},
+): StoredMessage => ({
+  subject: subjectOf(event),
+  sequence,
+  time: timeOf(sequence),
+  fence: lifecycleOf(key),
+  expectedSequence: expected,
+  body: event,
+  ...changes,
+});
+const told = (
+  key: RunKey,
+  event: WebhookEvent,
+  sequence: number,
+  expected: number,
+  changes: Partial<StoredMessage> = {},
+): StoredMessage => ({
+  subject: webhookSubjectOf(event),
+  sequence,
+  time: timeOf(sequence),
+  fence: webhookOf(key),
+  expectedSequence: expected,
+  body: event,
+  ...changes,
+});
+const project = (present: readonly RunView[], messages: readonly StoredMessage[]) => {
+  const projected = projectRuns(present, messages);
+  if (projected.kind !== 'projected') throw new Error(projected.kind);
+  return projected;
+};
+
+const [one, other] = [aRun(), aRun()];
+const messages = [
+  stored(one, queued(one), 1, 0),
+  stored(other, queued(other), 2, 0),
+  stored(one, assigned(one), 3, 1),
+  stored(other, assigned(other), 4, 2),
+  stored(one, started(one), 5, 3),
+  stored(one, succeeded(one), 6, 5),
+  told(one, webhookStarted(one), 7, 0),
+  told(one, webhookGivenUp(one), 8, 7),
+  told(one, redeliveryRequested(one), 9, 8),
+];
+const ofOne = (chain: string) =>
+  messages.filter(({ subject }) => subject.includes(`${one.run_id}.${chain}.`));
+
+describe('a projection of runs', () => {
+  it('is the fold of each run, however the log is cut into batches', () => {
+    const whole = readHistory(one, ofOne('life'));
+    const webhook = readWebhookChain(ofOne('webhook'));
+    if (whole.kind !== 'whole' || webhook.kind !== 'whole') throw new Error(whole.kind);
+    const { head, state } = webhook;
+    const expected = { ...whole.history, webhook: { head, webhook: state } };
+    expect(expected.webhook).toMatchObject({ head: 9, webhook: { status: 'running', round: 2 } });
+    for (let cut = 0; cut <= messages.length; cut += 1) {
+      const first = project([], messages.slice(0, cut));
+      const second = project(first.views, messages.slice(cut));
+      const views = new Map([...first.views, ...second.views].map((view) => [view.run.run_id, view]));
+      expect(views.get(one.run_id)).toEqual(expected);
+      expect(views.get(other.run_id)).toMatchObject({ head: 4, run: { status: 'started' } });
+    }
+  });
+
+  it('changes nothing when a batch is given again', () => {
+    const { views } = project([], messages);
+    expect(project(views, messages)).toMatchObject({ views: [], refused: [], gaps: [] });
+  });
+
+  it('knows the runs of a batch, each once', () => {
+    expect(runsIn(messages)).toEqual([one, other]);
+  });
+
+  it('sets a forged fact aside and counts it as the head, as the broker does', () => {
+    const forged = stored(one, assigned(one), 3, 1, { fence: 'runs.>' });
+    const { views, refused } = project([], [...messages.slice(0, 1), forged]);
+    expect(views).toMatchObject([{ head: 3, run: { status: 'queued' } }]);
+    expect(refused).toEqual([{ message: forged, why: expect.stringContaining('fenced on') }]);
+  });
+
+  it('sets a subject of another form aside', () => {
+    const odd = stored(one, queued(one), 1, 0, { subject: 'runs.a.b.life.queued' });
+    expect(project([], [odd]).refused).toHaveLength(1);
+  });
+
+  it('names a run with a gap, and leaves its view as it was', () => {
+    const { views, gaps } = project([], [...messages.slice(0, 2), ...messages.slice(4)]);
+    expect(views.map(({ run }) => run.run_id)).toEqual([other.run_id]);
+    // The last message: what is read instead has to have all of them.
+    expect(gaps).toEqual([{ key: one, message: messages.at(-1) }]);
+  });
+
+  it('has a gap where webhook facts come to a run that it does not have, or miss one', () => {
+    const [first, second] = [told(other, webhookStarted(other), 7, 0), told(one, webhookGivenUp(one), 8, 7)];
+    expect(project([], [first])).toMatchObject({ views: [], gaps: [{ key: other, message: first }] });
+    const { views } = project([], messages.slice(0, 6));
+    expect(project(views, [second])).toMatchObject({ views: [], gaps: [{ key: one, message: second }] });
+    const derivedAnew = views.map((view) => ({ ...view, head: 0 }));
+    expect(project(derivedAnew, [first])).toMatchObject({ views: [], gaps: [{ key: other }] });
+  });
+
+  it('sets a forged webhook fact aside, also one that cannot follow', () => {
+    const { views } = project([], messages.slice(0, 6));
+    for (const forged of [
+      told(one, webhookStarted(one), 7, 0, { fence: lifecycleOf(one) }),
+      told(one, webhookDelivered(one, 4), 7, 0),
+      told(one, webhookStarted(one), 7, 0, { subject: `${webhookSubjectOf(webhookStarted(one))}9` }),
+    ]) {
+      const { views: after, refused, gaps } = project(views, [forged]);
+      expect([refused.map(({ message }) => message), gaps]).toEqual([[forged], []]);
+      expect(after).toMatchObject([{ head: 6, webhook: { head: 7, webhook: undefined } }]);
+    }
+  });
+
+  it('stops at a webhook fact in a version that it does not know', () => {
+    const newer = told(one, webhookStarted(one), 7, 0, { body: { ...webhookStarted(one), version: 2 } });
+    expect(projectRuns([], [...messages.slice(0, 6), newer])).toMatchObject({
+      kind: 'newer_version',
+      type: 'WebhookStarted',
+      sequence: 7,
+    });
+  });
+
+  it('stops at a version that it does not know', () => {
+    const newer = stored(one, { ...queued(one), version: 2 }, 1, 0);
+    expect(projectRuns([], [newer])).toMatchObject({ kind: 'newer_version', version: 2, sequence: 1 });
+  });
+
+  it('derives a view anew whose head went back to 0', () => {
+    const { views } = project([], messages);
+    const again = views.map((view) => ({ ...view, head: 0 }));
+    expect(project(again, messages.slice(0, 1)).views).toMatchObject([
+      { head: 1, run: { status: 'queued' } },
+    ]);
+    expect(project(again, messages).views).toEqual(views);
+  });
+});

@@ -1,0 +1,52 @@
+import { runId } from '@runledger/contracts/ids';
+import { describe, expect, it } from 'vitest';
+import { isPlace, placeOf, placesIn } from '../../../src/projection/core/sort-key.ts';
+
+const ID = runId('0199a1b2-0000-7000-8000-000000000001');
+const LATER_ID = runId('0199a1b2-0000-7000-8000-000000000002');
+
+const at = (created_at: string, number = 7, run_id = ID) => placeOf({ created_at, number, run_id });
+
+describe('places', () => {
+  it('are in the order of creation, then of numbers, then of ids', () => {
+    const inOrder = [
+      at('2026-01-31T23:59:59.999Z', 99),
+      at('2026-02-01T00:00:00.000123456Z', 9),
+      at('2026-02-01T00:00:00Z', 10),
+      at('2026-02-01T00:00:00Z', 10, LATER_ID),
+      at('2026-02-01T00:00:00.001Z', 1),
+    ];
+    expect(inOrder.toReversed().sort()).toEqual(inOrder);
+    expect(inOrder.every(isPlace)).toBe(true);
+  });
+
+  it.each([
+    '',
+    ID,
+    `2026-02-01T00:00:00.000Z.7.${ID}`,
+    `2026-02-01T00:00:00Z.000000000007.${ID}`,
+    `2026-02-01T00:00:00.000Z.000000000007.${ID.toUpperCase().replace('7000', 'ABCD')}`,
+    `2026-02-01T00:00:00.000Z.000000000007.${ID}\n`,
+    `x${at('2026-02-01T00:00:00Z')}`,
+  ])('%j is none', (text) => expect(isPlace(text)).toBe(false));
+
+  it('of a span have the runs of its first millisecond, and none of its last', () => {
+    const time = '2026-02-01T00:00:00.500Z';
+    const { from, before = '' } = placesIn({
+      createdAfter: new Date(time),
+      createdBefore: new Date('2026-02-01T00:00:00.600Z'),
+    });
+    const isIn = (created_at: string) => from <= at(created_at) && at(created_at) < before;
+    expect(isIn('2026-02-01T00:00:00.499999Z')).toBe(false);
+    expect(isIn(time)).toBe(true);
+    expect(isIn('2026-02-01T00:00:00.599999Z')).toBe(true);
+    expect(isIn('2026-02-01T00:00:00.600Z')).toBe(false);
+  });
+
+  it('end a span where it ends first: at a time, or at the run behind which a page begins', () => {
+    const behind = at('2026-02-01T00:00:00Z');
+    expect(placesIn({ behind, createdBefore: new Date('2026-03-01') }).before).toBe(behind);
+    expect(placesIn({ behind, createdBefore: new Date('2026-01-01') }).before).toMatch(/^2026-01-01/);
+    expect(placesIn({}).before).toBeUndefined();
+  });
+});

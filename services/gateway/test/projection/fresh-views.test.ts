@@ -1,0 +1,131 @@
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { newUuid } from '@runledger/contracts/ids';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { describeWithMongo } from '@runledger/testing/servers/mongo';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { webhookStarted } from '@runledger/testing/events/webhook-events';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { freshViews } from '../../src/projection/fresh-views.ts';
+import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts';
+import type { RunViews } from '../../src/projection/run-views.ts';
+import { aLog, type TestLog } from '../fixtures/gateway/a-log.ts';
+import { project } from '../fixtures/views/a-projection.ts';
+import { appendAll, tellWebhook } from '../fixtures/runs/appended-facts.ts';
+import { mongoViews, viewsThatAreAway } from '../fixtures/views/mongo-views.ts';
+
+/** So long that a test fails which waits for nothing else. */
+const FOR_EVER = 600_000;
+
+let test: TestLog;
+let log: EventLog;
+beforeAll(async () => {
+  test = await aLog();
+  ({ log } = test);
+});
+afterAll(() => test[Symbol.asyncDispose]());
+
+const aRunThatEnds = async (): Promise<RunKey> => {
+  const key = aRun();
+  const webhook = 'https://a.example/';
+  await appendAll(log, queued(key, { webhook }), assigned(key), started(key), succeeded(key));
+  await tellWebhook(log, webhookStarted(key));
+  return key;
+};
+
+const expectEachRunAtOnce = async (views: RunViews): Promise<void> => {
+  const fresh = freshViews({ log, views, patienceMs: FOR_EVER });
+  await using projection = project(log, views);
+  for (let runs = 0; runs < 10; runs += 1) {
+    const key = await aRunThatEnds();
+    expect(await fresh()).toBe(true);
+    const view = await views.find(key);
+    expect([view?.run.status, view?.webhook.webhook?.status]).toEqual(['success', 'running']);
+  }
+  expect(projection.state()).toEqual({ ok: true });
+};
+
+it('views in memory have what was in the log when they were waited for', () =>
+  expectEachRunAtOnce(memoryRunViews()));
+
+describeWithMongo('with a server', () => {
+  it('so have views in MongoDB', async () => {
+    await using open = new AsyncDisposableStack();
+    await expectEachRunAtOnce(await mongoViews(open));
+  });
+});
+
+it('views of another log are waited for until they are derived from this one', async () => {
+  const views = memoryRunViews();
+  const another = newUuid();
+  await views.startAgain(another);
+  await views.savePosition({ stream_created: another, sequence: 900_000, event_id: null });
+  const key = await aRunThatEnds();
+  const waiting = freshViews({ log, views, patienceMs: FOR_EVER })();
+  await using open = new AsyncDisposableStack();
+  open.use(project(log, views));
+  await waiting;
+  expect((await views.find(key))?.run.status).toBe('success');
+});
+
+it('a message behind the last fact, which no projection takes, is not waited for', async () => {
+  const views = memoryRunViews();
+  const key = await aRunThatEnds();
+  await log.js.publish('runs.of.nobody.else', 'nonsense');
+  await using open = new AsyncDisposableStack();
+  open.use(project(log, views));
+  await freshViews({ log, views, patienceMs: FOR_EVER })();
+  expect((await views.find(key))?.run.status).toBe('success');
+});
+
+it('whoever waits goes on after a while with views that nobody brings up to date', async () => {
+  const views = memoryRunViews();
+  await aRunThatEnds();
+  expect(await freshViews({ log, views, patienceMs: 50 })()).toBe(false);
+  expect(await views.position()).toBeUndefined();
+});
+
+it('nobody waits again where the views stood still all through a wait, until they move', async () => {
+  const views = memoryRunViews();
+  let looks = 0;
+  const position = () => {
+    looks += 1;
+    return views.position();
+  };
+  const fresh = freshViews({ log, views: { ...views, position }, patienceMs: 500 });
+  await aRunThatEnds();
+  expect(await fresh()).toBe(false);
+  const looked = looks;
+  for (let lists = 1; lists <= 3; lists += 1) {
+    expect(await fresh()).toBe(false);
+    expect(looks - looked).toBeLessThanOrEqual(lists + 1);
+  }
+  await using open = new AsyncDisposableStack();
+  open.use(project(log, views));
+  await waitFor('the views to be waited for again', async () => (await fresh()) || undefined);
+});
+
+it('whoever waits goes on at once where the views are away', async () => {
+  await using views = viewsThatAreAway();
+  await expect(freshViews({ log, views, patienceMs: FOR_EVER })()).resolves.toBe(false);
+});
+
+it('whoever waits goes on at once where the log is away', async () => {
+  const closed = await test.open();
+  await closed[Symbol.asyncDispose]();
+  const fresh = freshViews({ log: closed, views: memoryRunViews(), patienceMs: FOR_EVER });
+  await expect(fresh()).resolves.toBe(false);
+});
+
+it('a thousand lists look together', async () => {
+  const views = memoryRunViews();
+  let looks = 0;
+  const position = () => {
+    looks += 1;
+    return views.position();
+  };
+  await aRunThatEnds();
+  const fresh = freshViews({ log, views: { ...views, position }, patienceMs: 300 });
+  await Promise.all(Array.from({ length: 1_000 }, fresh));
+  expect(looks).toBeLessThan(100);
+});

@@ -1,0 +1,84 @@
+import { newUuid, orgId } from '@runledger/contracts/ids';
+import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
+import { MongoClient } from 'mongodb';
+import { describe, expect, it } from 'vitest';
+import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts';
+import { documentOf, type RunDocument } from '../../src/projection/mongo/run-documents.ts';
+import { openMongoRunViews } from '../../src/projection/mongo/mongo-run-views.ts';
+import type { RunView, RunViews } from '../../src/projection/run-views.ts';
+import { everyPage } from '../fixtures/requests/every-page.ts';
+import { FOR_EVER, mongoUrl } from '../fixtures/views/mongo-views.ts';
+import { smallRuns } from '../fixtures/runs/small-runs.ts';
+
+interface Filled extends AsyncDisposable {
+  readonly views: RunViews;
+}
+
+const manyRuns = (
+  name: string,
+  { count, limit }: { count: number; limit: number },
+  open: (filling: readonly RunView[]) => Promise<Filled>,
+): void => {
+  describe(`${count} runs in ${name}`, () => {
+    it('are walked page by page, none left out and none twice, while others come and change', async () => {
+      const org = orgId(newUuid());
+      const next = smallRuns(org);
+      const there = Array.from({ length: count }, next);
+      await using filled = await open([...there, smallRuns(orgId(newUuid()))()]);
+      const { views } = filled;
+      const newestFirst = there.map(({ run }) => run.number).toReversed();
+      const walk = async (statuses?: readonly RunView['run']['status'][]) => {
+        const pages = await everyPage(async (behind) => {
+          const page = await views.listRuns({
+            org_id: org,
+            limit,
+            ...behind,
+            ...(statuses ? { statuses } : {}),
+          });
+          const [changed] = page.items;
+          await views.save([next(), ...(changed ? [{ ...changed, head: changed.head + 1 }] : [])]);
+          return page;
+        });
+        return pages.flat().map(({ run }) => run.number);
+      };
+
+      expect(await views.countQueued(org, count)).toBe(count / 10);
+      expect(await walk()).toEqual(newestFirst);
+      const came = Math.ceil(count / limit);
+      const all = Array.from({ length: count + came }, (_, index) => count + came - index);
+      expect(await walk(['queued'])).toEqual(all.filter((number) => number % 10 === 0));
+    });
+  });
+};
+
+manyRuns('memory', { count: 100_000, limit: 1_000 }, async (filling) => {
+  const views = memoryRunViews();
+  await views.save(filling);
+  return { views, [Symbol.asyncDispose]: async () => undefined };
+});
+
+describeWithMongo('with a server', () => {
+  manyRuns('MongoDB', { count: 500, limit: 40 }, async (filling) => {
+    await using opened = new AsyncDisposableStack();
+    const url = mongoUrl(opened.use(await testMongo()));
+    const views = opened.use(openMongoRunViews({ url, retentionDays: FOR_EVER, readWithinMs: 10_000 }));
+    await views.startAgain('2026-01-01T00:00:00.000000001Z');
+    // Saved one by one they would take long on a slow server.
+    await using client = new MongoClient(url);
+    await client.db().collection<RunDocument>('run_views').insertMany(filling.map(documentOf));
+    const kept = opened.move();
+    return { views, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  });
+});
+
+it('runs that come late stand where they belong, in memory too', async () => {
+  const views = memoryRunViews();
+  const org = orgId(newUuid());
+  const runs = Array.from({ length: 1_000 }, smallRuns(org));
+  const shuffled = runs.toSorted((one, other) =>
+    one.run.run_id.slice(-12) < other.run.run_id.slice(-12) ? -1 : 1,
+  );
+  for (const view of shuffled) await views.save([view]);
+  const { items } = await views.listRuns({ org_id: org, limit: 1_000 });
+  expect(items).toEqual(runs.toReversed());
+});

@@ -1,0 +1,30 @@
+import { MongoBulkWriteError, MongoNetworkError, type BulkWriteResult } from 'mongodb';
+import { describe, expect, it } from 'vitest';
+import { ignoringStale } from '../../../src/projection/mongo/mongo-errors.ts';
+
+/** The part of a result that is looked at. */
+const result = { getWriteConcernError: () => undefined } as unknown as BulkWriteResult;
+const refused = (...codes: readonly number[]) => {
+  const writeErrors = codes.map((code) => ({ code }));
+  return new MongoBulkWriteError({ message: 'refused', code: codes[0] ?? 0, writeErrors } as never, result);
+};
+const writing = (error: Error) =>
+  ignoringStale(async () => {
+    throw error;
+  });
+
+describe('a write of many views', () => {
+  it('is done where a later view stands already', async () => {
+    await expect(writing(refused(11000, 11000))).resolves.toBeUndefined();
+  });
+
+  it('is not done where the server refused one of them for another reason', async () => {
+    await expect(writing(refused(11000, 17))).rejects.toThrow('refused');
+  });
+
+  it('is not done where the connection was lost', async () => {
+    const lost = new MongoBulkWriteError(new MongoNetworkError('connection closed'), result);
+    expect(lost.writeErrors).toEqual([]);
+    await expect(writing(lost)).rejects.toThrow('connection closed');
+  });
+});

@@ -1,0 +1,106 @@
+import { newUuid, orgId } from '@runledger/contracts/ids';
+import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
+import { aRun, queued } from '@runledger/testing/events/run-events';
+import { MongoClient, type Db } from 'mongodb';
+import { expect, it } from 'vitest';
+import { documentOf } from '../../../src/projection/mongo/run-documents.ts';
+import { openMongoRunViews } from '../../../src/projection/mongo/mongo-run-views.ts';
+import { placeOf } from '../../../src/projection/core/sort-key.ts';
+import { aView, folded, timeOf } from '../../fixtures/runs/folded-runs.ts';
+import { FOR_EVER, mongoUrl } from '../../fixtures/views/mongo-views.ts';
+
+const DAY_S = 24 * 3600;
+
+const aDatabase = async (open: AsyncDisposableStack): Promise<{ url: string; database: Db }> => {
+  const url = mongoUrl(open.use(await testMongo()));
+  const client = new MongoClient(url);
+  open.defer(() => client.close());
+  return { url, database: client.db() };
+};
+
+describeWithMongo('views in MongoDB', () => {
+  it('of the second release get their place in lists, also those that the log no longer holds', async () => {
+    await using open = new AsyncDisposableStack();
+    const { url, database } = await aDatabase(open);
+    const views = open.use(openMongoRunViews({ url, retentionDays: FOR_EVER, readWithinMs: 10_000 }));
+    const org = orgId(newUuid());
+    const runs = Array.from({ length: 1_001 }, (_, index) => ({
+      ...folded(queued(aRun(org))),
+      number: index + 1,
+      created_at: timeOf(index + 1),
+    }));
+    const documents = database.collection<{ _id: string; place: string | undefined }>('run_views');
+    await documents.insertMany(
+      runs.map((run) => ({ ...documentOf(aView(run.number, run)), place: undefined })),
+      { ignoreUndefined: true },
+    );
+    await documents.createIndex({ org_id: 1, status: 1, number: -1 });
+    const positions = database.collection<{ _id: string }>('projections');
+    await positions.insertOne({ _id: 'run_views.2' });
+    const query = { org_id: org, limit: 2_000 };
+    expect((await views.listRuns(query)).items).toEqual([]);
+    expect(await views.position()).toBeUndefined();
+
+    await views.startAgain('2026-01-01T00:00:00.000000001Z');
+    expect((await views.listRuns(query)).items).toEqual(runs.toReversed().map((run) => aView(0, run)));
+    const [last] = runs;
+    expect(await documents.findOne({ org_id: org, number: 1 })).toMatchObject({
+      place: last && placeOf(last),
+    });
+    expect(await views.position()).toMatchObject({ sequence: 0 });
+    expect(await positions.countDocuments({ _id: 'run_views.2' })).toBe(0);
+    const names = (await documents.indexes()).map(({ name }) => name);
+    expect(names.filter((name) => name?.includes('number'))).toEqual([]);
+  });
+
+  it('are looked through to the end within the time that a search has', async () => {
+    await using open = new AsyncDisposableStack();
+    const { url } = await aDatabase(open);
+    const settings = { url, retentionDays: FOR_EVER, readWithinMs: 10_000 };
+    const views = open.use(openMongoRunViews({ ...settings, lookAtFirst: 1, lookForMs: 60_000 }));
+    const org = orgId(newUuid());
+    const filling = Array.from({ length: 20 }, (_, index) => {
+      const origin = index === 0 ? 'replay' : 'api';
+      const run = folded(queued(aRun(org), { gpu: index % 2 === 0 ? 'H100' : 'T4', origin }));
+      return aView(1, { ...run, number: index + 1 });
+    });
+    await views.save(filling);
+    const statuses = ['queued', 'success'] as const;
+    const found = await views.listRuns({ org_id: org, limit: 5, origin: 'api', gpu: 'H100', statuses });
+    expect(found.items.map(({ run }) => run.number)).toEqual([19, 17, 15, 13, 11]);
+    const rest = await views.listRuns({ org_id: org, limit: 5, origin: 'replay', gpu: 'H100', statuses });
+    expect(rest).toEqual({ items: filling.slice(0, 1), end: undefined });
+  });
+
+  it('expire after the days that the setting says, also when it says something else later', async () => {
+    await using open = new AsyncDisposableStack();
+    const { url, database } = await aDatabase(open);
+    const expiry = async () =>
+      (await database.collection('run_views').indexes()).flatMap((index) => index.expireAfterSeconds ?? []);
+    for (const retentionDays of [FOR_EVER, 30, 30, 400]) {
+      await using views = openMongoRunViews({ url, retentionDays });
+      await views.save([aView(1, { ...folded(queued(aRun())), created_at: new Date().toISOString() })]);
+      expect(await expiry()).toEqual([retentionDays * DAY_S]);
+    }
+  });
+
+  it('are listed by an index for each filter', async () => {
+    await using open = new AsyncDisposableStack();
+    const { url, database } = await aDatabase(open);
+    const views = open.use(openMongoRunViews({ url, retentionDays: FOR_EVER }));
+    await views.save([aView(1, folded(queued(aRun())))]);
+    const keys = (await database.collection('run_views').indexes()).map(({ key }) => Object.keys(key).join());
+    expect(keys).toEqual(
+      expect.arrayContaining([
+        'org_id,place',
+        'org_id,status,place',
+        'org_id,deployment_id,place',
+        'org_id,workflow_id,place',
+        'org_id,gpu,place',
+        'org_id,origin,place',
+        'org_id,webhook_status,place',
+        'org_id,webhook_host,place',
+      ]),
+    );
+  });
+});

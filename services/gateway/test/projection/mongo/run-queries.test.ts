@@ -1,0 +1,38 @@
+import { newUuid, orgId } from '@runledger/contracts/ids';
+import { expect, it } from 'vitest';
+import { rowsAskedFor, runsAskedFor } from '../../../src/projection/mongo/run-queries.ts';
+import type { RunQuery } from '../../../src/projection/run-views.ts';
+
+const org_id = orgId(newUuid());
+const all = { deploymentId: newUuid(), workflowId: newUuid(), gpu: 'H100' } as const;
+
+it.each<[string[], Partial<RunQuery>]>([
+  [[], {}],
+  [['gpu'], { gpu: 'H100' }],
+  [['origin', 'gpu'], { gpu: 'H100', origin: 'replay' }],
+  [['gpu', 'origin'], { gpu: 'H100', origin: 'api' }],
+  [['status', 'deployment_id'], { deploymentId: all.deploymentId, statuses: ['queued', 'running'] }],
+  [['deployment_id', 'status'], { deploymentId: all.deploymentId, statuses: ['queued', 'failed'] }],
+  [['status', 'gpu'], { gpu: 'H100', statuses: ['failed', 'queued'] }],
+  [['gpu', 'status'], { gpu: 'H100', statuses: ['failed', 'success'] }],
+  [
+    ['deployment_id', 'workflow_id', 'origin', 'status', 'gpu'],
+    { ...all, statuses: ['failed'], origin: 'manual' },
+  ],
+  [
+    ['deployment_id', 'workflow_id', 'gpu', 'origin', 'status'],
+    { ...all, statuses: ['success'], origin: 'api' },
+  ],
+])('the field by whose index runs are read comes first: %j', (fields, query) => {
+  const asked = runsAskedFor({ org_id, limit: 1, ...query });
+  expect(asked.fields.map(({ field }) => field)).toEqual(fields);
+});
+
+it('runs with a webhook are read by their host where one is asked for', () => {
+  const fieldsOf = (host?: string) =>
+    rowsAskedFor({ org_id, limit: 1, statuses: ['failed'], ...(host ? { host } : {}) }).fields.map(
+      ({ field }) => field,
+    );
+  expect(fieldsOf()).toEqual(['webhook_status']);
+  expect(fieldsOf('a.example')).toEqual(['webhook_host', 'webhook_status']);
+});

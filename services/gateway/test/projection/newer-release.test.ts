@@ -1,0 +1,32 @@
+import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { expect, it } from 'vitest';
+import { appendAll } from '../fixtures/runs/appended-facts.ts';
+import { aWorld } from '../fixtures/gateway/a-world.ts';
+import { call, post } from '../fixtures/requests/requests.ts';
+import { openEventSource } from '../runs/subscribe/an-event-source.ts';
+
+it('a run with a fact of a later release is not shown, watched or cancelled as if it had none', async () => {
+  await using world = await aWorld();
+  const gateway = await world.gateway();
+  const { key: apiKey, org_id } = world.tenant;
+  const run = aRun(org_id);
+  await appendAll(world.log, queued(run));
+  await using source = await openEventSource(gateway.eventsOf(run), apiKey);
+  await waitFor('the first fact', () => source.facts().length === 1);
+
+  await appendAll(world.log, { ...assigned(run), version: 2 });
+  await source.ended;
+  expect(source.facts()).toHaveLength(1);
+  const path = `${gateway.api}/run/${run.run_id}`;
+  const answers = [
+    await call(path, apiKey),
+    await call(`${path}?wait=1`, apiKey),
+    await call(`${path}/events`, apiKey),
+    await post(`${path}/cancel`, apiKey),
+  ];
+  for (const { status, body } of answers) {
+    expect(status).toBe(503);
+    expect(JSON.stringify(body)).toContain('RunAssigned in version 2 was written by a later release');
+  }
+});

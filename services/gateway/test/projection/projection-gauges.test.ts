@@ -1,0 +1,28 @@
+import { createMetrics } from '@runledger/service-kit/observability/metrics';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { projectionGauges } from '../../src/gateway-gauges.ts';
+import { aWorld } from '../fixtures/gateway/a-world.ts';
+import { queueSample } from '../fixtures/runs/queued-runs.ts';
+
+const HOUR_S = 3_600;
+
+describe('how far the views are behind', () => {
+  it.each([-HOUR_S, HOUR_S])(
+    'is told in seconds of the broker when the clock here is wrong by %i s',
+    async (wrong) => {
+      await using world = await aWorld();
+      await queueSample(await world.gateway(), world.tenant);
+      const metrics = createMetrics('gateway');
+      projectionGauges(metrics, world.log, () => 0);
+
+      vi.useFakeTimers({ now: Date.now() + wrong * 1_000, toFake: ['Date'] });
+      onTestFinished(() => void vi.useRealTimers());
+      const seconds = await waitFor('some time to be told', async () => {
+        const told = await metrics.getSingleMetricAsString('runledger_gateway_projection_lag_seconds');
+        return Number(/ (\S+)$/.exec(told)?.[1]) || undefined;
+      });
+      expect(seconds).toBeLessThan(HOUR_S / 2);
+    },
+  );
+});

@@ -1,0 +1,90 @@
+import { subjectOf } from '@runledger/contracts/subjects/run-subjects';
+import { askRedrive } from '@runledger/request-reply/redrive';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { aRun, assigned, failed, queued } from '@runledger/testing/events/run-events';
+import { webhookStarted } from '@runledger/testing/events/webhook-events';
+import { describe, expect, it } from 'vitest';
+import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts';
+import { redriveView } from '../../src/projection/redrive-view.ts';
+import { ViewsUnavailable } from '../../src/projection/run-views.ts';
+import { aLog } from '../fixtures/gateway/a-log.ts';
+import { project } from '../fixtures/views/a-projection.ts';
+import { appendAll, tellWebhook } from '../fixtures/runs/appended-facts.ts';
+
+const redriven = (
+  log: EventLog,
+  sequence: number,
+  views = memoryRunViews(),
+): ReturnType<typeof redriveView> => redriveView({ log, views }, { stream: 'RUNS', sequence });
+
+describe('a message that the gateway takes again', () => {
+  it('makes the view of its run anew, with all that the log has of it', async () => {
+    await using open = new AsyncDisposableStack();
+    const { log } = open.use(await aLog());
+    const key = aRun();
+    const head = await appendAll(log, queued(key, { webhook: 'https://a.example/' }), assigned(key));
+    await tellWebhook(log, webhookStarted(key, 'intermediate'));
+    const views = memoryRunViews();
+    for (const sequence of [1, 2, 3]) {
+      expect(await redriven(log, sequence, views)).toEqual({
+        outcome: 'taken',
+        why: `The view of run ${key.run_id} was made anew from the log: its status is started.`,
+      });
+    }
+    expect(await views.find(key)).toMatchObject({ head, run: { status: 'started' }, webhook: { head: 3 } });
+  });
+
+  it('is taken when somebody asks, while the views are kept', async () => {
+    await using open = new AsyncDisposableStack();
+    const test = open.use(await aLog());
+    const key = aRun();
+    await appendAll(test.log, queued(key));
+    const views = memoryRunViews();
+    const own = await test.open();
+    const projection = project(own, views);
+    await own.nc.flush();
+    const ask = (): ReturnType<typeof askRedrive> =>
+      askRedrive(test.log, 'gateway', { stream: 'RUNS', sequence: 1 }, 10_000);
+    expect(await ask()).toMatchObject({ outcome: 'taken' });
+    expect((await views.find(key))?.run.status).toBe('queued');
+    await projection[Symbol.asyncDispose]();
+    await own.nc.flush();
+    expect(await ask()).toBeUndefined();
+  });
+
+  it('is refused while it is no part of its run, or no fact at all', async () => {
+    await using open = new AsyncDisposableStack();
+    const { log } = open.use(await aLog());
+    const key = aRun();
+    await appendAll(log, queued(key));
+    const forged = failed(key);
+    await log.js.publish(subjectOf(forged), JSON.stringify(forged));
+    await log.js.publish('runs.nobody.nothing.life.queued.gateway.0.none', 'nonsense');
+    const stranger = queued(aRun());
+    await log.js.publish(subjectOf(stranger), JSON.stringify(stranger));
+    const whys: (string | undefined)[] = [];
+    for (const sequence of [2, 3, 4, 99]) {
+      const answer = await redriven(log, sequence);
+      expect(answer.outcome).toBe('refused');
+      whys.push(answer.why);
+    }
+    expect(whys).toEqual([
+      expect.stringContaining('It is still refused'),
+      expect.stringContaining('is not the subject of a fact of a run'),
+      expect.stringContaining('nothing under its name counts'),
+      expect.stringContaining('Message 99 is not in RUNS any more'),
+    ]);
+    const ofFleet = redriveView({ log, views: memoryRunViews() }, { stream: 'FLEET', sequence: 1 });
+    expect(await ofFleet).toMatchObject({ outcome: 'refused' });
+  });
+
+  it('is refused while only a later release can read its run, and while the views are away', async () => {
+    await using open = new AsyncDisposableStack();
+    const { log } = open.use(await aLog());
+    const [later, key] = [aRun(), aRun()];
+    await appendAll(log, { ...queued(later), version: 2 }, queued(key));
+    expect((await redriven(log, 1)).why).toContain('RunQueued in version 2');
+    const away = { ...memoryRunViews(), save: () => Promise.reject(new ViewsUnavailable('MongoDB is away')) };
+    expect((await redriven(log, 2, away)).why).toContain('MongoDB is away');
+  });
+});

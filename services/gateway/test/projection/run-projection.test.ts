@@ -1,0 +1,242 @@
+import { newUuid } from '@runledger/contracts/ids';
+import type { RunEvent } from '@runledger/contracts/events/run-event';
+import { subjectOf, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { silentLogger } from '@runledger/event-log/connect/logger';
+import { listParked } from '@runledger/event-log/streams/dead-letters';
+import { readRun } from '@runledger/event-log/read/read-run';
+import { describeWithMongo, ownMongo } from '@runledger/testing/servers/mongo';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { describe, expect, it } from 'vitest';
+import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts';
+import { openMongoRunViews } from '../../src/projection/mongo/mongo-run-views.ts';
+import type { RunViews } from '../../src/projection/run-views.ts';
+import { aLog } from '../fixtures/gateway/a-log.ts';
+import { project } from '../fixtures/views/a-projection.ts';
+import { appendAll, tellWebhook } from '../fixtures/runs/appended-facts.ts';
+import { aView, folded } from '../fixtures/runs/folded-runs.ts';
+import { mongoViews } from '../fixtures/views/mongo-views.ts';
+import {
+  aRun,
+  assigned,
+  cancelRequested,
+  failed,
+  queued,
+  requeued,
+  started,
+  succeeded,
+} from '@runledger/testing/events/run-events';
+import {
+  redeliveryRequested,
+  webhookDelivered,
+  webhookGivenUp,
+  webhookStarted,
+} from '@runledger/testing/events/webhook-events';
+
+/** Runs that were left in every situation: six of them, one after the other. */
+const storeRuns = async (log: EventLog, count: number): Promise<RunKey[]> => {
+  const stories: ((key: RunKey) => RunEvent[])[] = [
+    (key) => [queued(key, { webhook: 'https://a.example/' })],
+    (key) => [queued(key), cancelRequested(key)],
+    (key) => [queued(key), assigned(key), started(key)],
+    (key) => [queued(key, { webhook: 'https://a.example/' }), assigned(key), started(key), succeeded(key)],
+    (key) => [queued(key), assigned(key), failed(key)],
+    (key) => [queued(key), assigned(key), requeued(key), assigned(key, { attempt: 2 })],
+  ];
+  const keys = Array.from({ length: count }, () => aRun());
+  await Promise.all(
+    keys.map((key, index) => appendAll(log, ...(stories[index % stories.length]?.(key) ?? []))),
+  );
+  await Promise.all(
+    keys.map((key, index) => tellWebhook(log, ...(webhookStories[index % stories.length]?.(key) ?? []))),
+  );
+  return keys;
+};
+
+const webhookStories: Readonly<Record<number, (key: RunKey) => WebhookEvent[]>> = {
+  0: (key) => [webhookStarted(key, 'intermediate')],
+  3: (key) => [webhookGivenUp(key), redeliveryRequested(key), webhookDelivered(key, 2)],
+};
+
+/** The views of the runs, once each is what the log says. */
+const expectFolded = async (log: EventLog, views: RunViews, keys: readonly RunKey[]): Promise<void> => {
+  const read = await Promise.all(
+    keys.map(async (key) => {
+      const found = await readRun(log, key);
+      return found.kind === 'found'
+        ? { head: found.history.head, run: found.run, webhook: found.webhook }
+        : undefined;
+    }),
+  );
+  await waitFor('the views to be as far as the log', async () => {
+    const found = await Promise.all(keys.map((key) => views.find(key)));
+    return found.every(
+      (view, index) => view?.head === read[index]?.head && view?.webhook.head === read[index]?.webhook?.head,
+    );
+  });
+  expect(await Promise.all(keys.map((key) => views.find(key)))).toEqual(read);
+};
+
+describe('a projection into memory', () => {
+  it('makes every view the fold of the log, of what is there and of what comes', async () => {
+    await using open = new AsyncDisposableStack();
+    const { log } = open.use(await aLog());
+    const views = memoryRunViews();
+    const before = await storeRuns(log, 12);
+    const projection = open.use(project(log, views));
+    await expectFolded(log, views, before);
+    await expectFolded(log, views, await storeRuns(log, 12));
+    expect(projection.state()).toEqual({ ok: true });
+    expect(projection.position()).toBeGreaterThan(24);
+  });
+
+  it('sets a forged fact aside, once, and goes on', async () => {
+    await using open = new AsyncDisposableStack();
+    const { log } = open.use(await aLog());
+    const views = memoryRunViews();
+    const key = aRun();
+    await appendAll(log, queued(key));
+    const forged = failed(key);
+    await log.js.publish(subjectOf(forged), JSON.stringify(forged));
+    await log.js.publish('runs.nobody.nothing.life.queued.gateway.0.none', 'nonsense');
+    open.use(project(log, views));
+    await appendAll(log, assigned(key));
+    await expectFolded(log, views, [key]);
+    expect((await views.find(key))?.run.status).toBe('started');
+    const parked = await listParked(log);
+    expect(parked.map(({ consumer, sequence }) => [consumer, sequence])).toEqual([
+      ['projection', 2],
+      ['projection', 3],
+    ]);
+  });
+
+  it('reads a run whole that it has seen a part of', async () => {
+    await using open = new AsyncDisposableStack();
+    const { log } = open.use(await aLog());
+    const views = memoryRunViews();
+    const key = aRun();
+    const first = queued(key);
+    await appendAll(log, first);
+    const { created } = await log.jsm.streams.info('RUNS');
+    await views.startAgain(created);
+    await views.savePosition({ stream_created: created, sequence: 1, event_id: first.event_id });
+    open.use(project(log, views));
+    await appendAll(log, assigned(key));
+    await expectFolded(log, views, [key]);
+  });
+
+  it('stops, and says so, at an event of a later release', async () => {
+    await using open = new AsyncDisposableStack();
+    const { log } = open.use(await aLog());
+    const views = memoryRunViews();
+    const [key, later] = [aRun(), aRun()];
+    await appendAll(log, queued(key));
+    await appendAll(log, { ...queued(later), version: 2 });
+    const projection = open.use(project(log, views));
+    await waitFor('the projection to stop', () => !projection.state().ok);
+    expect(projection.state()).toMatchObject({ why: expect.stringContaining('RunQueued in version 2') });
+    expect(await views.find(later)).toBeUndefined();
+  });
+
+  it('goes on after a kill -9 of the broker', async () => {
+    await using open = new AsyncDisposableStack();
+    const { nats, log } = open.use(await aLog());
+    const views = memoryRunViews();
+    open.use(project(log, views));
+    const before = await storeRuns(log, 6);
+    await expectFolded(log, views, before);
+    await nats.kill9();
+    await nats.restart();
+    await expectFolded(log, views, [...before, ...(await storeRuns(log, 6))]);
+  });
+});
+
+describeWithMongo('a projection into MongoDB', () => {
+  it('goes on after a restart where it was', async () => {
+    await using open = new AsyncDisposableStack();
+    const { log } = open.use(await aLog());
+    const views = await mongoViews(open);
+    const before = await storeRuns(log, 6);
+    await using first = project(log, views);
+    await expectFolded(log, views, before);
+    await waitFor(
+      'the position to be stored',
+      async () => (await views.position())?.sequence === first.position(),
+    );
+    await first[Symbol.asyncDispose]();
+    // Starting again would put its head back.
+    const witness = aView(5, folded(queued(aRun())));
+    await views.save([witness]);
+    const position = await views.position();
+    expect(position?.sequence).toBeGreaterThan(12);
+
+    const after = await storeRuns(log, 6);
+    open.use(project(log, views));
+    await expectFolded(log, views, [...before, ...after]);
+    expect(await views.find(witness.run)).toEqual(witness);
+  });
+
+  it('derives all views anew, and says so, when the log does not hold the event of its position', async () => {
+    await using open = new AsyncDisposableStack();
+    const { log } = open.use(await aLog());
+    const views = await mongoViews(open);
+    const keys = await storeRuns(log, 6);
+    const { created } = await log.jsm.streams.info('RUNS');
+    await views.startAgain(created);
+    // As if another log had been projected: views that are ahead, and one of a run that this log does not have.
+    await views.savePosition({ stream_created: created, sequence: 5, event_id: newUuid() });
+    await views.save(keys.map((key) => aView(800, folded(queued(key)))));
+    const kept = folded(queued(aRun()));
+    await views.save([aView(900, kept)]);
+
+    const said: unknown[] = [];
+    const logger = { ...silentLogger, warn: (fields: object) => void said.push(fields) };
+    open.use(project(log, views, logger));
+    await expectFolded(log, views, keys);
+    expect(await views.find(kept)).toEqual(aView(0, kept));
+    expect(said).toContainEqual({ because: expect.stringContaining('does not hold event') });
+  });
+
+  it('is done by one of two gateways, and by the other when that one stops', async () => {
+    await using open = new AsyncDisposableStack();
+    const { log } = open.use(await aLog());
+    const views = await mongoViews(open);
+    const one = open.use(project(log, views));
+    await waitFor('one to project', () => one.position() !== undefined);
+    const other = open.use(project(log, views));
+    await expectFolded(log, views, await storeRuns(log, 6));
+    expect(other.position()).toBeUndefined();
+    await one[Symbol.asyncDispose]();
+    await waitFor('the other to project', () => other.position() !== undefined);
+    await expectFolded(log, views, await storeRuns(log, 6));
+  });
+
+  it('loses nothing when two do it all the same', async () => {
+    await using open = new AsyncDisposableStack();
+    const { log } = open.use(await aLog());
+    const views = await mongoViews(open);
+    const unshared: RunViews = { ...views, shared: false };
+    const keys = await storeRuns(log, 6);
+    open.use(project(log, unshared));
+    open.use(project(log, unshared));
+    await expectFolded(log, views, [...keys, ...(await storeRuns(log, 6))]);
+  });
+
+  it('goes on after a kill -9 of the database', async (context) => {
+    await using open = new AsyncDisposableStack();
+    const mongo = await ownMongo();
+    if (mongo.kind === 'unavailable') return context.skip(mongo.reason);
+    open.use(mongo);
+    const { log } = open.use(await aLog());
+    const views = open.use(openMongoRunViews({ url: mongo.url, readWithinMs: 1_000, writeWithinMs: 2_000 }));
+    const projection = open.use(project(log, views));
+    const before = await storeRuns(log, 6);
+    await expectFolded(log, views, before);
+    await mongo.kill9();
+    const meanwhile = await storeRuns(log, 6);
+    await mongo.restart();
+    await expectFolded(log, views, [...before, ...meanwhile]);
+    expect(projection.state()).toEqual({ ok: true });
+  });
+});

@@ -1,0 +1,89 @@
+import { setImmediate } from 'node:timers/promises';
+import { chunkOf, type Chunk } from '../../src/rate-limit/token-lease.ts';
+import type { RateDecision } from '../../src/rate-limit/core/rate-decision.ts';
+import { putBack, refilled, take, type Tokens } from '../../src/rate-limit/core/token-bucket.ts';
+
+interface Due {
+  readonly at: number;
+  readonly gateway: number;
+  readonly work: () => void;
+}
+
+/** So many gateways that share one bucket, in a time of their own. */
+export interface Gateways {
+  /** One request to one of them. */
+  ask(gateway: number): Promise<RateDecision>;
+  /** With all that is due meanwhile. */
+  pass(ms: number): void;
+  /** With all that it holds; another begins in its place. */
+  kill(gateway: number): void;
+  now(): number;
+  /** What is left of what they share. */
+  shared(): number;
+  /** How often it was looked at to take of it, and how often it was changed. */
+  asked(): number;
+  writes(): number;
+}
+
+export const gateways = (limit: number, count: number): Gateways => {
+  let now = 0;
+  let shared: Tokens | undefined;
+  let asked = 0;
+  let writes = 0;
+  let due: readonly Due[] = [];
+  const start = (gateway: number): Chunk =>
+    chunkOf({
+      limit,
+      clock: () => now,
+      takeTokens: async (wanted) => {
+        // The way to the broker: what comes at the same moment waits already when it is asked.
+        await setImmediate();
+        asked += 1;
+        const taken = take(shared, now, limit, wanted());
+        if (taken.granted > 0) writes += 1;
+        shared = taken.left;
+        return taken;
+      },
+      giveBack: (tokens) => {
+        writes += 1;
+        shared = putBack(shared, now, limit, tokens);
+      },
+      later: (ms, work) => {
+        due = [...due, { at: now + ms, gateway, work }];
+      },
+    });
+  const chunks = Array.from({ length: count }, (_, gateway) => start(gateway));
+  return {
+    ask: async (gateway) => {
+      const chunk = chunks[gateway % count];
+      if (!chunk) throw new Error('there is no gateway');
+      for (;;) {
+        const decision = chunk.decide();
+        if (decision) return decision;
+        await chunk.refill();
+      }
+    },
+    pass: (ms) => {
+      const until = now + ms;
+      for (;;) {
+        const next = due.reduce<Due | undefined>(
+          (first, one) => (first && first.at <= one.at ? first : one),
+          undefined,
+        );
+        if (!next || next.at > until) break;
+        due = due.filter((one) => one !== next);
+        now = next.at;
+        next.work();
+      }
+      now = until;
+    },
+    kill: (gateway) => {
+      due = due.filter((one) => one.gateway !== gateway);
+      chunks[gateway] = start(gateway);
+    },
+    now: () => now,
+    shared: () => refilled(shared, now, limit).tokens,
+    asked: () => asked,
+    writes: () => writes,
+  };
+};

@@ -1,0 +1,95 @@
+import { newUuid } from '@runledger/contracts/ids';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rateLimit } from '../../src/rate-limit/rate-limit.ts';
+import { aLog, type TestLog } from '../fixtures/gateway/a-log.ts';
+
+let test: TestLog;
+beforeAll(async () => {
+  test = await aLog();
+});
+afterAll(() => test[Symbol.asyncDispose]());
+
+const clock = (): number => performance.now();
+/** A slow machine lets nothing through for lack of patience. */
+const patienceMs = 20_000;
+
+const gatewayWith = async (limit: number) => rateLimit({ log: await test.open(), limit, clock, patienceMs });
+
+describe('the rate limit of a key', () => {
+  it('is one for ten gateways', async () => {
+    const key = { id: newUuid() };
+    const gateways = await Promise.all(Array.from({ length: 10 }, () => gatewayWith(600)));
+    const began = clock();
+    const decisions = await Promise.all(
+      gateways.flatMap((gateway) => Array.from({ length: 150 }, () => gateway(key))),
+    );
+    const refilled = Math.ceil(((clock() - began) * 600) / 60_000);
+    const allowed = decisions.filter((decision) => decision?.allowed).length;
+    expect(allowed).toBeLessThanOrEqual(600 + refilled);
+    expect(allowed).toBeGreaterThanOrEqual(560);
+  });
+
+  it('tells how often it refused', async () => {
+    let refused = 0;
+    const counts = { refused: () => (refused += 1), chunk: () => undefined, letThrough: () => undefined };
+    const limit = rateLimit({ log: test.log, limit: 1, clock, patienceMs, counts });
+    const key = { id: newUuid() };
+    for (let n = 0; n < 3; n += 1) await limit(key);
+    expect(refused).toBe(2);
+  });
+
+  it('is one for a key and those that were made with it', async () => {
+    const limit = await gatewayWith(2);
+    const [first, made] = [{ id: newUuid() }, newUuid()];
+    expect(await limit(first)).toMatchObject({ allowed: true, remaining: 1 });
+    expect(await limit({ id: made, rate_key: first.id })).toMatchObject({ allowed: true, remaining: 0 });
+    expect(await limit({ id: newUuid(), rate_key: first.id })).toMatchObject({ allowed: false });
+    expect(await limit({ id: made })).toMatchObject({ allowed: true });
+  });
+
+  it('is its own', async () => {
+    const limit = await gatewayWith(2);
+    const [key, other] = [{ id: newUuid() }, { id: newUuid() }];
+    expect(await limit(key)).toEqual({ allowed: true, limit: 2, remaining: 1, resetS: 30 });
+    expect(await limit(key)).toMatchObject({ allowed: true, remaining: 0 });
+    expect(await limit(key)).toMatchObject({ allowed: false, remaining: 0 });
+    expect(await limit(other)).toMatchObject({ allowed: true, remaining: 1 });
+  });
+
+  it('is known to a gateway that starts later', async () => {
+    const key = { id: newUuid() };
+    const before = await gatewayWith(3);
+    for (let n = 0; n < 3; n += 1) expect(await before(key)).toMatchObject({ allowed: true });
+    expect(await (await gatewayWith(3))(key)).toMatchObject({ allowed: false });
+  });
+
+  it('is none where the setting says so', async () => {
+    expect(await (await gatewayWith(0))({ id: newUuid() })).toBeUndefined();
+  });
+
+  it('lets through what it cannot count, for what is stored is unreadable', async () => {
+    const limit = await gatewayWith(60);
+    const id = newUuid();
+    await test.log.js.publish(`$KV.RATES.${id}`, 'no json');
+    expect(await limit({ id })).toMatchObject({ allowed: true, limit: 60 });
+  });
+
+  it('lets through rather than refuse while the broker does not answer', async () => {
+    await using alone = await aLog();
+    const told: string[] = [];
+    const counts = {
+      refused: () => told.push('refused'),
+      chunk: () => told.push('chunk'),
+      letThrough: () => told.push('let through'),
+    };
+    const limit = rateLimit({ log: alone.log, limit: 2, clock, patienceMs: 50, counts });
+    const key = { id: newUuid() };
+    expect(await limit(key)).toMatchObject({ allowed: true });
+    await alone.nats.pause();
+    for (let n = 0; n < 5; n += 1) expect(await limit(key)).toMatchObject({ allowed: true, limit: 2 });
+    alone.nats.resume();
+    expect(told[0]).toBe('chunk');
+    expect(told.filter((what) => what === 'let through').length).toBeGreaterThan(0);
+    expect(told).not.toContain('refused');
+  });
+});

@@ -1,0 +1,116 @@
+import { readRun } from '@runledger/event-log/read/read-run';
+import type { RunEvent } from '@runledger/contracts/events/run-event';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
+import { aWorld, type World } from '../../fixtures/gateway/a-world.ts';
+import { appendAll } from '../../fixtures/runs/appended-facts.ts';
+import { queueSample } from '../../fixtures/runs/queued-runs.ts';
+import { call, post } from '../../fixtures/requests/requests.ts';
+import {
+  assigned,
+  cancelled,
+  failed,
+  ONE,
+  started,
+  succeeded,
+  uploading,
+} from '@runledger/testing/events/run-events';
+
+let world: World;
+let gateway: TestGateway;
+beforeAll(async () => {
+  world = await aWorld();
+  gateway = await world.gateway();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const cancel = (key: RunKey, at = gateway) => post(`${at.api}/run/${key.run_id}/cancel`, world.tenant.key);
+const aRunWith = async (...events: ((key: RunKey) => RunEvent)[]): Promise<RunKey> => {
+  const key = await queueSample(gateway, world.tenant);
+  await appendAll(world.log, ...events.map((event) => event(key)));
+  return key;
+};
+const factsOf = async (key: RunKey) => {
+  const read = await readRun(world.log, key);
+  return read.kind === 'found' ? read.facts.map(({ event }) => event) : [];
+};
+
+describe('cancelling', () => {
+  it('ends a queued run at once and for good', async () => {
+    const key = await aRunWith();
+    const { status, body } = await cancel(key);
+    expect([status, body]).toEqual([200, { run_id: key.run_id, status: 'cancelled', outcome: 'cancelled' }]);
+    const shown = await call(`${gateway.api}/run/${key.run_id}`, world.tenant.key);
+    expect(shown.body).toMatchObject({
+      status: 'cancelled',
+      finished: true,
+      end_reason: 'cancelled_by_client',
+      live_status: null,
+    });
+    await expect(appendAll(world.log, assigned(key))).resolves.toBeGreaterThan(0);
+    const after = await call(`${gateway.api}/run/${key.run_id}`, world.tenant.key);
+    expect(after.body).toEqual(shown.body);
+  });
+
+  it.each([
+    ['started', [assigned]],
+    ['running', [assigned, started]],
+    ['uploading', [assigned, started, uploading]],
+  ] as const)('asks the executor of a run that is %s, by its subject', async (status, events) => {
+    const key = await aRunWith(...events.map((event) => (run: RunKey) => event(run)));
+    const { body } = await cancel(key);
+    expect(body).toEqual({ run_id: key.run_id, status, outcome: 'cancellation_requested' });
+    const subject = `runs.${key.org_id}.${key.run_id}.life.cancel_requested.gateway.1.${ONE}`;
+    const stored = await world.log.jsm.streams.getMessage('RUNS', { last_by_subj: subject });
+    expect(stored?.json()).toMatchObject({ type: 'RunCancelRequested', executor_id: ONE, attempt: 1 });
+    expect((await cancel(key)).body).toEqual(body);
+    const asked = (await factsOf(key)).filter(({ type }) => type === 'RunCancelRequested');
+    expect(asked).toHaveLength(1);
+    await appendAll(world.log, cancelled(key));
+    expect((await cancel(key)).body).toMatchObject({ status: 'cancelled', outcome: 'cancelled' });
+  });
+
+  it.each([
+    ['success', succeeded],
+    ['failed', failed],
+  ] as const)('leaves a run that ended as %s as it is', async (status, end) => {
+    const key = await aRunWith(assigned, started, (run) => end(run));
+    const before = (await factsOf(key)).length;
+    const answer = await cancel(key);
+    expect([answer.status, answer.body]).toEqual([
+      200,
+      { run_id: key.run_id, status, outcome: 'already_ended' },
+    ]);
+    expect(await factsOf(key)).toHaveLength(before);
+  });
+
+  it('takes any body, and none', async () => {
+    for (const body of [undefined, 'nonsense', '{"a":']) {
+      const key = await aRunWith();
+      const answer = await call(`${gateway.api}/run/${key.run_id}/cancel`, world.tenant.key, {
+        method: 'POST',
+        ...(body === undefined ? {} : { body }),
+      });
+      expect(answer.status).toBe(200);
+    }
+  });
+
+  it('races an assignment: whoever comes second decides again, and all agree', async () => {
+    const second = await world.gateway();
+    for (let round = 0; round < 20; round += 1) {
+      const key = await aRunWith();
+      const [one, two, assignment] = await Promise.allSettled([
+        cancel(key),
+        cancel(key, second),
+        appendAll(world.log, assigned(key)),
+      ]);
+      if (one.status !== 'fulfilled' || two.status !== 'fulfilled') throw new Error('a cancel failed');
+      const types = (await factsOf(key)).map(({ type }) => type);
+      expect(types.filter((type) => type === 'RunCancelRequested')).toHaveLength(1);
+      const assignedFirst = assignment.status === 'fulfilled' && types[1] === 'RunAssigned';
+      const outcome = assignedFirst ? 'cancellation_requested' : 'cancelled';
+      expect([one.value.body.outcome, two.value.body.outcome]).toEqual([outcome, outcome]);
+    }
+  });
+});

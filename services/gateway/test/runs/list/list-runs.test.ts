@@ -1,0 +1,163 @@
+import { newUuid } from '@runledger/contracts/ids';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { reportProgress } from '@runledger/event-log/streams/activity';
+import { assigned, failed, ONE, started, succeeded } from '@runledger/testing/events/run-events';
+import { webhookGivenUp } from '@runledger/testing/events/webhook-events';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { overEachViews } from '../../fixtures/views/over-each-views.ts';
+import { viewsThatAreAway } from '../../fixtures/views/mongo-views.ts';
+import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
+import { aKey } from '../../fixtures/gateway/a-tenant.ts';
+import { aWorld, type World } from '../../fixtures/gateway/a-world.ts';
+import { appendAll, tellWebhook } from '../../fixtures/runs/appended-facts.ts';
+import { queueSample } from '../../fixtures/runs/queued-runs.ts';
+import { call, post } from '../../fixtures/requests/requests.ts';
+import { HOOK } from '../../fixtures/runs/notified-runs.ts';
+import { viewOf } from '../../fixtures/views/stale-views.ts';
+
+overEachViews('runs', (here) => {
+  const list = (query = '', key = here.tenant.key) => call(`${here.gateway.api}/runs${query}`, key);
+  const idsOf = ({ status, body }: Awaited<ReturnType<typeof list>>): string[] => {
+    if (status !== 200) throw new Error(`it answered ${status}: ${JSON.stringify(body)}`);
+    return body.runs.map(({ id }: { id: string }) => id);
+  };
+  const queue = (fields: object = {}, of = here.tenant) => queueSample(here.gateway, of, fields);
+  const show = async ({ run_id }: RunKey) =>
+    (await call(`${here.gateway.api}/run/${run_id}`, here.tenant.key)).body;
+
+  it('are none in the beginning', async () => {
+    expect((await list()).body).toEqual({ runs: [], next_cursor: null });
+  });
+
+  it('are listed newest first, each at once and as it is shown alone', async () => {
+    const waiting = await queue();
+    const running = await queue();
+    await appendAll(here.world.log, assigned(running), started(running));
+    const report = { progress: 0.4, live_status: 'row 200/500', time: new Date().toISOString() };
+    reportProgress(here.world.log, running, 1, ONE, report);
+    await waitFor('the report', async () => (await show(running)).progress === 0.4);
+    const ended = await queue({ webhook: HOOK });
+    await appendAll(here.world.log, assigned(ended), started(ended), succeeded(ended));
+    await tellWebhook(here.world.log, webhookGivenUp(ended));
+    const { body } = await list();
+    expect(body).toEqual({
+      runs: [await show(ended), await show(running), await show(waiting)],
+      next_cursor: null,
+    });
+    expect(body.runs).toMatchObject([
+      { status: 'success', webhook_status: 'failed' },
+      { status: 'running', progress: 0.4, live_status: 'row 200/500' },
+      { status: 'queued', workflow_inputs: null, workflow_api: null },
+    ]);
+  });
+
+  it('show inputs and workflows when asked for', async () => {
+    await queue({ inputs: { a: 1 } });
+    const { body } = await list('?include=inputs,workflow_api');
+    expect(body.runs).toMatchObject([{ workflow_inputs: { a: 1 }, workflow_api: { kind: 'fractal' } }]);
+  });
+
+  it('come in pages without a skip or a repeat, whatever is queued meanwhile', async () => {
+    const runs: string[] = [];
+    for (let i = 0; i < 7; i += 1) runs.push((await queue()).run_id);
+    const seen: string[] = [];
+    let cursor: string | null = '';
+    for (; cursor !== null; await queue()) {
+      const page = await list(`?limit=3${cursor && `&cursor=${cursor}`}`);
+      seen.push(...idsOf(page));
+      cursor = page.body.next_cursor;
+    }
+    expect(seen).toEqual(runs.toReversed());
+  });
+
+  it('fit every filter', async () => {
+    const other = { ...here.tenant.deployment, id: newUuid(), workflow_id: newUuid() };
+    const [a, b, c] = [await queue(), await queue({ gpu: 'H100' }), await queue()];
+    await appendAll(here.world.log, assigned(b));
+    await appendAll(here.world.log, assigned(c), started(c), failed(c));
+    const again = await post(`${here.gateway.api}/run/${a.run_id}/rerun`, here.tenant.key);
+    const d = again.body;
+    const [ofA, ofB, ofC, ofD] = [a, b, c, d].map(({ run_id }) => run_id);
+    const { created_at } = (await viewOf(here.world, b)).run;
+    const { id, workflow_id } = here.tenant.deployment;
+    for (const [query, ids] of [
+      ['', [ofD, ofC, ofB, ofA]],
+      ['?status=queued', [ofD, ofA]],
+      ['?status=queued,failed', [ofD, ofC, ofA]],
+      ['?status=started&status=failed', [ofC, ofB]],
+      ['?status=started&status=failed&gpu=H100', [ofB]],
+      ['?status=success', []],
+      ['?status=not-started', []],
+      [`?deployment_id=${id.toUpperCase()}`, [ofD, ofC, ofB, ofA]],
+      [`?deployment_id=${other.id}`, []],
+      [`?workflow_id=${workflow_id}&status=failed`, [ofC]],
+      [`?workflow_id=${other.workflow_id}`, []],
+      ['?gpu=H100', [ofB]],
+      ['?origin=replay', [ofD]],
+      ['?origin=api&status=queued', [ofA]],
+      ['?origin=manual', []],
+      [`?created_after=${created_at}`, [ofD, ofC, ofB]],
+      [`?created_before=${created_at}`, [ofA]],
+      ['?created_before=2020-01-01', []],
+    ] as const) {
+      expect([query, idsOf(await list(query))]).toEqual([query, ids]);
+    }
+  });
+
+  it('are those of the caller’s organisation, wherever a cursor comes from', async () => {
+    const other = await here.world.newTenant();
+    const mine = [await queue(), await queue()];
+    const theirs = [await queue({}, other), await queue({}, other)];
+    const page = await list('?limit=1', other.key);
+    expect(idsOf(page)).toEqual([theirs[1]?.run_id]);
+    expect(idsOf(await list(`?cursor=${page.body.next_cursor}`))).toEqual(
+      mine.map(({ run_id }) => run_id).toReversed(),
+    );
+    expect(idsOf(await list(`?deployment_id=${other.deployment.id}`))).toEqual([]);
+  });
+});
+
+describe('a list of runs', () => {
+  let world: World;
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    world = await aWorld();
+    gateway = await world.gateway({ projecting: true });
+  });
+  afterAll(() => world[Symbol.asyncDispose]());
+  const list = (query: string, key = world.tenant.key) => call(`${gateway.api}/runs${query}`, key);
+
+  it.each([
+    ['status=done', 'status', 'enum'],
+    ['status=', 'status', 'enum'],
+    ['deployment_id=x', 'deployment_id', 'uuid_parsing'],
+    ['workflow_id=', 'workflow_id', 'uuid_parsing'],
+    ['gpu=B200', 'gpu', 'enum'],
+    ['origin=cron', 'origin', 'enum'],
+    ['created_after=yesterday', 'created_after', 'datetime_parsing'],
+    ['limit=0', 'limit', 'greater_than_equal'],
+    ['limit=101', 'limit', 'less_than_equal'],
+    ['limit=many', 'limit', 'int_parsing'],
+    ['cursor=nonsense', 'cursor', 'value_error'],
+    ['include=outputs', 'include', 'enum'],
+  ])('refuses ?%s', async (query, name, type) => {
+    const { status, body } = await list(`?${query}`);
+    expect(status).toBe(422);
+    expect(body.detail).toMatchObject([{ loc: ['query', name], type }]);
+  });
+
+  it('is made for a key that may only read', async () => {
+    const reading = await aKey(world.log, world.tenant, { scopes: ['runs:read'] });
+    expect((await list('', reading)).status).toBe(200);
+    expect((await call(`${gateway.api}/runs`, null)).status).toBe(401);
+  });
+
+  it('is not made without views', async () => {
+    await using away = viewsThatAreAway();
+    const viewless = await world.gateway({ views: away });
+    const { status, headers, body } = await call(`${viewless.api}/runs`, world.tenant.key);
+    expect([status, headers.get('retry-after')]).toEqual([503, '2']);
+    expect(body.detail).toContain('lists are made from');
+  });
+});

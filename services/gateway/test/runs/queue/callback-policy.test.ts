@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import cases from '@runledger/webhooks/webhook-url-cases.json' with { type: 'json' };
+import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
+import { aWorld, type World } from '../../fixtures/gateway/a-world.ts';
+import { type ApiAnswer, post } from '../../fixtures/requests/requests.ts';
+
+let world: World;
+let gateway: TestGateway;
+beforeAll(async () => {
+  world = await aWorld();
+  gateway = await world.gateway();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const queueAt = (webhook: string, { api }: { api: string } = gateway): Promise<ApiAnswer> =>
+  post(`${api}/run/deployment/queue`, world.tenant.key, {
+    deployment_id: world.tenant.deployment.id,
+    webhook,
+  });
+const reasonOf = ({ status, body }: ApiAnswer): unknown =>
+  status === 200 ? 'queued' : status === 422 && body.detail.length === 1 ? body.detail[0].msg : body;
+
+const refused = cases.flatMap(({ url, expect: verdict }) => {
+  const rule = /^REJECT (.*)$/.exec(verdict)?.[1];
+  return rule === undefined ? [] : [{ url, rule }];
+});
+const allowed = cases.filter(({ expect: verdict }) => !verdict.startsWith('REJECT'));
+
+const TYPES: Readonly<Record<string, readonly string[]>> = {
+  ip: ['value_error'],
+  name: ['value_error'],
+  port: ['value_error'],
+  userinfo: ['value_error'],
+  scheme: ['url_scheme', 'url_parsing'],
+  parse: ['url_parsing'],
+  'control/space/backslash': ['url_parsing'],
+};
+
+describe('the callback of a run that is queued', () => {
+  it.each(refused)('$url is refused by the rule for its $rule', async ({ url, rule }) => {
+    const { status, body } = await queueAt(url);
+    expect([status, body.detail]).toEqual([
+      422,
+      [{ loc: ['body', 'webhook'], type: expect.any(String), msg: expect.any(String) }],
+    ]);
+    expect(TYPES[rule]).toContain(body.detail[0].type);
+  });
+
+  it.each(allowed)('$url is accepted', async ({ url }) => {
+    world.dns.set('example.com', ['8.8.4.4', '2606:4700::1111']);
+    expect(reasonOf(await queueAt(url))).toBe('queued');
+  });
+
+  it('says what is wrong, and what would allow it', async () => {
+    expect(reasonOf(await queueAt('http://10.1.2.3/'))).toMatch(
+      /^Value error, the address 10\.1\.2\.3 is not public .* 10\.1\.2\.3 in RUNLEDGER_WEBHOOK_ALLOW$/,
+    );
+  });
+
+  it('is resolved: one forbidden address among several is enough to refuse it', async () => {
+    world.dns.set('public.example', ['8.8.4.4']);
+    world.dns.set('mixed.example', ['8.8.4.4', '10.0.0.1']);
+    world.dns.set('mixed-families.example', ['8.8.4.4', 'fd00::1']);
+    expect(reasonOf(await queueAt('https://public.example/'))).toBe('queued');
+    expect(reasonOf(await queueAt('https://mixed.example/'))).toContain('the address 10.0.0.1 is not public');
+    expect(reasonOf(await queueAt('https://mixed-families.example/'))).toContain('fd00::1');
+  });
+
+  it('is accepted when its name does not exist, has no address, or nobody answers for it in time', async () => {
+    world.dns.set('empty.example', []);
+    world.dns.set('broken.example', 'servfail');
+    world.dns.set('silent.example', 'silent');
+    for (const name of ['unknown', 'empty', 'broken', 'silent']) {
+      expect([name, reasonOf(await queueAt(`https://${name}.example/`))]).toEqual([name, 'queued']);
+    }
+    const noServer = await world.gateway({ environment: { RUNLEDGER_DNS_SERVERS: '127.0.0.1:1' } });
+    expect(reasonOf(await queueAt('https://any.example/', noServer))).toBe('queued');
+  });
+
+  it('may go where the settings allow it, at any port', async () => {
+    world.dns.set('hooks.corp.example', ['10.1.0.5']);
+    const environment = { RUNLEDGER_WEBHOOK_ALLOW: 'loopback, hooks.corp.example, 10.2.0.0/16' };
+    const allowing = await world.gateway({ environment });
+    for (const url of [
+      'http://127.0.0.1:9999/',
+      'http://localhost:9999/',
+      'http://[::1]:9999/',
+      'http://hooks.corp.example:9999/',
+      'http://10.2.3.4:9999/',
+    ]) {
+      expect([url, reasonOf(await queueAt(url, allowing))]).toEqual([url, 'queued']);
+      expect(reasonOf(await queueAt(url))).toMatch(/^Value error, /);
+    }
+    const ports = await world.gateway({ environment: { RUNLEDGER_WEBHOOK_PORTS: '443' } });
+    expect(reasonOf(await queueAt('http://8.8.8.8/', ports))).toContain('port 80 is none of 443');
+  });
+
+  it('never goes to a service of our own, whatever is allowed', async () => {
+    world.dns.set('runs.example', ['127.0.0.1']);
+    world.dns.set('points-home.example', ['127.0.0.1']);
+    const environment = {
+      RUNLEDGER_WEBHOOK_ALLOW: 'loopback, points-home.example, runs.example, mongo.example',
+      RUNLEDGER_WEBHOOK_OWN_SERVICES: '127.0.0.1:7001',
+      RUNLEDGER_PUBLIC_URL: 'https://runs.example:8443/base',
+      MONGODB_URL: 'mongodb://me:secret@mongo.example,127.0.0.1:7002/runledger?replicaSet=a',
+    };
+    const allowing = await world.gateway({ environment });
+    const { port } = new URL(allowing.url);
+    for (const url of [
+      `http://127.0.0.1:${port}/`,
+      `http://localhost:${port}/`,
+      `http://[::1]:${port}/`,
+      `http://points-home.example:${port}/`,
+      `http://127.0.0.1:${new URL(world.nats.url).port}/`,
+      'http://127.0.0.1:7001/',
+      'http://127.0.0.1:7002/',
+      'http://mongo.example:27017/',
+      'https://runs.example:8443/',
+    ]) {
+      expect([url, reasonOf(await queueAt(url, allowing))]).toEqual([
+        url,
+        expect.stringContaining('one of the services of Runledger itself'),
+      ]);
+    }
+    expect(reasonOf(await queueAt('http://127.0.0.1:7003/', allowing))).toBe('queued');
+  });
+
+  it('is told beside all else that is wrong with a request', async () => {
+    const { body } = await post(`${gateway.api}/run/deployment/queue`, world.tenant.key, {
+      webhook: 'http://127.0.0.1/',
+      gpu: 'none',
+    });
+    const locs = body.detail.map(({ loc }: { loc: string[] }) => loc.at(-1));
+    expect(locs).toEqual(['deployment_id', 'webhook', 'gpu']);
+  });
+});

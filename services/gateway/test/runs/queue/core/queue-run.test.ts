@@ -1,0 +1,94 @@
+import { aRun } from '@runledger/testing/events/run-events';
+import { newUuid } from '@runledger/contracts/ids';
+import { describe, expect, it } from 'vitest';
+import { queueRun, runQueued, type QueueRequest } from '../../../../src/runs/queue/core/queue-run.ts';
+
+const created_at = '2026-01-01T00:00:00.000Z';
+const { org_id, run_id } = aRun();
+const machine = {
+  id: newUuid(),
+  org_id,
+  name: 'box',
+  gpu: 'A10G' as const,
+  type: 'program',
+  version: '7',
+  runner: { kind: 'program' as const, program: 'render' },
+  created_at,
+};
+const deployment = {
+  id: newUuid(),
+  org_id,
+  workflow_id: newUuid(),
+  workflow_version_id: newUuid(),
+  machine_id: machine.id,
+  name: 'sample',
+  environment: 'production',
+  run_timeout_s: 60,
+  start_deadline_s: 30,
+  retry: { attempts: 2 },
+  archived: false,
+  created_at,
+};
+const request: QueueRequest = {
+  deployment_id: deployment.id,
+  inputs: { size: 1 },
+  webhook: null,
+  webhook_intermediate_status: false,
+  gpu: null,
+};
+const envelope = {
+  event_id: newUuid(),
+  run_id,
+  org_id,
+  time: created_at,
+  writer: { service: 'gateway', instance: 'one' },
+  correlation_id: 'request-1',
+  traceparent: null,
+};
+const by = { user_id: newUuid() };
+const facts = { deployment, machine, versionSha256: 'a'.repeat(64) };
+
+describe('a queued run', () => {
+  it('keeps the request, who asked, and the settings of that moment', () => {
+    const decision = queueRun(request, facts, by);
+    if (decision.kind !== 'queued') throw new Error(decision.why);
+    expect(runQueued(decision.data, undefined, envelope)).toEqual({
+      ...envelope,
+      type: 'RunQueued',
+      version: 1,
+      attempt: 0,
+      executor_id: null,
+      causation_id: null,
+      data: {
+        user_id: by.user_id,
+        origin: 'api',
+        deployment_id: deployment.id,
+        workflow_id: deployment.workflow_id,
+        workflow_version_id: deployment.workflow_version_id,
+        workflow_sha256: 'a'.repeat(64),
+        machine_id: machine.id,
+        machine_name: 'box',
+        machine_type: 'program',
+        machine_version: '7',
+        runner: { kind: 'program', program: 'render' },
+        gpu: 'A10G',
+        inputs: { size: 1 },
+        webhook: null,
+        webhook_intermediate_status: false,
+        start_deadline_s: 30,
+        run_timeout_s: 60,
+        max_attempts: 2,
+        rerun_of: null,
+      },
+    });
+  });
+
+  it.each([
+    ['deployment', { ...facts, deployment: undefined }],
+    ['archived', { ...facts, deployment: { ...deployment, archived: true } }],
+    ['machine', { ...facts, machine: undefined }],
+    ['workflow version', { ...facts, versionSha256: undefined }],
+  ] as const)('is none without what it needs: %s', (why, given) => {
+    expect(queueRun(request, given, by)).toEqual({ kind: 'refused', why });
+  });
+});

@@ -1,0 +1,133 @@
+import { newUuid, orgId, type OrgId } from '@runledger/contracts/ids';
+import { silentLogger } from '@runledger/event-log/connect/logger';
+import { aRun, cancelled, cancelRequested, queued } from '@runledger/testing/events/run-events';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { queueBound } from '../../../src/runs/queue/queue-bound.ts';
+import { freshViews } from '../../../src/projection/fresh-views.ts';
+import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.ts';
+import { openRunProjection } from '../../../src/projection/run-projection.ts';
+import { ViewsUnavailable, type RunViews } from '../../../src/projection/run-views.ts';
+import { appendAll } from '../../fixtures/runs/appended-facts.ts';
+import { aLog, type TestLog } from '../../fixtures/gateway/a-log.ts';
+
+const all = new AsyncDisposableStack();
+let test: TestLog;
+/** Kept up to date by one projection, and read by all gateways. */
+const views = memoryRunViews();
+beforeAll(async () => {
+  test = all.use(await aLog());
+  all.use(openRunProjection({ log: test.log, views, logger: silentLogger, instance: 'test' }));
+});
+afterAll(() => all.disposeAsync());
+
+const FOR_EVER = 600_000;
+const clock = (): number => performance.now();
+
+const boundOf = (most: number, counting: Pick<RunViews, 'countQueued'> = views) =>
+  queueBound({
+    views: counting,
+    fresh: freshViews({ log: test.log, views, patienceMs: FOR_EVER }),
+    most,
+    clock,
+  });
+
+const accepting = (org_id: OrgId) => async () => {
+  const run = aRun(org_id);
+  await appendAll(test.log, queued(run));
+  return run;
+};
+
+describe("an organisation's queue", () => {
+  it('holds as many runs as the bound says, whichever of two gateways takes them', async () => {
+    const org_id = orgId(newUuid());
+    const bounds = [boundOf(10), boundOf(10)];
+    for (let run = 0; run < 10; run += 1) {
+      expect(await bounds[run % 2]?.(org_id, accepting(org_id))).toMatchObject({ org_id });
+    }
+    for (const bound of bounds) expect(await bound(org_id, accepting(org_id))).toBe('queue_full');
+    expect(await bounds[0]?.(orgId(newUuid()), async () => 'of another')).toBe('of another');
+  });
+
+  it('is never longer for many requests at once', async () => {
+    const org_id = orgId(newUuid());
+    const bound = boundOf(10);
+    const results = await Promise.all(Array.from({ length: 40 }, () => bound(org_id, accepting(org_id))));
+    expect(results.filter((result) => result !== 'queue_full')).toHaveLength(10);
+  });
+
+  it('has room again as soon as a run has left it', async () => {
+    const org_id = orgId(newUuid());
+    const bound = boundOf(1);
+    const run = await bound(org_id, accepting(org_id));
+    if (run === 'queue_full') throw new Error('an empty queue is full');
+    expect(await bound(org_id, accepting(org_id))).toBe('queue_full');
+    await appendAll(test.log, cancelRequested(run), cancelled(run));
+    expect(await bound(org_id, accepting(org_id))).toMatchObject({ org_id });
+  });
+
+  it('keeps no place for what was not accepted after all', async () => {
+    const org_id = orgId(newUuid());
+    const bound = boundOf(1);
+    const failing = bound(org_id, () => Promise.reject(new Error('the log is full')));
+    await expect(failing).rejects.toThrow('the log is full');
+    expect(await bound(org_id, accepting(org_id))).toMatchObject({ org_id });
+  });
+
+  it('is counted rarely while it is far from the bound', async () => {
+    const org_id = orgId(newUuid());
+    let counts = 0;
+    const countQueued: RunViews['countQueued'] = (org, atMost) => {
+      counts += 1;
+      return views.countQueued(org, atMost);
+    };
+    let now = 0;
+    const fresh = () => Promise.reject(new Error('nobody needs fresh views far from the bound'));
+    const bound = queueBound({ views: { countQueued }, fresh, most: 100_000, clock: () => now });
+    for (let run = 0; run < 100; run += 1) await bound(org_id, async () => 'accepted');
+    expect(counts).toBe(1);
+    now += 1_000;
+    await bound(org_id, async () => 'accepted');
+    expect(counts).toBe(2);
+  });
+
+  it('is bounded by what this gateway accepted where the views are behind for good', async () => {
+    const org_id = orgId(newUuid());
+    const behind = queueBound({
+      views: { countQueued: async () => 0 },
+      fresh: async () => false,
+      most: 5,
+      clock,
+    });
+    const results = [];
+    for (let run = 0; run < 7; run += 1) results.push(await behind(org_id, async () => 'accepted'));
+    expect(results.filter((result) => result === 'accepted')).toHaveLength(5);
+  });
+
+  it('refuses nothing while the views are away', async () => {
+    const org_id = orgId(newUuid());
+    const countQueued = () => Promise.reject(new ViewsUnavailable('the views are away'));
+    const bound = boundOf(1, { countQueued });
+    for (let run = 0; run < 3; run += 1) expect(await bound(org_id, async () => 'accepted')).toBe('accepted');
+  });
+
+  it('lets one request find out whether views that were away are back, and holds up no other', async () => {
+    const org_id = orgId(newUuid());
+    const silent = Promise.withResolvers<number>();
+    let now = 0;
+    let counts = 0;
+    const countQueued = (): Promise<number> => {
+      counts += 1;
+      return counts === 1 ? Promise.reject(new ViewsUnavailable('the views are away')) : silent.promise;
+    };
+    const bound = queueBound({ views: { countQueued }, fresh: async () => true, most: 1, clock: () => now });
+    const ask = () => bound(org_id, async () => 'accepted');
+    await ask();
+    now += FOR_EVER;
+    const trying = ask();
+    for (let run = 0; run < 3; run += 1) expect(await ask()).toBe('accepted');
+    expect(counts).toBe(2);
+    silent.resolve(1);
+    expect(await trying).toBe('queue_full');
+    expect(await ask()).toBe('queue_full');
+  });
+});

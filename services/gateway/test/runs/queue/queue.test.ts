@@ -1,0 +1,218 @@
+import { newUuid } from '@runledger/contracts/ids';
+import { readRun } from '@runledger/event-log/read/read-run';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { catalogue } from '../../../src/catalogue/catalogue.ts';
+import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
+import { aWorld, type World } from '../../fixtures/gateway/a-world.ts';
+import { queueSample } from '../../fixtures/runs/queued-runs.ts';
+import { call, post } from '../../fixtures/requests/requests.ts';
+
+let world: World;
+let gateway: TestGateway;
+const queue = (body?: unknown, key: string | null = world.tenant.key) =>
+  post(`${gateway.api}/run/deployment/queue`, key, body);
+const get = (id: string, key = world.tenant.key) => call(`${gateway.api}/run/${id}`, key);
+const sample = (fields: object = {}) => ({ deployment_id: world.tenant.deployment.id, ...fields });
+const invalid = async (body: unknown) => {
+  const answer = await queue(body);
+  expect(answer.status).toBe(422);
+  return answer.body.detail;
+};
+
+beforeAll(async () => {
+  world = await aWorld();
+  gateway = await world.gateway();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+describe('queueing a run', () => {
+  it('answers with its id once it is in the log, with the settings of the deployment', async () => {
+    const { deployment, machine, version, user_id } = world.tenant;
+    const key = await queueSample(gateway, world.tenant, { inputs: { size: 64, tags: ['a', 1, null] } });
+    const read = await readRun(world.log, key);
+    expect(read).toMatchObject({
+      kind: 'found',
+      run: {
+        status: 'queued',
+        request: {
+          user_id,
+          origin: 'api',
+          deployment_id: deployment.id,
+          workflow_version_id: version.id,
+          workflow_sha256: version.sha256,
+          machine_id: machine.id,
+          gpu: 'A10G',
+          inputs: { size: 64, tags: ['a', 1, null] },
+          webhook: null,
+          webhook_intermediate_status: false,
+          max_attempts: 3,
+        },
+      },
+    });
+  });
+
+  it('takes null for an optional field as left out, and ignores unknown fields', async () => {
+    const { run_id } = await queueSample(gateway, world.tenant, {
+      inputs: null,
+      gpu: null,
+      webhook: null,
+      webhook_intermediate_status: null,
+      idea: { a: null },
+    });
+    const { body } = await call(`${gateway.api}/run/${run_id}?include=inputs`, world.tenant.key);
+    expect(body).toMatchObject({
+      workflow_inputs: {},
+      gpu: 'A10G',
+      webhook: null,
+      webhook_status: null,
+      webhook_intermediate_status: false,
+    });
+  });
+
+  it('takes the GPU of the request before that of the deployment, and that before the machine’s', async () => {
+    const { deployment } = world.tenant;
+    const own = { ...deployment, id: newUuid(), gpu: 'L4' as const };
+    await catalogue(world.log).putDeployment(own);
+    const gpuOf = async (fields: object) => {
+      const { run_id } = await queueSample(gateway, world.tenant, fields);
+      return (await get(run_id)).body.gpu;
+    };
+    expect(await gpuOf({})).toBe('A10G');
+    expect(await gpuOf({ deployment_id: own.id })).toBe('L4');
+    expect(await gpuOf({ deployment_id: own.id, gpu: 'H100' })).toBe('H100');
+  });
+
+  it('keeps and shows the webhook', async () => {
+    const webhook = 'https://example.com/hook?run=1';
+    const { run_id } = await queueSample(gateway, world.tenant, {
+      webhook,
+      webhook_intermediate_status: true,
+    });
+    expect((await get(run_id)).body).toMatchObject({
+      webhook,
+      webhook_status: 'not-started',
+      webhook_intermediate_status: true,
+    });
+  });
+
+  it('takes names such as __proto__ as ordinary names', async () => {
+    const text = `{"deployment_id":"${world.tenant.deployment.id}","__proto__":{"gpu":"H100"},"inputs":{"__proto__":["x"],"constructor":1,"$ref":"y","a.b":true}}`;
+    const queued = await call(`${gateway.api}/run/deployment/queue`, world.tenant.key, {
+      method: 'POST',
+      body: text,
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(queued.status).toBe(200);
+    const shown = await fetch(`${gateway.api}/run/${queued.body.run_id}?include=inputs`, {
+      headers: { authorization: `Bearer ${world.tenant.key}` },
+    });
+    const body = await shown.text();
+    expect(body).toContain('"workflow_inputs":{"__proto__":["x"],"constructor":1,"$ref":"y","a.b":true}');
+    expect(JSON.parse(body).gpu).toBe('A10G');
+  });
+
+  it('finds no deployment that is unknown, archived, or another organisation’s', async () => {
+    const { deployment } = world.tenant;
+    const archived = { ...deployment, id: newUuid(), archived: true };
+    await catalogue(world.log).putDeployment(archived);
+    const other = await world.newTenant();
+    for (const deployment_id of [newUuid(), archived.id, other.deployment.id]) {
+      const { status, body } = await queue({ deployment_id });
+      expect([status, body]).toEqual([404, { detail: 'Deployment not found' }]);
+    }
+  });
+
+  it('refuses a deployment whose machine or version is gone', async () => {
+    const { deployment } = world.tenant;
+    const machineless = { ...deployment, id: newUuid(), machine_id: newUuid() };
+    const versionless = { ...deployment, id: newUuid(), workflow_version_id: newUuid() };
+    await catalogue(world.log).putDeployment(machineless);
+    await catalogue(world.log).putDeployment(versionless);
+    expect((await queue({ deployment_id: machineless.id })).status).toBe(404);
+    expect((await queue({ deployment_id: versionless.id })).status).toBe(404);
+  });
+});
+
+describe('a queue request that is wrong', () => {
+  it('names the field that is missing', async () => {
+    const missing = { loc: ['body', 'deployment_id'], msg: 'Field required', type: 'missing' };
+    expect(await invalid({})).toEqual([missing]);
+    expect(await invalid(undefined)).toEqual([{ loc: ['body'], msg: 'Field required', type: 'missing' }]);
+  });
+
+  it('is answered with all that is wrong, at once', async () => {
+    const detail = await invalid({
+      deployment_id: 'nonsense',
+      inputs: { a: null, b: { c: 1 } },
+      webhook: 'ftp://example.com',
+      webhook_intermediate_status: 'yes',
+      gpu: 'B200',
+    });
+    expect(detail.map(({ loc, type }: { loc: string[]; type: string }) => [loc.join('.'), type])).toEqual([
+      ['body.deployment_id', 'uuid_parsing'],
+      ['body.inputs.a', 'string_type'],
+      ['body.inputs.b', 'string_type'],
+      ['body.webhook', 'url_scheme'],
+      ['body.webhook_intermediate_status', 'bool_type'],
+      ['body.gpu', 'enum'],
+    ]);
+    expect(detail.at(-1).msg).toBe(
+      "Input should be 'T4', 'L4', 'A10G', 'L40S', 'A100', 'A100-80GB' or 'H100'",
+    );
+  });
+
+  it.each([
+    [[], 'body', 'model_attributes_type'],
+    ['text', 'body', 'model_attributes_type'],
+    [null, 'body', 'model_attributes_type'],
+    [{ deployment_id: 5 }, 'body.deployment_id', 'uuid_type'],
+    [{ deployment_id: null }, 'body.deployment_id', 'uuid_type'],
+    [{ deployment_id: '' }, 'body.deployment_id', 'uuid_parsing'],
+    [{ inputs: [] }, 'body.inputs', 'dict_type'],
+    [{ inputs: 'a' }, 'body.inputs', 'dict_type'],
+    [{ inputs: { ['n'.repeat(257)]: 1 } }, `body.inputs.${'n'.repeat(256)}.[key]`, 'string_too_long'],
+    [{ webhook: 5 }, 'body.webhook', 'url_type'],
+    [{ webhook: '/hook' }, 'body.webhook', 'url_parsing'],
+    [{ webhook: '' }, 'body.webhook', 'url_parsing'],
+    [{ webhook: 'http://' }, 'body.webhook', 'url_parsing'],
+    [{ webhook: 'http:///path' }, 'body.webhook', 'url_parsing'],
+    [{ webhook: 'http://a b/' }, 'body.webhook', 'url_parsing'],
+    [{ webhook: 'http://a\\b/' }, 'body.webhook', 'url_parsing'],
+    [{ webhook: 'http://a/\n' }, 'body.webhook', 'url_parsing'],
+    [{ webhook: 'http://[::1' }, 'body.webhook', 'url_parsing'],
+    [{ webhook: 'http://me:secret@a/' }, 'body.webhook', 'value_error'],
+    [{ webhook: 'http://me@a/' }, 'body.webhook', 'value_error'],
+    [{ webhook: 'http://a/#' }, 'body.webhook', 'value_error'],
+    [{ webhook: `http://a/${'x'.repeat(2048)}` }, 'body.webhook', 'url_too_long'],
+    [{ webhook: 'javascript:alert(1)' }, 'body.webhook', 'url_scheme'],
+    [{ webhook_intermediate_status: 1 }, 'body.webhook_intermediate_status', 'bool_type'],
+    [{ gpu: 5 }, 'body.gpu', 'enum'],
+    [{ gpu: 'a10g' }, 'body.gpu', 'enum'],
+    [{ gpu: 'toString' }, 'body.gpu', 'enum'],
+  ])('%j: %s is %s', async (fields, where, type) => {
+    const isObject = typeof fields === 'object' && fields !== null && !Array.isArray(fields);
+    const detail = await invalid(isObject ? sample(fields) : fields);
+    expect(detail).toHaveLength(1);
+    expect([detail[0].loc.join('.'), detail[0].type]).toEqual([where, type]);
+    expect(detail[0].msg).toMatch(/\w/);
+  });
+
+  it('nests an input at most 32 levels', async () => {
+    const nested = (levels: number): unknown => (levels === 0 ? 1 : [nested(levels - 1)]);
+    expect((await queue(sample({ inputs: { deep: nested(32) } }))).status).toBe(200);
+    const [problem] = await invalid(sample({ inputs: { deep: nested(33) } }));
+    expect([problem.loc, problem.type]).toEqual([['body', 'inputs', 'deep'], 'json_invalid']);
+  });
+
+  it('has at most 256 inputs and 256 KiB of them', async () => {
+    const inputs = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`i${i}`, 1]));
+    expect((await queue(sample({ inputs: inputs(256) }))).status).toBe(200);
+    const many = await queue(sample({ inputs: inputs(257) }));
+    expect([many.status, many.body]).toEqual([413, { detail: 'A run may have at most 256 inputs' }]);
+    const room = 256 * 1024 - '{"text":""}'.length;
+    expect((await queue(sample({ inputs: { text: 'x'.repeat(room) } }))).status).toBe(200);
+    expect((await queue(sample({ inputs: { text: 'x'.repeat(room + 1) } }))).status).toBe(413);
+    expect((await queue(sample({ inputs: { text: 'ü'.repeat(room / 2 + 1) } }))).status).toBe(413);
+  });
+});

@@ -1,0 +1,131 @@
+import type { QueuePlace } from '@runledger/contracts/requests/queue-position';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
+import { silentLogger } from '@runledger/event-log/connect/logger';
+import { answerQueuePlaces } from '@runledger/request-reply/queue-positions';
+import { testNats } from '@runledger/testing/servers/nats';
+import { aRun } from '@runledger/testing/events/run-events';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { queuePlaces } from '../../../src/runs/read/queue-positions.ts';
+
+const opened = new AsyncDisposableStack();
+let log: EventLog;
+let scheduler: EventLog;
+beforeAll(async () => {
+  const { url } = opened.use(await testNats());
+  log = opened.use(await openEventLog({ url, name: 'gateway' }, silentLogger));
+  scheduler = opened.use(await openEventLog({ url, name: 'scheduler' }, silentLogger));
+});
+afterAll(() => opened.disposeAsync());
+
+let now = 0;
+const clock = (): number => now;
+/** The runs of each question that reached the scheduler. */
+let questions: (readonly RunKey[])[] = [];
+beforeEach(() => {
+  now = 0;
+  questions = [];
+});
+
+type Places = (keys: readonly RunKey[]) => readonly (QueuePlace | undefined)[] | undefined;
+const byQuestion: Places = (keys) => keys.map(() => ({ ahead: questions.length, capacity: 'busy' }));
+
+/** A scheduler that leads, until it is disposed of. */
+const leading = async (placesOf: Places = byQuestion): Promise<AsyncDisposable> => {
+  const answering = answerQueuePlaces(scheduler, (keys) => {
+    questions.push(keys);
+    return placesOf(keys);
+  });
+  await scheduler.nc.flush();
+  return {
+    [Symbol.asyncDispose]: async () => {
+      answering[Symbol.dispose]();
+      await scheduler.nc.flush();
+    },
+  };
+};
+
+describe('the places of queued runs', () => {
+  it('are those that the scheduler tells, and none for a run that does not wait', async () => {
+    await using open = new AsyncDisposableStack();
+    open.use(
+      await leading((keys) =>
+        keys.map((_key, index) => (index === 1 ? undefined : { ahead: index, capacity: 'busy' })),
+      ),
+    );
+    const [one, two, three] = [aRun(), aRun(), aRun()];
+    const places = await queuePlaces({ log, clock })([one, two, three]);
+    expect([...places]).toEqual([
+      [one.run_id, { ahead: 0, capacity: 'busy' }],
+      [three.run_id, { ahead: 2, capacity: 'busy' }],
+    ]);
+  });
+
+  it('are kept for a second', async () => {
+    await using open = new AsyncDisposableStack();
+    open.use(await leading());
+    const places = queuePlaces({ log, clock });
+    const key = aRun();
+    const ahead = async (): Promise<number | undefined> => (await places([key])).get(key.run_id)?.ahead;
+    expect(await ahead()).toBe(1);
+    now = 999;
+    expect(await ahead()).toBe(1);
+    now = 1_000;
+    expect(await ahead()).toBe(2);
+  });
+
+  it('are asked together when they are asked at the same time, each run once', async () => {
+    await using open = new AsyncDisposableStack();
+    open.use(await leading());
+    const places = queuePlaces({ log, clock });
+    const keys = Array.from({ length: 20 }, () => aRun());
+    await Promise.all([...keys, ...keys].map((key) => places([key])));
+    expect(questions).toEqual([keys]);
+  });
+
+  it('are asked in questions of a hundred runs', async () => {
+    await using open = new AsyncDisposableStack();
+    open.use(await leading());
+    const keys = Array.from({ length: 250 }, () => aRun());
+    expect((await queuePlaces({ log, clock })(keys)).size).toBe(250);
+    expect(questions.map(({ length }) => length)).toEqual([100, 100, 50]);
+  });
+
+  it('are not asked for when no run waits', async () => {
+    await using open = new AsyncDisposableStack();
+    open.use(await leading());
+    expect((await queuePlaces({ log, clock })([])).size).toBe(0);
+    expect(questions).toEqual([]);
+  });
+
+  it('are asked for once in a second, and nobody waits for them, while no scheduler answers', async () => {
+    const places = queuePlaces({ log, clock });
+    await using silent = await leading(() => undefined);
+    expect((await places([aRun()])).size).toBe(0);
+    expect((await places([aRun()])).size).toBe(0);
+    expect(questions).toHaveLength(1);
+    now = 1_000;
+    const trying = places([aRun()]);
+    // While that one waits, in vain.
+    expect((await places([aRun()])).size).toBe(0);
+    expect((await trying).size).toBe(0);
+    expect(questions).toHaveLength(2);
+    await silent[Symbol.asyncDispose]();
+    await using open = new AsyncDisposableStack();
+    open.use(await leading());
+    expect((await places([aRun()])).size).toBe(0);
+    now = 2_000;
+    expect((await places([aRun()])).size).toBe(1);
+    expect((await places([aRun()])).size).toBe(1);
+  });
+
+  it('are there a second after a scheduler leads again', async () => {
+    const places = queuePlaces({ log, clock });
+    const key = aRun();
+    expect((await places([key])).size).toBe(0);
+    await using open = new AsyncDisposableStack();
+    open.use(await leading());
+    now = 1_000;
+    expect((await places([key])).size).toBe(1);
+  });
+});

@@ -1,0 +1,287 @@
+import { newUuid } from '@runledger/contracts/ids';
+import { reportProgress } from '@runledger/event-log/streams/activity';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.ts';
+import { viewsThatAreAway } from '../../fixtures/views/mongo-views.ts';
+import type { RunView } from '../../../src/projection/run-views.ts';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { aWorld, type World } from '../../fixtures/gateway/a-world.ts';
+import { appendAll, tellWebhook } from '../../fixtures/runs/appended-facts.ts';
+import { queueSample } from '../../fixtures/runs/queued-runs.ts';
+import { call, post } from '../../fixtures/requests/requests.ts';
+import { aView, folded, foldedWebhook } from '../../fixtures/runs/folded-runs.ts';
+import { anEndedRun, HOOK } from '../../fixtures/runs/notified-runs.ts';
+import { viewOf as viewInLog } from '../../fixtures/views/stale-views.ts';
+import {
+  aRun,
+  assigned,
+  cancelRequested,
+  failed,
+  ONE,
+  OTHER,
+  queued,
+  requeued,
+  started,
+  succeeded,
+} from '@runledger/testing/events/run-events';
+import {
+  redeliveryRequested,
+  webhookDelivered,
+  webhookGivenUp,
+  webhookStarted,
+} from '@runledger/testing/events/webhook-events';
+
+let world: World;
+beforeAll(async () => {
+  world = await aWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const show = async ({ api }: { api: string }, { run_id }: RunKey, query = '') =>
+  call(`${api}/run/${run_id}${query}`, world.tenant.key);
+const statusAt = async (gateway: { api: string }, key: RunKey) => (await show(gateway, key)).body.status;
+const viewOf = (key: RunKey): Promise<RunView> => viewInLog(world, key);
+
+describe('reads never go back', () => {
+  it('with the projection paused, from two gateways, after every step', async () => {
+    const [first, second] = [await world.gateway(), await world.gateway()];
+    const key = await queueSample(first, world.tenant);
+    expect([await statusAt(first, key), await statusAt(second, key)]).toEqual(['queued', 'queued']);
+    for (const [event, status] of [
+      [assigned(key), 'started'],
+      [started(key), 'running'],
+      [cancelRequested(key, 1, ONE), 'running'],
+    ] as const) {
+      await appendAll(world.log, event);
+      expect([await statusAt(first, key), await statusAt(second, key)]).toEqual([status, status]);
+    }
+  });
+
+  it('when the view stopped at an earlier state', async () => {
+    const views = memoryRunViews();
+    const gateway = await world.gateway({ views });
+    const key = await queueSample(gateway, world.tenant);
+    await views.save([await viewOf(key)]);
+    await appendAll(world.log, assigned(key), started(key), succeeded(key));
+    expect(await statusAt(gateway, key)).toBe('success');
+  });
+
+  it('for 50 runs read at once after their 200s, while the projection runs', async () => {
+    const [first, second] = [await world.gateway({ projecting: true }), await world.gateway()];
+    const runs = await Promise.all(Array.from({ length: 50 }, () => queueSample(first, world.tenant)));
+    const statuses = await Promise.all(runs.flatMap((key) => [statusAt(first, key), statusAt(second, key)]));
+    expect(new Set(statuses)).toEqual(new Set(['queued']));
+    await waitFor('the views to have all runs', async () => (await first.views.load(runs)).length === 50);
+    expect(await Promise.all(runs.map((key) => statusAt(first, key)))).toEqual(runs.map(() => 'queued'));
+  });
+
+  it('and a final view is served without the log', async () => {
+    const views = memoryRunViews();
+    const gateway = await world.gateway({ views });
+    const gone = aRun(world.tenant.org_id);
+    const run = folded(queued(gone), assigned(gone), started(gone), failed(gone));
+    await views.save([aView(4, run)]);
+    expect((await show(gateway, gone)).body).toMatchObject({ status: 'failed', finished: true });
+  });
+});
+
+describe('the webhook_status of a run', () => {
+  const statusAt = async (gateway: { api: string }, key: RunKey) =>
+    (await show(gateway, key)).body.webhook_status;
+
+  it('is null without a webhook, and else follows what the notifier tells', async () => {
+    const gateway = await world.gateway();
+    expect(await statusAt(gateway, await queueSample(gateway, world.tenant))).toBeNull();
+    const key = await queueSample(gateway, world.tenant, { webhook: HOOK });
+    expect(await statusAt(gateway, key)).toBe('not-started');
+    await appendAll(world.log, assigned(key));
+    await tellWebhook(world.log, webhookStarted(key, 'intermediate'));
+    expect((await show(gateway, key)).body).toMatchObject({ status: 'started', webhook_status: 'running' });
+    await appendAll(world.log, started(key), succeeded(key));
+    expect((await show(gateway, key)).body).toMatchObject({ status: 'success', webhook_status: 'running' });
+    await tellWebhook(world.log, webhookGivenUp(key));
+    expect(await statusAt(gateway, key)).toBe('failed');
+    await tellWebhook(world.log, redeliveryRequested(key), webhookDelivered(key, 2));
+    expect(await statusAt(gateway, key)).toBe('success');
+  });
+
+  it('never goes back, from two gateways of which one has views that stand still', async () => {
+    const views = memoryRunViews();
+    const stale = await world.gateway({ views });
+    const fresh = await world.gateway({ projecting: true });
+    const key = await anEndedRun(world, stale);
+    const atBoth = async () => [await statusAt(fresh, key), await statusAt(stale, key)];
+    await views.save([await viewOf(key)]);
+    expect(await atBoth()).toEqual(['not-started', 'not-started']);
+    await tellWebhook(world.log, webhookStarted(key));
+    expect(await atBoth()).toEqual(['running', 'running']);
+    await views.save([await viewOf(key)]);
+    await tellWebhook(world.log, webhookGivenUp(key));
+    expect(await atBoth()).toEqual(['failed', 'failed']);
+    await views.save([await viewOf(key)]);
+    expect((await post(`${fresh.api}/run/${key.run_id}/redeliver`, world.tenant.key)).status).toBe(200);
+    expect(await atBoth()).toEqual(['running', 'running']);
+    await tellWebhook(world.log, webhookDelivered(key, 2));
+    expect(await atBoth()).toEqual(['success', 'success']);
+  });
+
+  it('does not go back either while a run executes, whichever of its facts came last', async () => {
+    const views = memoryRunViews();
+    const stale = await world.gateway({ views });
+    const key = await queueSample(stale, world.tenant, { webhook: HOOK });
+    await appendAll(world.log, assigned(key));
+    await tellWebhook(world.log, webhookStarted(key, 'intermediate'));
+    await views.save([await viewOf(key)]);
+    await appendAll(world.log, started(key));
+    expect((await show(stale, key)).body).toMatchObject({ status: 'running', webhook_status: 'running' });
+  });
+
+  it('is that of the view where the log no longer has the run, or cannot be asked', async () => {
+    await using other = await aWorld();
+    const views = memoryRunViews();
+    const gateway = await other.gateway({ views });
+    const gone = aRun(other.tenant.org_id);
+    const run = folded(queued(gone, { webhook: HOOK }), assigned(gone), started(gone), succeeded(gone));
+    await views.save([aView(4, run, foldedWebhook(5, webhookDelivered(gone)))]);
+    const shown = async () => (await call(`${gateway.api}/run/${gone.run_id}`, other.tenant.key)).body;
+    expect(await shown()).toMatchObject({ status: 'success', webhook_status: 'success' });
+    await other.nats.kill9();
+    await waitFor('the gateway to miss the log', () => !gateway.log.connected());
+    expect(await shown()).toMatchObject({ status: 'success', webhook_status: 'success' });
+    await other.nats.restart();
+  });
+
+  it('does not go back where the log goes away and the view is behind what was answered', async () => {
+    await using other = await aWorld();
+    const views = memoryRunViews();
+    const gateway = await other.gateway({ views });
+    const [told, again] = [await anEndedRun(other, gateway), await anEndedRun(other, gateway)];
+    await tellWebhook(other.log, webhookGivenUp(again));
+    await views.save([await viewInLog(other, told), await viewInLog(other, again)]);
+    const statusAt = async ({ run_id }: RunKey) =>
+      (await call(`${gateway.api}/run/${run_id}`, other.tenant.key)).body.webhook_status;
+    await tellWebhook(other.log, webhookDelivered(told));
+    expect(await statusAt(told)).toBe('success');
+    expect((await post(`${gateway.api}/run/${again.run_id}/redeliver`, other.tenant.key)).status).toBe(200);
+    await other.nats.kill9();
+    await waitFor('the gateway to miss the log', () => !gateway.log.connected());
+    expect([await statusAt(told), await statusAt(again)]).toEqual(['success', 'running']);
+    await other.nats.restart();
+  });
+});
+
+describe('a view whose events have expired from the log', () => {
+  it('is served as it is, final or not', async () => {
+    const views = memoryRunViews();
+    const gateway = await world.gateway({ views });
+    const expired = aRun(world.tenant.org_id);
+    await views.save([aView(900_000, folded(queued(expired), assigned(expired)))]);
+    expect(await statusAt(gateway, expired)).toBe('started');
+    const cancel = await post(`${gateway.api}/run/${expired.run_id}/cancel`, world.tenant.key);
+    expect(cancel.status).toBe(503);
+    const ended = aRun(world.tenant.org_id);
+    await views.save([aView(900_000, folded(queued(ended), cancelRequested(ended)))]);
+    expect((await post(`${gateway.api}/run/${ended.run_id}/cancel`, world.tenant.key)).body).toEqual({
+      run_id: ended.run_id,
+      status: 'cancelled',
+      outcome: 'cancelled',
+    });
+  });
+});
+
+describe('views that are away', () => {
+  it('do not keep a run of the log from being read, and make an unknown one neither there nor not', async () => {
+    await using away = viewsThatAreAway();
+    const gateway = await world.gateway({ views: away });
+    const key = await queueSample(gateway, world.tenant);
+    expect(await statusAt(gateway, key)).toBe('queued');
+    const unknown = await call(`${gateway.api}/run/${newUuid()}`, world.tenant.key);
+    expect([unknown.status, unknown.headers.get('retry-after')]).toEqual([503, '2']);
+  });
+});
+
+describe('reading a run', () => {
+  it('finds none that is unknown, and none of another organisation, in the log or in the views', async () => {
+    const gateway = await world.gateway({ projecting: true });
+    const other = await world.newTenant();
+    const theirs = await queueSample(gateway, other);
+    await waitFor('the view', () => gateway.views.find(theirs));
+    for (const run_id of [newUuid(), theirs.run_id]) {
+      const { status, body } = await call(`${gateway.api}/run/${run_id}`, world.tenant.key);
+      expect([status, body]).toEqual([404, { detail: 'Run not found' }]);
+      const cancel = await post(`${gateway.api}/run/${run_id}/cancel`, world.tenant.key);
+      expect([cancel.status, cancel.body]).toEqual([404, { detail: 'Run not found' }]);
+    }
+    expect((await call(`${gateway.api}/run/${theirs.run_id}`, other.key)).status).toBe(200);
+  });
+
+  it('wants a UUID, in any case of letters', async () => {
+    const gateway = await world.gateway();
+    const key = await queueSample(gateway, world.tenant);
+    const upper = await call(`${gateway.api}/run/${key.run_id.toUpperCase()}`, world.tenant.key);
+    expect(upper.body.id).toBe(key.run_id);
+    for (const text of ['1', 'deployment', '%00', '%zz', `${key.run_id}0`, 'a.b', '*', '>']) {
+      for (const [method, tail] of [
+        ['GET', ''],
+        ['POST', '/cancel'],
+      ]) {
+        const { status, body } = await call(`${gateway.api}/run/${text}${tail}`, world.tenant.key, {
+          method: method ?? 'GET',
+        });
+        expect([text, status]).toEqual([text, 422]);
+        expect(body.detail).toMatchObject([{ loc: ['path', 'run_id'], type: 'uuid_parsing' }]);
+      }
+    }
+  });
+
+  it('shows inputs and workflow when asked for', async () => {
+    const gateway = await world.gateway();
+    const key = await queueSample(gateway, world.tenant, { inputs: { a: 1 } });
+    const included = async (query: string) => {
+      const { body } = await show(gateway, key, query);
+      return [body.workflow_inputs, body.workflow_api];
+    };
+    expect(await included('')).toEqual([null, null]);
+    expect(await included('?include=inputs')).toEqual([{ a: 1 }, null]);
+    expect(await included('?include=inputs,workflow_api')).toEqual([{ a: 1 }, { kind: 'fractal' }]);
+    expect(await included('?include=inputs&include=workflow_api')).toEqual([{ a: 1 }, { kind: 'fractal' }]);
+    const wrong = await call(`${gateway.api}/run/nonsense?include=outputs`, world.tenant.key);
+    expect(wrong.body.detail.map(({ loc }: { loc: string[] }) => loc)).toEqual([
+      ['path', 'run_id'],
+      ['query', 'include'],
+    ]);
+  });
+
+  it('shows what the attempt under way said last, not an earlier one', async () => {
+    const gateway = await world.gateway();
+    const key = await queueSample(gateway, world.tenant);
+    await appendAll(world.log, assigned(key), started(key));
+    const report = { progress: 0.4, live_status: 'row 200/500', time: new Date().toISOString() };
+    reportProgress(world.log, key, 1, ONE, report);
+    await waitFor('the report to be shown', async () => (await show(gateway, key)).body.progress === 0.4);
+    expect((await show(gateway, key)).body.live_status).toBe('row 200/500');
+    await appendAll(world.log, requeued(key));
+    expect((await show(gateway, key)).body).toMatchObject({ status: 'queued', progress: 0 });
+    await appendAll(world.log, assigned(key, { attempt: 2, executor: OTHER }));
+    expect((await show(gateway, key)).body).toMatchObject({ status: 'started', progress: 0 });
+  });
+
+  it('answers HEAD as GET, without a body', async () => {
+    const gateway = await world.gateway();
+    const key = await queueSample(gateway, world.tenant);
+    const head = await call(`${gateway.api}/run/${key.run_id}`, world.tenant.key, { method: 'HEAD' });
+    expect([head.status, head.body]).toEqual([200, '']);
+  });
+});
+
+describe('another base path', () => {
+  it('is where the API is, and nowhere else', async () => {
+    const environment = { RUNLEDGER_BASE_PATH: '/v2/flows' };
+    const gateway = await world.gateway({ environment });
+    const key = await queueSample(gateway, world.tenant);
+    expect(gateway.api).toBe(`${gateway.url}/v2/flows`);
+    expect(await statusAt(gateway, key)).toBe('queued');
+    expect((await call(`${gateway.url}/api/run/${key.run_id}`, world.tenant.key)).status).toBe(404);
+  });
+});

@@ -1,0 +1,35 @@
+import type { ProgressReport } from '@runledger/contracts/events/activity';
+import { aRun, assigned, OTHER, queued, requeued, started } from '@runledger/testing/events/run-events';
+import { expect, it } from 'vitest';
+import { runProgress } from '../../../src/runs/read/run-progress.ts';
+import { folded } from '../../fixtures/runs/folded-runs.ts';
+
+const report = (progress: number): ProgressReport => ({
+  progress,
+  live_status: `at ${progress}`,
+  time: '2026-01-01T00:00:00.000Z',
+});
+const key = aRun();
+const running = folded(queued(key), assigned(key), started(key));
+
+it('progress never goes back within an attempt, whatever the broker has lost', async () => {
+  const answers = [report(0.4), undefined, report(0.2), report(0.6)];
+  const progress = runProgress(async () => answers.shift());
+  const shown = [];
+  for (let asked = 0; asked < 4; asked += 1) shown.push((await progress(running))?.progress);
+  expect(shown).toEqual([0.4, 0.4, 0.4, 0.6]);
+});
+
+it('progress of a new attempt begins anew', async () => {
+  const answers = [report(0.4), undefined];
+  const progress = runProgress(async () => answers.shift());
+  await progress(running);
+  const again = folded(
+    queued(key),
+    assigned(key),
+    started(key),
+    requeued(key),
+    assigned(key, { attempt: 2, executor: OTHER }),
+  );
+  expect(await progress(again)).toBeUndefined();
+});

@@ -1,0 +1,124 @@
+import { Capacity } from '@runledger/contracts/requests/queue-position';
+import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
+import { newUuid } from '@runledger/contracts/ids';
+import { answerQueuePlaces } from '@runledger/request-reply/queue-positions';
+import { answerWaits } from '@runledger/request-reply/wait-reason';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
+import { aKey } from '../../fixtures/gateway/a-tenant.ts';
+import { aWorld, type World } from '../../fixtures/gateway/a-world.ts';
+import { queueSample } from '../../fixtures/runs/queued-runs.ts';
+import { call, post } from '../../fixtures/requests/requests.ts';
+
+let world: World;
+let gateway: TestGateway;
+beforeAll(async () => {
+  world = await aWorld();
+  gateway = await world.gateway();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const waitingOf = (run_id: string, key = world.tenant.key) =>
+  call(`${gateway.api}/run/${run_id}/waiting`, key);
+
+const aWait = (changes: Partial<WaitReason> = {}): WaitReason => ({
+  ahead: 2,
+  capacity: 'busy',
+  gpu: 'A10G',
+  executors: { serving: 1, busy_slots: 2, free_slots: 0, draining: 1 },
+  ...changes,
+});
+
+/** One that leads, and says this of every run. */
+const aScheduler = async (waitOf: () => WaitReason | null): Promise<Disposable> => {
+  const answering = answerWaits(world.log, waitOf);
+  await world.log.nc.flush();
+  return answering;
+};
+
+describe('GET /run/{run_id}/waiting', () => {
+  it('says why the run waits, in counts, and when it is given up', async () => {
+    using scheduler = await aScheduler(() => aWait());
+    expect(scheduler).toBeDefined();
+    const { run_id } = await queueSample(gateway, world.tenant);
+    const { status, body } = await waitingOf(run_id);
+    const { queued_at } = (await call(`${gateway.api}/run/${run_id}`, world.tenant.key)).body;
+    const { capacity, ...wait } = aWait();
+    expect([status, body]).toEqual([
+      200,
+      {
+        run_id,
+        status: 'queued',
+        waiting: {
+          ...wait,
+          reason: capacity,
+          sentence: 'waiting for an A10G (2 ahead)',
+          for_s: expect.any(Number),
+          gives_up_at: new Date(Date.parse(queued_at) + 3_600_000).toISOString(),
+        },
+      },
+    ]);
+    expect(body.waiting.for_s).toBeGreaterThanOrEqual(0);
+  });
+
+  it.each(Capacity.enum)('gives for %s the sentence that live_status gives', async (capacity) => {
+    const place = { ahead: 0, capacity };
+    using waits = await aScheduler(() => aWait(place));
+    using places = answerQueuePlaces(world.log, (keys) => keys.map(() => place));
+    expect([waits, places]).toBeDefined();
+    await world.log.nc.flush();
+    // One that was not left without an answer a moment ago.
+    const fresh = await world.gateway();
+    const { run_id } = await queueSample(fresh, world.tenant);
+    const { body } = await call(`${fresh.api}/run/${run_id}/waiting`, world.tenant.key);
+    const run = await call(`${fresh.api}/run/${run_id}`, world.tenant.key);
+    expect(body.waiting).toMatchObject({ reason: capacity, sentence: run.body.live_status });
+  });
+
+  it('waits a moment for a scheduler that has not read the run yet', async () => {
+    let asked = 0;
+    using scheduler = await aScheduler(() => ((asked += 1) < 3 ? null : aWait()));
+    expect(scheduler).toBeDefined();
+    const { run_id } = await queueSample(gateway, world.tenant);
+    expect((await waitingOf(run_id)).body).toMatchObject({ waiting: { ahead: 2 } });
+    expect(asked).toBe(3);
+  });
+
+  it('says of a run that does not wait what it is, without a scheduler', async () => {
+    const { run_id } = await queueSample(gateway, world.tenant);
+    await post(`${gateway.api}/run/${run_id}/cancel`, world.tenant.key);
+    const { status, body } = await waitingOf(run_id);
+    expect([status, body]).toEqual([200, { run_id, status: 'cancelled', waiting: null }]);
+  });
+
+  it("answers alike about another organisation's run and one that is not there", async () => {
+    using scheduler = await aScheduler(() => aWait());
+    expect(scheduler).toBeDefined();
+    const { run_id } = await queueSample(gateway, world.tenant);
+    const other = await world.newTenant();
+    const operator = await aKey(world.log, other, { scopes: ['admin', 'operator'] });
+    for (const key of [other.key, operator]) {
+      const { status, body } = await waitingOf(run_id, key);
+      expect([status, body]).toEqual([404, { detail: 'Run not found' }]);
+    }
+    expect((await waitingOf(newUuid())).body).toEqual({ detail: 'Run not found' });
+    expect((await waitingOf(run_id)).status).toBe(200);
+  });
+
+  it('of a queued run says when no scheduler leads, or it has not read the run for a while', async () => {
+    const { run_id } = await queueSample(gateway, world.tenant);
+    const alone = await waitingOf(run_id);
+    expect([alone.status, alone.body.detail]).toEqual([
+      503,
+      expect.stringMatching(/^No scheduler leads now/),
+    ]);
+    expect(alone.headers.get('retry-after')).toMatch(/^\d+$/);
+    using scheduler = await aScheduler(() => null);
+    expect(scheduler).toBeDefined();
+    const behind = await waitingOf(run_id);
+    expect([behind.status, behind.body.detail]).toEqual([
+      503,
+      expect.stringContaining('has not read it yet'),
+    ]);
+  });
+});

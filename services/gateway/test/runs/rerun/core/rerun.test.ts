@@ -1,0 +1,53 @@
+import type { Deployment } from '@runledger/contracts/catalogue/records';
+import { newUuid } from '@runledger/contracts/ids';
+import { aRun, queued } from '@runledger/testing/events/run-events';
+import { describe, expect, it } from 'vitest';
+import { rerun } from '../../../../src/runs/rerun/core/rerun.ts';
+import { folded } from '../../../fixtures/runs/folded-runs.ts';
+
+const key = aRun();
+const origin = folded(
+  queued(key, {
+    idempotency: { request_sha256: 'c'.repeat(64) },
+    webhook: 'https://hooks.example/',
+    webhook_intermediate_status: true,
+    gpu: 'H100',
+  }),
+);
+const deployment: Deployment = {
+  id: origin.request.deployment_id,
+  org_id: key.org_id,
+  workflow_id: newUuid(),
+  workflow_version_id: newUuid(),
+  machine_id: newUuid(),
+  name: 'changed since',
+  environment: 'production',
+  gpu: 'T4',
+  run_timeout_s: 1,
+  start_deadline_s: 1,
+  retry: { attempts: 1 },
+  archived: false,
+  created_at: '2026-01-01T00:00:00.000Z',
+};
+const user_id = newUuid();
+
+describe('running a run again', () => {
+  it('keeps all that its origin was queued with, but for who asked and how', () => {
+    const { idempotency: _idempotency, ...request } = origin.request;
+    expect(rerun(origin, deployment, { inputs: undefined, user_id })).toEqual({
+      kind: 'queued',
+      data: { ...request, user_id, origin: 'replay', rerun_of: key.run_id },
+    });
+  });
+
+  it('takes other inputs instead of all of its origin’s', () => {
+    expect(rerun(origin, deployment, { inputs: {}, user_id })).toMatchObject({ data: { inputs: {} } });
+  });
+
+  it.each([
+    ['deployment', undefined],
+    ['archived', { ...deployment, archived: true }],
+  ] as const)('needs the deployment: %s', (why, given) => {
+    expect(rerun(origin, given, { inputs: undefined, user_id })).toEqual({ kind: 'refused', why });
+  });
+});

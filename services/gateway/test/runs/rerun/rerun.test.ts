@@ -1,0 +1,173 @@
+import { newUuid } from '@runledger/contracts/ids';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { readRun } from '@runledger/event-log/read/read-run';
+import { aRun, assigned, failed, queued, started } from '@runledger/testing/events/run-events';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { catalogue } from '../../../src/catalogue/catalogue.ts';
+import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.ts';
+import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
+import { aKey, type Tenant } from '../../fixtures/gateway/a-tenant.ts';
+import { aWorld, type World } from '../../fixtures/gateway/a-world.ts';
+import { appendAll } from '../../fixtures/runs/appended-facts.ts';
+import { factsOf, queueKeyed, queueSample, runIn } from '../../fixtures/runs/queued-runs.ts';
+import { call, post, postKeyed } from '../../fixtures/requests/requests.ts';
+import { aView, folded } from '../../fixtures/runs/folded-runs.ts';
+import { HOOK } from '../../fixtures/runs/notified-runs.ts';
+
+let world: World;
+let gateway: TestGateway;
+let tenant: Tenant;
+beforeAll(async () => {
+  world = await aWorld();
+  gateway = await world.gateway();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+beforeEach(async () => {
+  tenant = await world.newTenant();
+});
+
+const urlOf = ({ run_id }: Pick<RunKey, 'run_id'>, { api } = gateway): string => `${api}/run/${run_id}/rerun`;
+const rerun = (of: Pick<RunKey, 'run_id'>, body?: unknown, at = gateway) =>
+  post(urlOf(of, at), tenant.key, body);
+const show = async ({ run_id }: RunKey) =>
+  (await call(`${gateway.api}/run/${run_id}?include=inputs`, tenant.key)).body;
+const requestOf = async (key: RunKey) => {
+  const read = await readRun(world.log, key);
+  if (read.kind !== 'found') throw new Error('the run is not in the log');
+  return read.run.request;
+};
+
+describe('running a run again', () => {
+  it('queues another one as it was queued, whatever the catalogue says now', async () => {
+    const { deployment, machine } = tenant;
+    const fields = {
+      inputs: { size: 64, tags: ['a'] },
+      gpu: 'H100',
+      webhook: HOOK,
+      webhook_intermediate_status: true,
+    };
+    const origin = await queueSample(gateway, tenant, fields);
+    await appendAll(world.log, assigned(origin), started(origin), failed(origin));
+    const records = catalogue(world.log);
+    await records.putMachine({ ...machine, version: '2', runner: { kind: 'program', program: 'other' } });
+    await records.putDeployment({ ...deployment, gpu: 'T4', run_timeout_s: 5, retry: { attempts: 1 } });
+    const again = runIn(tenant, await rerun(origin));
+    expect(again.run_id).not.toBe(origin.run_id);
+    expect(await requestOf(again)).toEqual({
+      ...(await requestOf(origin)),
+      origin: 'replay',
+      rerun_of: origin.run_id,
+    });
+    expect(await show(again)).toMatchObject({
+      status: 'queued',
+      origin: 'replay',
+      rerun_of: origin.run_id,
+      workflow_inputs: { size: 64, tags: ['a'] },
+      gpu: 'H100',
+      webhook: HOOK,
+      webhook_status: 'not-started',
+      webhook_intermediate_status: true,
+      machine_version: '1',
+    });
+    expect((await show(origin)).rerun_of).toBeNull();
+  });
+
+  it('takes other inputs, all of them together; none, null and an empty body mean the same ones', async () => {
+    const origin = await queueSample(gateway, tenant, { inputs: { a: 1, b: 2 } });
+    const inputsOf = async (body?: unknown) =>
+      (await show(runIn(tenant, await rerun(origin, body)))).workflow_inputs;
+    for (const body of [undefined, {}, { inputs: null }, { gpu: 'T4' }]) {
+      expect(await inputsOf(body)).toEqual({ a: 1, b: 2 });
+    }
+    expect(await inputsOf({ inputs: { a: 3 } })).toEqual({ a: 3 });
+    expect(await inputsOf({ inputs: {} })).toEqual({});
+  });
+
+  it('repeats the run that was asked for, also one that repeats another; it belongs to who asked', async () => {
+    const origin = await queueSample(gateway, tenant, { inputs: { a: 1 } });
+    const again = runIn(tenant, await rerun(origin, { inputs: { a: 2 } }));
+    const user_id = newUuid();
+    const key = await aKey(world.log, tenant, { user_id });
+    const third = runIn(tenant, await post(urlOf(again), key));
+    expect(await requestOf(third)).toMatchObject({ rerun_of: again.run_id, inputs: { a: 2 }, user_id });
+  });
+
+  it('finds no run that is unknown, and none of another organisation', async () => {
+    const other = await world.newTenant();
+    const theirs = await queueSample(gateway, other);
+    for (const run_id of [aRun().run_id, theirs.run_id]) {
+      const { status, body } = await rerun({ run_id });
+      expect([status, body]).toEqual([404, { detail: 'Run not found' }]);
+    }
+    expect(await factsOf(world, other)).toBe(1);
+  });
+
+  it('needs the deployment as it needs it to queue', async () => {
+    const origin = await queueSample(gateway, tenant);
+    await catalogue(world.log).putDeployment({ ...tenant.deployment, archived: true });
+    const { status, body } = await rerun(origin);
+    expect([status, body]).toEqual([404, { detail: 'Deployment not found' }]);
+  });
+
+  it('works for a run of which only the view is left', async () => {
+    const views = memoryRunViews();
+    const viewing = await world.gateway({ views });
+    const gone = aRun(tenant.org_id);
+    const settings = { deployment_id: tenant.deployment.id, inputs: { old: true } };
+    await views.save([
+      aView(900_000, folded(queued(gone, settings), assigned(gone), started(gone), failed(gone))),
+    ]);
+    const again = runIn(tenant, await rerun(gone, undefined, viewing));
+    expect(await requestOf(again)).toMatchObject({ inputs: { old: true }, rerun_of: gone.run_id });
+  });
+
+  it('refuses inputs as queueing does, and a key that may only read', async () => {
+    const origin = await queueSample(gateway, tenant);
+    const wrong = await rerun(origin, { inputs: { a: null, ['n'.repeat(257)]: 1 } });
+    expect(wrong.status).toBe(422);
+    expect(wrong.body.detail.map(({ type }: { type: string }) => type)).toEqual([
+      'string_type',
+      'string_too_long',
+    ]);
+    const many = Object.fromEntries(Array.from({ length: 257 }, (_, i) => [`i${i}`, 1]));
+    expect((await rerun(origin, { inputs: many })).status).toBe(413);
+    expect((await rerun({ run_id: origin.run_id }, [])).status).toBe(422);
+    const reading = await aKey(world.log, tenant, { scopes: ['runs:read'] });
+    expect((await post(urlOf(origin), reading)).status).toBe(403);
+    expect(await factsOf(world, tenant)).toBe(1);
+  });
+});
+
+describe('running a run again with an idempotency key', () => {
+  const rerunKeyed = (of: RunKey, idempotencyKey: string, body: object = {}, at = gateway) =>
+    postKeyed(urlOf(of, at), tenant.key, idempotencyKey, body);
+
+  it('queues one run for equal requests at two gateways, whatever becomes of the deployment', async () => {
+    const second = await world.gateway();
+    const origin = await queueSample(gateway, tenant, { inputs: { a: 1 } });
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, i) => rerunKeyed(origin, 'k', {}, i % 2 === 0 ? gateway : second)),
+    );
+    const [run] = answers.map((answer) => runIn(tenant, answer));
+    expect(new Set(answers.map(({ body }) => body.run_id)).size).toBe(1);
+    expect(await factsOf(world, tenant)).toBe(2);
+    await catalogue(world.log).putDeployment({ ...tenant.deployment, archived: true });
+    expect(runIn(tenant, await rerunKeyed(origin, 'k', { inputs: null }, second))).toEqual(run);
+  });
+
+  it('is refused for another run, other inputs, or a key that queued one', async () => {
+    const [origin, other] = [
+      runIn(tenant, await queueKeyed(gateway, tenant, 'queued')),
+      await queueSample(gateway, tenant),
+    ];
+    runIn(tenant, await rerunKeyed(origin, 'k'));
+    const answers = [
+      await rerunKeyed(other, 'k'),
+      await rerunKeyed(origin, 'k', { inputs: { a: 1 } }),
+      await rerunKeyed(origin, 'queued'),
+      await queueKeyed(gateway, tenant, 'k'),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([409, 409, 409, 409]);
+    expect(await factsOf(world, tenant)).toBe(3);
+  });
+});

@@ -1,0 +1,101 @@
+import type { Run } from '@runledger/contracts/fold/run';
+import {
+  assigned,
+  aRun,
+  ONE,
+  OTHER,
+  queued,
+  requeued,
+  started,
+  uploading,
+} from '@runledger/testing/events/run-events';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { toldProgress, type Reported } from '../../../src/runs/subscribe/progress-events.ts';
+import { folded } from '../../fixtures/runs/folded-runs.ts';
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+const key = aRun();
+const first = folded(queued(key), assigned(key), started(key));
+const second = folded(
+  queued(key),
+  assigned(key),
+  requeued(key),
+  assigned(key, { attempt: 2, executor: OTHER }),
+);
+
+const of = (progress: number, changes: Partial<Reported> = {}): Reported => ({
+  attempt: 1,
+  executor: ONE,
+  report: { progress, live_status: null, time: '2026-01-01T00:00:00.000Z' },
+  ...changes,
+});
+
+const aTeller = (begin: Run) => {
+  let run = begin;
+  const told: (readonly [attempt: number | undefined, progress: number | undefined])[] = [];
+  const progress = toldProgress({
+    run: () => run,
+    onTold: () => told.push([progress.told()?.attempt, progress.told()?.progress]),
+    clock: () => performance.now(),
+  });
+  const become = (next: Run): void => {
+    run = next;
+    progress.look();
+  };
+  return { ...progress, told, present: () => progress.told(), become };
+};
+
+it('the first report is told at once, and the latest of those that follow a second later', () => {
+  const { take, told } = aTeller(first);
+  take(of(0.1));
+  vi.advanceTimersByTime(0);
+  take(of(0.2));
+  take(of(0.3));
+  vi.advanceTimersByTime(999);
+  expect(told).toEqual([[1, 0.1]]);
+  vi.advanceTimersByTime(1);
+  expect(told).toEqual([
+    [1, 0.1],
+    [1, 0.3],
+  ]);
+});
+
+it('a report that came before the fact of its attempt is told with the fact', () => {
+  const { take, told, become, present } = aTeller(first);
+  take(of(0.1, { attempt: 2, executor: OTHER }));
+  vi.advanceTimersByTime(5_000);
+  expect([told, present()]).toEqual([[], undefined]);
+  become(second);
+  vi.advanceTimersByTime(0);
+  expect(told).toEqual([[2, 0.1]]);
+});
+
+it('a lesser report, and one that says nothing new, is not told', () => {
+  const { take, told } = aTeller(first);
+  for (const progress of [0.5, 0.4, 0.5]) {
+    take(of(progress));
+    vi.advanceTimersByTime(2_000);
+  }
+  expect(told).toEqual([[1, 0.5]]);
+});
+
+it('the same progress is told again when the run has gone on to another step', () => {
+  const { take, told, become, present } = aTeller(first);
+  take(of(0.5));
+  vi.advanceTimersByTime(2_000);
+  become(folded(queued(key), assigned(key), started(key), uploading(key)));
+  vi.advanceTimersByTime(0);
+  expect([told.length, present()?.live_status]).toEqual([2, 'storing output files']);
+});
+
+it('nothing is told of a run that does not execute, and nothing after the close', () => {
+  const { take, told, close } = aTeller(folded(queued(key)));
+  take(of(0.5));
+  vi.advanceTimersByTime(2_000);
+  take(of(0.6));
+  close();
+  vi.advanceTimersByTime(2_000);
+  expect(told).toEqual([]);
+});

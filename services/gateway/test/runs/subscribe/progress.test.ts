@@ -1,0 +1,132 @@
+import type { ProgressReport } from '@runledger/contracts/events/activity';
+import { RunProgressEvent } from '@runledger/contracts/http/runs/run-events';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { lastProgress, reportProgress } from '@runledger/event-log/streams/activity';
+import {
+  assigned,
+  aRun,
+  cancelRequested,
+  ONE,
+  OTHER,
+  queued,
+  requeued,
+  started,
+  succeeded,
+} from '@runledger/testing/events/run-events';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { Compile } from 'typebox/compile';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aWorld, type World } from '../../fixtures/gateway/a-world.ts';
+import { appendAll } from '../../fixtures/runs/appended-facts.ts';
+import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
+import { openEventSource, readToEnd, type EventSourceClient } from './an-event-source.ts';
+
+let world: World;
+let gateway: TestGateway;
+let other: TestGateway;
+beforeAll(async () => {
+  world = await aWorld();
+  gateway = await world.gateway();
+  other = await world.gateway();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const ownRun = () => aRun(world.tenant.org_id);
+const time = '2026-01-01T00:00:00.000Z';
+const Progress = Compile(RunProgressEvent);
+
+const report = (
+  run: RunKey,
+  progress: number,
+  {
+    attempt = 1,
+    executor = ONE,
+    live_status = null,
+  }: Partial<ProgressReport & { attempt: number; executor: typeof ONE }> = {},
+): void => reportProgress(world.log, run, attempt, executor, { progress, live_status, time });
+
+const lastOf = (source: EventSourceClient) => source.progress().at(-1)?.data;
+
+const watching = (run: RunKey): Promise<EventSourceClient> =>
+  openEventSource(gateway.eventsOf(run), world.tenant.key);
+
+describe('the progress of a run', () => {
+  it('is told without an id, once a second at most, the latest', async () => {
+    const run = ownRun();
+    await appendAll(world.log, queued(run), assigned(run), started(run));
+    await using source = await watching(run);
+    await waitFor('the facts', () => source.facts().length === 3);
+    const began = performance.now();
+    for (let n = 1; n <= 50; n += 1) {
+      report(run, n / 100, { live_status: `sampling ${n}/100` });
+      await world.log.nc.flush();
+    }
+    await waitFor('the latest', () => lastOf(source)?.progress === 0.5);
+    expect(lastOf(source)).toEqual({ attempt: 1, progress: 0.5, live_status: 'sampling 50/100', time });
+    const seconds = (performance.now() - began) / 1_000;
+    expect(source.progress().length).toBeLessThanOrEqual(Math.ceil(seconds) + 1);
+    expect(new Set(source.progress().map(({ id }) => id))).toEqual(new Set([undefined]));
+    expect(source.progress().filter(({ data }) => !Progress.Check(data))).toEqual([]);
+  });
+
+  it('that was told before somebody watches comes first, behind the facts', async () => {
+    const run = ownRun();
+    await appendAll(world.log, queued(run), assigned(run), started(run));
+    report(run, 0.25);
+    await waitFor('the report to be kept', () => lastProgress(world.log, run, 1, ONE));
+    await using source = await watching(run);
+    await waitFor('the progress', () => lastOf(source)?.progress === 0.25);
+    expect(source.events.map(({ event }) => event)).toEqual(['fact', 'fact', 'fact', 'progress']);
+  });
+
+  it('never goes back within an attempt, and nothing that others say counts', async () => {
+    const run = ownRun();
+    await appendAll(world.log, queued(run), assigned(run), started(run));
+    await using source = await watching(run);
+    report(run, 0.5);
+    await waitFor('the progress', () => lastOf(source)?.progress === 0.5);
+    report(run, 0.4);
+    report(run, 0.9, { executor: OTHER });
+    report(run, 0.9, { attempt: 2 });
+    report(run, 0.6);
+    await waitFor('more progress', () => source.progress().length === 2);
+    expect(lastOf(source)).toMatchObject({ progress: 0.6 });
+    await appendAll(world.log, cancelRequested(run, 1, ONE));
+    await waitFor('the next fact', () => source.facts().length === 4);
+    expect(source.facts().at(-1)?.data).toMatchObject({ progress: 0.6, live_status: 'cancelling' });
+    await using late = await openEventSource(other.eventsOf(run), world.tenant.key);
+    await waitFor('all facts elsewhere', () => late.facts().length === 4);
+    expect(late.facts().map(({ data }) => data.progress)).toEqual([0, 0.6, 0.6, 0.6]);
+  });
+
+  it('begins anew with the next attempt, also where the report comes before the fact', async () => {
+    const run = ownRun();
+    await appendAll(world.log, queued(run), assigned(run), started(run));
+    await using source = await watching(run);
+    await waitFor('the facts', () => source.facts().length === 3);
+    report(run, 0.5);
+    await waitFor('the progress', () => lastOf(source)?.progress === 0.5);
+    report(run, 0.1, { attempt: 2, executor: OTHER });
+    await world.log.nc.flush();
+    await appendAll(world.log, requeued(run), assigned(run, { attempt: 2, executor: OTHER }));
+    await waitFor('the progress of the second', () => lastOf(source)?.attempt === 2);
+    expect(lastOf(source)).toMatchObject({ progress: 0.1 });
+    expect(source.facts().map(({ data }) => [data.status, data.progress])).toEqual([
+      ['queued', 0],
+      ['started', 0],
+      ['running', 0],
+      ['queued', 0],
+      ['started', expect.any(Number)],
+    ]);
+  });
+
+  it('is not told any more when the run has ended', async () => {
+    const run = ownRun();
+    await appendAll(world.log, queued(run), assigned(run), started(run));
+    report(run, 0.5);
+    await waitFor('the report to be kept', () => lastProgress(world.log, run, 1, ONE));
+    await appendAll(world.log, succeeded(run));
+    const source = await readToEnd(gateway.eventsOf(run), world.tenant.key);
+    expect(source.progress()).toEqual([]);
+  });
+});

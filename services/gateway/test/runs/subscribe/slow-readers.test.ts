@@ -1,0 +1,110 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
+import { listen } from '@runledger/service-kit/health/listen';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { describe, expect, it } from 'vitest';
+import { eventStream } from '../../../src/runs/subscribe/event-stream.ts';
+import { open as openSocket } from '../../fixtures/requests/raw-request.ts';
+
+const KiB = 1024;
+const FACTS = 1_000;
+
+/** More than the sockets of both sides hold. */
+const manyFacts = (): RunFactEvent[] =>
+  Array.from({ length: FACTS }, (_, n) => ({
+    sequence: n + 1,
+    type: 'RunStarted',
+    time: '2026-01-01T00:00:00.000Z',
+    attempt: 1,
+    status: n + 1 === FACTS ? 'success' : 'running',
+    live_status: 'x'.repeat(32 * KiB),
+    progress: 0,
+    finished: n + 1 === FACTS,
+    end_reason: null,
+  }));
+
+interface Streaming extends AsyncDisposable {
+  readonly url: string;
+  readonly response: () => ServerResponse | undefined;
+  readonly closed: () => number;
+}
+
+/** Streams these facts to whoever asks. */
+const streaming = async (
+  facts: readonly RunFactEvent[],
+  times: { readonly commentEveryMs?: number; readonly stalledAfterMs?: number },
+): Promise<Streaming> => {
+  let response: ServerResponse | undefined;
+  let closed = 0;
+  const server = createServer((_request, res) => {
+    response = res;
+    eventStream({
+      res,
+      after: 0,
+      watch: () => ({ facts, progress: () => undefined, [Symbol.dispose]: () => undefined }),
+      onClosed: () => (closed += 1),
+      ...times,
+    });
+  });
+  const url = await listen(server, { name: 'A stream', host: '127.0.0.1', port: 0, setting: 'none' });
+  return {
+    url,
+    response: () => response,
+    closed: () => closed,
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      server.closeAllConnections();
+      if (server.listening) await once(server, 'close');
+    },
+  };
+};
+
+const GET = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+
+describe('a client that takes nothing', () => {
+  it('makes the gateway hold little, and is cut off after a while', async () => {
+    await using server = await streaming(manyFacts(), { commentEveryMs: 20, stalledAfterMs: 200 });
+    const socket = openSocket(server.url).pause();
+    socket.on('error', () => undefined);
+    socket.write(GET);
+    const held: number[] = [];
+    await waitFor('the end', () => {
+      held.push(server.response()?.writableLength ?? 0);
+      return server.closed() === 1;
+    });
+    expect(Math.max(...held)).toBeLessThan(200 * KiB);
+    socket.destroy();
+  });
+});
+
+describe('a client that is slow', () => {
+  it('gets all of it in order, and the gateway holds little meanwhile', async () => {
+    await using server = await streaming(manyFacts(), { stalledAfterMs: 10_000 });
+    const socket = openSocket(server.url);
+    socket.write(GET);
+    let text = '';
+    let most = 0;
+    for await (const piece of socket.setEncoding('latin1')) {
+      most = Math.max(most, server.response()?.writableLength ?? 0);
+      text += String(piece);
+    }
+    const ids = [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
+    expect(ids).toEqual(Array.from({ length: FACTS }, (_, n) => n + 1));
+    expect(most).toBeLessThan(200 * KiB);
+    await waitFor('the stream to be closed', () => server.closed() === 1);
+  });
+});
+
+describe('a client that waits', () => {
+  it('is sent a comment from time to time', async () => {
+    await using server = await streaming([], { commentEveryMs: 10, stalledAfterMs: 10_000 });
+    const socket = openSocket(server.url).setEncoding('latin1');
+    socket.write(GET);
+    let text = '';
+    socket.on('data', (piece: string) => (text += piece));
+    await waitFor('three comments', () => text.split(': waiting\n\n').length > 3);
+    socket.destroy();
+    await waitFor('the stream to be closed', () => server.closed() === 1);
+  });
+});

@@ -1,0 +1,33 @@
+import type { ProgressReport } from '../runner/runner.ts';
+
+export type Coalesced = Disposable & {
+  report(report: ProgressReport): void;
+  /** The last report, whether it was sent or not. */
+  last(): ProgressReport;
+};
+
+/** Sends the first report at once and after that, at most every `everyMs`, the latest one. */
+export const coalesceProgress = (send: (report: ProgressReport) => void, everyMs: number): Coalesced => {
+  let last: ProgressReport = { progress: 0, live_status: null };
+  let unsent = false;
+  let resting: NodeJS.Timeout | undefined;
+
+  const sendLast = (): void => {
+    unsent = false;
+    send(last);
+    resting = setTimeout(() => {
+      resting = undefined;
+      if (unsent) sendLast();
+    }, everyMs);
+  };
+
+  return {
+    report: (report) => {
+      last = report;
+      unsent = true;
+      if (resting === undefined) sendLast();
+    },
+    last: () => last,
+    [Symbol.dispose]: () => clearTimeout(resting),
+  };
+};

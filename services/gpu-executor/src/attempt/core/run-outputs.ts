@@ -1,0 +1,31 @@
+import type { RunOutput, StoredFile } from '@runledger/contracts/events/run-event-data';
+import { jsonBytes } from '@runledger/contracts/json';
+import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
+import type { RunData } from '../../runner/runner.ts';
+
+/** The outputs of a run: one item that holds what the program said and the files that it left; none without either. */
+export const runOutputs = (
+  id: string,
+  program: string,
+  said: RunData,
+  files: readonly StoredFile[],
+): RunOutput[] => {
+  const data = new Map<string, (string | StoredFile)[]>(Object.entries(said));
+  for (const file of files) {
+    const kind = kindOf(file.content_type);
+    data.set(kind, [...(data.get(kind) ?? []), file]);
+  }
+  if (data.size === 0) return [];
+  return [
+    { id, output_id: program, node_id: null, node_meta: null, type: null, data: Object.fromEntries(data) },
+  ];
+};
+
+/** Every event has to fit into the broker's payload. */
+export const fitsIntoEvent = (outputs: RunOutput[]): boolean => jsonBytes(outputs) <= MAX_OUTPUTS_BYTES;
+
+const kindOf = (contentType: string): string => {
+  if (contentType.startsWith('image/')) return 'images';
+  if (contentType.startsWith('video/')) return 'videos';
+  return contentType.startsWith('audio/') ? 'audio' : 'files';
+};

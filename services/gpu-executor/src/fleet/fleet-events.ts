@@ -1,0 +1,19 @@
+import type { ExecutorFact, ExecutorRegistered } from '@runledger/contracts/events/fleet-event';
+
+export type Registration = Omit<ExecutorRegistered, 'type' | 'version' | 'event_id' | 'time'>;
+
+/** Makes the facts that an executor tells of itself. */
+export const fleetFacts =
+  (registration: Registration, newId: () => string, now: () => Date) =>
+  (type: 'ExecutorRegistered' | 'ExecutorDraining' | 'ExecutorLeft'): ExecutorFact => {
+    const { executor_id } = registration;
+    const envelope = { version: 1 as const, event_id: newId(), time: now().toISOString() };
+    switch (type) {
+      case 'ExecutorRegistered':
+        return { type, ...envelope, ...registration };
+      case 'ExecutorDraining':
+        return { type, ...envelope, executor_id };
+      case 'ExecutorLeft':
+        return { type, ...envelope, executor_id };
+    }
+  };

@@ -1,0 +1,30 @@
+import type { RunEvent } from '@runledger/contracts/events/run-event';
+import { appendOwn, LogFull } from '@runledger/event-log/append/append';
+import { lastOnSubjects } from '@runledger/event-log/read/direct-read';
+import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
+import type { Appended, LedgerSettings } from '../attempt/attempt-ledger.ts';
+
+/** What stands on subjects of this executor; undefined while the log is away. */
+export const lookIn =
+  (log: EventLog): LedgerSettings['look'] =>
+  async (subjects) => {
+    try {
+      return await lastOnSubjects(log, subjects);
+    } catch (error) {
+      if (error instanceof LogUnavailable) return undefined;
+      throw error;
+    }
+  };
+
+/** An attempt waits for a log that is away or full; everything else that goes wrong is a bug. */
+export const appendTo =
+  (log: EventLog) =>
+  async (event: RunEvent, expected: number): Promise<Appended> => {
+    try {
+      return await appendOwn(log, event, expected);
+    } catch (error) {
+      if (error instanceof LogUnavailable || error instanceof LogFull)
+        return { kind: 'unavailable', why: error.message };
+      throw error;
+    }
+  };

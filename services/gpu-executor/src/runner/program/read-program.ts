@@ -1,0 +1,92 @@
+import type { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ProgressReport, RunData } from '../runner.ts';
+import { cutLines } from './cut-lines.ts';
+import { lastWords } from './stderr-tail.ts';
+import { readMessage } from './program-messages.ts';
+import { listen } from './collect-messages.ts';
+import type { SupervisedProcess } from '../../supervision/supervised-process.ts';
+
+export type Heard = {
+  /** Settles when both outputs were read to their end. */
+  drained(): Promise<void>;
+  data(): RunData;
+  lost(): string | null;
+  lastWords(): string;
+};
+
+const longestLine = 64 * 1024;
+const lastWordsBytes = 4 * 1024;
+/** What of a run's other output goes to the executor's own log, at level debug. */
+const loggedBytes = 64 * 1024;
+const longestLoggedLine = 1_000;
+/** About 80 MB a second: a program that floods its output shall not cost the executor its heartbeat. */
+const ration = { bytes: 4 * 1024 * 1024, pauseMs: 50 };
+/** All that can still be in a pipe when its writers are gone is read in no time, unless one of them is not gone. */
+const drainWithinMs = 5_000;
+
+/** Reads what the program says, without end and within bounds. */
+export const hearProgram = (
+  { stdout, stderr }: Pick<SupervisedProcess, 'stdout' | 'stderr'>,
+  onProgress: (report: ProgressReport) => void,
+  log: { debug(fields: object, message: string): void },
+  { run_id, attempt }: { run_id: string; attempt: number },
+): Heard => {
+  let loggable = loggedBytes;
+  const logLine = (stream: 'stdout' | 'stderr', text: string): void => {
+    if (loggable <= 0 || text === '') return;
+    loggable -= text.length;
+    log.debug({ run_id, attempt, stream, line: text.slice(0, longestLoggedLine) }, 'a line of the program');
+    if (loggable <= 0) log.debug({ run_id, attempt }, 'further lines of this attempt are not logged');
+  };
+
+  const said = listen(onProgress, (text) => logLine('stdout', text));
+  const lines = cutLines(longestLine);
+  const words = lastWords(lastWordsBytes);
+  const errorLines = cutLines(longestLoggedLine);
+  const readers = [
+    read(
+      stdout,
+      (chunk) => lines.push(chunk).forEach((line) => said.hear(readMessage(line))),
+      () => lines.end().forEach((line) => said.hear(readMessage(line))),
+    ),
+    read(
+      stderr,
+      (chunk) => {
+        words.push(chunk);
+        if (loggable > 0) errorLines.push(chunk).forEach(({ text }) => logLine('stderr', text));
+      },
+      () => errorLines.end().forEach(({ text }) => logLine('stderr', text)),
+    ),
+  ];
+
+  return {
+    drained: async () => {
+      await Promise.race([Promise.all(readers), pause(drainWithinMs, undefined, { ref: false })]);
+      // Something that bears no mark has escaped and holds the pipe open: nobody waits for it.
+      stdout.destroy();
+      stderr.destroy();
+      await Promise.all(readers);
+    },
+    data: () => said.data(),
+    lost: () => said.lost(),
+    lastWords: () => words.text(),
+  };
+};
+
+/** Settles when the stream has ended or was destroyed. */
+const read = async (stream: Readable, onChunk: (chunk: Buffer) => void, onEnd: () => void): Promise<void> => {
+  let taken = 0;
+  let resume: NodeJS.Timeout | undefined;
+  stream.on('data', (chunk: Buffer) => {
+    onChunk(chunk);
+    taken += chunk.length;
+    if (taken < ration.bytes) return;
+    taken = 0;
+    stream.pause();
+    resume = setTimeout(() => stream.resume(), ration.pauseMs);
+  });
+  await new Promise((resolve) => stream.once('close', resolve));
+  clearTimeout(resume);
+  onEnd();
+};

@@ -1,0 +1,127 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Containment } from './containment.ts';
+import { groupIsGone } from './stray-processes.ts';
+import { parseEnding, type Ending, type Start } from './supervisor-messages.ts';
+
+export type SupervisedProcess = {
+  stdin: Writable;
+  stdout: Readable;
+  stderr: Readable;
+  /** Settles when the program has ended and its whole process group is gone. It never rejects. */
+  ended: Promise<ProcessEnd>;
+  /** SIGTERM to everything that belongs to the run. */
+  terminate(): void;
+  /** SIGKILL to everything that belongs to the run. */
+  kill(): void;
+};
+
+export type ProcessEnd =
+  | Ending
+  /** The supervisor ended without a report: it could not be started, or was itself killed. */
+  | { kind: 'unreported'; why: string };
+
+export type ProcessSettings = {
+  containment: Containment;
+  start: Start;
+  /** The environment of the supervisor, by whose mark it is recognised; the program's is in `start`. */
+  env: Record<string, string>;
+  folder: string;
+};
+
+const supervisor = fileURLToPath(new URL('./supervisor.ts', import.meta.url));
+/** No program may make its supervisor open a debugger by sending it SIGUSR1. */
+const nodeFlags = ['--disable-sigusr1', '--no-warnings'];
+
+/** How long the supervisor has to kill the group before the executor does it over its head. */
+const patienceMs = 2_000;
+
+export const startSupervised = ({ containment, start, env, folder }: ProcessSettings): SupervisedProcess => {
+  const node = [process.execPath, ...nodeFlags, supervisor];
+  const [command = '', ...args] =
+    containment.kind === 'namespace' ? [containment.command, ...containment.args, '--', ...node] : node;
+  const child = spawn(command, args, {
+    cwd: folder,
+    env,
+    // A session and a process group of its own, led by the supervisor (or by the unshare around it).
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+  });
+  const { stdin, stdout, stderr } = child;
+  const link = child.stdio[3];
+  if (stdin === null || stdout === null || stderr === null || !isDuplex(link))
+    throw new Error('spawn gave no pipes although they were asked for');
+
+  // A peer that is gone shows in how the process ends; its broken pipes say nothing more.
+  for (const stream of [child, stdin, stdout, stderr, link]) stream.on('error', () => undefined);
+  link.write(`${JSON.stringify(start)}\n`);
+
+  return {
+    stdin,
+    stdout,
+    stderr,
+    ended: settle(child, listenForReport(link)),
+    terminate: () => void (link.writable && link.write('t')),
+    kill: () => {
+      link.end();
+      const overrule = setTimeout(() => killGroup(child), patienceMs);
+      child.once('exit', () => clearTimeout(overrule));
+    },
+  };
+};
+
+const settle = async (child: ChildProcess, report: () => Promise<Ending | null>): Promise<ProcessEnd> => {
+  const why = await exitOf(child);
+  if (child.pid === undefined) return { kind: 'unreported', why };
+  const ending = await report();
+  // The supervisor kills its group with its last act. When it was killed before, what it led is still there.
+  if (ending === null) killGroup(child);
+  await untilGone(child.pid);
+  return ending ?? { kind: 'unreported', why };
+};
+
+/** In words, how the supervisor itself ended; of interest only when it left no report. */
+const exitOf = async (child: ChildProcess): Promise<string> => {
+  try {
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    return `its supervisor ended with ${child.signalCode ?? `exit code ${child.exitCode}`}`;
+  } catch (error) {
+    return `its supervisor could not be started: ${error instanceof Error ? error.message : String(error)}`;
+  }
+};
+
+/**
+ * A process that sits in the kernel (a GPU driver that hangs) dies only when it comes out. Until then the slot is
+ * not free, so there is no deadline here.
+ */
+const untilGone = async (group: number): Promise<void> => {
+  for (let waitMs = 2; !(await groupIsGone(group)); waitMs = Math.min(waitMs * 2, 500)) await pause(waitMs);
+};
+
+const killGroup = (child: ChildProcess): void => {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // Nothing of it is left.
+  }
+};
+
+/** What came up the pipe until it closed; null when that is no whole report. */
+const listenForReport = (link: Readable): (() => Promise<Ending | null>) => {
+  let text = '';
+  link.setEncoding('utf8');
+  link.on('data', (chunk: string) => (text += chunk));
+  const closed = new Promise((resolve) => link.once('close', resolve));
+  return async () => {
+    await Promise.race([closed, pause(patienceMs, undefined, { ref: false })]);
+    link.destroy();
+    return parseEnding(text);
+  };
+};
+
+const isDuplex = (stream: unknown): stream is Readable & Writable =>
+  typeof stream === 'object' && stream !== null && 'write' in stream && 'read' in stream;

@@ -1,0 +1,57 @@
+// The process between the executor and the program of one run. It leads the run's process group (or is the first
+// process of the run's own PID namespace) and holds the other end of a pipe to the executor, so that the death of
+// the executor, in whatever way, is the death of the run.
+//
+// The pipe is descriptor 3. Down comes one line of JSON, what to start; then a byte for SIGTERM; its end means
+// SIGKILL. Up goes one line of JSON: how the program ended. After the program nothing of the run stays alive.
+import { spawn } from 'node:child_process';
+import { Socket } from 'node:net';
+import { parseStart, type Ending } from './supervisor-messages.ts';
+
+const ownNamespace = process.pid === 1;
+const executor = new Socket({ fd: 3 });
+
+/** The kernel kills a PID namespace with its first process; a group is killed in one step, this process included. */
+const killEverything = (): void => {
+  if (ownNamespace) process.exit();
+  process.kill(0, 'SIGKILL');
+};
+
+const terminate = (): void => {
+  try {
+    process.kill(ownNamespace ? -1 : 0, 'SIGTERM');
+  } catch {
+    // Nobody is left to be told; the end of the program is on its way.
+  }
+};
+
+const report = (ending: Ending): void => {
+  executor.write(`${JSON.stringify(ending)}\n`, killEverything);
+};
+
+const start = (line: string): void => {
+  const { command, args, env } = parseStart(line);
+  const program = spawn(command, args, { env, stdio: 'inherit' });
+  program.once('error', (error: NodeJS.ErrnoException) =>
+    report({ kind: 'not_started', code: error.code ?? error.message }),
+  );
+  program.once('exit', (code, signal) => report({ kind: 'exited', code, signal }));
+};
+
+// They are meant for the program; this process has to outlive it.
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined);
+
+let received = '';
+let started = false;
+executor.setEncoding('utf8');
+executor.on('data', (chunk: string) => {
+  if (started) return terminate();
+  received += chunk;
+  const end = received.indexOf('\n');
+  if (end === -1) return;
+  started = true;
+  start(received.slice(0, end));
+  if (received.length > end + 1) terminate();
+});
+executor.once('end', killEverything);
+executor.once('error', killEverything);

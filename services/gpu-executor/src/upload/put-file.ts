@@ -1,0 +1,115 @@
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { pipeline } from 'node:stream/promises';
+import { StoredFile } from '@runledger/contracts/events/run-event-data';
+import { activeTraceparent } from '@runledger/service-kit/tracing/spans';
+import { Value } from 'typebox/value';
+import type { OutputFile } from '../runner/runner.ts';
+
+export type PutAnswer =
+  | { kind: 'stored'; file: StoredFile }
+  /** The gateway does not take the attempt for the current one: it knows more, or less, than this executor. */
+  | { kind: 'not_current'; why: string }
+  /** It will never be taken as it is. */
+  | { kind: 'refused'; status: number; why: string }
+  /** The gateway or its store is away. */
+  | { kind: 'away'; why: string; retryAfterMs: number | null };
+
+export type PutTarget = { url: URL; token: string; contentType: string };
+
+/** A gateway that takes nothing for so long is taken for dead. */
+const silenceMs = 60_000;
+const longestAnswer = 64 * 1024;
+
+/** Sends one file, once. An abort answers `away`. */
+export const putFile = async (
+  file: OutputFile,
+  { url, token, contentType }: PutTarget,
+  signal: AbortSignal,
+): Promise<PutAnswer> => {
+  // The program is gone, but a name may still lead elsewhere than it did when the files were collected.
+  await using source = await open(file.path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  const traceparent = activeTraceparent();
+  const outgoing = send(url, {
+    method: 'PUT',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': contentType,
+      'content-length': file.bytes,
+      ...(traceparent === undefined ? {} : { traceparent }),
+    },
+    signal,
+    timeout: silenceMs,
+  });
+  outgoing.on('timeout', () =>
+    outgoing.destroy(new Error(`the gateway was silent for ${silenceMs / 1000} s`)),
+  );
+  // Of several errors only the first says something; the others must not go unheard.
+  outgoing.on('error', () => undefined);
+  const incoming = new Promise<IncomingMessage>((resolve, reject) => {
+    outgoing.once('response', resolve);
+    outgoing.once('error', reject);
+  });
+  const body = file.bytes === 0 ? [] : source.createReadStream({ end: file.bytes - 1, autoClose: false });
+  // An answer may come before the whole file was sent, and then says more than the broken pipe that follows.
+  const sent = pipeline(body, outgoing).catch(() => undefined);
+  try {
+    return await answerOf(await incoming);
+  } catch (error) {
+    return away(error);
+  } finally {
+    outgoing.destroy();
+    await sent;
+  }
+};
+
+const answerOf = async (incoming: IncomingMessage): Promise<PutAnswer> => {
+  const text = await readText(incoming);
+  const status = incoming.statusCode ?? 0;
+  if (status === 201 || status === 200) {
+    const value = parseJson(text);
+    if (Value.Check(StoredFile, value)) return { kind: 'stored', file: value };
+    return { kind: 'refused', status, why: 'the gateway answered with something else than a stored file' };
+  }
+  const why = `the gateway answered ${status}: ${detailOf(text)}`;
+  if (status === 401 || status === 409) return { kind: 'not_current', why };
+  if (status === 408 || status === 425 || status === 429 || status >= 500)
+    return { kind: 'away', why, retryAfterMs: retryAfterMs(incoming.headers['retry-after']) };
+  return { kind: 'refused', status, why };
+};
+
+const readText = async (incoming: IncomingMessage): Promise<string> => {
+  let text = '';
+  incoming.setEncoding('utf8');
+  for await (const chunk of incoming) {
+    text += String(chunk);
+    if (text.length > longestAnswer) break;
+  }
+  return text;
+};
+
+const detailOf = (text: string): string => {
+  const value = parseJson(text);
+  const detail = typeof value === 'object' && value !== null && 'detail' in value ? value.detail : text;
+  return (typeof detail === 'string' ? detail : JSON.stringify(detail)).slice(0, 500);
+};
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+};
+
+const retryAfterMs = (header: string | undefined): number | null =>
+  header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : null;
+
+const away = (error: unknown): PutAnswer => ({
+  kind: 'away',
+  why: error instanceof Error ? error.message : String(error),
+  retryAfterMs: null,
+});

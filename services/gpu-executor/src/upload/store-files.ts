@@ -1,0 +1,80 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { StoredFile } from '@runledger/contracts/events/run-event-data';
+import { uploadSpan } from '../attempt/attempt-spans.ts';
+import { contentTypeOf } from './content-type.ts';
+import type { Assignment } from '../attempt/core/assignment.ts';
+import type { Storing } from '../attempt/core/end-of-attempt.ts';
+import { putFile } from './put-file.ts';
+import type { OutputFile } from '../runner/runner.ts';
+
+export type StoredFiles = { storing: Storing; files: StoredFile[] };
+
+export type StoreSettings = {
+  gateway: URL;
+  signAttempt: (assignment: Assignment) => Promise<string>;
+  log: { warn(fields: object, message: string): void };
+};
+
+const firstRetryMs = 250;
+const lastRetryMs = 10_000;
+/** The gateway may know of the assignment a little later than this executor; then it knows better. */
+const mostDisagreements = 6;
+
+/**
+ * Stores the files of an attempt through the gateway, one after the other. A gateway that is away is waited for;
+ * what it has taken counts, also when the run is cancelled meanwhile.
+ */
+export const storeFiles = async (
+  { gateway, signAttempt, log }: StoreSettings,
+  assignment: Assignment,
+  files: readonly OutputFile[],
+  stop: AbortSignal,
+): Promise<StoredFiles> => {
+  const token = await signAttempt(assignment);
+  const { run_id, attempt } = assignment;
+  const stored: StoredFile[] = [];
+  for (const file of files) {
+    const target = {
+      url: uploadUrl(gateway, assignment, file),
+      token,
+      contentType: contentTypeOf(file.filename),
+    };
+    let disagreements = 0;
+    for (let tries = 0; ; tries += 1) {
+      if (stop.aborted) return { storing: { kind: 'stopped' }, files: stored };
+      const answer = await uploadSpan(assignment, file.bytes, () => putFile(file, target, stop));
+      if (answer.kind === 'stored') {
+        stored.push(answer.file);
+        break;
+      }
+      if (answer.kind === 'refused') return { storing: refusal(file, answer), files: stored };
+      if (answer.kind === 'not_current') disagreements += 1;
+      if (disagreements > mostDisagreements)
+        return { storing: { kind: 'refused', reason: 'internal_error', why: answer.why }, files: stored };
+      if (!stop.aborted)
+        log.warn({ run_id, attempt, file: file.filename, why: answer.why }, 'storing a file again');
+      const waitMs =
+        (answer.kind === 'away' ? answer.retryAfterMs : null) ?? firstRetryMs * 2 ** Math.min(tries, 10);
+      await pause(Math.min(waitMs, lastRetryMs), undefined, { signal: stop }).catch(() => undefined);
+    }
+  }
+  return { storing: { kind: 'stored' }, files: stored };
+};
+
+const uploadUrl = (gateway: URL, { org_id, run_id, attempt }: Assignment, file: OutputFile): URL => {
+  const url = new URL(gateway);
+  url.pathname = `${gateway.pathname.replace(/\/$/, '')}/executions/${org_id}/${run_id}/${attempt}/outputs`;
+  url.search = new URLSearchParams({
+    filename: file.filename,
+    subfolder: file.subfolder,
+    type: 'output',
+  }).toString();
+  return url;
+};
+
+/** Too large or too many is the workflow's affair; any other refusal is ours. */
+const refusal = ({ filename }: OutputFile, { status, why }: { status: number; why: string }): Storing => ({
+  kind: 'refused',
+  reason: status === 413 ? 'workflow_error' : 'internal_error',
+  why: `The file ${filename} could not be stored: ${why}`,
+});

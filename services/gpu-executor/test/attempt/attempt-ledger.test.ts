@@ -1,0 +1,175 @@
+import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import { executorId, newUuid } from '@runledger/contracts/ids';
+import type { RunEvent } from '@runledger/contracts/events/run-event';
+import { lifecycleOf, subjectOf } from '@runledger/contracts/subjects/run-subjects';
+import { describe, expect, it } from 'vitest';
+import { openLedger, type AttemptLedger, type LedgerSettings } from '../../src/attempt/attempt-ledger.ts';
+import { readAssignment } from '../../src/attempt/core/assignment.ts';
+import { beginFacts } from '../../src/attempt/core/attempt-facts.ts';
+import { aRun } from '../service/an-assigned-run.ts';
+
+const run = aRun({ executor: executorId('box.0a1b2c3d4e5f'), publicKey: 'key', program: 'render' });
+const HEAD = 12;
+
+const stored = (event: RunEvent, sequence: number, rests: number): StoredMessage => ({
+  subject: subjectOf(event),
+  sequence,
+  time: '2026-01-01T00:00:00.000Z',
+  fence: lifecycleOf(run),
+  expectedSequence: rests,
+  body: event,
+});
+
+type Told = { event: RunEvent; expected: number };
+
+const openWith = (
+  settings: Pick<LedgerSettings, 'append' | 'look'> & Partial<LedgerSettings>,
+): AttemptLedger => {
+  const read = readAssignment(stored(run.assigned, 10, 5));
+  if (read.kind !== 'assignment') throw new Error(read.kind);
+  return openLedger(read.assignment, beginFacts(read.history), {
+    newId: newUuid,
+    now: () => new Date(),
+    closing: new AbortController().signal,
+    deaf: new AbortController().signal,
+    log: { warn: () => undefined },
+    ...settings,
+  });
+};
+
+/** A ledger on a log in which something stands at HEAD that this executor has not been told of. What it tells comes back. */
+const ledgerOn = (unseen?: StoredMessage): { ledger: AttemptLedger; told: [string, number][] } => {
+  const told: [string, number][] = [];
+  const ledger = openWith({
+    append: async (event, expected) => {
+      if (expected < HEAD) return { kind: 'conflict', head: HEAD };
+      const sequence = HEAD + 1 + told.length;
+      told.push([event.type, expected]);
+      queueMicrotask(() => ledger.receive(stored(event, sequence, expected)));
+      return { kind: 'appended', sequence };
+    },
+    look: async (subjects) => (unseen && subjects.includes(unseen.subject) ? [unseen] : []),
+  });
+  return { ledger, told };
+};
+
+const tellEnd = (ledger: AttemptLedger): Promise<boolean> =>
+  ledger.tell(({ cancel }) =>
+    cancel === null
+      ? { type: 'RunFailed', data: { reason: 'workflow_error', message: 'no', outputs: [] } }
+      : { type: 'RunCancelled', data: { forced: false, outputs: [] } },
+  );
+
+describe.concurrent('a fact that stands in the way of an append and was not delivered', () => {
+  it('is looked up when it is late: a cancel request changes the end', async () => {
+    const { ledger, told } = ledgerOn(stored(run.cancelRequested, HEAD, 10));
+    expect(await tellEnd(ledger)).toBe(true);
+    expect(told).toEqual([['RunCancelled', HEAD]]);
+    expect(ledger.stop.aborted).toBe(true);
+  });
+
+  it('ends the attempt when it took the run away: nothing is told any more', async () => {
+    const { ledger, told } = ledgerOn(stored(run.requeued, HEAD, 10));
+    expect(await tellEnd(ledger)).toBe(false);
+    expect(told).toEqual([]);
+  });
+
+  it('ends the attempt when only a later release can read it: nothing is told past it, nor after it', async () => {
+    const fact = stored(run.cancelRequested, HEAD, 10);
+    const { ledger, told } = ledgerOn({ ...fact, body: { ...run.cancelRequested, version: 2 } });
+    expect(await tellEnd(ledger)).toBe(false);
+    expect(await tellEnd(ledger)).toBe(false);
+    expect(told).toEqual([]);
+  });
+
+  it('is passed over when it is forged', async () => {
+    const { ledger, told } = ledgerOn({ ...stored(run.requeued, HEAD, 10), fence: null });
+    expect(await tellEnd(ledger)).toBe(true);
+    expect(told).toEqual([['RunFailed', HEAD]]);
+  });
+
+  it('is passed over when it stands where this executor may not look', async () => {
+    const { ledger, told } = ledgerOn();
+    expect(await tellEnd(ledger)).toBe(true);
+    expect(told).toEqual([['RunFailed', HEAD]]);
+  });
+
+  it('is waited for while the log is away', async () => {
+    let away = 2;
+    const told: Told[] = [];
+    const ledger = openWith({
+      append: async (event, expected) => {
+        if (expected < HEAD) return { kind: 'conflict', head: HEAD };
+        told.push({ event, expected });
+        return { kind: 'appended', sequence: HEAD + 1 };
+      },
+      look: async () => {
+        away -= 1;
+        return away > 0 ? undefined : [stored(run.cancelRequested, HEAD, 10)];
+      },
+    });
+    expect(await tellEnd(ledger)).toBe(true);
+    expect(told.map(({ event }) => event.type)).toEqual(['RunCancelled']);
+  });
+});
+
+describe('a fact that was told past something unseen', () => {
+  it('counts for nobody when that was a cancel request: what ends the run is told behind it', async () => {
+    const told: Told[] = [];
+    const ledger = openWith({
+      append: async (event, expected) => {
+        if (expected < HEAD) return { kind: 'conflict', head: HEAD };
+        const sequence = HEAD + 1 + told.length;
+        told.push({ event, expected });
+        // Late, but in the order of the log.
+        setTimeout(() => {
+          ledger.receive(stored(run.cancelRequested, HEAD, 10));
+          ledger.receive(stored(event, sequence, expected));
+        });
+        return { kind: 'appended', sequence };
+      },
+      look: async () => [],
+    });
+    expect(await tellEnd(ledger)).toBe(true);
+    expect(told.map(({ event, expected }) => [event.type, expected])).toEqual([
+      ['RunFailed', HEAD],
+      ['RunCancelled', HEAD + 1],
+    ]);
+  });
+});
+
+describe('a fact that was told past something unseen, when nothing is received any more', () => {
+  it('is not waited for: whether it counts is for others to see', async () => {
+    const deaf = new AbortController();
+    const told: string[] = [];
+    const ledger = openWith({
+      append: async (event, expected) => {
+        if (expected < HEAD) return { kind: 'conflict', head: HEAD };
+        told.push(event.type);
+        queueMicrotask(() => deaf.abort());
+        return { kind: 'appended', sequence: HEAD + 1 };
+      },
+      look: async () => [],
+      deaf: deaf.signal,
+    });
+    expect(await tellEnd(ledger)).toBe(false);
+    expect(told).toEqual(['RunFailed']);
+  });
+});
+
+describe('a fact whose acknowledgement was lost', () => {
+  it('was told when it comes back, whatever the log answers meanwhile', async () => {
+    const told: Told[] = [];
+    const ledger = openWith({
+      append: async (event, expected) => {
+        told.push({ event, expected });
+        if (told.length === 2) ledger.receive(stored(event, HEAD, expected));
+        return { kind: 'conflict', head: undefined };
+      },
+      look: async () => [],
+    });
+    expect(await tellEnd(ledger)).toBe(true);
+    expect(new Set(told.map(({ event }) => event.event_id)).size).toBe(1);
+    expect(told).toHaveLength(2);
+  });
+});

@@ -1,0 +1,108 @@
+import { executorId } from '@runledger/contracts/ids';
+import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { RunEvent } from '@runledger/contracts/events/run-event';
+import { lifecycleOf, subjectOf } from '@runledger/contracts/subjects/run-subjects';
+import { describe, expect, it } from 'vitest';
+import { readAssignment, type Assignment } from '../../../src/attempt/core/assignment.ts';
+import {
+  beginFacts,
+  skipTo,
+  take,
+  takeOwn,
+  underWay,
+  type AttemptFacts,
+} from '../../../src/attempt/core/attempt-facts.ts';
+import { eventOf } from '../../../src/attempt/core/attempt-event.ts';
+import { aRun } from '../../service/an-assigned-run.ts';
+
+const run = aRun({ executor: executorId('box.0a1b2c3d4e5f'), publicKey: 'key', program: 'render' });
+
+const stored = (event: RunEvent, sequence: number, rests: number): StoredMessage => ({
+  subject: subjectOf(event),
+  sequence,
+  time: '2026-01-01T00:00:00.000Z',
+  fence: lifecycleOf(run),
+  expectedSequence: rests,
+  body: event,
+});
+
+const assigned = (): { facts: AttemptFacts; assignment: Assignment } => {
+  const read = readAssignment(stored(run.assigned, 10, 5));
+  if (read.kind !== 'assignment') throw new Error(read.kind);
+  return { facts: beginFacts(read.history), assignment: read.assignment };
+};
+
+describe('an assignment', () => {
+  it('begins an attempt that is under way, at its own sequence', () => {
+    const { facts, assignment } = assigned();
+    expect(facts.history.head).toBe(10);
+    expect(underWay(facts, assignment)).toMatchObject({ status: 'started', cancel: null });
+  });
+
+  it.each([
+    ['no fence', { fence: null }],
+    ['the fence of another run', { fence: 'runs.*.*.life.>' }],
+    ['no expected sequence', { expectedSequence: null }],
+    ['another subject', { subject: subjectOf(run.queued) }],
+    ['no event', { body: { type: 'RunAssigned', version: 1 } }],
+    ['another event', { body: run.requeued }],
+  ])('that has %s is refused', (_, change) => {
+    expect(readAssignment({ ...stored(run.assigned, 10, 5), ...change })).toMatchObject({ kind: 'refused' });
+  });
+
+  it('of a later release is told apart', () => {
+    const body = { ...run.assigned, version: 2 };
+    expect(readAssignment({ ...stored(run.assigned, 10, 5), body })).toEqual({
+      kind: 'newer_version',
+      version: 2,
+    });
+  });
+});
+
+describe('the facts of an attempt', () => {
+  it('tell a cancel request', () => {
+    const { facts, assignment } = assigned();
+    const next = take(facts, stored(run.cancelRequested, 12, 10));
+    expect(next.refused).toBeNull();
+    expect(underWay(next.facts, assignment)?.cancel).toMatchObject({ by: 'client' });
+  });
+
+  it('tell that the attempt is over when the scheduler requeued the run', () => {
+    const { facts, assignment } = assigned();
+    expect(underWay(take(facts, stored(run.requeued, 12, 10)).facts, assignment)).toBeNull();
+  });
+
+  it('are the same whether an own fact came back or not', () => {
+    const { facts, assignment } = assigned();
+    const stamp = { event_id: '01920000-0000-7000-8000-000000000001', time: '2026-01-01T00:00:00.000Z' };
+    const event = eventOf(assignment, { type: 'RunStarted', data: {} }, stamp);
+    const told = takeOwn(facts, { event, sequence: 11, time: '2026-01-01T00:00:00.000Z' });
+    expect(take(told, stored(event, 11, 10)).facts).toEqual(told);
+    expect(take(facts, stored(event, 11, 10)).facts).toEqual(told);
+    expect(underWay(told, assignment)?.status).toBe('running');
+  });
+
+  it('go on behind a forged one that this executor does not see', () => {
+    const { facts, assignment } = assigned();
+    const next = take(facts, stored(run.cancelRequested, 14, 13));
+    expect(next.facts.history.head).toBe(14);
+    expect(underWay(next.facts, assignment)?.cancel).not.toBeNull();
+  });
+
+  it('do not lose a cancel request that came after it was skipped', () => {
+    const { facts, assignment } = assigned();
+    const next = take(skipTo(facts, 12), stored(run.cancelRequested, 12, 10));
+    expect(next.facts.history.head).toBe(12);
+    expect(underWay(next.facts, assignment)?.cancel).not.toBeNull();
+  });
+
+  it('refuse what is no fact of the run', () => {
+    const { facts } = assigned();
+    const forged = { ...stored(run.cancelRequested, 12, 10), fence: null };
+    expect(take(facts, forged)).toMatchObject({
+      refused: expect.stringContaining('fenced'),
+      facts: { history: { head: 12 } },
+    });
+    expect(take(facts, stored(run.cancelRequested, 12, 9)).refused).toContain('it rests on 9');
+  });
+});

@@ -1,0 +1,141 @@
+import { executorId } from '@runledger/contracts/ids';
+import type { StoredFile } from '@runledger/contracts/events/run-event-data';
+import { describe, expect, it } from 'vitest';
+import { readAssignment } from '../../../src/attempt/core/assignment.ts';
+import { begin, beginStoring, endOf, type Ending } from '../../../src/attempt/core/end-of-attempt.ts';
+import { fitsIntoEvent, runOutputs } from '../../../src/attempt/core/run-outputs.ts';
+import type { ExecutingRun } from '@runledger/contracts/fold/run';
+import { lifecycleOf, subjectOf } from '@runledger/contracts/subjects/run-subjects';
+import { aRun } from '../../service/an-assigned-run.ts';
+
+const started = ((): ExecutingRun => {
+  const { assigned, ...run } = aRun({ executor: executorId('box.1'), publicKey: 'key', program: 'render' });
+  const time = '2026-01-01T00:00:00.000Z';
+  const message = {
+    subject: subjectOf(assigned),
+    sequence: 2,
+    time,
+    fence: lifecycleOf(run),
+    expectedSequence: 1,
+  };
+  const read = readAssignment({ ...message, body: assigned });
+  if (read.kind !== 'assignment' || read.history.run?.status !== 'started') throw new Error(read.kind);
+  return read.history.run;
+})();
+const running: ExecutingRun = { ...started, status: 'running', started_at: '2026-01-01T00:00:01.000Z' };
+const cancelled: ExecutingRun = {
+  ...running,
+  cancel: { requested_at: '2026-01-01T00:00:02.000Z', by: 'client' },
+};
+
+const file: StoredFile = {
+  key: 'k'.repeat(43),
+  filename: 'a.png',
+  subfolder: '',
+  content_type: 'image/png',
+  bytes: 3,
+  sha256: 'a'.repeat(64),
+  type: 'output',
+  upload_duration: 0.1,
+};
+const outputs = runOutputs('01920000-0000-7000-8000-000000000001', 'render', { text: ['done'] }, [file]);
+const succeeded: Ending = {
+  result: { outcome: 'succeeded', data: {}, files: [] },
+  storing: { kind: 'stored' },
+  outputs,
+  progress: 1,
+};
+
+describe('an attempt', () => {
+  it('begins once, and not after a cancel request', () => {
+    expect(begin(started)).toEqual({ type: 'RunStarted', data: {} });
+    expect(begin(running)).toBeNull();
+    expect(begin({ ...started, cancel: cancelled.cancel })).toBeNull();
+  });
+
+  it('tells of its files before it stores them', () => {
+    expect(beginStoring(running, 2, 30)).toEqual({ type: 'RunUploading', data: { files: 2, bytes: 30 } });
+    expect(beginStoring(cancelled, 2, 30)).toBeNull();
+  });
+
+  it('ends as its workflow did', () => {
+    const failed: Ending['result'] = {
+      outcome: 'failed',
+      message: 'no memory',
+      exit: { kind: 'code', code: 1 },
+      files: [],
+    };
+    expect(endOf(running, succeeded)).toEqual({ type: 'RunSucceeded', data: { outputs } });
+    expect(endOf(running, { ...succeeded, result: failed, progress: 0.5 })).toEqual({
+      type: 'RunFailed',
+      data: { reason: 'workflow_error', message: 'no memory', outputs, progress: 0.5 },
+    });
+    expect(
+      endOf(started, { ...succeeded, result: { outcome: 'not_runnable', why: 'no such program' } }),
+    ).toMatchObject({
+      type: 'RunFailed',
+      data: { reason: 'internal_error', message: 'no such program' },
+    });
+  });
+
+  it('ends as cancelled after a cancel request, whatever its workflow did', () => {
+    expect(endOf(cancelled, succeeded)).toEqual({
+      type: 'RunCancelled',
+      data: { forced: false, outputs, progress: 1 },
+    });
+    const killed: Ending = { ...succeeded, result: { outcome: 'cancelled', forced: true, files: [] } };
+    expect(endOf(cancelled, killed)).toMatchObject({ data: { forced: true } });
+  });
+
+  it('fails when its files cannot be stored', () => {
+    const storing: Ending['storing'] = {
+      kind: 'refused',
+      reason: 'workflow_error',
+      why: 'a.png is too large',
+    };
+    expect(endOf(running, { ...succeeded, storing })).toMatchObject({
+      type: 'RunFailed',
+      data: { reason: 'workflow_error', message: 'a.png is too large' },
+    });
+  });
+
+  it('tells nothing when the executor itself stopped it', () => {
+    expect(
+      endOf(running, { ...succeeded, result: { outcome: 'cancelled', forced: false, files: [] } }),
+    ).toBeNull();
+    expect(endOf(running, { ...succeeded, storing: { kind: 'stopped' } })).toBeNull();
+  });
+
+  it('keeps the end of a message that is too long', () => {
+    const message = `${'x'.repeat(9_000)}the reason`;
+    const draft = endOf(running, { ...succeeded, result: { outcome: 'not_runnable', why: message } });
+    expect(draft?.type === 'RunFailed' && draft.data.message).toMatch(/^x+the reason$/);
+    expect(draft?.type === 'RunFailed' && draft.data.message.length).toBe(8 * 1024);
+  });
+});
+
+describe('the outputs of a run', () => {
+  it('are one item with what was said and the files by kind', () => {
+    expect(outputs).toEqual([
+      expect.objectContaining({ output_id: 'render', data: { text: ['done'], images: [file] } }),
+    ]);
+    const kinds = ['video/mp4', 'audio/wav', 'model/gltf-binary'].map((content_type) => ({
+      ...file,
+      content_type,
+    }));
+    expect(Object.keys(runOutputs('id', 'render', {}, kinds)[0]?.data ?? {})).toEqual([
+      'videos',
+      'audio',
+      'files',
+    ]);
+  });
+
+  it('are none without either', () => {
+    expect(runOutputs('id', 'render', {}, [])).toEqual([]);
+  });
+
+  it('must fit into an event', () => {
+    expect(fitsIntoEvent(outputs)).toBe(true);
+    expect(fitsIntoEvent(runOutputs('id', 'render', { text: ['x'.repeat(300_000)] }, []))).toBe(false);
+  });
+});

@@ -1,0 +1,41 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { collectFiles } from '../../src/runner/output-files.ts';
+import { temporaryFolder } from './program/run-a-program.ts';
+
+describe('the files of a run', () => {
+  it('are the regular files of its output folder, with their subfolders, sorted', async () => {
+    const root = temporaryFolder();
+    mkdirSync(join(root, 'b', 'c'), { recursive: true });
+    writeFileSync(join(root, 'z.png'), '12345');
+    writeFileSync(join(root, 'b', 'c', 'a b.txt'), '');
+    expect((await collectFiles(root)).files).toEqual([
+      { path: join(root, 'b/c/a b.txt'), filename: 'a b.txt', subfolder: 'b/c', bytes: 0 },
+      { path: join(root, 'z.png'), filename: 'z.png', subfolder: '', bytes: 5 },
+    ]);
+  });
+
+  it('are never what a link leads to, nor a pipe, nor what has no proper name', async () => {
+    const root = temporaryFolder();
+    symlinkSync('/etc/passwd', join(root, 'passwd'));
+    symlinkSync('/etc', join(root, 'etc'));
+    execFileSync('mkfifo', [join(root, 'pipe')]);
+    writeFileSync(join(root, 'new\nline'), '');
+    writeFileSync(Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0x66, 0xff])]), '');
+    const { files, skipped } = await collectFiles(root);
+    expect(files).toEqual([]);
+    expect(skipped).toHaveLength(5);
+  });
+
+  it('are at most so many', async () => {
+    const root = temporaryFolder();
+    for (const name of ['1', '2', '3', '4']) writeFileSync(join(root, name), '');
+    const limits = { files: 3, entries: 100, depth: 4 };
+    expect(await collectFiles(root, limits)).toMatchObject({ tooMany: true, files: { length: 3 } });
+    expect(await collectFiles(root, { ...limits, files: 9, entries: 3 })).toMatchObject({ tooMany: true });
+    mkdirSync(join(root, 'a/b/c/d/e'), { recursive: true });
+    expect((await collectFiles(root, { ...limits, files: 9 })).skipped).toHaveLength(1);
+  });
+});

@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import { symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { putFile, type PutAnswer } from '../../src/upload/put-file.ts';
+import { temporaryFolder } from '../runner/program/run-a-program.ts';
+
+const serve = async (listener: RequestListener): Promise<URL> => {
+  const server = createServer(listener);
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server has no port');
+  return new URL(`http://127.0.0.1:${address.port}/outputs`);
+};
+
+const put = (
+  url: URL,
+  path: string,
+  bytes: number,
+  signal = new AbortController().signal,
+): Promise<PutAnswer> =>
+  putFile(
+    { path, filename: 'a.bin', subfolder: '', bytes },
+    { url, token: 'token', contentType: 'text/plain' },
+    signal,
+  );
+
+const aFile = (bytes: number): string => {
+  const path = join(temporaryFolder(), 'a.bin');
+  writeFileSync(path, '');
+  truncateSync(path, bytes);
+  return path;
+};
+
+describe('sending a file', () => {
+  it('hears a refusal that comes before the whole file was sent', async () => {
+    const url = await serve((_, response) => {
+      response.writeHead(413, { connection: 'close' }).end('{"detail": "a file has at most 1 MiB"}');
+    });
+    expect(await put(url, aFile(50_000_000), 50_000_000)).toEqual({
+      kind: 'refused',
+      status: 413,
+      why: 'the gateway answered 413: a file has at most 1 MiB',
+    });
+  });
+
+  it('tells a gateway that is away from one that refuses, and when to come again', async () => {
+    const busy = await serve((request, response) => {
+      request.resume();
+      response.writeHead(503, { 'retry-after': '3' }).end('{"detail": "the log is away"}');
+    });
+    expect(await put(busy, aFile(3), 3)).toMatchObject({ kind: 'away', retryAfterMs: 3_000 });
+    const gone = new URL('http://127.0.0.1:1/');
+    expect(await put(gone, aFile(3), 3)).toMatchObject({
+      kind: 'away',
+      why: expect.stringContaining('ECONNREFUSED'),
+    });
+  });
+
+  it('takes nothing but a stored file for one', async () => {
+    const url = await serve((request, response) => {
+      request.resume().once('end', () => response.writeHead(201).end('{"key": "short"}'));
+    });
+    expect(await put(url, aFile(0), 0)).toMatchObject({ kind: 'refused', status: 201 });
+  });
+
+  it('ends at once when it is stopped', async () => {
+    const stop = new AbortController();
+    const url = await serve((request) => void request.once('data', () => stop.abort()));
+    expect(await put(url, aFile(50_000_000), 50_000_000, stop.signal)).toMatchObject({ kind: 'away' });
+  });
+
+  it('does not follow a link', async () => {
+    const link = join(temporaryFolder(), 'link');
+    symlinkSync('/etc/hostname', link);
+    await expect(put(new URL('http://127.0.0.1:1/'), link, 3)).rejects.toThrow(/ELOOP/);
+  });
+});

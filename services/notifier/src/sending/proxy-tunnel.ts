@@ -1,0 +1,159 @@
+import { request as httpRequest } from 'node:http';
+import { isIP, type Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
+import { connectToHost, secure } from './connect.ts';
+import { SendFailure } from './failure-reason.ts';
+import type { Stopwatch } from './stopwatch.ts';
+
+/** The forward proxy through which everything goes out, when the operator set one. */
+export interface EgressProxy {
+  readonly host: string;
+  readonly port: number;
+  readonly secure: boolean;
+  readonly authorization: string | undefined;
+}
+
+/** @throws {RangeError} for a URL that is none of a proxy; what it says holds no credentials */
+export const readProxy = (url: URL): EgressProxy => {
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new RangeError(
+      `The egress proxy cannot be ${url.protocol}//: write http://user:password@host:port, or https://.`,
+    );
+  }
+  const secure = url.protocol === 'https:';
+  const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
+  const credentials = url.username === '' && url.password === '' ? undefined : credentialsOf(url);
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port,
+    secure,
+    authorization: credentials && `Basic ${Buffer.from(credentials).toString('base64')}`,
+  };
+};
+
+const credentialsOf = (url: URL): string => {
+  try {
+    return `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  } catch {
+    throw new RangeError(
+      'The user and password of the egress proxy are not percent-encoded right: write % as %25.',
+    );
+  }
+};
+
+export interface TunnelParts {
+  readonly secureContext: SecureContext;
+  readonly clock: Stopwatch;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * A connection through the proxy to one of these addresses. The proxy is told addresses, never names, so that it
+ * reaches what was checked; one after the other, those of IPv4 first, since many proxies have nothing else.
+ */
+export const openTunnel = async (
+  proxy: EgressProxy,
+  addresses: readonly string[],
+  port: number,
+  parts: TunnelParts,
+): Promise<Socket> => {
+  const [first, ...others] = addresses.toSorted((one, other) => isIP(one) - isIP(other));
+  if (first === undefined) throw new SendFailure('name_not_found', 'The receiver has no address.');
+  try {
+    return await tunnelTo(proxy, first, port, parts);
+  } catch (error) {
+    const unreached = error instanceof SendFailure && error.reason !== 'proxy_failed';
+    if (!unreached || others.length === 0) throw error;
+    return openTunnel(proxy, others, port, parts);
+  }
+};
+
+const tunnelTo = async (
+  proxy: EgressProxy,
+  address: string,
+  port: number,
+  { secureContext, clock, signal }: TunnelParts,
+): Promise<Socket> => {
+  clock.enter('proxy');
+  const plain = await connectToHost(proxy.host, proxy.port, signal);
+  const socket = proxy.secure ? await secure(plain, proxy.host, secureContext, signal) : plain;
+  clock.enter('connect');
+  try {
+    await askForTunnel(proxy, socket, `${isIP(address) === 6 ? `[${address}]` : address}:${port}`, signal);
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+};
+
+const askForTunnel = async (
+  proxy: EgressProxy,
+  socket: Socket,
+  target: string,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+  const request = httpRequest({
+    method: 'CONNECT',
+    path: target,
+    headers: {
+      host: target,
+      connection: 'keep-alive',
+      ...(proxy.authorization === undefined ? {} : { 'proxy-authorization': proxy.authorization }),
+    },
+    createConnection: () => socket,
+    maxHeaderSize: 16 * 1_024,
+    insecureHTTPParser: false,
+  });
+  const abort = (): void => {
+    reject(signal.reason);
+    request.destroy();
+  };
+  request.on('error', (error) =>
+    reject(
+      new SendFailure(
+        'proxy_failed',
+        `The egress proxy gave no answer to CONNECT (${'code' in error ? String(error.code) : error.name}). Check that it is a proxy.`,
+      ),
+    ),
+  );
+  request.once('connect', (response, _socket, early: Buffer) => {
+    const failure = refusal(response.statusCode ?? 0);
+    if (failure !== undefined) return reject(failure);
+    if (early.byteLength > 0) socket.unshift(early);
+    return resolve(undefined);
+  });
+  signal.addEventListener('abort', abort);
+  if (signal.aborted) abort();
+  request.end();
+  try {
+    await promise;
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+};
+
+/** A proxy that did not reach the receiver says so by 502, 503 or 504; whatever else it refuses is its own. */
+const refusal = (status: number): SendFailure | undefined => {
+  if (status >= 200 && status < 300) return undefined;
+  switch (status) {
+    case 502:
+    case 503:
+      return new SendFailure('connect_failed', `The egress proxy could not reach the receiver (${status}).`);
+    case 504:
+      return new SendFailure(
+        'connect_timed_out',
+        'The receiver took no connection of the egress proxy (504).',
+      );
+    case 407:
+      return new SendFailure(
+        'proxy_failed',
+        'The egress proxy wants other credentials (407). Check user and password in its setting.',
+      );
+  }
+  return new SendFailure(
+    'proxy_failed',
+    `The egress proxy refused the connection (${status}). Check what it allows.`,
+  );
+};

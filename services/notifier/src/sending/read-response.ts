@@ -1,0 +1,59 @@
+import { MAX_ANSWER_BYTES, type TryReason } from '@runledger/contracts/deliveries/attempt-result';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+
+/** Of a body that is longer the rest is not waited for: the connection is given up. */
+const MAX_BODY_BYTES = 64 * 1_024;
+
+/** Seconds or a date are shorter; what is longer is neither. */
+const MAX_RETRY_AFTER = 64;
+
+export interface Answer {
+  readonly status: number;
+  readonly retry_after: string | null;
+  /** The first part of the body as text. */
+  readonly answer: string;
+}
+
+export const reasonOfStatus = (status: number): TryReason => {
+  if (status === 410) return 'gone';
+  if (status === 429) return 'throttled';
+  if (status >= 200 && status < 300) return 'accepted';
+  if (status >= 300 && status < 400) return 'redirect';
+  if (status >= 400 && status < 500) return 'client_error';
+  if (status >= 500 && status < 600) return 'server_error';
+  return 'malformed_answer';
+};
+
+/** Never rejects: the status is known, so whatever becomes of the body is no failure. */
+export const readAnswer = async (request: ClientRequest, response: IncomingMessage): Promise<Answer> => {
+  const kept = Buffer.alloc(MAX_ANSWER_BYTES);
+  let read = 0;
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  response.on('data', (chunk: Buffer) => {
+    if (read < MAX_ANSWER_BYTES) chunk.copy(kept, read);
+    read += chunk.byteLength;
+    if (read > MAX_BODY_BYTES) {
+      request.destroy();
+      resolve(undefined);
+    }
+  });
+  response.once('end', () => resolve(undefined));
+  response.once('close', () => resolve(undefined));
+  response.on('error', () => resolve(undefined));
+  await promise;
+  // An answer before the request was read to its end: the rest would hold the connection for ever.
+  if (!request.writableFinished) request.destroy();
+  return {
+    status: response.statusCode ?? 0,
+    retry_after: retryAfter(response),
+    answer: textOf(kept.subarray(0, Math.min(read, MAX_ANSWER_BYTES))),
+  };
+};
+
+const retryAfter = (response: IncomingMessage): string | null => {
+  const header = response.headers['retry-after'];
+  return header === undefined || header.length > MAX_RETRY_AFTER ? null : header;
+};
+
+/** A character that the cut halved is left out: a decoder in the middle of a stream waits for its other half. */
+const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes, { stream: true });

@@ -1,0 +1,44 @@
+import {
+  parseLifecycleSubject,
+  parseWebhookSubject,
+  type RunKey,
+} from '@runledger/contracts/subjects/run-subjects';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import { accept, EMPTY_HISTORY } from '@runledger/contracts/fold/run-chain';
+import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
+import { callbackOf, type Callback } from './webhook-targets.ts';
+
+/** What a message of RUNS may mean for notifications. Whether it counts is seen when the run is read. */
+export type RunNews =
+  | { readonly kind: 'queued'; readonly key: RunKey; readonly callback: Callback | null }
+  | { readonly kind: 'changed'; readonly key: RunKey }
+  | { readonly kind: 'ended'; readonly key: RunKey }
+  | { readonly kind: 'redelivery'; readonly key: RunKey; readonly round: number };
+
+/** Undefined for what concerns no notification. */
+export const runNews = (message: StoredMessage): RunNews | undefined => {
+  const { subject } = message;
+  const life = parseLifecycleSubject(subject);
+  if (life) {
+    const key = { org_id: life.org_id, run_id: life.run_id };
+    if (life.fact === RUN_EVENTS.RunQueued.fact) return queued(key, message);
+    const ended = life.fact === 'ended' || (life.fact === 'cancel_requested' && life.executor_id === null);
+    return { kind: ended ? 'ended' : 'changed', key };
+  }
+  const webhook = parseWebhookSubject(subject);
+  return webhook?.fact === 'redelivery_requested'
+    ? {
+        kind: 'redelivery',
+        key: { org_id: webhook.org_id, run_id: webhook.run_id },
+        round: webhook.round,
+      }
+    : undefined;
+};
+
+/** Only the fact that the run begins with counts: one forged beside it would turn the callback off, or elsewhere. */
+const queued = (key: RunKey, message: StoredMessage): RunNews => {
+  const first = accept(EMPTY_HISTORY, message);
+  return first.kind === 'accepted'
+    ? { kind: 'queued', key, callback: callbackOf(first.run.request) }
+    : { kind: 'changed', key };
+};

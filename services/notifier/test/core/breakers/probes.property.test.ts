@@ -1,0 +1,112 @@
+import fc from 'fast-check';
+import { describe, expect, it, vi } from 'vitest';
+import { openBreakers, type BreakerState, type Ticket } from '../../../src/breaker/breakers.ts';
+import type { Outcome } from '../../../src/core/verdict.ts';
+import { SECOND, useStoppedTime } from './observed-breakers.ts';
+
+useStoppedTime();
+
+const KEYS = ['a', 'b', 'c'];
+
+interface Request {
+  readonly key: string;
+  readonly ticket: Ticket;
+  /** The opening of its key after which it was begun; undefined when it was sent to a closed one. */
+  readonly probeOf: number | undefined;
+}
+
+type Step =
+  | { readonly do: 'send'; readonly key: string }
+  | { readonly do: 'end'; readonly which: number; readonly outcome: Outcome }
+  | { readonly do: 'wait'; readonly seconds: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('send' as const), key: fc.constantFrom(...KEYS) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('end' as const),
+      which: fc.nat(50),
+      outcome: fc.constantFrom<Outcome>('failure', 'failure', 'failure', 'success', 'neutral'),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('wait' as const), seconds: fc.nat(90) }) },
+);
+
+/** Sends whatever a breaker lets through, in any order of results, and keeps count of the probes of each opening. */
+const expectOneProbe = async (steps: readonly Step[], most: number): Promise<void> => {
+  const breakers = openBreakers({ now: () => Date.now(), most });
+  const inFlight: Request[] = [];
+  const openings = new Map(KEYS.map((key) => [key, 0]));
+  /** Per key: results, other than neutral ones, of probes since the last opening. */
+  const heard = new Map(KEYS.map((key) => [key, 0]));
+  breakers.onChange((key, state: BreakerState) => {
+    if (state.kind !== 'open') return;
+    openings.set(key, (openings.get(key) ?? 0) + 1);
+    heard.set(key, 0);
+  });
+
+  const probesOf = (key: string): number =>
+    inFlight.filter((request) => request.key === key && request.probeOf === openings.get(key)).length;
+
+  const mayBegin = (key: string): boolean => {
+    const state = breakers.state(key);
+    switch (state.kind) {
+      case 'closed':
+        return true;
+      case 'open':
+        return false;
+      case 'probing':
+        // What is asked of a breaker: not more than one until an answer to it has been heard.
+        if (heard.get(key) === 0) expect(state.limit).toBe(1);
+        return probesOf(key) < state.limit;
+    }
+  };
+
+  for (const each of steps) {
+    switch (each.do) {
+      case 'send': {
+        const { key } = each;
+        if (!mayBegin(key)) break;
+        const isProbe = breakers.state(key).kind === 'probing';
+        if (isProbe && heard.get(key) === 0) expect(probesOf(key)).toBe(0);
+        inFlight.push({
+          key,
+          ticket: breakers.ticket(key),
+          probeOf: isProbe ? openings.get(key) : undefined,
+        });
+        break;
+      }
+      case 'end': {
+        const [request] = inFlight.splice(each.which % Math.max(1, inFlight.length), 1);
+        if (request === undefined) break;
+        const { key, ticket, probeOf } = request;
+        const [before, nth] = [breakers.state(key), openings.get(key)];
+        if (probeOf === nth && each.outcome !== 'neutral') heard.set(key, (heard.get(key) ?? 0) + 1);
+        breakers.report(key, ticket, each.outcome);
+        // A result of an earlier opening changes nothing.
+        if (before.kind !== 'closed' && probeOf !== nth) expect(breakers.state(key)).toBe(before);
+        // A failed probe ends the opening's probes at once.
+        if (before.kind === 'probing' && probeOf === nth && each.outcome === 'failure')
+          expect(breakers.state(key).kind).toBe('open');
+        break;
+      }
+      case 'wait':
+        await vi.advanceTimersByTimeAsync(each.seconds * SECOND);
+    }
+    expect(breakers.instances).toBeLessThanOrEqual(most);
+  }
+  breakers.close();
+  expect(vi.getTimerCount()).toBe(0);
+};
+
+describe('whatever becomes of the requests, and in whatever order', () => {
+  it.each([1, 2, 5_000])(
+    'one probe is let through per opening, with at most %i opossum breakers',
+    async (most) => {
+      const sequences = fc.array(step, { minLength: 20, maxLength: 200 });
+      const always = fc.asyncProperty(sequences, (steps) => expectOneProbe(steps, most));
+      await expect(fc.assert(always, { numRuns: 100 })).resolves.toBeUndefined();
+    },
+  );
+});

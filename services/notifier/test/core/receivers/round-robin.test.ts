@@ -1,0 +1,89 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { fairRing, type FairRing } from '../../../src/core/receivers/round-robin.ts';
+
+const anybody = (): boolean => true;
+
+const drain = (ring: FairRing<string>, may: (org: string) => boolean = anybody): string[] => {
+  const lanes: string[] = [];
+  for (let lane = ring.next(may); lane !== undefined; lane = ring.next(may)) lanes.push(lane);
+  return lanes;
+};
+
+const filled = (lanes: Readonly<Record<string, readonly string[]>>): FairRing<string> => {
+  const ring = fairRing<string>();
+  for (const [org, names] of Object.entries(lanes)) for (const name of names) ring.add(org, name);
+  return ring;
+};
+
+describe('a fair ring', () => {
+  it('serves each organisation once before any twice', () => {
+    const ring = filled({ a: ['a1', 'a2', 'a3', 'a4'], b: ['b1'], c: ['c1', 'c2'] });
+    expect(drain(ring)).toEqual(['a1', 'b1', 'c1', 'a2', 'c2', 'a3', 'a4']);
+  });
+
+  it('serves the lanes of an organisation one after the other, those that come back last', () => {
+    const ring = filled({ a: ['a1', 'a2', 'a3'] });
+    const served = Array.from({ length: 6 }, () => {
+      const lane = ring.next(anybody) ?? 'none';
+      ring.add('a', lane);
+      return lane;
+    });
+    expect(served).toEqual(['a1', 'a2', 'a3', 'a1', 'a2', 'a3']);
+  });
+
+  it('holds a lane once, however often it is added', () => {
+    expect(drain(filled({ a: ['a1', 'a1', 'a1'] }))).toEqual(['a1']);
+  });
+
+  it('passes over those who may not, and keeps what they have', () => {
+    const ring = filled({ a: ['a1', 'a2'], b: ['b1', 'b2'] });
+    expect(drain(ring, (org) => org !== 'a')).toEqual(['b1', 'b2']);
+    expect(ring.next(() => false)).toBeUndefined();
+    expect(drain(ring)).toEqual(['a1', 'a2']);
+  });
+
+  it('gives nothing when it is empty, and goes on when it is filled again', () => {
+    const ring = fairRing<string>();
+    expect(ring.next(anybody)).toBeUndefined();
+    ring.add('a', 'a1');
+    expect(drain(ring)).toEqual(['a1']);
+    ring.add('a', 'a1');
+    expect(drain(ring)).toEqual(['a1']);
+  });
+
+  it('gives out every lane exactly once, and nobody waits for more than one round', () => {
+    const lane = fc.record({ org: fc.nat(5), name: fc.nat(30) });
+    const step = fc.oneof(
+      { weight: 2, arbitrary: lane },
+      { weight: 1, arbitrary: fc.constant('next' as const) },
+    );
+    const always = fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+      const ring = fairRing<string>();
+      const within = new Map<string, Set<string>>();
+      /** How often others were served since it has had something. */
+      const waits = new Map<string, number>();
+      for (const one of steps) {
+        if (one !== 'next') {
+          const [org, name] = [`${one.org}`, `${one.org}/${one.name}`];
+          within.set(org, (within.get(org) ?? new Set()).add(name));
+          if (!waits.has(org)) waits.set(org, 0);
+          ring.add(org, name);
+          continue;
+        }
+        const served = ring.next(anybody);
+        expect(served === undefined).toBe(within.size === 0);
+        const [org = ''] = served?.split('/') ?? [];
+        if (served === undefined) continue;
+        expect(within.get(org)?.delete(served)).toBe(true);
+        waits.delete(org);
+        for (const [other, times] of waits) waits.set(other, times + 1);
+        if (within.get(org)?.size === 0) within.delete(org);
+        else waits.set(org, 0);
+        expect(Math.max(0, ...waits.values())).toBeLessThanOrEqual(2 * 6);
+      }
+      expect(drain(ring).toSorted()).toEqual([...within.values()].flatMap((names) => [...names]).toSorted());
+    });
+    expect(() => fc.assert(always)).not.toThrow();
+  });
+});

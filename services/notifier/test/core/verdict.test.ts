@@ -1,0 +1,42 @@
+import { TRY_REASONS, type TryReason } from '@runledger/contracts/deliveries/attempt-result';
+import { describe, expect, it } from 'vitest';
+import { isCharged, outcomesOf, verdictOf, type Outcome, type Verdict } from '../../src/core/verdict.ts';
+
+type Row = readonly [verdict: Verdict, origin: Outcome, receiver: Outcome];
+
+/** What is made of the delivery, and what the breakers of the origin and of the receiver are told. */
+const TABLE: Readonly<Record<TryReason, Row>> = {
+  accepted: ['accepted', 'success', 'success'],
+  gone: ['gone', 'success', 'success'],
+  redirect: ['failed', 'success', 'success'],
+  client_error: ['failed', 'success', 'success'],
+  throttled: ['failed', 'success', 'failure'],
+  server_error: ['failed', 'success', 'failure'],
+  forbidden: ['failed', 'neutral', 'neutral'],
+  name_not_found: ['failed', 'failure', 'neutral'],
+  name_unanswered: ['failed', 'failure', 'neutral'],
+  connect_refused: ['failed', 'failure', 'neutral'],
+  connect_failed: ['failed', 'failure', 'neutral'],
+  connect_timed_out: ['failed', 'failure', 'neutral'],
+  tls_failed: ['failed', 'failure', 'neutral'],
+  reset: ['failed', 'success', 'failure'],
+  malformed_answer: ['failed', 'success', 'failure'],
+  timed_out: ['failed', 'success', 'failure'],
+  proxy_failed: ['own', 'neutral', 'neutral'],
+  no_dns: ['own', 'neutral', 'neutral'],
+  interrupted: ['interrupted', 'neutral', 'neutral'],
+  internal_error: ['own', 'neutral', 'neutral'],
+};
+
+describe('a try that ended', () => {
+  it.each(TRY_REASONS)('with %s has one consequence for the delivery and for each breaker', (reason) => {
+    const [verdict, origin, receiver] = TABLE[reason];
+    expect(verdictOf(reason)).toBe(verdict);
+    expect(outcomesOf(reason)).toEqual({ origin, receiver });
+  });
+
+  it.each(TRY_REASONS)('with %s slows its receiver down exactly when a breaker counts it', (reason) => {
+    const { origin, receiver } = outcomesOf(reason);
+    expect(isCharged(reason)).toBe(origin === 'failure' || receiver === 'failure');
+  });
+});

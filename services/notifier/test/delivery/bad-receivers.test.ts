@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aReceiver, status } from '../fixtures/a-receiver.ts';
+import { aWorld, type RunningNotifier, type World } from '../fixtures/test-bed.ts';
+import { again, BAD_RECEIVERS, cut, HEAD, WITHIN_MS } from '../fixtures/bad-receivers.ts';
+import { FIRST_WAIT_MS, retryOf, triesOf } from '../fixtures/attempts-of.ts';
+import { expectSoon } from '../fixtures/expect-soon.ts';
+import { rawReceiver, saying, type Receiver } from '../sending/receivers.ts';
+
+let world: World;
+let running: RunningNotifier;
+beforeAll(async () => {
+  world = await aWorld();
+  running = await world.start({ withinMs: WITHIN_MS });
+});
+afterAll(async () => {
+  await running[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+const callbackAt = ({ url, port }: Receiver): string =>
+  `${url.protocol}//127.0.0.1:${port}/hook?token=s3cret`;
+
+describe('a receiver that', () => {
+  it.concurrent.each(Object.entries(BAD_RECEIVERS))(
+    '%s is tried again, what happened is kept, and its neighbour is told meanwhile',
+    async (_what, bad) => {
+      await using receiver = await bad.open();
+      await using healthy = await aReceiver();
+      const key = await world.succeed(callbackAt(receiver));
+      const neighbour = await world.succeed(`${healthy.url}/hook`);
+      await expectSoon('the neighbour to be told', async () => {
+        expect(healthy.of(neighbour.run_id)).toHaveLength(1);
+        expect(await world.webhook(neighbour)).toMatchObject({ status: 'success', tries: 1 });
+      });
+
+      const { tries, state, waitMs } = await retryOf(world, key);
+      const [first] = tries;
+      expect(first).toMatchObject({
+        notification: 'final',
+        webhook_id: `msg_${key.run_id}`,
+        round: 1,
+        try: 1,
+        reason: bad.reason,
+        status: bad.status ?? null,
+        message: expect.stringMatching(bad.says),
+        phases: { dns: expect.any(Number), [bad.phase]: expect.any(Number) },
+      });
+      // A body is only begun behind a status.
+      expect(first?.phases.body === null).toBe(bad.status === undefined);
+      expect(first?.url).toMatch(/\/hook\?\[hidden\]$/);
+      expect(JSON.stringify(tries)).not.toMatch(/s3cret|whsec_/);
+      expect(state).toMatchObject({ state: 'retrying', tries: 1, round: 1, last_reason: bad.reason });
+      expect(waitMs).toBeGreaterThan(FIRST_WAIT_MS.least);
+      expect(waitMs).toBeLessThan(FIRST_WAIT_MS.most);
+      expect(await world.webhook(key)).toMatchObject({ status: 'running', round: 1 });
+    },
+  );
+});
+
+describe('a receiver that accepts, though badly,', () => {
+  it.concurrent.each([
+    ['by headers whose body stalls', saying(`${HEAD}content-length: 100\r\n\r\nbegun`), /^begun$/],
+    ['by a body that comes byte by byte', again(`${HEAD}content-length: 100000\r\n\r\n`, 'x', 100), /^x+$/],
+    ['by a body amid which it ends', cut(`${HEAD}content-length: 100\r\n\r\nbegun`), /^begun$/],
+    ['by garbage behind its headers', saying(`${HEAD}transfer-encoding: chunked\r\n\r\ngarbage\r\n`), /^$/],
+    ['by an endless body', again(`${HEAD}\r\n`, 'y'.repeat(16_384), 1), /^y{2048}$/],
+  ])('%s has been told, and is not told again', async (_how, talk, answer) => {
+    await using receiver = await rawReceiver(talk);
+    const key = await world.succeed(callbackAt(receiver));
+    await expectSoon('what became of it', async () =>
+      expect(await world.webhook(key)).toMatchObject({ status: 'success', tries: 1 }),
+    );
+    const { tries, state } = await triesOf(world, key);
+    expect(tries).toMatchObject([
+      {
+        reason: 'accepted',
+        status: 200,
+        answer: expect.stringMatching(answer),
+        phases: { wait: expect.any(Number), body: expect.any(Number) },
+      },
+    ]);
+    expect(state).toBeUndefined();
+    expect(receiver.taken()).toBe(1);
+  });
+
+  it.concurrent('by a huge answer leaves its first 2 KiB', async () => {
+    await using receiver = await aReceiver((_arrived, response) => void response.end('ä'.repeat(500_000)));
+    const key = await world.succeed(`${receiver.url}/hook`);
+    const { tries } = await triesOf(world, key);
+    expect(tries).toMatchObject([{ reason: 'accepted', answer: 'ä'.repeat(1_024) }]);
+  });
+});
+
+describe('a redirect', () => {
+  it.concurrent.each([301, 302, 303, 307, 308])('by %i is not followed, and is tried again', async (code) => {
+    await using inside = await aReceiver();
+    await using receiver = await aReceiver(status(code, { location: `${inside.url}/admin` }));
+    const key = await world.succeed(`${receiver.url}/hook`);
+    const { tries, state } = await retryOf(world, key);
+    expect(tries).toMatchObject([
+      { reason: 'redirect', status: code, message: expect.stringMatching(/Redirects are not followed/) },
+    ]);
+    expect(state).toMatchObject({ state: 'retrying', tries: 1 });
+    expect(inside.arrived).toEqual([]);
+  });
+});

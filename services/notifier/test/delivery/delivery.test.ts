@@ -1,0 +1,152 @@
+import { readDeliveries } from '@runledger/event-log/streams/delivery-attempts';
+import {
+  assigned,
+  cancelRequested,
+  failed,
+  started,
+  succeeded,
+  uploading,
+} from '@runledger/testing/events/run-events';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aReceiver, silence, status } from '../fixtures/a-receiver.ts';
+import { expectSoon } from '../fixtures/expect-soon.ts';
+import { aWorld, type RunningNotifier, type World } from '../fixtures/test-bed.ts';
+
+let world: World;
+let running: RunningNotifier;
+beforeAll(async () => {
+  world = await aWorld();
+  running = await world.start();
+});
+afterAll(async () => {
+  await running[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+describe('a run that ended', () => {
+  it('is told to its callback once, signed, and the run says so', async () => {
+    await using receiver = await aReceiver();
+    const key = await world.succeed(`${receiver.url}/hook?token=s3cret`);
+    await expectSoon('what became of it', async () =>
+      expect(await world.webhook(key)).toMatchObject({ status: 'success', tries: 1, round: 1 }),
+    );
+    const [arrived, ...more] = receiver.of(key.run_id);
+    expect(more).toEqual([]);
+    expect(arrived).toMatchObject({
+      path: '/hook?token=s3cret',
+      payload: { status: 'success', finished: true, end_reason: 'completed', live_status: null, progress: 1 },
+    });
+    const [secret = ''] = await world.secrets.valid(world.org);
+    expect(new Webhook(secret).verify(arrived?.body ?? '', { ...arrived?.headers })).toEqual(
+      arrived?.payload,
+    );
+  });
+
+  it('leaves a try for people to read, without the query of the URL', async () => {
+    await using receiver = await aReceiver();
+    const key = await world.succeed(`${receiver.url}/hook?token=s3cret`);
+    const { tries } = await waitFor('the try', async () => {
+      const read = await readDeliveries(world.log, key);
+      return read.tries.length > 0 && read;
+    });
+    expect(tries[0]).toMatchObject({
+      reason: 'accepted',
+      status: 200,
+      answer: 'answer 200',
+      round: 1,
+      try: 1,
+    });
+    expect(JSON.stringify(tries)).not.toContain('s3cret');
+  });
+
+  it.each([
+    ['failed', failed],
+    ['success', succeeded],
+  ])('as %s is told with that status', async (word, end) => {
+    await using receiver = await aReceiver();
+    const key = await world.queue(`${receiver.url}/hook`);
+    await world.happen(key, assigned(key), started(key), end(key));
+    await expectSoon('what arrives', () =>
+      expect(receiver.of(key.run_id)).toMatchObject([{ payload: { status: word } }]),
+    );
+  });
+
+  it('by a cancel while it was queued is told', async () => {
+    await using receiver = await aReceiver();
+    const key = await world.queue(`${receiver.url}/hook`);
+    await world.happen(key, cancelRequested(key));
+    await expectSoon('what arrives', () =>
+      expect(receiver.of(key.run_id)).toMatchObject([{ payload: { status: 'cancelled' } }]),
+    );
+  });
+
+  it('without a callback is told to nobody', async () => {
+    await using receiver = await aReceiver();
+    const silentRun = await world.succeed(null);
+    const told = await world.succeed(`${receiver.url}/hook`);
+    await expectSoon('what arrives', () => expect(receiver.of(told.run_id)).toHaveLength(1));
+    expect(await world.webhook(silentRun)).toBeUndefined();
+  });
+
+  it('is tried again after a refusal, with the same id and a fresh time', async () => {
+    let tries = 0;
+    await using receiver = await aReceiver((arrived, response) => {
+      tries += 1;
+      status(tries === 1 ? 500 : 204)(arrived, response);
+    });
+    const key = await world.succeed(`${receiver.url}/hook`);
+    await expectSoon('what became of it', async () =>
+      expect(await world.webhook(key)).toMatchObject({ status: 'running' }),
+    );
+    await expectSoon('what became of it', async () =>
+      expect(await world.webhook(key)).toMatchObject({ status: 'success', tries: 2 }),
+    );
+    const [first, second] = receiver.of(key.run_id);
+    expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
+    expect(Number(second?.headers['webhook-timestamp'])).toBeGreaterThan(
+      Number(first?.headers['webhook-timestamp']),
+    );
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(3_900);
+  });
+
+  it('is given up when the receiver says that it is gone', async () => {
+    await using receiver = await aReceiver(status(410));
+    const key = await world.succeed(`${receiver.url}/hook`);
+    await expectSoon('what became of it', async () =>
+      expect(await world.webhook(key)).toMatchObject({ status: 'failed', reason: 'gone', tries: 1 }),
+    );
+  });
+
+  it('shows that it is being told while the receiver takes its time', async () => {
+    await using receiver = await aReceiver(silence);
+    const key = await world.succeed(`${receiver.url}/hook`);
+    await expectSoon('what became of it', async () =>
+      expect(await world.webhook(key)).toMatchObject({ status: 'running' }),
+    );
+    expect(receiver.of(key.run_id)).toHaveLength(1);
+  });
+});
+
+describe('a run that wants intermediate notifications', () => {
+  it('is told as it goes, at most once a second, and nothing after its end', async () => {
+    await using receiver = await aReceiver();
+    const key = await world.queue(`${receiver.url}/hook`, { webhook_intermediate_status: true });
+    await expectSoon('what arrives', () =>
+      expect(receiver.of(key.run_id)).toMatchObject([{ payload: { status: 'queued' } }]),
+    );
+    await world.happen(key, assigned(key), started(key));
+    await expectSoon('what arrives', () =>
+      expect(receiver.of(key.run_id).at(-1)).toMatchObject({ payload: { status: 'running' } }),
+    );
+    await world.happen(key, uploading(key), succeeded(key));
+    await expectSoon('what became of it', async () =>
+      expect(await world.webhook(key)).toMatchObject({ status: 'success' }),
+    );
+    const told = receiver.of(key.run_id);
+    expect(told.map(({ payload }) => payload.status)).toEqual(['queued', 'running', 'success']);
+    const [first, second] = told;
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(950);
+  });
+});

@@ -1,0 +1,188 @@
+import { stubDns } from '@runledger/testing/stand-ins/stub-dns';
+import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
+import { describe, expect, it } from 'vitest';
+import cases from '@runledger/webhooks/webhook-url-cases.json' with { type: 'json' };
+import { aReceiver, status } from '../fixtures/a-receiver.ts';
+import { aWorld } from '../fixtures/test-bed.ts';
+import { retryOf, triesOf } from '../fixtures/attempts-of.ts';
+import { expectSoon } from '../fixtures/expect-soon.ts';
+import { recordingProxy } from '../fixtures/recording-proxy.ts';
+import { rawReceiver } from '../sending/receivers.ts';
+
+const refused = cases.filter((one) => one.expect.startsWith('REJECT'));
+const allowed = cases.filter((one) => !one.expect.startsWith('REJECT'));
+
+const PUBLIC = ['8.8.4.4', '2606:4700::1111'];
+const namesIn = (urls: readonly { readonly url: string }[]): Record<string, readonly string[]> =>
+  Object.fromEntries(urls.map(({ url }) => [URL.parse(url)?.hostname ?? '', PUBLIC]));
+
+const ended = { reason: 'forbidden', status: null, answer: null };
+
+describe('a callback of a run that was queued', () => {
+  it.concurrent('is never connected to when the policy refuses its URL', async () => {
+    await using receiver = await aReceiver();
+    await using proxy = await recordingProxy(receiver.url);
+    await using dns = await stubDns(namesIn(cases));
+    await using world = await aWorld();
+    await using running = await world.start({
+      allow: [],
+      dnsServers: [dns.server],
+      proxy: new URL(`http://127.0.0.1:${proxy.port}`),
+    });
+    const keys = await Promise.all(refused.map(({ url }) => world.succeed(url)));
+    for (const key of keys) {
+      const { tries, state } = await retryOf(world, key);
+      expect(tries).toMatchObject([{ ...ended, try: 1, phases: { connect: expect.toBeOneOf([0, null]) } }]);
+      expect(state).toMatchObject({ state: 'retrying', tries: 1, last_reason: 'forbidden' });
+      expect(JSON.stringify(tries)).not.toContain('pw@');
+      expect(await world.webhook(key)).toMatchObject({ status: 'running' });
+    }
+    expect(proxy.taken()).toBe(0);
+    expect(await running.metric('runledger_notifier_open_breakers')).toBe(0);
+
+    // The same way is open for those that are allowed.
+    const told = await Promise.all(allowed.map(({ url }) => world.succeed(url)));
+    for (const key of told) {
+      const { tries } = await triesOf(world, key);
+      expect(tries[0]?.reason).not.toBe('forbidden');
+    }
+    expect(proxy.asked).toEqual(expect.arrayContaining(['1.2.0.3:80', '8.8.8.8:80', '8.8.4.4:8443']));
+    expect(receiver.arrived).toHaveLength(2);
+  });
+
+  it.concurrent.each([
+    ['as it is', '127.0.0.1'],
+    ['as a number', '2130706433'],
+    ['in octal', '0177.0.0.1'],
+    ['in hex', '0x7f.1'],
+    ['within IPv6', '[::ffff:127.0.0.1]'],
+    ['by name', 'localhost'],
+    ['by the unspecified address', '0.0.0.0'],
+  ])('does not reach what listens here, written %s', async (_how, host) => {
+    await using listener = await rawReceiver(() => undefined);
+    await using world = await aWorld();
+    await using running = await world.start({ allow: [], ports: [listener.port] });
+    const { tries } = await triesOf(world, await world.succeed(`http://${host}:${listener.port}/admin`));
+    expect(tries).toMatchObject([ended]);
+    expect(listener.taken()).toBe(0);
+    expect(await running.metric('runledger_notifier_tries_total', { reason: 'forbidden' })).toBe(1);
+  });
+});
+
+describe('a name', () => {
+  /** The only address that is allowed here. */
+  const OUTSIDE = '127.0.0.2';
+  const INSIDE = '127.0.0.1';
+
+  it.concurrent('that leads inside since the run was queued is not followed there', async () => {
+    await using listener = await rawReceiver(() => undefined, INSIDE);
+    await using dns = await stubDns({ 'hooks.example.com': [OUTSIDE] });
+    await using world = await aWorld();
+    await using running = await world.start({
+      allow: [OUTSIDE],
+      ports: [listener.port],
+      dnsServers: [dns.server],
+    });
+    const key = await world.queue(`http://hooks.example.com:${listener.port}/hook`);
+    dns.set('hooks.example.com', [INSIDE]);
+    await world.happen(key, assigned(key), started(key), succeeded(key));
+    const { tries } = await triesOf(world, key);
+    expect(tries).toMatchObject([{ ...ended, message: expect.stringMatching(/127\.0\.0\.1 is not public/) }]);
+    expect(listener.taken()).toBe(0);
+    expect(dns.questions('hooks.example.com')).toBeGreaterThan(0);
+    expect(await running.metric('runledger_notifier_tries_total', { reason: 'forbidden' })).toBe(1);
+  });
+
+  it.concurrent('that leads inside since the last try is not followed there', async () => {
+    // Later than an answer of DNS is kept for.
+    await using receiver = await aReceiver(status(503, { 'retry-after': '7' }), 0, OUTSIDE);
+    const { port } = new URL(receiver.url);
+    await using listener = await rawReceiver(() => undefined, INSIDE, Number(port));
+    await using dns = await stubDns({ 'hooks.example.com': [OUTSIDE] });
+    await using world = await aWorld();
+    await using running = await world.start({
+      allow: [OUTSIDE],
+      ports: [Number(port)],
+      dnsServers: [dns.server],
+    });
+    const key = await world.succeed(`http://hooks.example.com:${port}/hook`);
+    await triesOf(world, key);
+    dns.set('hooks.example.com', [INSIDE]);
+    const { tries } = await triesOf(world, key, 2);
+    expect(tries).toMatchObject([{ reason: 'server_error' }, { ...ended, try: 2 }]);
+    expect(receiver.arrived).toHaveLength(1);
+    expect(listener.taken()).toBe(0);
+    expect(await running.metric('runledger_notifier_open_breakers')).toBe(0);
+  });
+
+  it.concurrent.each([
+    ['of IPv4', [OUTSIDE, INSIDE]],
+    ['of both families', [OUTSIDE, '::1']],
+    ['of a network inside', [OUTSIDE, '10.0.0.1']],
+    ['of a mapped address', [OUTSIDE, '::ffff:127.0.0.1']],
+  ])('one of whose answers, %s, leads inside is not followed at all', async (_what, answers) => {
+    await using receiver = await aReceiver(status(200), 0, OUTSIDE);
+    const { port } = new URL(receiver.url);
+    await using listener = await rawReceiver(() => undefined, INSIDE, Number(port));
+    await using dns = await stubDns({ 'hooks.example.com': answers });
+    await using world = await aWorld();
+    await using running = await world.start({
+      allow: [OUTSIDE],
+      ports: [Number(port)],
+      dnsServers: [dns.server],
+    });
+    const { tries } = await triesOf(world, await world.succeed(`http://hooks.example.com:${port}/hook`));
+    expect(tries).toMatchObject([ended]);
+    expect(receiver.arrived).toEqual([]);
+    expect(listener.taken()).toBe(0);
+    expect(await running.metric('runledger_notifier_tries_total', { reason: 'forbidden' })).toBe(1);
+  });
+});
+
+describe('RUNLEDGER_WEBHOOK_ALLOW', () => {
+  it.concurrent.each([
+    ['a name', 'hooks.corp.example', 'hooks.corp.example'],
+    ['an address', '127.0.0.1', '127.0.0.1'],
+    ['a network', '127.0.0.0/30', '127.0.0.1'],
+    ['loopback', 'loopback', 'localhost'],
+  ])('lets %s through, at any port', async (_what, allow, host) => {
+    await using receiver = await aReceiver();
+    const { port } = new URL(receiver.url);
+    await using dns = await stubDns({ 'hooks.corp.example': ['127.0.0.1'] });
+    await using world = await aWorld();
+    await using running = await world.start({ allow: [allow], dnsServers: [dns.server] });
+    const key = await world.succeed(`http://${host}:${port}/hook`);
+    await expectSoon('what became of it', async () =>
+      expect(await world.webhook(key)).toMatchObject({ status: 'success', tries: 1 }),
+    );
+    expect(receiver.of(key.run_id)[0]?.headers['host']).toBe(`${host}:${port}`);
+    expect(await running.metric('runledger_notifier_tries_total', { reason: 'accepted' })).toBe(1);
+  });
+
+  it.concurrent.each([
+    ['by their address', '127.0.0.1', (port: string) => `127.0.0.1:${port}`],
+    ['by a name that leads to them', 'hooks.corp.example', (port: string) => `127.0.0.1:${port}`],
+    ['known by a name, by their address', '127.0.0.1', (port: string) => `nats.corp.example:${port}`],
+    ['known by a name, by another', 'hooks.corp.example', (port: string) => `nats.corp.example:${port}`],
+    ['by loopback of the other family', '[::ffff:127.0.0.1]', (port: string) => `localhost:${port}`],
+  ])('does not let our own services be reached %s', async (_how, host, own) => {
+    await using listener = await rawReceiver(() => undefined);
+    const port = String(listener.port);
+    await using dns = await stubDns({
+      'hooks.corp.example': ['127.0.0.1'],
+      'nats.corp.example': ['127.0.0.1'],
+    });
+    await using world = await aWorld();
+    await using running = await world.start({
+      allow: ['loopback', 'hooks.corp.example'],
+      ownServices: [own(port)],
+      dnsServers: [dns.server],
+    });
+    const { tries } = await triesOf(world, await world.succeed(`http://${host}:${port}/hook`));
+    expect(tries).toMatchObject([
+      { ...ended, message: expect.stringMatching(/one of the services of Runledger itself/) },
+    ]);
+    expect(listener.taken()).toBe(0);
+    expect(await running.metric('runledger_notifier_tries_total', { reason: 'forbidden' })).toBe(1);
+  });
+});

@@ -1,0 +1,185 @@
+import type { ServerResponse } from 'node:http';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { reportProgress } from '@runledger/event-log/streams/activity';
+import { readDeliveries } from '@runledger/event-log/streams/delivery-attempts';
+import { assigned, failed, ONE, started, succeeded, uploading } from '@runledger/testing/events/run-events';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aReceiver, status, type Arrived, type Receiver } from '../fixtures/a-receiver.ts';
+import { aWorld, type RunningNotifier, type World } from '../fixtures/test-bed.ts';
+import { expectSoon } from '../fixtures/expect-soon.ts';
+
+let world: World;
+let running: RunningNotifier;
+beforeAll(async () => {
+  world = await aWorld();
+  running = await world.start();
+});
+afterAll(async () => {
+  await running[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+const wanting = (receiver: Receiver): Promise<RunKey> =>
+  world.queue(`${receiver.url}/hook`, { webhook_intermediate_status: true });
+
+/** A run that runs, and whose receiver knows it. */
+const aRunning = async (receiver: Receiver): Promise<RunKey> => {
+  const key = await wanting(receiver);
+  await world.happen(key, assigned(key), started(key));
+  await expectTold(receiver, key, { status: 'running' });
+  return key;
+};
+
+const report = (key: RunKey, progress: number, live_status: string | null = null): void =>
+  reportProgress(world.log, key, 1, ONE, { progress, live_status, time: new Date().toISOString() });
+
+const expectTold = (receiver: Receiver, key: RunKey, payload: Partial<Arrived['payload']>): Promise<void> =>
+  expectSoon('what arrives last', () =>
+    expect(receiver.of(key.run_id).at(-1)?.payload).toMatchObject(payload),
+  );
+
+const statusesOf = (receiver: Receiver, key: RunKey): string[] =>
+  receiver.of(key.run_id).map(({ payload }) => payload.status);
+
+const expectDelivered = (key: RunKey): Promise<void> =>
+  expectSoon('what became of it', async () =>
+    expect(await world.webhook(key)).toMatchObject({ status: 'success' }),
+  );
+
+/** Leaves every request unanswered until it is let go. */
+const held = (): { answer: Receiver['answer']; letGo: (code: number) => void } => {
+  const waiting: ServerResponse[] = [];
+  return {
+    answer: (_arrived, response) => void waiting.push(response),
+    letGo: (code) => {
+      for (const response of waiting.splice(0)) response.writeHead(code).end();
+    },
+  };
+};
+
+describe('progress', () => {
+  it.concurrent('is told with what the run does', async () => {
+    await using receiver = await aReceiver();
+    const key = await aRunning(receiver);
+    report(key, 0.25, 'rendering 1 of 4');
+    await expectTold(receiver, key, {
+      status: 'running',
+      progress: 0.25,
+      live_status: 'rendering 1 of 4',
+      finished: false,
+      outputs: [],
+    });
+  });
+
+  it.concurrent('comes at most once a second, the latest wins, and the last before a silence is told', async () => {
+    await using receiver = await aReceiver();
+    const key = await aRunning(receiver);
+    const before = receiver.of(key.run_id).length;
+    for (let step = 1; step <= 90; step += 1) report(key, step / 100, `step ${step}`);
+    await expectTold(receiver, key, { progress: 0.9, live_status: 'step 90' });
+    const told = receiver.of(key.run_id);
+    expect(told.length - before).toBeLessThan(10);
+    // They leave a second apart; the first may have been on its way for longer than the second.
+    const gaps = told.slice(1).map(({ at }, index) => at - (told[index]?.at ?? 0));
+    expect(Math.min(...gaps)).toBeGreaterThan(500);
+  });
+
+  it.concurrent('of a run that wants no intermediate notifications is not told', async () => {
+    await using receiver = await aReceiver();
+    const quiet = await world.queue(`${receiver.url}/hook`);
+    await world.happen(quiet, assigned(quiet), started(quiet));
+    report(quiet, 0.5);
+    const loud = await aRunning(receiver);
+    report(loud, 0.5);
+    await expectTold(receiver, loud, { progress: 0.5 });
+    await world.happen(quiet, succeeded(quiet));
+    await expectDelivered(quiet);
+    expect(statusesOf(receiver, quiet)).toEqual(['success']);
+  });
+
+  it.concurrent('of an attempt that is not the current one is not told as such', async () => {
+    await using receiver = await aReceiver();
+    const key = await aRunning(receiver);
+    reportProgress(world.log, key, 2, ONE, {
+      progress: 0.99,
+      live_status: 'of nobody',
+      time: new Date().toISOString(),
+    });
+    report(key, 0.5, 'of the attempt');
+    await expectTold(receiver, key, { progress: 0.5, live_status: 'of the attempt' });
+    expect(receiver.of(key.run_id).map(({ payload }) => payload.live_status)).not.toContain('of nobody');
+  });
+});
+
+describe('the final notification', () => {
+  it.concurrent('overtakes an intermediate one that waits', async () => {
+    await using receiver = await aReceiver();
+    // Within the second, so that what runs has to wait; on a slow machine another run is quicker.
+    const key = await waitFor('a run that ends within a second', async () => {
+      const quick = await wanting(receiver);
+      await expectTold(receiver, quick, { status: 'queued' });
+      await world.happen(quick, assigned(quick), started(quick), succeeded(quick));
+      return performance.now() - (receiver.of(quick.run_id)[0]?.at ?? 0) < 500 && quick;
+    });
+    await expectDelivered(key);
+    expect(statusesOf(receiver, key)).toEqual(['queued', 'success']);
+  });
+
+  it.concurrent('lets the intermediate one that is in flight finish, and is the last', async () => {
+    const { answer, letGo } = held();
+    await using receiver = await aReceiver(answer);
+    const key = await wanting(receiver);
+    await expectTold(receiver, key, { status: 'queued' });
+    await world.happen(key, assigned(key), started(key), uploading(key), succeeded(key));
+    // Another run's end, later in the log, arrives: so this one's was seen, and waits.
+    await using healthy = await aReceiver();
+    await expectDelivered(await world.succeed(`${healthy.url}/hook`));
+    expect(statusesOf(receiver, key)).toEqual(['queued']);
+    receiver.answer = status(200);
+    letGo(200);
+    await expectDelivered(key);
+    report(key, 0.7);
+    const other = await aRunning(receiver);
+    report(other, 0.7);
+    await expectTold(receiver, other, { progress: 0.7 });
+    expect(statusesOf(receiver, key)).toEqual(['queued', 'success']);
+  });
+
+  it.concurrent('has an id of its own', async () => {
+    await using receiver = await aReceiver();
+    const key = await aRunning(receiver);
+    await world.happen(key, failed(key));
+    await expectDelivered(key);
+    const ids = receiver.of(key.run_id).map(({ headers }) => headers['webhook-id']);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.at(-1)).toBe(`msg_${key.run_id}`);
+  });
+});
+
+describe('an intermediate notification that is refused', () => {
+  it.concurrent('is not tried again, and leaves the webhook running', async () => {
+    await using receiver = await aReceiver(status(500));
+    const key = await wanting(receiver);
+    await expectSoon('what became of it', async () =>
+      expect(await world.webhook(key)).toMatchObject({ status: 'running', round: 1 }),
+    );
+    await expectSoon('the try', async () => {
+      const { intermediate, tries, state } = await readDeliveries(world.log, key);
+      expect(intermediate).toMatchObject({
+        notification: 'intermediate',
+        reason: 'server_error',
+        status: 500,
+      });
+      expect(tries).toEqual([]);
+      expect(state).toBeUndefined();
+    });
+    receiver.answer = status(200);
+    await world.happen(key, assigned(key), started(key));
+    await expectTold(receiver, key, { status: 'running' });
+    expect(await world.webhook(key)).toMatchObject({ status: 'running' });
+    await world.happen(key, succeeded(key));
+    await expectDelivered(key);
+    expect(statusesOf(receiver, key)).toEqual(['queued', 'running', 'success']);
+  });
+});

@@ -1,0 +1,40 @@
+import { assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { redeliveryRequested } from '@runledger/testing/events/webhook-events';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { describe, expect, it } from 'vitest';
+import { aReceiver } from '../fixtures/a-receiver.ts';
+import { aWorld, type World } from '../fixtures/test-bed.ts';
+
+/** Why a notifier that begins there stops reading. */
+const whyStopped = async (world: World): Promise<string> => {
+  await using running = await world.start();
+  return await waitFor('the notifier to stop reading', () => {
+    const state = running.notifier.state();
+    return !state.ok && state.why;
+  });
+};
+
+describe('a fact of a later release', () => {
+  it('stops the notifier, which says so, whatever the fact is', async () => {
+    await using world = await aWorld();
+    await using receiver = await aReceiver();
+    const key = await world.queue(`${receiver.url}/hook`);
+    await world.happen(key, assigned(key), started(key), { ...succeeded(key), version: 2 });
+    expect(await whyStopped(world)).toContain('RunSucceeded in version 2, which this release cannot read');
+    // A run's first fact, which says where its notifications go.
+    await using another = await aWorld();
+    await another.happen(key, { ...queued(key), version: 2 });
+    expect(await whyStopped(another)).toContain('RunQueued in version 2, which this release cannot read');
+    expect(receiver.arrived).toEqual([]);
+  });
+
+  it('stops the notifier when somebody asked for a redelivery with it', async () => {
+    await using world = await aWorld();
+    await using receiver = await aReceiver();
+    const key = await world.succeed(`${receiver.url}/hook`);
+    await world.happenTo(key, { ...redeliveryRequested(key), version: 2 });
+    expect(await whyStopped(world)).toContain(
+      'WebhookRedeliveryRequested in version 2, which this release cannot read',
+    );
+  });
+});

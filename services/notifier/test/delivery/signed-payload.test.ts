@@ -1,0 +1,130 @@
+import { newUuid, orgId, type OrgId } from '@runledger/contracts/ids';
+import type { RunOutput } from '@runledger/contracts/events/run-event-data';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { Webhook as StandardWebhook } from 'standardwebhooks';
+import { Webhook as SvixWebhook } from 'svix';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aReceiver, type Arrived, type Receiver } from '../fixtures/a-receiver.ts';
+import { aWorld, type RunningNotifier, type World } from '../fixtures/test-bed.ts';
+
+const MAX_BYTES = 8 * 1_024;
+
+let world: World;
+let running: RunningNotifier;
+beforeAll(async () => {
+  world = await aWorld();
+  running = await world.start({ maxBytes: MAX_BYTES });
+});
+afterAll(async () => {
+  await running[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+const arrivalOf = (receiver: Receiver, { run_id }: RunKey): Promise<Arrived> =>
+  waitFor('what arrives', () => receiver.of(run_id)[0]);
+
+const passes = (verify: () => unknown): boolean => {
+  try {
+    verify();
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** Whether both libraries take it for what it is, with this secret; never only one of them. */
+const accept = (secret: string, { body, headers }: Arrived): boolean => {
+  const [standard, svix] = [new StandardWebhook(secret), new SvixWebhook(secret)].map((library) =>
+    passes(() => library.verify(body, { ...headers })),
+  );
+  expect(svix).toBe(standard);
+  return standard === true;
+};
+
+describe('the signature', { timeout: 60_000 }, () => {
+  const tell = async (receiver: Receiver, org: OrgId): Promise<Arrived> =>
+    arrivalOf(receiver, await world.succeed(`${receiver.url}/hook`, org));
+
+  it('is accepted with the old secret before a rotation, with both during it, with the new one after it', async () => {
+    await using receiver = await aReceiver();
+    const org = orgId(newUuid());
+    const { secret: old } = await world.secrets.current(org);
+    expect(accept(old, await tell(receiver, org))).toBe(true);
+
+    // Longer than the notifier goes by what it read last.
+    const { secret: fresh } = await world.secrets.rotate(org, { overlap_s: 12 });
+    await waitFor('one that both are accepted with', async () => {
+      const arrived = await tell(receiver, org);
+      const [withOld, withNew] = [accept(old, arrived), accept(fresh, arrived)];
+      // Until it knows of the new one it signs with the old one.
+      expect(withOld || withNew).toBe(true);
+      return withOld && withNew;
+    });
+    const last = await waitFor('one that the old secret is not accepted with', async () => {
+      const arrived = await tell(receiver, org);
+      expect(accept(fresh, arrived)).toBe(true);
+      return !accept(old, arrived) && arrived;
+    });
+    expect(accept(await freshSecret(), last)).toBe(false);
+  });
+
+  it('is of the very body: none is accepted that was changed on its way', async () => {
+    await using receiver = await aReceiver();
+    const arrived = await tell(receiver, world.org);
+    const { secret } = await world.secrets.current(world.org);
+    expect(accept(secret, arrived)).toBe(true);
+    expect(accept(secret, { ...arrived, body: arrived.body.replace('success', 'failed') })).toBe(false);
+    expect(accept(secret, { ...arrived, body: `${arrived.body} ` })).toBe(false);
+    const headers = { ...arrived.headers, 'webhook-id': 'msg_other' };
+    expect(accept(secret, { ...arrived, headers })).toBe(false);
+  });
+
+  const freshSecret = async (): Promise<string> => (await world.secrets.current(orgId(newUuid()))).secret;
+});
+
+describe('outputs', () => {
+  const anOutput = (text: string): RunOutput => ({
+    id: newUuid(),
+    output_id: 'text',
+    node_id: null,
+    node_meta: null,
+    type: null,
+    data: { text: [text] },
+  });
+  const told = async (outputs: RunOutput[]): Promise<{ arrived: Arrived; key: RunKey }> => {
+    await using receiver = await aReceiver();
+    const key = await world.queue(`${receiver.url}/hook`);
+    await world.happen(key, assigned(key), started(key), succeeded(key, outputs));
+    return { arrived: await arrivalOf(receiver, key), key };
+  };
+
+  it('are whole where they fit', async () => {
+    const { arrived } = await told([anOutput('one'), anOutput('two')]);
+    expect(arrived.payload.outputs).toMatchObject([{ data: { text: ['one'] } }, { data: { text: ['two'] } }]);
+    expect(arrived.payload).not.toHaveProperty('truncated');
+    expect(arrived.payload).not.toHaveProperty('run_url');
+  });
+
+  it.each([
+    ['many of them', Array.from({ length: 50 }, (_none, index) => anOutput(`${index}`.repeat(200)))],
+    ['one of them', [anOutput('ä'.repeat(20_000))]],
+  ])(
+    'are cut where %s are too large, signed as they are sent, with a link to all',
+    async (_what, outputs) => {
+      const { arrived, key } = await told(outputs);
+      expect(Buffer.byteLength(arrived.body)).toBeLessThanOrEqual(MAX_BYTES);
+      expect(arrived.payload).toMatchObject({
+        truncated: true,
+        run_url: `https://runs.example/api/run/${key.run_id}`,
+        finished: true,
+      });
+      expect(arrived.payload.outputs.length).toBeLessThan(outputs.length);
+      expect(arrived.payload.outputs).toMatchObject(
+        outputs.slice(0, arrived.payload.outputs.length).map(({ data }) => ({ data })),
+      );
+      expect(accept((await world.secrets.current(world.org)).secret, arrived)).toBe(true);
+    },
+  );
+});

@@ -1,0 +1,184 @@
+import { newUuid, orgId } from '@runledger/contracts/ids';
+import { readDeliveries } from '@runledger/event-log/streams/delivery-attempts';
+import { describe, expect, it } from 'vitest';
+import { aReceiver, status } from '../fixtures/a-receiver.ts';
+import { aWorld } from '../fixtures/test-bed.ts';
+import {
+  countOpen,
+  expectAllTold,
+  expectParked,
+  expectTidy,
+  freePort,
+  openBreaker,
+  openBreakerWithoutRetries,
+  soonOpenedAgain,
+  succeedOften,
+  takingItsTime,
+} from '../fixtures/breakers.ts';
+import { expectSoon } from '../fixtures/expect-soon.ts';
+import { openingsAt, standingDeliveries } from '../fixtures/stored-timers.ts';
+
+/** Longer than what a test does while it is open. */
+const breaker = { firstOpenMs: 4_000 };
+/** An opening, a retry, and a machine that has more to do. */
+const timeout = 90_000;
+/** For those that only see that it opens. */
+const longBreaker = { firstOpenMs: 60_000 };
+
+describe('a receiver that fails five times', { timeout }, () => {
+  it.concurrent('is left alone, and what follows is parked without a timer and a try', async () => {
+    await using world = await aWorld();
+    await using running = await world.start({ breaker: longBreaker });
+    await using receiver = await aReceiver(status(500));
+    const failed = await openBreaker(world, running, `${receiver.url}/hook`);
+    const arrived = receiver.arrived.length;
+    expect(arrived).toBe(5);
+
+    const parked = await succeedOften(world, `${receiver.url}/hook`, 10);
+    await expectParked(world, 10);
+    for (const key of parked) {
+      const { state, tries } = await readDeliveries(world.log, key);
+      expect(state).toMatchObject({ state: 'parked', tries: 0, next_try_at: null });
+      expect(tries).toEqual([]);
+    }
+    // The tries that are due now join them, and lose none. What was due goes only once it is parked.
+    await expectSoon('only what is parked', async () =>
+      expect(await standingDeliveries(world.log)).toEqual({ wait: 0, due: 0, parked: 15 }),
+    );
+    expect(await running.metric('runledger_notifier_parked')).toBe(15);
+    expect(await running.metric('runledger_notifier_timers_bytes')).toBeGreaterThan(0);
+    expect(await running.metric('runledger_notifier_timers_limit_bytes')).toBeGreaterThan(0);
+    for (const key of failed) {
+      await expectSoon('that it is parked', async () =>
+        expect((await readDeliveries(world.log, key)).state).toMatchObject({ state: 'parked', tries: 1 }),
+      );
+    }
+    expect(receiver.arrived).toHaveLength(arrived);
+    expect(await openingsAt(world.log, receiver.url)).toMatchObject([{ org_id: world.org, opens: 1 }]);
+  });
+
+  it.concurrent('is probed by one after its time, then told the rest, each once', async () => {
+    await using world = await aWorld();
+    await using running = await world.start({ breaker, sweepEveryMs: 500 });
+    await using receiver = await aReceiver(status(500));
+    const failed = await openBreaker(world, running, `${receiver.url}/hook`);
+    const opened = performance.now();
+    const { inFlight } = takingItsTime(receiver);
+    const parked = await succeedOften(world, `${receiver.url}/hook`, 30);
+    await expectAllTold(world, [...failed, ...parked]);
+
+    const [, , , , , probe, ...rest] = receiver.arrived;
+    // Its time began a little before it was seen.
+    expect((probe?.at ?? 0) - opened).toBeGreaterThan(breaker.firstOpenMs - 1_000);
+    expect(rest).toHaveLength(34);
+    for (const key of parked) expect(receiver.of(key.run_id)).toHaveLength(1);
+    for (const key of failed) expect(receiver.of(key.run_id)).toHaveLength(2);
+    // One, then two, four, and eight at once.
+    expect(inFlight[0]).toBe(1);
+    expect(Math.max(...inFlight.slice(1, 3))).toBeLessThanOrEqual(2);
+    expect(Math.max(...inFlight.slice(3, 7))).toBeLessThanOrEqual(4);
+    expect(Math.max(...inFlight.slice(7, 15))).toBeLessThanOrEqual(8);
+    await expectTidy(world, running);
+  });
+
+  it.concurrent('and fails the probe is left alone for twice as long', async () => {
+    await using world = await aWorld();
+    await using running = await world.start({ breaker });
+    await using receiver = await aReceiver(status(500));
+    // What fails for the second time waits for 30 s: the probe is to be a first try.
+    await openBreakerWithoutRetries(world, running, receiver);
+    const parked = await succeedOften(world, `${receiver.url}/hook`, 5);
+    const opening = await soonOpenedAgain(world, receiver);
+    expect(receiver.arrived).toHaveLength(6);
+    expect(parked.map(({ run_id }) => run_id)).toContain(receiver.arrived[5]?.payload.run_id);
+    expect(Date.parse(opening.until)).toBeGreaterThan(Date.now() + breaker.firstOpenMs);
+    receiver.answer = status(200);
+    await expectAllTold(world, parked);
+    await expectTidy(world, running);
+  });
+
+  it.concurrent.each([404, 400, 302])('by %i is told all the same', async (code) => {
+    await using world = await aWorld();
+    await using running = await world.start({ breaker: longBreaker });
+    await using receiver = await aReceiver(status(code));
+    const keys = await succeedOften(world, `${receiver.url}/hook`, 12);
+    await expectSoon('each to be tried', () => {
+      for (const key of keys) expect(receiver.of(key.run_id).length).toBeGreaterThan(0);
+    });
+    expect(await countOpen(running)).toBe(0);
+    expect(await standingDeliveries(world.log)).toMatchObject({ parked: 0 });
+  });
+});
+
+describe('two organisations at one origin', { timeout }, () => {
+  const other = orgId(newUuid());
+
+  it.concurrent('are both left alone when nobody can reach it, and are both told once it is there', async () => {
+    await using world = await aWorld();
+    await using running = await world.start({ breaker });
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const failed = await openBreaker(world, running, `${url}/hook`);
+    const parked = await succeedOften(world, `${url}/other`, 3, other);
+    await expectParked(world, 3);
+    for (const key of parked) {
+      await expectSoon('that it is parked', async () =>
+        expect(await readDeliveries(world.log, key)).toMatchObject({
+          state: { state: 'parked', tries: 0 },
+          tries: [],
+        }),
+      );
+    }
+    expect(await openingsAt(world.log, url)).toContainEqual(
+      expect.objectContaining({ org_id: null, opens: 1 }),
+    );
+    await using receiver = await aReceiver(status(200), port);
+    await expectAllTold(world, [...failed, ...parked]);
+    for (const key of [...failed, ...parked]) expect(receiver.of(key.run_id)).toHaveLength(1);
+    await expectTidy(world, running);
+  });
+
+  it.concurrent('are told apart when one of them is answered with 500', async () => {
+    await using world = await aWorld();
+    await using running = await world.start({ breaker: longBreaker });
+    await using receiver = await aReceiver((arrived, response) =>
+      status(arrived.path === '/broken' ? 500 : 200)(arrived, response),
+    );
+    await openBreaker(world, running, `${receiver.url}/broken`);
+    const told = await succeedOften(world, `${receiver.url}/hook`, 5, other);
+    const parked = await succeedOften(world, `${receiver.url}/broken`, 3);
+    await expectAllTold(world, told);
+    await expectParked(world, 3);
+    for (const key of parked) expect(receiver.of(key.run_id)).toEqual([]);
+  });
+});
+
+describe('an open breaker', { timeout }, () => {
+  it.concurrent('stays open when the notifier is stopped and started, and what is parked comes after its time', async () => {
+    const openFor = { firstOpenMs: 8_000 };
+    await using world = await aWorld();
+    await using receiver = await aReceiver(status(500));
+    const [failed, parked] = await (async () => {
+      await using running = await world.start({ breaker: openFor });
+      const those = await openBreaker(world, running, `${receiver.url}/hook`);
+      const these = await succeedOften(world, `${receiver.url}/hook`, 5);
+      await expectParked(world, 5);
+      await expectSoon('the opening to be kept', async () =>
+        expect(await openingsAt(world.log, receiver.url)).toHaveLength(1),
+      );
+      return [those, these];
+    })();
+    const [opening] = await openingsAt(world.log, receiver.url);
+    receiver.answer = status(200);
+    const before = receiver.arrived.length;
+
+    await using running = await world.start({ breaker: openFor });
+    await expectSoon('the breaker to be open again', async () => expect(await countOpen(running)).toBe(1));
+    const late = await world.succeed(`${receiver.url}/hook`);
+    await expectSoon('the first to arrive', () => expect(receiver.arrived.length).toBeGreaterThan(before));
+    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(opening?.until ?? ''));
+    await expectAllTold(world, [...failed, ...parked, late]);
+    for (const key of [...parked, late]) expect(receiver.of(key.run_id)).toHaveLength(1);
+    await expectTidy(world, running);
+  });
+});

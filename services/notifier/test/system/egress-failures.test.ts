@@ -1,0 +1,162 @@
+import type { TryReason } from '@runledger/contracts/deliveries/attempt-result';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { stubDns } from '@runledger/testing/stand-ins/stub-dns';
+import { describe, expect, it } from 'vitest';
+import { aReceiver, status } from '../fixtures/a-receiver.ts';
+import { aWorld, type RunningNotifier, type World } from '../fixtures/test-bed.ts';
+import { countOpen, expectAllTold, expectTidy, freePort, succeedOften } from '../fixtures/breakers.ts';
+import { retryOf } from '../fixtures/attempts-of.ts';
+import { expectSoon } from '../fixtures/expect-soon.ts';
+import { recordingProxy } from '../fixtures/recording-proxy.ts';
+import { standingDeliveries } from '../fixtures/stored-timers.ts';
+
+/** More than open a breaker when they are charged. */
+const MANY = 8;
+
+/** Each waits, though no try was used up, and nobody is charged. */
+const expectNobodyCharged = async (
+  world: World,
+  running: RunningNotifier,
+  keys: readonly RunKey[],
+  reason: TryReason,
+): Promise<void> => {
+  for (const key of keys) {
+    const { tries, state, waitMs } = await retryOf(world, key);
+    expect(tries).toMatchObject([{ try: 1, reason, status: null }]);
+    expect(state).toMatchObject({ state: 'retrying', tries: 0, last_reason: reason });
+    expect(waitMs).toBeGreaterThan(11_900);
+  }
+  expect(await countOpen(running)).toBe(0);
+  expect(await standingDeliveries(world.log)).toMatchObject({ wait: keys.length, parked: 0 });
+};
+
+/** What was not tried for our own reasons is accepted by the first try that counts. */
+const expectFirstTryTold = async (world: World, keys: readonly RunKey[]): Promise<void> => {
+  await expectAllTold(world, keys);
+  for (const key of keys) expect(await world.webhook(key)).toMatchObject({ status: 'success', tries: 1 });
+};
+
+/** A failure of our own is looked at again after some 15 s. */
+const timeout = 90_000;
+
+describe('while no DNS server takes questions', { timeout }, () => {
+  it.concurrent('no try is used up and nobody is charged, and all is told once there is one', async () => {
+    await using receiver = await aReceiver();
+    const { port } = new URL(receiver.url);
+    const names = { 'hooks.corp.example': ['127.0.0.1'] };
+    const server = await closedServer();
+    await using world = await aWorld();
+    await using running = await world.start({
+      allow: ['hooks.corp.example', 'loopback'],
+      dnsServers: [server],
+    });
+    const keys = await succeedOften(world, `http://hooks.corp.example:${port}/hook`, MANY);
+    await expectNobodyCharged(world, running, keys, 'no_dns');
+    // Who needs no name is told meanwhile.
+    const byAddress = await world.succeed(`${receiver.url}/hook`);
+    await expectAllTold(world, [byAddress]);
+
+    await using dns = await stubDns(names, { port: Number(server.split(':')[1]) });
+    await expectFirstTryTold(world, keys);
+    expect(dns.questions('hooks.corp.example')).toBeGreaterThan(0);
+    expect(receiver.arrived).toHaveLength(MANY + 1);
+    await expectTidy(world, running);
+  });
+});
+
+describe('while the egress proxy', { timeout }, () => {
+  it.concurrent('is down no try is used up and nobody is charged, and all is told once it is up', async () => {
+    await using receiver = await aReceiver();
+    const port = await freePort();
+    await using world = await aWorld();
+    await using running = await world.start({ proxy: new URL(`http://me:p4ss@127.0.0.1:${port}`) });
+    const keys = await succeedOften(world, `${receiver.url}/hook`, MANY);
+    await expectNobodyCharged(world, running, keys, 'proxy_failed');
+    expect(JSON.stringify(await retryOf(world, keys[0] ?? fail()))).not.toContain('p4ss');
+    expect(receiver.arrived).toEqual([]);
+
+    await using proxy = await recordingProxy(receiver.url, port);
+    await expectFirstTryTold(world, keys);
+    expect(receiver.arrived).toHaveLength(MANY);
+    expect(new Set(proxy.asked)).toEqual(new Set([receiver.url.slice('http://'.length)]));
+    await expectTidy(world, running);
+  });
+
+  it.concurrent('is up and the receiver fails, it is the receiver that is charged', async () => {
+    await using receiver = await aReceiver(status(500));
+    await using proxy = await recordingProxy(receiver.url);
+    await using world = await aWorld();
+    await using running = await world.start({ proxy: new URL(`http://127.0.0.1:${proxy.port}`) });
+    await succeedOften(world, `${receiver.url}/hook`, MANY);
+    await expectSoon('the breaker to be open', async () => expect(await countOpen(running)).toBe(1));
+    expect(await running.metric('runledger_notifier_tries_total', { reason: 'server_error' })).toBe(5);
+  });
+});
+
+describe('a name whose own servers', { timeout }, () => {
+  it.concurrent.each([
+    ['refuse', 'refused'],
+    ['fail', 'servfail'],
+  ] as const)('%s uses up tries and is charged, and holds up no other', async (_how, answer) => {
+    await using receiver = await aReceiver();
+    const { port } = new URL(receiver.url);
+    await using dns = await stubDns({ 'dead.example.com': answer, 'hooks.corp.example': ['127.0.0.1'] });
+    await using world = await aWorld();
+    await using running = await world.start({
+      allow: ['hooks.corp.example', 'loopback'],
+      ports: [Number(port)],
+      dnsServers: [dns.server],
+    });
+    const key = await world.succeed(`http://dead.example.com:${port}/hook`);
+    const healthy = await succeedOften(world, `http://hooks.corp.example:${port}/hook`, 3);
+    await expectFirstTryTold(world, healthy);
+    const { tries, state } = await retryOf(world, key);
+    expect(tries).toMatchObject([{ reason: 'name_unanswered', phases: { connect: null } }]);
+    expect(state).toMatchObject({ tries: 1 });
+    expect(await running.metric('runledger_notifier_swept_total')).toBe(0);
+  });
+
+  it.concurrent('are silent holds up no other', async () => {
+    await using receiver = await aReceiver();
+    const { port } = new URL(receiver.url);
+    await using dns = await stubDns({ 'hooks.corp.example': ['127.0.0.1'] });
+    const silent = Array.from({ length: 10 }, (_none, index) => `silent-${index}.example.com`);
+    for (const name of silent) dns.set(name, 'silent');
+    await using world = await aWorld();
+    await using running = await world.start({
+      allow: ['hooks.corp.example', 'loopback'],
+      ports: [Number(port)],
+      dnsServers: [dns.server],
+      withinMs: 60_000,
+    });
+    const stuck = await Promise.all(silent.map((name) => world.succeed(`http://${name}:${port}/hook`)));
+    await expectSoon('the silent ones to be asked', () => {
+      for (const name of silent) expect(dns.questions(name)).toBeGreaterThan(0);
+    });
+    const healthy = await succeedOften(world, `http://hooks.corp.example:${port}/hook`, 3);
+    await expectFirstTryTold(world, healthy);
+    const { tries } = await retryOf(world, stuck[0] ?? fail());
+    expect(tries).toMatchObject([{ reason: 'name_unanswered' }]);
+    expect(await running.metric('runledger_notifier_swept_total')).toBe(0);
+  });
+
+  it.concurrent('do not know it is tried again', async () => {
+    await using dns = await stubDns();
+    await using world = await aWorld();
+    await using running = await world.start({ dnsServers: [dns.server] });
+    const { tries, state } = await retryOf(world, await world.succeed('http://gone.example.com/hook'));
+    expect(tries).toMatchObject([{ reason: 'name_not_found', status: null }]);
+    expect(state).toMatchObject({ state: 'retrying', tries: 1 });
+    expect(await running.metric('runledger_notifier_tries_total')).toBe(1);
+  });
+});
+
+/** Where no DNS server listens now. */
+const closedServer = async (): Promise<string> => {
+  await using dns = await stubDns();
+  return dns.server;
+};
+
+const fail = (): never => {
+  throw new Error('there is none');
+};

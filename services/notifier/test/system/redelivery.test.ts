@@ -1,0 +1,146 @@
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { readDeliveries } from '@runledger/event-log/streams/delivery-attempts';
+import { findPending } from '../../src/timers/timers.ts';
+import { redeliveryRequested } from '@runledger/testing/events/webhook-events';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aReceiver, status, type Receiver } from '../fixtures/a-receiver.ts';
+import { aWorld, type RunningNotifier, type World } from '../fixtures/test-bed.ts';
+import { expectTidy, openBreaker } from '../fixtures/breakers.ts';
+import { retryOf, triesOf } from '../fixtures/attempts-of.ts';
+import { expectSoon } from '../fixtures/expect-soon.ts';
+import { standingTimers } from '../fixtures/stored-timers.ts';
+
+let world: World;
+let running: RunningNotifier;
+beforeAll(async () => {
+  world = await aWorld();
+  running = await world.start();
+});
+afterAll(async () => {
+  await running[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+const expectEnd = (of: World, key: RunKey, end: object): Promise<void> =>
+  expectSoon('what became of it', async () => expect(await of.webhook(key)).toMatchObject(end));
+
+const idsOf = (receiver: Receiver, key: RunKey): Set<string | undefined> =>
+  new Set(receiver.of(key.run_id).map(({ headers }) => headers['webhook-id']));
+
+const timersOf = async (of: World, key: RunKey): Promise<string[]> =>
+  (await standingTimers(of.log)).filter((subject) => subject.includes(key.run_id));
+
+describe('a redelivery', () => {
+  it('of what was accepted is told once more, as the same message', async () => {
+    await using receiver = await aReceiver();
+    const key = await world.succeed(`${receiver.url}/hook`);
+    await expectEnd(world, key, { status: 'success', round: 1 });
+    await world.happenTo(key, redeliveryRequested(key));
+    await expectEnd(world, key, { status: 'success', round: 2, tries: 1 });
+    const [first, second, ...more] = receiver.of(key.run_id);
+    expect(more).toEqual([]);
+    expect(second?.payload).toEqual(first?.payload);
+    expect(idsOf(receiver, key)).toEqual(new Set([`msg_${key.run_id}`]));
+    const { tries } = await triesOf(world, key, 2);
+    expect(tries).toMatchObject([
+      { round: 1, try: 1 },
+      { round: 2, try: 1 },
+    ]);
+  });
+
+  it('of what was given up is told, and counts its tries from one', async () => {
+    await using receiver = await aReceiver(status(410));
+    const key = await world.succeed(`${receiver.url}/hook`);
+    await expectEnd(world, key, { status: 'failed', reason: 'gone', round: 1 });
+    receiver.answer = status(503);
+    await world.happenTo(key, redeliveryRequested(key));
+    await expectSoon('where it stands', async () =>
+      expect((await readDeliveries(world.log, key)).state).toMatchObject({
+        state: 'retrying',
+        round: 2,
+        tries: 1,
+      }),
+    );
+    expect(await world.webhook(key)).toMatchObject({ status: 'running', round: 2 });
+    receiver.answer = status(200);
+    await expectEnd(world, key, { status: 'success', round: 2, tries: 2 });
+    expect(receiver.of(key.run_id)).toHaveLength(3);
+    expect(idsOf(receiver, key)).toEqual(new Set([`msg_${key.run_id}`]));
+    expect(await timersOf(world, key)).toEqual([]);
+  });
+
+  it('while a retry waits takes its place', async () => {
+    await using receiver = await aReceiver(status(500));
+    const key = await world.succeed(`${receiver.url}/hook`);
+    await retryOf(world, key);
+    await world.happenTo(key, redeliveryRequested(key));
+    await expectSoon('the second round to wait', async () =>
+      expect(await findPending(world.log, { origin: receiver.url, ...key })).toMatchObject({
+        delivery: { round: 2, tries: 1 },
+      }),
+    );
+    expect(await timersOf(world, key)).toHaveLength(1);
+    expect(receiver.of(key.run_id)).toHaveLength(2);
+    receiver.answer = status(200);
+    await expectEnd(world, key, { status: 'success', round: 2, tries: 2 });
+    // What the first round would have been tried at is over by now.
+    expect(receiver.of(key.run_id)).toHaveLength(3);
+    expect(idsOf(receiver, key)).toEqual(new Set([`msg_${key.run_id}`]));
+    await expectSoon('nothing to wait', async () => expect(await timersOf(world, key)).toEqual([]));
+  });
+
+  it('asked for many times ends with its last round, and one delivery', async () => {
+    await using receiver = await aReceiver(status(500));
+    const key = await world.succeed(`${receiver.url}/hook`);
+    await retryOf(world, key);
+    await world.happenTo(key, ...[2, 3, 4].map((round) => redeliveryRequested(key, round)));
+    await expectSoon('the last round to wait', async () =>
+      expect(await findPending(world.log, { origin: receiver.url, ...key })).toMatchObject({
+        delivery: { round: 4, tries: 1 },
+      }),
+    );
+    expect(await timersOf(world, key)).toHaveLength(1);
+    receiver.answer = status(200);
+    await expectEnd(world, key, { status: 'success', round: 4, tries: 2 });
+    await expectSoon('nothing to wait', async () => expect(await timersOf(world, key)).toEqual([]));
+  });
+
+  it('while a try is in flight is told after it', async () => {
+    let answered = 0;
+    const letGo = Promise.withResolvers<void>();
+    await using receiver = await aReceiver((arrived, response) => {
+      answered += 1;
+      if (answered > 1) status(200)(arrived, response);
+      else void letGo.promise.then(() => status(200)(arrived, response));
+    });
+    const key = await world.succeed(`${receiver.url}/hook`);
+    await expectSoon('the first try', () => expect(receiver.of(key.run_id)).toHaveLength(1));
+    await expectEnd(world, key, { status: 'running', round: 1 });
+    await world.happenTo(key, redeliveryRequested(key));
+    letGo.resolve();
+    await expectEnd(world, key, { status: 'success', round: 2, tries: 1 });
+    expect(receiver.of(key.run_id)).toHaveLength(2);
+    expect(await timersOf(world, key)).toEqual([]);
+  });
+
+  it('while it is parked is told once, in the new round', async () => {
+    await using parking = await aWorld();
+    await using one = await parking.start({ breaker: { firstOpenMs: 5_000 } });
+    await using receiver = await aReceiver(status(500));
+    const failed = await openBreaker(parking, one, `${receiver.url}/hook`);
+    const key = await parking.succeed(`${receiver.url}/hook`);
+    await expectSoon('that it is parked', async () => expect(await timersOf(parking, key)).toHaveLength(1));
+    await parking.happenTo(key, redeliveryRequested(key));
+    await expectSoon('the second round to be parked', async () =>
+      expect(await findPending(parking.log, { origin: receiver.url, ...key })).toMatchObject({
+        delivery: { round: 2, tries: 0 },
+      }),
+    );
+    expect(await timersOf(parking, key)).toHaveLength(1);
+    receiver.answer = status(200);
+    await expectEnd(parking, key, { status: 'success', round: 2, tries: 1 });
+    for (const other of failed) await expectEnd(parking, other, { status: 'success' });
+    expect(receiver.of(key.run_id)).toHaveLength(1);
+    await expectTidy(parking, one);
+  });
+});

@@ -1,0 +1,200 @@
+import type { OpenBreaker, PendingDelivery } from '@runledger/contracts/deliveries/deliveries';
+import { shareOf } from '@runledger/contracts/deliveries/deliveries';
+import { newUuid } from '@runledger/contracts/ids';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import {
+  countParked,
+  dropOpening,
+  dropPending,
+  dropTimer,
+  findPending,
+  followDue,
+  keepOpening,
+  keepPosition,
+  letWait,
+  nextParked,
+  readExpired,
+  readOpenings,
+  readPosition,
+  setAside,
+  type Due,
+  type StoredPending,
+} from '../../src/timers/timers.ts';
+import { aLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
+
+let test: TestLog;
+let log: EventLog;
+beforeAll(async () => {
+  test = await aLog();
+  log = test.log;
+});
+afterAll(() => test[Symbol.asyncDispose]());
+
+const aDelivery = (changes: Partial<PendingDelivery> = {}): PendingDelivery => ({
+  version: 1,
+  org_id: newUuid(),
+  run_id: newUuid(),
+  origin: `https://${newUuid()}.example`,
+  round: 1,
+  tries: 1,
+  due_at: '2026-01-01T00:00:00.000Z',
+  expires_at: '2026-01-07T00:00:00.000Z',
+  ...changes,
+});
+
+const soon = (): Date => new Date(Date.now() + 300);
+const farAway = (): Date => new Date(Date.now() + 3_600_000);
+
+/** Everything that becomes due in a share, until it is disposed. */
+const watchShare = async (share: number): Promise<{ seen: Due[] } & AsyncDisposable> => {
+  const seen: Due[] = [];
+  const following = await followDue(
+    log,
+    share,
+    async (due) => void seen.push(...due),
+    () => undefined,
+  );
+  return { seen, [Symbol.asyncDispose]: () => following[Symbol.asyncDispose]() };
+};
+
+const runsIn = (seen: readonly Due[]): string[] =>
+  seen.flatMap((due) => (due.kind === 'delivery' ? [due.delivery.run_id] : []));
+
+describe('a delivery that waits', () => {
+  it('is due in its own share when its time has come, once', async () => {
+    const delivery = aDelivery();
+    await using watch = await watchShare(shareOf(delivery.origin));
+    await letWait(log, delivery, soon());
+    const due = await waitFor('the timer', () =>
+      watch.seen.find((one) => one.kind === 'delivery' && one.delivery.run_id === delivery.run_id),
+    );
+    expect(due).toMatchObject({ kind: 'delivery', delivery });
+    expect(runsIn(watch.seen)).toEqual([delivery.run_id]);
+  });
+
+  it('is replaced by a later wish for the same run', async () => {
+    const delivery = aDelivery();
+    await letWait(log, delivery, farAway());
+    await using watch = await watchShare(shareOf(delivery.origin));
+    await letWait(log, { ...delivery, tries: 2 }, soon());
+    // The share may hold what other tests have left there.
+    const mine = () =>
+      watch.seen.filter((due) => due.kind === 'delivery' && due.delivery.run_id === delivery.run_id);
+    await waitFor('the timer', () => mine().length > 0);
+    expect(mine()).toMatchObject([{ delivery: { tries: 2 } }]);
+  });
+
+  it('survives a kill of the broker', async () => {
+    await using own = await aLog();
+    const delivery = aDelivery();
+    await letWait(own.log, delivery, new Date(Date.now() + 1_500));
+    await own.nats.kill9();
+    await own.nats.restart();
+    const pending = await waitFor('what is pending', () => findPending(own.log, delivery));
+    expect(pending.delivery).toEqual(delivery);
+  });
+
+  it('is found until it is dropped', async () => {
+    const delivery = aDelivery();
+    await letWait(log, delivery, farAway());
+    expect(await findPending(log, delivery)).toMatchObject({ delivery });
+    await dropPending(log, delivery);
+    expect(await findPending(log, delivery)).toBeUndefined();
+  });
+});
+
+describe('parked deliveries', () => {
+  it('are given one after the other, of one organisation or of all, the first parked first', async () => {
+    const first = aDelivery();
+    const { origin } = first;
+    const others = [aDelivery({ origin }), aDelivery({ origin, org_id: first.org_id })];
+    for (const delivery of [first, ...others]) await setAside(log, delivery);
+    const of = async (org_id: string | null): Promise<string[]> => {
+      const runs: string[] = [];
+      for (let after = 0; ;) {
+        const next = await nextParked(log, { origin, org_id }, after);
+        if (!next) return runs;
+        runs.push(next.delivery.run_id);
+        after = next.sequence;
+      }
+    };
+    expect(await of(null)).toEqual([first, ...others].map(({ run_id }) => run_id));
+    expect(await of(first.org_id)).toEqual([first.run_id, others[1]?.run_id]);
+  });
+
+  it('are counted, and gone when they are dropped; dropping twice is harmless', async () => {
+    const before = await countParked(log);
+    const delivery = aDelivery();
+    await setAside(log, delivery);
+    expect(await countParked(log)).toBe(before + 1);
+    const at = { origin: delivery.origin, org_id: delivery.org_id };
+    const parked = await waitFor('it', () => nextParked(log, at, 0));
+    await dropTimer(log, parked.sequence);
+    await dropTimer(log, parked.sequence);
+    expect(await nextParked(log, at, 0)).toBeUndefined();
+    expect(await countParked(log)).toBe(before);
+  });
+
+  it('are found when their time is over, and only then', async () => {
+    const expires_at = '2026-01-02T00:00:00.000Z';
+    const over = aDelivery({ expires_at });
+    const share = shareOf(over.origin);
+    await setAside(log, over);
+    await setAside(log, aDelivery({ origin: over.origin }));
+    await letWait(log, aDelivery({ origin: over.origin, expires_at }), farAway());
+    const read = (now: string): Promise<StoredPending[]> => readExpired(log, share, new Date(now), 10);
+    expect(await read('2026-01-01T00:00:00.000Z')).toEqual([]);
+    expect(await read('2026-01-03T00:00:00.000Z')).toMatchObject([{ delivery: over }]);
+  });
+
+  it('that nobody can read are dropped, and the next is given', async () => {
+    const delivery = aDelivery();
+    await setAside(log, delivery);
+    const subject = `timers.${shareOf(delivery.origin)}.x.${delivery.org_id}.${newUuid()}.parked`;
+    const origin = 'x';
+    await log.js.publish(subject.replace(`.${shareOf(delivery.origin)}.`, `.${shareOf(origin)}.`), 'no JSON');
+    expect(await nextParked(log, { origin, org_id: null }, 0)).toBeUndefined();
+    expect(await nextParked(log, delivery, 0)).toMatchObject({ delivery });
+  });
+});
+
+describe('the opening of a breaker', () => {
+  it('is read by the next holder of its share until it is over, and then due', async () => {
+    const origin = `https://${newUuid()}.example`;
+    const opening: OpenBreaker = { version: 1, origin, org_id: null, opens: 2, until: soon().toISOString() };
+    const share = shareOf(origin);
+    await keepOpening(log, opening);
+    expect(await readOpenings(log, share)).toContainEqual(opening);
+    await using watch = await watchShare(share);
+    await waitFor('its end', () =>
+      watch.seen.some((due) => due.kind === 'breaker' && due.breaker.origin === origin),
+    );
+    expect(await readOpenings(log, share)).not.toContainEqual(opening);
+  });
+
+  it('is forgotten when it is dropped', async () => {
+    const origin = `https://${newUuid()}.example`;
+    const opening: OpenBreaker = {
+      version: 1,
+      origin,
+      org_id: newUuid(),
+      opens: 1,
+      until: farAway().toISOString(),
+    };
+    await keepOpening(log, opening);
+    await dropOpening(log, opening);
+    expect(await readOpenings(log, shareOf(origin))).not.toContainEqual(opening);
+  });
+});
+
+describe('the position of a share', () => {
+  it('is what was kept last, and none before', async () => {
+    const position = { version: 1, created: '2026-01-01T00:00:00Z', runs: 9, activity: 6, swept: 5 } as const;
+    expect(await readPosition(log, 3)).toBeUndefined();
+    await keepPosition(log, 3, { ...position, runs: 5 });
+    await keepPosition(log, 3, position);
+    expect(await readPosition(log, 3)).toEqual(position);
+  });
+});

@@ -1,0 +1,110 @@
+import type { JsonObject, JsonValue } from '@runledger/contracts/json';
+import { isExecuting } from '@runledger/contracts/fold/run';
+import type { RunEventOf } from '@runledger/contracts/events/run-event';
+import type { Assign, GiveUp, RunDecision } from './decision.ts';
+
+/** What an event has beside the decision that it tells: ids and clocks come in from outside. */
+export interface Stamp {
+  readonly event_id: string;
+  /** ISO 8601. */
+  readonly time: string;
+  readonly instance: string;
+}
+
+/** What the scheduler does not keep in memory. */
+export interface Assignment {
+  readonly occupancy_id: string;
+  readonly workflow: JsonValue;
+  readonly inputs: JsonObject;
+}
+
+export type EndingEvent =
+  | RunEventOf<'RunRequeued'>
+  | RunEventOf<'RunTimedOut'>
+  | RunEventOf<'RunGivenUp'>
+  | RunEventOf<'RunCancelEnforced'>;
+
+/** Carries all that the executor needs, so that it reads nothing else. */
+export const assignedEvent = (
+  decision: Assign,
+  stamp: Stamp,
+  { occupancy_id, workflow, inputs }: Assignment,
+): RunEventOf<'RunAssigned'> => {
+  const { request } = decision.run;
+  return {
+    ...envelope(decision, stamp),
+    type: 'RunAssigned',
+    attempt: decision.attempt,
+    executor_id: decision.executor,
+    data: {
+      occupancy_id,
+      slot: decision.slot,
+      gpu: request.gpu,
+      runner: request.runner,
+      workflow_version_id: request.workflow_version_id,
+      workflow_sha256: request.workflow_sha256,
+      workflow,
+      inputs,
+      run_timeout_s: request.run_timeout_s,
+      executor_public_key: decision.executor_public_key,
+    },
+  };
+};
+
+/** `progress`, 0 to 1, is the last that the attempt reported; undefined when it reported none. */
+export const endingEvent = (
+  decision: Exclude<RunDecision, Assign>,
+  stamp: Stamp,
+  progress?: number,
+): EndingEvent => {
+  const { run, message } = decision;
+  const shared = {
+    ...envelope(decision, stamp),
+    attempt: run.attempt?.number ?? 0,
+    executor_id: isExecuting(run) ? run.attempt.executor_id : null,
+  };
+  const reached = progress === undefined ? {} : { progress };
+  switch (decision.type) {
+    case 'requeue':
+      return { ...shared, type: 'RunRequeued', data: { reason: decision.reason, message } };
+    case 'time_out':
+      return { ...shared, type: 'RunTimedOut', data: { reason: decision.reason, message, ...reached } };
+    case 'give_up':
+      return { ...shared, type: 'RunGivenUp', data: { reason: decision.reason, message, ...reached } };
+    case 'enforce_cancel':
+      return { ...shared, type: 'RunCancelEnforced', data: { message, ...reached } };
+  }
+};
+
+/** The run ends instead of being assigned: what it needs cannot be had any more. */
+export const giveUpInstead = (
+  { key, run, expected, answers }: Assign,
+  reason: 'deployment_removed' | 'internal_error',
+  message: string,
+): GiveUp => ({ type: 'give_up', key, run, expected, answers, reason, message });
+
+const envelope = (
+  { key, run, answers }: RunDecision,
+  { event_id, time, instance }: Stamp,
+): Pick<
+  RunEventOf<'RunAssigned'>,
+  | 'version'
+  | 'event_id'
+  | 'run_id'
+  | 'org_id'
+  | 'time'
+  | 'writer'
+  | 'correlation_id'
+  | 'causation_id'
+  | 'traceparent'
+> => ({
+  version: 1,
+  event_id,
+  run_id: key.run_id,
+  org_id: key.org_id,
+  time,
+  writer: { service: 'scheduler', instance },
+  correlation_id: run.correlation_id,
+  causation_id: answers,
+  traceparent: run.traceparent,
+});

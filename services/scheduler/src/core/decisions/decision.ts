@@ -1,0 +1,58 @@
+import type { RunEventOf } from '@runledger/contracts/events/run-event';
+import type { ExecutorId } from '@runledger/contracts/ids';
+import type { ExecutingRun, QueuedRun } from '@runledger/contracts/fold/run';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+
+/** A run that has not ended, as it was when the decision was made; its request has no inputs here. */
+export type LiveRun = QueuedRun | ExecutingRun;
+
+interface OnRun<Of extends LiveRun = LiveRun> {
+  readonly key: RunKey;
+  readonly run: Of;
+  /** The head that the decision rests on: the fence of its append. */
+  readonly expected: number;
+  /** The event at that head, null when it had no id. */
+  readonly answers: string | null;
+}
+
+export type Assign = OnRun<QueuedRun> & {
+  readonly type: 'assign';
+  readonly attempt: number;
+  readonly executor: ExecutorId;
+  readonly executor_public_key: string;
+  readonly slot: number;
+};
+
+export type Requeue = OnRun<ExecutingRun> & {
+  readonly type: 'requeue';
+  readonly reason: RunEventOf<'RunRequeued'>['data']['reason'];
+  readonly message: string;
+};
+
+export type TimeOut = OnRun & {
+  readonly type: 'time_out';
+  readonly reason: RunEventOf<'RunTimedOut'>['data']['reason'];
+  readonly message: string;
+};
+
+export type GiveUp = OnRun & {
+  readonly type: 'give_up';
+  readonly reason: RunEventOf<'RunGivenUp'>['data']['reason'];
+  readonly message: string;
+};
+
+export type EnforceCancel = OnRun<ExecutingRun> & {
+  readonly type: 'enforce_cancel';
+  readonly message: string;
+};
+
+export type DeclareLost = {
+  readonly type: 'declare_lost';
+  readonly executor: ExecutorId;
+  /** The broker's time of the last beat heard; null when none was. */
+  readonly lastBeat: string | null;
+  readonly message: string;
+};
+
+export type RunDecision = Assign | Requeue | TimeOut | GiveUp | EnforceCancel;
+export type Decision = RunDecision | DeclareLost;

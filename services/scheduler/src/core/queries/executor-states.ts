@@ -1,0 +1,103 @@
+import {
+  MAX_TOLD_NAMES,
+  type ExecutorsAnswer,
+  type ExecutorsQuestion,
+  type ExecutorState,
+} from '@runledger/contracts/requests/executor-state';
+import { isExecuting } from '@runledger/contracts/fold/run';
+import type { DrainedNames } from '../fleet/drained-names.ts';
+import type { KnownRun } from '../runs/known-run.ts';
+import { takesNoMore, type RegisteredExecutor, type Slot } from '../fleet/registered-executor.ts';
+
+export interface KnownExecutors {
+  readonly executors: Iterable<RegisteredExecutor>;
+  readonly drained: DrainedNames;
+  /** Whether it was heard of lately, and is not about to be lost. */
+  readonly isHeard: (executor: RegisteredExecutor) => boolean;
+  readonly runsIn: (slot: Slot) => readonly KnownRun[];
+}
+
+interface Row {
+  readonly name: string;
+  /** Undefined for a drained name that no executor bears. */
+  readonly executor: RegisteredExecutor | undefined;
+}
+
+/** One page of the executors and of the drained names, by name and then by id. */
+export const executorStates = (known: KnownExecutors, question: ExecutorsQuestion): ExecutorsAnswer => {
+  const { after, limit } = question;
+  const rows = rowsOf(known, question.name)
+    .filter((row) => !after || inOrder(after.name, after.executor_id, row) < 0)
+    .toSorted((one, other) => inOrder(one.name, one.executor?.id ?? null, other));
+  return {
+    executors: rows.slice(0, limit).map((row) => stateOf(known, row)),
+    more: rows.length > limit,
+  };
+};
+
+const rowsOf = ({ executors, drained }: KnownExecutors, only: string | null): Row[] => {
+  const rows: Row[] = [];
+  const borne = new Set<string>();
+  for (const executor of executors) {
+    borne.add(executor.name);
+    rows.push({ name: executor.name, executor });
+  }
+  for (const { name } of drained.all()) if (!borne.has(name)) rows.push({ name, executor: undefined });
+  return only === null ? rows : rows.filter(({ name }) => name === only);
+};
+
+/** Below 0 when the one that is named comes before the row. */
+const inOrder = (name: string, id: string | null, row: Row): number =>
+  compare(name, row.name) || compare(id ?? '', row.executor?.id ?? '');
+
+const compare = (one: string, other: string): number => (one === other ? 0 : one < other ? -1 : 1);
+
+const stateOf = (known: KnownExecutors, { name, executor }: Row): ExecutorState => {
+  const drain = known.drained.drainOf(name);
+  if (!executor) {
+    return {
+      executor_id: null,
+      name,
+      state: 'absent',
+      drain,
+      slots: [],
+      machines: [],
+      machine_count: 0,
+      programs: [],
+      program_count: 0,
+      software_version: null,
+      registered_at: null,
+      last_beat_at: null,
+    };
+  }
+  const { said, time } = executor.registration;
+  const present = takesNoMore(executor) ? 'draining' : 'ready';
+  return {
+    executor_id: executor.id,
+    name,
+    state: known.isHeard(executor) ? present : 'silent',
+    drain,
+    slots: [...executor.slots.values()].map((slot) => ({
+      slot: slot.number,
+      gpu: slot.gpu,
+      run: runOf(known.runsIn(slot)),
+    })),
+    machines: said.machines.slice(0, MAX_TOLD_NAMES),
+    machine_count: said.machines.length,
+    programs: said.programs.slice(0, MAX_TOLD_NAMES),
+    program_count: said.programs.length,
+    software_version: said.software_version,
+    registered_at: time,
+    last_beat_at: executor.lastBeat,
+  };
+};
+
+/** None for a slot that is merely promised: the assignment is no fact yet. */
+const runOf = (runs: readonly KnownRun[]): ExecutorState['slots'][number]['run'] => {
+  for (const { key, run } of runs) {
+    if (!isExecuting(run)) continue;
+    const { number, assigned_at } = run.attempt;
+    return { ...key, attempt: number, assigned_at };
+  }
+  return null;
+};

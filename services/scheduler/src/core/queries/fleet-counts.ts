@@ -1,0 +1,37 @@
+import type { ExecutorState } from '@runledger/contracts/requests/executor-state';
+import { GPU_MODELS, type GpuModel } from '@runledger/contracts/gpu';
+import { takesNoMore, type RegisteredExecutor, type Slot } from '../fleet/registered-executor.ts';
+
+interface SlotCounts {
+  readonly gpu: GpuModel;
+  readonly slots: number;
+  /** With a run, or promised to one. */
+  readonly busy: number;
+}
+
+/** How it stands with the executors that are there, in numbers. */
+export interface FleetCounts {
+  readonly executors: Readonly<Record<Exclude<ExecutorState['state'], 'absent'>, number>>;
+  readonly byGpu: readonly SlotCounts[];
+}
+
+export interface CountedExecutors {
+  readonly executors: Iterable<RegisteredExecutor>;
+  readonly isHeard: (executor: RegisteredExecutor) => boolean;
+  readonly isTaken: (slot: Slot) => boolean;
+}
+
+export const fleetCounts = ({ executors, isHeard, isTaken }: CountedExecutors): FleetCounts => {
+  const states = { ready: 0, draining: 0, silent: 0 };
+  const slots: Slot[] = [];
+  for (const executor of executors) {
+    const present = takesNoMore(executor) ? 'draining' : 'ready';
+    states[isHeard(executor) ? present : 'silent'] += 1;
+    slots.push(...executor.slots.values());
+  }
+  const byGpu = GPU_MODELS.map((gpu) => {
+    const ofGpu = slots.filter((slot) => slot.gpu === gpu);
+    return { gpu, slots: ofGpu.length, busy: ofGpu.filter((slot) => isTaken(slot)).length };
+  });
+  return { executors: states, byGpu };
+};

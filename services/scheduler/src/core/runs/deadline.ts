@@ -1,0 +1,23 @@
+import { isExecuting } from '@runledger/contracts/fold/run';
+import type { LiveRun } from '../decisions/decision.ts';
+
+export interface DueSettings {
+  /** From a cancel request until the end is enforced: the executor's grace and a margin. */
+  readonly cancelEnforceMs: number;
+  /** Milliseconds since 1970 of an ISO 8601 time. */
+  readonly instantOf: (time: string) => number;
+}
+
+/** When something has to be decided if the run stays as it is: milliseconds on the broker's clock. */
+export const dueAt = (run: LiveRun, { cancelEnforceMs, instantOf }: DueSettings): number => {
+  if (isExecuting(run) && run.cancel) return instantOf(run.cancel.requested_at) + cancelEnforceMs;
+  const { start_deadline_s, run_timeout_s } = run.request;
+  switch (run.status) {
+    case 'queued':
+    case 'started':
+      return instantOf(run.queued_at) + start_deadline_s * 1_000;
+    case 'running':
+    case 'uploading':
+      return instantOf(run.started_at) + run_timeout_s * 1_000;
+  }
+};

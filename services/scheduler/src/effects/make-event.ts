@@ -1,0 +1,83 @@
+import { newUuid } from '@runledger/contracts/ids';
+import { isExecuting } from '@runledger/contracts/fold/run';
+import { parseRunEvent, type RunEvent, type RunEventOf } from '@runledger/contracts/events/run-event';
+import { lastProgress } from '@runledger/event-log/streams/activity';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { readStored } from '@runledger/event-log/read/read-run';
+import type { Assign, RunDecision } from '../core/decisions/decision.ts';
+import { assignedEvent, endingEvent, giveUpInstead, type Stamp } from '../core/decisions/decided-event.ts';
+import type { WorkflowVersions } from './workflow-versions.ts';
+
+export interface EventSources {
+  readonly log: EventLog;
+  readonly versions: WorkflowVersions;
+  /** Tells this process from others of the same service. */
+  readonly instance: string;
+}
+
+/** The event of a decision, with all that is not in the scheduler's memory. @throws {LogUnavailable} */
+export const makeEvent = async (sources: EventSources, decision: RunDecision): Promise<RunEvent> => {
+  switch (decision.type) {
+    case 'assign':
+      return makeAssignment(sources, decision);
+    case 'requeue':
+      return endingEvent(decision, stamp(sources));
+    case 'time_out':
+    case 'give_up':
+    case 'enforce_cancel':
+      return endingEvent(decision, stamp(sources), await progressOf(sources, decision));
+  }
+};
+
+/** What is told when an assignment cannot be written at all. */
+export const makeGiveUp = (sources: EventSources, decision: Assign, message: string): RunEvent =>
+  endingEvent(giveUpInstead(decision, 'internal_error', message), stamp(sources));
+
+const makeAssignment = async (sources: EventSources, decision: Assign): Promise<RunEvent> => {
+  const { key, run } = decision;
+  const request = await readRequest(sources, decision);
+  if (!request) {
+    return makeGiveUp(
+      sources,
+      decision,
+      `The request of this run, message ${run.number} of RUNS, is not in the log any more. ` +
+        'The log is kept for less time than the run waited: raise its max_age, and queue the run again.',
+    );
+  }
+  const { workflow_version_id, workflow_sha256 } = run.request;
+  const version = await sources.versions.get({ org_id: key.org_id, workflow_version_id, workflow_sha256 });
+  switch (version.kind) {
+    case 'found': {
+      const { workflow } = version;
+      const { inputs } = request.data;
+      return assignedEvent(decision, stamp(sources), { occupancy_id: newUuid(), workflow, inputs });
+    }
+    case 'missing':
+      return endingEvent(giveUpInstead(decision, 'deployment_removed', version.why), stamp(sources));
+    case 'damaged':
+      return endingEvent(giveUpInstead(decision, 'internal_error', version.why), stamp(sources));
+  }
+};
+
+const readRequest = async (
+  { log }: EventSources,
+  { key, run }: Assign,
+): Promise<RunEventOf<'RunQueued'> | undefined> => {
+  const stored = await readStored(log, run.number);
+  const parsed = stored && parseRunEvent(stored.body);
+  if (parsed?.kind !== 'event' || parsed.event.type !== 'RunQueued') return undefined;
+  return parsed.event.run_id === key.run_id && parsed.event.org_id === key.org_id ? parsed.event : undefined;
+};
+
+const progressOf = async ({ log }: EventSources, { key, run }: RunDecision): Promise<number | undefined> => {
+  if (!isExecuting(run)) return undefined;
+  const { number, executor_id } = run.attempt;
+  return (await lastProgress(log, key, number, executor_id))?.progress;
+};
+
+/** The time is for people; what counts is the broker's. */
+const stamp = ({ instance }: EventSources): Stamp => ({
+  event_id: newUuid(),
+  time: new Date().toISOString(),
+  instance,
+});

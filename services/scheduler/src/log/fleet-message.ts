@@ -1,0 +1,51 @@
+import type { FleetEvent } from '@runledger/contracts/events/fleet-event';
+import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import { fleetFactOf, fleetSubjectOf, parseFleetEvent } from '@runledger/event-log/streams/fleet';
+
+/** A fact of the fleet, where it stands in FLEET, and the broker's time. */
+export interface FleetFact {
+  readonly event: FleetEvent;
+  readonly sequence: number;
+  readonly time: string;
+}
+
+export type ReadFleetMessage =
+  | { readonly kind: 'fact'; readonly fact: FleetFact }
+  | { readonly kind: 'refused'; readonly why: string }
+  /** Only a later release can read what the control plane says there: deciding on without it would be a guess. */
+  | {
+      readonly kind: 'newer_version';
+      readonly type: string;
+      readonly version: number;
+      readonly sequence: number;
+    }
+  /** Of a type that this release does not know. */
+  | { readonly kind: 'unknown_type'; readonly type: string };
+
+/** The last tokens of subjects that no executor may write to: drains, resumes, and who is lost. */
+const OF_CONTROL_PLANE: ReadonlySet<string> = new Set(
+  (['ExecutorLost', 'ExecutorDrainRequested', 'ExecutorResumeRequested'] as const).map(fleetFactOf),
+);
+
+export const readFleetMessage = ({ subject, sequence, time, body }: StoredMessage): ReadFleetMessage => {
+  const parsed = parseFleetEvent(body);
+  switch (parsed.kind) {
+    case 'event': {
+      const { event } = parsed;
+      // Each executor's credentials allow it to write its own facts under its own name only.
+      if (subject === fleetSubjectOf(event)) return { kind: 'fact', fact: { event, sequence, time } };
+      return {
+        kind: 'refused',
+        why: `${event.type} stands under ${subject}, not under ${fleetSubjectOf(event)}`,
+      };
+    }
+    case 'invalid':
+      return { kind: 'refused', why: parsed.why };
+    case 'newer_version':
+      if (OF_CONTROL_PLANE.has(subject.split('.').at(-1) ?? '')) return { ...parsed, sequence };
+      // It tells of one executor, which gets no runs then; no executor shall be able to stop the scheduler.
+      return { kind: 'refused', why: `${parsed.type} in version ${parsed.version} is of a later release` };
+    case 'unknown_type':
+      return parsed;
+  }
+};

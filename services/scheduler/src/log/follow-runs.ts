@@ -1,0 +1,116 @@
+import { accept, type StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { Run } from '@runledger/contracts/fold/run';
+import { RUN_EVENTS, type RunEventType } from '@runledger/contracts/events/run-event';
+import { ALL_LIFECYCLES, runIn, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { follow, NewerVersion, type Following } from '@runledger/event-log/follow/follow';
+import { park } from '@runledger/event-log/streams/dead-letters';
+import { readRun } from '@runledger/event-log/read/read-run';
+import type { Scheduling } from '../core/scheduling.ts';
+import type { SchedulerInput } from '../core/scheduler-input.ts';
+import { eventIdOf } from './event-id.ts';
+
+export interface FollowRuns {
+  readonly scheduling: Scheduling;
+  readonly after: number;
+  readonly take: (input: SchedulerInput) => void;
+  /** Each fact that was accepted, and what the run is by it. */
+  readonly onFact: (type: RunEventType, run: Run) => void;
+  /** Each message, once it is taken. */
+  readonly onTaken: (message: StoredMessage) => void;
+  readonly onCaughtUp: () => void;
+  /** False while old messages are read again that an earlier process has parked. */
+  readonly parks: () => boolean;
+}
+
+/** Folds every run's history into the scheduler's state, one message after the other. */
+export const followRuns = (log: EventLog, options: FollowRuns): Promise<Following> => {
+  let taken = options.after;
+  return follow(log, {
+    stream: 'RUNS',
+    subjects: [ALL_LIFECYCLES],
+    after: options.after,
+    onCaughtUp: options.onCaughtUp,
+    onBatch: async (messages) => {
+      for (const message of messages) {
+        // A batch that failed in the middle is given again as a whole.
+        if (message.sequence <= taken) continue;
+        await takeMessage(log, options, message);
+        taken = message.sequence;
+        options.onTaken(message);
+      }
+    },
+  });
+};
+
+const takeMessage = async (log: EventLog, options: FollowRuns, message: StoredMessage): Promise<void> => {
+  const { scheduling, take } = options;
+  const key = runIn(message.subject);
+  if (!key) return refuse(log, options, message, `${message.subject} names no run`);
+  const accepted = accept(scheduling.historyOf(key), message);
+  switch (accepted.kind) {
+    case 'accepted': {
+      const { event } = accepted.fact;
+      const { writer } = RUN_EVENTS[event.type];
+      take({ type: 'run_fact', key, history: accepted.history, event_id: event.event_id, writer });
+      return options.onFact(event.type, accepted.run);
+    }
+    case 'refused':
+      await refuse(log, options, message, accepted.why);
+      return moveHead(options, key, message);
+    case 'unknown_type':
+      return moveHead(options, key, message);
+    case 'known':
+      return;
+    case 'gap':
+      return readAgain(log, options, key, message);
+    case 'newer_version':
+      throw new NewerVersion(accepted);
+  }
+};
+
+/** The run is as it was, but the broker compares the next append with this message. */
+const moveHead = ({ scheduling, take }: FollowRuns, key: RunKey, message: StoredMessage): void => {
+  const { run } = scheduling.historyOf(key);
+  if (!run) return;
+  const history = { head: message.sequence, run };
+  take({ type: 'run_fact', key, history, event_id: eventIdOf(message), writer: 'gateway' });
+};
+
+/** It rests on a message that was not seen: the whole run is read, and if the gap stays, it is damage. */
+const readAgain = async (
+  log: EventLog,
+  options: FollowRuns,
+  key: RunKey,
+  message: StoredMessage,
+): Promise<void> => {
+  const read = await readRun(log, key, { atLeast: message.sequence });
+  switch (read.kind) {
+    case 'found': {
+      const wrong = read.refused.find((refused) => refused.message.sequence === message.sequence);
+      if (wrong) await refuse(log, options, message, wrong.why);
+      const event = read.facts.at(-1)?.event;
+      const writer = event ? RUN_EVENTS[event.type].writer : 'gateway';
+      const event_id = event?.event_id ?? null;
+      return options.take({ type: 'run_fact', key, history: read.history, event_id, writer });
+    }
+    case 'none':
+      return refuse(log, options, message, 'the run that it speaks of is not in the log');
+    case 'damaged':
+      await refuse(log, options, message, `${read.why}. Nothing is decided on this run any more`);
+      return options.take({ type: 'run_unreadable', key });
+    case 'newer_version':
+      throw new NewerVersion(read);
+  }
+};
+
+const refuse = async (
+  log: EventLog,
+  { parks }: FollowRuns,
+  message: StoredMessage,
+  reason: string,
+): Promise<void> => {
+  const { sequence, subject } = message;
+  log.logger.warn({ sequence, subject, reason }, 'a message is refused: it is no part of its run');
+  if (parks()) await park(log, { consumer: 'scheduler', stored: message, reason });
+};

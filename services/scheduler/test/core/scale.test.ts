@@ -1,0 +1,120 @@
+import { expect, it } from 'vitest';
+import { executorId, orgId, runId } from '@runledger/contracts/ids';
+import type { QueuedRun, Run } from '@runledger/contracts/fold/run';
+import type { Decision } from '../../src/core/decisions/decision.ts';
+import { Scheduling } from '../../src/core/scheduling.ts';
+
+const RUNS = 100_000;
+const EXECUTORS = 1_000;
+const NOW = '2026-01-01T00:00:00.000Z';
+const uuid = (n: number): string => `01920000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
+const ORG = orgId(uuid(1));
+
+const queued = (number: number): QueuedRun => ({
+  status: 'queued',
+  org_id: ORG,
+  run_id: runId(uuid(number)),
+  number,
+  request: {
+    user_id: uuid(1),
+    origin: 'api',
+    deployment_id: uuid(2),
+    workflow_id: uuid(3),
+    workflow_version_id: uuid(4),
+    workflow_sha256: 'a'.repeat(64),
+    machine_id: uuid(5 + (number % 10)),
+    machine_name: `farm-${number % 10}`,
+    machine_type: 'program',
+    machine_version: '1',
+    runner: { kind: 'program', program: 'render' },
+    gpu: number % 2 === 0 ? 'A10G' : 'H100',
+    inputs: {},
+    webhook: null,
+    webhook_intermediate_status: false,
+    start_deadline_s: 3_600,
+    run_timeout_s: 3_600,
+    max_attempts: 3,
+    rerun_of: null,
+  },
+  correlation_id: 'request-1',
+  traceparent: null,
+  created_at: NOW,
+  queued_at: NOW,
+  updated_at: NOW,
+  attempt: null,
+});
+
+const succeeded = (run: QueuedRun): Run => ({
+  ...run,
+  status: 'success',
+  end_reason: 'completed',
+  started_at: NOW,
+  ended_at: NOW,
+  outputs: [],
+  message: null,
+  progress: 1,
+});
+
+/** Of so many that wait for the same. */
+const aheadOfAll = (waiting: number): number => (waiting * (waiting - 1)) / 2;
+
+// Anything that looked at every run for each event would not come to its end.
+it('a hundred thousand queued runs go through a thousand executors in their order', () => {
+  const scheduling = new Scheduling({
+    heartbeatPeriodMs: 6_000,
+    cancelEnforceMs: 20_000,
+    instantOf: Date.parse,
+  });
+  scheduling.take({ type: 'lead', connectedMs: 0 });
+  const fact = (run: Run, head: number): readonly Decision[] =>
+    scheduling.take({
+      type: 'run_fact',
+      key: { org_id: run.org_id, run_id: run.run_id },
+      history: { head, run },
+      event_id: null,
+      writer: 'executor',
+    });
+  for (let number = 1; number <= RUNS; number += 1) fact(queued(number), number);
+
+  const open: Decision[] = [];
+  for (let n = 0; n < EXECUTORS; n += 1) {
+    const executor_id = executorId(`box-${n}`);
+    const slots = [{ slot: 0, gpu: n % 2 === 0 ? 'A10G' : 'H100' } as const];
+    const registration = { executor_id, slots, machines: ['*'], programs: ['render'], public_key: 'k' };
+    scheduling.take({
+      type: 'fleet_fact',
+      event: {
+        type: 'ExecutorRegistered',
+        version: 1,
+        event_id: uuid(6),
+        time: NOW,
+        software_version: '0',
+        ...registration,
+      },
+      sequence: n + 1,
+      time: NOW,
+      connectedMs: 0,
+    });
+    const heartbeat = { executor_id, beat: 0, draining: false, runs: [] };
+    open.push(...scheduling.take({ type: 'heartbeat', heartbeat, time: NOW, connectedMs: 0 }));
+  }
+  // Asked of every one.
+  let ahead = 0;
+  for (let number = 1; number <= RUNS; number += 1) {
+    const { org_id, run_id } = queued(number);
+    ahead += scheduling.answers.placeOf({ org_id, run_id })?.ahead ?? 0;
+  }
+  expect(ahead).toBe(aheadOfAll(RUNS / 2 - EXECUTORS / 2) * 2);
+
+  const assigned: number[] = [];
+  for (const decision of open) {
+    if (decision.type !== 'assign') continue;
+    assigned.push(decision.run.number);
+    open.push(...fact(succeeded(decision.run), RUNS + assigned.length));
+  }
+  expect(assigned).toHaveLength(RUNS);
+  for (const parity of [0, 1]) {
+    const ofOneModel = assigned.filter((number) => number % 2 === parity);
+    expect(ofOneModel).toEqual(ofOneModel.toSorted((a, b) => a - b));
+  }
+});

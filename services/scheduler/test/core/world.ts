@@ -1,0 +1,428 @@
+import { evolve, isImpossible } from '@runledger/contracts/fold/evolve-run';
+import { EMPTY_HISTORY, type History } from '@runledger/contracts/fold/run-chain';
+import { executorId, orgId, runId, type ExecutorId } from '@runledger/contracts/ids';
+import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
+import type { FleetRequest } from '@runledger/contracts/events/fleet-request';
+import type { GpuModel } from '@runledger/contracts/gpu';
+import { isExecuting, type Run } from '@runledger/contracts/fold/run';
+import {
+  RUN_EVENTS,
+  type RunEvent,
+  type RunEventOf,
+  type RunEventType,
+} from '@runledger/contracts/events/run-event';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { Decision } from '../../src/core/decisions/decision.ts';
+import { assignedEvent, endingEvent } from '../../src/core/decisions/decided-event.ts';
+import { Scheduling } from '../../src/core/scheduling.ts';
+import type { ResetCause, SchedulerInput } from '../../src/core/scheduler-input.ts';
+
+export const PERIOD_MS = 6_000;
+export const ENFORCE_MS = 20_000;
+const ORG = orgId('01920000-0000-7000-8000-00000000000a');
+const uuid = (n: number): string => `01920000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
+/** The key that asks for drains. */
+export const OPERATOR = uuid(8);
+
+export interface Wish {
+  readonly gpu?: GpuModel;
+  readonly machine?: string;
+  readonly program?: string;
+  readonly startDeadlineS?: number;
+  readonly runTimeoutS?: number;
+  readonly maxAttempts?: number;
+}
+
+export interface Offered {
+  readonly gpus?: readonly GpuModel[];
+  readonly machines?: readonly string[];
+  readonly programs?: readonly string[];
+}
+
+const newScheduling = (): Scheduling =>
+  new Scheduling({ heartbeatPeriodMs: PERIOD_MS, cancelEnforceMs: ENFORCE_MS, instantOf: Date.parse });
+
+/** A log, a clock and a scheduler's core: runs and executors are called by short names. */
+export class World {
+  scheduling = newScheduling();
+  readonly histories = new Map<string, History>();
+  readonly executorIds = new Map<string, ExecutorId>();
+  /** Decisions that are not settled yet. */
+  open: Decision[] = [];
+  /** Facts that are stored but not told yet; null while each is told at once. */
+  undelivered: SchedulerInput[] | null = null;
+  /** Decisions of the last input. */
+  last: readonly Decision[] = [];
+  sequence = 0;
+  fleetSequence = 0;
+  nowMs = Date.UTC(2026, 0, 1);
+  connectedMs = 1_000;
+  #beats = 0;
+  readonly #names = new Map<string, string>();
+
+  take(input: SchedulerInput): readonly Decision[] {
+    if (this.undelivered && (input.type === 'run_fact' || input.type === 'fleet_fact')) {
+      this.undelivered.push(input);
+      return [];
+    }
+    return this.#decide(input);
+  }
+
+  /** Tells the oldest facts that were held back. */
+  deliver(count = Infinity): void {
+    for (const input of this.undelivered?.splice(0, count) ?? []) {
+      this.#decide(input.type === 'fleet_fact' ? { ...input, connectedMs: this.connectedMs } : input);
+    }
+  }
+
+  /** Called with each input and what was decided on it. */
+  onDecided: (input: SchedulerInput, decisions: readonly Decision[]) => void = () => undefined;
+
+  #decide(input: SchedulerInput): readonly Decision[] {
+    this.last = this.scheduling.take(input);
+    this.open.push(...this.last);
+    this.onDecided(input, this.last);
+    return this.last;
+  }
+
+  key(run: string): RunKey {
+    const known = [...this.#names].find(([, name]) => name === run)?.[0] ?? uuid(0x1000 + this.#names.size);
+    this.#names.set(known, run);
+    return { org_id: ORG, run_id: runId(known) };
+  }
+
+  nameOf(key: RunKey): string {
+    return this.#names.get(key.run_id) ?? key.run_id;
+  }
+
+  run(name: string): Run | undefined {
+    return this.histories.get(name)?.run;
+  }
+
+  lead(): void {
+    this.take({ type: 'lead', connectedMs: this.connectedMs });
+  }
+
+  standBy(): void {
+    this.take({ type: 'stand_by' });
+  }
+
+  /** Another scheduler has read the runs, and none of the executors yet. */
+  forgetFleet(): void {
+    this.scheduling = newScheduling();
+    for (const [name, history] of this.histories) {
+      this.take({ type: 'run_fact', key: this.key(name), history, event_id: null, writer: 'gateway' });
+    }
+  }
+
+  register(name: string, offered?: Offered): void {
+    this.registerAs(name, `${name}.0a1b2c3d4e5f`, offered);
+  }
+
+  registerAs(
+    name: string,
+    id: string,
+    { gpus = ['A10G'], machines = ['*'], programs = ['render'] }: Offered = {},
+  ): void {
+    this.executorIds.set(name, executorId(id));
+    this.#fleet(name, 'ExecutorRegistered', {
+      slots: gpus.map((gpu, slot) => ({ slot, gpu })),
+      machines: [...machines],
+      programs: [...programs],
+      public_key: `key-of-${name}`,
+      software_version: '0.1.0',
+    });
+  }
+
+  /** Somebody asks that executors of this name get no more runs. */
+  requestDrain(name: string, told: { readonly sequence?: number } = {}): void {
+    this.#request(name, 'ExecutorDrainRequested', told);
+  }
+
+  requestResume(name: string, told: { readonly sequence?: number } = {}): void {
+    this.#request(name, 'ExecutorResumeRequested', told);
+  }
+
+  leave(name: string): void {
+    this.#fleet(name, 'ExecutorLeft', {});
+  }
+
+  lose(name: string): void {
+    this.#fleet(name, 'ExecutorLost', { message: 'silent' });
+  }
+
+  drain(name: string): void {
+    this.#fleet(name, 'ExecutorDraining', {});
+  }
+
+  beat(name: string, runs: Heartbeat['runs'] = []): void {
+    this.#beats += 1;
+    this.beatAgain(name, runs);
+  }
+
+  /** The same beat as before, as a watch that begins anew tells it. */
+  beatAgain(name: string, runs: Heartbeat['runs'] = []): void {
+    this.take({
+      type: 'heartbeat',
+      heartbeat: { executor_id: this.id(name), beat: this.#beats, draining: false, runs },
+      time: `beat ${this.#beats}`,
+      connectedMs: this.connectedMs,
+    });
+  }
+
+  tickAfter(ms: number): void {
+    this.nowMs += ms;
+    this.connectedMs += ms;
+    this.take({ type: 'tick', now: this.nowMs, connectedMs: this.connectedMs });
+  }
+
+  /** Time passes in ticks of half a second, while these executors go on beating. */
+  pass(ms: number, { beating = [] }: { readonly beating?: readonly string[] } = {}): void {
+    const decided: Decision[] = [];
+    for (let left = ms; left > 0; left -= 500) {
+      for (const name of beating) {
+        this.beat(name, this.listed(name));
+        decided.push(...this.last);
+      }
+      this.tickAfter(Math.min(left, 500));
+      decided.push(...this.last);
+    }
+    this.last = decided;
+  }
+
+  /** What an honest executor says that it executes. */
+  listed(name: string): Heartbeat['runs'] {
+    return [...this.histories.values()].flatMap(({ run }) =>
+      run && isExecuting(run) && run.attempt.executor_id === this.id(name)
+        ? [{ slot: run.attempt.slot, run_id: run.run_id, attempt: run.attempt.number }]
+        : [],
+    );
+  }
+
+  reset(because: ResetCause): void {
+    this.take({ type: 'reset_beats', because, connectedMs: this.connectedMs });
+  }
+
+  queue(name: string, wish: Wish = {}): void {
+    this.tell(name, 'RunQueued', {
+      user_id: uuid(1),
+      origin: 'api',
+      deployment_id: uuid(2),
+      workflow_id: uuid(3),
+      workflow_version_id: uuid(4),
+      workflow_sha256: 'a'.repeat(64),
+      machine_id: uuid(5),
+      machine_name: wish.machine ?? 'farm',
+      machine_type: 'program',
+      machine_version: '1',
+      runner: { kind: 'program', program: wish.program ?? 'render' },
+      gpu: wish.gpu ?? 'A10G',
+      inputs: { size: 512 },
+      webhook: null,
+      webhook_intermediate_status: false,
+      start_deadline_s: wish.startDeadlineS ?? 3_600,
+      run_timeout_s: wish.runTimeoutS ?? 3_600,
+      max_attempts: wish.maxAttempts ?? 3,
+      rerun_of: null,
+    });
+  }
+
+  requestCancel(name: string): void {
+    this.tell(name, 'RunCancelRequested', { by: 'client', user_id: null });
+  }
+
+  start(name: string): void {
+    this.tell(name, 'RunStarted', {});
+  }
+
+  succeed(name: string): void {
+    this.tell(name, 'RunSucceeded', { outputs: [] });
+  }
+
+  /** Somebody has the run read again from the log, in which it may have gone further than was told. */
+  readAgain(name: string): void {
+    const key = this.key(name);
+    const history = this.histories.get(name);
+    if (!history || this.scheduling.isDeciding(key)) return;
+    this.take({ type: 'run_read_again', key, history, event_id: null, writer: 'gateway' });
+  }
+
+  /** A message that is no part of the run, but moves its head. */
+  forge(name: string): void {
+    const history = this.histories.get(name) ?? EMPTY_HISTORY;
+    this.sequence += 1;
+    this.#know(name, { ...history, head: this.sequence }, null, 'gateway');
+  }
+
+  /** Another writer's fact, as the log would take it now. */
+  tell<T extends RunEventType>(name: string, type: T, data: RunEventOf<T>['data']): void {
+    const run = this.run(name);
+    const key = this.key(name);
+    const event = {
+      type,
+      version: 1,
+      event_id: uuid(0x100_000 + this.sequence),
+      ...key,
+      time: new Date(this.nowMs).toISOString(),
+      writer: { service: RUN_EVENTS[type].writer, instance: 'test' },
+      attempt: run?.attempt?.number ?? 0,
+      executor_id: run && isExecuting(run) ? run.attempt.executor_id : null,
+      correlation_id: 'request-1',
+      causation_id: null,
+      traceparent: null,
+      data,
+      // The data fit the type: both come from one parameter.
+    } as unknown as RunEvent;
+    this.store(name, event);
+  }
+
+  /** The log takes the event, and everybody reads it. */
+  store(name: string, event: RunEvent): void {
+    this.sequence += 1;
+    const time = new Date(this.nowMs).toISOString();
+    const run = evolve(this.run(name), { event, sequence: this.sequence, time });
+    if (isImpossible(run)) throw new Error(run.impossible);
+    this.#know(name, { head: this.sequence, run }, event.event_id, RUN_EVENTS[event.type].writer);
+  }
+
+  /** Settles every open decision as the log would: what rests on the head is stored, the rest is refused. */
+  settleAll(): void {
+    const open = this.open;
+    this.open = [];
+    const decided: Decision[] = [];
+    for (const decision of open) {
+      this.settle(decision);
+      decided.push(...this.last);
+    }
+    this.last = decided;
+  }
+
+  settle(decision: Decision): void {
+    this.open = this.open.filter((other) => other !== decision);
+    const stamp = {
+      event_id: uuid(0x200_000 + this.sequence),
+      time: '2026-01-01T00:00:00.000Z',
+      instance: 'test',
+    };
+    if (decision.type === 'declare_lost') {
+      const name = this.executorName(decision.executor);
+      this.take({ type: 'settled', decision, outcome: 'stored' });
+      return this.#fleet(name, 'ExecutorLost', { message: decision.message });
+    }
+    const name = this.nameOf(decision.key);
+    if (this.histories.get(name)?.head !== decision.expected) {
+      this.take({ type: 'settled', decision, outcome: 'refused' });
+      return;
+    }
+    const event =
+      decision.type === 'assign'
+        ? assignedEvent(decision, stamp, { occupancy_id: uuid(6), workflow: {}, inputs: {} })
+        : endingEvent(decision, stamp);
+    this.take({ type: 'settled', decision, outcome: 'stored' });
+    this.store(name, event);
+  }
+
+  /** What a decision came to, in other ways than being stored. */
+  end(outcome: 'failed' | 'expired'): void {
+    const [decision] = this.open;
+    if (!decision) throw new Error('nothing is under way');
+    this.open = this.open.slice(1);
+    this.take({ type: 'settled', decision, outcome });
+  }
+
+  /** The log refuses the decision, and the fact that is in its place has not arrived. */
+  refuse(decision: Decision): void {
+    this.open = this.open.filter((other) => other !== decision);
+    this.take({ type: 'settled', decision, outcome: 'refused' });
+  }
+
+  id(name: string): ExecutorId {
+    const id = this.executorIds.get(name);
+    if (id === undefined) throw new Error(`no executor is called ${name}`);
+    return id;
+  }
+
+  executorName(id: string): string {
+    return [...this.executorIds].find(([, known]) => known === id)?.[0] ?? id;
+  }
+
+  #know(
+    name: string,
+    history: History,
+    event_id: string | null,
+    writer: (typeof RUN_EVENTS)[RunEventType]['writer'],
+  ): void {
+    this.histories.set(name, history);
+    this.take({ type: 'run_fact', key: this.key(name), history, event_id, writer });
+  }
+
+  #fleet(name: string, type: string, data: object): void {
+    this.take({
+      type: 'fleet_fact',
+      event: {
+        type,
+        version: 1,
+        event_id: uuid(7),
+        executor_id: this.id(name),
+        time: '2026-01-01T00:00:00.000Z',
+        ...data,
+        // Each caller above gives what its type needs.
+      } as never,
+      sequence: this.#nextOfFleet(),
+      time: new Date(this.nowMs).toISOString(),
+      connectedMs: this.connectedMs,
+    });
+  }
+
+  #request(
+    executor_name: string,
+    type: FleetRequest['type'],
+    { sequence = this.#nextOfFleet() }: { readonly sequence?: number },
+  ): void {
+    const time = new Date(this.nowMs).toISOString();
+    this.take({
+      type: 'fleet_fact',
+      event: { type, version: 1, event_id: uuid(7), executor_name, requested_by: OPERATOR, time },
+      sequence,
+      time,
+      connectedMs: this.connectedMs,
+    });
+  }
+
+  #nextOfFleet(): number {
+    this.fleetSequence += 1;
+    return this.fleetSequence;
+  }
+}
+
+/** A decision as one would say it. */
+const inWords = (world: World, decision: Decision): string => {
+  if (decision.type === 'declare_lost') return `${world.executorName(decision.executor)} is lost`;
+  const run = world.nameOf(decision.key);
+  switch (decision.type) {
+    case 'assign':
+      return `${run} is assigned to ${world.executorName(decision.executor)} slot ${decision.slot}, attempt ${decision.attempt}`;
+    case 'requeue':
+      return `${run} is requeued: ${decision.reason}`;
+    case 'time_out':
+      return `${run} is timed out: ${decision.reason}`;
+    case 'give_up':
+      return `${run} is given up: ${decision.reason}`;
+    case 'enforce_cancel':
+      return `the cancel of ${run} is enforced`;
+  }
+};
+
+export type Step = (world: World) => void;
+
+/** What is decided, in words, when something happens after all that happened before. */
+export const given = (...before: readonly Step[]): { when: (step: Step) => string[] } => ({
+  when: (step) => {
+    const world = new World();
+    world.lead();
+    for (const past of before) past(world);
+    world.last = [];
+    step(world);
+    return world.last.map((decision) => inWords(world, decision));
+  },
+});

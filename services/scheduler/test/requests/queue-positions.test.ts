@@ -1,0 +1,55 @@
+import { acquireLease } from '@runledger/coordination/lease';
+import { askQueuePlaces } from '@runledger/request-reply/queue-positions';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { describe, expect, it } from 'vitest';
+import { aCell } from '../fixtures/a-scheduler.ts';
+
+const PATIENT_MS = 5_000;
+
+describe('a scheduler on a log', () => {
+  it('tells where runs wait, and why', async () => {
+    await using cell = await aCell();
+    const scheduler = await cell.schedule();
+    await waitFor('the scheduler to lead', () => scheduler.leading());
+    const keys = [await cell.queue(), await cell.queue(), await cell.queue()];
+    const other = await cell.queue({ gpu: 'H100' });
+    const places = (): ReturnType<typeof askQueuePlaces> =>
+      askQueuePlaces(cell.log, [...keys, other], PATIENT_MS);
+    await waitFor('all runs to be known', async () => (await places())?.every((place) => place));
+    expect(await places()).toEqual([
+      { ahead: 0, capacity: 'no_gpu' },
+      { ahead: 1, capacity: 'no_gpu' },
+      { ahead: 2, capacity: 'no_gpu' },
+      { ahead: 0, capacity: 'no_gpu' },
+    ]);
+    const executor = await cell.executor('box');
+    const [first] = keys;
+    if (first) await executor.assigned(first);
+    await waitFor('the first to wait no more', async () => (await places())?.[0] === undefined);
+    expect(await places()).toEqual([
+      undefined,
+      { ahead: 0, capacity: 'busy' },
+      { ahead: 1, capacity: 'busy' },
+      { ahead: 0, capacity: 'no_gpu' },
+    ]);
+  });
+
+  it('tells places only while it leads', async () => {
+    await using cell = await aCell();
+    const stop = new AbortController();
+    const lease = await acquireLease(cell.log, { name: 'scheduler', holder: 'another' }, stop.signal);
+    const one = await cell.schedule();
+    const key = await cell.queue();
+    const place = async (): Promise<unknown> => (await askQueuePlaces(cell.log, [key], PATIENT_MS))?.[0];
+    await waitFor('the run to be known', () => one.runs().length === 1);
+    expect(await place()).toBeUndefined();
+    await lease.release();
+    await waitFor('the first to tell its place', place);
+
+    const two = await cell.schedule();
+    await waitFor('the run to be known to the second', () => two.runs().length === 1);
+    await one[Symbol.asyncDispose]();
+    expect(await waitFor('the second to tell its place', place)).toEqual({ ahead: 0, capacity: 'no_gpu' });
+    expect(two.leading()).toBe(true);
+  });
+});

@@ -1,0 +1,143 @@
+import type { History } from '@runledger/contracts/fold/run-chain';
+import { newUuid } from '@runledger/contracts/ids';
+import type { RedriveAnswer } from '@runledger/contracts/requests/redrive';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { askRedrive } from '@runledger/request-reply/redrive';
+import { acquireLease } from '@runledger/coordination/lease';
+import { listParked } from '@runledger/event-log/streams/dead-letters';
+import { readRun, runsIdentity } from '@runledger/event-log/read/read-run';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { describe, expect, it } from 'vitest';
+import type { SchedulerInput } from '../../src/core/scheduler-input.ts';
+import { saveState } from '../../src/snapshot/restore-state.ts';
+import { redrive as redriveHere } from '../../src/requests/redrive.ts';
+import { aCell, type Cell } from '../fixtures/a-scheduler.ts';
+import { World } from '../core/world.ts';
+
+const PATIENT_MS = 10_000;
+
+const redrive = (
+  { log }: Cell,
+  stream: 'RUNS' | 'FLEET',
+  sequence: number,
+): Promise<RedriveAnswer | undefined> =>
+  waitFor('an answer', () => askRedrive(log, 'scheduler', { stream, sequence }, PATIENT_MS));
+
+describe('a message that a scheduler takes again', () => {
+  it('brings back a run that the scheduler did not know, and it is decided on', async () => {
+    await using cell = await aCell();
+    const key = await cell.queue();
+    await cell.queue({ gpu: 'H100' });
+    // As an earlier release left it, which could not read the first run.
+    const { created } = await runsIdentity(cell.log);
+    const event_id = await eventIdAt(cell, 2);
+    await saveState(cell.log, { position: { stream: 'RUNS', created, sequence: 2, event_id }, runs: [] });
+    const scheduler = await cell.schedule();
+    await waitFor('the scheduler to lead', () => scheduler.leading());
+    expect(scheduler.runs()).toEqual([]);
+
+    expect(await redrive(cell, 'RUNS', 1)).toEqual({
+      outcome: 'taken',
+      why: `Run ${key.run_id} was read again from the log: its status is queued.`,
+    });
+    const executor = await cell.executor('box');
+    await executor.assigned(key);
+    expect(scheduler.runs().map(({ run }) => run.run_id)).toEqual([key.run_id]);
+  });
+
+  it('changes nothing for a run that is known as it is', async () => {
+    await using cell = await aCell();
+    const scheduler = await cell.schedule();
+    const executor = await cell.executor('box');
+    const key = await cell.queue();
+    await executor.assigned(key);
+    await waitFor('the assignment to be known', () => scheduler.runs()[0]?.run.status === 'started');
+    const before = scheduler.runs();
+    expect(await redrive(cell, 'RUNS', 1)).toMatchObject({ outcome: 'taken' });
+    expect(scheduler.runs()).toEqual(before);
+  });
+
+  it('is refused while it is no part of its run', async () => {
+    await using cell = await aCell();
+    const scheduler = await cell.schedule();
+    await waitFor('the scheduler to lead', () => scheduler.leading());
+    const { org_id, run_id } = await cell.queue();
+    const forged = `runs.${org_id}.${run_id}.life.started.executor.1.stranger.1`;
+    const { seq } = await cell.log.js.publish(forged, JSON.stringify({ type: 'RunStarted' }));
+    const parked = await waitFor('the message to be parked', async () => (await listParked(cell.log))[0]);
+    expect(parked).toMatchObject({ consumer: 'scheduler', stream: 'RUNS', sequence: seq });
+    const answer = await redrive(cell, 'RUNS', seq);
+    expect(answer?.outcome).toBe('refused');
+    expect(answer?.why).toContain('It is still refused');
+  });
+
+  it('is refused when it is of the fleet and known, when it belongs elsewhere, and when it is gone', async () => {
+    await using cell = await aCell();
+    const scheduler = await cell.schedule();
+    await waitFor('the scheduler to lead', () => scheduler.leading());
+    await cell.executor('box');
+    const elsewhere = { type: 'ExecutorLeft', version: 1, event_id: newUuid(), executor_id: 'box.1' };
+    const body = JSON.stringify({ ...elsewhere, time: new Date().toISOString() });
+    const { seq } = await cell.log.js.publish('fleet.other.1.left', body);
+    await waitFor('it to be parked', async () => (await listParked(cell.log)).length === 1);
+    expect((await redrive(cell, 'FLEET', 1))?.why).toContain('ExecutorRegistered is known');
+    expect((await redrive(cell, 'FLEET', seq))?.why).toContain('not under fleet.box.1.left');
+    expect(await redrive(cell, 'RUNS', 99)).toEqual({
+      outcome: 'refused',
+      why: 'Message 99 is not in RUNS any more: it has expired, or never was there.',
+    });
+  });
+
+  it('is refused while a decision on its run is being stored', async () => {
+    await using cell = await aCell();
+    const key = await cell.queue();
+    const { history } = await found(cell, key);
+    const world = new World();
+    world.lead();
+    world.register('box');
+    world.beat('box');
+    const { scheduling } = world;
+    const [decision] = scheduling.take({
+      type: 'run_fact',
+      key,
+      history,
+      event_id: null,
+      writer: 'gateway',
+    });
+    const redriving = {
+      scheduling,
+      take: (input: SchedulerInput) => world.take(input),
+      takeFleetFact: () => undefined,
+    };
+    const asked = (): Promise<RedriveAnswer> =>
+      redriveHere(cell.log, redriving, { stream: 'RUNS', sequence: 1 });
+    expect((await asked()).why).toContain('is being stored right now');
+    expect(scheduling.isDeciding(key)).toBe(true);
+    if (decision) scheduling.take({ type: 'settled', decision, outcome: 'refused' });
+    expect((await asked()).outcome).toBe('taken');
+    // It is decided on anew.
+    expect(world.last).toMatchObject([{ type: 'assign', key }]);
+  });
+
+  it('is answered about by the scheduler that leads only', async () => {
+    await using cell = await aCell();
+    const stop = new AbortController();
+    await acquireLease(cell.log, { name: 'scheduler', holder: 'another' }, stop.signal);
+    const scheduler = await cell.schedule();
+    await cell.queue();
+    await waitFor('the run to be known', () => scheduler.runs().length === 1);
+    expect(await askRedrive(cell.log, 'scheduler', { stream: 'RUNS', sequence: 1 }, 500)).toBeUndefined();
+  });
+});
+
+const found = async ({ log }: Cell, key: RunKey): Promise<{ readonly history: History }> => {
+  const read = await readRun(log, key);
+  if (read.kind !== 'found') throw new Error(`run ${key.run_id} is ${read.kind}`);
+  return read;
+};
+
+const eventIdAt = async ({ log }: Cell, sequence: number): Promise<string> => {
+  const message = await log.jsm.streams.getMessage('RUNS', { seq: sequence });
+  const event: { event_id: string } | undefined = message?.json();
+  return event?.event_id ?? '';
+};

@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import { listParked } from '@runledger/event-log/streams/dead-letters';
+import { loadSnapshot, saveSnapshot } from '@runledger/event-log/snapshots';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import type { SnapshotRun } from '../../src/snapshot/snapshot-format.ts';
+import { decodeSnapshot, encodeSnapshot } from '../../src/snapshot/snapshot-format.ts';
+import { aCell, type Cell } from '../fixtures/a-scheduler.ts';
+
+const inOrder = (runs: readonly SnapshotRun[]): SnapshotRun[] =>
+  runs.toSorted((a, b) => a.run.number - b.run.number);
+
+/** Runs in every situation: waiting, executing, cancel requested, ended. */
+const someRuns = async (cell: Cell): Promise<void> => {
+  const executor = await cell.executor('box', 3);
+  const keys = [await cell.queue(), await cell.queue(), await cell.queue()];
+  for (const key of keys) {
+    await executor.assigned(key);
+    await executor.tell(key, 'RunStarted', {});
+  }
+  const [first, second] = keys;
+  if (first) await executor.tell(first, 'RunSucceeded', { outputs: [] });
+  if (second) await cell.cancel(second);
+  await cell.queue({ gpu: 'H100' });
+  await cell.queue({ gpu: 'T4' });
+};
+
+const saved = async (cell: Cell): Promise<SnapshotRun[]> => {
+  const decoded = await decodeSnapshot((await loadSnapshot(cell.log, 'scheduler')) ?? new Uint8Array());
+  if (decoded.kind === 'unfit') throw new Error(decoded.why);
+  return inOrder(decoded.runs);
+};
+
+const quiet = { cancelEnforceMs: 3_600_000 };
+
+describe('a snapshot', () => {
+  it('gives the state that a rebuild from the whole log gives, also with what came after it', async () => {
+    await using cell = await aCell();
+    const leader = await cell.schedule(quiet);
+    await someRuns(cell);
+    await waitFor('the state to hold all four runs', () => leader.runs().length === 4);
+    await leader[Symbol.asyncDispose]();
+    expect(await saved(cell)).toHaveLength(4);
+    await cell.queue({ gpu: 'L4' });
+
+    const restored = await cell.schedule({ ...quiet, instance: 'restored' });
+    await waitFor('the restored state', () => restored.runs().length === 5);
+    await restored[Symbol.asyncDispose]();
+    await saveSnapshot(cell.log, 'scheduler', new Uint8Array());
+    const rebuilt = await cell.schedule({ ...quiet, instance: 'rebuilt' });
+    await waitFor('the rebuilt state', () => rebuilt.runs().length === 5);
+    expect(inOrder(rebuilt.runs())).toEqual(inOrder(restored.runs()));
+  });
+
+  it('is saved after so many events, and while the scheduler leads', async () => {
+    await using cell = await aCell();
+    await cell.schedule({ snapshotEveryEvents: 3 });
+    for (let run = 0; run < 3; run += 1) await cell.queue({ gpu: 'H100' });
+    const runs = await waitFor('a snapshot', async () => {
+      const runs = await saved(cell);
+      return runs.length > 0 && runs;
+    });
+    expect(runs).toHaveLength(3);
+  });
+
+  it('of another log is dropped', async () => {
+    await using cell = await aCell();
+    const key = await cell.queue({ gpu: 'H100' });
+    const position = {
+      stream: 'RUNS',
+      created: '2020-01-01T00:00:00Z',
+      sequence: 1,
+      event_id: null,
+    } as const;
+    await saveSnapshot(cell.log, 'scheduler', await encodeSnapshot({ position, runs: [] }));
+    const scheduler = await cell.schedule();
+    const known = await waitFor('the run, from the log', () => scheduler.runs()[0]);
+    expect(known.run.run_id).toBe(key.run_id);
+  });
+
+  it('is believed when the log has its last event in its place, else dropped', async () => {
+    await using cell = await aCell();
+    const key = await cell.queue({ gpu: 'H100' });
+    const first = await cell.schedule();
+    await waitFor('the run', () => first.runs().length === 1);
+    await first[Symbol.asyncDispose]();
+    const decoded = await decodeSnapshot((await loadSnapshot(cell.log, 'scheduler')) ?? new Uint8Array());
+    if (decoded.kind === 'unfit') throw new Error(decoded.why);
+    const { position } = decoded;
+    if (!position) throw new Error('the snapshot names no place in the log');
+    await saveSnapshot(cell.log, 'scheduler', await encodeSnapshot({ position, runs: [] }));
+    const believing = await cell.schedule();
+    await waitFor('the second to lead', () => believing.leading());
+    expect(believing.runs()).toEqual([]);
+    await believing[Symbol.asyncDispose]();
+
+    const other = { ...position, event_id: 'another' };
+    await saveSnapshot(cell.log, 'scheduler', await encodeSnapshot({ position: other, runs: [] }));
+    const doubting = await cell.schedule();
+    const known = await waitFor('the run, from the log', () => doubting.runs()[0]);
+    expect(known.run.run_id).toBe(key.run_id);
+  });
+
+  it.each([
+    ['nothing', new Uint8Array()],
+    ['something else', new TextEncoder().encode('{"format": 1}')],
+  ])('that is %s is unfit, and says why', async (_what, bytes) => {
+    expect(await decodeSnapshot(bytes)).toMatchObject({ kind: 'unfit' });
+  });
+});
+
+describe('a message that is no part of its run', () => {
+  it('is parked, moves the head, and does not stop the run', async () => {
+    await using cell = await aCell();
+    const scheduler = await cell.schedule();
+    await waitFor('the scheduler to lead', () => scheduler.leading());
+    const key = await cell.queue();
+    await cell.log.js.publish(`runs.${key.org_id}.${key.run_id}.life.ended.executor.1.forged`, '{}');
+    const executor = await cell.executor('box');
+    await executor.assigned(key);
+    const parked = await waitFor(
+      'the forged message to be parked',
+      async () => (await listParked(cell.log))[0],
+    );
+    expect(parked).toMatchObject({ consumer: 'scheduler', stream: 'RUNS' });
+  });
+});
