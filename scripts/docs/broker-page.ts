@@ -19,7 +19,17 @@ const sentence = (verb: string, things: readonly string[]): string[] =>
   things.length === 0 ? [] : [`- ${verb} ${among(things)}.`];
 
 const inWords = (contract: ServiceContract): string[] => {
-  const { writes, reads, follows, buckets, objects, leases, parks, asks, answers } = contract;
+  const {
+    writes,
+    reads,
+    follows,
+    buckets,
+    objects,
+    leases,
+    deadLetters: parks,
+    requests: asks,
+    responds: answers,
+  } = contract;
   const isExecutor = contract.role === 'executor';
   const own = isExecutor ? ' (its own name only)' : '';
   const used = (use: string): string[] =>
@@ -29,22 +39,24 @@ const inWords = (contract: ServiceContract): string[] => {
   return [
     ...sentence(`writes the facts${own}`, [...writes.runs, ...writes.webhooks, ...writes.fleet]),
     ...(writes.activity ? [`- tells progress and log lines${own}.`] : []),
-    ...(contract.beats ? [`- beats in the bucket EXECUTORS${own}.`] : []),
+    ...(contract.heartbeats ? [`- beats in the bucket EXECUTORS${own}.`] : []),
     ...(isExecutor
       ? [
           '- is handed the facts of runs that are addressed to it, by one consumer of its own, and looks at no stream.',
         ]
       : sentence('follows', follows)),
     ...(reads.activity && !isExecutor ? ['- reads what was reported of progress last.'] : []),
-    ...(contract.watchesProgress ? ['- hears progress as it is reported.'] : []),
+    ...(contract.subscribesToProgress ? ['- hears progress as it is reported.'] : []),
     ...sentence('reads the buckets', used('read')),
     ...sentence('writes the buckets', used('write')),
     ...sentence('takes records out of', used('erase')),
     ...sentence('reads, writes and removes objects of', objects),
     ...sentence(leases.length > 1 ? 'holds the leases' : 'holds the lease', leases),
-    ...(contract.shares ? ['- divides its shares, in the bucket LEASES.'] : []),
+    ...(contract.partitions ? ['- divides its shares, in the bucket LEASES.'] : []),
     ...(contract.timers ? ['- keeps and drops timers.'] : []),
-    ...(contract.deliveries === 'nothing' ? [] : [`- ${contract.deliveries} the tries of deliveries.`]),
+    ...(contract.deliveryAttempts === 'nothing'
+      ? []
+      : [`- ${contract.deliveryAttempts} the tries of deliveries.`]),
     ...sentence(
       'parks messages',
       parks.map(({ stream, as }) => `of ${stream} as \`${as}\``),

@@ -1,17 +1,17 @@
 /** What docs/events.md says of webhooks beside their facts: what a receiver gets, and what the notifier keeps. */
 import {
-  breakerTimerOf,
+  breakerTimerSubject,
   DeliveryState,
-  deliveryStateOf,
-  DeliveryTry,
+  deliveryStateSubject,
+  DeliveryAttempt,
   OpenBreaker,
   PendingDelivery,
-  positionOf,
-  SharePosition,
-  shareOf,
-  SHARES,
-  timerOf,
-  tryOf,
+  partitionPositionSubject,
+  PartitionPosition,
+  partitionOf,
+  PARTITIONS,
+  timerSubject,
+  deliveryAttemptSubject,
 } from '@runledger/contracts/deliveries/deliveries';
 import { orgId, runId } from '@runledger/contracts/ids';
 import { WebhookPayload, WEBHOOK_PAYLOAD_VERSION } from '@runledger/contracts/deliveries/webhook-payload';
@@ -71,7 +71,7 @@ const pending = (state: 'wait' | 'due' | 'parked', holds: string): Kept => ({
   holds,
   schema: PendingDelivery,
   readers: 'notifier',
-  example: timerOf(delivery, state),
+  example: timerSubject(delivery, state),
 });
 
 const opening = (state: 'wait' | 'due', holds: string): Kept => ({
@@ -80,7 +80,7 @@ const opening = (state: 'wait' | 'due', holds: string): Kept => ({
   holds,
   schema: OpenBreaker,
   readers: 'notifier',
-  example: breakerTimerOf({ origin, org_id: null }, state),
+  example: breakerTimerSubject({ origin, org_id: null }, state),
 });
 
 const record = (subject: string, holds: string, schema: ObjectSchema, example: string): Kept => ({
@@ -92,7 +92,7 @@ const record = (subject: string, holds: string, schema: ObjectSchema, example: s
   example,
 });
 
-export const KEPT: readonly Kept[] = [
+export const DELIVERY_RECORDS: readonly Kept[] = [
   pending('wait', 'a delivery that waits for its next try: a schedule of the broker'),
   pending('due', 'one whose time has come'),
   pending('parked', "one that is set aside until its receiver's breaker lets it through"),
@@ -102,34 +102,34 @@ export const KEPT: readonly Kept[] = [
     stream: 'TIMERS',
     subject: 'timers.<share>.-.-.-.position',
     holds: 'how far a notifier has come in a share',
-    schema: SharePosition,
+    schema: PartitionPosition,
     readers: 'notifier',
-    example: positionOf(shareOf(origin)),
+    example: partitionPositionSubject(partitionOf(origin)),
   },
   record(
     'try.<round>.<try>',
     'a try of a final notification',
-    DeliveryTry,
-    tryOf(key, { notification: 'final', round: 1, try: 1 }),
+    DeliveryAttempt,
+    deliveryAttemptSubject(key, { notification: 'final', round: 1, try: 1 }),
   ),
   record(
     'intermediate',
     'the latest try of an intermediate notification',
-    DeliveryTry,
-    tryOf(key, { notification: 'intermediate', round: 1, try: 1 }),
+    DeliveryAttempt,
+    deliveryAttemptSubject(key, { notification: 'intermediate', round: 1, try: 1 }),
   ),
-  record('state', 'where a delivery stands that is not settled', DeliveryState, deliveryStateOf(key)),
+  record('state', 'where a delivery stands that is not settled', DeliveryState, deliveryStateSubject(key)),
 ];
 
-export const keptPart = (): string[] => [
+export const deliveryRecordsPart = (): string[] => [
   '## What is kept of deliveries',
   '',
   'No facts, and not fenced: each subject holds its latest message. The notifier alone writes them. `<share>` is a number from',
-  `0 to ${SHARES - 1} that follows from the origin; \`<origin>\` is scheme, host and port, with \`%XX\` for what a subject cannot hold.`,
+  `0 to ${PARTITIONS - 1} that follows from the origin; \`<origin>\` is scheme, host and port, with \`%XX\` for what a subject cannot hold.`,
   '',
   '| stream | subject | holds | members | read by |',
   '|---|---|---|---|---|',
-  ...KEPT.map(
+  ...DELIVERY_RECORDS.map(
     ({ stream, subject, holds, schema, readers }) =>
       `| ${stream} | ${code(subject)} | ${holds} | ${Object.keys(schema.properties)
         .map(code)

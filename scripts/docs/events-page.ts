@@ -16,7 +16,7 @@ import { contract as gpuExecutor } from '@runledger/gpu-executor/contract';
 import { contract as notifier } from '@runledger/notifier/contract';
 import { contract as scheduler } from '@runledger/scheduler/contract';
 import { dataTable } from './schema-tables.ts';
-import { keptPart, payloadPart } from './delivery-records.ts';
+import { deliveryRecordsPart, payloadPart } from './delivery-records.ts';
 
 export const CONTRACTS: readonly ServiceContract[] = [gateway, scheduler, gpuExecutor, notifier];
 
@@ -72,5 +72,5 @@ export const eventsPage = (): string =>
     '',
     ...WEBHOOK_EVENT_TYPES.map((type) => `${webhookSection(type)}\n`),
     ...payloadPart(),
-    ...keptPart(),
+    ...deliveryRecordsPart(),
   ].join('\n');

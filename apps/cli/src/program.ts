@@ -5,23 +5,23 @@ import { addBrokerConfigCommand } from './operators/broker-config/add-broker-con
 import type { Client } from './api-client/client.ts';
 import { findConnection } from './api-client/connection.ts';
 import type { Environment } from './api-client/connection.ts';
-import { EXIT, Explained } from './output/command-error.ts';
+import { EXIT, CommandError } from './output/command-error.ts';
 import type { ExitCode } from './output/command-error.ts';
 import { openLogAsOperator } from './operators/open-log.ts';
 import { addOperatorCommands } from './operators/add-operator-commands.ts';
-import type { ProgramParts } from './command/command-context.ts';
+import type { CommandContext } from './command/command-context.ts';
 import { addDeploymentCommands } from './catalogue/deployments.ts';
 import { addExecutorCommands } from './executors/executors.ts';
 import { addKeyCommands } from './organisations/api-keys.ts';
 import { addMachineCommands } from './catalogue/machines.ts';
 import { addManyRunsCommands } from './runs/many-runs.ts';
 import { addWorkflowCommands } from './catalogue/workflows.ts';
-import { addParkedCommands } from './operators/dead-letters/add-dead-letter-commands.ts';
+import { addDeadLetterCommands } from './operators/dead-letters/add-dead-letter-commands.ts';
 import { addRunCommands } from './runs/add-run-commands.ts';
 import type { Screen } from './output/screen.ts';
 import { addWebhookCommands } from './webhooks/add-webhook-commands.ts';
 
-export interface Surroundings {
+export interface ProgramEnvironment {
   readonly env: Environment;
   readonly cwd: string;
   readonly stdin: AsyncIterable<Uint8Array>;
@@ -41,7 +41,10 @@ Exit codes: 0 done, or the watched run succeeded; 1 the watched run failed or ti
 2 the command could not be done; 130 the watched run was cancelled, or the watching was (Ctrl-C).`;
 
 /** Reads the command line, does what it says, and gives the exit code. */
-export const runProgram = async (args: readonly string[], surroundings: Surroundings): Promise<ExitCode> => {
+export const runProgram = async (
+  args: readonly string[],
+  surroundings: ProgramEnvironment,
+): Promise<ExitCode> => {
   let code: ExitCode = EXIT.done;
   const program = commands(surroundings, (result) => {
     code = result;
@@ -52,13 +55,13 @@ export const runProgram = async (args: readonly string[], surroundings: Surround
   } catch (error) {
     // Commander has told it already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.notDone;
-    if (!(error instanceof Explained)) throw error;
+    if (!(error instanceof CommandError)) throw error;
     surroundings.screen.hint(error.message);
     return EXIT.notDone;
   }
 };
 
-const commands = (surroundings: Surroundings, end: (code: ExitCode) => void): Command => {
+const commands = (surroundings: ProgramEnvironment, end: (code: ExitCode) => void): Command => {
   const { env, cwd, stdin, screen, untilInterrupted } = surroundings;
   const client = async (): Promise<Client> =>
     openClient(await findConnection(env, cwd), screen, { cwd, stdin });
@@ -75,7 +78,7 @@ const commands = (surroundings: Surroundings, end: (code: ExitCode) => void): Co
   const add = (parent: Command, name: string, description: string): Command =>
     parent.command(name).description(description).option('--json', 'print JSON, one value a line');
 
-  const parts: ProgramParts = { client, asOperator, screen, untilInterrupted, end, add };
+  const parts: CommandContext = { client, asOperator, screen, untilInterrupted, end, add };
   addRunCommands(program, parts);
   addManyRunsCommands(program, parts);
   addWebhookCommands(program, parts);
@@ -85,7 +88,7 @@ const commands = (surroundings: Surroundings, end: (code: ExitCode) => void): Co
   addKeyCommands(program, parts);
   addExecutorCommands(program, parts);
   addOperatorCommands(program, parts, env);
-  addParkedCommands(program, parts);
+  addDeadLetterCommands(program, parts);
   addBrokerConfigCommand(program, parts, cwd);
   return program;
 };

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { schedule, type Blow } from './faults/fault-schedule.ts';
-import { strikeParts } from './faults/inject-faults.ts';
+import { faultSchedule, type Fault } from './faults/fault-schedule.ts';
+import { injectFaults } from './faults/inject-faults.ts';
 import { violationsIn } from './checks/all-checks.ts';
-import { carryOutAll } from './clients/run-plans.ts';
+import { runPlans } from './clients/run-plans.ts';
 import { plans, type RunPlan } from './clients/plan.ts';
 import { startReceiver, type Receiver } from './clients/receiver.ts';
 import { clients } from './clients/run-client.ts';
@@ -13,15 +13,15 @@ import { steadyClock } from './cluster/clock.ts';
 import { startCluster, type Cluster } from './cluster/cluster.ts';
 import type { Part } from './cluster/part.ts';
 import { residentBytes } from './cluster/resident-bytes.ts';
-import { gatherEvidence } from './collection/collect-evidence.ts';
+import { collectEvidence } from './collection/collect-evidence.ts';
 import type { Evidence, Violation } from './evidence/evidence.ts';
 import { recordLog, type SeenLog } from './collection/read-log.ts';
-import type { ClientRecords, Exchange, WatchedStream } from './clients/client-records.ts';
-import { untilQuiet } from './collection/wait-until-settled.ts';
+import type { ClientRecords, Exchange, RunStream } from './clients/client-records.ts';
+import { waitUntilSettled } from './collection/wait-until-settled.ts';
 import type { Options } from './parameters/options.ts';
 import { chance } from './parameters/random.ts';
 import type { Size } from './parameters/size.ts';
-import { story, type Frame } from './report/violation-report.ts';
+import { violationReport, type ReportContext } from './report/violation-report.ts';
 import { summary } from './report/summary.ts';
 
 export interface Verdict {
@@ -49,7 +49,7 @@ export const soak = async (options: Options, { env, say, stopping }: Surrounding
     const records = await unlessAborted(liveThrough(begun, options, say), stopping);
     const { cluster } = begun;
     const { size } = options;
-    const evidence = await gatherEvidence({ ...begun, records, plans: plansOf(options), size, folder });
+    const evidence = await collectEvidence({ ...begun, records, plans: plansOf(options), size, folder });
     const memory = await residentBytes(cluster.parts);
     const seconds = (steadyClock() - begunAt) / 1_000;
     const violations = violationsIn(evidence);
@@ -86,8 +86,8 @@ const begin = async (
 
 /** Each has a chance of its own, so that one more question of one changes nothing for the others. */
 const plansOf = ({ seed, size }: Options): RunPlan[] => plans(chance(seed), size);
-const blowsOf = ({ seed, size }: Options, parts: readonly Part[]): Blow[] =>
-  schedule(
+const blowsOf = ({ seed, size }: Options, parts: readonly Part[]): Fault[] =>
+  faultSchedule(
     chance(seed + 1),
     parts.map(({ name }) => name),
     size,
@@ -103,7 +103,7 @@ const liveThrough = async (
   const [asked, blows] = [plansOf(options), blowsOf(options, cluster.parts)];
   say(`${asked.length} requests and ${blows.length} blows in ${minutes} minutes.`);
   const patience = new AbortController();
-  const records = { exchanges: [] as Exchange[], streams: [] as WatchedStream[] };
+  const records = { exchanges: [] as Exchange[], streams: [] as RunStream[] };
   const who = clients({
     ...cluster,
     ...records,
@@ -112,24 +112,24 @@ const liveThrough = async (
     random: chance(options.seed + 2),
     signal: patience.signal,
   });
-  const asking = carryOutAll(who, asked);
-  await strikeParts(blows, cluster.parts);
+  const asking = runPlans(who, asked);
+  await injectFaults(blows, cluster.parts);
   say('The last blow has fallen; everything is let run until it is quiet.');
   const late = setTimeout(() => patience.abort(), quietWithin);
   await asking;
   clearTimeout(late);
-  await untilQuiet(seen, quietWithin, say);
+  await waitUntilSettled(seen, quietWithin, say);
   return { ...records, received: receiver.received };
 };
 
 const MOST_TOLD = 20;
 
 /** The first violation as a story, and in a line each what else there is. */
-const tellAll = (violations: readonly Violation[], evidence: Evidence, frame: Frame): string[] => {
+const tellAll = (violations: readonly Violation[], evidence: Evidence, frame: ReportContext): string[] => {
   const [first, ...others] = violations;
   if (first === undefined) return [];
   const lines = others.slice(0, MOST_TOLD).map(({ run, says }) => `  ${run ?? 'no run'}: ${says}`);
-  return [story(first, evidence, frame), `${others.length} violations more.`, ...lines];
+  return [violationReport(first, evidence, frame), `${others.length} violations more.`, ...lines];
 };
 
 const unlessAborted = <Value>(work: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> => {

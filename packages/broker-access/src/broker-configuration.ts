@@ -1,14 +1,14 @@
 import {
   inLogAccount,
-  isAnsweredInParts,
+  hasStreamedResponse,
   LOG_ACCOUNT,
   PREFIX_MAPPINGS,
 } from '@runledger/event-log/connect/api-subjects';
 import { OPERATOR, type BrokerUser } from './broker-user.ts';
-import { overlap } from './subject-overlap.ts';
+import { subjectsOverlap } from './subject-overlap.ts';
 import { inboxOf } from '@runledger/event-log/connect/user-key';
 
-export interface KnownUser {
+export interface UserWithKey {
   readonly user: BrokerUser;
   readonly publicKey: string;
 }
@@ -19,7 +19,7 @@ export interface KnownUser {
  * names as its reply, whatever that client asked it for.
  * @throws TypeError when there is not exactly one operator, or two users have one name or one key
  */
-export const brokerConfiguration = (known: readonly KnownUser[]): string => {
+export const brokerConfiguration = (known: readonly UserWithKey[]): string => {
   const users = known.toSorted((a, b) => (a.user.name < b.user.name ? -1 : 1));
   refuseDoubles(users);
   const [operator, ...more] = users.filter(({ user }) => user.name === OPERATOR);
@@ -31,7 +31,7 @@ export const brokerConfiguration = (known: readonly KnownUser[]): string => {
   return `accounts {\n${accounts.map(indented).join('\n')}\n}\n`;
 };
 
-const refuseDoubles = (users: readonly KnownUser[]): void => {
+const refuseDoubles = (users: readonly UserWithKey[]): void => {
   for (const [what, values] of [
     ['name', users.map(({ user }) => user.name)],
     ['public key', users.map(({ publicKey }) => publicKey)],
@@ -42,7 +42,7 @@ const refuseDoubles = (users: readonly KnownUser[]): void => {
   }
 };
 
-const logAccount = (operator: KnownUser, others: readonly KnownUser[]): string => {
+const logAccount = (operator: UserWithKey, others: readonly UserWithKey[]): string => {
   const users = [userEntry(operator)];
   const mappings = PREFIX_MAPPINGS.map(([from, to]) => `${quoted(from)}: ${quoted(to)}`);
   const exports = [
@@ -61,7 +61,7 @@ const logAccount = (operator: KnownUser, others: readonly KnownUser[]): string =
   ]);
 };
 
-const userAccount = (known: KnownUser, all: readonly KnownUser[]): string => {
+const userAccount = (known: UserWithKey, all: readonly UserWithKey[]): string => {
   const { user } = known;
   const imports = [
     ...user.permissions.publish.allow
@@ -98,11 +98,11 @@ const asked = ({ permissions }: BrokerUser): readonly string[] =>
 const answered = ({ permissions }: BrokerUser): readonly string[] =>
   permissions.subscribe.allow.filter(isQuestion);
 
-const usedOfLog = ({ user }: KnownUser): readonly string[] =>
+const usedOfLog = ({ user }: UserWithKey): readonly string[] =>
   user.permissions.publish.allow.filter((subject) => !isQuestion(subject)).map(inLogAccount);
 
 /** A consumer that pushes does so within the log's account, to the inbox that its reader named. */
-const heardOfLog = ({ user, publicKey }: KnownUser): readonly string[] => [
+const heardOfLog = ({ user, publicKey }: UserWithKey): readonly string[] => [
   ...heard(user),
   ...(user.permissions.publish.allow.some((subject) => subject.startsWith('$JS.FC.'))
     ? [`${inboxOf(publicKey)}.>`]
@@ -113,11 +113,11 @@ const heardOfLog = ({ user, publicKey }: KnownUser): readonly string[] => [
  * What one listens for of what another writes. The broker takes it where it is written: what came into the log's account by
  * an import goes on to streams, and to no other account.
  */
-const heardOf = (writer: KnownUser, listener: BrokerUser): readonly string[] =>
+const heardOf = (writer: UserWithKey, listener: BrokerUser): readonly string[] =>
   writer.user === listener
     ? []
     : writer.user.permissions.publish.allow.filter((written) =>
-        heard(listener).some((subject) => overlap(written, subject)),
+        heard(listener).some((subject) => subjectsOverlap(written, subject)),
       );
 
 const heard = ({ permissions }: BrokerUser): readonly string[] =>
@@ -125,8 +125,8 @@ const heard = ({ permissions }: BrokerUser): readonly string[] =>
 
 /** Each subject with the names of those who have it, both in order. */
 const grouped = (
-  users: readonly KnownUser[],
-  subjectsOf: (one: KnownUser) => readonly string[],
+  users: readonly UserWithKey[],
+  subjectsOf: (one: UserWithKey) => readonly string[],
 ): [string, string[]][] => {
   const names = new Map<string, string[]>();
   for (const one of users) {
@@ -137,7 +137,7 @@ const grouped = (
   return [...names].toSorted(([a], [b]) => (a < b ? -1 : 1));
 };
 
-const userEntry = ({ user: { permissions }, publicKey }: KnownUser): string => {
+const userEntry = ({ user: { permissions }, publicKey }: UserWithKey): string => {
   const subscribe = [`${inboxOf(publicKey)}.>`, ...permissions.subscribe.allow];
   const parts = [
     `publish: {allow: ${list(permissions.publish.allow)}}`,
@@ -151,7 +151,7 @@ const userEntry = ({ user: { permissions }, publicKey }: KnownUser): string => {
 const PARTS_PAUSE = '30s';
 
 const serviceExport = (subject: string, names: readonly string[]): string => {
-  const parts = isAnsweredInParts(subject)
+  const parts = hasStreamedResponse(subject)
     ? `, response_type: stream, threshold: ${quoted(PARTS_PAUSE)}`
     : '';
   return `{service: ${quoted(subject)}${parts}, accounts: ${list(names)}}`;

@@ -1,10 +1,10 @@
 import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
 import {
-  aboutStream,
+  streamInfo,
   API_PREFIX,
-  lastOf,
-  messagesOf,
-  repliesOf,
+  directGetLast,
+  streamMessageGet,
+  directGet,
 } from '@runledger/event-log/connect/api-subjects';
 import type { Permissions } from './service-permissions.ts';
 
@@ -21,9 +21,9 @@ export const debuggerPermissions = (): Permissions => ({
       `${API_PREFIX}.CONSUMER.LIST.RUNS`,
       `${API_PREFIX}.CONSUMER.INFO.RUNS.*`,
       ...ALL_STREAMS.filter((stream) => !CLOSED.has(stream)).flatMap((stream) => [
-        aboutStream(stream),
-        messagesOf(stream),
-        ...(stream.startsWith('KV_') ? [] : [repliesOf(stream), lastOf(stream, '>')]),
+        streamInfo(stream),
+        streamMessageGet(stream),
+        ...(stream.startsWith('KV_') ? [] : [directGet(stream), directGetLast(stream, '>')]),
       ]),
     ].toSorted(),
   },

@@ -6,18 +6,18 @@ import { WEBHOOK_EVENTS } from '@runledger/contracts/events/webhook-event';
 import { fleetFactOf } from '@runledger/event-log/streams/fleet';
 import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
 import {
-  aboutStream,
+  streamInfo,
   API_PREFIX,
   durableConsumer,
-  keysOf,
-  lastOf,
-  messagesOf,
-  passingConsumers,
-  purgeOf,
-  pushedObjects,
-  removalFrom,
-  removalOfConsumers,
-  repliesOf,
+  bucketKeys,
+  directGetLast,
+  streamMessageGet,
+  ephemeralConsumers,
+  streamPurge,
+  objectConsumers,
+  messageDelete,
+  consumerDelete,
+  directGet,
 } from '@runledger/event-log/connect/api-subjects';
 
 /** What a client of the broker may do; nothing that is not named. Its inbox is its key's, and not named here. */
@@ -48,15 +48,17 @@ export const permissionsOf = (contract: ServiceContract, executor?: string): Per
     ...holding(contract),
     ...(contract.timers ? TIMERS : []),
     ...deliveries(contract),
-    ...contract.parks.map(({ stream, as }) => `parked.${stream}.${as.replace('<name>', executor ?? '')}`),
-    ...contract.asks,
+    ...contract.deadLetters.map(
+      ({ stream, as }) => `parked.${stream}.${as.replace('<name>', executor ?? '')}`,
+    ),
+    ...contract.requests,
   ];
-  const answers = contract.answers.map((what) =>
+  const answers = contract.responds.map((what) =>
     ['ask', contract.role, ...(executor === undefined ? [] : [executor]), what].join('.'),
   );
   return {
     publish: { allow: sorted(publish) },
-    subscribe: { allow: sorted([...answers, ...(contract.watchesProgress ? [ALL_PROGRESS] : [])]) },
+    subscribe: { allow: sorted([...answers, ...(contract.subscribesToProgress ? [ALL_PROGRESS] : [])]) },
     responses: answers.length > 0,
   };
 };
@@ -64,7 +66,10 @@ export const permissionsOf = (contract: ServiceContract, executor?: string): Per
 const sorted = (subjects: readonly string[]): string[] => [...new Set(subjects)].toSorted();
 
 /** The subjects of what it writes. Those of another writer, and of another executor, are not among them. */
-const facts = ({ role, writes, beats }: ServiceContract, executor: string | undefined): string[] => {
+const facts = (
+  { role, writes, heartbeats: beats }: ServiceContract,
+  executor: string | undefined,
+): string[] => {
   // Who is not an executor writes of executors, of none, and of those of earlier releases, whose ids are one token.
   const about = executor === undefined ? '>' : `${executor}.*`;
   return [
@@ -88,11 +93,11 @@ const fleetFact = (
 /** Its own consumer, and single facts under its own name: no other run, and no look at the streams. */
 const executorsOwn = (name: string): string[] => {
   const addressed = `runs.*.*.life.*.*.*.${name}.*`;
-  return [...durableConsumer('RUNS', `executor-${name}`, addressed), lastOf('RUNS', addressed)];
+  return [...durableConsumer('RUNS', `executor-${name}`, addressed), directGetLast('RUNS', addressed)];
 };
 
 /** RUNS is read by several services and by executors: what others have there nobody may remove. */
-const reading = ({ reads, follows, parks }: ServiceContract): string[] => {
+const reading = ({ reads, follows, deadLetters: parks }: ServiceContract): string[] => {
   const streams = [
     ...(reads.runs.length + reads.webhooks.length > 0 ? ['RUNS'] : []),
     ...(reads.fleet.length > 0 ? ['FLEET'] : []),
@@ -100,13 +105,13 @@ const reading = ({ reads, follows, parks }: ServiceContract): string[] => {
     ...parks.map(({ stream }) => stream),
   ];
   return [
-    ...streams.flatMap((stream) => [aboutStream(stream), messagesOf(stream)]),
+    ...streams.flatMap((stream) => [streamInfo(stream), streamMessageGet(stream)]),
     // How many messages are set aside, for those who watch.
-    ...(parks.length > 0 ? [aboutStream('PARKED')] : []),
-    ...(streams.includes('RUNS') ? [repliesOf('RUNS')] : []),
+    ...(parks.length > 0 ? [streamInfo('PARKED')] : []),
+    ...(streams.includes('RUNS') ? [directGet('RUNS')] : []),
     ...follows.flatMap((stream) => [
-      ...passingConsumers(stream),
-      ...(stream === 'RUNS' ? [] : [removalOfConsumers(stream)]),
+      ...ephemeralConsumers(stream),
+      ...(stream === 'RUNS' ? [] : [consumerDelete(stream)]),
     ]),
   ];
 };
@@ -117,11 +122,11 @@ const bucketUse = (
 ): string[] => {
   const stream = `KV_${bucket}`;
   return [
-    aboutStream(stream),
-    messagesOf(stream),
-    ...(uses.includes('list') ? [...passingConsumers(stream), removalOfConsumers(stream)] : []),
-    ...(uses.includes('write') ? [keysOf(bucket)] : []),
-    ...(uses.includes('erase') ? [purgeOf(stream)] : []),
+    streamInfo(stream),
+    streamMessageGet(stream),
+    ...(uses.includes('list') ? [...ephemeralConsumers(stream), consumerDelete(stream)] : []),
+    ...(uses.includes('write') ? [bucketKeys(bucket)] : []),
+    ...(uses.includes('erase') ? [streamPurge(stream)] : []),
   ];
 };
 
@@ -130,32 +135,32 @@ const objectUse = (store: string): string[] => {
   return [
     `$O.${store}.C.*`,
     `$O.${store}.M.*`,
-    aboutStream(stream),
-    messagesOf(stream),
-    repliesOf(stream),
-    purgeOf(stream),
+    streamInfo(stream),
+    streamMessageGet(stream),
+    directGet(stream),
+    streamPurge(stream),
     // The driver asks whether JetStream is there.
     `${API_PREFIX}.INFO`,
     // Output files are read piece by piece, and snapshots by the driver.
-    ...(store === 'SNAPSHOTS' ? pushedObjects(stream) : []),
+    ...(store === 'SNAPSHOTS' ? objectConsumers(stream) : []),
   ];
 };
 
 /** Leases and shares stand in one bucket; only who shares reads all of it, and removes what old members left. */
-const holding = ({ service, leases, shares }: ServiceContract): string[] => {
+const holding = ({ service, leases, partitions: shares }: ServiceContract): string[] => {
   if (leases.length === 0 && !shares) return [];
   const stream = 'KV_LEASES';
   return [
-    aboutStream(stream),
-    messagesOf(stream),
+    streamInfo(stream),
+    streamMessageGet(stream),
     ...leases.map((lease) => `$KV.LEASES.${lease}`),
     ...(shares
       ? [
           `$KV.LEASES.${service}.member.*`,
           `$KV.LEASES.${service}.share.*`,
-          ...passingConsumers(stream),
-          removalOfConsumers(stream),
-          purgeOf(stream),
+          ...ephemeralConsumers(stream),
+          consumerDelete(stream),
+          streamPurge(stream),
         ]
       : []),
   ];
@@ -163,18 +168,18 @@ const holding = ({ service, leases, shares }: ServiceContract): string[] => {
 
 const TIMERS: readonly string[] = [
   'timers.>',
-  aboutStream('TIMERS'),
-  messagesOf('TIMERS'),
-  ...passingConsumers('TIMERS'),
-  removalOfConsumers('TIMERS'),
-  purgeOf('TIMERS'),
-  removalFrom('TIMERS'),
+  streamInfo('TIMERS'),
+  streamMessageGet('TIMERS'),
+  ...ephemeralConsumers('TIMERS'),
+  consumerDelete('TIMERS'),
+  streamPurge('TIMERS'),
+  messageDelete('TIMERS'),
 ];
 
 const deliveries = (contract: ServiceContract): readonly string[] => {
-  switch (contract.deliveries) {
+  switch (contract.deliveryAttempts) {
     case 'reads':
-      return [aboutStream('DELIVERIES'), repliesOf('DELIVERIES')];
+      return [streamInfo('DELIVERIES'), directGet('DELIVERIES')];
     case 'writes':
       return ['deliveries.*.*.try.*.*', 'deliveries.*.*.intermediate', 'deliveries.*.*.state'];
     case 'nothing':
@@ -186,4 +191,4 @@ const deliveries = (contract: ServiceContract): readonly string[] => {
 export const streamsOf = (contract: ServiceContract): readonly string[] =>
   contract.role === 'executor'
     ? []
-    : ALL_STREAMS.filter((stream) => permissionsOf(contract).publish.allow.includes(aboutStream(stream)));
+    : ALL_STREAMS.filter((stream) => permissionsOf(contract).publish.allow.includes(streamInfo(stream)));

@@ -1,5 +1,5 @@
 /** Whether there is a subject that both of two subjects with wildcards stand for. */
-export const overlap = (one: string, other: string): boolean => {
+export const subjectsOverlap = (one: string, other: string): boolean => {
   const [left, right] = [one.split('.'), other.split('.')];
   for (let at = 0; ; at += 1) {
     const [a, b] = [left[at], right[at]];

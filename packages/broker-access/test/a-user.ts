@@ -1,5 +1,5 @@
 import { operatorUser, type BrokerUser } from '../src/broker-user.ts';
-import { brokerConfiguration, type KnownUser } from '../src/broker-configuration.ts';
+import { brokerConfiguration, type UserWithKey } from '../src/broker-configuration.ts';
 import { newUserKey, type UserKey } from '@runledger/event-log/connect/user-key';
 
 /** A user that may publish what is named, and nothing else. */
@@ -18,6 +18,6 @@ export const configured = (
 ): { readonly authorization: string; readonly keys: ReadonlyMap<string, UserKey> } => {
   const all = [operatorUser(), ...users];
   const keys = new Map(all.map(({ name }) => [name, newUserKey()]));
-  const known = all.map((user): KnownUser => ({ user, publicKey: keys.get(user.name)?.publicKey ?? '' }));
+  const known = all.map((user): UserWithKey => ({ user, publicKey: keys.get(user.name)?.publicKey ?? '' }));
   return { authorization: brokerConfiguration(known), keys };
 };

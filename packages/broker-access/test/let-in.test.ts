@@ -8,9 +8,9 @@ import { brokerConfiguration } from '../src/broker-configuration.ts';
 import { operatorUser } from '../src/broker-user.ts';
 import { newUserKey } from '@runledger/event-log/connect/user-key';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
-import { unobserved } from '@runledger/event-log/connect/log-observer';
+import { NO_OBSERVER } from '@runledger/event-log/connect/log-observer';
 import { silentLogger, type Logger } from '@runledger/event-log/connect/logger';
-import { openServiceLog, type Beginning } from '@runledger/event-log/provision/service-log';
+import { openServiceLog, type ServiceLogOptions } from '@runledger/event-log/provision/service-log';
 import { aUser } from './a-user.ts';
 
 const clerk = newUserKey();
@@ -63,7 +63,7 @@ it('a connection outlives a broker that does not know its user for a while', asy
   const url = await broker.restart(WITH_CLERK);
   const { logger, told } = listening();
   let refused = 0;
-  const observer = { ...unobserved, notAllowed: () => void (refused += 1) };
+  const observer = { ...NO_OBSERVER, notAllowed: () => void (refused += 1) };
   await using log = await openEventLog({ url, name: 'clerk', seed: clerk.seed }, logger, undefined, observer);
   await broker.restart(WITHOUT_CLERK);
   await waitFor('the broker to refuse it more than twice', () => refused > 4);
@@ -80,7 +80,7 @@ it('a service that starts before the broker knows its key says so, and is let in
   const url = await broker.restart(WITHOUT_CLERK);
   const { logger, told } = listening();
   await using open = new AsyncDisposableStack();
-  const checks: Beginning['checks'] = {};
+  const checks: ServiceLogOptions['checks'] = {};
   const config = { NATS_URL: url, NATS_NKEY: clerk.seed };
   const opening = openServiceLog(
     { config, instance: 'clerk', logger, checks, streams: [] },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { overlap } from '../src/subject-overlap.ts';
+import { subjectsOverlap } from '../src/subject-overlap.ts';
 
 describe('two subjects', () => {
   it.each([
@@ -13,6 +13,6 @@ describe('two subjects', () => {
     ['a.*.c', 'a.>', true],
     ['>', 'a', true],
   ])('%s and %s stand for a common one: %s', (one, other, isCommon) => {
-    expect([overlap(one, other), overlap(other, one)]).toEqual([isCommon, isCommon]);
+    expect([subjectsOverlap(one, other), subjectsOverlap(other, one)]).toEqual([isCommon, isCommon]);
   });
 });

@@ -1,4 +1,4 @@
-import { askBroker } from '@runledger/event-log/connect/broker-call';
+import { callBroker } from '@runledger/event-log/connect/broker-call';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 
 /** The broker's clock and ours drift apart by less than a millisecond meanwhile, unless one of them is set. */
@@ -19,7 +19,7 @@ export const brokerClock = (log: EventLog, stream: string): (() => Promise<numbe
   let known: Known | undefined;
   let asking: Promise<Known> | undefined;
   const ask = async (): Promise<Known> => {
-    const info: object = await askBroker('asking the broker for the time', () =>
+    const info: object = await callBroker('asking the broker for the time', () =>
       log.jsm.streams.info(stream),
     );
     const asked = performance.now();

@@ -2,7 +2,7 @@ import { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import { newUuid, type ExecutorId } from '@runledger/contracts/ids';
 import type { JsMsg, StreamInfo } from '@nats-io/jetstream';
 import { Compile } from 'typebox/compile';
-import { lastUnder } from '@runledger/event-log/read/leader-read';
+import { lastMessage } from '@runledger/event-log/read/leader-read';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { publish } from '@runledger/event-log/append/publish';
 import { pullInOrder } from '@runledger/event-log/follow/pull-in-order';
@@ -17,7 +17,7 @@ const Beat = Compile(Heartbeat);
 const utf8 = new TextEncoder();
 
 /** Says that the executor lives; forgotten after `ttlMs` (whole seconds, rounded up). @throws {LogUnavailable} after 2 s */
-export const beat = async (log: EventLog, heartbeat: Heartbeat, ttlMs: number): Promise<void> => {
+export const sendHeartbeat = async (log: EventLog, heartbeat: Heartbeat, ttlMs: number): Promise<void> => {
   await publish(log, {
     stream: STREAM,
     subject: `${PREFIX}${heartbeat.executor_id}`,
@@ -29,14 +29,17 @@ export const beat = async (log: EventLog, heartbeat: Heartbeat, ttlMs: number): 
 };
 
 /** A beat as the stream's leader holds it, with the broker's time of it. */
-export interface StoredBeat {
+export interface StoredHeartbeat {
   readonly heartbeat: Heartbeat;
   readonly time: string;
 }
 
 /** The executor's last beat, which a watch may not have told yet; undefined when it has expired. @throws {LogUnavailable} */
-export const lastBeat = async (log: EventLog, executor: ExecutorId): Promise<StoredBeat | undefined> => {
-  const message = await lastUnder(log, STREAM, `${PREFIX}${executor}`);
+export const lastHeartbeat = async (
+  log: EventLog,
+  executor: ExecutorId,
+): Promise<StoredHeartbeat | undefined> => {
+  const message = await lastMessage(log, STREAM, `${PREFIX}${executor}`);
   const heartbeat = message ? parseJson(message.data) : undefined;
   return message && Beat.Check(heartbeat) ? { heartbeat, time: message.time.toISOString() } : undefined;
 };

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { newUuid } from '@runledger/contracts/ids';
-import { lastUnder } from '@runledger/event-log/read/leader-read';
+import { lastMessage } from '@runledger/event-log/read/leader-read';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { publish } from '@runledger/event-log/append/publish';
 
@@ -42,7 +42,7 @@ export const acquireLease = async (
     for (; ; await pause(lookEveryMs, undefined, { signal })) {
       signal.throwIfAborted();
       try {
-        const last = await lastUnder(log, STREAM, subject, lookEveryMs * 2);
+        const last = await lastMessage(log, STREAM, subject, lookEveryMs * 2);
         const revision = last?.seq ?? 0;
         const now = performance.now();
         if (revision !== seen.revision) seen = { revision, since: now };

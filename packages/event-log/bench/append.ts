@@ -4,7 +4,7 @@
  */
 import { testNats } from '@runledger/testing/servers/nats';
 import { newUuid } from '@runledger/contracts/ids';
-import { subjectOf } from '@runledger/contracts/subjects/run-subjects';
+import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { append } from '../src/append/append.ts';
 import { openEventLog } from '../src/connect/event-log.ts';
 import { silentLogger } from '../src/connect/logger.ts';
@@ -36,7 +36,7 @@ const measure = async (one: () => Promise<unknown>): Promise<number> => {
 const ours = (): Promise<unknown> => append(log, queued(aRun()), 0);
 const plain = (): Promise<unknown> => {
   const event = queued(aRun());
-  return log.js.publish(subjectOf(event), JSON.stringify(event), { msgID: newUuid() });
+  return log.js.publish(runEventSubject(event), JSON.stringify(event), { msgID: newUuid() });
 };
 
 const ratios: number[] = [];

@@ -1,6 +1,6 @@
 import { Objm } from '@nats-io/obj';
 import type { ObjectStore } from '@nats-io/obj';
-import { askBroker } from './connect/broker-call.ts';
+import { callBroker } from './connect/broker-call.ts';
 import type { EventLog } from './connect/event-log.ts';
 
 /** A snapshot is large, and each of its pieces is flushed. */
@@ -11,7 +11,7 @@ const READ_WITHIN_MS = 30_000;
 export const saveSnapshot = async (log: EventLog, name: string, bytes: Uint8Array): Promise<void> => {
   const store = await openStore(log);
   const put = () => store.putBlob({ name }, bytes, { timeout: WRITTEN_WITHIN_MS });
-  await askBroker(`saving the snapshot ${name}`, put, WRITTEN_WITHIN_MS);
+  await callBroker(`saving the snapshot ${name}`, put, WRITTEN_WITHIN_MS);
 };
 
 /**
@@ -22,12 +22,12 @@ export const saveSnapshot = async (log: EventLog, name: string, bytes: Uint8Arra
 export const loadSnapshot = async (log: EventLog, name: string): Promise<Uint8Array | undefined> => {
   const store = await openStore(log);
   const what = `loading the snapshot ${name}`;
-  const info = await askBroker(what, () => store.info(name));
+  const info = await callBroker(what, () => store.info(name));
   if (!info || info.deleted) return undefined;
   try {
     const late = AbortSignal.timeout(READ_WITHIN_MS);
     return (
-      (await Promise.race([askBroker(what, () => store.getBlob(name)), whenLate(late, name)])) ?? undefined
+      (await Promise.race([callBroker(what, () => store.getBlob(name)), whenLate(late, name)])) ?? undefined
     );
   } catch (error) {
     if (!(error instanceof Error) || !/corrupt|was replaced/.test(error.message)) throw error;
@@ -44,4 +44,6 @@ const whenLate = (late: AbortSignal, name: string): Promise<never> =>
   });
 
 const openStore = (log: EventLog): Promise<ObjectStore> =>
-  askBroker('opening the object store SNAPSHOTS', () => new Objm(log.js).open('SNAPSHOTS', { check: false }));
+  callBroker('opening the object store SNAPSHOTS', () =>
+    new Objm(log.js).open('SNAPSHOTS', { check: false }),
+  );

@@ -2,20 +2,20 @@ import { headers, type Msg } from '@nats-io/transport-node';
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { mostBytes } from '@runledger/event-log/append/publish';
+import { maxPayloadBytes } from '@runledger/event-log/append/publish';
 import { parseJson } from '@runledger/event-log/read/stored-message';
 
 /** What is asked and answered as plain requests, from memory: nothing is stored, and nothing rests on an answer. */
-export interface Topic<Question, Answer> {
+export interface Endpoint<Question, Answer> {
   readonly subject: string;
   /** What is asked for, for people: "the places of runs". */
-  readonly about: string;
-  readonly question: (body: unknown) => Question | undefined;
-  readonly answer: (body: unknown) => Answer | undefined;
+  readonly description: string;
+  readonly parseRequest: (body: unknown) => Question | undefined;
+  readonly parseResponse: (body: unknown) => Answer | undefined;
 }
 
 /** Reads what fits the schema; undefined for what does not. Members of a later release are kept and ignored. */
-export const fitting = <Schema extends TSchema>(
+export const parserOf = <Schema extends TSchema>(
   schema: Schema,
 ): ((body: unknown) => Static<Schema> | undefined) => {
   const validator = Compile(schema);
@@ -32,14 +32,14 @@ const MOST_BYTES = 64 * 1024;
  * waits in vain. What it throws is logged, and the next question is answered again. When too many wait, the next asker
  * learns at once that there is no answer.
  */
-export const answer = <Question, Answer>(
+export const respond = <Question, Answer>(
   log: EventLog,
-  topic: Topic<Question, Answer>,
+  topic: Endpoint<Question, Answer>,
   give: (question: Question) => Answer | undefined | Promise<Answer | undefined>,
 ): Disposable => {
-  const { subject, about } = topic;
+  const { subject, description: about } = topic;
   const reply = async (message: Msg): Promise<void> => {
-    const question = topic.question(parseJson(message.data));
+    const question = topic.parseRequest(parseJson(message.data));
     if (question === undefined) {
       const bytes = message.data.byteLength;
       return log.logger.warn(
@@ -50,7 +50,7 @@ export const answer = <Question, Answer>(
     const given = await give(question);
     if (given === undefined) return;
     const data = utf8.encode(JSON.stringify(given));
-    const most = mostBytes(log);
+    const most = maxPayloadBytes(log);
     if (data.byteLength <= most) message.respond(data);
     else
       log.logger.error(
@@ -108,9 +108,9 @@ const isQuestion = ({ reply }: Msg): boolean =>
   reply !== undefined && reply !== '' && !reply.startsWith('$JS.');
 
 /** Undefined when nobody answers, none in time, or what is answered does not fit. */
-export const ask = async <Question, Answer>(
+export const sendRequest = async <Question, Answer>(
   log: EventLog,
-  { subject, about, answer: read }: Topic<Question, Answer>,
+  { subject, description: about, parseResponse: read }: Endpoint<Question, Answer>,
   question: Question,
   withinMs: number,
 ): Promise<Answer | undefined> => {

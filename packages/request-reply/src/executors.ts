@@ -1,41 +1,41 @@
 import {
   EXECUTORS_SUBJECT,
-  ExecutorsAnswer,
-  ExecutorsQuestion,
+  ExecutorsResponse,
+  ExecutorsRequest,
   type ExecutorState,
 } from '@runledger/contracts/requests/executor-state';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { mostBytes } from '@runledger/event-log/append/publish';
-import { answer, ask, fitting, type Topic } from './endpoint.ts';
+import { maxPayloadBytes } from '@runledger/event-log/append/publish';
+import { respond, sendRequest, parserOf, type Endpoint } from './endpoint.ts';
 
-const EXECUTORS: Topic<ExecutorsQuestion, ExecutorsAnswer> = {
+const EXECUTORS: Endpoint<ExecutorsRequest, ExecutorsResponse> = {
   subject: EXECUTORS_SUBJECT,
-  about: 'the executors',
-  question: fitting(ExecutorsQuestion),
-  answer: fitting(ExecutorsAnswer),
+  description: 'the executors',
+  parseRequest: parserOf(ExecutorsRequest),
+  parseResponse: parserOf(ExecutorsResponse),
 };
 
 /** Answers which executors there are; only the scheduler that leads does. Undefined leaves the question unanswered. */
-export const answerExecutors = (
+export const respondWithExecutors = (
   log: EventLog,
-  executorsOf: (question: ExecutorsQuestion) => ExecutorsAnswer | undefined,
+  executorsOf: (question: ExecutorsRequest) => ExecutorsResponse | undefined,
 ): Disposable =>
-  answer(log, EXECUTORS, (question) => {
+  respond(log, EXECUTORS, (question) => {
     const page = executorsOf(question);
-    return page && fittingPage(page, mostBytes(log));
+    return page && fittingPage(page, maxPayloadBytes(log));
   });
 
 /** One page of the executors. Undefined when no scheduler leads, or none answers in time. */
-export const askExecutors = (
+export const requestExecutors = (
   log: EventLog,
-  question: ExecutorsQuestion,
+  question: ExecutorsRequest,
   withinMs: number,
-): Promise<ExecutorsAnswer | undefined> => ask(log, EXECUTORS, question, withinMs);
+): Promise<ExecutorsResponse | undefined> => sendRequest(log, EXECUTORS, question, withinMs);
 
 const ROOM_AROUND = 100;
 
 /** As many of the first as fit a message, and one in any case. */
-const fittingPage = ({ executors, ...rest }: ExecutorsAnswer, most: number): ExecutorsAnswer => {
+const fittingPage = ({ executors, ...rest }: ExecutorsResponse, most: number): ExecutorsResponse => {
   const told: ExecutorState[] = [];
   let room = most - ROOM_AROUND;
   for (const executor of executors) {

@@ -1,40 +1,40 @@
 import {
-  RedriveAnswer,
-  RedriveQuestion,
+  RedriveResponse,
+  RedriveRequest,
   redriveSubject,
   type Redriver,
 } from '@runledger/contracts/requests/redrive';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { answer, ask, fitting, type Topic } from './endpoint.ts';
+import { respond, sendRequest, parserOf, type Endpoint } from './endpoint.ts';
 
-const question = fitting(RedriveQuestion);
-const answerIn = fitting(RedriveAnswer);
+const question = parserOf(RedriveRequest);
+const answerIn = parserOf(RedriveResponse);
 
-export const taken = (why: string): RedriveAnswer => ({ outcome: 'taken', why });
-export const refused = (why: string): RedriveAnswer => ({ outcome: 'refused', why });
+export const taken = (why: string): RedriveResponse => ({ outcome: 'taken', why });
+export const refused = (why: string): RedriveResponse => ({ outcome: 'refused', why });
 
 /** Refuses a message that cannot be read where it was parked from. */
-export const refusedAsGone = ({ stream, sequence }: RedriveQuestion): RedriveAnswer =>
+export const refusedAsMissing = ({ stream, sequence }: RedriveRequest): RedriveResponse =>
   refused(`Message ${sequence} is not in ${stream} any more: it has expired, or never was there.`);
 
-const redriveOf = (who: Redriver): Topic<RedriveQuestion, RedriveAnswer> => ({
+const redriveOf = (who: Redriver): Endpoint<RedriveRequest, RedriveResponse> => ({
   subject: redriveSubject(who),
-  about: 'a parked message that is to be taken again',
-  question,
-  answer: answerIn,
+  description: 'a parked message that is to be taken again',
+  parseRequest: question,
+  parseResponse: answerIn,
 });
 
 /** Takes parked messages again, one after the other, when somebody asks. Undefined leaves the answer to another process. */
-export const answerRedrives = (
+export const respondToRedrives = (
   log: EventLog,
   who: Redriver,
-  take: (question: RedriveQuestion) => Promise<RedriveAnswer | undefined>,
-): Disposable => answer(log, redriveOf(who), take);
+  take: (question: RedriveRequest) => Promise<RedriveResponse | undefined>,
+): Disposable => respond(log, redriveOf(who), take);
 
 /** Has a parked message taken again. Undefined when that service is not there, or does not answer in time: it may take it yet. */
-export const askRedrive = (
+export const requestRedrive = (
   log: EventLog,
   who: Redriver,
-  asked: RedriveQuestion,
+  asked: RedriveRequest,
   withinMs: number,
-): Promise<RedriveAnswer | undefined> => ask(log, redriveOf(who), asked, withinMs);
+): Promise<RedriveResponse | undefined> => sendRequest(log, redriveOf(who), asked, withinMs);

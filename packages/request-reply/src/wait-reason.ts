@@ -2,38 +2,38 @@ import { isOrgId, isRunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import {
   WAIT_SUBJECT,
-  WaitAnswer,
-  WaitQuestion,
+  WaitResponse,
+  WaitRequest,
   type WaitReason,
 } from '@runledger/contracts/requests/wait-reason';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { answer, ask, fitting, type Topic } from './endpoint.ts';
+import { respond, sendRequest, parserOf, type Endpoint } from './endpoint.ts';
 
-const questionIn = fitting(WaitQuestion);
+const questionIn = parserOf(WaitRequest);
 
-const WAIT: Topic<RunKey, WaitAnswer> = {
+const WAIT: Endpoint<RunKey, WaitResponse> = {
   subject: WAIT_SUBJECT,
-  about: 'the reasons why runs wait',
-  question: (body) => {
+  description: 'the reasons why runs wait',
+  parseRequest: (body) => {
     const { org_id = '', run_id = '' } = questionIn(body) ?? {};
     return isOrgId(org_id) && isRunId(run_id) ? { org_id, run_id } : undefined;
   },
-  answer: fitting(WaitAnswer),
+  parseResponse: parserOf(WaitResponse),
 };
 
 /** Answers why runs wait, null for one that does not; only the scheduler that leads does. Undefined leaves the question unanswered. */
-export const answerWaits = (
+export const respondWithWaitReasons = (
   log: EventLog,
   waitOf: (key: RunKey) => WaitReason | null | undefined,
 ): Disposable =>
-  answer(log, WAIT, (key) => {
+  respond(log, WAIT, (key) => {
     const wait = waitOf(key);
     return wait === undefined ? undefined : { wait };
   });
 
 /** Why the run waits. Undefined when no scheduler leads, or none answers in time. */
-export const askWait = (
+export const requestWaitReason = (
   log: EventLog,
   { org_id, run_id }: RunKey,
   withinMs: number,
-): Promise<WaitAnswer | undefined> => ask(log, WAIT, { org_id, run_id }, withinMs);
+): Promise<WaitResponse | undefined> => sendRequest(log, WAIT, { org_id, run_id }, withinMs);

@@ -1,7 +1,7 @@
-import { redriveSubject, type RedriveAnswer } from '@runledger/contracts/requests/redrive';
+import { redriveSubject, type RedriveResponse } from '@runledger/contracts/requests/redrive';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { answerRedrives, askRedrive } from '../src/redrive.ts';
+import { respondToRedrives, requestRedrive } from '../src/redrive.ts';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { anEmptyLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
 
@@ -19,9 +19,9 @@ afterAll(() => test[Symbol.asyncDispose]());
 
 /** Answers, as the broker knows, until it is disposed of. */
 const answering = async (
-  take: (sequence: number) => RedriveAnswer | Promise<RedriveAnswer>,
+  take: (sequence: number) => RedriveResponse | Promise<RedriveResponse>,
 ): Promise<AsyncDisposable> => {
-  const open = answerRedrives(own, 'gateway', async ({ sequence }) => take(sequence));
+  const open = respondToRedrives(own, 'gateway', async ({ sequence }) => take(sequence));
   await own.nc.flush();
   return {
     [Symbol.asyncDispose]: async () => {
@@ -31,7 +31,7 @@ const answering = async (
   };
 };
 
-const TAKEN: RedriveAnswer = { outcome: 'taken', why: 'it is' };
+const TAKEN: RedriveResponse = { outcome: 'taken', why: 'it is' };
 const PATIENT_MS = 10_000;
 /** Longer than any test: who is answered within it was told. */
 const FOR_EVER_MS = 600_000;
@@ -49,7 +49,7 @@ describe('questions', () => {
       }),
     );
     const answers = Array.from({ length: 501 }, (_, n) =>
-      askRedrive(log, 'gateway', { stream: 'RUNS', sequence: n + 1 }, FOR_EVER_MS),
+      requestRedrive(log, 'gateway', { stream: 'RUNS', sequence: n + 1 }, FOR_EVER_MS),
     );
     expect(await answers.at(-1)).toBeUndefined();
     expect(asked).toEqual([1]);
@@ -61,7 +61,7 @@ describe('questions', () => {
     await using open = new AsyncDisposableStack();
     open.use(await answering(() => TAKEN));
     const question = { stream: 'RUNS' as const, sequence: 1, more: 'x'.repeat(64 * 1024) };
-    expect(await askRedrive(log, 'gateway', question, FOR_EVER_MS)).toBeUndefined();
+    expect(await requestRedrive(log, 'gateway', question, FOR_EVER_MS)).toBeUndefined();
   });
 
   it('come from those who wait for an answer: what a consumer pushes is none', async () => {
@@ -87,7 +87,7 @@ describe('questions', () => {
       const pushed = async () => (await consumers.info('PUSHED', name)).delivered.consumer_seq;
       await waitFor('it to be pushed', async () => (await pushed()) === 1);
     }
-    await askRedrive(log, 'gateway', { stream: 'RUNS', sequence: 8 }, PATIENT_MS);
+    await requestRedrive(log, 'gateway', { stream: 'RUNS', sequence: 8 }, PATIENT_MS);
     expect(asked).toEqual([8]);
   });
 });

@@ -1,15 +1,15 @@
 import { newUuid } from '@runledger/contracts/ids';
 import {
-  MAX_ASKED_PLACES,
-  QUEUE_PLACES_SUBJECT,
-  type QueuePlace,
+  MAX_REQUESTED_POSITIONS,
+  QUEUE_POSITIONS_SUBJECT,
+  type QueuePosition,
 } from '@runledger/contracts/requests/queue-position';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { aRun } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { answerQueuePlaces, askQueuePlaces } from '../src/queue-positions.ts';
+import { respondWithQueuePositions, requestQueuePositions } from '../src/queue-positions.ts';
 import { anEmptyLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
 
 let test: TestLog;
@@ -25,14 +25,14 @@ beforeAll(async () => {
 afterAll(() => test[Symbol.asyncDispose]());
 
 const PATIENT_MS = 10_000;
-const busy = (ahead: number): QueuePlace => ({ ahead, capacity: 'busy' });
+const busy = (ahead: number): QueuePosition => ({ ahead, capacity: 'busy' });
 
 /** Answers, as the broker knows, until it is disposed of. */
 const answering = async (
-  placesOf: Parameters<typeof answerQueuePlaces>[1],
+  placesOf: Parameters<typeof respondWithQueuePositions>[1],
   on: EventLog = own,
 ): Promise<AsyncDisposable> => {
-  const open = answerQueuePlaces(on, placesOf);
+  const open = respondWithQueuePositions(on, placesOf);
   await on.nc.flush();
   return {
     [Symbol.asyncDispose]: async () => {
@@ -54,20 +54,20 @@ describe('the places of runs', () => {
         return places;
       }),
     );
-    expect(await askQueuePlaces(log, keys, PATIENT_MS)).toEqual(places);
+    expect(await requestQueuePositions(log, keys, PATIENT_MS)).toEqual(places);
     expect(asked).toEqual([keys]);
   });
 
   it('are not to be had while no scheduler leads, and nobody waits for them', async () => {
     // Longer than a test may take: the broker says at once that nobody answers.
-    expect(await askQueuePlaces(log, [aRun()], 600_000)).toBeUndefined();
+    expect(await requestQueuePositions(log, [aRun()], 600_000)).toBeUndefined();
   });
 
   it('are not told any more by a scheduler that stands by', async () => {
     const leading = await answering((keys) => keys.map(() => busy(0)));
-    expect(await askQueuePlaces(log, [aRun()], PATIENT_MS)).toEqual([busy(0)]);
+    expect(await requestQueuePositions(log, [aRun()], PATIENT_MS)).toEqual([busy(0)]);
     await leading[Symbol.asyncDispose]();
-    expect(await askQueuePlaces(log, [aRun()], PATIENT_MS)).toBeUndefined();
+    expect(await requestQueuePositions(log, [aRun()], PATIENT_MS)).toBeUndefined();
   });
 
   it('are not to be had when the answer does not come in time', async () => {
@@ -79,7 +79,7 @@ describe('the places of runs', () => {
         return undefined;
       }),
     );
-    expect(await askQueuePlaces(log, [aRun()], 50)).toBeUndefined();
+    expect(await requestQueuePositions(log, [aRun()], 50)).toBeUndefined();
     await waitFor('the question to come', () => asked === 1);
   });
 
@@ -90,11 +90,11 @@ describe('the places of runs', () => {
     ['says what only a later release knows', JSON.stringify({ places: [{ ahead: 1, capacity: 'asleep' }] })],
     ['tells too many', JSON.stringify({ places: [null, null] })],
   ])('are not to be had from an answer that %s', async (_what, answer) => {
-    const stranger = own.nc.subscribe(QUEUE_PLACES_SUBJECT, {
+    const stranger = own.nc.subscribe(QUEUE_POSITIONS_SUBJECT, {
       callback: (_error, message) => void message.respond(answer),
     });
     await own.nc.flush();
-    expect(await askQueuePlaces(log, [aRun()], PATIENT_MS)).toBeUndefined();
+    expect(await requestQueuePositions(log, [aRun()], PATIENT_MS)).toBeUndefined();
     stranger.unsubscribe();
     await own.nc.flush();
   });
@@ -118,14 +118,14 @@ describe('the places of runs', () => {
       JSON.stringify({ runs: [] }),
       JSON.stringify({ runs: [{ ...key, org_id: 'everybody' }] }),
       JSON.stringify({ runs: [{ ...key, run_id: newUuid().toUpperCase() }] }),
-      JSON.stringify({ runs: Array.from({ length: MAX_ASKED_PLACES + 1 }, () => key) }),
+      JSON.stringify({ runs: Array.from({ length: MAX_REQUESTED_POSITIONS + 1 }, () => key) }),
     ]) {
-      log.nc.publish(QUEUE_PLACES_SUBJECT, wrong);
+      log.nc.publish(QUEUE_POSITIONS_SUBJECT, wrong);
     }
-    expect(await askQueuePlaces(log, [key], 50)).toBeUndefined();
+    expect(await requestQueuePositions(log, [key], 50)).toBeUndefined();
     await waitFor('the question to come', () => asked > 0);
     fails = false;
-    expect(await askQueuePlaces(log, [key], PATIENT_MS)).toEqual([busy(1)]);
+    expect(await requestQueuePositions(log, [key], PATIENT_MS)).toEqual([busy(1)]);
     expect(asked).toBe(2);
   });
 
@@ -135,15 +135,15 @@ describe('the places of runs', () => {
     open.use(await answering((keys) => keys.map(() => busy(2)), await away.open()));
     await away.nats.kill9();
     await waitFor('the connection to be lost', () => !away.log.connected());
-    expect(await askQueuePlaces(away.log, [aRun()], 600_000)).toBeUndefined();
+    expect(await requestQueuePositions(away.log, [aRun()], 600_000)).toBeUndefined();
     await away.nats.restart();
-    const places = await waitFor('an answer', () => askQueuePlaces(away.log, [aRun()], 1_000));
+    const places = await waitFor('an answer', () => requestQueuePositions(away.log, [aRun()], 1_000));
     expect(places).toEqual([busy(2)]);
   });
 
   it('are asked of no more runs than one question may have', async () => {
-    const keys = Array.from({ length: MAX_ASKED_PLACES + 1 }, () => aRun());
-    await expect(askQueuePlaces(log, keys, PATIENT_MS)).rejects.toThrow(RangeError);
-    expect(await askQueuePlaces(log, [], PATIENT_MS)).toBeUndefined();
+    const keys = Array.from({ length: MAX_REQUESTED_POSITIONS + 1 }, () => aRun());
+    await expect(requestQueuePositions(log, keys, PATIENT_MS)).rejects.toThrow(RangeError);
+    expect(await requestQueuePositions(log, [], PATIENT_MS)).toBeUndefined();
   });
 });

@@ -1,12 +1,12 @@
-import type { ExecutorsQuestion, ExecutorState } from '@runledger/contracts/requests/executor-state';
+import type { ExecutorsRequest, ExecutorState } from '@runledger/contracts/requests/executor-state';
 import { redriveSubject } from '@runledger/contracts/requests/redrive';
 import { WAIT_SUBJECT, type WaitReason } from '@runledger/contracts/requests/wait-reason';
 import { aRun } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { answerExecutors, askExecutors } from '../src/executors.ts';
-import { answerRedrives, askRedrive } from '../src/redrive.ts';
-import { answerWaits, askWait } from '../src/wait-reason.ts';
+import { respondWithExecutors, requestExecutors } from '../src/executors.ts';
+import { respondToRedrives, requestRedrive } from '../src/redrive.ts';
+import { respondWithWaitReasons, requestWaitReason } from '../src/wait-reason.ts';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { anEmptyLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
 
@@ -46,13 +46,13 @@ describe('why a run waits', () => {
   it('is told, and that it does not wait is told too', async () => {
     const [one, other] = [aRun(), aRun()];
     await using open = new AsyncDisposableStack();
-    open.use(await known(answerWaits(own, ({ run_id }) => (run_id === one.run_id ? WAIT : null))));
-    expect(await askWait(log, one, PATIENT_MS)).toEqual({ wait: WAIT });
-    expect(await askWait(log, other, PATIENT_MS)).toEqual({ wait: null });
+    open.use(await known(respondWithWaitReasons(own, ({ run_id }) => (run_id === one.run_id ? WAIT : null))));
+    expect(await requestWaitReason(log, one, PATIENT_MS)).toEqual({ wait: WAIT });
+    expect(await requestWaitReason(log, other, PATIENT_MS)).toEqual({ wait: null });
   });
 
   it('is not to be had while no scheduler leads, and nobody waits for it', async () => {
-    expect(await askWait(log, aRun(), 600_000)).toBeUndefined();
+    expect(await requestWaitReason(log, aRun(), 600_000)).toBeUndefined();
   });
 
   it('is still told after a question that is none, and after one that could not be answered', async () => {
@@ -60,7 +60,7 @@ describe('why a run waits', () => {
     await using open = new AsyncDisposableStack();
     open.use(
       await known(
-        answerWaits(own, () => {
+        respondWithWaitReasons(own, () => {
           asked += 1;
           if (asked === 1) throw new Error('not today');
           return WAIT;
@@ -70,9 +70,9 @@ describe('why a run waits', () => {
     for (const wrong of ['', 'no json', JSON.stringify({ ...aRun(), org_id: 'everybody' })]) {
       log.nc.publish(WAIT_SUBJECT, wrong);
     }
-    expect(await askWait(log, aRun(), 50)).toBeUndefined();
+    expect(await requestWaitReason(log, aRun(), 50)).toBeUndefined();
     await waitFor('the question to come', () => asked === 1);
-    expect(await askWait(log, aRun(), PATIENT_MS)).toEqual({ wait: WAIT });
+    expect(await requestWaitReason(log, aRun(), PATIENT_MS)).toEqual({ wait: WAIT });
   });
 });
 
@@ -90,23 +90,23 @@ const executor = (name: string, machines: string[] = ['*']): ExecutorState => ({
   registered_at: '2026-01-01T00:00:00.000Z',
   last_beat_at: null,
 });
-const FIRST: ExecutorsQuestion = { name: null, after: null, limit: 200 };
+const FIRST: ExecutorsRequest = { name: null, after: null, limit: 200 };
 
 describe('the executors', () => {
   it('are told by the page', async () => {
-    const asked: ExecutorsQuestion[] = [];
+    const asked: ExecutorsRequest[] = [];
     const page = { executors: [executor('a'), executor('b')], more: true };
     await using open = new AsyncDisposableStack();
     open.use(
       await known(
-        answerExecutors(own, (question) => {
+        respondWithExecutors(own, (question) => {
           asked.push(question);
           return page;
         }),
       ),
     );
     const question = { name: 'box', after: { name: 'a', executor_id: null }, limit: 2 };
-    expect(await askExecutors(log, question, PATIENT_MS)).toEqual(page);
+    expect(await requestExecutors(log, question, PATIENT_MS)).toEqual(page);
     expect(asked).toEqual([question]);
   });
 
@@ -114,8 +114,8 @@ describe('the executors', () => {
     const machines = Array.from({ length: 100 }, (_, machine) => `${machine}`.padStart(128, 'ä'));
     const executors = Array.from({ length: 200 }, (_, number) => executor(`box-${number}`, machines));
     await using open = new AsyncDisposableStack();
-    open.use(await known(answerExecutors(own, () => ({ executors, more: false }))));
-    const page = await askExecutors(log, FIRST, PATIENT_MS);
+    open.use(await known(respondWithExecutors(own, () => ({ executors, more: false }))));
+    const page = await requestExecutors(log, FIRST, PATIENT_MS);
     expect(page?.more).toBe(true);
     expect(page?.executors.length).toBeGreaterThan(10);
     expect(page?.executors).toEqual(executors.slice(0, page?.executors.length));
@@ -124,8 +124,8 @@ describe('the executors', () => {
   it('are not told in an answer that does not fit its schema', async () => {
     await using open = new AsyncDisposableStack();
     const asleep = { ...executor('a'), state: 'asleep' } as unknown as ExecutorState;
-    open.use(await known(answerExecutors(own, () => ({ executors: [asleep], more: false }))));
-    expect(await askExecutors(log, FIRST, PATIENT_MS)).toBeUndefined();
+    open.use(await known(respondWithExecutors(own, () => ({ executors: [asleep], more: false }))));
+    expect(await requestExecutors(log, FIRST, PATIENT_MS)).toBeUndefined();
   });
 });
 
@@ -136,7 +136,7 @@ describe('a parked message', () => {
     await using open = new AsyncDisposableStack();
     open.use(
       await known(
-        answerRedrives(own, 'executor.box', async ({ stream, sequence }) => {
+        respondToRedrives(own, 'executor.box', async ({ stream, sequence }) => {
           atOnce += 1;
           most = Math.max(most, atOnce);
           await own.nc.flush();
@@ -146,13 +146,15 @@ describe('a parked message', () => {
       ),
     );
     const asked = [7, 8, 9].map((sequence) =>
-      askRedrive(log, 'executor.box', { stream: 'RUNS', sequence }, PATIENT_MS),
+      requestRedrive(log, 'executor.box', { stream: 'RUNS', sequence }, PATIENT_MS),
     );
     expect(await Promise.all(asked)).toEqual(
       [7, 8, 9].map((sequence) => ({ outcome: 'taken', why: `RUNS ${sequence}` })),
     );
     expect(most).toBe(1);
-    expect(await askRedrive(log, 'executor.other', { stream: 'RUNS', sequence: 7 }, 600_000)).toBeUndefined();
+    expect(
+      await requestRedrive(log, 'executor.other', { stream: 'RUNS', sequence: 7 }, 600_000),
+    ).toBeUndefined();
   });
 
   it('is left to another process by one who says nothing', async () => {
@@ -160,14 +162,16 @@ describe('a parked message', () => {
     let passed = 0;
     open.use(
       await known(
-        answerRedrives(own, 'scheduler', async () => {
+        respondToRedrives(own, 'scheduler', async () => {
           passed += 1;
           return undefined;
         }),
       ),
     );
-    open.use(await known(answerRedrives(own, 'scheduler', async () => ({ outcome: 'refused', why: 'no' }))));
-    const answered = await askRedrive(log, 'scheduler', { stream: 'FLEET', sequence: 1 }, PATIENT_MS);
+    open.use(
+      await known(respondToRedrives(own, 'scheduler', async () => ({ outcome: 'refused', why: 'no' }))),
+    );
+    const answered = await requestRedrive(log, 'scheduler', { stream: 'FLEET', sequence: 1 }, PATIENT_MS);
     expect(answered).toEqual({ outcome: 'refused', why: 'no' });
     await waitFor('the other to be asked too', () => passed === 1);
   });
@@ -175,8 +179,8 @@ describe('a parked message', () => {
   it('is not answered about with more than the broker takes', async () => {
     await using open = new AsyncDisposableStack();
     const why = 'x'.repeat(2 * 1024 * 1024);
-    open.use(await known(answerRedrives(own, 'gateway', async () => ({ outcome: 'taken', why }))));
-    expect(await askRedrive(log, 'gateway', { stream: 'RUNS', sequence: 1 }, 100)).toBeUndefined();
+    open.use(await known(respondToRedrives(own, 'gateway', async () => ({ outcome: 'taken', why }))));
+    expect(await requestRedrive(log, 'gateway', { stream: 'RUNS', sequence: 1 }, 100)).toBeUndefined();
     expect(own.connected()).toBe(true);
   });
 
@@ -189,14 +193,14 @@ describe('a parked message', () => {
     await using open = new AsyncDisposableStack();
     open.use(
       await known(
-        answerRedrives(own, 'gateway', async (question) => {
+        respondToRedrives(own, 'gateway', async (question) => {
           asked.push(question);
           return { outcome: 'taken', why: 'it is' };
         }),
       ),
     );
     log.nc.publish(redriveSubject('gateway'), wrong);
-    await askRedrive(log, 'gateway', { stream: 'RUNS', sequence: 2 }, PATIENT_MS);
+    await requestRedrive(log, 'gateway', { stream: 'RUNS', sequence: 2 }, PATIENT_MS);
     expect(asked).toEqual([{ stream: 'RUNS', sequence: 2 }]);
   });
 });

@@ -3,7 +3,7 @@ import { RUN_EVENTS, RUN_EVENT_TYPES } from '@runledger/contracts/events/run-eve
 import { WEBHOOK_EVENTS, WEBHOOK_EVENT_TYPES } from '@runledger/contracts/events/webhook-event';
 import { describe, expect, it } from 'vitest';
 import { CONTRACTS } from '../../docs/events-page.ts';
-import { KEPT } from '../../docs/delivery-records.ts';
+import { DELIVERY_RECORDS } from '../../docs/delivery-records.ts';
 import { PAGES } from '../../docs/write-pages.ts';
 
 describe('the contracts of the services', () => {
@@ -34,7 +34,7 @@ describe('the contracts of the services', () => {
 });
 
 describe('a subject on the page of events', () => {
-  it.each(KEPT)('is as the code makes it: $subject', ({ subject, example }) => {
+  it.each(DELIVERY_RECORDS)('is as the code makes it: $subject', ({ subject, example }) => {
     // The names between `<` and `>` hold spaces, but no dots.
     const tokens = subject.split('.');
     const made = example.split('.');

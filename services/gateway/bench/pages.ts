@@ -8,7 +8,7 @@ import { MongoClient } from 'mongodb';
 import { memoryRunViews } from '../src/projection/memory/memory-run-views.ts';
 import { documentOf, type RunDocument } from '../src/projection/mongo/run-documents.ts';
 import { openMongoRunViews } from '../src/projection/mongo/mongo-run-views.ts';
-import { placeOf } from '../src/projection/core/sort-key.ts';
+import { sortKeyOf } from '../src/projection/core/sort-key.ts';
 import type { RunQuery, RunView, RunViews } from '../src/projection/run-views.ts';
 import { smallRuns } from '../test/fixtures/runs/small-runs.ts';
 
@@ -34,7 +34,7 @@ const pagesOf = (views: readonly RunView[]): Pages[] => {
     const beforeLast = listed[PAGE];
     if (!beforeLast) throw new Error(`There are too few runs for two pages: ask for ${20 * PAGE} or more.`);
     const first = { org_id, limit: PAGE, ...filter };
-    return { name, first, last: { ...first, behind: placeOf(beforeLast.run) } };
+    return { name, first, last: { ...first, behind: sortKeyOf(beforeLast.run) } };
   };
   return [pages('all', views, {}), pages('queued', queued, { statuses: ['queued'] })];
 };
@@ -82,7 +82,7 @@ const client = new MongoClient(url);
 open.defer(() => client.close());
 open.defer(async () => void (await client.db(DATABASE).dropDatabase()));
 const views = open.use(openMongoRunViews({ url, retentionDays: 10_000, readWithinMs: 120_000 }));
-await views.startAgain(new Date().toISOString());
+await views.resetTo(new Date().toISOString());
 const documents = client.db(DATABASE).collection<RunDocument>('run_views');
 const inMongo = runs.slice(0, IN_MONGODB);
 for (let begin = 0; begin < inMongo.length; begin += BATCH) {

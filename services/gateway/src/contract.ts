@@ -1,5 +1,5 @@
 import { EXECUTORS_SUBJECT } from '@runledger/contracts/requests/executor-state';
-import { QUEUE_PLACES_SUBJECT } from '@runledger/contracts/requests/queue-position';
+import { QUEUE_POSITIONS_SUBJECT } from '@runledger/contracts/requests/queue-position';
 import { RUN_EVENT_TYPES } from '@runledger/contracts/events/run-event';
 import type { ServiceContract } from '@runledger/contracts/access/service-contract';
 import { WAIT_SUBJECT } from '@runledger/contracts/requests/wait-reason';
@@ -17,7 +17,7 @@ export const contract: ServiceContract = {
   // The views are the fold of everything, and progress is shown.
   reads: { runs: RUN_EVENT_TYPES, webhooks: WEBHOOK_EVENT_TYPES, fleet: [], activity: true },
   follows: ['RUNS'],
-  watchesProgress: true,
+  subscribesToProgress: true,
   buckets: {
     CATALOGUE: ['read', 'list', 'write', 'erase'],
     KEYS: ['read', 'list', 'write', 'erase'],
@@ -27,11 +27,11 @@ export const contract: ServiceContract = {
   },
   objects: ['OUTPUTS'],
   leases: ['projection'],
-  shares: false,
-  beats: false,
+  partitions: false,
+  heartbeats: false,
   timers: false,
-  deliveries: 'reads',
-  parks: [{ stream: 'RUNS', as: 'projection' }],
-  asks: [QUEUE_PLACES_SUBJECT, EXECUTORS_SUBJECT, WAIT_SUBJECT],
-  answers: ['redrive'],
+  deliveryAttempts: 'reads',
+  deadLetters: [{ stream: 'RUNS', as: 'projection' }],
+  requests: [QUEUE_POSITIONS_SUBJECT, EXECUTORS_SUBJECT, WAIT_SUBJECT],
+  responds: ['redrive'],
 };

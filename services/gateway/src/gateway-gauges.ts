@@ -3,7 +3,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readStored } from '@runledger/event-log/read/read-run';
 import { streamFill } from '@runledger/event-log/provision/stream-fill';
 import { observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
-import type { RunWatching } from './runs/subscribe/run-subscriptions.ts';
+import type { RunSubscriptions } from './runs/subscribe/run-subscriptions.ts';
 
 /** How far the views are behind the log; nothing while another gateway projects. */
 export const projectionGauges = (
@@ -60,15 +60,15 @@ export const logGauges = (metrics: Metrics, log: EventLog): void => {
   });
 };
 
-export const watchingGauges = (
+export const subscriptionGauges = (
   metrics: Metrics,
-  watching: Pick<RunWatching, 'watchers' | 'waits'>,
+  watching: Pick<RunSubscriptions, 'subscribers' | 'waits'>,
   most: number,
 ): void => {
   observedGauge(metrics, {
     name: 'runledger_gateway_open_streams',
     help: 'Streams of events that are open.',
-    value: () => watching.watchers() - watching.waits(),
+    value: () => watching.subscribers() - watching.waits(),
   });
   observedGauge(metrics, {
     name: 'runledger_gateway_open_waits',

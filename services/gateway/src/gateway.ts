@@ -4,17 +4,17 @@ import type Koa from 'koa';
 import { catalogueRecords } from './catalogue/store/catalogue-records.ts';
 import { drainExecutor } from './executors/drain-executor.ts';
 import { executors } from './executors/executors.ts';
-import { watchingGauges } from './gateway-gauges.ts';
+import { subscriptionGauges } from './gateway-gauges.ts';
 import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { apiKeyRoutes } from './auth/api-keys-routes.ts';
-import { createApp, type Page } from './server/app.ts';
-import { callers } from './auth/identify-caller.ts';
+import { createApp, type PlainRoute } from './server/app.ts';
+import { identifyCaller } from './auth/identify-caller.ts';
 import { deploymentRoutes } from './catalogue/deployments-routes.ts';
 import { executorRoutes } from './executors/executors-routes.ts';
 import { gatewayMetrics } from './gateway-metrics.ts';
 import { jsonBody } from './server/json-body.ts';
 import { machineRoutes } from './catalogue/machines-routes.ts';
-import { recentKeys } from './auth/cached-authentication.ts';
+import { cachedAuthentication } from './auth/cached-authentication.ts';
 import { webhookSecretRoutes } from './webhooks/webhook-secret-route.ts';
 import { workflowVersionRoutes } from './catalogue/workflow-versions-routes.ts';
 import { workflowRoutes } from './catalogue/workflows-routes.ts';
@@ -29,8 +29,8 @@ import { runRoutes } from './run-routes.ts';
 import { currentRun } from './runs/current/current-run.ts';
 import { findView } from './runs/current/find-view.ts';
 import { shownWebhooks } from './runs/current/shown-webhooks.ts';
-import { keyWatch } from './runs/subscribe/key-revalidation.ts';
-import { openRunWatching } from './runs/subscribe/run-subscriptions.ts';
+import { keyRevalidation } from './runs/subscribe/key-revalidation.ts';
+import { openRunSubscriptions } from './runs/subscribe/run-subscriptions.ts';
 
 export interface Gateway extends AsyncDisposable {
   readonly app: Koa;
@@ -51,9 +51,9 @@ export const gateway = ({ metrics: registry, ...parts }: GatewayParts): Gateway 
     logger,
     onRead: metrics.runRead,
   });
-  const watching = openRunWatching({ log, current, publicUrl, mostWatchers, logger, clock });
-  watchingGauges(registry, watching, mostWatchers);
-  const keys = keyWatch({ authenticate: (key) => authenticate(log, key, now), logger });
+  const watching = openRunSubscriptions({ log, current, publicUrl, mostWatchers, logger, clock });
+  subscriptionGauges(registry, watching, mostWatchers);
+  const keys = keyRevalidation({ authenticate: (key) => authenticate(log, key, now), logger });
   const fleet = executors(log);
   const records = { records: catalogueRecords(log), now };
   const routes = [
@@ -72,8 +72,8 @@ export const gateway = ({ metrics: registry, ...parts }: GatewayParts): Gateway 
     routes,
     pages: [...referencePages({ basePath, operations, publicUrl }), ...outputPages(parts, metrics.uploaded)],
     serving: {
-      callers: callers(
-        recentKeys({ log, now, clock }),
+      callers: identifyCaller(
+        cachedAuthentication({ log, now, clock }),
         rateLimit({ log, limit: config.RUNLEDGER_RATE_LIMIT, clock, counts: metrics.rate }),
       ),
       body: jsonBody(config.RUNLEDGER_BODY_MAX_BYTES),
@@ -102,7 +102,7 @@ export const gateway = ({ metrics: registry, ...parts }: GatewayParts): Gateway 
 const outputPages = (
   { config, log, logger }: Pick<GatewayParts, 'config' | 'log' | 'logger'>,
   onUploaded: (bytes: number) => void,
-): Page[] => {
+): PlainRoute[] => {
   const store = jetstreamOutputStore(log);
   const reservations = uploadReservations(log, {
     runBytes: config.RUNLEDGER_OUTPUT_RUN_MAX_BYTES,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { streamsOf } from '@runledger/broker-access/service-permissions';
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
-import { runConfiguredService, type Begun } from '@runledger/service-kit/lifecycle/configured-service';
+import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
 import { nameResolver } from '@runledger/webhooks/dns/name-resolver';
 import { policyFromConfig } from '@runledger/webhooks/policy/policy-config';
 import { readGatewayConfig, type GatewayConfig } from './config.ts';
@@ -19,7 +19,7 @@ import { openRunProjection } from './projection/run-projection.ts';
 const clock = (): number => performance.now();
 
 const start = async (
-  begun: Begun<GatewayConfig>,
+  begun: ServiceBase<GatewayConfig>,
   open: AsyncDisposableStack,
   stopping: AbortSignal,
 ): Promise<{ http: string }> => {

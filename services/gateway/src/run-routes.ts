@@ -25,9 +25,9 @@ import { cancelRun } from './runs/cancel/cancel-run.ts';
 import type { ReadCurrentRun } from './runs/current/current-run.ts';
 import { freshViews } from './projection/fresh-views.ts';
 import { listRuns } from './runs/list/list-runs.ts';
-import { logRoom } from './runs/queue/log-capacity.ts';
+import { logCapacity } from './runs/queue/log-capacity.ts';
 import { queueDeployment } from './runs/queue/queue-deployment.ts';
-import { queuePlaces } from './runs/read/queue-positions.ts';
+import { queuePositions } from './runs/read/queue-positions.ts';
 import { redeliverMany } from './webhooks/redeliver-many.ts';
 import { redeliverRun } from './webhooks/redeliver-run.ts';
 import { rerunRun } from './runs/rerun/rerun-run.ts';
@@ -35,15 +35,15 @@ import { runProgress } from './runs/read/run-progress.ts';
 import type { ShownWebhooks } from './runs/current/shown-webhooks.ts';
 import { versionHashes } from './runs/queue/version-hashes.ts';
 import { waitingRun } from './runs/read/waiting-run.ts';
-import type { KeyWatch } from './runs/subscribe/key-revalidation.ts';
-import type { RunWatching } from './runs/subscribe/run-subscriptions.ts';
+import type { KeyRevalidation } from './runs/subscribe/key-revalidation.ts';
+import type { RunSubscriptions } from './runs/subscribe/run-subscriptions.ts';
 
 export interface RunRoutes {
   readonly parts: Omit<GatewayParts, 'metrics'>;
   readonly current: ReadCurrentRun;
   readonly shown: ShownWebhooks;
-  readonly watching: RunWatching;
-  readonly keys: KeyWatch;
+  readonly watching: RunSubscriptions;
+  readonly keys: KeyRevalidation;
   readonly metrics: GatewayMetrics;
 }
 
@@ -58,13 +58,16 @@ export const runRoutes = ({ parts, current, shown, watching, keys, metrics }: Ru
   const catalogue = openCatalogue(log);
   const fresh = freshViews({ log, views });
   const bound = queueBound({ views, fresh, most: config.RUNLEDGER_QUEUE_MAX, clock });
-  const accept = counted(acceptRun({ log, current, room: logRoom(log, clock), bound, writer, now }), metrics);
+  const accept = counted(
+    acceptRun({ log, current, room: logCapacity(log, clock), bound, writer, now }),
+    metrics,
+  );
   const queue = queueDeployment({ accept, catalogue, versions: versionHashes(catalogue), logger });
   const rerun = rerunRun({ accept, current, catalogue });
   const cancel = cancelRun({ log, current, writer, now, onConflict });
   const redeliver = redeliverRun({ log, current, shown, writer, now, onConflict });
   const progress = runProgress((key, attempt, executor) => lastProgress(log, key, attempt, executor));
-  const places = queuePlaces({ log, clock });
+  const places = queuePositions({ log, clock });
   const wait = waitForEnd({ awaitEnd: watching.awaitEnd, keys });
   const limits = {
     inputs: config.RUNLEDGER_INPUTS_MAX,

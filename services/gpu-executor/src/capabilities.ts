@@ -4,19 +4,25 @@ import { slotsFromGpus, slotsFromSetting, type GpuSlot } from './gpu/gpu-slots.t
 import { readAllowList, type AllowList } from './runner/program/allow-list.ts';
 
 /** What this executor can do: where, and with which programs. */
-export type Offer = { slots: GpuSlot[]; programs: AllowList };
+export type ExecutorCapabilities = { slots: GpuSlot[]; programs: AllowList };
 
-export type OfferSettings = {
+export type CapabilitySettings = {
   EXECUTOR_GPUS?: string;
   EXECUTOR_PROGRAMS: string;
   PATH: string;
   CUDA_VISIBLE_DEVICES?: string;
 };
 
-type OfferLog = { info(fields: object, message: string): void; warn(fields: object, message: string): void };
+type CapabilityLog = {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+};
 
 /** @throws {ConfigError} with everything that is wrong with the slots and the programs */
-export const makeOffer = async (settings: OfferSettings, log: OfferLog): Promise<Offer> => {
+export const readCapabilities = async (
+  settings: CapabilitySettings,
+  log: CapabilityLog,
+): Promise<ExecutorCapabilities> => {
   const { EXECUTOR_GPUS, EXECUTOR_PROGRAMS, PATH, CUDA_VISIBLE_DEVICES } = settings;
   const problems: ConfigProblem[] = [];
   let slots: GpuSlot[] = [];
@@ -34,7 +40,7 @@ export const makeOffer = async (settings: OfferSettings, log: OfferLog): Promise
   return { slots, programs: list.programs };
 };
 
-const detectSlots = async (visible: string | undefined, log: OfferLog): Promise<GpuSlot[]> => {
+const detectSlots = async (visible: string | undefined, log: CapabilityLog): Promise<GpuSlot[]> => {
   const detection = await detectGpus();
   if (detection.kind === 'none') {
     const advice =

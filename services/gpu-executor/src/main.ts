@@ -1,21 +1,21 @@
 import { newAttemptKeys, signAttempt } from '@runledger/contracts/access/attempt-token';
 import { executorId, executorName, newUuid, type ExecutorId } from '@runledger/contracts/ids';
 import { reportProgress } from '@runledger/event-log/streams/activity';
-import { tellFleet } from '@runledger/event-log/streams/fleet';
-import { NewerVersion, TakenOver } from '@runledger/event-log/consume/consume';
-import { beat } from '@runledger/coordination/heartbeats';
+import { appendFleet } from '@runledger/event-log/streams/fleet';
+import { NewerVersion, ConsumerTakenOver } from '@runledger/event-log/consume/consume';
+import { sendHeartbeat } from '@runledger/coordination/heartbeats';
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
-import { runConfiguredService, type Begun } from '@runledger/service-kit/lifecycle/configured-service';
+import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
 import packageJson from '../package.json' with { type: 'json' };
 import { appendTo, lookIn } from './log/attempt-log.ts';
 import { readExecutorConfig, type ExecutorConfig } from './config.ts';
 import { consumeAddressed } from './log/consume-addressed.ts';
 import { createExecutor } from './attempt/executor.ts';
 import { executorMetrics } from './executor-metrics.ts';
-import { fleetFacts } from './fleet/fleet-events.ts';
+import { fleetEvents } from './fleet/fleet-events.ts';
 import { joinFleet } from './fleet/fleet-presence.ts';
 import { newExecutorId } from './identity.ts';
-import { makeOffer } from './capabilities.ts';
+import { readCapabilities } from './capabilities.ts';
 import { probeContainment, processGroup } from './supervision/containment.ts';
 import { programRunner } from './runner/program/program-runner.ts';
 import { redriveAddressed } from './log/redrive-addressed.ts';
@@ -26,7 +26,7 @@ import { openWorkFolder } from './work-folder.ts';
 const now = (): Date => new Date();
 
 const start = async (
-  begun: Begun<ExecutorConfig>,
+  begun: ServiceBase<ExecutorConfig>,
   open: AsyncDisposableStack,
   stopping: AbortSignal,
 ): Promise<{ executor_id: string }> => {
@@ -34,7 +34,7 @@ const start = async (
   const executor_id = executorId(instance);
   const { PATH = '/usr/local/bin:/usr/bin:/bin', HOME, LANG, CUDA_VISIBLE_DEVICES } = process.env;
   const visible = CUDA_VISIBLE_DEVICES === undefined ? {} : { CUDA_VISIBLE_DEVICES };
-  const { slots, programs } = await makeOffer({ ...config, PATH, ...visible }, logger);
+  const { slots, programs } = await readCapabilities({ ...config, PATH, ...visible }, logger);
   const work = await openWorkFolder(config.EXECUTOR_WORK_DIR, logger);
   const containment =
     config.EXECUTOR_PID_NAMESPACE === 'off'
@@ -106,10 +106,10 @@ const start = async (
   const periodMs = config.RUNLEDGER_HEARTBEAT_PERIOD_S * 1_000;
   const presence = await joinFleet(
     {
-      fact: fleetFacts(registration, newUuid, now),
-      tell: (event) => tellFleet(log, event),
+      fact: fleetEvents(registration, newUuid, now),
+      tell: (event) => appendFleet(log, event),
       beat: async (said) => {
-        await beat(log, { executor_id, runs: executor.busy(), ...said }, periodMs * 3);
+        await sendHeartbeat(log, { executor_id, runs: executor.busy(), ...said }, periodMs * 3);
         counts.beaten();
       },
       periodMs,
@@ -129,7 +129,7 @@ const start = async (
   void consumption.failed.then((error) => {
     deaf.abort();
     if (error instanceof NewerVersion) return presence.drain();
-    if (error instanceof TakenOver) logger.error({ executor_id }, takenOver(executor_id));
+    if (error instanceof ConsumerTakenOver) logger.error({ executor_id }, takenOver(executor_id));
     throw error;
   });
   return { executor_id };

@@ -1,8 +1,8 @@
-import { originOf, SHARES } from '@runledger/contracts/deliveries/deliveries';
+import { originOf, PARTITIONS } from '@runledger/contracts/deliveries/deliveries';
 import { appendAll, runOfHost } from './runs.ts';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { runsIdentity } from '@runledger/event-log/read/read-run';
-import { keepOpening, keepPosition, setAside } from '../src/timers/timers.ts';
+import { storeOpening, storePosition, deferDelivery } from '../src/timers/timers.ts';
 import { queued, timedOut } from '@runledger/testing/events/run-events';
 import { atOnce, range } from './at-once.ts';
 import type { Receivers } from './receivers.ts';
@@ -33,18 +33,18 @@ export const parkDeliveries = async (
     const webhook = receivers.url('dead', host, key.run_id);
     await appendAll(log, [queued(key, { webhook }), timedOut(key, 'start_deadline')]);
     const origin = originOf(new URL(webhook));
-    await setAside(log, { version: 1, ...key, origin, round: 1, tries: 1, due_at, expires_at });
+    await deferDelivery(log, { version: 1, ...key, origin, round: 1, tries: 1, due_at, expires_at });
   });
   const { created, lastSequence } = await runsIdentity(log);
-  for (const share of range(SHARES)) {
+  for (const share of range(PARTITIONS)) {
     const all = { runs: lastSequence, activity: 0, swept: lastSequence };
-    await keepPosition(log, share, { version: 1, created, ...all });
+    await storePosition(log, share, { version: 1, created, ...all });
   }
   await atOnce(AT_ONCE, range(hosts), async (host) => {
     const origin = originOf(new URL(receivers.url('dead', host, '')));
     const until = new Date(Date.now() + ((host + 1) / hosts) * probedWithinS * 1_000).toISOString();
     // The origin is not reached by anybody; each organisation there is to be reminded of what is parked.
-    await keepOpening(log, { version: 1, origin, org_id: null, opens: OPENS, until });
-    await keepOpening(log, { version: 1, origin, org_id: runOfHost(host).org_id, opens: 0, until });
+    await storeOpening(log, { version: 1, origin, org_id: null, opens: OPENS, until });
+    await storeOpening(log, { version: 1, origin, org_id: runOfHost(host).org_id, opens: 0, until });
   });
 };

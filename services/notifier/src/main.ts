@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { streamsOf } from '@runledger/broker-access/service-permissions';
 import { openBrokerTime } from '@runledger/coordination/broker-clock';
-import { patiently } from '@runledger/event-log/connect/retry-while-unavailable';
+import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
-import { runConfiguredService, type Begun } from '@runledger/service-kit/lifecycle/configured-service';
+import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
 import { mayConnect } from '@runledger/webhooks/policy/resolve-callback';
 import { nameResolver } from '@runledger/webhooks/dns/name-resolver';
 import { policyFromConfig } from '@runledger/webhooks/policy/policy-config';
 import { secretBox } from '@runledger/webhooks/signing/secret-box';
 import { signingSecrets } from '@runledger/webhooks/signing/signing-secrets';
-import { checkThenResolve } from './sending/resolve-checked.ts';
+import { resolveChecked } from './sending/resolve-checked.ts';
 import { readNotifierConfig, type NotifierConfig } from './config.ts';
 import { contract } from './contract.ts';
 import { openNotifier } from './notifier.ts';
@@ -18,7 +18,7 @@ import { ownServices } from './own-services.ts';
 import { openSender } from './sending/sender.ts';
 
 const start = async (
-  begun: Begun<NotifierConfig>,
+  begun: ServiceBase<NotifierConfig>,
   open: AsyncDisposableStack,
   stopping: AbortSignal,
 ): Promise<object> => {
@@ -32,14 +32,14 @@ const start = async (
   const proxy = config.RUNLEDGER_WEBHOOK_PROXY;
   const sender = open.use(
     openSender({
-      resolve: checkThenResolve({ policy, resolver }),
+      resolve: resolveChecked({ policy, resolver }),
       mayConnect: (host, address, port) => mayConnect(policy, host, address, port),
       withinMs: config.RUNLEDGER_WEBHOOK_TRY_S * 1_000,
       ...(proxy === undefined ? {} : { proxy: new URL(proxy) }),
     }),
   );
   const askTime = () => openBrokerTime(log, 'TIMERS');
-  const { now } = open.use(await patiently({ signal: stopping, logger }, askTime));
+  const { now } = open.use(await retryWhileUnavailable({ signal: stopping, logger }, askTime));
   const secrets = signingSecrets(log, secretBox(config.RUNLEDGER_SECRET_KEYS), { now });
   const notifier = open.use(
     openNotifier({

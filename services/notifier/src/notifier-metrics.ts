@@ -1,4 +1,4 @@
-import type { TryReason } from '@runledger/contracts/deliveries/attempt-result';
+import type { DeliveryAttemptResult } from '@runledger/contracts/deliveries/attempt-result';
 import {
   Counter,
   Histogram,
@@ -9,7 +9,7 @@ import { verdictOf } from './core/verdict.ts';
 
 /** No label names a host: each value would be a series for ever. */
 export interface NotifierMetrics {
-  tried(notification: 'intermediate' | 'final', reason: TryReason): void;
+  tried(notification: 'intermediate' | 'final', reason: DeliveryAttemptResult): void;
   settled(how: 'delivered' | 'gone' | 'tries_used_up' | 'expired'): void;
   /** Seconds from the end of the run until its receiver accepted it. */
   accepted(seconds: number): void;

@@ -1,21 +1,21 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { SHARES, shareOf } from '@runledger/contracts/deliveries/deliveries';
+import { PARTITIONS, partitionOf } from '@runledger/contracts/deliveries/deliveries';
 import { aborted } from '@runledger/event-log/connect/abort-signal';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { NewerVersion } from '@runledger/event-log/follow/follow';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { holdShares } from '@runledger/coordination/partitions/hold-partitions';
+import { holdPartitions } from '@runledger/coordination/partitions/hold-partitions';
 import { streamFill } from '@runledger/event-log/provision/stream-fill';
-import { countParked } from './timers/timers.ts';
+import { countDeferred } from './timers/timers.ts';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';
 import type { SigningSecrets } from '@runledger/webhooks/signing/signing-secrets';
 import { openBreakers } from './breaker/breakers.ts';
 import type { BreakerSettings } from './core/breakers/breaker-settings.ts';
-import type { DeliveryParts } from './effects/delivery-context.ts';
+import type { DeliveryContext } from './effects/delivery-context.ts';
 import { openDispatcher } from './dispatch/dispatcher.ts';
 import { notifierMetrics } from './notifier-metrics.ts';
-import { callbackOf, openCallbacks } from './subscription/webhook-targets.ts';
+import { webhookTargetOf, openWebhookTargets } from './subscription/webhook-targets.ts';
 import { openFeed } from './subscription/subscription.ts';
 import { openShare, type HeldShare } from './subscription/held-partition.ts';
 import { sweepOnce } from './subscription/reconciliation.ts';
@@ -54,7 +54,7 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
   const { log, logger, now, mostInFlight, sweepEveryMs } = options;
   const stop = new AbortController();
   const shares = new Map<number, HeldShare>();
-  const shareAt = (origin: string): HeldShare | undefined => shares.get(shareOf(origin));
+  const shareAt = (origin: string): HeldShare | undefined => shares.get(partitionOf(origin));
   const clock = (): number => performance.now();
 
   const breakers = openBreakers({ now: () => now().getTime(), settings: options.breaker ?? {} });
@@ -69,7 +69,7 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
     waiting: () => dispatcher.waiting,
     openBreakers: () => breakers.open,
     shares: () => shares.size,
-    parked: () => countParked(log).catch(() => undefined),
+    parked: () => countDeferred(log).catch(() => undefined),
     timers: () => streamFill(log, 'TIMERS'),
   });
   breakers.onChange((key, state) => {
@@ -77,11 +77,11 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
     const at = second === undefined ? { origin: first, org_id: null } : { origin: second, org_id: first };
     shareAt(at.origin)?.onBreaker(at, state);
   });
-  const callbacks = openCallbacks(async (key) => {
+  const callbacks = openWebhookTargets(async (key) => {
     const read = await readRun(log, key);
     switch (read.kind) {
       case 'found':
-        return callbackOf(read.run.request);
+        return webhookTargetOf(read.run.request);
       case 'none':
         return null;
       case 'damaged':
@@ -92,11 +92,11 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
     }
   });
   const feed = openFeed(log, callbacks);
-  const parts: DeliveryParts = { ...options, metrics, random: Math.random };
+  const parts: DeliveryContext = { ...options, metrics, random: Math.random };
 
-  const sharing = holdShares(
+  const sharing = holdPartitions(
     log,
-    { name: 'notifier', shares: SHARES, holder: options.instance },
+    { name: 'notifier', partitions: PARTITIONS, holder: options.instance },
     async (number, over) => {
       const share = await openShare(
         { ...parts, dispatcher, breakers, feed, clock, finishWithinMs: options.finishWithinMs },

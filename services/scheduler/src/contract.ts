@@ -37,19 +37,19 @@ export const contract: ServiceContract = {
     activity: true,
   },
   follows: ['RUNS', 'FLEET'],
-  watchesProgress: false,
+  subscribesToProgress: false,
   // A run carries what it needs of the catalogue but for the workflow itself.
   buckets: { CATALOGUE: ['read'], EXECUTORS: ['read', 'list'] },
   objects: ['SNAPSHOTS'],
   leases: ['scheduler'],
-  shares: false,
-  beats: false,
+  partitions: false,
+  heartbeats: false,
   timers: false,
-  deliveries: 'nothing',
-  parks: [
+  deliveryAttempts: 'nothing',
+  deadLetters: [
     { stream: 'RUNS', as: 'scheduler' },
     { stream: 'FLEET', as: 'scheduler' },
   ],
-  asks: [],
-  answers: ['queue_place', 'executors', 'wait', 'redrive'],
+  requests: [],
+  responds: ['queue_place', 'executors', 'wait', 'redrive'],
 };

@@ -1,7 +1,7 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { acquireLease, type Lease } from '@runledger/coordination/lease';
 
-export interface LeadInTurn {
+export interface LeaderElection {
   readonly holder: string;
   /** How long a leader that is not heard keeps the lead; 3000 when left out. */
   readonly leaseTtlMs?: number;
@@ -12,9 +12,9 @@ export interface LeadInTurn {
 }
 
 /** Stands by until the lease `scheduler` is held, leads, and stands by again, until it is told to stop. */
-export const leadInTurn = async (
+export const electLeader = async (
   log: EventLog,
-  { holder, leaseTtlMs, lead, beforeRelease }: LeadInTurn,
+  { holder, leaseTtlMs, lead, beforeRelease }: LeaderElection,
   signal: AbortSignal,
 ): Promise<void> => {
   const request = { name: 'scheduler', holder, ...(leaseTtlMs === undefined ? {} : { ttlMs: leaseTtlMs }) };

@@ -1,13 +1,13 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { streamsOf } from '@runledger/broker-access/service-permissions';
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
-import { runConfiguredService, type Begun } from '@runledger/service-kit/lifecycle/configured-service';
+import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
 import { readSchedulerConfig, type SchedulerConfig } from './config.ts';
 import { contract } from './contract.ts';
 import { scheduleRuns } from './schedule-runs.ts';
 
 const start = async (
-  begun: Begun<SchedulerConfig>,
+  begun: ServiceBase<SchedulerConfig>,
   open: AsyncDisposableStack,
   stopping: AbortSignal,
 ): Promise<object> => {

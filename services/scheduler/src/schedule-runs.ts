@@ -1,15 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import { aborted } from '@runledger/event-log/connect/abort-signal';
-import { answerRedrives } from '@runledger/request-reply/redrive';
+import { respondToRedrives } from '@runledger/request-reply/redrive';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { watchHeartbeats } from '@runledger/coordination/heartbeats';
 import { createdAt } from '@runledger/event-log/read/read-run';
 import type { CheckOutcome } from '@runledger/service-kit/health/health-server';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';
-import { answerQuestions } from './requests/answer-requests.ts';
-import { BrokerClock } from './time/estimated-clock.ts';
-import { carryOut, type DecisionsAtWork } from './effects/execute-decisions.ts';
+import { answerRequests } from './requests/answer-requests.ts';
+import { EstimatedClock } from './time/estimated-clock.ts';
+import { executeDecisions, type DecisionExecutor } from './effects/execute-decisions.ts';
 import type { Decision } from './core/decisions/decision.ts';
 import type { Outcome } from './core/scheduler-input.ts';
 import { Scheduling } from './core/scheduling.ts';
@@ -18,12 +18,12 @@ import { eventIdOf } from './log/event-id.ts';
 import type { FleetFact } from './log/fleet-message.ts';
 import { followFleet } from './log/follow-fleet.ts';
 import { followRuns } from './log/follow-runs.ts';
-import { leadInTurn } from './leader-election.ts';
+import { electLeader } from './leader-election.ts';
 import { liveRunsOf, restoreState } from './snapshot/restore-state.ts';
-import { pulse } from './time/tick.ts';
+import { tickUntilAborted } from './time/tick.ts';
 import { redrive } from './requests/redrive.ts';
 import { schedulerMetrics } from './scheduler-metrics.ts';
-import { snapshotter } from './snapshot/save-snapshots.ts';
+import { openSnapshotSaver } from './snapshot/save-snapshots.ts';
 import type { SnapshotRun } from './snapshot/snapshot-format.ts';
 import { workflowVersions } from './effects/workflow-versions.ts';
 
@@ -64,11 +64,11 @@ export const scheduleRuns = async (
   await using opened = new AsyncDisposableStack();
   const { heartbeatPeriodMs, cancelEnforceMs, instance } = settings;
   const scheduling = new Scheduling({ heartbeatPeriodMs, cancelEnforceMs, instantOf: Date.parse });
-  const clock = new BrokerClock();
+  const clock = new EstimatedClock();
   const caughtUp = { runs: Promise.withResolvers<void>(), fleet: Promise.withResolvers<void>() };
   const bothCaughtUp = Promise.all([caughtUp.runs.promise, caughtUp.fleet.promise]);
   /** Where decisions go while this scheduler leads. */
-  let atWork: DecisionsAtWork | undefined;
+  let atWork: DecisionExecutor | undefined;
   let replaying = true;
   void bothCaughtUp.then(() => {
     replaying = false;
@@ -91,7 +91,7 @@ export const scheduleRuns = async (
   const fleetCreated = await createdAt(log, 'FLEET');
   const restored = await restoreState(log, scheduling, fleetCreated);
   stopping.throwIfAborted();
-  const snapshots = snapshotter(log, {
+  const snapshots = openSnapshotSaver(log, {
     ...settings,
     created,
     restored,
@@ -147,7 +147,7 @@ export const scheduleRuns = async (
   const isCurrent = (): boolean => !replaying && runs.state().ok && fleet.state().ok;
   opened.use(
     // Each takes it, since each may lead one day; the one that leads says what came of it.
-    answerRedrives(log, 'scheduler', async (question) => {
+    respondToRedrives(log, 'scheduler', async (question) => {
       if (!isCurrent()) return undefined;
       const answer = await redrive(log, { scheduling, take, takeFleetFact }, question);
       snapshots.changed();
@@ -158,7 +158,7 @@ export const scheduleRuns = async (
   const versions = workflowVersions(log, settings.workflowCacheBytes);
   const lead = async (over: AbortSignal): Promise<void> => {
     if (over.aborted) return;
-    const answering = answerQuestions(log, {
+    const answering = answerRequests(log, {
       answers: scheduling.answers,
       isCurrent,
       fleetReadUpTo: () => fleetReadUpTo,
@@ -171,13 +171,16 @@ export const scheduleRuns = async (
     const settle = (decision: Decision, outcome: Outcome): void =>
       take({ type: 'settled', decision, outcome });
     log.logger.info({}, 'this scheduler leads');
-    const work = carryOut({ log, versions, instance, metrics: counted, settle, heard }, over);
+    const work = executeDecisions(
+      { log, versions, instance, metrics: counted, settle, onHeartbeat: heard },
+      over,
+    );
     atWork = work;
     // At once, not when the tick under way is over.
     over.addEventListener('abort', standBy, { once: true });
     take({ type: 'lead', connectedMs: performance.now() });
     const everyMs = Math.min(heartbeatPeriodMs / 6, LONGEST_TICK_MS);
-    await Promise.all([pulse(log, { clock, everyMs, take }, over), snapshots.saveOften(over)]);
+    await Promise.all([tickUntilAborted(log, { clock, everyMs, take }, over), snapshots.saveOften(over)]);
     // What is still on its way to the log must be settled before anybody decides on the same slots.
     await Promise.race([work.idle(), aborted(stop.signal).then(lastWords)]);
     log.logger.info({}, 'this scheduler stands by');
@@ -190,7 +193,7 @@ export const scheduleRuns = async (
   const stop = new AbortController();
   let failure: string | undefined;
   const leading = Promise.race([bothCaughtUp, aborted(stop.signal)])
-    .then(() => leadInTurn(log, { ...settings, holder: instance, lead, beforeRelease }, stop.signal))
+    .then(() => electLeader(log, { ...settings, holder: instance, lead, beforeRelease }, stop.signal))
     .catch((error: unknown) => {
       log.logger.error({ err: error }, 'this scheduler leads no more; start it again');
       failure = `it leads no more: ${error instanceof Error ? error.message : String(error)}`;

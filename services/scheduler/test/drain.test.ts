@@ -1,23 +1,23 @@
 import type { ExecutorState } from '@runledger/contracts/requests/executor-state';
 import { newUuid } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { askExecutors } from '@runledger/request-reply/executors';
-import { askWait } from '@runledger/request-reply/wait-reason';
+import { requestExecutors } from '@runledger/request-reply/executors';
+import { requestWaitReason } from '@runledger/request-reply/wait-reason';
 import { provision } from '@runledger/event-log/provision/provision';
 import { createdAt } from '@runledger/event-log/read/read-run';
 import { saveSnapshot } from '@runledger/event-log/snapshots';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { encodeSnapshot } from '../src/snapshot/snapshot-format.ts';
-import { aCell, type Cell } from './fixtures/a-scheduler.ts';
+import { openTestScheduler, type SchedulerTestBed } from './fixtures/a-scheduler.ts';
 
 const PATIENT_MS = 5_000;
 
-const executors = async ({ log }: Cell): Promise<ExecutorState[] | undefined> =>
-  (await askExecutors(log, { name: null, after: null, limit: 200 }, PATIENT_MS))?.executors;
+const executors = async ({ log }: SchedulerTestBed): Promise<ExecutorState[] | undefined> =>
+  (await requestExecutors(log, { name: null, after: null, limit: 200 }, PATIENT_MS))?.executors;
 
 /** Waits until the scheduler that leads tells of exactly these executors. */
-const told = (cell: Cell, ...states: readonly Partial<ExecutorState>[]): Promise<unknown> =>
+const told = (cell: SchedulerTestBed, ...states: readonly Partial<ExecutorState>[]): Promise<unknown> =>
   waitFor(`executors to be ${JSON.stringify(states)}`, async () => {
     const known = await executors(cell);
     if (known?.length !== states.length) return false;
@@ -29,14 +29,14 @@ const told = (cell: Cell, ...states: readonly Partial<ExecutorState>[]): Promise
     );
   });
 
-const waitsForDraining = (cell: Cell, key: RunKey): Promise<unknown> =>
+const waitsForDraining = (cell: SchedulerTestBed, key: RunKey): Promise<unknown> =>
   waitFor('the run to wait for executors that drain', async () => {
-    const answer = await askWait(cell.log, key, PATIENT_MS);
+    const answer = await requestWaitReason(cell.log, key, PATIENT_MS);
     return answer?.wait?.capacity === 'draining';
   });
 
 /** FLEET has room for a few messages only, and forgets its oldest; the sequence of the first that it still has. */
-const forgetFirst = async (cell: Cell): Promise<number> => {
+const forgetFirst = async (cell: SchedulerTestBed): Promise<number> => {
   await provision(cell.log, { fleetMaxBytes: 2_000 });
   for (let request = 0; request < 10; request += 1) await cell.request('ExecutorResumeRequested', 'other');
   return (await cell.log.jsm.streams.info('FLEET')).state.first_seq;
@@ -44,7 +44,7 @@ const forgetFirst = async (cell: Cell): Promise<number> => {
 
 describe('a drained executor', () => {
   it('gets no runs, also when it restarts, until its name is resumed', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     await cell.schedule();
     const first = await cell.executor('box');
     await told(cell, { name: 'box', state: 'ready' });
@@ -65,7 +65,7 @@ describe('a drained executor', () => {
     await told(cell, { name: 'box', state: 'absent', executor_id: null });
     const second = await cell.executor('box');
     await told(cell, { name: 'box', state: 'draining', executor_id: second.id });
-    expect((await askWait(cell.log, key, PATIENT_MS))?.wait).toEqual({
+    expect((await requestWaitReason(cell.log, key, PATIENT_MS))?.wait).toEqual({
       ahead: 0,
       capacity: 'draining',
       gpu: 'A10G',
@@ -79,7 +79,7 @@ describe('a drained executor', () => {
   });
 
   it('leaves runs to others, and stays drained under the next scheduler', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const one = await cell.schedule();
     await waitFor('the first to lead', () => one.leading());
     const two = await cell.schedule();
@@ -95,7 +95,7 @@ describe('a drained executor', () => {
   });
 
   it('stays drained when FLEET has forgotten the request: the snapshot has it', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const one = await cell.schedule();
     await cell.request('ExecutorDrainRequested', 'box');
     await told(cell, { name: 'box', state: 'absent' });
@@ -113,7 +113,7 @@ describe('a drained executor', () => {
   });
 
   it('stays drained over a restart of the scheduler from a snapshot', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const one = await cell.schedule({ snapshotEveryEvents: 1 });
     await cell.executor('box');
     await cell.request('ExecutorDrainRequested', 'box');
@@ -129,7 +129,7 @@ describe('a drained executor', () => {
   });
 
   it('stays drained over a restart when no run was ever queued and FLEET has forgotten the request', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const one = await cell.schedule();
     await cell.request('ExecutorDrainRequested', 'box');
     await told(cell, { name: 'box', state: 'absent' });
@@ -141,7 +141,7 @@ describe('a drained executor', () => {
   });
 
   it('stays drained over a restart when RUNS has forgotten what the snapshot ends with', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     await cell.queue();
     const created = await createdAt(cell.log, 'RUNS');
     const position = { stream: 'RUNS', created, sequence: 1, event_id: 'another' } as const;
@@ -158,7 +158,7 @@ describe('a drained executor', () => {
   });
 
   it('is not drained by what a snapshot of another FLEET says', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const drain = { requested_at: '2026-01-01T00:00:00.000Z', requested_by: newUuid() };
     const drains = { created: '2020-01-01T00:00:00Z', names: [{ name: 'box', sequence: 1, drain }] };
     await saveSnapshot(cell.log, 'scheduler', await encodeSnapshot({ drains, runs: [] }));

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { waitFor } from '@runledger/testing/time/wait-for';
-import { aCell } from './fixtures/a-scheduler.ts';
+import { openTestScheduler } from './fixtures/a-scheduler.ts';
 import { startScheduler } from './fixtures/scheduler-process.ts';
 
 describe('two schedulers', () => {
   it('take turns: one leads, the leader is killed, the other takes over and assigns nothing twice', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     await using one = await startScheduler(cell.nats.url);
     await waitFor('the first to lead', () => one.leading());
     await using two = await startScheduler(cell.nats.url);
@@ -29,7 +29,7 @@ describe('two schedulers', () => {
   });
 
   it('take turns when the leader is stopped and goes on later: what it still wants to decide is refused, and it stands by', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     await using one = await startScheduler(cell.nats.url);
     await waitFor('the first to lead', () => one.leading());
     await using two = await startScheduler(cell.nats.url);
@@ -59,7 +59,7 @@ describe('two schedulers', () => {
   });
 
   it('hand over at once when the leader stops cleanly', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     await using one = await startScheduler(cell.nats.url);
     await waitFor('the first to lead', () => one.leading());
     await using two = await startScheduler(cell.nats.url);

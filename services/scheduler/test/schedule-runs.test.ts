@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { isExecuting } from '@runledger/contracts/fold/run';
 import { newUuid, orgId, runId } from '@runledger/contracts/ids';
-import { lifecycleOf, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { reportProgress } from '@runledger/event-log/streams/activity';
 import { waitFor } from '@runledger/testing/time/wait-for';
-import { aCell, PERIOD_MS, type Cell } from './fixtures/a-scheduler.ts';
+import { openTestScheduler, PERIOD_MS, type SchedulerTestBed } from './fixtures/a-scheduler.ts';
 
-const ended = (cell: Cell, key: RunKey) =>
+const ended = (cell: SchedulerTestBed, key: RunKey) =>
   waitFor('the run to end', async () => {
     const run = await cell.run(key);
     return 'ended_at' in run ? run : undefined;
@@ -14,7 +14,7 @@ const ended = (cell: Cell, key: RunKey) =>
 
 describe('a scheduler on a log', () => {
   it('assigns a queued run with all that its executor needs', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     await cell.schedule();
     const executor = await cell.executor('box');
     const key = await cell.queue();
@@ -30,7 +30,7 @@ describe('a scheduler on a log', () => {
   });
 
   it('gives one slot to one run after the other, in their order', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const scheduler = await cell.schedule();
     const executor = await cell.executor('box');
     const keys = [await cell.queue(), await cell.queue(), await cell.queue()];
@@ -55,7 +55,7 @@ describe('a scheduler on a log', () => {
   });
 
   it('begins a run again elsewhere when its executor is lost', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const scheduler = await cell.schedule();
     const first = await cell.executor('first');
     const key = await cell.queue();
@@ -75,7 +75,7 @@ describe('a scheduler on a log', () => {
   });
 
   it('gives a run up after its third lost attempt', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     await cell.schedule();
     const key = await cell.queue();
     for (const name of ['first', 'second', 'third']) {
@@ -88,7 +88,7 @@ describe('a scheduler on a log', () => {
   });
 
   it('ends runs in time: start deadline, run timeout with the last progress, no capacity, unheeded cancel', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     await cell.schedule();
     const executor = await cell.executor('box', 2);
     const slow = await cell.queue({ run_timeout_s: 0.8 });
@@ -117,7 +117,7 @@ describe('a scheduler on a log', () => {
   });
 
   it('gives a run up, and teaches, when its workflow version is gone or was changed', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     await cell.schedule();
     await cell.executor('box');
     const gone = await cell.queue({ workflow_version_id: '01920000-0000-7000-8000-00000000dead' });
@@ -134,14 +134,14 @@ describe('a scheduler on a log', () => {
   });
 
   it('stops deciding, loudly, at a fact that only a later release can read', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const scheduler = await cell.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
     expect(scheduler.following()).toEqual({ ok: true });
     const key = { org_id: orgId(newUuid()), run_id: runId(newUuid()) };
     const subject = `runs.${key.org_id}.${key.run_id}.life.queued.gateway.0.none`;
     await cell.log.js.publish(subject, JSON.stringify({ type: 'RunQueued', version: 2 }), {
-      expect: { lastSubjectSequence: 0, lastSubjectSequenceSubject: lifecycleOf(key) },
+      expect: { lastSubjectSequence: 0, lastSubjectSequenceSubject: lifecycleFilter(key) },
     });
     await waitFor('the scheduler to stand by', () => !scheduler.leading());
     expect(scheduler.following()).toMatchObject({
@@ -151,7 +151,7 @@ describe('a scheduler on a log', () => {
   });
 
   it('assigns every run once when the broker is killed in the middle of it', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     await cell.schedule();
     const executor = await cell.executor('box', 40);
     const keys = await Promise.all(Array.from({ length: 40 }, () => cell.queue()));
@@ -166,7 +166,7 @@ describe('a scheduler on a log', () => {
   });
 
   it('begins no healthy run again when the broker is killed and away for three heartbeat periods', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const scheduler = await cell.schedule();
     const executor = await cell.executor('box', 3);
     const keys = [await cell.queue(), await cell.queue(), await cell.queue()];

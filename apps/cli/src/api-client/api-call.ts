@@ -3,13 +3,13 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { explainAnswer, explainSilence } from './api-problem.ts';
 import type { ApiConnection } from './connection.ts';
-import { Explained } from '../output/command-error.ts';
+import { CommandError } from '../output/command-error.ts';
 import { parseJson } from '../options/parse-json.ts';
 
 const ANSWER_WITHIN_MS = 30_000;
 
 /** No answer, or one that asks for patience: the same request may succeed later. */
-export class Unavailable extends Explained {
+export class Unavailable extends CommandError {
   /** As the service asks for it; null when it does not. */
   readonly retryAfterMs: number | null;
 
@@ -50,7 +50,7 @@ export const apiCall =
     const answer = await answerTo(connection, request);
     if (!answer.ok) throw refusal(connection, answer);
     if (Value.Check(schema, answer.body)) return answer.body;
-    throw new Explained(
+    throw new CommandError(
       `${connection.url}${request.path} answered with something that this release does not understand. Use the same release of both.`,
     );
   };
@@ -95,10 +95,10 @@ export const answerOf = async (response: Response): Promise<Answer> => {
 };
 
 /** What is thrown for an answer that is a no. */
-export const refusal = (connection: ApiConnection, answer: Answer): Explained => {
+export const refusal = (connection: ApiConnection, answer: Answer): CommandError => {
   const because = explainAnswer(connection, answer);
   const mayPass = answer.status === 429 || answer.status >= 500;
-  return mayPass ? new Unavailable(because, milliseconds(answer.retryAfter)) : new Explained(because);
+  return mayPass ? new Unavailable(because, milliseconds(answer.retryAfter)) : new CommandError(because);
 };
 
 /** Dates, which Retry-After may hold too, are not what the service sends. */

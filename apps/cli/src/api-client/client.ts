@@ -2,7 +2,7 @@ import { apiCall } from './api-call.ts';
 import type { ApiCall } from './api-call.ts';
 import type { ApiConnection } from './connection.ts';
 import { jsonFiles } from '../options/json-files.ts';
-import type { FilePlaces, ReadJsonFile } from '../options/json-files.ts';
+import type { FileSources, ReadJsonFile } from '../options/json-files.ts';
 import { runApi } from './run-api.ts';
 import type { RunApi } from './run-api.ts';
 import type { Screen } from '../output/screen.ts';
@@ -17,7 +17,7 @@ export interface Client {
   readonly readJsonFile: ReadJsonFile;
 }
 
-export const openClient = (connection: ApiConnection, screen: Screen, files: FilePlaces): Client => {
+export const openClient = (connection: ApiConnection, screen: Screen, files: FileSources): Client => {
   const call = apiCall(connection);
   return { connection, call, api: runApi(connection, call), screen, readJsonFile: jsonFiles(files) };
 };

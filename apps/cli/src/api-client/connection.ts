@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DATA_FOLDER, readConnectionFile } from '@runledger/standalone/connection-files';
-import { Explained } from '../output/command-error.ts';
+import { CommandError } from '../output/command-error.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -41,11 +41,11 @@ export const findConnection = async (env: Environment, cwd: string): Promise<Api
       deploymentId: null,
     };
   if (url !== '')
-    throw new Explained(
+    throw new CommandError(
       'RUNLEDGER_URL is set and RUNLEDGER_API_KEY is not: set both, or unset RUNLEDGER_URL.',
     );
   const folder = findDataFolder(env, cwd);
-  if (folder === undefined) throw new Explained(`No Runledger to talk to is known here.\n${BOTH_WAYS}`);
+  if (folder === undefined) throw new CommandError(`No Runledger to talk to is known here.\n${BOTH_WAYS}`);
   const file = await readConnectionFile(folder);
   switch (file.kind) {
     case 'found': {
@@ -58,18 +58,18 @@ export const findConnection = async (env: Environment, cwd: string): Promise<Api
       };
     }
     case 'missing':
-      throw new Explained(
+      throw new CommandError(
         `The standalone of ${folder} is not running: it has no connection.json.\n${BOTH_WAYS}`,
       );
     case 'unusable':
-      throw new Explained(`${file.path} cannot be used: ${file.why}.\n${BOTH_WAYS}`);
+      throw new CommandError(`${file.path} cannot be used: ${file.why}.\n${BOTH_WAYS}`);
   }
 };
 
 const checkedUrl = (text: string, source: string): string => {
   const protocol = URL.parse(text)?.protocol;
   if (protocol === 'http:' || protocol === 'https:') return text.replace(/\/+$/, '');
-  throw new Explained(
+  throw new CommandError(
     `${source} holds no URL that begins with http:// or https://, such as http://127.0.0.1:8080/api.`,
   );
 };

@@ -12,7 +12,7 @@ const Phases = Type.Object({
 });
 
 /** One request to the receiver. */
-const ShownTry = Type.Object({
+const ShownAttempt = Type.Object({
   webhook_id: Type.String(),
   round: Type.Integer(),
   try: Type.Integer(),
@@ -24,7 +24,7 @@ const ShownTry = Type.Object({
   status: nullable(Type.Integer()),
   answer: nullable(Type.String()),
 });
-export type ShownTry = Static<typeof ShownTry>;
+export type ShownAttempt = Static<typeof ShownAttempt>;
 
 const standing = {
   webhook_status: nullable(Type.String()),
@@ -39,9 +39,9 @@ export const RunDeliveries = Type.Object({
   run_id: Type.String(),
   webhook: nullable(Type.String()),
   ...standing,
-  tries: Type.Array(ShownTry),
+  tries: Type.Array(ShownAttempt),
   /** The latest of those on the way. */
-  intermediate: nullable(ShownTry),
+  intermediate: nullable(ShownAttempt),
 });
 export type RunDeliveries = Static<typeof RunDeliveries>;
 

@@ -1,4 +1,4 @@
-import { Explained } from '../output/command-error.ts';
+import { CommandError } from '../output/command-error.ts';
 
 /** Counting changes nothing, so it may end before all are counted. */
 export const MOST_PAGES_COUNTED = 100;
@@ -14,7 +14,7 @@ export const pages = async function* <Page extends { readonly next_cursor: strin
     yield page;
     if (page.next_cursor === null) return;
     if (page.next_cursor === cursor)
-      throw new Explained(
+      throw new CommandError(
         'The service gave the same page again. What it gave so far counts. Use the same release of both.',
       );
     cursor = page.next_cursor;

@@ -9,7 +9,10 @@ const ASK_AGAIN_AFTER_MS = 1_000;
  * Asks again while the service is away or asks for patience, for a minute in all. Whoever asks for more than to read
  * sends the same idempotency key each time.
  */
-export const patiently = async <Result>(ask: () => Promise<Result>, screen: Screen): Promise<Result> => {
+export const retryWhileUnavailable = async <Result>(
+  ask: () => Promise<Result>,
+  screen: Screen,
+): Promise<Result> => {
   const deadline = performance.now() + PATIENCE_MS;
   for (let told = false; ; told = true) {
     try {

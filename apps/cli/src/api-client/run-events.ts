@@ -7,7 +7,7 @@ import { Value } from 'typebox/value';
 import { Unavailable, answerOf, at, refusal, send } from './api-call.ts';
 import { explainSilence } from './api-problem.ts';
 import type { ApiConnection } from './connection.ts';
-import { Explained } from '../output/command-error.ts';
+import { CommandError } from '../output/command-error.ts';
 import { parseJson } from '../options/parse-json.ts';
 
 /** Comments come every 15 s: a connection that says nothing for so long is dead. */
@@ -47,7 +47,7 @@ export const runEvents = (connection: ApiConnection): RunEvents =>
         if (event !== undefined) yield event;
       }
     } catch (error) {
-      if (error instanceof Explained) throw error;
+      if (error instanceof CommandError) throw error;
       throw new Unavailable(explainSilence(connection, error));
     } finally {
       clearTimeout(silence);
@@ -91,7 +91,7 @@ const eventOf = (heard: Heard): WatchedEvent | undefined => {
     return { kind: 'fact', id, time: told.time };
   if (event === 'progress' && Value.Check(Progress, told))
     return { kind: 'progress', progress: told.progress, live_status: told.live_status };
-  throw new Explained(
+  throw new CommandError(
     'The events of the run are none that this release understands. Use the same release of both.',
   );
 };

@@ -2,7 +2,7 @@ import { GPU_MODELS } from '@runledger/contracts/gpu';
 import { Deployment, DeploymentPage } from '@runledger/contracts/http/catalogue/deployments';
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import type { Json, ProgramParts } from '../command/command-context.ts';
+import type { Json, CommandContext } from '../command/command-context.ts';
 import { secondsOf, wholeNumber } from '../options/numbers.ts';
 import { addRecordCommands, addRecordList } from './record-commands.ts';
 import { changeRecord, createRecord, firstRows, lastRows, listRecords } from './records.ts';
@@ -57,7 +57,7 @@ interface DeploymentListOptions extends RecordListOptions {
 }
 
 /** The deployments of an organisation: what runs are queued on. */
-export const addDeploymentCommands = (program: Command, parts: ProgramParts): void => {
+export const addDeploymentCommands = (program: Command, parts: CommandContext): void => {
   const { client, end, add } = parts;
   const group = program
     .command('deployments')

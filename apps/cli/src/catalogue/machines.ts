@@ -2,8 +2,8 @@ import { GPU_MODELS } from '@runledger/contracts/gpu';
 import { Machine, MachinePage } from '@runledger/contracts/http/catalogue/machines';
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import { Explained } from '../output/command-error.ts';
-import type { Json, ProgramParts } from '../command/command-context.ts';
+import { CommandError } from '../output/command-error.ts';
+import type { Json, CommandContext } from '../command/command-context.ts';
 import { addRecordCommands, addRecordList } from './record-commands.ts';
 import { changeRecord, createRecord, firstRows, lastRows, listRecords } from './records.ts';
 import type { RecordKind, RecordListOptions } from './records.ts';
@@ -52,7 +52,7 @@ interface MachineOptions extends Json {
 }
 
 /** The machines of an organisation. */
-export const addMachineCommands = (program: Command, parts: ProgramParts): void => {
+export const addMachineCommands = (program: Command, parts: CommandContext): void => {
   const { client, end, add } = parts;
   const group = program.command('machines').description('kinds of hosts that runs execute on');
   addRecordList(parts, group, 'list', 'list machines, newest first').action(
@@ -66,7 +66,7 @@ export const addMachineCommands = (program: Command, parts: ProgramParts): void 
   ).action(async (options: MachineOptions) => {
     const runner = runnerOf(options);
     if (runner === undefined)
-      throw new Explained('How it executes is not said. Add --program NAME or --comfyui [URL].');
+      throw new CommandError('How it executes is not said. Add --program NAME or --comfyui [URL].');
     const body = { ...fieldsOf(options), runner };
     end(await createRecord(await client(), machines, body, options));
   });
@@ -93,7 +93,7 @@ const fieldsOf = ({ name, gpu, type }: MachineOptions) => ({ name, gpu, type });
 
 const runnerOf = ({ program, comfyui }: MachineOptions): object | undefined => {
   if (program !== undefined && comfyui !== undefined)
-    throw new Explained('A machine has one way to execute: --program or --comfyui, not both.');
+    throw new CommandError('A machine has one way to execute: --program or --comfyui, not both.');
   if (program !== undefined) return { kind: 'program', program };
   if (comfyui === undefined) return undefined;
   return { kind: 'comfyui', url: comfyui === true ? undefined : comfyui };

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { USUAL_LIMIT } from '../command/list-pages.ts';
-import type { Json, ProgramParts } from '../command/command-context.ts';
+import type { Json, CommandContext } from '../command/command-context.ts';
 import { archiveRecord, readRecord, showRecord } from './records.ts';
 import type { SingleRecords } from './records.ts';
 
 /** A list of records, newest first; its action is yet to be said. */
 export const addRecordList = (
-  { add }: ProgramParts,
+  { add }: CommandContext,
   group: Command,
   name: string,
   description: string,
@@ -17,7 +17,7 @@ export const addRecordList = (
 
 /** `show`, `archive` and `restore`. */
 export const addRecordCommands = <Item>(
-  { client, end, add }: ProgramParts,
+  { client, end, add }: CommandContext,
   group: Command,
   kind: SingleRecords<Item>,
 ): void => {

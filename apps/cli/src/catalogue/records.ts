@@ -1,7 +1,7 @@
 import { at } from '../api-client/api-call.ts';
 import type { ApiCall, ApiRequest } from '../api-client/api-call.ts';
 import type { Client } from '../api-client/client.ts';
-import { EXIT, Explained } from '../output/command-error.ts';
+import { EXIT, CommandError } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { listPages } from '../command/list-pages.ts';
 import type { ListOptions, Page } from '../command/list-pages.ts';
@@ -78,7 +78,7 @@ export const changeRecord = async <Item>(
   { json }: Json,
 ): Promise<ExitCode> => {
   if (Object.values(change).every((value) => value === undefined))
-    throw new Explained('Nothing to change was named. Name at least one option, such as --name.');
+    throw new CommandError('Nothing to change was named. Name at least one option, such as --name.');
   return showRecord(screen, kind, await patch(call, kind, id, change), json);
 };
 

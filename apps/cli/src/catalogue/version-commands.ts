@@ -3,7 +3,7 @@ import type { Client } from '../api-client/client.ts';
 import { EXIT } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
-import type { Json, ProgramParts } from '../command/command-context.ts';
+import type { Json, CommandContext } from '../command/command-context.ts';
 import { addRecordList } from './record-commands.ts';
 import { archiveRecord, listRecords, readRecord, showRecord } from './records.ts';
 import type { RecordListOptions } from './records.ts';
@@ -11,7 +11,7 @@ import { versionIdOf } from './version-id.ts';
 import { versionsOf } from './workflow-versions.ts';
 
 /** Of the versions of one workflow: all that changes about one is whether it is archived. */
-export const addVersionCommands = (group: Command, parts: ProgramParts): void => {
+export const addVersionCommands = (group: Command, parts: CommandContext): void => {
   const { client, end, add } = parts;
   addRecordList(parts, group, 'versions <workflow>', 'list the versions of a workflow, newest first').action(
     async (workflow: string, options: RecordListOptions) =>

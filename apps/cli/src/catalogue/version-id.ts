@@ -1,6 +1,6 @@
 import { isUuid } from '@runledger/contracts/ids';
 import type { ApiCall } from '../api-client/api-call.ts';
-import { Explained } from '../output/command-error.ts';
+import { CommandError } from '../output/command-error.ts';
 import { pages } from '../api-client/pages.ts';
 import { plain } from '../output/plain-text.ts';
 import { versionsOf } from './workflow-versions.ts';
@@ -12,12 +12,12 @@ export const versionIdOf = async (call: ApiCall, workflow: string, version: stri
   if (isUuid(version)) return version;
   const list = `See them with: runledger workflows versions ${plain(workflow)}`;
   if (!/^[1-9]\d{0,8}$/.test(version))
-    throw new Explained(`${plain(version)} is neither the number nor the id of a version. ${list}`);
+    throw new CommandError(`${plain(version)} is neither the number nor the id of a version. ${list}`);
   const number = Number(version);
   const id =
     (await idOfNumber(call, workflow, number, false)) ?? (await idOfNumber(call, workflow, number, true));
   if (id !== undefined) return id;
-  throw new Explained(`The workflow has no version ${number}. ${list}, and with --archived`);
+  throw new CommandError(`The workflow has no version ${number}. ${list}, and with --archived`);
 };
 
 /** Among those that are archived, or the others: the API lists one or the other. */

@@ -1,6 +1,6 @@
 import { Workflow, WorkflowPage } from '@runledger/contracts/http/catalogue/workflows';
 import type { Command } from 'commander';
-import type { Json, ProgramParts } from '../command/command-context.ts';
+import type { Json, CommandContext } from '../command/command-context.ts';
 import { addRecordCommands, addRecordList } from './record-commands.ts';
 import { changeRecord, createRecord, firstRows, lastRows, listRecords } from './records.ts';
 import type { RecordKind, RecordListOptions } from './records.ts';
@@ -24,7 +24,7 @@ const workflows: RecordKind<Workflow> = {
 };
 
 /** The workflows of an organisation, and their versions. */
-export const addWorkflowCommands = (program: Command, parts: ProgramParts): void => {
+export const addWorkflowCommands = (program: Command, parts: CommandContext): void => {
   const { client, end, add } = parts;
   const group = program.command('workflows').description('what runs execute, in numbered versions');
   addRecordList(parts, group, 'list', 'list workflows, newest first').action(

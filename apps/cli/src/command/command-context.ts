@@ -9,7 +9,7 @@ export interface Json {
 }
 
 /** What commands are registered with. */
-export interface ProgramParts {
+export interface CommandContext {
   readonly client: () => Promise<Client>;
   /** Opens the log itself, with the credentials of whoever runs the broker, for as long as it is used. */
   readonly asOperator: <Result>(use: (log: EventLog) => Promise<Result>) => Promise<Result>;

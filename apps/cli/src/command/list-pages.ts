@@ -1,4 +1,4 @@
-import { EXIT, Explained } from '../output/command-error.ts';
+import { EXIT, CommandError } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { pages } from '../api-client/pages.ts';
 import { plain } from '../output/plain-text.ts';
@@ -65,5 +65,5 @@ const readLimit = (text: string, further: string | undefined): number => {
   const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
   if (limit >= 1 && limit <= MOST_LISTED) return limit;
   const how = further === undefined ? '' : ` ${further}`;
-  throw new Explained(`--limit ${plain(text)} is no number from 1 to ${MOST_LISTED}.${how}`);
+  throw new CommandError(`--limit ${plain(text)} is no number from 1 to ${MOST_LISTED}.${how}`);
 };

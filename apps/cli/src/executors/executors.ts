@@ -3,22 +3,22 @@ import type { Command } from 'commander';
 import { at } from '../api-client/api-call.ts';
 import type { Client } from '../api-client/client.ts';
 import { counted } from '../output/counted.ts';
-import { EXIT, Explained } from '../output/command-error.ts';
+import { EXIT, CommandError } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { USUAL_LIMIT, listPages } from '../command/list-pages.ts';
 import type { ListOptions } from '../command/list-pages.ts';
 import { plain } from '../output/plain-text.ts';
-import type { Json, ProgramParts } from '../command/command-context.ts';
+import type { Json, CommandContext } from '../command/command-context.ts';
 import { printRows } from '../output/table.ts';
 import { executorHead, executorLine, executorRows } from './describe-executor.ts';
-import { resumedMeanwhile, untilEmpty } from './wait-until-empty.ts';
+import { resumedMeanwhile, waitUntilEmpty } from './wait-until-empty.ts';
 
 interface DrainOptions extends Json {
   readonly wait?: boolean;
 }
 
 /** What executes runs, for operators of the fleet: over the run API, with a key that has the scope operator. */
-export const addExecutorCommands = (program: Command, { client, end, add }: ProgramParts): void => {
+export const addExecutorCommands = (program: Command, { client, end, add }: CommandContext): void => {
   const group = program
     .command('executors')
     .description('what executes runs (a key with the scope operator, as a standalone has)');
@@ -75,7 +75,7 @@ const drainExecutor = async (
     );
     screen.hint(`Give it runs again with: runledger executors resume ${plain(name)}`);
   }
-  if (wait && drained.runs > 0) await untilEmpty(client, drained, json);
+  if (wait && drained.runs > 0) await waitUntilEmpty(client, drained, json);
   return EXIT.done;
 };
 
@@ -86,7 +86,7 @@ const resumeExecutor = async ({ call, screen }: Client, name: string, json: bool
   const resumed = await call(Draining, { method: 'POST', path: at`/executors/${name}/resume` });
   if (json) screen.printJson(resumed);
   if (resumed.draining) {
-    throw new Explained(`Executor ${plain(name)} was drained meanwhile: it is given no new runs.`);
+    throw new CommandError(`Executor ${plain(name)} was drained meanwhile: it is given no new runs.`);
   }
   if (!json) screen.print(`Executor ${plain(name)} is given runs again.`);
   return EXIT.done;

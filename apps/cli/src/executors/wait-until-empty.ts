@@ -4,14 +4,14 @@ import type { Draining } from '@runledger/contracts/http/executors';
 import { at } from '../api-client/api-call.ts';
 import type { Client } from '../api-client/client.ts';
 import { counted } from '../output/counted.ts';
-import { Explained } from '../output/command-error.ts';
-import { patiently } from '../api-client/retry-while-unavailable.ts';
+import { CommandError } from '../output/command-error.ts';
+import { retryWhileUnavailable } from '../api-client/retry-while-unavailable.ts';
 import { plain } from '../output/plain-text.ts';
 
 const ASK_AGAIN_AFTER_MS = 1_000;
 
 /** Tells how many runs are left on a drained executor, at each change, until there is none. @throws Explained */
-export const untilEmpty = async (
+export const waitUntilEmpty = async (
   { call, screen }: Client,
   { name, runs: first }: Draining,
   json: boolean,
@@ -19,7 +19,7 @@ export const untilEmpty = async (
   for (let before = first; before > 0;) {
     await pause(ASK_AGAIN_AFTER_MS);
     const ask = () => call(NamedExecutors, { method: 'GET', path: at`/executors/${name}` });
-    const { executors } = await patiently(ask, screen);
+    const { executors } = await retryWhileUnavailable(ask, screen);
     if (executors.some(({ drain }) => drain === null)) throw resumedMeanwhile(name);
     const runs = executors.flatMap(({ slots }) => slots).filter(({ run }) => run !== null).length;
     if (runs === before) continue;
@@ -29,5 +29,5 @@ export const untilEmpty = async (
   }
 };
 
-export const resumedMeanwhile = (name: string): Explained =>
-  new Explained(`Executor ${plain(name)} was resumed meanwhile: it is given runs again.`);
+export const resumedMeanwhile = (name: string): CommandError =>
+  new CommandError(`Executor ${plain(name)} was resumed meanwhile: it is given runs again.`);

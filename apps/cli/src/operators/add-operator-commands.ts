@@ -4,7 +4,7 @@ import { history } from './history.ts';
 import { listOrganisations } from '../organisations/list-organisations.ts';
 import { provisionLog } from './provision-log.ts';
 import type { Environment } from '../api-client/connection.ts';
-import type { Json, ProgramParts } from '../command/command-context.ts';
+import type { Json, CommandContext } from '../command/command-context.ts';
 
 interface CreateOrganisationOptions extends Json {
   readonly operator?: boolean;
@@ -13,7 +13,7 @@ interface CreateOrganisationOptions extends Json {
 /** The commands of whoever runs the broker: they talk to the log itself. */
 export const addOperatorCommands = (
   program: Command,
-  { asOperator, screen, add }: ProgramParts,
+  { asOperator, screen, add }: CommandContext,
   env: Environment,
 ): void => {
   add(program, 'history <run>', 'the events of a run as the log holds them (operator)').action(

@@ -4,7 +4,7 @@ import type { BrokerSettings } from '@runledger/event-log/connect/event-log';
 import { readOperatorFile } from '@runledger/standalone/connection-files';
 import { findDataFolder } from '../api-client/connection.ts';
 import type { Environment } from '../api-client/connection.ts';
-import { Explained } from '../output/command-error.ts';
+import { CommandError } from '../output/command-error.ts';
 
 export const OPERATOR_WAYS =
   'This command reads the log itself, with the credentials of whoever runs the broker.\n' +
@@ -21,7 +21,7 @@ export const findBroker = async (env: Environment, cwd: string): Promise<BrokerS
     return settings({ url, user: env[`${prefix}_USER`], password, seed });
   }
   const folder = findDataFolder(env, cwd);
-  if (folder === undefined) throw new Explained(`No log is known here.\n${OPERATOR_WAYS}`);
+  if (folder === undefined) throw new CommandError(`No log is known here.\n${OPERATOR_WAYS}`);
   const file = await readOperatorFile(folder);
   switch (file.kind) {
     case 'found': {
@@ -29,9 +29,11 @@ export const findBroker = async (env: Environment, cwd: string): Promise<BrokerS
       return settings({ url, seed });
     }
     case 'missing':
-      throw new Explained(`There is no ${file.path}: no standalone was started there yet.\n${OPERATOR_WAYS}`);
+      throw new CommandError(
+        `There is no ${file.path}: no standalone was started there yet.\n${OPERATOR_WAYS}`,
+      );
     case 'unusable':
-      throw new Explained(`${file.path} cannot be used: ${file.why}.\n${OPERATOR_WAYS}`);
+      throw new CommandError(`${file.path} cannot be used: ${file.why}.\n${OPERATOR_WAYS}`);
   }
 };
 
@@ -54,11 +56,11 @@ const settings = ({ url, user, password, seed }: Identity): BrokerSettings => ({
 const secretIn = async (env: Environment, cwd: string, name: string): Promise<string | undefined> => {
   const file = env[`${name}_FILE`] ?? '';
   if (file === '') return env[name];
-  if ((env[name] ?? '') !== '') throw new Explained(`${name} and ${name}_FILE are set: set one of them.`);
+  if ((env[name] ?? '') !== '') throw new CommandError(`${name} and ${name}_FILE are set: set one of them.`);
   try {
     return (await readFile(resolve(cwd, file), 'utf8')).trim();
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new Explained(`${name}_FILE cannot be read: ${why}. Name the file that holds the secret.`);
+    throw new CommandError(`${name}_FILE cannot be read: ${why}. Name the file that holds the secret.`);
   }
 };

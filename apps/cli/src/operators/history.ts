@@ -1,11 +1,11 @@
-import { evolve, isImpossible } from '@runledger/contracts/fold/evolve-run';
-import type { Fact, Run } from '@runledger/contracts/fold/run';
+import { evolveRun, isImpossible } from '@runledger/contracts/fold/evolve-run';
+import type { RunFact, Run } from '@runledger/contracts/fold/run';
 import { evolveWebhook } from '@runledger/contracts/fold/webhook';
 import type { Webhook, WebhookFact } from '@runledger/contracts/fold/webhook';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { describeChange, describeFact, describeWebhookChange } from './describe-fact.ts';
-import { Explained } from '../output/command-error.ts';
+import { CommandError } from '../output/command-error.ts';
 import { findRun } from './find-run.ts';
 import { plain } from '../output/plain-text.ts';
 import type { Screen } from '../output/screen.ts';
@@ -15,13 +15,13 @@ export const history = async (log: EventLog, run: string, screen: Screen, json: 
   const read = await readRun(log, await findRun(log, run));
   switch (read.kind) {
     case 'none':
-      throw new Explained(`The log has messages under the name of run ${run}, but none of them counts.`);
+      throw new CommandError(`The log has messages under the name of run ${run}, but none of them counts.`);
     case 'damaged':
-      throw new Explained(
+      throw new CommandError(
         `${read.why}. Restore the broker's store from a copy; what is left is not shown as a history.`,
       );
     case 'newer_version':
-      throw new Explained(
+      throw new CommandError(
         `A newer release wrote ${read.type} in version ${read.version} at sequence ${read.sequence}. Use that release of this command.`,
       );
     case 'found':
@@ -39,7 +39,7 @@ export const history = async (log: EventLog, run: string, screen: Screen, json: 
 };
 
 /** An event, and what it changed. */
-type Told = (Fact | WebhookFact) & { readonly change: string };
+type Told = (RunFact | WebhookFact) & { readonly change: string };
 
 const bySequence = (one: Told, other: Told): number => one.sequence - other.sequence;
 
@@ -50,10 +50,10 @@ const lineOf = ({ event, time, change }: Told): string => {
     .trimEnd();
 };
 
-const withChanges = (facts: readonly Fact[]): Told[] => {
+const withChanges = (facts: readonly RunFact[]): Told[] => {
   let before: Run | undefined;
   return facts.map((fact) => {
-    const after = evolve(before, fact);
+    const after = evolveRun(before, fact);
     if (isImpossible(after)) return { ...fact, change: '' };
     const change = describeChange(before, after);
     before = after;

@@ -3,7 +3,7 @@ import { openEventLog } from '@runledger/event-log/connect/event-log';
 import type { BrokerSettings, EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import type { Environment } from '../api-client/connection.ts';
-import { Explained } from '../output/command-error.ts';
+import { CommandError } from '../output/command-error.ts';
 import { findBroker, OPERATOR_WAYS } from './broker-credentials.ts';
 
 const CONNECT_WITHIN_MS = 5_000;
@@ -17,16 +17,16 @@ export const openLogAsOperator = async (env: Environment, cwd: string): Promise<
   const timer = setTimeout(
     () =>
       late.reject(
-        new Explained(`The broker at ${settings.url} does not answer. Is it still starting? Try again.`),
+        new CommandError(`The broker at ${settings.url} does not answer. Is it still starting? Try again.`),
       ),
     CONNECT_WITHIN_MS,
   );
   try {
     return await Promise.race([log, late.promise]);
   } catch (error) {
-    if (error instanceof Explained) throw error;
+    if (error instanceof CommandError) throw error;
     const why = error instanceof Error ? error.message : String(error);
-    throw new Explained(
+    throw new CommandError(
       `The broker at ${settings.url} refused the operator's credentials: ${why}.\n${OPERATOR_WAYS}`,
     );
   } finally {
@@ -38,7 +38,7 @@ export const openLogAsOperator = async (env: Environment, cwd: string): Promise<
 const checkReachable = async ({ url }: BrokerSettings): Promise<void> => {
   const problems = await Promise.all(url.split(',').map((server) => whyUnreachable(server.trim())));
   if (problems.includes(null)) return;
-  throw new Explained(
+  throw new CommandError(
     `The broker at ${url} cannot be reached (${problems.join('; ')}). Start the standalone (npm start), or set RUNLEDGER_NATS_URL to where the broker runs.`,
   );
 };

@@ -2,7 +2,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { parseLogSettings } from '@runledger/event-log/provision/log-settings';
 import { ForbiddenConfiguration, provision } from '@runledger/event-log/provision/provision';
 import type { Environment } from '../api-client/connection.ts';
-import { Explained } from '../output/command-error.ts';
+import { CommandError } from '../output/command-error.ts';
 
 /** Makes the streams and buckets, or brings them up to date, with the limits of `RUNLEDGER_LOG_SETTINGS`. @throws Explained */
 export const provisionLog = async (log: EventLog, env: Environment): Promise<void> => {
@@ -11,7 +11,7 @@ export const provisionLog = async (log: EventLog, env: Environment): Promise<voi
     await provision(log, json === '' ? {} : parseLogSettings(json));
   } catch (error) {
     if (error instanceof RangeError || error instanceof ForbiddenConfiguration)
-      throw new Explained(error.message);
+      throw new CommandError(error.message);
     throw error;
   }
 };

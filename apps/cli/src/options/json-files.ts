@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import type { JsonValue } from '@runledger/contracts/json';
-import { Explained } from '../output/command-error.ts';
+import { CommandError } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
 
 const MOST_BYTES = 4 * 1024 * 1024;
@@ -9,17 +9,17 @@ const MOST_BYTES = 4 * 1024 * 1024;
 /** Reads the JSON file that an option names; `-` is standard input. @throws Explained */
 export type ReadJsonFile = (option: string, name: string) => Promise<JsonValue>;
 
-export interface FilePlaces {
+export interface FileSources {
   readonly cwd: string;
   readonly stdin: AsyncIterable<Uint8Array>;
 }
 
 export const jsonFiles =
-  ({ cwd, stdin }: FilePlaces): ReadJsonFile =>
+  ({ cwd, stdin }: FileSources): ReadJsonFile =>
   async (option, name) => {
     const shown = name === '-' ? 'standard input' : plain(name);
     const bytes = await readAll(name === '-' ? stdin : createReadStream(resolve(cwd, name)), option, shown);
-    if (bytes.byteLength === 0) throw new Explained(`${option}: ${shown} is empty. It has to hold JSON.`);
+    if (bytes.byteLength === 0) throw new CommandError(`${option}: ${shown} is empty. It has to hold JSON.`);
     return parsed(bytes, option, shown);
   };
 
@@ -37,10 +37,10 @@ const readAll = async (
       if (length > MOST_BYTES) break;
     }
   } catch (error) {
-    throw new Explained(`${option}: ${shown} cannot be read: ${whyUnreadable(error)}`);
+    throw new CommandError(`${option}: ${shown} cannot be read: ${whyUnreadable(error)}`);
   }
   if (length <= MOST_BYTES) return Buffer.concat(pieces);
-  throw new Explained(
+  throw new CommandError(
     `${option}: ${shown} has more than ${MOST_BYTES / 1024 / 1024} MiB, which no service takes. Is it the right file?`,
   );
 };
@@ -64,6 +64,6 @@ const parsed = (bytes: Uint8Array, option: string, shown: string): JsonValue => 
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
     const why = error instanceof SyntaxError ? plain(error.message) : 'it is not UTF-8';
-    throw new Explained(`${option}: ${shown} holds no JSON: ${why}.`);
+    throw new CommandError(`${option}: ${shown} holds no JSON: ${why}.`);
   }
 };

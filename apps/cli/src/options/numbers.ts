@@ -1,4 +1,4 @@
-import { Explained } from '../output/command-error.ts';
+import { CommandError } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
 
 const UNITS: ReadonlyMap<string, number> = new Map([
@@ -14,7 +14,7 @@ export const secondsOf = (option: string, text: string | undefined): number | un
   if (text === undefined) return undefined;
   const [, number = '', unit = ''] = /^(\d{1,7}(?:\.\d{1,3})?)([smhd]?)$/.exec(text) ?? [];
   if (number !== '') return Number(number) * (UNITS.get(unit) ?? 1);
-  throw new Explained(
+  throw new CommandError(
     `${option} ${plain(text)} is no time. Write seconds, or a number with s, m, h or d, such as 15m.`,
   );
 };
@@ -23,12 +23,12 @@ export const secondsOf = (option: string, text: string | undefined): number | un
 export const wholeNumber = (option: string, text: string | undefined): number | undefined => {
   if (text === undefined) return undefined;
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new Explained(`${option} ${plain(text)} is no whole number.`);
+  throw new CommandError(`${option} ${plain(text)} is no whole number.`);
 };
 
 /** @throws Explained */
 export const wholeNumberIn = (option: string, text: string, least: number, most: number): number => {
   const number = /^\d{1,9}$/.test(text) ? Number(text) : -1;
   if (number >= least && number <= most) return number;
-  throw new Explained(`${option} ${plain(text)} is no whole number from ${least} to ${most}.`);
+  throw new CommandError(`${option} ${plain(text)} is no whole number from ${least} to ${most}.`);
 };

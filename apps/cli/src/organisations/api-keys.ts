@@ -5,10 +5,10 @@ import type { Static } from 'typebox';
 import { Nothing, at } from '../api-client/api-call.ts';
 import type { Client } from '../api-client/client.ts';
 import { createOperatorKey } from './create-operator-key.ts';
-import { EXIT, Explained } from '../output/command-error.ts';
+import { EXIT, CommandError } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
-import type { Json, ProgramParts } from '../command/command-context.ts';
+import type { Json, CommandContext } from '../command/command-context.ts';
 import { secondsOf } from '../options/numbers.ts';
 import { headLine, printRows, rowLine } from '../output/table.ts';
 import type { Column } from '../output/table.ts';
@@ -31,7 +31,7 @@ interface CreateOptions extends Json {
 }
 
 /** The API keys that the connection's own key may see. */
-export const addKeyCommands = (program: Command, parts: ProgramParts): void => {
+export const addKeyCommands = (program: Command, parts: CommandContext): void => {
   const { client, end, add } = parts;
   const group = program.command('keys').description('API keys');
   add(group, 'list', "list one's own keys; all of the organisation with the scope admin").action(
@@ -64,14 +64,14 @@ const listKeys = async ({ call, screen }: Client, json: boolean): Promise<ExitCo
 };
 
 const createKey = async (
-  { client, asOperator, screen }: ProgramParts,
+  { client, asOperator, screen }: CommandContext,
   options: CreateOptions,
 ): Promise<ExitCode> => {
   const { name, scope, operator = false, organisation, json = false } = options;
   const seconds = secondsOf('--expires-in', options.expiresIn);
   const expires_at = seconds === undefined ? undefined : new Date(Date.now() + seconds * 1_000).toISOString();
   if (organisation !== undefined && !operator)
-    throw new Explained("--organisation goes with --operator: any other key is of the connection's own.");
+    throw new CommandError("--organisation goes with --operator: any other key is of the connection's own.");
   const created = operator
     ? await asOperator((log) => createOperatorKey(log, { name, organisation, scopes: scope, expires_at }))
     : await orderKey(await client(), {

@@ -2,7 +2,7 @@ import { OrganisationScope, type KeyScope, type Organisation } from '@runledger/
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { createApiKey } from '@runledger/gateway/auth/api-keys';
 import { catalogue, type Catalogue } from '@runledger/gateway/catalogue';
-import { Explained } from '../output/command-error.ts';
+import { CommandError } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
 import { oldestFirst } from './list-organisations.ts';
 
@@ -35,13 +35,15 @@ const CHOICES = OrganisationScope.enum.join(', ');
  */
 export const createOperatorKey = async (log: EventLog, wish: OperatorKeyWish): Promise<OperatorKey> => {
   if (wish.name.trim() === '' || wish.name.length > LONGEST_NAME)
-    throw new Explained(`A key's name has 1 to ${LONGEST_NAME} characters. Give another one.`);
+    throw new CommandError(`A key's name has 1 to ${LONGEST_NAME} characters. Give another one.`);
   const scopes = scopesOf(wish.scopes);
   const records = catalogue(log);
   const { id: org_id, name: organisation } = await organisationOf(records, wish.organisation);
   const [user] = (await records.listUsers(org_id)).toSorted(oldestFirst);
   if (user === undefined)
-    throw new Explained(`The organisation ${plain(organisation)} (${org_id}) has no user. Name another one.`);
+    throw new CommandError(
+      `The organisation ${plain(organisation)} (${org_id}) has no user. Name another one.`,
+    );
   const { name, expires_at = null } = wish;
   const { record, key } = await createApiKey(log, { org_id, user_id: user.id, name, scopes, expires_at });
   return { id: record.id, key, name, org_id, user_id: user.id, scopes, expires_at };
@@ -53,7 +55,9 @@ const scopesOf = (asked: readonly string[]): KeyScope[] => {
   const wanted = others.size === 0 ? new Set(['runs:read']) : others;
   const known = OrganisationScope.enum.filter((scope) => wanted.has(scope));
   if (known.length !== wanted.size)
-    throw new Explained(`--scope takes ${CHOICES} beside --operator, not ${plain([...wanted].join(','))}.`);
+    throw new CommandError(
+      `--scope takes ${CHOICES} beside --operator, not ${plain([...wanted].join(','))}.`,
+    );
   return [...known, 'operator'];
 };
 
@@ -62,8 +66,10 @@ const organisationOf = async (records: Catalogue, id: string | undefined): Promi
   const [first, ...others] = organisations.filter((one) => id === undefined || one.id === id.toLowerCase());
   if (first !== undefined && others.length === 0) return first;
   if (first === undefined && id !== undefined)
-    throw new Explained(`There is no organisation ${plain(id)}. See all with: runledger organisations list`);
-  throw new Explained(
+    throw new CommandError(
+      `There is no organisation ${plain(id)}. See all with: runledger organisations list`,
+    );
+  throw new CommandError(
     first === undefined
       ? 'There is no organisation yet. Make one with: runledger organisations create NAME --operator'
       : `There are ${others.length + 1} organisations. Name one with --organisation ID; see all with: runledger organisations list`,

@@ -1,6 +1,6 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { createOrganisation, OPERATOR_SCOPES, OWNER_SCOPES } from '@runledger/standalone/create-organisation';
-import { Explained } from '../output/command-error.ts';
+import { CommandError } from '../output/command-error.ts';
 import type { Screen } from '../output/screen.ts';
 import { printRows } from '../output/table.ts';
 
@@ -14,7 +14,7 @@ export const createNamedOrganisation = async (
   { operator = false, json = false }: { readonly operator?: boolean; readonly json?: boolean },
 ): Promise<void> => {
   if (name.trim() === '' || name.length > LONGEST_NAME)
-    throw new Explained(`An organisation's name has 1 to ${LONGEST_NAME} characters. Give another one.`);
+    throw new CommandError(`An organisation's name has 1 to ${LONGEST_NAME} characters. Give another one.`);
   const scopes = operator ? OPERATOR_SCOPES : OWNER_SCOPES;
   const created = await createOrganisation(log, name, () => new Date(), scopes);
   if (json) return screen.printJson(created);

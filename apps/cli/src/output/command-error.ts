@@ -1,5 +1,5 @@
 /** Says on standard error what happened, why, and what to do next; the command could not be done. */
-export class Explained extends Error {
+export class CommandError extends Error {
   override readonly name = 'Explained';
 }
 

@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import { cancel, get, queue, rerun } from './single-run.ts';
 import type { GetOptions, NewRunOptions, QueueOptions } from './single-run.ts';
 import { why } from './why.ts';
-import type { Json, ProgramParts } from '../command/command-context.ts';
+import type { Json, CommandContext } from '../command/command-context.ts';
 import { watchRun } from './watch-run.ts';
 
 /** The commands about one run. */
-export const addRunCommands = (program: Command, { client, screen, end, add }: ProgramParts): void => {
+export const addRunCommands = (program: Command, { client, screen, end, add }: CommandContext): void => {
   addNewRunOptions(add(program, 'queue', 'queue a run; prints its id'))
     .option('--deployment <id>', 'what to run; the sample of a standalone when left out')
     .option('--gpu <model>', "the GPU to run on; the deployment's when left out")

@@ -1,10 +1,10 @@
 import { CancelRunsResponse } from '@runledger/contracts/http/runs/runs';
 import type { Client } from '../api-client/client.ts';
 import { counted } from '../output/counted.ts';
-import { EXIT, Explained } from '../output/command-error.ts';
+import { EXIT, CommandError } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { MOST_PAGES_COUNTED, pages } from '../api-client/pages.ts';
-import { patiently } from '../api-client/retry-while-unavailable.ts';
+import { retryWhileUnavailable } from '../api-client/retry-while-unavailable.ts';
 import type { Json } from '../command/command-context.ts';
 import { runFilterOf } from './run-filter.ts';
 import type { RunFilterOptions } from './run-filter.ts';
@@ -24,7 +24,7 @@ export const cancelRuns = async (client: Client, options: CancelRunsOptions): Pr
   const { all, dryRun = false, yes = false, json = false } = options;
   const filter = runFilterOf(options);
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
-  if (isFiltered === (all ?? false)) throw new Explained(isFiltered ? BOTH : NEITHER);
+  if (isFiltered === (all ?? false)) throw new CommandError(isFiltered ? BOTH : NEITHER);
 
   if (yes && !dryRun) return cancelAll(client, filter, json);
   const { done: found, createdBefore } = await throughPages(client, filter, true);
@@ -50,10 +50,10 @@ const BOTH = 'A filter and --all were both given. Leave one of them out.';
 const agree = async ({ screen }: Client, many: string): Promise<void> => {
   const answer = await screen.ask(`Cancel ${many}? [y/N] `);
   if (answer === undefined)
-    throw new Explained(
+    throw new CommandError(
       `This would cancel ${many}, and nobody is there to agree. Nothing was changed: add --yes.`,
     );
-  if (!/^y(?:es)?$/i.test(answer.trim())) throw new Explained('Nothing was changed.');
+  if (!/^y(?:es)?$/i.test(answer.trim())) throw new CommandError('Nothing was changed.');
 };
 
 interface Done {
@@ -79,7 +79,7 @@ const throughPages = async ({ call, screen }: Client, filter: object, dry_run: b
       body: { filter, dry_run, cursor },
       answerWithinMs: ANSWER_WITHIN_MS,
     });
-  const readPage = (cursor: string | undefined) => patiently(() => cancelPage(cursor), screen);
+  const readPage = (cursor: string | undefined) => retryWhileUnavailable(() => cancelPage(cursor), screen);
   let createdBefore: string | null = null;
   let done: Done = { matched: 0, cancelled: 0, requested: 0, failed: 0, complete: false };
   let pagesWithRuns = 0;

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Unavailable } from '../api-client/api-call.ts';
-import { patiently } from '../api-client/retry-while-unavailable.ts';
+import { retryWhileUnavailable } from '../api-client/retry-while-unavailable.ts';
 import type { RunApi } from '../api-client/run-api.ts';
 import type { WatchedEvent } from '../api-client/run-events.ts';
 import type { Screen } from '../output/screen.ts';
@@ -18,7 +18,7 @@ export const followRun = async function* (
   run: string,
   screen: Screen,
 ): AsyncGenerator<ShownRun> {
-  const read = (): Promise<ShownRun> => patiently(() => api.get(run), screen);
+  const read = (): Promise<ShownRun> => retryWhileUnavailable(() => api.get(run), screen);
   let shown = await read();
   yield shown;
   let after: string | undefined;

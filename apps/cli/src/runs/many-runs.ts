@@ -3,7 +3,7 @@ import type { Client } from '../api-client/client.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { USUAL_LIMIT, listPages } from '../command/list-pages.ts';
 import type { ListOptions } from '../command/list-pages.ts';
-import type { ProgramParts } from '../command/command-context.ts';
+import type { CommandContext } from '../command/command-context.ts';
 import { ShownRuns } from '../api-client/run-responses.ts';
 import type { ShownRun } from '../api-client/run-responses.ts';
 import { headLine, rowLine } from '../output/table.ts';
@@ -26,7 +26,7 @@ const columns: readonly Column<ShownRun>[] = [
 interface ListRunsOptions extends RunFilterOptions, ListOptions {}
 
 /** Commands about many runs at once. */
-export const addManyRunsCommands = (program: Command, { client, end, add }: ProgramParts): void => {
+export const addManyRunsCommands = (program: Command, { client, end, add }: CommandContext): void => {
   const group = program.command('runs').description('many runs at once');
   addRunFilter(add(group, 'list', 'list runs, newest first'))
     .option('--limit <number>', 'at most so many', USUAL_LIMIT)

@@ -1,8 +1,8 @@
 import type { Client } from '../api-client/client.ts';
-import { Explained } from '../output/command-error.ts';
+import { CommandError } from '../output/command-error.ts';
 import type { ReadJsonFile } from '../options/json-files.ts';
 import { parseJson } from '../options/parse-json.ts';
-import { patiently } from '../api-client/retry-while-unavailable.ts';
+import { retryWhileUnavailable } from '../api-client/retry-while-unavailable.ts';
 
 export interface InputOptions {
   /** Each `name=value`. */
@@ -34,7 +34,7 @@ export const changedInputs = async (
 ): Promise<Inputs | undefined> => {
   const { inputs, input } = options;
   if (inputs !== undefined || input.length === 0) return givenInputs(options, readJsonFile);
-  const { workflow_inputs } = await patiently(() => api.inputsOf(run), screen);
+  const { workflow_inputs } = await retryWhileUnavailable(() => api.inputsOf(run), screen);
   return withPairs(workflow_inputs, input);
 };
 
@@ -43,7 +43,7 @@ const withPairs = (inputs: Inputs, pairs: readonly string[]): Inputs => {
   for (const pair of pairs) {
     const at = pair.indexOf('=');
     if (at < 1)
-      throw new Explained(
+      throw new CommandError(
         `--input ${pair} has no name and value. Write --input name=value, such as --input size=512.`,
       );
     all.set(pair.slice(0, at), valueOf(pair.slice(at + 1)));
@@ -65,7 +65,7 @@ const allInputs = async (given: string, readJsonFile: ReadJsonFile): Promise<Inp
   const isJson = /^\s*[[{]/.test(given);
   const value = isJson ? parseJson(given) : await readJsonFile('--inputs', given);
   if (isObject(value)) return value;
-  throw new Explained(
+  throw new CommandError(
     `--inputs is not a JSON object. Write --inputs '{"size": 512, "palette": "ember"}', or name a file that holds it.`,
   );
 };

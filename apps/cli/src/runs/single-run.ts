@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '../api-client/client.ts';
-import { EXIT, Explained } from '../output/command-error.ts';
+import { EXIT, CommandError } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
-import { patiently } from '../api-client/retry-while-unavailable.ts';
+import { retryWhileUnavailable } from '../api-client/retry-while-unavailable.ts';
 import { endSentence, progressSentence } from './progress-line.ts';
 import { secondsOf } from '../options/numbers.ts';
 import { changedInputs, givenInputs } from './run-inputs.ts';
@@ -32,7 +32,7 @@ export const queue = async (client: Client, options: QueueOptions): Promise<Exit
   const { connection, api, readJsonFile } = client;
   const deployment = options.deployment ?? connection.deploymentId;
   if (deployment === null)
-    throw new Explained(
+    throw new CommandError(
       'No deployment was named. Add --deployment ID; only a standalone has a sample to fall back on.',
     );
   const request = {
@@ -57,7 +57,7 @@ const queueOnce = async (
   { idempotencyKey = randomUUID(), watch, json = false }: NewRunOptions,
   send: (key: string) => Promise<{ readonly run_id: string }>,
 ): Promise<ExitCode> => {
-  const queued = await patiently(() => send(idempotencyKey), screen);
+  const queued = await retryWhileUnavailable(() => send(idempotencyKey), screen);
   if (json) screen.printJson(queued);
   else screen.print(queued.run_id);
   if (watch) return watchRun(api, queued.run_id, screen, json);
@@ -95,7 +95,7 @@ export const get = async (
 const waitSeconds = (text: string | undefined): number | undefined => {
   const seconds = secondsOf('--wait', text);
   if (seconds === undefined || seconds <= LONGEST_WAIT_S) return seconds;
-  throw new Explained(
+  throw new CommandError(
     `--wait takes at most ${LONGEST_WAIT_S} seconds. To wait for longer: runledger watch RUN`,
   );
 };

@@ -9,12 +9,12 @@ import { redeliver } from './redeliver.ts';
 import type { RedeliverOptions } from './redeliver.ts';
 import { rotateWebhookSecret, showWebhookSecret } from './webhook-secret.ts';
 import { USUAL_LIMIT } from '../command/list-pages.ts';
-import type { Json, ProgramParts } from '../command/command-context.ts';
+import type { Json, CommandContext } from '../command/command-context.ts';
 
 /** The commands about notifications: what became of them, sending them again, trying them out, the signing secret. */
 export const addWebhookCommands = (
   program: Command,
-  { client, screen, untilInterrupted, end, add }: ProgramParts,
+  { client, screen, untilInterrupted, end, add }: CommandContext,
 ): void => {
   add(program, 'deliveries <run>', 'each try to notify of a run, and where the delivery stands').action(
     async (run: string, { json = false }: Json) => end(await showDeliveries(await client(), run, json)),
@@ -45,7 +45,7 @@ const addFilter = (command: Command): Command =>
 
 const addSecretCommands = (
   program: Command,
-  { client, end, add }: Pick<ProgramParts, 'client' | 'end' | 'add'>,
+  { client, end, add }: Pick<CommandContext, 'client' | 'end' | 'add'>,
 ): void => {
   const webhookSecret = add(
     program,

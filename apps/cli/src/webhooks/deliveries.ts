@@ -1,5 +1,5 @@
 import type { Client } from '../api-client/client.ts';
-import { listedLine, standingSentence, tryLine } from './describe-delivery.ts';
+import { listedLine, deliveryStateSentence, attemptLine } from './describe-delivery.ts';
 import { EXIT } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { listPages } from '../command/list-pages.ts';
@@ -22,12 +22,12 @@ export const showDeliveries = async (
     return EXIT.done;
   }
   if (read.webhook !== null) screen.print(`webhook  ${plain(read.webhook)}`);
-  if (read.intermediate !== null) screen.print(tryLine(read.intermediate, 'on the way'));
+  if (read.intermediate !== null) screen.print(attemptLine(read.intermediate, 'on the way'));
   const shown = read.tries.slice(-MOST_LINES);
   const hidden = read.tries.length - shown.length;
   if (hidden > 0) screen.hint(`${hidden} earlier tries are left out; --json has them all.`);
-  for (const made of shown) screen.print(tryLine(made));
-  screen.print(standingSentence(read));
+  for (const made of shown) screen.print(attemptLine(made));
+  screen.print(deliveryStateSentence(read));
   return EXIT.done;
 };
 

@@ -1,11 +1,11 @@
 import { counted } from '../output/counted.ts';
 import { plain, shorten } from '../output/plain-text.ts';
-import type { ListedDelivery, RunDeliveries, ShownTry } from '../api-client/delivery-responses.ts';
+import type { ListedDelivery, RunDeliveries, ShownAttempt } from '../api-client/delivery-responses.ts';
 
 const LONGEST = 160;
 
 /** One try: when, which, how it ended, how long each phase took, and what was said. */
-export const tryLine = (made: ShownTry, name = tryName(made)): string =>
+export const attemptLine = (made: ShownAttempt, name = tryName(made)): string =>
   columns([
     [made.started_at, 24],
     [name, 6],
@@ -15,11 +15,11 @@ export const tryLine = (made: ShownTry, name = tryName(made)): string =>
     [answerWords(made), 0],
   ]);
 
-const tryName = ({ round, try: number }: ShownTry): string =>
+const tryName = ({ round, try: number }: ShownAttempt): string =>
   round === 1 ? `try ${number}` : `round ${round}, try ${number}`;
 
 /** Such as `dns 2 ms, connect 1 ms, wait 15.0 s`; only phases that there were. */
-const phaseWords = ({ phases }: ShownTry): string =>
+const phaseWords = ({ phases }: ShownAttempt): string =>
   (['dns', 'connect', 'tls', 'wait', 'body'] as const)
     .flatMap((phase) => {
       const seconds = phases[phase];
@@ -31,13 +31,13 @@ const duration = (seconds: number): string =>
   seconds < 1 ? `${Math.round(seconds * 1_000)} ms` : `${seconds.toFixed(1)} s`;
 
 /** What a receiver that accepted it answered explains nothing. */
-const answerWords = ({ reason, answer }: ShownTry): string => {
+const answerWords = ({ reason, answer }: ShownAttempt): string => {
   const said = plain(answer ?? '');
   return reason === 'accepted' || said === '' ? '' : `answered "${shorten(said, LONGEST)}"`;
 };
 
 /** Where the delivery stands, and what can be done about it. */
-export const standingSentence = (run: RunDeliveries): string => {
+export const deliveryStateSentence = (run: RunDeliveries): string => {
   const why = run.message === null ? '' : `: ${shorten(plain(run.message).replace(/\.$/, ''), LONGEST)}`;
   switch (run.webhook_status) {
     case null:

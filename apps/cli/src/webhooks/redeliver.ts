@@ -1,6 +1,6 @@
 import type { Client } from '../api-client/client.ts';
 import { counted } from '../output/counted.ts';
-import { EXIT, Explained } from '../output/command-error.ts';
+import { EXIT, CommandError } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { MOST_PAGES_COUNTED, pages } from '../api-client/pages.ts';
 import { plain } from '../output/plain-text.ts';
@@ -22,12 +22,12 @@ export const redeliver = async (
   const { failed, dryRun, host, createdAfter, createdBefore } = options;
   if (run === undefined) {
     if (failed) return redeliverFailed(client, options);
-    throw new Explained(
+    throw new CommandError(
       'Nothing to send again was named: runledger redeliver RUN, or runledger redeliver --failed for all that were given up.',
     );
   }
   if ([failed, dryRun, host, createdAfter, createdBefore].some((option) => option !== undefined))
-    throw new Explained(
+    throw new CommandError(
       'A run and a filter were both given. Name the run alone, or leave it out and use --failed.',
     );
   return redeliverOne(client, run, options.json ?? false);

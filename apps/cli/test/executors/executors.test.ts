@@ -1,6 +1,6 @@
 import type { ExecutorState } from '@runledger/contracts/requests/executor-state';
 import { newUuid } from '@runledger/contracts/ids';
-import { answerExecutors } from '@runledger/request-reply/executors';
+import { respondWithExecutors } from '@runledger/request-reply/executors';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { aRealGateway } from '../fixtures/real-gateway.ts';
@@ -52,7 +52,7 @@ beforeAll(async () => {
   gateway = opened.use(await aRealGateway());
   const { log } = gateway;
   opened.use(
-    answerExecutors(log, ({ name, after, limit }) => {
+    respondWithExecutors(log, ({ name, after, limit }) => {
       if (name === 'east' && east.drain !== null) toldDrained += 1;
       const named = [east, absent].filter((one) => name === null || one.name === name);
       const rest = named.slice(after === null ? 0 : 1);

@@ -1,10 +1,10 @@
-import { answerRedrives } from '@runledger/request-reply/redrive';
+import { respondToRedrives } from '@runledger/request-reply/redrive';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
-import { listParked, park } from '@runledger/event-log/streams/dead-letters';
+import { listDeadLetters, storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { provision } from '@runledger/event-log/provision/provision';
-import type { RedriveAnswer, RedriveQuestion, Redriver } from '@runledger/contracts/requests/redrive';
+import type { RedriveResponse, RedriveRequest, Redriver } from '@runledger/contracts/requests/redrive';
 import { testNats } from '@runledger/testing/servers/nats';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { waitFor } from '@runledger/testing/time/wait-for';
@@ -29,7 +29,7 @@ const SUBJECT = 'runs.a.b.life.started.executor.1.x';
 const aParked = async (consumer: string, payload = '{"type": "RunStarted"}'): Promise<number> => {
   const { seq } = await log.js.publish(SUBJECT, payload);
   const stored = { subject: SUBJECT, sequence: seq, time: '2026-05-01T12:00:00.000Z' };
-  await park(log, {
+  await storeDeadLetter(log, {
     consumer,
     stored: { ...stored, body: undefined, fence: null, expectedSequence: null },
     reason: 'it is no \u001B[2Jevent',
@@ -40,10 +40,10 @@ const aParked = async (consumer: string, payload = '{"type": "RunStarted"}'): Pr
 /** A service that takes what it is asked for, and remembers it. */
 const aService = async (
   who: Redriver,
-  outcome: RedriveAnswer['outcome'] = 'taken',
-): Promise<RedriveQuestion[]> => {
-  const asked: RedriveQuestion[] = [];
-  const answering = answerRedrives(log, who, async (question) => {
+  outcome: RedriveResponse['outcome'] = 'taken',
+): Promise<RedriveRequest[]> => {
+  const asked: RedriveRequest[] = [];
+  const answering = respondToRedrives(log, who, async (question) => {
     asked.push(question);
     return { outcome, why: outcome === 'taken' ? 'it was counted' : 'it is still no event' };
   });
@@ -52,7 +52,7 @@ const aService = async (
   return asked;
 };
 
-const parked = async () => (await listParked(log)).map(({ position }) => position);
+const parked = async () => (await listDeadLetters(log)).map(({ position }) => position);
 
 describe('runledger parked list', () => {
   it('lists what is parked, the oldest first, by consumer and stream, and no more than asked for', async () => {
@@ -167,7 +167,7 @@ it('a gateway that set a forged fact aside refuses it again, and says why', asyn
   const real = cliWith({ RUNLEDGER_NATS_URL: gateway.nats_url });
   const run = (await gateway.cli(['queue', '--deployment', gateway.deployment_id])).stdout.trim();
   await gateway.log.js.publish(`runs.${gateway.org_id}.${run}.life.started.executor.1.forged`, '{}');
-  await waitFor('it to be parked', async () => (await listParked(gateway.log)).length > 0);
+  await waitFor('it to be parked', async () => (await listDeadLetters(gateway.log)).length > 0);
   const { code, stdout } = await real(['parked', 'redrive', '--all']);
   expect([code, stdout]).toEqual([
     2,

@@ -1,4 +1,4 @@
-import { lifecycleOf } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter } from '@runledger/contracts/subjects/run-subjects';
 import { newUuid, orgId, runId } from '@runledger/contracts/ids';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { append } from '@runledger/event-log/append/append';
@@ -105,7 +105,7 @@ describe('runledger history', () => {
       { ...queued, sequence: 1, stored_at: expect.any(String) },
       { ...cancelRequested, sequence: 2, stored_at: expect.any(String) },
     ]);
-    expect(lifecycleOf(key)).toContain(events[0].run_id);
+    expect(lifecycleFilter(key)).toContain(events[0].run_id);
   });
 
   it.each([

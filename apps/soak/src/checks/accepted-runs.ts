@@ -6,7 +6,7 @@ const guarantee = 'A run that was answered with 200 is in the log, and ends exac
 
 export const acceptedRuns: Check = ({ records, runs, vanished }) => {
   const violations: Violation[] = [];
-  for (const { answer, asked, gateway } of records.exchanges) {
+  for (const { answer, kind: asked, gateway } of records.exchanges) {
     if (answer.kind !== 'queued' || runs.has(answer.run)) continue;
     const says = `${gateway} answered ${asked} with 200 and run ${answer.run}, which is not in the log.`;
     violations.push({ guarantee, run: answer.run, says });

@@ -1,7 +1,7 @@
 import { isEnded } from '@runledger/contracts/fold/run';
 import type { Check, Evidence, Violation } from '../evidence/evidence.ts';
 import { lastOf, type LoggedRun } from '../evidence/logged-run.ts';
-import { troubledFor } from '../cluster/outages.ts';
+import { outageMsIn } from '../cluster/outages.ts';
 
 const guarantee =
   'After a cancel request the only end is cancelled: at once for a queued run, within its bound for another one.';
@@ -42,13 +42,13 @@ const goesOn = (logged: LoggedRun): string | undefined => {
 };
 
 /** While the broker, the schedulers or its executor are away nothing can take effect, and soon after that they have to find out. */
-const takesTooLong = (logged: LoggedRun, { troubles, size }: Evidence): string | undefined => {
+const takesTooLong = (logged: LoggedRun, { faults: troubles, size }: Evidence): string | undefined => {
   const request = requestIn(logged);
   const last = logged.facts.at(-1);
   if (!request || !last) return undefined;
   const span = { from: Date.parse(request.time), to: Date.parse(last.time) };
   const settleMs = size.heartbeatPeriodS * 3_000;
-  const troubledMs = troubledFor(troubles.troubles, ['broker', 'scheduler', 'gpu-executor'], settleMs, span);
+  const troubledMs = outageMsIn(troubles.outages, ['broker', 'scheduler', 'gpu-executor'], settleMs, span);
   const allowedMs = size.cancelEnforceS * 1_000 + SLACK_MS + troubledMs;
   const tookMs = span.to - span.from;
   if (tookMs <= allowedMs) return undefined;

@@ -2,7 +2,7 @@ import type { LoggedRun } from '../evidence/logged-run.ts';
 import type { ClientRecords, Exchange, ShownRun } from '../clients/client-records.ts';
 
 /** What somebody was told of a run, as the places in the log between which that lies. */
-export interface Sight {
+export interface Observation {
   /** Who told what. */
   readonly by: string;
   readonly sentAt: number;
@@ -12,15 +12,15 @@ export interface Sight {
 }
 
 /** A later question was answered with less than was known before it was asked. */
-export interface WentBack {
-  readonly known: Sight;
-  readonly later: Sight;
+export interface Regression {
+  readonly known: Observation;
+  readonly later: Observation;
 }
 
 /** Whoever had asked before the other was answered may be told less. */
-export const wentBack = (sights: readonly Sight[]): WentBack | undefined => {
+export const findRegression = (sights: readonly Observation[]): Regression | undefined => {
   const bySeen = sights.toSorted((one, other) => one.seenAt - other.seenAt);
-  let known: Sight | undefined;
+  let known: Observation | undefined;
   let next = 0;
   for (const later of sights.toSorted((one, other) => one.sentAt - other.sentAt)) {
     for (let seen = bySeen[next]; seen && seen.seenAt < later.sentAt; seen = bySeen[++next])
@@ -31,7 +31,7 @@ export const wentBack = (sights: readonly Sight[]): WentBack | undefined => {
 };
 
 /** The places at which the run was as it is shown; undefined when it never was. */
-export const placesOf = (
+export const positionsOf = (
   { situations }: LoggedRun,
   shown: ShownRun,
 ): { readonly atLeast: number; readonly atMost: number } | undefined => {
@@ -50,18 +50,18 @@ export const placesOf = (
 };
 
 /** What all clients and receivers were told of the run's lifecycle. What is shown and never was is left out here. */
-export const sightsOf = (
+export const observationsOf = (
   logged: LoggedRun,
   exchanges: readonly Exchange[],
   { streams, received }: Pick<ClientRecords, 'streams' | 'received'>,
-): Sight[] => [
+): Observation[] => [
   ...exchanges.flatMap((exchange) => {
     const places = placesToldBy(logged, exchange);
-    const by = `${exchange.gateway} to ${exchange.asked}`;
+    const by = `${exchange.gateway} to ${exchange.kind}`;
     return places ? [{ by, sentAt: exchange.sentAt, seenAt: exchange.seenAt, ...places }] : [];
   }),
   // A stream begun before may tell old facts at any time: what it tells is known, and goes back on nothing.
-  ...streams.flatMap(({ told }) =>
+  ...streams.flatMap(({ facts: told }) =>
     told.map(({ at, fact }) => ({
       by: `a stream with ${fact.type}`,
       sentAt: -Infinity,
@@ -89,7 +89,7 @@ const placesToldBy = (
     case 'queued':
       return atLeast(logged.facts[0]?.sequence);
     case 'shown':
-      return placesOf(logged, answer.shown);
+      return positionsOf(logged, answer.shown);
     case 'cancelled':
       return atLeast(
         answer.outcome === 'already_ended'

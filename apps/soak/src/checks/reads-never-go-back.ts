@@ -1,13 +1,19 @@
 import type { Check, Violation } from '../evidence/evidence.ts';
 import type { LoggedRun } from '../evidence/logged-run.ts';
 import type { Exchange } from '../clients/client-records.ts';
-import { troubledFor, type Trouble } from '../cluster/outages.ts';
-import { placesOf, sightsOf, wentBack, type Sight, type WentBack } from './observations.ts';
+import { outageMsIn, type Outage } from '../cluster/outages.ts';
+import {
+  positionsOf,
+  observationsOf,
+  findRegression,
+  type Observation,
+  type Regression,
+} from './observations.ts';
 
 const guarantee =
   'Reads never go back: a GET never shows less than what was shown before, and no 404 after a 200.';
 
-export const readsNeverGoBack: Check = ({ records, runs, troubles }) => {
+export const readsNeverGoBack: Check = ({ records, runs, faults: troubles }) => {
   const violations: Violation[] = [];
   const streams = Map.groupBy(records.streams, ({ run }) => run);
   const received = Map.groupBy(records.received, ({ payload }) => payload.run_id);
@@ -21,9 +27,9 @@ export const readsNeverGoBack: Check = ({ records, runs, troubles }) => {
     found(notFound(exchanges));
     found(neverWas(logged, exchanges));
     const told = { streams: streams.get(run) ?? [], received: received.get(run) ?? [] };
-    found(describe(wentBack(sightsOf(logged, exchanges, told)), 'its lifecycle'));
-    const back = comparable(exchanges, troubles.troubles).map((alike) =>
-      wentBack(webhookSights(logged, alike)),
+    found(describe(findRegression(observationsOf(logged, exchanges, told)), 'its lifecycle'));
+    const back = comparable(exchanges, troubles.outages).map((alike) =>
+      findRegression(webhookSights(logged, alike)),
     );
     found(describe(back.find(Boolean), 'its webhook_status'));
   }
@@ -35,12 +41,12 @@ const runOf = ({ run, answer }: Exchange): string => (answer.kind === 'queued' ?
 /** A client knows a run's id from a 200 alone. */
 const notFound = (exchanges: readonly Exchange[]): string | undefined => {
   const lost = exchanges.find(({ answer }) => answer.kind === 'refused' && answer.status === 404);
-  return lost && `${lost.gateway} answered ${lost.asked} with 404.`;
+  return lost && `${lost.gateway} answered ${lost.kind} with 404.`;
 };
 
 const neverWas = (logged: LoggedRun, exchanges: readonly Exchange[]): string | undefined => {
   for (const { answer, gateway } of exchanges)
-    if (answer.kind === 'shown' && placesOf(logged, answer.shown) === undefined)
+    if (answer.kind === 'shown' && positionsOf(logged, answer.shown) === undefined)
       return `${gateway} showed it as it never was: ${JSON.stringify(answer.shown)}.`;
   return undefined;
 };
@@ -54,15 +60,15 @@ const SETTLE_MS = 10_000;
  */
 const comparable = (
   exchanges: readonly Exchange[],
-  troubles: readonly Trouble[],
+  troubles: readonly Outage[],
 ): readonly (readonly Exchange[])[] => [
   exchanges.filter(
-    ({ sentAt: from, seenAt: to }) => troubledFor(troubles, ['broker'], SETTLE_MS, { from, to }) === 0,
+    ({ sentAt: from, seenAt: to }) => outageMsIn(troubles, ['broker'], SETTLE_MS, { from, to }) === 0,
   ),
   ...Map.groupBy(exchanges, ({ gateway }) => gateway).values(),
 ];
 
-const webhookSights = ({ webhookFacts }: LoggedRun, exchanges: readonly Exchange[]): Sight[] =>
+const webhookSights = ({ webhookFacts }: LoggedRun, exchanges: readonly Exchange[]): Observation[] =>
   exchanges.flatMap(({ answer, gateway, sentAt, seenAt }) => {
     if (answer.kind !== 'shown' || answer.shown.webhook_status === null) return [];
     const status = answer.shown.webhook_status;
@@ -76,7 +82,7 @@ const webhookSights = ({ webhookFacts }: LoggedRun, exchanges: readonly Exchange
     return [{ by, sentAt, seenAt, atLeast: ends, atMost: Infinity }];
   });
 
-const describe = (back: WentBack | undefined, what: string): string | undefined =>
+const describe = (back: Regression | undefined, what: string): string | undefined =>
   back &&
   `${back.later.by} told less of ${what} (up to ${back.later.atMost}) than was known before it was asked: ` +
     `${back.known.by} had told of ${back.known.atLeast}.`;

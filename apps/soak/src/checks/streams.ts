@@ -1,6 +1,6 @@
 import type { Check } from '../evidence/evidence.ts';
 import type { LoggedRun } from '../evidence/logged-run.ts';
-import type { WatchedStream } from '../clients/client-records.ts';
+import type { RunStream } from '../clients/client-records.ts';
 
 const guarantee = 'Whoever watches a run is told each of its facts once and in order.';
 
@@ -11,7 +11,7 @@ export const streams: Check = ({ records, runs }) =>
     return says === undefined ? [] : [{ guarantee, run: stream.run, says }];
   });
 
-const wrongIn = ({ told, complete }: WatchedStream, { facts }: LoggedRun): string | undefined => {
+const wrongIn = ({ facts: told, complete }: RunStream, { facts }: LoggedRun): string | undefined => {
   for (const [at, { id, fact }] of told.entries()) {
     const expected = facts[at];
     if (id !== String(fact.sequence)) return `The event with the id ${id} tells of fact ${fact.sequence}.`;

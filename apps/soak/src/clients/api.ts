@@ -3,7 +3,7 @@ import { CancelRunResponse, WorkflowRun } from '@runledger/contracts/http/runs/r
 import { CancelRunsResponse } from '@runledger/contracts/http/runs/runs';
 import { Compile } from 'typebox/compile';
 import type { Clock } from '../cluster/clock.ts';
-import type { Answer, Asked, Exchange, ShownRun } from './client-records.ts';
+import type { Answer, RequestKind, Exchange, ShownRun } from './client-records.ts';
 
 const Created = Compile(CreateRunResponse);
 const Run = Compile(WorkflowRun);
@@ -11,7 +11,7 @@ const Cancelled = Compile(CancelRunResponse);
 const CancelledMany = Compile(CancelRunsResponse);
 
 export interface Request {
-  readonly asked: Asked;
+  readonly asked: RequestKind;
   readonly request: number;
   readonly run: string | null;
   readonly key?: string | null;
@@ -24,10 +24,10 @@ export interface Request {
 }
 
 /** Asks a gateway, and writes down what it was told and when. Never rejects. */
-export type Ask = (request: Request) => Promise<Answer>;
+export type SendRequest = (request: Request) => Promise<Answer>;
 
-export const askAndRecord =
-  (apiKey: string, now: Clock, record: (exchange: Exchange) => void): Ask =>
+export const sendAndRecord =
+  (apiKey: string, now: Clock, record: (exchange: Exchange) => void): SendRequest =>
   async ({ asked, request, run, key = null, method, path, body, gateway, withinMs }) => {
     const sentAt = now();
     const answer = await answered(asked, async () => {
@@ -43,12 +43,12 @@ export const askAndRecord =
       });
       return { status: response.status, text: await response.text() };
     });
-    record({ asked, request, run, key, gateway, sentAt, seenAt: now(), answer });
+    record({ kind: asked, request, run, key, gateway, sentAt, seenAt: now(), answer });
     return answer;
   };
 
 const answered = async (
-  asked: Asked,
+  asked: RequestKind,
   send: () => Promise<{ readonly status: number; readonly text: string }>,
 ): Promise<Answer> => {
   try {
@@ -67,7 +67,7 @@ export const reasonOf = (error: unknown): string => {
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 };
 
-const readAnswer = (asked: Asked, body: unknown): Answer | undefined => {
+const readAnswer = (asked: RequestKind, body: unknown): Answer | undefined => {
   switch (asked) {
     case 'queue':
     case 'rerun':

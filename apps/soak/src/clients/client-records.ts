@@ -30,10 +30,10 @@ export type Answer =
   /** Whatever was asked may or may not have been done. */
   | { readonly kind: 'lost'; readonly why: string };
 
-export type Asked = 'queue' | 'rerun' | 'get' | 'wait' | 'cancel' | 'cancel_many';
+export type RequestKind = 'queue' | 'rerun' | 'get' | 'wait' | 'cancel' | 'cancel_many';
 
 export interface Exchange {
-  readonly asked: Asked;
+  readonly kind: RequestKind;
   /** The number of the client's plan; 0 for none. */
   readonly request: number;
   /** When the client knew it. */
@@ -46,16 +46,16 @@ export interface Exchange {
 }
 
 /** A fact as a stream told it. */
-export interface ToldFact {
+export interface StreamedFact {
   readonly at: number;
   readonly id: string | null;
   readonly fact: RunFactEvent;
 }
 
 /** One client watching one run, over as many connections as it took. */
-export interface WatchedStream {
+export interface RunStream {
   readonly run: string;
-  readonly told: readonly ToldFact[];
+  readonly facts: readonly StreamedFact[];
   /** Each connection: where, from when to when, behind which event, and how it ended. */
   readonly connections: readonly {
     readonly gateway: string;
@@ -78,6 +78,6 @@ export interface Received {
 
 export interface ClientRecords {
   readonly exchanges: readonly Exchange[];
-  readonly streams: readonly WatchedStream[];
+  readonly streams: readonly RunStream[];
   readonly received: readonly Received[];
 }

@@ -1,17 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Organisation } from '../cluster/organisation.ts';
 import type { Clock } from '../cluster/clock.ts';
-import type { Answer, Exchange, WatchedStream } from './client-records.ts';
+import type { Answer, Exchange, RunStream } from './client-records.ts';
 import type { Chance } from '../parameters/random.ts';
-import { askAndRecord, type Ask, type Request } from './api.ts';
+import { sendAndRecord, type SendRequest, type Request } from './api.ts';
 import type { RunPlan } from './plan.ts';
-import { watchRun } from './stream-run.ts';
+import { streamRun } from './stream-run.ts';
 
 export interface Clients {
   /** Carries out a plan to its end. Never rejects. */
-  readonly carryOut: (plan: RunPlan) => Promise<void>;
+  readonly runPlan: (plan: RunPlan) => Promise<void>;
   /** Cancels whatever runs of the deployment for that. */
-  readonly sweep: () => Promise<void>;
+  readonly cancelSweptRuns: () => Promise<void>;
 }
 
 export interface ClientsSpec {
@@ -22,7 +22,7 @@ export interface ClientsSpec {
   /** Who asks which gateway: not part of what a seed repeats. */
   readonly random: Chance;
   readonly exchanges: Exchange[];
-  readonly streams: WatchedStream[];
+  readonly streams: RunStream[];
   /** When whoever still waits gives up. */
   readonly signal: AbortSignal;
 }
@@ -34,7 +34,7 @@ const AGAIN_AFTER_MS = [100, 1_500] as const;
 
 export const clients = (spec: ClientsSpec): Clients => {
   const { organisation, gateways, random, signal, exchanges, streams, now } = spec;
-  const ask: Ask = askAndRecord(organisation.api_key, now, (exchange) => exchanges.push(exchange));
+  const ask: SendRequest = sendAndRecord(organisation.api_key, now, (exchange) => exchanges.push(exchange));
   const [first = '', ...others] = gateways;
   const gateway = (): string => random.pick([first, ...others]);
   const rest = (ms: number): Promise<void> => pause(ms, undefined, { signal }).catch(() => undefined);
@@ -101,7 +101,7 @@ export const clients = (spec: ClientsSpec): Clients => {
       case 'waits':
         return lookUntilEnded(run, request, WAIT_S);
       case 'streams':
-        streams.push(await watchRun({ run, apiKey: organisation.api_key, gateway, now, signal }));
+        streams.push(await streamRun({ run, apiKey: organisation.api_key, gateway, now, signal }));
         // What a stream has told no later read may take back.
         await look(run, request, 0);
     }
@@ -125,7 +125,7 @@ export const clients = (spec: ClientsSpec): Clients => {
   };
 
   return {
-    carryOut: async (plan) => {
+    runPlan: async (plan) => {
       const run = await queue(plan);
       if (run === undefined) return;
       // A read right after the answer finds it, at any gateway.
@@ -133,7 +133,7 @@ export const clients = (spec: ClientsSpec): Clients => {
       await Promise.all([watch(run, plan), cancel(run, plan)]);
       await rerun(run, plan);
     },
-    sweep: async () => {
+    cancelSweptRuns: async () => {
       const body = { filter: { deployment_id: organisation.deployments.swept } };
       const path = '/runs/cancel';
       const asked = { asked: 'cancel_many', request: 0, run: null, method: 'POST', path, body } as const;

@@ -5,8 +5,8 @@ import type { RunPlan } from './plan.ts';
 const SWEEP_EVERY_MS = 20_000;
 
 /** Every client of the plans, each at its time. Resolves when all of them are through, or have given up. */
-export const carryOutAll = async (
-  { carryOut, sweep }: Clients,
+export const runPlans = async (
+  { runPlan: carryOut, cancelSweptRuns: sweep }: Clients,
   plans: readonly RunPlan[],
   begunAt = performance.now(),
 ): Promise<void> => {

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
 import { Compile } from 'typebox/compile';
 import type { Clock } from '../cluster/clock.ts';
-import type { ToldFact, WatchedStream } from './client-records.ts';
+import type { StreamedFact, RunStream } from './client-records.ts';
 import { reasonOf } from './api.ts';
 import { frameReader } from './event-frames.ts';
 
@@ -12,7 +12,7 @@ const Fact = Compile(RunFactEvent);
 const SILENT_FOR_MS = 20_000;
 const AGAIN_AFTER_MS = 500;
 
-export interface Watch {
+export interface StreamRequest {
   readonly run: string;
   readonly apiKey: string;
   /** Another one for each connection. */
@@ -23,9 +23,9 @@ export interface Watch {
 }
 
 /** Watches a run to its end as a browser would: cut off, it goes on behind the last event, at whatever gateway. */
-export const watchRun = async (watch: Watch): Promise<WatchedStream> => {
-  const told: ToldFact[] = [];
-  const connections: WatchedStream['connections'][number][] = [];
+export const streamRun = async (watch: StreamRequest): Promise<RunStream> => {
+  const told: StreamedFact[] = [];
+  const connections: RunStream['connections'][number][] = [];
   let complete = false;
   while (!complete && !watch.signal.aborted) {
     const gateway = watch.gateway();
@@ -36,16 +36,16 @@ export const watchRun = async (watch: Watch): Promise<WatchedStream> => {
     complete = how === NOTHING_FOLLOWS || told.at(-1)?.fact.finished === true;
     if (!complete) await pause(AGAIN_AFTER_MS, undefined, { signal: watch.signal }).catch(() => undefined);
   }
-  return { run: watch.run, told, connections, complete };
+  return { run: watch.run, facts: told, connections, complete };
 };
 
 const NOTHING_FOLLOWS = 'nothing follows';
 
 const listen = async (
-  { run, apiKey, now, signal }: Watch,
+  { run, apiKey, now, signal }: StreamRequest,
   gateway: string,
   after: string | null,
-  told: ToldFact[],
+  told: StreamedFact[],
 ): Promise<string> => {
   const silent = new AbortController();
   const silence = setTimeout(() => silent.abort(new Error('it said nothing for too long')), SILENT_FOR_MS);

@@ -10,7 +10,7 @@ import { storeOrganisation, type Organisation } from './organisation.ts';
 import { startPart, type Journal, type Part } from './part.ts';
 import { lastingPorts } from './ports.ts';
 import { broker, database } from './servers.ts';
-import { environmentOf, executorNameOf, originOf, type Place } from './service-environment.ts';
+import { environmentOf, executorNameOf, originOf, type ServiceAddresses } from './service-environment.ts';
 import { runningService, type ServiceName } from './service.ts';
 
 /** Everything that a deployment has, as processes of this machine. */
@@ -47,7 +47,7 @@ export const startCluster = async ({
   more = () => ({}),
 }: ClusterSpec): Promise<Cluster> => {
   await using opened = new AsyncDisposableStack();
-  const journal: Journal = { troubles: [], stops: [], surprises: [] };
+  const journal: Journal = { outages: [], stops: [], unexpectedEnds: [] };
   const parts: Part[] = [];
   const add = async (spec: Pick<Part, 'name' | 'role'> & Pick<Parameters<typeof startPart>[0], 'start'>) => {
     parts.push(opened.use(await startPart({ ...spec, journal, now })));
@@ -67,7 +67,7 @@ export const startCluster = async ({
   await provision(log);
   const organisation = await storeOrganisation(log, new Date());
 
-  const place: Place = {
+  const place: ServiceAddresses = {
     folder,
     env,
     natsUrl: nats.url(),

@@ -1,20 +1,20 @@
-import type { BlowKind } from '../faults/fault-schedule.ts';
+import type { FaultKind } from '../faults/fault-schedule.ts';
 
 /** What a part is: services of one name are alike. */
 export type PartRole = 'broker' | 'database' | 'gateway' | 'scheduler' | 'gpu-executor' | 'notifier';
 
 /** Times are milliseconds since the epoch. */
-export interface Trouble {
+export interface Outage {
   readonly part: string;
   readonly role: PartRole;
-  readonly kind: BlowKind;
+  readonly kind: FaultKind;
   readonly from: number;
   /** When it was there again, ready to work; undefined when it never was. */
   readonly to: number | undefined;
 }
 
 /** `clean` is a stop with nothing left undone, `gave up` an exit status that says otherwise, `killed` the end by a signal. */
-export type Manner = 'clean' | 'gave up' | 'killed';
+export type EndKind = 'clean' | 'gave up' | 'killed';
 
 /** A stop by SIGTERM. */
 export interface Stopped {
@@ -24,25 +24,25 @@ export interface Stopped {
   readonly tookMs: number;
   /** In words, such as "ended with exit status 0". */
   readonly how: string;
-  readonly manner: Manner;
+  readonly endKind: EndKind;
 }
 
 /** A process that ended although nobody had struck it. */
-export interface Surprise {
+export interface UnexpectedEnd {
   readonly part: string;
   readonly at: number;
   readonly how: string;
 }
 
-export interface Troubles {
-  readonly troubles: readonly Trouble[];
+export interface FaultRecords {
+  readonly outages: readonly Outage[];
   readonly stops: readonly Stopped[];
-  readonly surprises: readonly Surprise[];
+  readonly unexpectedEnds: readonly UnexpectedEnd[];
 }
 
 /** Milliseconds between two moments in which one of these roles was away or had been back for less than `settleMs`. */
-export const troubledFor = (
-  troubles: readonly Trouble[],
+export const outageMsIn = (
+  troubles: readonly Outage[],
   roles: readonly PartRole[],
   settleMs: number,
   { from, to }: { readonly from: number; readonly to: number },

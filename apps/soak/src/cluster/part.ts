@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { BlowKind } from '../faults/fault-schedule.ts';
+import type { FaultKind } from '../faults/fault-schedule.ts';
 import type { Clock } from './clock.ts';
-import type { Manner, PartRole, Stopped, Surprise, Trouble, Troubles } from './outages.ts';
+import type { EndKind, PartRole, Stopped, UnexpectedEnd, Outage, FaultRecords } from './outages.ts';
 
 interface Ended {
   readonly how: string;
-  readonly manner: Manner;
+  readonly manner: EndKind;
 }
 
 /** A process of this machine, whatever it is. */
@@ -25,13 +25,13 @@ export interface Part extends AsyncDisposable {
   /** Undefined while it is down. */
   readonly pid: () => number | undefined;
   /** Settles when it is back and works. */
-  readonly strike: (kind: BlowKind, forMs: number) => Promise<void>;
+  readonly inject: (kind: FaultKind, forMs: number) => Promise<void>;
 }
 
-export interface Journal extends Troubles {
-  readonly troubles: Trouble[];
+export interface Journal extends FaultRecords {
+  readonly outages: Outage[];
   readonly stops: Stopped[];
-  readonly surprises: Surprise[];
+  readonly unexpectedEnds: UnexpectedEnd[];
 }
 
 const AGAIN_AFTER_MS = 500;
@@ -58,7 +58,7 @@ export const startPart = async ({ name, role, start, journal, now }: PartSpec): 
       // Whoever strikes takes it out before.
       if (running !== begun || closing) return;
       running = undefined;
-      journal.surprises.push({ part: name, at: now(), how });
+      journal.unexpectedEnds.push({ part: name, at: now(), how });
       await pause(AGAIN_AFTER_MS);
       if (!closing) await begin();
     });
@@ -71,13 +71,14 @@ export const startPart = async ({ name, role, start, journal, now }: PartSpec): 
     if (kind === 'kill') signal(struck.pid, 'SIGKILL');
     else await struck.stop();
     const { how, manner } = await struck.ended;
-    if (kind === 'stop') journal.stops.push({ part: name, role, at, tookMs: now() - at, how, manner });
+    if (kind === 'stop')
+      journal.stops.push({ part: name, role, at, tookMs: now() - at, how, endKind: manner });
   };
 
-  const strike = async (kind: BlowKind, forMs: number): Promise<void> => {
+  const strike = async (kind: FaultKind, forMs: number): Promise<void> => {
     const struck = running;
     if (struck === undefined || closing) return;
-    const at = journal.troubles.push({ part: name, role, kind, from: now(), to: undefined }) - 1;
+    const at = journal.outages.push({ part: name, role, kind, from: now(), to: undefined }) - 1;
     if (kind === 'pause') {
       signal(struck.pid, 'SIGSTOP');
       await pause(forMs);
@@ -87,8 +88,8 @@ export const startPart = async ({ name, role, start, journal, now }: PartSpec): 
       await pause(forMs);
       if (!closing) await begin();
     }
-    const trouble = journal.troubles[at];
-    if (trouble) journal.troubles[at] = { ...trouble, to: now() };
+    const trouble = journal.outages[at];
+    if (trouble) journal.outages[at] = { ...trouble, to: now() };
   };
 
   await begin();
@@ -96,7 +97,7 @@ export const startPart = async ({ name, role, start, journal, now }: PartSpec): 
     name,
     role,
     pid: () => running?.pid,
-    strike,
+    inject: strike,
     [Symbol.asyncDispose]: async () => {
       closing = true;
       await starting;

@@ -2,7 +2,7 @@ import { findMongod, startMongod } from '@runledger/local-servers/mongodb/mongod
 import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats/nats-server';
 import { ensureSecantusDb, startSecantusDb } from '@runledger/local-servers/mongodb/secantusdb';
 import { describeExit, type Exit, type ServerProcess } from '@runledger/local-servers/process/server-process';
-import type { Manner } from './outages.ts';
+import type { EndKind } from './outages.ts';
 import type { Running } from './part.ts';
 
 /** A server that is started again and again on the same store and the same port. */
@@ -63,5 +63,5 @@ const kept = (start: () => Promise<ServerProcess & { readonly url: string }>): S
   };
 };
 
-const mannerOf = ({ code, signal }: Exit): Manner =>
+const mannerOf = ({ code, signal }: Exit): EndKind =>
   signal === null ? (code === 0 ? 'clean' : 'gave up') : 'killed';

@@ -5,7 +5,7 @@ import type { Size } from '../parameters/size.ts';
 import type { ServiceName } from './service.ts';
 
 /** What the services of a cluster have in common. */
-export interface Place {
+export interface ServiceAddresses {
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
   readonly natsUrl: string;
@@ -25,7 +25,7 @@ export const GPU = 'A10G';
 const WORK = fileURLToPath(new URL('../programs/work.sh', import.meta.url));
 
 /** Where programs write a line when they begin, beside everything that the services know of. */
-export const diaryOf = (folder: string): string => join(folder, 'diary.txt');
+export const programDiaryPath = (folder: string): string => join(folder, 'diary.txt');
 
 /** Each has a user of its own at the broker. */
 export const executorNameOf = (index: number): string => `box${index + 1}`;
@@ -33,7 +33,11 @@ export const executorNameOf = (index: number): string => `box${index + 1}`;
 export const originOf = (port: number | undefined): string => `http://127.0.0.1:${port}`;
 
 /** All that a service sees of its surroundings; `index` tells those of one name apart. */
-export const environmentOf = (place: Place, service: ServiceName, index: number): Record<string, string> =>
+export const environmentOf = (
+  place: ServiceAddresses,
+  service: ServiceName,
+  index: number,
+): Record<string, string> =>
   serviceEnvironment(place.env, [], {
     ...brokerUser(place, service, index),
     ...common,
@@ -41,7 +45,7 @@ export const environmentOf = (place: Place, service: ServiceName, index: number)
   });
 
 const brokerUser = (
-  { natsUrl, seedOf }: Place,
+  { natsUrl, seedOf }: ServiceAddresses,
   service: ServiceName,
   index: number,
 ): Record<string, string> => ({
@@ -57,7 +61,7 @@ const common = {
   RUNLEDGER_STOP_WITHIN_S: '20',
 };
 
-const own = (place: Place, service: ServiceName, index: number): Record<string, string> => {
+const own = (place: ServiceAddresses, service: ServiceName, index: number): Record<string, string> => {
   const { size, gatewayPorts } = place;
   const period = { RUNLEDGER_HEARTBEAT_PERIOD_S: String(size.heartbeatPeriodS) };
   const webhooks = { RUNLEDGER_SECRET_KEYS: place.secretKey, RUNLEDGER_WEBHOOK_ALLOW: 'loopback' };
@@ -73,7 +77,11 @@ const own = (place: Place, service: ServiceName, index: number): Record<string, 
         EXECUTOR_NAME: executorNameOf(index),
         EXECUTOR_GPUS: `${GPU}:${size.slotsOfEach}`,
         EXECUTOR_PROGRAMS: JSON.stringify({
-          [PROGRAM]: { command: '/bin/sh', args: [WORK], env: { SOAK_DIARY: diaryOf(place.folder) } },
+          [PROGRAM]: {
+            command: '/bin/sh',
+            args: [WORK],
+            env: { SOAK_DIARY: programDiaryPath(place.folder) },
+          },
         }),
         EXECUTOR_CANCEL_GRACE_S: String(size.cancelGraceS),
         EXECUTOR_WORK_DIR: join(place.folder, `work-${index + 1}`),
@@ -84,7 +92,7 @@ const own = (place: Place, service: ServiceName, index: number): Record<string, 
   }
 };
 
-const viewsOf = ({ mongoUrl }: Place): Record<string, string> =>
+const viewsOf = ({ mongoUrl }: ServiceAddresses): Record<string, string> =>
   mongoUrl === undefined
     ? { RUNLEDGER_VIEWS: 'memory' }
     : { RUNLEDGER_VIEWS: 'mongodb', MONGODB_URL: mongoUrl };

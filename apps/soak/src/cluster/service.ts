@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startService, type ServiceState } from '@runledger/standalone/service-process';
-import type { Manner } from './outages.ts';
+import type { EndKind } from './outages.ts';
 import type { Running } from './part.ts';
 
 export type ServiceName = 'gateway' | 'scheduler' | 'gpu-executor' | 'notifier';
@@ -43,7 +43,7 @@ export const runningService = async ({ name, service, env, logFile }: ServiceOfC
   };
 };
 
-const mannerOf = (how: string, state: ServiceState, wasReady: boolean): Manner => {
+const mannerOf = (how: string, state: ServiceState, wasReady: boolean): EndKind => {
   const code = state.kind === 'ended' ? state.code : null;
   if (code !== null) return code === 0 ? 'clean' : 'gave up';
   // Before it listens to signals, SIGTERM ends it at once, and nothing was begun.

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as pause } from 'node:timers/promises';
-import { listParked } from '@runledger/event-log/streams/dead-letters';
+import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
 import { views } from '../checks/views.ts';
 import { reasonOf } from '../clients/api.ts';
 import type { RunPlan } from '../clients/plan.ts';
 import type { Cluster } from '../cluster/cluster.ts';
-import { diaryOf } from '../cluster/service-environment.ts';
+import { programDiaryPath } from '../cluster/service-environment.ts';
 import type { Size } from '../parameters/size.ts';
 import type { Begun, Evidence, ShownByGateway } from '../evidence/evidence.ts';
 import { foldRuns } from '../evidence/logged-run.ts';
@@ -14,7 +14,7 @@ import { readLog, type SeenLog } from './read-log.ts';
 import type { ClientRecords } from '../clients/client-records.ts';
 import { shownByGateway } from './shown-by-gateways.ts';
 
-export interface Gathering {
+export interface CollectionOptions {
   readonly cluster: Cluster;
   readonly seen: SeenLog;
   readonly records: ClientRecords;
@@ -27,14 +27,14 @@ export interface Gathering {
 const VIEWS_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 2_000;
 
-export const gatherEvidence = async ({
+export const collectEvidence = async ({
   cluster,
   seen,
   records,
   plans,
   size,
   folder,
-}: Gathering): Promise<Evidence> => {
+}: CollectionOptions): Promise<Evidence> => {
   const messages = await readLog(cluster.log);
   const stored = new Map(messages.map((message) => [message.sequence, message]));
   const evidence: Evidence = {
@@ -43,9 +43,9 @@ export const gatherEvidence = async ({
     runs: foldRuns(messages),
     vanished: seen.messages.filter((message) => !isDeepStrictEqual(stored.get(message.sequence), message)),
     shown: [],
-    diary: await readDiary(diaryOf(folder)),
-    parked: await listParked(cluster.log, { limit: 1_000 }),
-    troubles: cluster.journal,
+    diary: await readDiary(programDiaryPath(folder)),
+    deadLetters: await listDeadLetters(cluster.log, { limit: 1_000 }),
+    faults: cluster.journal,
     size,
   };
   return { ...evidence, shown: await shownWhenCaughtUp(cluster, evidence) };

@@ -7,7 +7,7 @@ import type { SeenLog } from './read-log.ts';
 const LOOK_EVERY_MS = 2_000;
 
 /** Waits until every run has ended and is told, or for so long; what is left then is for the checks to find. */
-export const untilQuiet = async (
+export const waitUntilSettled = async (
   seen: SeenLog,
   withinMs: number,
   say: (line: string) => void,

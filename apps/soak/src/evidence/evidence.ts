@@ -3,7 +3,7 @@ import type { RunPlan } from '../clients/plan.ts';
 import type { Size } from '../parameters/size.ts';
 import type { LoggedRuns } from './logged-run.ts';
 import type { ClientRecords, ShownRun } from '../clients/client-records.ts';
-import type { Troubles } from '../cluster/outages.ts';
+import type { FaultRecords } from '../cluster/outages.ts';
 
 /** What one gateway shows when everything has ended. */
 export interface ShownByGateway {
@@ -23,7 +23,7 @@ export interface Begun {
 }
 
 /** A message that a consumer could not take. */
-interface ParkedSight {
+interface DeadLetter {
   readonly subject: string;
   readonly consumer: string;
   readonly reason: string;
@@ -38,8 +38,8 @@ export interface Evidence {
   readonly vanished: readonly StoredMessage[];
   readonly shown: readonly ShownByGateway[];
   readonly diary: readonly Begun[];
-  readonly parked: readonly ParkedSight[];
-  readonly troubles: Troubles;
+  readonly deadLetters: readonly DeadLetter[];
+  readonly faults: FaultRecords;
   readonly size: Pick<Size, 'cancelEnforceS' | 'heartbeatPeriodS'>;
 }
 

@@ -1,7 +1,7 @@
 import { readHistory, type StoredMessage } from '@runledger/contracts/fold/run-chain';
-import { evolve, isImpossible } from '@runledger/contracts/fold/evolve-run';
-import type { Fact, Run } from '@runledger/contracts/fold/run';
-import { lifecycleOf, runIn, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { evolveRun, isImpossible } from '@runledger/contracts/fold/evolve-run';
+import type { RunFact, Run } from '@runledger/contracts/fold/run';
+import { lifecycleFilter, runOfSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Webhook, WebhookFact } from '@runledger/contracts/fold/webhook';
 import { readWebhookChain } from '@runledger/contracts/fold/webhook-chain';
 
@@ -14,7 +14,7 @@ interface Situation {
 /** What the log says of one run. */
 export interface LoggedRun {
   readonly key: RunKey;
-  readonly facts: readonly Fact[];
+  readonly facts: readonly RunFact[];
   /** After each fact. */
   readonly situations: readonly Situation[];
   readonly webhookFacts: readonly WebhookFact[];
@@ -27,17 +27,17 @@ export interface LoggedRun {
 export type LoggedRuns = ReadonlyMap<string, LoggedRun>;
 
 export const foldRuns = (messages: readonly StoredMessage[]): LoggedRuns => {
-  const byRun = Map.groupBy(messages, ({ subject }) => runIn(subject)?.run_id ?? '');
+  const byRun = Map.groupBy(messages, ({ subject }) => runOfSubject(subject)?.run_id ?? '');
   const runs = new Map<string, LoggedRun>();
   for (const [id, all] of byRun) {
-    const key = runIn(all[0]?.subject ?? '');
+    const key = runOfSubject(all[0]?.subject ?? '');
     if (key !== undefined) runs.set(id, foldRun(key, all));
   }
   return runs;
 };
 
 const foldRun = (key: RunKey, messages: readonly StoredMessage[]): LoggedRun => {
-  const life = lifecycleOf(key).slice(0, -1);
+  const life = lifecycleFilter(key).slice(0, -1);
   const [own = [], others = []] = [true, false].map((wanted) =>
     messages.filter(({ subject }) => subject.startsWith(life) === wanted),
   );
@@ -62,11 +62,11 @@ const wrongIn = (
     ? read.refused.map(({ message, why }) => `${what}: message ${message.sequence} is no part of it: ${why}`)
     : [`${what} is ${read.kind} at ${read.sequence}`];
 
-const situationsOf = (facts: readonly Fact[]): Situation[] => {
+const situationsOf = (facts: readonly RunFact[]): Situation[] => {
   const situations: Situation[] = [];
   let run: Run | undefined;
   for (const fact of facts) {
-    const next = evolve(run, fact);
+    const next = evolveRun(run, fact);
     if (isImpossible(next)) throw new Error(`an accepted fact cannot be folded: ${next.impossible}`);
     run = next;
     situations.push({ sequence: fact.sequence, run });

@@ -2,13 +2,13 @@ import type { Chance } from '../parameters/random.ts';
 import type { Size } from '../parameters/size.ts';
 
 /** `kill` is SIGKILL, `stop` is SIGTERM, `pause` is SIGSTOP and later SIGCONT. */
-export type BlowKind = 'kill' | 'stop' | 'pause';
+export type FaultKind = 'kill' | 'stop' | 'pause';
 
 /** What is done to some processes at one moment. */
-export interface Blow {
+export interface Fault {
   /** Milliseconds from the beginning. */
   readonly at: number;
-  readonly kind: BlowKind;
+  readonly kind: FaultKind;
   readonly parts: readonly string[];
   /** Until they are started again, or go on. */
   readonly forMs: number;
@@ -22,12 +22,12 @@ const CALM_IN_100 = 8;
 const SPARED_FOR_MS = 1_000;
 
 /** Who is struck when, and how: the same for the same chance. A process is not struck while it is down. */
-export const schedule = (random: Chance, parts: readonly string[], limits: Limits): Blow[] => {
+export const faultSchedule = (random: Chance, parts: readonly string[], limits: Limits): Fault[] => {
   const endsAt = limits.minutes * 60_000;
   const freeAt = new Map<string, number>();
-  const blows: Blow[] = [];
+  const blows: Fault[] = [];
   for (let at = random.integer(...limits.gap); at < endsAt; at += random.integer(...limits.gap)) {
-    const kind = random.pick<BlowKind>(['kill', 'kill', 'stop', 'pause', 'pause']);
+    const kind = random.pick<FaultKind>(['kill', 'kill', 'stop', 'pause', 'pause']);
     const forMs = random.integer(...(kind === 'pause' ? limits.pause : limits.away));
     const free = parts.filter((part) => (freeAt.get(part) ?? 0) <= at);
     const struck = random.some(free, howMany(random, parts.length));

@@ -10,7 +10,7 @@ export interface Counted {
 
 /** What was done and what became of it, for people. */
 export const summary = (evidence: Evidence, { seconds, views, memory }: Counted): string => {
-  const { runs, records, troubles, diary } = evidence;
+  const { runs, records, faults: troubles, diary } = evidence;
   const ends = [...runs.values()].map((logged) => {
     const run = lastOf(logged);
     return run === undefined
@@ -27,7 +27,7 @@ export const summary = (evidence: Evidence, { seconds, views, memory }: Counted)
     `Ends: ${counts(ends)}.`,
     `Programs begun: ${diary.length}. Requests: ${counts(answers)}.`,
     `Notifications: ${records.received.length} arrived, ${accepted} accepted. Streams: ${records.streams.length} over ${connections} connections.`,
-    `Blows: ${counts(troubles.troubles.map(({ kind }) => kind))}; on ${counts(troubles.troubles.map(({ role }) => role))}.`,
+    `Blows: ${counts(troubles.outages.map(({ kind }) => kind))}; on ${counts(troubles.outages.map(({ role }) => role))}.`,
     `Longest time without a fact: ${(longestSilence(evidence) / 1_000).toFixed(1)} s.`,
     `Memory at the end: ${memory.map(({ part, bytes }) => `${part} ${Math.round(bytes / 1024 ** 2)} MiB`).join(', ')}.`,
   ].join('\n');

@@ -2,7 +2,7 @@ import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
 import type { Evidence, Violation } from '../evidence/evidence.ts';
 import type { Answer, Exchange } from '../clients/client-records.ts';
-import type { Trouble } from '../cluster/outages.ts';
+import type { Outage } from '../cluster/outages.ts';
 
 interface Line {
   /** Milliseconds since the epoch. */
@@ -11,7 +11,7 @@ interface Line {
   readonly says: string;
 }
 
-export interface Frame {
+export interface ReportContext {
   /** From when on times are told. */
   readonly begunAt: number;
   /** What to type to have the same again. */
@@ -24,11 +24,15 @@ const AROUND_MS = 10_000;
 const MOST_LINES = 200;
 
 /** What is known of a violation: the run's facts, what was seen of it and when, and what was struck meanwhile. */
-export const story = ({ guarantee, run, at, says }: Violation, evidence: Evidence, frame: Frame): string => {
+export const violationReport = (
+  { guarantee, run, at, says }: Violation,
+  evidence: Evidence,
+  frame: ReportContext,
+): string => {
   const lines = run === null ? [] : linesOf(run, evidence);
   const times = [...lines.map((line) => line.at), ...(at === undefined ? [] : [at])];
   const span = { from: Math.min(...times), to: Math.max(...times) };
-  const around = evidence.troubles.troubles.flatMap((trouble) => blowLines(trouble, span));
+  const around = evidence.faults.outages.flatMap((trouble) => blowLines(trouble, span));
   const all = [...lines, ...around].sort((one, other) => one.at - other.at);
   const left = all.length - MOST_LINES;
   return [
@@ -56,7 +60,7 @@ const linesOf = (id: string, { runs, records }: Evidence): Line[] => {
     ...records.exchanges.filter((exchange) => concerns(exchange, id, request)).map(exchangeLine),
     ...records.streams
       .filter(({ run }) => run === id)
-      .flatMap(({ told, connections }) => [
+      .flatMap(({ facts: told, connections }) => [
         ...told.map(({ at, fact }) => ({ at, who: 'stream', says: `told ${fact.sequence} ${fact.type}` })),
         ...connections.map(({ from, to, gateway, after, how }) => ({
           at: from,
@@ -79,10 +83,10 @@ const attemptOf = (event: RunEvent | WebhookEvent): string =>
     ? `, attempt ${event.attempt} on ${event.executor_id}`
     : '';
 
-const concerns = ({ run, answer, request, asked }: Exchange, id: string, own: unknown): boolean =>
+const concerns = ({ run, answer, request, kind: asked }: Exchange, id: string, own: unknown): boolean =>
   run === id || (answer.kind === 'queued' && answer.run === id) || (asked === 'queue' && request === own);
 
-const exchangeLine = ({ sentAt, seenAt, asked, gateway, answer }: Exchange): Line => ({
+const exchangeLine = ({ sentAt, seenAt, kind: asked, gateway, answer }: Exchange): Line => ({
   at: sentAt,
   who: 'client',
   says: `${asked} at ${gateway}; after ${(seenAt - sentAt).toFixed(0)} ms: ${answerIn(answer)}`,
@@ -108,7 +112,7 @@ const answerIn = (answer: Answer): string => {
 const WORDS = { kill: 'killed', stop: 'stopped', pause: 'paused' } as const;
 
 const blowLines = (
-  { part, kind, from, to }: Trouble,
+  { part, kind, from, to }: Outage,
   span: { readonly from: number; readonly to: number },
 ): Line[] => {
   const near = from <= span.to + AROUND_MS && (to ?? Infinity) >= span.from - AROUND_MS;

@@ -3,19 +3,19 @@ import {
   cancelled,
   cancelRequested,
   failed,
-  ONE,
+  EXECUTOR,
   started,
 } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
 import { cancels } from '../../src/checks/cancels.ts';
 import { foldRuns } from '../../src/evidence/logged-run.ts';
-import type { Trouble } from '../../src/cluster/outages.ts';
+import type { Outage } from '../../src/cluster/outages.ts';
 import { aSoak, BEGUN_AT, EVENTS, exchange, queuedRun, RUN, second, stored } from '../fixtures/a-soak.ts';
 
 const says = (...given: Parameters<typeof aSoak>): string[] =>
   cancels(aSoak(...given)).map((one) => one.says);
-const asked = exchange(2.5, { kind: 'cancelled', outcome: 'cancelled' }, { asked: 'cancel' });
-const executing = [queuedRun(), assigned(RUN), started(RUN), cancelRequested(RUN, 1, ONE)];
+const asked = exchange(2.5, { kind: 'cancelled', outcome: 'cancelled' }, { kind: 'cancel' });
+const executing = [queuedRun(), assigned(RUN), started(RUN), cancelRequested(RUN, 1, EXECUTOR)];
 
 describe('a cancelled run', () => {
   it('ends as cancelled', () => {
@@ -45,13 +45,13 @@ describe('a cancelled run', () => {
     ]);
   });
 
-  const tookAMinute = (troubles: readonly Trouble[] = []): string[] => {
+  const tookAMinute = (troubles: readonly Outage[] = []): string[] => {
     const messages = stored([...executing, cancelled(RUN)]).map((message) =>
       message.sequence === 5 ? { ...message, time: new Date(second(64)).toISOString() } : message,
     );
-    return says({ runs: foldRuns(messages), troubles: { troubles, stops: [], surprises: [] } });
+    return says({ runs: foldRuns(messages), faults: { outages: troubles, stops: [], unexpectedEnds: [] } });
   };
-  const trouble = (role: Trouble['role']): Trouble[] => [
+  const trouble = (role: Outage['role']): Outage[] => [
     { part: `${role}-1`, role, kind: 'pause', from: BEGUN_AT, to: second(40) },
   ];
 

@@ -1,4 +1,4 @@
-import { assigned, cancelled, cancelRequested, ONE } from '@runledger/testing/events/run-events';
+import { assigned, cancelled, cancelRequested, EXECUTOR } from '@runledger/testing/events/run-events';
 import { webhookDelivered, webhookStarted } from '@runledger/testing/events/webhook-events';
 import { describe, expect, it } from 'vitest';
 import { readsNeverGoBack } from '../../src/checks/reads-never-go-back.ts';
@@ -50,7 +50,7 @@ describe('reads', () => {
   });
 
   it('show what a stream has told', () => {
-    const streams = [{ run: RUN.run_id, told: toldFacts(1, 2, 3), connections: [], complete: false }];
+    const streams = [{ run: RUN.run_id, facts: toldFacts(1, 2, 3), connections: [], complete: false }];
     const [violation] = readsNeverGoBack(
       aSoak({ records: { ...nothing, streams, exchanges: [wasShown(5, 2)] } }),
     );
@@ -66,11 +66,11 @@ describe('reads', () => {
   });
 
   it('show what an answered cancellation did', () => {
-    const events = [queuedRun(), assigned(RUN), cancelRequested(RUN, 1, ONE)];
+    const events = [queuedRun(), assigned(RUN), cancelRequested(RUN, 1, EXECUTOR)];
     const answered = exchange(
       3.5,
       { kind: 'cancelled', outcome: 'cancellation_requested' },
-      { asked: 'cancel' },
+      { kind: 'cancel' },
     );
     const [violation] = readsNeverGoBack(
       aSoak({
@@ -103,10 +103,10 @@ describe('reads', () => {
         aSoak({
           events,
           records: { ...nothing, exchanges },
-          troubles: {
-            troubles: [{ part: 'broker', role: 'broker', kind: 'kill', from, to: from + 1_000 }],
+          faults: {
+            outages: [{ part: 'broker', role: 'broker', kind: 'kill', from, to: from + 1_000 }],
             stops: [],
-            surprises: [],
+            unexpectedEnds: [],
           },
         }),
       );

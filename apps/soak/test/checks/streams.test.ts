@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { streams } from '../../src/checks/streams.ts';
-import type { ToldFact } from '../../src/clients/client-records.ts';
+import type { StreamedFact } from '../../src/clients/client-records.ts';
 import { aSoak, RUN, toldFacts } from '../fixtures/a-soak.ts';
 
-const says = (told: readonly ToldFact[], complete = true): string[] =>
-  streams(aSoak({ records: { streams: [{ run: RUN.run_id, told, connections: [], complete }] } })).map(
+const says = (told: readonly StreamedFact[], complete = true): string[] =>
+  streams(aSoak({ records: { streams: [{ run: RUN.run_id, facts: told, connections: [], complete }] } })).map(
     (one) => one.says,
   );
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { schedule } from '../../src/faults/fault-schedule.ts';
+import { faultSchedule } from '../../src/faults/fault-schedule.ts';
 import { plans } from '../../src/clients/plan.ts';
 import { chance } from '../../src/parameters/random.ts';
 import { FULL, SMALL } from '../../src/parameters/size.ts';
@@ -8,18 +8,18 @@ const PARTS = ['broker', 'database', 'gateway-1', 'gateway-2', 'notifier-1', 'sc
 
 describe('a seed', () => {
   it('gives the same blows and the same requests again', () => {
-    expect(schedule(chance(7), PARTS, SMALL)).toEqual(schedule(chance(7), PARTS, SMALL));
+    expect(faultSchedule(chance(7), PARTS, SMALL)).toEqual(faultSchedule(chance(7), PARTS, SMALL));
     expect(plans(chance(7), SMALL)).toEqual(plans(chance(7), SMALL));
   });
 
   it('gives others than another one', () => {
-    expect(schedule(chance(7), PARTS, SMALL)).not.toEqual(schedule(chance(8), PARTS, SMALL));
+    expect(faultSchedule(chance(7), PARTS, SMALL)).not.toEqual(faultSchedule(chance(8), PARTS, SMALL));
     expect(plans(chance(7), SMALL)).not.toEqual(plans(chance(8), SMALL));
   });
 });
 
 describe('the blows of a soak', () => {
-  const blows = schedule(chance(7), PARTS, { ...FULL, minutes: 200 });
+  const blows = faultSchedule(chance(7), PARTS, { ...FULL, minutes: 200 });
 
   it('are of every kind, against every part, and against several at once', () => {
     expect(new Set(blows.map(({ kind }) => kind))).toEqual(new Set(['kill', 'stop', 'pause']));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { violationsIn } from '../../src/checks/all-checks.ts';
-import { story } from '../../src/report/violation-report.ts';
+import { violationReport } from '../../src/report/violation-report.ts';
 import { aSoak, BEGUN_AT, EVENTS, second, wasQueued, wasShown } from '../fixtures/a-soak.ts';
 
 const frame = { begunAt: BEGUN_AT, command: 'npm run soak -- --seed 7' };
@@ -9,18 +9,18 @@ describe('the story of a violation', () => {
   const evidence = aSoak({
     events: EVENTS,
     records: { exchanges: [wasQueued(1.1), wasShown(4.5, 3), wasShown(5, 2)] },
-    troubles: {
-      troubles: [
+    faults: {
+      outages: [
         { part: 'gateway-1', role: 'gateway', kind: 'pause', from: second(4.2), to: second(4.9) },
         { part: 'notifier-2', role: 'notifier', kind: 'kill', from: second(500), to: second(501) },
       ],
       stops: [],
-      surprises: [],
+      unexpectedEnds: [],
     },
   });
   const [violation] = violationsIn(evidence);
   if (!violation) throw new Error('nothing is violated');
-  const told = story(violation, evidence, frame);
+  const told = violationReport(violation, evidence, frame);
 
   it('says what was promised and what was seen instead', () => {
     expect(told).toContain('NOT KEPT: Reads never go back');
@@ -50,7 +50,7 @@ describe('the story of a violation', () => {
 
   it('that is none of a single run tells what was struck at that time', () => {
     const ended = { guarantee: 'No process ends by itself.', run: null, at: second(505), says: 'It ended.' };
-    const about = story(ended, evidence, frame);
+    const about = violationReport(ended, evidence, frame);
     expect(about).toContain('500.000 s  notifier-2     is killed');
     expect(about).not.toContain('gateway-1');
   });

@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { newUserKey, publicKeyOf, UnusableSeed, type UserKey } from '@runledger/event-log/connect/user-key';
+import { newUserKey, publicKeyOf, InvalidSeed, type UserKey } from '@runledger/event-log/connect/user-key';
 import { replaceFile, THIS_USER_ALONE } from '../data-folder/write-file.ts';
 
 /** Seed files have this ending, as those of other tools for NATS. */
@@ -24,7 +24,7 @@ export const readKeyFile = async (path: string): Promise<KeptKey> => {
     const seed = (await readFile(path, 'utf8')).trim();
     return { kind: 'found', key: { seed, publicKey: publicKeyOf(seed) } };
   } catch (error) {
-    if (error instanceof UnusableSeed) return { kind: 'unusable', why: 'it holds no seed of a user' };
+    if (error instanceof InvalidSeed) return { kind: 'unusable', why: 'it holds no seed of a user' };
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return { kind: 'missing' };
     return { kind: 'unusable', why: error instanceof Error ? error.message : String(error) };
   }

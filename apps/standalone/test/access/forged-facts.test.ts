@@ -1,5 +1,5 @@
 import { executorId, type ExecutorId } from '@runledger/contracts/ids';
-import { lifecycleOf, subjectOf, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, runEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { append, appendOwn, type Appended } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readRun } from '@runledger/event-log/read/read-run';
@@ -81,8 +81,8 @@ describe('what an executor stores under its own subjects about a run of another'
   });
 
   it("ends nothing in the other's name", async () => {
-    const fence = { filter: lifecycleOf(key), sequence: head };
-    const forged = await forge(hostile, subjectOf(endOn(A)), endOn(B), fence);
+    const fence = { filter: lifecycleFilter(key), sequence: head };
+    const forged = await forge(hostile, runEventSubject(endOn(A)), endOn(B), fence);
     expect(await readAs(gateway)).toEqual({ status: 'running', head: forged, refused: ['wrong_subject'] });
   });
 
@@ -90,7 +90,7 @@ describe('what an executor stores under its own subjects about a run of another'
     ['no fence', undefined],
     ['a fence on what is its own', { filter: 'runs.*.*.life.ended.executor.1.a.nobody', sequence: 0 }],
   ])('ends nothing with %s', async (_what, fence) => {
-    const forged = await forge(hostile, subjectOf(endOn(A)), endOn(A), fence);
+    const forged = await forge(hostile, runEventSubject(endOn(A)), endOn(A), fence);
     expect(await readAs(gateway)).toEqual({ status: 'running', head: forged, refused: ['forged_fence'] });
   });
 });
@@ -98,23 +98,23 @@ describe('what an executor stores under its own subjects about a run of another'
 describe("what is stored with a gateway's key", () => {
   it.each([
     ['no fence', () => undefined],
-    ['a fence on its own subject', () => ({ filter: subjectOf(cancelRequested(key)), sequence: 0 })],
-    ['a fence on another run', () => ({ filter: lifecycleOf(aRun()), sequence: 0 })],
+    ['a fence on its own subject', () => ({ filter: runEventSubject(cancelRequested(key)), sequence: 0 })],
+    ['a fence on another run', () => ({ filter: lifecycleFilter(aRun()), sequence: 0 })],
   ])('cancels nothing with %s', async (_what, fence) => {
     const event = cancelRequested(key);
-    const forged = await forge(gateway, subjectOf(event), event, fence());
+    const forged = await forge(gateway, runEventSubject(event), event, fence());
     expect(await readAs(scheduler)).toEqual({ status: 'running', head: forged, refused: ['forged_fence'] });
   });
 
   it('queues no run again', async () => {
-    const fence = { filter: lifecycleOf(key), sequence: head };
-    const forged = await forge(gateway, subjectOf(queued(key)), queued(key), fence);
+    const fence = { filter: lifecycleFilter(key), sequence: head };
+    const forged = await forge(gateway, runEventSubject(queued(key)), queued(key), fence);
     expect(await readAs(scheduler)).toEqual({ status: 'running', head: forged, refused: ['impossible'] });
   });
 
   it('ends no run under a subject of its own', async () => {
-    const fence = { filter: lifecycleOf(key), sequence: head };
-    const forged = await forge(gateway, subjectOf(cancelRequested(key)), endOn(B), fence);
+    const fence = { filter: lifecycleFilter(key), sequence: head };
+    const forged = await forge(gateway, runEventSubject(cancelRequested(key)), endOn(B), fence);
     expect(await readAs(scheduler)).toEqual({ status: 'running', head: forged, refused: ['wrong_subject'] });
   });
 });

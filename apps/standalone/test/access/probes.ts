@@ -118,7 +118,7 @@ const acknowledgements = (): string[] =>
   ]);
 
 const questions = (): string[] => [
-  ...CONTRACTS.flatMap(({ asks }) => asks),
+  ...CONTRACTS.flatMap(({ requests: asks }) => asks),
   ...['gateway', 'scheduler', 'notifier', 'executor.a', 'executor.b'].map((who) => `ask.${who}.redrive`),
   'ask.scheduler.other',
 ];

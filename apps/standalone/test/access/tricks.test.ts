@@ -1,8 +1,8 @@
 import { executorId } from '@runledger/contracts/ids';
-import { lifecycleOf } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter } from '@runledger/contracts/subjects/run-subjects';
 import { redriveSubject } from '@runledger/contracts/requests/redrive';
 import { append } from '@runledger/event-log/append/append';
-import { answerRedrives, askRedrive, taken } from '@runledger/request-reply/redrive';
+import { respondToRedrives, requestRedrive, taken } from '@runledger/request-reply/redrive';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
@@ -171,7 +171,7 @@ describe("an executor's own consumer", () => {
       const asking = await broker.open(who === 'executor.b' ? 'executor-b' : who);
       using open = new DisposableStack();
       open.use(
-        answerRedrives(asking, who, async (question) => {
+        respondToRedrives(asking, who, async (question) => {
           asked.push(question);
           return taken('it is');
         }),
@@ -193,7 +193,7 @@ describe("an executor's own consumer", () => {
         await executor.jsm.consumers.delete('RUNS', 'executor-a');
       }
       const question = { stream: 'RUNS', sequence: 2 } as const;
-      expect(await askRedrive(broker.operator, who, question, 10_000)).toEqual(taken('it is'));
+      expect(await requestRedrive(broker.operator, who, question, 10_000)).toEqual(taken('it is'));
       expect(asked).toEqual([question]);
     },
   );
@@ -226,7 +226,7 @@ describe("an executor's own consumer", () => {
     for (const query of [
       { seq: 1 },
       { multi_last: ['runs.>'] },
-      { last_by_subj: lifecycleOf(key) },
+      { last_by_subj: lifecycleFilter(key) },
       { seq: 1, batch: 9 },
     ]) {
       expect((await direct(JSON.stringify(query))).headers?.code).toBe(408);

@@ -1,17 +1,17 @@
-import { shareOf } from '@runledger/contracts/deliveries/deliveries';
+import { partitionOf } from '@runledger/contracts/deliveries/deliveries';
 import { brokerClock } from '@runledger/coordination/broker-clock';
 import { openBucket } from '@runledger/event-log/streams/bucket';
-import { readDeliveries, recordState } from '@runledger/event-log/streams/delivery-attempts';
+import { readDeliveries, recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
 import { acquireLease } from '@runledger/coordination/lease';
-import { holdShares } from '@runledger/coordination/partitions/hold-partitions';
+import { holdPartitions } from '@runledger/coordination/partitions/hold-partitions';
 import { loadSnapshot, saveSnapshot } from '@runledger/event-log/snapshots';
 import {
-  countParked,
-  dropPending,
+  countDeferred,
+  removePending,
   findPending,
   followDue,
-  keepPosition,
-  letWait,
+  storePosition,
+  scheduleDelivery,
   readOpenings,
   readPosition,
 } from '@runledger/notifier/timers/timers';
@@ -74,9 +74,17 @@ describe('with its own key, and no other', () => {
     const other = await broker.open('notifier');
     const hold = (_share: number, over: AbortSignal): Promise<void> =>
       new Promise((resolve) => over.addEventListener('abort', () => resolve(), { once: true }));
-    await using first = holdShares(log, { name: 'notifier', shares: 4, holder: 'one', ttlMs: 600 }, hold);
+    await using first = holdPartitions(
+      log,
+      { name: 'notifier', partitions: 4, holder: 'one', ttlMs: 600 },
+      hold,
+    );
     await waitFor('all shares', () => first.held().length === 4);
-    await using second = holdShares(other, { name: 'notifier', shares: 4, holder: 'two', ttlMs: 600 }, hold);
+    await using second = holdPartitions(
+      other,
+      { name: 'notifier', partitions: 4, holder: 'two', ttlMs: 600 },
+      hold,
+    );
     await waitFor('half of the shares', () => second.held().length === 2);
   });
 
@@ -95,20 +103,20 @@ describe('with its own key, and no other', () => {
     const due: string[] = [];
     await using following = await followDue(
       log,
-      shareOf(delivery.origin),
+      partitionOf(delivery.origin),
       async (found) => void due.push(...found.map(({ kind }) => kind)),
       () => undefined,
     );
     expect(following.state()).toEqual({ ok: true });
-    await letWait(log, delivery, new Date(Date.now() + 200));
+    await scheduleDelivery(log, delivery, new Date(Date.now() + 200));
     expect(await findPending(log, delivery)).toBeDefined();
     await waitFor('the delivery', () => due.includes('delivery'));
-    await dropPending(log, delivery);
-    expect(await countParked(log)).toBe(0);
+    await removePending(log, delivery);
+    expect(await countDeferred(log)).toBe(0);
     expect(await readOpenings(log, 1)).toEqual([]);
-    await keepPosition(log, 1, { version: 1, created: 'then', runs: 1, activity: 1, swept: 1 });
+    await storePosition(log, 1, { version: 1, created: 'then', runs: 1, activity: 1, swept: 1 });
     expect(await readPosition(log, 1)).toMatchObject({ runs: 1 });
-    await recordState(log, key, {
+    await recordDeliveryState(log, key, {
       version: 1,
       round: 1,
       state: 'parked',

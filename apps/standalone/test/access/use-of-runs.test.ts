@@ -3,23 +3,23 @@ import {
   ALL_FLEET,
   ALL_LIFECYCLES,
   ALL_PROGRESS,
-  addressedTo,
-  progressOf,
+  executorFilter,
+  progressFilter,
 } from '@runledger/contracts/subjects/run-subjects';
 import {
   lastProgress,
-  lastReport,
+  lastProgressSequence,
   reportProgress,
-  watchProgress,
+  subscribeToProgress,
 } from '@runledger/event-log/streams/activity';
 import { append, appendOwn, appendWebhook } from '@runledger/event-log/append/append';
 import { consume, done } from '@runledger/event-log/consume/consume';
-import { tellFleet } from '@runledger/event-log/streams/fleet';
+import { appendFleet } from '@runledger/event-log/streams/fleet';
 import { follow } from '@runledger/event-log/follow/follow';
-import { beat, lastBeat, watchHeartbeats } from '@runledger/coordination/heartbeats';
-import { park, listParked } from '@runledger/event-log/streams/dead-letters';
+import { sendHeartbeat, lastHeartbeat, watchHeartbeats } from '@runledger/coordination/heartbeats';
+import { storeDeadLetter, listDeadLetters } from '@runledger/event-log/streams/dead-letters';
 import { awaitProvisioned } from '@runledger/event-log/provision/provision';
-import { answerQueuePlaces, askQueuePlaces } from '@runledger/request-reply/queue-positions';
+import { respondWithQueuePositions, requestQueuePositions } from '@runledger/request-reply/queue-positions';
 import { head, readRun, readStored, runsIdentity } from '@runledger/event-log/read/read-run';
 import { tailRuns } from '@runledger/event-log/follow/tail-runs';
 import { streamsOf } from '@runledger/broker-access/service-permissions';
@@ -63,7 +63,7 @@ describe('with its own key, and no other', () => {
       {
         name: 'executor-a',
         stream: 'RUNS',
-        subjects: [addressedTo(A)],
+        subjects: [executorFilter(A)],
         deliver: 'new',
         owner: { id: A, owns: (subject) => subject.endsWith(A) },
       },
@@ -124,14 +124,14 @@ describe('with its own key, and no other', () => {
       executor_id: A,
       time: '2026-01-01T00:00:00.000Z',
     } as const;
-    await tellFleet(executor, { type: 'ExecutorDraining', ...fact });
-    await tellFleet(scheduler, { type: 'ExecutorLost', ...fact, event_id: newUuid(), message: 'silent' });
+    await appendFleet(executor, { type: 'ExecutorDraining', ...fact });
+    await appendFleet(scheduler, { type: 'ExecutorLost', ...fact, event_id: newUuid(), message: 'silent' });
     const heard: string[] = [];
     await using watch = await watchHeartbeats(scheduler, ({ executor_id }) => heard.push(executor_id));
-    await beat(executor, { executor_id: A, beat: 1, draining: false, runs: [] }, 10_000);
+    await sendHeartbeat(executor, { executor_id: A, beat: 1, draining: false, runs: [] }, 10_000);
     await waitFor('the beat', () => heard.includes(A));
     expect(watch).toBeDefined();
-    expect(await lastBeat(scheduler, A)).toMatchObject({ heartbeat: { beat: 1 } });
+    expect(await lastHeartbeat(scheduler, A)).toMatchObject({ heartbeat: { beat: 1 } });
   });
 
   it('progress is told by an executor, watched by the gateway, and looked up by those who do so', async () => {
@@ -142,25 +142,27 @@ describe('with its own key, and no other', () => {
     ]);
     const key = aRun();
     const seen: number[] = [];
-    const unwatch = watchProgress(gateway, key, (_attempt, _executor, { progress }) => seen.push(progress));
+    const unwatch = subscribeToProgress(gateway, key, (_attempt, _executor, { progress }) =>
+      seen.push(progress),
+    );
     await gateway.nc.flush();
     const report = { progress: 0.5, live_status: null, time: '2026-01-01T00:00:00.000Z' };
     reportProgress(executor, key, 1, A, report);
     await waitFor('the report', () => seen.length > 0);
     expect(await lastProgress(gateway, key, 1, A)).toMatchObject({ progress: 0.5 });
-    expect(await lastReport(notifier)).toBeGreaterThan(0);
-    expect(progressOf(key)).toMatch(/progress$/);
+    expect(await lastProgressSequence(notifier)).toBeGreaterThan(0);
+    expect(progressFilter(key)).toMatch(/progress$/);
     unwatch();
   });
 
   it('the gateway asks the scheduler', async () => {
     const [gateway, scheduler] = await Promise.all([broker.open('gateway'), broker.open('scheduler')]);
-    using answering = answerQueuePlaces(scheduler, (keys) =>
+    using answering = respondWithQueuePositions(scheduler, (keys) =>
       keys.map(() => ({ ahead: 3, capacity: 'busy' })),
     );
     expect(answering).toBeDefined();
     await scheduler.nc.flush();
-    expect(await askQueuePlaces(gateway, [aRun()], 2_000)).toEqual([{ ahead: 3, capacity: 'busy' }]);
+    expect(await requestQueuePositions(gateway, [aRun()], 2_000)).toEqual([{ ahead: 3, capacity: 'busy' }]);
   });
 
   it('what cannot be taken is parked by those who read it', async () => {
@@ -171,9 +173,9 @@ describe('with its own key, and no other', () => {
       ['scheduler', 'scheduler', 'RUNS'],
       ['scheduler', 'scheduler', 'FLEET'],
     ] as const) {
-      await park(await broker.open(user), { consumer, stored, reason: 'no reason', stream });
+      await storeDeadLetter(await broker.open(user), { consumer, stored, reason: 'no reason', stream });
     }
-    expect(await listParked(broker.operator)).toHaveLength(3);
+    expect(await listDeadLetters(broker.operator)).toHaveLength(3);
   });
 
   it('a debugger looks at runs as they are stored', async () => {

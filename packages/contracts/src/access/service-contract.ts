@@ -31,24 +31,24 @@ export interface ServiceContract {
   /** Streams that it is handed in their order. Of what it reads otherwise it asks for single messages. */
   readonly follows: readonly ('RUNS' | 'ACTIVITY' | 'FLEET')[];
   /** Whether it is told of progress as it is reported, beside what is stored of it. */
-  readonly watchesProgress: boolean;
+  readonly subscribesToProgress: boolean;
   readonly buckets: Readonly<Partial<Record<UsedBucket, readonly BucketUse[]>>>;
   /** Object stores that it reads, writes and removes from. */
   readonly objects: readonly ('OUTPUTS' | 'SNAPSHOTS')[];
   /** Leases that one process of it holds at a time. */
   readonly leases: readonly string[];
   /** Whether its processes divide shares among them, under its own name. */
-  readonly shares: boolean;
+  readonly partitions: boolean;
   /** Whether it beats as an executor does. */
-  readonly beats: boolean;
+  readonly heartbeats: boolean;
   /** Whether it keeps and drops timers. */
   readonly timers: boolean;
   /** What it does with the tries of deliveries. */
-  readonly deliveries: 'reads' | 'writes' | 'nothing';
+  readonly deliveryAttempts: 'reads' | 'writes' | 'nothing';
   /** The streams of which it parks messages, and the name that it does so under; an executor under its own. */
-  readonly parks: readonly { readonly stream: 'RUNS' | 'FLEET'; readonly as: string }[];
+  readonly deadLetters: readonly { readonly stream: 'RUNS' | 'FLEET'; readonly as: string }[];
   /** Subjects of plain requests that it makes of other services. */
-  readonly asks: readonly string[];
+  readonly requests: readonly string[];
   /** What it answers: the last token of `ask.<role>.<what>`, of `ask.executor.<name>.<what>` for an executor. */
-  readonly answers: readonly string[];
+  readonly responds: readonly string[];
 }

@@ -6,7 +6,7 @@ const Seconds = Type.Union([Type.Number({ minimum: 0 }), Type.Null()]);
  * How a try to deliver a notification ended. The list is what a person reads and what metrics are labelled with; what
  * follows from each is decided in one table of the notifier.
  */
-export const TRY_REASONS = [
+export const DELIVERY_ATTEMPT_RESULTS = [
   /** 2xx */
   'accepted',
   /** 410: the receiver wants no more of it. */
@@ -47,11 +47,11 @@ export const TRY_REASONS = [
   /** The notifier itself is at fault: a secret that cannot be read, a bug. */
   'internal_error',
 ] as const;
-export const TryReason = Type.Enum([...TRY_REASONS]);
-export type TryReason = Static<typeof TryReason>;
+export const DeliveryAttemptResult = Type.Enum([...DELIVERY_ATTEMPT_RESULTS]);
+export type DeliveryAttemptResult = Static<typeof DeliveryAttemptResult>;
 
 /** Seconds; null for a phase that was not reached, or not needed since a connection was used again. */
-export const TryPhases = Type.Object({
+export const DeliveryAttemptPhases = Type.Object({
   dns: Seconds,
   connect: Seconds,
   tls: Seconds,
@@ -59,7 +59,7 @@ export const TryPhases = Type.Object({
   wait: Seconds,
   body: Seconds,
 });
-export type TryPhases = Static<typeof TryPhases>;
+export type DeliveryAttemptPhases = Static<typeof DeliveryAttemptPhases>;
 
 /** The longest part of an answer's body that is kept. */
-export const MAX_ANSWER_BYTES = 2_048;
+export const MAX_RESPONSE_EXCERPT_BYTES = 2_048;

@@ -1,6 +1,10 @@
 import { Type, type Static } from 'typebox';
 import { isOrgId, isRunId, type OrgId, type RunId } from '../ids.ts';
-import { MAX_ANSWER_BYTES, TryPhases, TryReason } from './attempt-result.ts';
+import {
+  MAX_RESPONSE_EXCERPT_BYTES,
+  DeliveryAttemptPhases,
+  DeliveryAttemptResult,
+} from './attempt-result.ts';
 import { MAX_ERROR_MESSAGE, MAX_WEBHOOK_URL } from '../limits.ts';
 import type { RunKey } from '../subjects/run-subjects.ts';
 import { MAX_ROUNDS } from '../events/webhook-event.ts';
@@ -9,16 +13,16 @@ const Uuid = Type.String({ format: 'uuid' });
 const Time = Type.String({ format: 'date-time' });
 
 /** Tries that one delivery may make: at once, and after each delay of the schedule. */
-export const MAX_TRIES = 13;
+export const MAX_DELIVERY_ATTEMPTS = 13;
 
 /** How many parts the notifiers divide the origins into, each held by one notifier at a time. Fixed: it is in the subjects. */
-export const SHARES = 16;
+export const PARTITIONS = 16;
 
 /** Scheme, host and port: `https://example.com`, `http://[::1]:8080`. A dot behind the name changes nothing. */
 export const originOf = (url: URL): string => url.origin.replace(/\.(?=(?::\d+)?$)/, '');
 
 /** The share that an origin belongs to, 0 to 15: the highest four bits of its FNV-1a hash (RFC 9923). */
-export const shareOf = (origin: string): number =>
+export const partitionOf = (origin: string): number =>
   new TextEncoder().encode(origin).reduce((hash, byte) => Math.imul(hash ^ byte, 0x01000193), 0x811c9dc5) >>>
   28;
 
@@ -30,7 +34,7 @@ export const PendingDelivery = Type.Object({
   origin: Type.String({ maxLength: MAX_WEBHOOK_URL }),
   round: Type.Integer({ minimum: 1, maximum: MAX_ROUNDS }),
   /** Tries made in this round. */
-  tries: Type.Integer({ minimum: 0, maximum: MAX_TRIES }),
+  tries: Type.Integer({ minimum: 0, maximum: MAX_DELIVERY_ATTEMPTS }),
   /** When the next try is to be made; past for one that is parked. */
   due_at: Time,
   /** Nothing is tried after it: the run's facts are about to leave the log. */
@@ -51,7 +55,7 @@ export const OpenBreaker = Type.Object({
 export type OpenBreaker = Static<typeof OpenBreaker>;
 
 /** How far a notifier has come in one share: what lies before is settled, or stands in TIMERS. Sequences, 0 for none. */
-export const SharePosition = Type.Object({
+export const PartitionPosition = Type.Object({
   version: Type.Literal(1),
   /** The broker's time of the creation of RUNS: another stream has other facts at the same sequences. */
   created: Type.String(),
@@ -62,7 +66,7 @@ export const SharePosition = Type.Object({
   /** Of RUNS: so far it was looked after that nothing was forgotten. */
   swept: Type.Integer({ minimum: 0 }),
 });
-export type SharePosition = Static<typeof SharePosition>;
+export type PartitionPosition = Static<typeof PartitionPosition>;
 
 /** `wait`: a schedule of the broker; `due`: its time has come; `parked`: set aside until the breaker lets it through. */
 export type TimerState = 'wait' | 'due' | 'parked';
@@ -77,64 +81,64 @@ export const originToken = (origin: string): string =>
   }).join('');
 
 /** `timers.<share>.<origin>.<org_id>.<run_id>`, in front of a state. */
-const pendingOf = ({
+const pendingDeliverySubject = ({
   origin,
   org_id,
   run_id,
 }: Pick<PendingDelivery, 'origin' | 'org_id' | 'run_id'>): string =>
-  `timers.${shareOf(origin)}.${originToken(origin)}.${org_id}.${run_id}`;
+  `timers.${partitionOf(origin)}.${originToken(origin)}.${org_id}.${run_id}`;
 
 /** Where a pending delivery stands. */
-export const timerOf = (delivery: PendingDelivery, state: TimerState): string =>
-  `${pendingOf(delivery)}.${state}`;
+export const timerSubject = (delivery: PendingDelivery, state: TimerState): string =>
+  `${pendingDeliverySubject(delivery)}.${state}`;
 
 /** Everything that is pending for one run. */
-export const timersOf = (delivery: Pick<PendingDelivery, 'origin' | 'org_id' | 'run_id'>): string =>
-  `${pendingOf(delivery)}.*`;
+export const timersOfRun = (delivery: Pick<PendingDelivery, 'origin' | 'org_id' | 'run_id'>): string =>
+  `${pendingDeliverySubject(delivery)}.*`;
 
 /** Where a breaker's opening stands: `all` for one that concerns every organisation. */
-export const breakerTimerOf = (
+export const breakerTimerSubject = (
   { origin, org_id }: Pick<OpenBreaker, 'origin' | 'org_id'>,
   state: 'wait' | 'due',
-): string => `timers.${shareOf(origin)}.${originToken(origin)}.${org_id ?? 'all'}.breaker.${state}`;
+): string => `timers.${partitionOf(origin)}.${originToken(origin)}.${org_id ?? 'all'}.breaker.${state}`;
 
 /** Every opening that is not over in a share. */
-export const openingsIn = (share: number): string => `timers.${share}.*.*.breaker.wait`;
+export const openBreakersIn = (share: number): string => `timers.${share}.*.*.breaker.wait`;
 
 /** Where a share's position stands. */
-export const positionOf = (share: number): string => `timers.${share}.-.-.-.position`;
+export const partitionPositionSubject = (share: number): string => `timers.${share}.-.-.-.position`;
 
 /** The parked deliveries of one organisation at one origin, or of all at it. */
-export const parkedAt = ({ origin, org_id }: Pick<OpenBreaker, 'origin' | 'org_id'>): string =>
-  `timers.${shareOf(origin)}.${originToken(origin)}.${org_id ?? '*'}.*.parked`;
+export const deferredAt = ({ origin, org_id }: Pick<OpenBreaker, 'origin' | 'org_id'>): string =>
+  `timers.${partitionOf(origin)}.${originToken(origin)}.${org_id ?? '*'}.*.parked`;
 
 /** Every parked delivery of a share. */
-export const parkedIn = (share: number): string => `timers.${share}.*.*.*.parked`;
+export const deferredIn = (share: number): string => `timers.${share}.*.*.*.parked`;
 
 /** Every parked delivery. */
-export const ALL_PARKED = 'timers.*.*.*.*.parked';
+export const ALL_DEFERRED = 'timers.*.*.*.*.parked';
 
 /** Whatever is due in a share. */
-export const dueIn = (share: number): string => `timers.${share}.*.*.*.due`;
+export const expiredTimersIn = (share: number): string => `timers.${share}.*.*.*.due`;
 
 /** One try, as a person may see it. Secrets and the query of the URL never stand in it. */
-export const DeliveryTry = Type.Object({
+export const DeliveryAttempt = Type.Object({
   version: Type.Literal(1),
   notification: Type.Enum(['intermediate', 'final']),
   webhook_id: Type.String(),
   round: Type.Integer({ minimum: 1, maximum: MAX_ROUNDS }),
   /** The number of the try in its round, from 1. A failure of the notifier's own surroundings uses up none. */
-  try: Type.Integer({ minimum: 1, maximum: MAX_TRIES }),
+  try: Type.Integer({ minimum: 1, maximum: MAX_DELIVERY_ATTEMPTS }),
   url: Type.String(),
   started_at: Time,
-  phases: TryPhases,
-  reason: TryReason,
+  phases: DeliveryAttemptPhases,
+  reason: DeliveryAttemptResult,
   message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
   status: Type.Union([Type.Integer(), Type.Null()]),
   /** The first part of the answer's body. */
-  answer: Type.Union([Type.String({ maxLength: MAX_ANSWER_BYTES }), Type.Null()]),
+  answer: Type.Union([Type.String({ maxLength: MAX_RESPONSE_EXCERPT_BYTES }), Type.Null()]),
 });
-export type DeliveryTry = Static<typeof DeliveryTry>;
+export type DeliveryAttempt = Static<typeof DeliveryAttempt>;
 
 /** Where a delivery that is not settled stands; it is settled by a fact of the run. */
 export const DeliveryState = Type.Object({
@@ -142,31 +146,33 @@ export const DeliveryState = Type.Object({
   round: Type.Integer({ minimum: 1, maximum: MAX_ROUNDS }),
   /** `parked`: the receiver's breaker is open, and the next try follows when it lets one through. */
   state: Type.Enum(['retrying', 'parked']),
-  tries: Type.Integer({ minimum: 0, maximum: MAX_TRIES }),
+  tries: Type.Integer({ minimum: 0, maximum: MAX_DELIVERY_ATTEMPTS }),
   /** Null when it is parked. */
   next_try_at: Type.Union([Time, Type.Null()]),
-  last_reason: Type.Union([TryReason, Type.Null()]),
+  last_reason: Type.Union([DeliveryAttemptResult, Type.Null()]),
   message: Type.Union([Type.String({ maxLength: MAX_ERROR_MESSAGE }), Type.Null()]),
   at: Time,
 });
 export type DeliveryState = Static<typeof DeliveryState>;
 
 /** Of a final notification one message for each try; of the intermediate ones the latest. */
-export const tryOf = (
+export const deliveryAttemptSubject = (
   { org_id, run_id }: RunKey,
-  made: Pick<DeliveryTry, 'notification' | 'round' | 'try'>,
+  made: Pick<DeliveryAttempt, 'notification' | 'round' | 'try'>,
 ): string => {
   const run = `deliveries.${org_id}.${run_id}`;
   return made.notification === 'final' ? `${run}.try.${made.round}.${made.try}` : `${run}.intermediate`;
 };
 
-export const deliveryStateOf = ({ org_id, run_id }: RunKey): string => `deliveries.${org_id}.${run_id}.state`;
+export const deliveryStateSubject = ({ org_id, run_id }: RunKey): string =>
+  `deliveries.${org_id}.${run_id}.state`;
 
 /** All that is known of a run's tries. */
-export const deliveriesOf = ({ org_id, run_id }: RunKey): string => `deliveries.${org_id}.${run_id}.>`;
+export const deliveryAttemptsOfRun = ({ org_id, run_id }: RunKey): string =>
+  `deliveries.${org_id}.${run_id}.>`;
 
 /** The run that a message of DELIVERIES speaks of. */
-export const runOfDelivery = (subject: string): { org_id: OrgId; run_id: RunId } | undefined => {
+export const runOfDeliverySubject = (subject: string): { org_id: OrgId; run_id: RunId } | undefined => {
   const [deliveries, org_id = '', run_id = ''] = subject.split('.');
   return deliveries === 'deliveries' && isOrgId(org_id) && isRunId(run_id) ? { org_id, run_id } : undefined;
 };

@@ -34,7 +34,7 @@ export const WebhookPayload = Type.Object(
 );
 export type WebhookPayload = Static<typeof WebhookPayload>;
 
-export interface Told {
+export interface PayloadInput {
   readonly run: Run;
   /** The run's head. */
   readonly sequence: number;
@@ -49,7 +49,14 @@ export interface Told {
 const utf8 = new TextEncoder();
 
 /** The body of a notification: the run as it is, in JSON. Outputs that do not fit are left out from the end. */
-export const webhookBody = ({ run, sequence, report, publicUrl, runUrl, maxBytes }: Told): Uint8Array => {
+export const webhookBody = ({
+  run,
+  sequence,
+  report,
+  publicUrl,
+  runUrl,
+  maxBytes,
+}: PayloadInput): Uint8Array => {
   const whole: WebhookPayload = {
     run_id: run.run_id,
     status: run.status,

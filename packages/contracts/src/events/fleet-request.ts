@@ -27,5 +27,5 @@ export const FLEET_REQUEST_FACTS: Record<FleetRequest['type'], string> = {
 };
 
 /** `all`, in the place of a boot id: it concerns every process of that name. */
-export const fleetRequestOf = ({ executor_name, type }: FleetRequest): string =>
+export const fleetRequestSubject = ({ executor_name, type }: FleetRequest): string =>
   `fleet.${executor_name}.all.${FLEET_REQUEST_FACTS[type]}`;

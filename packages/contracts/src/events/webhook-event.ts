@@ -1,5 +1,5 @@
 import { Type, type Static, type TObject } from 'typebox';
-import { TryReason } from '../deliveries/attempt-result.ts';
+import { DeliveryAttemptResult } from '../deliveries/attempt-result.ts';
 import { aboutEvent, eventParser, type ParsedEvent } from './event-envelope.ts';
 import { MAX_ERROR_MESSAGE } from '../limits.ts';
 import type { WriterRole } from './writer.ts';
@@ -38,7 +38,7 @@ export const WebhookGivenUpData = Type.Object({
   /** `gone`: the receiver answered 410. `expired`: the run's facts are about to leave the log. */
   reason: Type.Enum(['gone', 'tries_used_up', 'expired']),
   /** How the last try ended; null when there was none. */
-  last_reason: Type.Union([TryReason, Type.Null()]),
+  last_reason: Type.Union([DeliveryAttemptResult, Type.Null()]),
   status: Status,
   message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
 });

@@ -6,7 +6,7 @@ import {
   type EndReason,
   type EndedRun,
   type ExecutingRun,
-  type Fact,
+  type RunFact,
   type FinalStatus,
   type Run,
 } from './run.ts';
@@ -18,16 +18,16 @@ export interface Impossible {
   readonly impossible: string;
 }
 
-type Told<Type extends RunEvent['type']> = Fact & { readonly event: RunEventOf<Type> };
+type FactOfType<Type extends RunEvent['type']> = RunFact & { readonly event: RunEventOf<Type> };
 
 /**
  * The one fold of a run: the situation after a fact. Every service derives what it knows of a run from it.
  * Pure and total: an impossible fact is answered, not thrown, so that a reader can report it and go on.
  */
-export const evolve = (run: Run | undefined, fact: Fact): Run | Impossible => {
+export const evolveRun = (run: Run | undefined, fact: RunFact): Run | Impossible => {
   const { event } = fact;
-  if (event.type === 'RunQueued') return run ? no(run, fact) : queued({ ...fact, event });
-  if (!run || isEnded(run)) return no(run, fact);
+  if (event.type === 'RunQueued') return run ? impossible(run, fact) : queued({ ...fact, event });
+  if (!run || isEnded(run)) return impossible(run, fact);
   switch (event.type) {
     case 'RunCancelRequested':
       return cancelRequested(run, { ...fact, event });
@@ -56,7 +56,7 @@ export const evolve = (run: Run | undefined, fact: Fact): Run | Impossible => {
 
 export const isImpossible = (result: Run | Impossible): result is Impossible => 'impossible' in result;
 
-const no = (run: Run | undefined, { event }: Fact): Impossible => ({
+const impossible = (run: Run | undefined, { event }: RunFact): Impossible => ({
   impossible: `${event.type} of attempt ${event.attempt} (${event.executor_id ?? 'no executor'}) cannot follow ${
     run ? `a run that is ${describe(run)}` : 'nothing'
   }`,
@@ -69,7 +69,7 @@ const describe = (run: Run): string => {
     : run.status;
 };
 
-const queued = ({ event, sequence, time }: Told<'RunQueued'>): Run | Impossible => {
+const queued = ({ event, sequence, time }: FactOfType<'RunQueued'>): Run | Impossible => {
   if (event.attempt !== 0 || event.executor_id !== null) return { impossible: 'RunQueued names an attempt' };
   return {
     status: 'queued',
@@ -86,11 +86,11 @@ const queued = ({ event, sequence, time }: Told<'RunQueued'>): Run | Impossible 
   };
 };
 
-const assigned = (run: Run, fact: Told<'RunAssigned'>): Run | Impossible => {
+const assigned = (run: Run, fact: FactOfType<'RunAssigned'>): Run | Impossible => {
   const { event, time } = fact;
   if (run.status !== 'queued' || event.executor_id === null || !isExecutorId(event.executor_id))
-    return no(run, fact);
-  if (event.attempt !== (run.attempt?.number ?? 0) + 1) return no(run, fact);
+    return impossible(run, fact);
+  if (event.attempt !== (run.attempt?.number ?? 0) + 1) return impossible(run, fact);
   const attempt: Attempt = {
     number: event.attempt,
     executor_id: event.executor_id,
@@ -102,63 +102,64 @@ const assigned = (run: Run, fact: Told<'RunAssigned'>): Run | Impossible => {
   return { ...run, status: 'started', attempt, cancel: null, updated_at: time };
 };
 
-const requeued = (run: Run, fact: Told<'RunRequeued'>): Run | Impossible => {
-  if (!isCurrent(run, fact) || run.cancel) return no(run, fact);
+const requeued = (run: Run, fact: FactOfType<'RunRequeued'>): Run | Impossible => {
+  if (!isCurrent(run, fact) || run.cancel) return impossible(run, fact);
   const { cancel: _cancel, attempt, ...identity } = withoutStart(run);
   return { ...identity, status: 'queued', attempt, queued_at: fact.time, updated_at: fact.time };
 };
 
-const started = (run: Run, fact: Told<'RunStarted'>): Run | Impossible =>
+const started = (run: Run, fact: FactOfType<'RunStarted'>): Run | Impossible =>
   isCurrent(run, fact) && run.status === 'started'
     ? { ...run, status: 'running', started_at: fact.time, updated_at: fact.time }
-    : no(run, fact);
+    : impossible(run, fact);
 
-const uploading = (run: Run, fact: Told<'RunUploading'>): Run | Impossible =>
+const uploading = (run: Run, fact: FactOfType<'RunUploading'>): Run | Impossible =>
   isCurrent(run, fact) && run.status === 'running'
     ? { ...run, status: 'uploading', updated_at: fact.time }
-    : no(run, fact);
+    : impossible(run, fact);
 
-const cancelRequested = (run: Run, fact: Told<'RunCancelRequested'>): Run | Impossible => {
+const cancelRequested = (run: Run, fact: FactOfType<'RunCancelRequested'>): Run | Impossible => {
   const { event, time } = fact;
   if (run.status === 'queued') {
-    if (event.executor_id !== null || event.attempt !== (run.attempt?.number ?? 0)) return no(run, fact);
+    if (event.executor_id !== null || event.attempt !== (run.attempt?.number ?? 0))
+      return impossible(run, fact);
     return end(run, fact, 'cancelled', cancelReason(event.data.by), { message: null });
   }
-  if (!isCurrent(run, fact) || run.cancel) return no(run, fact);
+  if (!isCurrent(run, fact) || run.cancel) return impossible(run, fact);
   return { ...run, cancel: { requested_at: time, by: event.data.by }, updated_at: time };
 };
 
-const succeeded = (run: Run, fact: Told<'RunSucceeded'>): Run | Impossible =>
+const succeeded = (run: Run, fact: FactOfType<'RunSucceeded'>): Run | Impossible =>
   isCurrent(run, fact) && (run.status === 'running' || run.status === 'uploading') && !run.cancel
     ? end(run, fact, 'success', 'completed', { outputs: fact.event.data.outputs, progress: 1, message: null })
-    : no(run, fact);
+    : impossible(run, fact);
 
-const failed = (run: Run, fact: Told<'RunFailed'>): Run | Impossible =>
+const failed = (run: Run, fact: FactOfType<'RunFailed'>): Run | Impossible =>
   isCurrent(run, fact) && !run.cancel
     ? end(run, fact, 'failed', fact.event.data.reason, fact.event.data)
-    : no(run, fact);
+    : impossible(run, fact);
 
-const cancelled = (run: Run, fact: Told<'RunCancelled'>): Run | Impossible =>
+const cancelled = (run: Run, fact: FactOfType<'RunCancelled'>): Run | Impossible =>
   isCurrent(run, fact) && run.cancel
     ? end(run, fact, 'cancelled', cancelReason(run.cancel.by), { ...fact.event.data, message: null })
-    : no(run, fact);
+    : impossible(run, fact);
 
-const timedOut = (run: Run, fact: Told<'RunTimedOut'>): Run | Impossible => {
+const timedOut = (run: Run, fact: FactOfType<'RunTimedOut'>): Run | Impossible => {
   const { reason } = fact.event.data;
-  if (!isAddressed(run, fact) || (isExecuting(run) && run.cancel)) return no(run, fact);
+  if (!isAddressed(run, fact) || (isExecuting(run) && run.cancel)) return impossible(run, fact);
   const fits = reason === 'run_timeout' ? hasStarted(run) : !hasStarted(run);
-  return fits ? end(run, fact, 'timeout', reason, fact.event.data) : no(run, fact);
+  return fits ? end(run, fact, 'timeout', reason, fact.event.data) : impossible(run, fact);
 };
 
-const givenUp = (run: Run, fact: Told<'RunGivenUp'>): Run | Impossible =>
+const givenUp = (run: Run, fact: FactOfType<'RunGivenUp'>): Run | Impossible =>
   isAddressed(run, fact) && !(isExecuting(run) && run.cancel)
     ? end(run, fact, 'failed', fact.event.data.reason, fact.event.data)
-    : no(run, fact);
+    : impossible(run, fact);
 
-const cancelEnforced = (run: Run, fact: Told<'RunCancelEnforced'>): Run | Impossible =>
+const cancelEnforced = (run: Run, fact: FactOfType<'RunCancelEnforced'>): Run | Impossible =>
   isCurrent(run, fact) && run.cancel
     ? end(run, fact, 'cancelled', cancelReason(run.cancel.by), fact.event.data)
-    : no(run, fact);
+    : impossible(run, fact);
 
 const hasStarted = (run: Run): boolean => run.status === 'running' || run.status === 'uploading';
 
@@ -166,11 +167,11 @@ const cancelReason = (by: 'client' | 'operator'): EndReason =>
   by === 'client' ? 'cancelled_by_client' : 'cancelled_by_operator';
 
 /** The fact speaks of the attempt that is under way. */
-const isCurrent = (run: Run, { event }: Fact): run is ExecutingRun =>
+const isCurrent = (run: Run, { event }: RunFact): run is ExecutingRun =>
   isExecuting(run) && event.attempt === run.attempt.number && event.executor_id === run.attempt.executor_id;
 
 /** The fact speaks of the attempt under way or, while the run is queued, of none. */
-const isAddressed = (run: Run, fact: Fact): boolean =>
+const isAddressed = (run: Run, fact: RunFact): boolean =>
   run.status === 'queued'
     ? fact.event.executor_id === null && fact.event.attempt === (run.attempt?.number ?? 0)
     : isCurrent(run, fact);
@@ -187,7 +188,13 @@ interface Ending {
   readonly message: string | null;
 }
 
-const end = (run: Run, { time }: Fact, status: FinalStatus, reason: EndReason, ending: Ending): EndedRun => ({
+const end = (
+  run: Run,
+  { time }: RunFact,
+  status: FinalStatus,
+  reason: EndReason,
+  ending: Ending,
+): EndedRun => ({
   org_id: run.org_id,
   run_id: run.run_id,
   number: run.number,

@@ -6,10 +6,15 @@ import {
   type RefusedMessage,
   type StoredMessage,
 } from './chain.ts';
-import { evolve } from './evolve-run.ts';
-import type { Fact, Run } from './run.ts';
+import { evolveRun } from './evolve-run.ts';
+import type { RunFact, Run } from './run.ts';
 import { parseRunEvent, RUN_EVENTS, type RunEvent, type RunEventType } from '../events/run-event.ts';
-import { lifecycleOf, parseLifecycleSubject, subjectOf, type RunKey } from '../subjects/run-subjects.ts';
+import {
+  lifecycleFilter,
+  parseLifecycleSubject,
+  runEventSubject,
+  type RunKey,
+} from '../subjects/run-subjects.ts';
 
 export type { RefusedMessage, StoredMessage } from './chain.ts';
 
@@ -22,22 +27,22 @@ export interface History {
 export const EMPTY_HISTORY: History = { head: 0, run: undefined };
 
 /** The lifecycle of a run: the chain that every service decides on. */
-export const LIFECYCLE: Chain<RunEventType, RunEvent, Run> = {
+export const RUN_CHAIN: Chain<RunEventType, RunEvent, Run> = {
   fenceOf: (subject) => {
     const run = parseLifecycleSubject(subject);
-    return run && lifecycleOf(run);
+    return run && lifecycleFilter(run);
   },
   parse: parseRunEvent,
-  subjectOf,
+  subjectOf: runEventSubject,
   mayBe: (type, subject) => {
     const { fact, writer } = parseLifecycleSubject(subject) ?? {};
     return RUN_EVENTS[type].fact === fact && RUN_EVENTS[type].writer === writer;
   },
-  evolve,
+  evolve: evolveRun,
 };
 
 export type Accepted =
-  | { readonly kind: 'accepted'; readonly history: History; readonly fact: Fact; readonly run: Run }
+  | { readonly kind: 'accepted'; readonly history: History; readonly fact: RunFact; readonly run: Run }
   | { readonly kind: 'refused'; readonly history: History; readonly refusal: Refusal; readonly why: string }
   | { readonly kind: 'unknown_type'; readonly history: History; readonly type: string }
   | { readonly kind: 'known' }
@@ -52,7 +57,7 @@ export type Accepted =
 /** Takes the next stored message into a run's history: `link` in the words of a run. */
 export const accept = (history: History, message: StoredMessage): Accepted => {
   const { head, run } = history;
-  const linked = link(LIFECYCLE, { head, state: run }, message);
+  const linked = link(RUN_CHAIN, { head, state: run }, message);
   switch (linked.kind) {
     case 'accepted':
       return {
@@ -76,7 +81,7 @@ export type ReadHistory =
   | {
       readonly kind: 'whole';
       readonly history: History;
-      readonly facts: readonly Fact[];
+      readonly facts: readonly RunFact[];
       readonly refused: readonly RefusedMessage[];
     }
   | {
@@ -95,7 +100,7 @@ export type ReadHistory =
 
 /** Folds the stored messages of one run, in the order of their sequences. */
 export const readHistory = (run: RunKey, messages: readonly StoredMessage[]): ReadHistory => {
-  const read = readChain(LIFECYCLE, messages);
+  const read = readChain(RUN_CHAIN, messages);
   switch (read.kind) {
     case 'whole': {
       const { head, state, facts, refused } = read;

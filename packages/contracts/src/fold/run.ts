@@ -4,7 +4,7 @@ import type { RunOutput } from '../events/run-event-data.ts';
 import type { ExecutorId, OrgId, RunId } from '../ids.ts';
 
 /** A fact of a run's lifecycle. */
-export type Fact = FactOf<RunEvent>;
+export type RunFact = FactOf<RunEvent>;
 
 export type RunRequest = RunEventOf<'RunQueued'>['data'];
 

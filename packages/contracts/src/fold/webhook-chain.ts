@@ -1,5 +1,5 @@
 import { readChain, type Chain, type ReadChain, type StoredMessage } from './chain.ts';
-import { parseWebhookSubject, webhookOf, webhookSubjectOf } from '../subjects/run-subjects.ts';
+import { parseWebhookSubject, webhookFilter, webhookEventSubject } from '../subjects/run-subjects.ts';
 import { evolveWebhook, type Webhook } from './webhook.ts';
 import {
   parseWebhookEvent,
@@ -12,10 +12,10 @@ import {
 export const WEBHOOK_CHAIN: Chain<WebhookEventType, WebhookEvent, Webhook> = {
   fenceOf: (subject) => {
     const run = parseWebhookSubject(subject);
-    return run && webhookOf(run);
+    return run && webhookFilter(run);
   },
   parse: parseWebhookEvent,
-  subjectOf: webhookSubjectOf,
+  subjectOf: webhookEventSubject,
   mayBe: (type, subject) => {
     const { fact, writer } = parseWebhookSubject(subject) ?? {};
     return WEBHOOK_EVENTS[type].fact === fact && WEBHOOK_EVENTS[type].writer === writer;

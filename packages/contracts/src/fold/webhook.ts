@@ -1,6 +1,6 @@
 import type { FactOf } from './chain.ts';
 import type { Impossible } from './evolve-run.ts';
-import type { TryReason } from '../deliveries/attempt-result.ts';
+import type { DeliveryAttemptResult } from '../deliveries/attempt-result.ts';
 import type { WebhookEvent } from '../events/webhook-event.ts';
 
 export type WebhookFact = FactOf<WebhookEvent>;
@@ -20,7 +20,7 @@ export type Webhook =
       readonly status: 'failed';
       readonly tries: number;
       readonly reason: 'gone' | 'tries_used_up' | 'expired';
-      readonly last_reason: TryReason | null;
+      readonly last_reason: DeliveryAttemptResult | null;
       readonly message: string;
     });
 
@@ -38,12 +38,12 @@ export const evolveWebhook = (webhook: Webhook | undefined, fact: WebhookFact): 
   if (event.type === 'WebhookRedeliveryRequested') {
     return event.round === round + 1
       ? { status: 'running', round: event.round, updated_at: time }
-      : no(webhook, fact);
+      : impossible(webhook, fact);
   }
-  if (event.round !== round || isSettled(webhook)) return no(webhook, fact);
+  if (event.round !== round || isSettled(webhook)) return impossible(webhook, fact);
   switch (event.type) {
     case 'WebhookStarted':
-      return webhook ? no(webhook, fact) : { status: 'running', round, updated_at: time };
+      return webhook ? impossible(webhook, fact) : { status: 'running', round, updated_at: time };
     case 'WebhookDelivered':
       return { status: 'success', round, updated_at: time, tries: event.data.tries };
     case 'WebhookGivenUp': {
@@ -53,7 +53,7 @@ export const evolveWebhook = (webhook: Webhook | undefined, fact: WebhookFact): 
   }
 };
 
-const no = (webhook: Webhook | undefined, { event }: WebhookFact): Impossible => ({
+const impossible = (webhook: Webhook | undefined, { event }: WebhookFact): Impossible => ({
   impossible: `${event.type} of round ${event.round} cannot follow ${
     webhook ? `a delivery that is ${webhook.status} in round ${webhook.round}` : 'nothing'
   }`,

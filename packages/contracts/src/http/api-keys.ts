@@ -4,18 +4,18 @@ import { Name, NewName } from './fields/names.ts';
 import { Time, TimeOrDay, Uuid } from './fields/values.ts';
 import { nullable, optional } from './fields/optional.ts';
 
-const OF_AN_ORGANISATION =
+const ORGANISATION_SCOPES =
   '`runs:read` reads; `runs:write` also queues, cancels and repeats runs; `admin` also writes the catalogue and manages the keys of the organisation.';
 
 const Scope = {
   ...KeyScope,
-  description: `${OF_AN_ORGANISATION} \`operator\` sees and drains the executors, which all organisations share; it implies none of the others, and none implies it.`,
+  description: `${ORGANISATION_SCOPES} \`operator\` sees and drains the executors, which all organisations share; it implies none of the others, and none implies it.`,
 };
 
 /** The scopes that can be asked for. */
-const WishedScope = {
+const RequestedScope = {
   ...OrganisationScope,
-  description: OF_AN_ORGANISATION,
+  description: ORGANISATION_SCOPES,
   'x-refusal': {
     type: 'enum',
     msg: "Input should be 'runs:read', 'runs:write' or 'admin'; a key with the scope operator is made by whoever holds the broker's credentials: runledger keys create --operator",
@@ -49,7 +49,7 @@ export const NewApiKeyRequest = Type.Object(
   {
     name: NewName,
     scopes: optional(
-      Type.Array(WishedScope, {
+      Type.Array(RequestedScope, {
         minItems: 1,
         maxItems: 16,
         default: ['runs:write'],

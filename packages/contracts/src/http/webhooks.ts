@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { TryPhases, TryReason } from '../deliveries/attempt-result.ts';
+import { DeliveryAttemptPhases, DeliveryAttemptResult } from '../deliveries/attempt-result.ts';
 import { Cursor, NextCursor, PageLimit, Time, TimeOrDay, Uuid, wordsOf } from './fields/values.ts';
 import { nullable, optional } from './fields/optional.ts';
 import { WebhookStatus } from './runs/run.ts';
@@ -10,24 +10,24 @@ const Round = Type.Integer({
 });
 
 /** One HTTP request to a receiver. */
-export const DeliveryTry = Type.Object(
+export const DeliveryAttempt = Type.Object(
   {
     webhook_id: Type.String({ description: 'The same in every try of a notification.' }),
     round: Round,
     try: Type.Integer({ minimum: 1, description: 'Within its round.' }),
     url: Type.String({ description: 'Without its query, which may hold a secret.' }),
     started_at: Time,
-    phases: TryPhases,
-    reason: TryReason,
+    phases: DeliveryAttemptPhases,
+    reason: DeliveryAttemptResult,
     message: Type.String(),
     status: nullable(Type.Integer({ description: 'Of the answer; null when there was none.' })),
     answer: nullable(Type.String({ description: 'The beginning of what the receiver answered.' })),
   },
   { title: 'DeliveryTry' },
 );
-export type DeliveryTry = Static<typeof DeliveryTry>;
+export type DeliveryAttempt = Static<typeof DeliveryAttempt>;
 
-const standing = {
+const deliveryState = {
   round: Round,
   state: nullable(
     Type.Enum(['retrying', 'parked'], {
@@ -44,9 +44,9 @@ export const RunDeliveries = Type.Object(
     run_id: Uuid,
     webhook: nullable(Type.String()),
     webhook_status: nullable(WebhookStatus),
-    ...standing,
-    tries: Type.Array(DeliveryTry, { description: 'Of the final notification, the oldest first.' }),
-    intermediate: nullable(DeliveryTry),
+    ...deliveryState,
+    tries: Type.Array(DeliveryAttempt, { description: 'Of the final notification, the oldest first.' }),
+    intermediate: nullable(DeliveryAttempt),
   },
   { title: 'RunDeliveries' },
 );
@@ -58,9 +58,9 @@ export const ListedDelivery = Type.Object(
     url: Type.String({ description: 'Without its query.' }),
     host: nullable(Type.String({ description: "With the port, unless it is the scheme's own." })),
     webhook_status: WebhookStatus,
-    ...standing,
+    ...deliveryState,
     tries: Type.Integer({ minimum: 0, description: 'Of this round.' }),
-    last_reason: nullable(TryReason),
+    last_reason: nullable(DeliveryAttemptResult),
     created_at: Type.String({ format: 'date-time', description: 'Of the run.' }),
     updated_at: Time,
   },

@@ -6,24 +6,24 @@ import { EXECUTOR_ID_PATTERN, EXECUTOR_NAME_PATTERN } from '../ids.ts';
 export const EXECUTORS_SUBJECT = 'ask.scheduler.executors';
 
 /** One answer tells of this many executors at most; of fewer when more would not fit a message. */
-export const MAX_ASKED_EXECUTORS = 200;
+export const MAX_LISTED_EXECUTORS = 200;
 
 /** Of an executor that serves more machines, or offers more programs, the first ones are told. */
-export const MAX_TOLD_NAMES = 100;
+export const MAX_LISTED_NAMES = 100;
 
 const Name = Type.String({ pattern: EXECUTOR_NAME_PATTERN });
 const MaybeId = Type.Union([Type.String({ pattern: EXECUTOR_ID_PATTERN }), Type.Null()]);
 const Uuid = Type.String({ format: 'uuid' });
 const Time = Type.String({ format: 'date-time' });
 
-export const ExecutorsQuestion = Type.Object({
+export const ExecutorsRequest = Type.Object({
   /** Only executors of this name; null for all. */
   name: Type.Union([Name, Type.Null()]),
   /** Behind which one to begin: the last of the answer before, as it was told; null for the first page. */
   after: Type.Union([Type.Object({ name: Name, executor_id: MaybeId }), Type.Null()]),
-  limit: Type.Integer({ minimum: 1, maximum: MAX_ASKED_EXECUTORS }),
+  limit: Type.Integer({ minimum: 1, maximum: MAX_LISTED_EXECUTORS }),
 });
-export type ExecutorsQuestion = Static<typeof ExecutorsQuestion>;
+export type ExecutorsRequest = Static<typeof ExecutorsRequest>;
 
 /**
  * - `ready`: it is given runs.
@@ -57,10 +57,10 @@ export const ExecutorState = Type.Object({
     { maxItems: 1024 },
   ),
   /** Machine ids or names, the first MAX_TOLD_NAMES; `*` for every machine. */
-  machines: Type.Array(Type.String(), { maxItems: MAX_TOLD_NAMES }),
+  machines: Type.Array(Type.String(), { maxItems: MAX_LISTED_NAMES }),
   /** How many machines there are in all. */
   machine_count: Type.Integer({ minimum: 0 }),
-  programs: Type.Array(Type.String(), { maxItems: MAX_TOLD_NAMES }),
+  programs: Type.Array(Type.String(), { maxItems: MAX_LISTED_NAMES }),
   program_count: Type.Integer({ minimum: 0 }),
   /** Null when absent. */
   software_version: Type.Union([Type.String(), Type.Null()]),
@@ -72,11 +72,11 @@ export const ExecutorState = Type.Object({
 export type ExecutorState = Static<typeof ExecutorState>;
 
 /** Ordered by name, then by id. */
-export const ExecutorsAnswer = Type.Object({
-  executors: Type.Array(ExecutorState, { maxItems: MAX_ASKED_EXECUTORS }),
+export const ExecutorsResponse = Type.Object({
+  executors: Type.Array(ExecutorState, { maxItems: MAX_LISTED_EXECUTORS }),
   /** Whether there are others behind the last one. */
   more: Type.Boolean(),
   /** The sequence in FLEET of the last fact that is in this answer. Left out by earlier releases. */
   read_up_to: Type.Optional(Type.Integer({ minimum: 0 })),
 });
-export type ExecutorsAnswer = Static<typeof ExecutorsAnswer>;
+export type ExecutorsResponse = Static<typeof ExecutorsResponse>;

@@ -1,22 +1,22 @@
 import { Type, type Static } from 'typebox';
 
 /** Where the scheduler that leads answers a `QueuePlacesQuestion`; nobody else does. */
-export const QUEUE_PLACES_SUBJECT = 'ask.scheduler.queue_place';
+export const QUEUE_POSITIONS_SUBJECT = 'ask.scheduler.queue_place';
 
 /** One question asks for this many runs at most. */
-export const MAX_ASKED_PLACES = 100;
+export const MAX_REQUESTED_POSITIONS = 100;
 
 /** Of which runs, whichever organisations they belong to, the places are asked. */
-export const QueuePlacesQuestion = Type.Object({
+export const QueuePositionsRequest = Type.Object({
   runs: Type.Array(
     Type.Object({
       org_id: Type.String({ format: 'uuid' }),
       run_id: Type.String({ format: 'uuid' }),
     }),
-    { minItems: 1, maxItems: MAX_ASKED_PLACES },
+    { minItems: 1, maxItems: MAX_REQUESTED_POSITIONS },
   ),
 });
-export type QueuePlacesQuestion = Static<typeof QueuePlacesQuestion>;
+export type QueuePositionsRequest = Static<typeof QueuePositionsRequest>;
 
 /**
  * What a queued run waits for.
@@ -29,7 +29,7 @@ export type QueuePlacesQuestion = Static<typeof QueuePlacesQuestion>;
 export const Capacity = Type.Enum(['busy', 'draining', 'no_gpu', 'not_served', 'no_runner']);
 export type Capacity = Static<typeof Capacity>;
 
-export const QueuePlace = Type.Object({
+export const QueuePosition = Type.Object({
   /**
    * How many runs for the same GPU model wait that were queued before it, of those that an executor which could execute
    * this run could execute as well; all of them while there is no such executor. 0 for the next.
@@ -37,10 +37,10 @@ export const QueuePlace = Type.Object({
   ahead: Type.Integer({ minimum: 0 }),
   capacity: Capacity,
 });
-export type QueuePlace = Static<typeof QueuePlace>;
+export type QueuePosition = Static<typeof QueuePosition>;
 
 /** One for each run of the question, in its order; null for a run that does not wait. */
-export const QueuePlacesAnswer = Type.Object({
-  places: Type.Array(Type.Union([QueuePlace, Type.Null()]), { maxItems: MAX_ASKED_PLACES }),
+export const QueuePositionsResponse = Type.Object({
+  places: Type.Array(Type.Union([QueuePosition, Type.Null()]), { maxItems: MAX_REQUESTED_POSITIONS }),
 });
-export type QueuePlacesAnswer = Static<typeof QueuePlacesAnswer>;
+export type QueuePositionsResponse = Static<typeof QueuePositionsResponse>;

@@ -16,17 +16,17 @@ export const redriverOf = (consumer: string): Redriver | undefined => {
 };
 
 /** Takes a message again that was parked, with today's code. It is named as it was parked: where it still lies. */
-export const RedriveQuestion = Type.Object({
+export const RedriveRequest = Type.Object({
   stream: Type.Enum(['RUNS', 'FLEET']),
   sequence: Type.Integer({ minimum: 1 }),
   /** As it was parked. An executor may read by subject only, and refuses a question without it; others do not need it. */
   subject: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
 });
-export type RedriveQuestion = Static<typeof RedriveQuestion>;
+export type RedriveRequest = Static<typeof RedriveRequest>;
 
-export const RedriveAnswer = Type.Object({
+export const RedriveResponse = Type.Object({
   outcome: Type.Enum(['taken', 'refused']),
   /** What came of it, or why it cannot be taken, for people. */
   why: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
 });
-export type RedriveAnswer = Static<typeof RedriveAnswer>;
+export type RedriveResponse = Static<typeof RedriveResponse>;

@@ -1,22 +1,22 @@
 import { Type, type Static } from 'typebox';
 import { GpuModel } from '../gpu.ts';
-import { QueuePlace } from './queue-position.ts';
+import { QueuePosition } from './queue-position.ts';
 
 /** Where the scheduler that leads answers a `WaitQuestion`; nobody else does. */
 export const WAIT_SUBJECT = 'ask.scheduler.wait';
 
 /** Why does this run wait? */
-export const WaitQuestion = Type.Object({
+export const WaitRequest = Type.Object({
   org_id: Type.String({ format: 'uuid' }),
   run_id: Type.String({ format: 'uuid' }),
 });
-export type WaitQuestion = Static<typeof WaitQuestion>;
+export type WaitRequest = Static<typeof WaitRequest>;
 
 const Count = Type.Integer({ minimum: 0 });
 
 /** Counts only: which executors they are is not for tenants to know. */
 export const WaitReason = Type.Object({
-  ...QueuePlace.properties,
+  ...QueuePosition.properties,
   gpu: GpuModel,
   /** Executors that could execute this run. */
   executors: Type.Object({
@@ -32,5 +32,5 @@ export const WaitReason = Type.Object({
 export type WaitReason = Static<typeof WaitReason>;
 
 /** Null for a run that does not wait. */
-export const WaitAnswer = Type.Object({ wait: Type.Union([WaitReason, Type.Null()]) });
-export type WaitAnswer = Static<typeof WaitAnswer>;
+export const WaitResponse = Type.Object({ wait: Type.Union([WaitReason, Type.Null()]) });
+export type WaitResponse = Static<typeof WaitResponse>;

@@ -1,13 +1,13 @@
 import type { GpuModel } from '../gpu.ts';
 import { MAX_LIVE_STATUS } from '../limits.ts';
-import type { QueuePlace } from '../requests/queue-position.ts';
+import type { QueuePosition } from '../requests/queue-position.ts';
 import { isEnded, type QueuedRun, type Run } from '../fold/run.ts';
 
 /**
  * A short sentence about the current step; null at the end. `reported` is what the attempt said last, `place` what the
  * scheduler says of a run that waits, if it was asked and has answered. At most MAX_LIVE_STATUS characters.
  */
-export const liveStatus = (run: Run, reported: string | null, place?: QueuePlace): string | null => {
+export const liveStatus = (run: Run, reported: string | null, place?: QueuePosition): string | null => {
   if (isEnded(run)) return null;
   if (run.status === 'queued') return waiting(run, place);
   if (run.cancel) return 'cancelling';
@@ -21,13 +21,13 @@ export const liveStatus = (run: Run, reported: string | null, place?: QueuePlace
   }
 };
 
-const waiting = (run: QueuedRun, place: QueuePlace | undefined): string => {
+const waiting = (run: QueuedRun, place: QueuePosition | undefined): string => {
   const wait = `waiting for ${withArticle(run.request.gpu)}`;
   return place ? `${wait}${reason(run, place)}` : wait;
 };
 
 /** Behind "waiting for an A100". */
-const reason = ({ request }: QueuedRun, { ahead, capacity }: QueuePlace): string => {
+const reason = ({ request }: QueuedRun, { ahead, capacity }: QueuePosition): string => {
   switch (capacity) {
     case 'busy':
       return ahead === 0 ? ' (next)' : ` (${ahead} ahead)`;

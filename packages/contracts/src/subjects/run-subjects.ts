@@ -10,16 +10,16 @@ export interface RunKey {
 }
 
 /** The filter that fences every lifecycle append, and under which a run's whole lifecycle is read. */
-export const lifecycleOf = (run: RunKey): string => `runs.${run.org_id}.${run.run_id}.life.>`;
+export const lifecycleFilter = (run: RunKey): string => `runs.${run.org_id}.${run.run_id}.life.>`;
 
 /** Every lifecycle fact of every run. */
 export const ALL_LIFECYCLES = 'runs.*.*.life.>';
 
 /** Everything that the log holds of a run: its lifecycle and its webhook facts. */
-export const runOf = (run: RunKey): string => `runs.${run.org_id}.${run.run_id}.>`;
+export const runFilter = (run: RunKey): string => `runs.${run.org_id}.${run.run_id}.>`;
 
 /** The filter that fences every webhook fact of a run. */
-export const webhookOf = (run: RunKey): string => `runs.${run.org_id}.${run.run_id}.webhook.>`;
+export const webhookFilter = (run: RunKey): string => `runs.${run.org_id}.${run.run_id}.webhook.>`;
 
 /** Every webhook fact of every run. */
 export const ALL_WEBHOOKS = 'runs.*.*.webhook.>';
@@ -28,9 +28,9 @@ export const ALL_WEBHOOKS = 'runs.*.*.webhook.>';
 export const ALL_REDELIVERY_REQUESTS = 'runs.*.*.webhook.redelivery_requested.gateway.*';
 
 /** What concerns one executor: the only facts that it may read. */
-export const addressedTo = (executor: ExecutorId): string => `runs.*.*.life.*.*.*.${executor}`;
+export const executorFilter = (executor: ExecutorId): string => `runs.*.*.life.*.*.*.${executor}`;
 
-export const subjectOf = (event: RunEvent): string => subjectOfFact(event, RUN_EVENTS[event.type]);
+export const runEventSubject = (event: RunEvent): string => subjectOfFact(event, RUN_EVENTS[event.type]);
 
 const subjectOfFact = (
   about: Pick<RunEvent, 'org_id' | 'run_id' | 'attempt' | 'executor_id'>,
@@ -39,7 +39,7 @@ const subjectOfFact = (
   `runs.${about.org_id}.${about.run_id}.life.${fact}.${writer}.${about.attempt}.${about.executor_id ?? 'none'}`;
 
 /** Every subject under which a fact about one attempt can stand, once it is assigned. */
-export const subjectsOfAttempt = (
+export const attemptSubjects = (
   about: RunKey & { readonly attempt: number; readonly executor_id: ExecutorId },
 ): readonly string[] => [
   ...new Set(
@@ -75,7 +75,7 @@ export const parseLifecycleSubject = (subject: string): LifecycleSubject | undef
   };
 };
 
-export const webhookSubjectOf = (event: WebhookEvent): string => {
+export const webhookEventSubject = (event: WebhookEvent): string => {
   const { fact, writer } = WEBHOOK_EVENTS[event.type];
   return `runs.${event.org_id}.${event.run_id}.webhook.${fact}.${writer}.${event.round}`;
 };
@@ -96,18 +96,22 @@ export const parseWebhookSubject = (subject: string): WebhookSubject | undefined
 };
 
 /** The run that a message of RUNS speaks of, also where the rest of its subject is wrong. */
-export const runIn = (subject: string): RunKey | undefined => {
+export const runOfSubject = (subject: string): RunKey | undefined => {
   const [runs, org_id = '', run_id = ''] = subject.split('.');
   return runs === 'runs' && isOrgId(org_id) && isRunId(run_id) ? { org_id, run_id } : undefined;
 };
 
 export type ActivityKind = 'progress' | 'log';
 /** Progress and logs of one attempt: not fenced; readers drop those of an attempt that is not current or of an ended run. */
-export const activityOf = (run: RunKey, attempt: number, executor: ExecutorId, kind: ActivityKind): string =>
-  `activity.${run.org_id}.${run.run_id}.${attempt}.${executor}.${kind}`;
+export const activitySubject = (
+  run: RunKey,
+  attempt: number,
+  executor: ExecutorId,
+  kind: ActivityKind,
+): string => `activity.${run.org_id}.${run.run_id}.${attempt}.${executor}.${kind}`;
 
 /** The progress of every attempt of one run, but for those on executors of earlier releases, whose ids are one token. */
-export const progressOf = (run: RunKey): string => `activity.${run.org_id}.${run.run_id}.*.*.*.progress`;
+export const progressFilter = (run: RunKey): string => `activity.${run.org_id}.${run.run_id}.*.*.*.progress`;
 
 /** The same of every run. */
 export const ALL_PROGRESS = 'activity.*.*.*.*.*.progress';
@@ -129,5 +133,5 @@ export const parseActivitySubject = (subject: string): ActivitySubject | undefin
 };
 
 export type FleetFact = 'registered' | 'draining' | 'left' | 'lost';
-export const fleetOf = (executor: ExecutorId, fact: FleetFact): string => `fleet.${executor}.${fact}`;
+export const fleetSubject = (executor: ExecutorId, fact: FleetFact): string => `fleet.${executor}.${fact}`;
 export const ALL_FLEET = 'fleet.>';

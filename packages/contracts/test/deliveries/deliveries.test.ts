@@ -1,22 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  ALL_PARKED,
-  breakerTimerOf,
-  deliveriesOf,
-  deliveryStateOf,
-  dueIn,
+  ALL_DEFERRED,
+  breakerTimerSubject,
+  deliveryAttemptsOfRun,
+  deliveryStateSubject,
+  expiredTimersIn,
   originOf,
-  openingsIn,
+  openBreakersIn,
   originToken,
-  parkedAt,
-  positionOf,
-  runOfDelivery,
-  SHARES,
-  shareOf,
-  timerOf,
-  timersOf,
-  tryOf,
+  deferredAt,
+  partitionPositionSubject,
+  runOfDeliverySubject,
+  PARTITIONS,
+  partitionOf,
+  timerSubject,
+  timersOfRun,
+  deliveryAttemptSubject,
   withoutQuery,
   type PendingDelivery,
   type TimerState,
@@ -82,24 +82,24 @@ describe('the share of an origin', () => {
   it('is one of 16', () => {
     fc.assert(
       fc.property(fc.string(), (origin) => {
-        expect(Array.from({ length: SHARES }, (_, share) => share)).toContain(shareOf(origin));
+        expect(Array.from({ length: PARTITIONS }, (_, share) => share)).toContain(partitionOf(origin));
       }),
     );
   });
 
   it('is the same in every release, since it stands in subjects', () => {
-    expect(SHARES).toBe(16);
+    expect(PARTITIONS).toBe(16);
     expect(
       ['https://example.com', 'http://[::1]:8080', 'https://hooks.example.net', 'http://127.0.0.1:9000'].map(
-        shareOf,
+        partitionOf,
       ),
     ).toEqual([6, 0, 3, 1]);
   });
 
   it('is as likely as every other', () => {
-    const counts = Array.from({ length: SHARES }, () => 0);
+    const counts = Array.from({ length: PARTITIONS }, () => 0);
     for (let n = 0; n < 16_000; n += 1) {
-      const share = shareOf(`https://host-${n}.example.com`);
+      const share = partitionOf(`https://host-${n}.example.com`);
       counts[share] = (counts[share] ?? 0) + 1;
     }
     for (const count of counts) {
@@ -113,98 +113,100 @@ describe('the subjects of what is pending', () => {
   const STATES: readonly TimerState[] = ['wait', 'due', 'parked'];
 
   it('are one for each run and state, of six tokens, in the share of the origin', () => {
-    expect(STATES.map((state) => timerOf(pending(), state))).toEqual(
+    expect(STATES.map((state) => timerSubject(pending(), state))).toEqual(
       STATES.map(
-        (state) => `timers.${shareOf(ORIGIN)}.https://hooks%2Eexample%2Ecom:8443.${ORG}.${RUN}.${state}`,
+        (state) => `timers.${partitionOf(ORIGIN)}.https://hooks%2Eexample%2Ecom:8443.${ORG}.${RUN}.${state}`,
       ),
     );
   });
 
   it('do not change with the tries, so that the latest replaces what was there', () => {
-    expect(timerOf(pending({ tries: 4, round: 2 }), 'wait')).toBe(timerOf(pending(), 'wait'));
+    expect(timerSubject(pending({ tries: 4, round: 2 }), 'wait')).toBe(timerSubject(pending(), 'wait'));
   });
 
   it.each(STATES)('of a run are all found together (%s)', (state) => {
-    const all = timersOf(pending());
-    expect(matches(all, timerOf(pending(), state))).toBe(true);
-    expect(matches(all, timerOf(pending({ run_id: OTHER_RUN }), state))).toBe(false);
-    expect(matches(all, timerOf(pending({ org_id: OTHER_ORG }), state))).toBe(false);
-    expect(matches(all, timerOf(pending({ origin: 'https://example.com' }), state))).toBe(false);
+    const all = timersOfRun(pending());
+    expect(matches(all, timerSubject(pending(), state))).toBe(true);
+    expect(matches(all, timerSubject(pending({ run_id: OTHER_RUN }), state))).toBe(false);
+    expect(matches(all, timerSubject(pending({ org_id: OTHER_ORG }), state))).toBe(false);
+    expect(matches(all, timerSubject(pending({ origin: 'https://example.com' }), state))).toBe(false);
   });
 
   it('of a breaker are apart from those of every run', () => {
     for (const org of [ORG, null]) {
-      const subject = breakerTimerOf(opening(org), 'wait');
-      expect(matches(timersOf(pending()), subject)).toBe(false);
+      const subject = breakerTimerSubject(opening(org), 'wait');
+      expect(matches(timersOfRun(pending()), subject)).toBe(false);
       expect(subject.split('.')).toHaveLength(6);
     }
-    expect(breakerTimerOf(opening(null), 'wait')).toBe(
-      `timers.${shareOf(ORIGIN)}.${originToken(ORIGIN)}.all.breaker.wait`,
+    expect(breakerTimerSubject(opening(null), 'wait')).toBe(
+      `timers.${partitionOf(ORIGIN)}.${originToken(ORIGIN)}.all.breaker.wait`,
     );
   });
 
   it('that are due in a share are deliveries and breakers, and nothing that waits or is parked', () => {
-    const due = dueIn(shareOf(ORIGIN));
+    const due = expiredTimersIn(partitionOf(ORIGIN));
     for (const subject of [
-      timerOf(pending(), 'due'),
-      breakerTimerOf(opening(ORG), 'due'),
-      breakerTimerOf(opening(null), 'due'),
+      timerSubject(pending(), 'due'),
+      breakerTimerSubject(opening(ORG), 'due'),
+      breakerTimerSubject(opening(null), 'due'),
     ]) {
       expect(matches(due, subject), subject).toBe(true);
-      expect(matches(dueIn((shareOf(ORIGIN) + 1) % SHARES), subject), subject).toBe(false);
+      expect(matches(expiredTimersIn((partitionOf(ORIGIN) + 1) % PARTITIONS), subject), subject).toBe(false);
     }
     for (const subject of [
-      timerOf(pending(), 'wait'),
-      timerOf(pending(), 'parked'),
-      breakerTimerOf(opening(ORG), 'wait'),
+      timerSubject(pending(), 'wait'),
+      timerSubject(pending(), 'parked'),
+      breakerTimerSubject(opening(ORG), 'wait'),
     ]) {
       expect(matches(due, subject), subject).toBe(false);
     }
   });
 
   it('of openings in a share are those of breakers that are not over', () => {
-    const openings = openingsIn(shareOf(ORIGIN));
-    expect(matches(openings, breakerTimerOf(opening(ORG), 'wait'))).toBe(true);
-    expect(matches(openings, breakerTimerOf(opening(null), 'wait'))).toBe(true);
-    expect(matches(openings, breakerTimerOf(opening(null), 'due'))).toBe(false);
-    expect(matches(openings, timerOf(pending(), 'wait'))).toBe(false);
+    const openings = openBreakersIn(partitionOf(ORIGIN));
+    expect(matches(openings, breakerTimerSubject(opening(ORG), 'wait'))).toBe(true);
+    expect(matches(openings, breakerTimerSubject(opening(null), 'wait'))).toBe(true);
+    expect(matches(openings, breakerTimerSubject(opening(null), 'due'))).toBe(false);
+    expect(matches(openings, timerSubject(pending(), 'wait'))).toBe(false);
   });
 
   it('of a position is one for each share, and neither due nor parked', () => {
-    const position = positionOf(shareOf(ORIGIN));
+    const position = partitionPositionSubject(partitionOf(ORIGIN));
     for (const filter of [
-      dueIn(shareOf(ORIGIN)),
-      openingsIn(shareOf(ORIGIN)),
-      parkedAt(opening(null)),
-      timersOf(pending()),
+      expiredTimersIn(partitionOf(ORIGIN)),
+      openBreakersIn(partitionOf(ORIGIN)),
+      deferredAt(opening(null)),
+      timersOfRun(pending()),
     ]) {
       expect(matches(filter, position), filter).toBe(false);
     }
-    expect(new Set(Array.from({ length: SHARES }, (_, share) => positionOf(share))).size).toBe(SHARES);
+    expect(
+      new Set(Array.from({ length: PARTITIONS }, (_, share) => partitionPositionSubject(share))).size,
+    ).toBe(PARTITIONS);
   });
 
   it('that are parked at a receiver are those of its organisation', () => {
-    const parked = parkedAt(opening(ORG));
-    expect(matches(parked, timerOf(pending(), 'parked'))).toBe(true);
-    expect(matches(parked, timerOf(pending({ run_id: OTHER_RUN }), 'parked'))).toBe(true);
-    expect(matches(parked, timerOf(pending({ org_id: OTHER_ORG }), 'parked'))).toBe(false);
-    expect(matches(parked, timerOf(pending(), 'wait'))).toBe(false);
+    const parked = deferredAt(opening(ORG));
+    expect(matches(parked, timerSubject(pending(), 'parked'))).toBe(true);
+    expect(matches(parked, timerSubject(pending({ run_id: OTHER_RUN }), 'parked'))).toBe(true);
+    expect(matches(parked, timerSubject(pending({ org_id: OTHER_ORG }), 'parked'))).toBe(false);
+    expect(matches(parked, timerSubject(pending(), 'wait'))).toBe(false);
   });
 
   it('that are parked anywhere are no others', () => {
     for (const state of STATES) {
-      expect(matches(ALL_PARKED, timerOf(pending(), state)), state).toBe(state === 'parked');
+      expect(matches(ALL_DEFERRED, timerSubject(pending(), state)), state).toBe(state === 'parked');
     }
-    expect(matches(ALL_PARKED, breakerTimerOf(opening(null), 'wait'))).toBe(false);
+    expect(matches(ALL_DEFERRED, breakerTimerSubject(opening(null), 'wait'))).toBe(false);
   });
 
   it('that are parked at an origin are those of every organisation, and of no other origin', () => {
-    const parked = parkedAt(opening(null));
-    expect(matches(parked, timerOf(pending(), 'parked'))).toBe(true);
-    expect(matches(parked, timerOf(pending({ org_id: OTHER_ORG }), 'parked'))).toBe(true);
+    const parked = deferredAt(opening(null));
+    expect(matches(parked, timerSubject(pending(), 'parked'))).toBe(true);
+    expect(matches(parked, timerSubject(pending({ org_id: OTHER_ORG }), 'parked'))).toBe(true);
     const elsewhere = pending({ origin: 'https://hooks.example.com' });
-    expect(matches(parked, timerOf(elsewhere, 'parked'))).toBe(false);
-    expect(matches(parked, breakerTimerOf(opening(null), 'due'))).toBe(false);
+    expect(matches(parked, timerSubject(elsewhere, 'parked'))).toBe(false);
+    expect(matches(parked, breakerTimerSubject(opening(null), 'due'))).toBe(false);
   });
 });
 
@@ -212,28 +214,28 @@ describe('the subjects of what is known of tries', () => {
   const key = { org_id: ORG, run_id: RUN };
 
   it('are one for each final try, and one for all intermediate ones', () => {
-    expect(tryOf(key, { notification: 'final', round: 2, try: 13 })).toBe(
+    expect(deliveryAttemptSubject(key, { notification: 'final', round: 2, try: 13 })).toBe(
       `deliveries.${ORG}.${RUN}.try.2.13`,
     );
-    expect(tryOf(key, { notification: 'intermediate', round: 1, try: 1 })).toBe(
-      tryOf(key, { notification: 'intermediate', round: 1, try: 2 }),
+    expect(deliveryAttemptSubject(key, { notification: 'intermediate', round: 1, try: 1 })).toBe(
+      deliveryAttemptSubject(key, { notification: 'intermediate', round: 1, try: 2 }),
     );
   });
 
   it('all lie under the run, and tell it', () => {
     for (const subject of [
-      tryOf(key, { notification: 'final', round: 1, try: 1 }),
-      tryOf(key, { notification: 'intermediate', round: 1, try: 1 }),
-      deliveryStateOf(key),
+      deliveryAttemptSubject(key, { notification: 'final', round: 1, try: 1 }),
+      deliveryAttemptSubject(key, { notification: 'intermediate', round: 1, try: 1 }),
+      deliveryStateSubject(key),
     ]) {
-      expect(matches(deliveriesOf(key), subject), subject).toBe(true);
-      expect(runOfDelivery(subject), subject).toEqual(key);
+      expect(matches(deliveryAttemptsOfRun(key), subject), subject).toBe(true);
+      expect(runOfDeliverySubject(subject), subject).toEqual(key);
     }
   });
 
   it('tell no run when they are none', () => {
     for (const wrong of [`deliveries.${ORG}`, `deliveries.x.${RUN}.state`, `runs.${ORG}.${RUN}.life`, '']) {
-      expect(runOfDelivery(wrong), wrong).toBeUndefined();
+      expect(runOfDeliverySubject(wrong), wrong).toBeUndefined();
     }
   });
 });

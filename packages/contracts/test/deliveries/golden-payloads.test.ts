@@ -6,7 +6,7 @@ import {
   webhookBody,
   WebhookPayload,
   WEBHOOK_PAYLOAD_VERSION,
-  type Told,
+  type PayloadInput,
 } from '../../src/deliveries/webhook-payload.ts';
 import { succeededWith, textOutputs, TOLD } from './payload-inputs.ts';
 
@@ -14,7 +14,7 @@ const FOLDER = join(import.meta.dirname, 'fixtures', 'webhook-payload');
 const ACCEPT = 'ACCEPT_FIXTURES=1 npm test -- packages/contracts';
 const LARGE = 'x'.repeat(1_000);
 
-const SITUATIONS: Readonly<Record<string, Told>> = {
+const SITUATIONS: Readonly<Record<string, PayloadInput>> = {
   ...TOLD,
   truncated: succeededWith(textOutputs('short', LARGE), { maxBytes: 1_000 }),
 };

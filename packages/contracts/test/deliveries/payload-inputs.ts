@@ -1,7 +1,7 @@
 import type { RunOutput } from '../../src/events/run-event-data.ts';
 import type { Run } from '../../src/fold/run.ts';
 import type { RunEvent } from '../../src/events/run-event.ts';
-import type { Told } from '../../src/deliveries/webhook-payload.ts';
+import type { PayloadInput } from '../../src/deliveries/webhook-payload.ts';
 import { anEvent, RUN, runAfter } from '../fixtures/run-events.ts';
 
 const PUBLIC_URL = 'https://runs.example.com/api';
@@ -13,7 +13,7 @@ const uploading = [...running, anEvent('RunUploading')];
 const cancelling = [...running, anEvent('RunCancelRequested')];
 
 /** What a receiver is told of a run after these events, and after a report of an attempt in between. */
-export const told = (events: readonly RunEvent[], changes: Partial<Told> = {}): Told => ({
+export const told = (events: readonly RunEvent[], changes: Partial<PayloadInput> = {}): PayloadInput => ({
   run: runAfter(...events),
   sequence: events.length,
   report: { progress: 0.5, live_status: 'drawing row 256', time: '2026-01-01T00:00:03.500Z' },
@@ -33,7 +33,7 @@ export const TOLD = {
   failed: told([...running, anEvent('RunFailed')]),
   timeout: told([...running, anEvent('RunTimedOut')]),
   cancelled: told([...cancelling, anEvent('RunCancelled')]),
-} as const satisfies Record<Run['status'], Told>;
+} as const satisfies Record<Run['status'], PayloadInput>;
 
 export const REQUEUED = told([...running, anEvent('RunRequeued')]);
 export const CANCELLING = told(cancelling);
@@ -49,5 +49,5 @@ export const textOutputs = (...texts: readonly string[]): RunOutput[] =>
     data: { text: [text] },
   }));
 
-export const succeededWith = (outputs: RunOutput[], changes: Partial<Told> = {}): Told =>
+export const succeededWith = (outputs: RunOutput[], changes: Partial<PayloadInput> = {}): PayloadInput =>
   told([...running, anEvent('RunSucceeded', { outputs })], changes);

@@ -2,12 +2,13 @@ import fc from 'fast-check';
 import { Value } from 'typebox/value';
 import { describe, expect, it } from 'vitest';
 import { MAX_LIVE_STATUS } from '../../src/limits.ts';
-import { webhookBody, WebhookPayload, type Told } from '../../src/deliveries/webhook-payload.ts';
+import { webhookBody, WebhookPayload, type PayloadInput } from '../../src/deliveries/webhook-payload.ts';
 import { anEvent, RUN } from '../fixtures/run-events.ts';
 import { CANCELLING, REQUEUED, succeededWith, textOutputs, told, TOLD } from './payload-inputs.ts';
 
-const textOf = (told: Told): string => new TextDecoder().decode(webhookBody(told));
-const payloadOf = (told: Told): WebhookPayload => Value.Parse(WebhookPayload, JSON.parse(textOf(told)));
+const textOf = (told: PayloadInput): string => new TextDecoder().decode(webhookBody(told));
+const payloadOf = (told: PayloadInput): WebhookPayload =>
+  Value.Parse(WebhookPayload, JSON.parse(textOf(told)));
 
 describe('the body of a notification', () => {
   it('is the run as it is, in JSON', () => {

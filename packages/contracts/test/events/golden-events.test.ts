@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Value } from 'typebox/value';
 import { describe, expect, it } from 'vitest';
 import { currentVersion, parseRunEvent, RUN_EVENT_TYPES } from '../../src/events/run-event.ts';
-import { subjectOf } from '../../src/subjects/run-subjects.ts';
+import { runEventSubject } from '../../src/subjects/run-subjects.ts';
 import { FleetEvent } from '../../src/events/fleet-event.ts';
 import { anEvent } from '../fixtures/run-events.ts';
 
@@ -64,7 +64,7 @@ describe('golden events', () => {
     const file = join(FOLDER, `${type}.v${currentVersion(type)}.json`);
     if (!existsSync(file) && process.env.ACCEPT_FIXTURES) {
       const event = anEvent(type);
-      writeFileSync(file, `${JSON.stringify({ subject: subjectOf(event), event }, null, 2)}\n`);
+      writeFileSync(file, `${JSON.stringify({ subject: runEventSubject(event), event }, null, 2)}\n`);
     }
     expect(existsSync(file), `no fixture yet; write it with: ${ACCEPT}`).toBe(true);
   });
@@ -73,7 +73,7 @@ describe('golden events', () => {
     const golden: { subject: string; event: unknown } = JSON.parse(readFileSync(join(FOLDER, name), 'utf8'));
     const parsed = parseRunEvent(golden.event);
     expect(parsed).toEqual({ kind: 'event', event: golden.event });
-    expect(parsed.kind === 'event' && subjectOf(parsed.event)).toBe(golden.subject);
+    expect(parsed.kind === 'event' && runEventSubject(parsed.event)).toBe(golden.subject);
   });
 
   it.each(readdirSync(FOLDER))('%s stays open to members of a later release', (name) => {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { webhookSubjectOf } from '../../src/subjects/run-subjects.ts';
+import { webhookEventSubject } from '../../src/subjects/run-subjects.ts';
 import { parseWebhookEvent, WEBHOOK_EVENTS, WEBHOOK_EVENT_TYPES } from '../../src/events/webhook-event.ts';
 import { aWebhookEvent } from '../fixtures/webhook-events.ts';
 
@@ -17,7 +17,7 @@ describe('golden webhook events', () => {
     const file = join(FOLDER, `${type}.v${version}.json`);
     if (!existsSync(file) && process.env.ACCEPT_FIXTURES) {
       const event = aWebhookEvent(type);
-      writeFileSync(file, `${JSON.stringify({ subject: webhookSubjectOf(event), event }, null, 2)}\n`);
+      writeFileSync(file, `${JSON.stringify({ subject: webhookEventSubject(event), event }, null, 2)}\n`);
     }
     expect(existsSync(file), `no fixture yet; write it with: ${ACCEPT}`).toBe(true);
   });
@@ -26,7 +26,7 @@ describe('golden webhook events', () => {
     const { subject, event } = golden(name);
     const parsed = parseWebhookEvent(event);
     expect(parsed).toEqual({ kind: 'event', event });
-    expect(parsed.kind === 'event' && webhookSubjectOf(parsed.event)).toBe(subject);
+    expect(parsed.kind === 'event' && webhookEventSubject(parsed.event)).toBe(subject);
   });
 
   it.each(readdirSync(FOLDER))('%s stays open to members of a later release', (name) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { evolve } from '../../src/fold/evolve-run.ts';
+import { evolveRun } from '../../src/fold/evolve-run.ts';
 import type { RunEvent } from '../../src/events/run-event.ts';
 import { isEnded, type Run } from '../../src/fold/run.ts';
 import { anEvent, factOf, OTHER_EXECUTOR, runAfter, timeOf } from '../fixtures/run-events.ts';
@@ -10,7 +10,7 @@ const given = (...events: RunEvent[]): { run: Run; next: number } => ({
 });
 
 const when = (history: { run: Run; next: number }, event: RunEvent): Run | { impossible: string } =>
-  evolve(history.run, factOf(event, history.next));
+  evolveRun(history.run, factOf(event, history.next));
 
 const queued = [anEvent('RunQueued')];
 const started = [...queued, anEvent('RunAssigned')];

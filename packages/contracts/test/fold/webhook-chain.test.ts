@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { link, type ChainSoFar, type StoredMessage } from '../../src/fold/chain.ts';
-import { lifecycleOf, runOf } from '../../src/subjects/run-subjects.ts';
+import { lifecycleFilter, runFilter } from '../../src/subjects/run-subjects.ts';
 import { isSettled, type Webhook } from '../../src/fold/webhook.ts';
 import { MAX_ROUNDS, WEBHOOK_EVENT_TYPES } from '../../src/events/webhook-event.ts';
 import { EMPTY_WEBHOOK_HISTORY, readWebhookChain, WEBHOOK_CHAIN } from '../../src/fold/webhook-chain.ts';
@@ -40,8 +40,8 @@ describe('a whole chain of webhook facts', () => {
 describe('a message that the broker stored but that is no webhook fact', () => {
   const forgeries: [string, string, Partial<StoredMessage>][] = [
     ['without a fence', 'forged_fence', { fence: null }],
-    ['fenced on the lifecycle', 'forged_fence', { fence: lifecycleOf(KEY) }],
-    ['fenced on the whole run', 'forged_fence', { fence: runOf(KEY) }],
+    ['fenced on the lifecycle', 'forged_fence', { fence: lifecycleFilter(KEY) }],
+    ['fenced on the whole run', 'forged_fence', { fence: runFilter(KEY) }],
     [
       'fenced on its own subject only',
       'forged_fence',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { GpuModel } from '../../src/gpu.ts';
 import { MAX_LIVE_STATUS } from '../../src/limits.ts';
 import { liveStatus } from '../../src/run-view/live-status.ts';
-import type { QueuePlace } from '../../src/requests/queue-position.ts';
+import type { QueuePosition } from '../../src/requests/queue-position.ts';
 import type { Run, RunRequest } from '../../src/fold/run.ts';
 import { anEvent, runAfter } from '../fixtures/run-events.ts';
 
@@ -13,7 +13,7 @@ const queued = (request: Partial<RunRequest> = {}): Run => {
 const program = { kind: 'program', program: 'render' } as const;
 
 describe('a run that waits', () => {
-  it.each<[string, QueuePlace]>([
+  it.each<[string, QueuePosition]>([
     ['waiting for an A100 (next)', { ahead: 0, capacity: 'busy' }],
     ['waiting for an A100 (2 ahead)', { ahead: 2, capacity: 'busy' }],
     [

@@ -2,23 +2,23 @@ import { describe, expect, it } from 'vitest';
 import { executorId, executorName } from '../../src/ids.ts';
 import { RUN_EVENTS, RUN_EVENT_TYPES } from '../../src/events/run-event.ts';
 import {
-  activityOf,
-  addressedTo,
+  activitySubject,
+  executorFilter,
   ALL_LIFECYCLES,
   ALL_PROGRESS,
   ALL_REDELIVERY_REQUESTS,
   ALL_WEBHOOKS,
-  lifecycleOf,
+  lifecycleFilter,
   parseActivitySubject,
   parseLifecycleSubject,
   parseWebhookSubject,
-  progressOf,
-  runIn,
-  runOf,
-  subjectOf,
-  subjectsOfAttempt,
-  webhookOf,
-  webhookSubjectOf,
+  progressFilter,
+  runOfSubject,
+  runFilter,
+  runEventSubject,
+  attemptSubjects,
+  webhookFilter,
+  webhookEventSubject,
 } from '../../src/subjects/run-subjects.ts';
 import { WEBHOOK_EVENTS, WEBHOOK_EVENT_TYPES } from '../../src/events/webhook-event.ts';
 import { anEvent, EXECUTOR, ORG, RUN } from '../fixtures/run-events.ts';
@@ -33,8 +33,8 @@ const ANOTHER = '01920000-0000-7000-8000-0000000000ff';
 describe('the subject of an event', () => {
   it.each(RUN_EVENT_TYPES)('of %s tells run, fact, writer, attempt and executor', (type) => {
     const event = anEvent(type);
-    const subject = subjectOf(event);
-    expect(matches(lifecycleOf({ org_id: ORG, run_id: RUN }), subject)).toBe(true);
+    const subject = runEventSubject(event);
+    expect(matches(lifecycleFilter({ org_id: ORG, run_id: RUN }), subject)).toBe(true);
     expect(parseLifecycleSubject(subject)).toEqual({
       org_id: ORG,
       run_id: RUN,
@@ -47,28 +47,28 @@ describe('the subject of an event', () => {
 
   it('reaches the executor that it concerns', () => {
     for (const type of ['RunAssigned', 'RunCancelRequested', 'RunRequeued', 'RunTimedOut'] as const) {
-      expect(matches(addressedTo(EXECUTOR), subjectOf(anEvent(type))), type).toBe(true);
+      expect(matches(executorFilter(EXECUTOR), runEventSubject(anEvent(type))), type).toBe(true);
     }
-    expect(matches(addressedTo(EXECUTOR), subjectOf(anEvent('RunQueued')))).toBe(false);
+    expect(matches(executorFilter(EXECUTOR), runEventSubject(anEvent('RunQueued')))).toBe(false);
   });
 
   it('of an executor of an earlier release, whose id is one token, is read alike', () => {
     const subject = `runs.${ORG}.${RUN}.life.started.executor.2.${EARLIER}`;
     expect(parseLifecycleSubject(subject)).toMatchObject({ attempt: 2, executor_id: EARLIER });
-    expect(subjectOf({ ...anEvent('RunStarted'), attempt: 2, executor_id: EARLIER })).toBe(subject);
+    expect(runEventSubject({ ...anEvent('RunStarted'), attempt: 2, executor_id: EARLIER })).toBe(subject);
   });
 
   it('holds the name of the executor as a token, so that the broker can allow a name its own', () => {
     const own = `runs.*.*.life.*.executor.*.${executorName(EXECUTOR)}.*`;
-    expect(matches(own, subjectOf(anEvent('RunStarted')))).toBe(true);
-    expect(matches(own, subjectOf(anEvent('RunAssigned')))).toBe(false);
+    expect(matches(own, runEventSubject(anEvent('RunStarted')))).toBe(true);
+    expect(matches(own, runEventSubject(anEvent('RunAssigned')))).toBe(false);
   });
 
   it('is one of the few that an executor may look at when it speaks of its attempt', () => {
     const told = RUN_EVENT_TYPES.filter((type) => type !== 'RunQueued' && type !== 'RunAssigned');
-    const subjects = subjectsOfAttempt({ ...KEY, attempt: 1, executor_id: EXECUTOR });
-    expect(new Set(subjects)).toEqual(new Set(told.map((type) => subjectOf(anEvent(type)))));
-    for (const subject of subjects) expect(matches(addressedTo(EXECUTOR), subject), subject).toBe(true);
+    const subjects = attemptSubjects({ ...KEY, attempt: 1, executor_id: EXECUTOR });
+    expect(new Set(subjects)).toEqual(new Set(told.map((type) => runEventSubject(anEvent(type)))));
+    for (const subject of subjects) expect(matches(executorFilter(EXECUTOR), subject), subject).toBe(true);
   });
 
   it('is of a lifecycle fact only when every token is right', () => {
@@ -92,7 +92,7 @@ describe('the subject of an event', () => {
 
 describe('the subject of a webhook event', () => {
   it.each(WEBHOOK_EVENT_TYPES)('of %s tells run, fact, writer and round', (type) => {
-    const subject = webhookSubjectOf(aWebhookEvent(type, 3));
+    const subject = webhookEventSubject(aWebhookEvent(type, 3));
     expect(parseWebhookSubject(subject)).toEqual({
       org_id: ORG,
       run_id: RUN,
@@ -103,34 +103,34 @@ describe('the subject of a webhook event', () => {
   });
 
   it.each(WEBHOOK_EVENT_TYPES)('of %s is fenced with its run, and apart from the lifecycle', (type) => {
-    const subject = webhookSubjectOf(aWebhookEvent(type));
-    for (const filter of [webhookOf(KEY), runOf(KEY), ALL_WEBHOOKS]) {
+    const subject = webhookEventSubject(aWebhookEvent(type));
+    for (const filter of [webhookFilter(KEY), runFilter(KEY), ALL_WEBHOOKS]) {
       expect(matches(filter, subject), filter).toBe(true);
     }
-    for (const filter of [lifecycleOf(KEY), ALL_LIFECYCLES, `runs.${ORG}.${ANOTHER}.>`]) {
+    for (const filter of [lifecycleFilter(KEY), ALL_LIFECYCLES, `runs.${ORG}.${ANOTHER}.>`]) {
       expect(matches(filter, subject), filter).toBe(false);
     }
     expect(parseLifecycleSubject(subject)).toBeUndefined();
   });
 
   it('of a lifecycle event lies under no filter of webhook facts', () => {
-    for (const filter of [webhookOf(KEY), ALL_WEBHOOKS]) {
-      expect(matches(filter, subjectOf(anEvent('RunQueued'))), filter).toBe(false);
+    for (const filter of [webhookFilter(KEY), ALL_WEBHOOKS]) {
+      expect(matches(filter, runEventSubject(anEvent('RunQueued'))), filter).toBe(false);
     }
-    expect(matches(runOf(KEY), subjectOf(anEvent('RunQueued')))).toBe(true);
-    expect(matches(ALL_LIFECYCLES, subjectOf(anEvent('RunQueued')))).toBe(true);
+    expect(matches(runFilter(KEY), runEventSubject(anEvent('RunQueued')))).toBe(true);
+    expect(matches(ALL_LIFECYCLES, runEventSubject(anEvent('RunQueued')))).toBe(true);
   });
 
   it('tells whoever sends that somebody asked for it again, and nothing else', () => {
     const asked = WEBHOOK_EVENT_TYPES.filter((type) =>
-      matches(ALL_REDELIVERY_REQUESTS, webhookSubjectOf(aWebhookEvent(type))),
+      matches(ALL_REDELIVERY_REQUESTS, webhookEventSubject(aWebhookEvent(type))),
     );
     expect(asked).toEqual(['WebhookRedeliveryRequested']);
   });
 
   it('is of a webhook fact only when every token is right', () => {
     for (const wrong of [
-      subjectOf(anEvent('RunQueued')),
+      runEventSubject(anEvent('RunQueued')),
       `runs.${ORG}.not-a-run.webhook.started.notifier.1`,
       `runs.${ORG.toUpperCase()}.${RUN}.webhook.started.notifier.1`,
       `runs.${ORG}.${RUN}.webhook.started.stranger.1`,
@@ -149,7 +149,7 @@ describe('the subject of a webhook event', () => {
 
 describe('the subject of activity', () => {
   it.each(['progress', 'log'] as const)('tells run, attempt and executor of %s', (kind) => {
-    expect(parseActivitySubject(activityOf(KEY, 12, EXECUTOR, kind))).toEqual({
+    expect(parseActivitySubject(activitySubject(KEY, 12, EXECUTOR, kind))).toEqual({
       org_id: ORG,
       run_id: RUN,
       attempt: 12,
@@ -158,14 +158,16 @@ describe('the subject of activity', () => {
   });
 
   it('of an executor of an earlier release is read alike', () => {
-    expect(parseActivitySubject(activityOf(KEY, 12, EARLIER, 'log'))).toMatchObject({ executor_id: EARLIER });
+    expect(parseActivitySubject(activitySubject(KEY, 12, EARLIER, 'log'))).toMatchObject({
+      executor_id: EARLIER,
+    });
   });
 
   it('tells progress from logs', () => {
-    expect(matches(progressOf(KEY), activityOf(KEY, 1, EXECUTOR, 'progress'))).toBe(true);
-    expect(matches(progressOf(KEY), activityOf(KEY, 1, EXECUTOR, 'log'))).toBe(false);
-    expect(matches(ALL_PROGRESS, activityOf(KEY, 1, EXECUTOR, 'progress'))).toBe(true);
-    expect(matches(ALL_PROGRESS, activityOf(KEY, 1, EXECUTOR, 'log'))).toBe(false);
+    expect(matches(progressFilter(KEY), activitySubject(KEY, 1, EXECUTOR, 'progress'))).toBe(true);
+    expect(matches(progressFilter(KEY), activitySubject(KEY, 1, EXECUTOR, 'log'))).toBe(false);
+    expect(matches(ALL_PROGRESS, activitySubject(KEY, 1, EXECUTOR, 'progress'))).toBe(true);
+    expect(matches(ALL_PROGRESS, activitySubject(KEY, 1, EXECUTOR, 'log'))).toBe(false);
   });
 
   it('is of activity only when every token is right', () => {
@@ -188,17 +190,17 @@ describe('the subject of activity', () => {
 describe('the run of a message', () => {
   it('is told by every subject of RUNS, also by a wrong one', () => {
     for (const subject of [
-      subjectOf(anEvent('RunQueued')),
-      webhookSubjectOf(aWebhookEvent('WebhookStarted')),
+      runEventSubject(anEvent('RunQueued')),
+      webhookEventSubject(aWebhookEvent('WebhookStarted')),
       `runs.${ORG}.${RUN}.nonsense`,
     ]) {
-      expect(runIn(subject), subject).toEqual(KEY);
+      expect(runOfSubject(subject), subject).toEqual(KEY);
     }
   });
 
   it('is not told by what is no subject of a run', () => {
     for (const subject of [`runs.${ORG}`, `runs.x.${RUN}.life`, `activity.${ORG}.${RUN}.1`, 'runs', '']) {
-      expect(runIn(subject), subject).toBeUndefined();
+      expect(runOfSubject(subject), subject).toBeUndefined();
     }
   });
 });

@@ -2,7 +2,7 @@
  * Who should hold which share: everybody's portion differs by one at most. Whoever knows the same members and claims
  * comes to the same division, and a share stays where it is as long as its holder has no more than a fair portion.
  */
-export const divideShares = (
+export const assignPartitions = (
   shares: number,
   living: readonly string[],
   claimedBy: (share: number) => string | undefined,

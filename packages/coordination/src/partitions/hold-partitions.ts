@@ -1,20 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { acquireLease, type Lease } from '../lease.ts';
-import { membershipOf, newMember, openShareBoard } from './partition-registry.ts';
-import { shareTerm, type Term } from './membership-term.ts';
+import { membershipLease, newMemberName, openPartitionRegistry } from './partition-registry.ts';
+import { membershipTerm, type MembershipTerm } from './membership-term.ts';
 
-export interface ShareOptions {
+export interface PartitionOptions {
   /** Of the service: those with the same name divide the shares among them. */
   readonly name: string;
-  readonly shares: number;
+  readonly partitions: number;
   /** Unique to the process. */
   readonly holder: string;
   /** A process that was not heard of for so long loses its shares; 3000 when left out. */
   readonly ttlMs?: number;
 }
 
-export interface Sharing extends AsyncDisposable {
+export interface HeldPartitions extends AsyncDisposable {
   /** The shares that are held now, in order. */
   held(): readonly number[];
   /** Resolves when the sharing has ended by itself: the connection was closed. */
@@ -35,23 +35,26 @@ const STOP_WITHIN_MS = 2_000;
  * `hold` is called when a share is ours. It must wind down and resolve soon after its signal is aborted: the share is
  * given away, the membership is lost, or the sharing is disposed. What it throws is logged, and it is called again.
  */
-export const holdShares = (
+export const holdPartitions = (
   log: EventLog,
-  { name, shares, holder, ttlMs = 3_000 }: ShareOptions,
+  { name, partitions: shares, holder, ttlMs = 3_000 }: PartitionOptions,
   hold: (share: number, over: AbortSignal) => Promise<void>,
-): Sharing => {
+): HeldPartitions => {
   const stop = new AbortController();
   const failed = Promise.withResolvers<Error>();
-  let term: Term | undefined;
+  let term: MembershipTerm | undefined;
 
   /** As one member, until the membership is lost or the sharing is disposed. */
   const serve = async (lease: Lease, member: string, previous: string | undefined): Promise<void> => {
     const broken = new AbortController();
     const over = AbortSignal.any([lease.lost, stop.signal, broken.signal]);
     const alarm = alarmClock(Math.min(ttlMs / 6, LOOK_EVERY_MS), over);
-    await using board = await openShareBoard(log, name, alarm.ring);
+    await using board = await openPartitionRegistry(log, name, alarm.ring);
     void board.failed.then((error) => broken.abort(error));
-    term = shareTerm({ log, board, shares, member, ttlMs, hold, lost: lease.lost, over }, alarm.ring);
+    term = membershipTerm(
+      { log, registry: board, partitions: shares, member, ttlMs, hold, lost: lease.lost, over },
+      alarm.ring,
+    );
     while (!over.aborted) {
       try {
         // Nobody needs to wait until it was silent for long enough.
@@ -70,9 +73,9 @@ export const holdShares = (
   const run = async (): Promise<void> => {
     let previous: string | undefined;
     while (!stop.signal.aborted) {
-      const member = newMember(holder);
+      const member = newMemberName(holder);
       try {
-        const request = { name: membershipOf(name, member), holder, ttlMs };
+        const request = { name: membershipLease(name, member), holder, ttlMs };
         const lease = await acquireLease(log, request, stop.signal);
         try {
           await serve(lease, member, previous);

@@ -1,13 +1,13 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { ShareBoard } from './partition-registry.ts';
-import { divideShares } from './assign-partitions.ts';
+import type { PartitionRegistry } from './partition-registry.ts';
+import { assignPartitions } from './assign-partitions.ts';
 
 const AGAIN_AFTER_MS = 1_000;
 
-export interface TermOptions {
+export interface MembershipTermOptions {
   readonly log: EventLog;
-  readonly board: ShareBoard;
-  readonly shares: number;
+  readonly registry: PartitionRegistry;
+  readonly partitions: number;
   /** The name of this membership. */
   readonly member: string;
   readonly ttlMs: number;
@@ -19,7 +19,7 @@ export interface TermOptions {
 }
 
 /** What a member does while it is one. */
-export interface Term {
+export interface MembershipTerm {
   held(): number[];
   /** Comes nearer to a fair division, as far as the others let it. @throws {LogUnavailable} */
   step(): Promise<void>;
@@ -32,8 +32,8 @@ interface Holding {
   readonly done: Promise<void>;
 }
 
-export const shareTerm = (options: TermOptions, onChange: () => void): Term => {
-  const { log, board, shares, member, ttlMs, hold, lost, over } = options;
+export const membershipTerm = (options: MembershipTermOptions, onChange: () => void): MembershipTerm => {
+  const { log, registry: board, partitions: shares, member, ttlMs, hold, lost, over } = options;
   const holdings = new Map<number, Holding>();
   const notBefore = new Map<number, number>();
   const all = Array.from({ length: shares }, (_, share) => share);
@@ -82,12 +82,12 @@ export const shareTerm = (options: TermOptions, onChange: () => void): Term => {
     held: () => [...holdings.keys()].toSorted((one, other) => one - other),
     step: async () => {
       if (!board.isComplete()) return;
-      await board.endSilent(ttlMs, (other) => other !== member);
+      await board.endUnresponsive(ttlMs, (other) => other !== member);
       await board.lookUpHolders();
       if (!board.isComplete()) return;
       const living = [...new Set([...board.members(), member])];
       const claimedBy = (share: number): string | undefined => board.claim(share)?.holder;
-      const mine = new Set(divideShares(shares, living, claimedBy).get(member));
+      const mine = new Set(assignPartitions(shares, living, claimedBy).get(member));
       for (const [share, { giveAway }] of holdings) {
         // A claim that is not ours any more was lost by the broker: it is taken again.
         // One that names another is somebody else's already: that is a loss, and no wish.
@@ -103,7 +103,7 @@ export const shareTerm = (options: TermOptions, onChange: () => void): Term => {
         ...unused.map((share) => giveBack(share, board.claim(share)?.revision ?? 0)),
         ...all.filter((share) => mine.has(share) && mayTake(share)).map(take),
       ]);
-      await board.sweep(ttlMs);
+      await board.removeEnded(ttlMs);
     },
     ended: async () => {
       await Promise.all([...holdings.values()].map(({ done }) => done));

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { newUuid } from '@runledger/contracts/ids';
 import type { JsMsg } from '@nats-io/jetstream';
-import { askBroker } from '@runledger/event-log/connect/broker-call';
-import { lastUnder } from '@runledger/event-log/read/leader-read';
+import { callBroker } from '@runledger/event-log/connect/broker-call';
+import { lastMessage } from '@runledger/event-log/read/leader-read';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { publish, type Published } from '@runledger/event-log/append/publish';
 import { pullInOrder } from '@runledger/event-log/follow/pull-in-order';
@@ -16,11 +16,11 @@ const MEMBER = /^[\w-]+$/;
 const KEY = /^(member|share)\.([\w-]+)$/;
 
 /** A name that is used once. `holder` is for people. */
-export const newMember = (holder: string): string =>
+export const newMemberName = (holder: string): string =>
   `${holder.replaceAll(/[^\w-]/g, '_')}-${randomBytes(6).toString('hex')}`;
 
 /** The name of a member's lease. */
-export const membershipOf = (service: string, member: string): string => `${service}.member.${member}`;
+export const membershipLease = (service: string, member: string): string => `${service}.member.${member}`;
 
 interface Claim {
   /** Empty when it was given back. */
@@ -35,7 +35,7 @@ interface Seen {
 }
 
 /** What the broker tells of a service's members and of their claims. It may be late, so every write is fenced. */
-export interface ShareBoard extends AsyncDisposable {
+export interface PartitionRegistry extends AsyncDisposable {
   /** Resolves when the board is told no more. */
   readonly failed: Promise<Error>;
   /** Whether everything that was stored is known. */
@@ -48,21 +48,21 @@ export interface ShareBoard extends AsyncDisposable {
   /** Writes a claim, with an empty holder to give it back, over the one at `revision`. The new revision, or false if there is another claim. */
   write(share: number, holder: string, revision: number): Promise<number | false>;
   /** Ends the membership of those that were not heard of for so long. @throws {LogUnavailable} */
-  endSilent(ttlMs: number, others: (member: string) => boolean): Promise<void>;
+  endUnresponsive(ttlMs: number, others: (member: string) => boolean): Promise<void>;
   /** Ends a membership that its holder has lost. @throws {LogUnavailable} */
   end(member: string): Promise<void>;
   /** Asks the broker about holders of claims of whom nothing is known. @throws {LogUnavailable} */
   lookUpHolders(): Promise<void>;
   /** Removes what memberships left behind that ended so long ago that everybody knows. @throws {LogUnavailable} */
-  sweep(ttlMs: number): Promise<void>;
+  removeEnded(ttlMs: number): Promise<void>;
 }
 
 /** @throws {LogUnavailable} at the start */
-export const openShareBoard = async (
+export const openPartitionRegistry = async (
   log: EventLog,
   service: string,
   onChange: () => void,
-): Promise<ShareBoard> => {
+): Promise<PartitionRegistry> => {
   const prefix = `$KV.LEASES.${service}.`;
   const members = new Map<string, Seen>();
   const ended = new Map<string, Seen>();
@@ -149,7 +149,7 @@ export const openShareBoard = async (
       noteClaim(share, { holder, revision: written.sequence });
       return written.sequence;
     },
-    endSilent: async (ttlMs, others) => {
+    endUnresponsive: async (ttlMs, others) => {
       const now = performance.now();
       const silent = [...members].filter(([member, { since }]) => others(member) && now - since >= ttlMs);
       await Promise.all(silent.map(([member]) => end(member)));
@@ -159,16 +159,16 @@ export const openShareBoard = async (
       const holders = new Set([...claims.values()].map(({ holder }) => holder));
       const unknown = [...holders].filter((one) => one !== '' && !members.has(one) && !ended.has(one));
       for (const member of unknown) {
-        const last = await lastUnder(log, STREAM, `${prefix}member.${member}`, ASK_WITHIN_MS);
+        const last = await lastMessage(log, STREAM, `${prefix}member.${member}`, ASK_WITHIN_MS);
         noteMember(member, last?.seq ?? 0, last !== null && last.data.byteLength > 0);
       }
     },
-    sweep: async (ttlMs) => {
+    removeEnded: async (ttlMs) => {
       for (const [member, { revision, since }] of ended) {
         if (performance.now() - since < ttlMs) continue;
         const filter = `${prefix}member.${member}`;
         const upTo = { filter, seq: revision + 1 };
-        await askBroker(`removing ${filter}`, () => log.jsm.streams.purge(STREAM, upTo), ASK_WITHIN_MS);
+        await callBroker(`removing ${filter}`, () => log.jsm.streams.purge(STREAM, upTo), ASK_WITHIN_MS);
         ended.delete(member);
       }
     },

@@ -1,7 +1,7 @@
 import { executorId, newUuid } from '@runledger/contracts/ids';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { beat, lastBeat, watchHeartbeats } from '../../src/heartbeats.ts';
+import { sendHeartbeat, lastHeartbeat, watchHeartbeats } from '../../src/heartbeats.ts';
 import { aLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
 
 /** What every executor may write to, and one can fill. */
@@ -25,7 +25,7 @@ describe('the beats of executors', () => {
     open.use(await watchHeartbeats(log, ({ executor_id }) => heard.push(executor_id)));
     for (let key = 0; key < 20; key += 1)
       await log.js.publish(`$KV.EXECUTORS.a.x${key}`, new Uint8Array(100 * 1024));
-    await beat(log, { executor_id: B, beat: 1, draining: false, runs: [] }, 60_000);
+    await sendHeartbeat(log, { executor_id: B, beat: 1, draining: false, runs: [] }, 60_000);
     await waitFor('the beat to be told', () => heard.includes(B));
     expect((await log.jsm.streams.info('KV_EXECUTORS')).state.messages).toBeLessThan(20);
   });
@@ -33,8 +33,12 @@ describe('the beats of executors', () => {
   it('are taken with a run in each of as many slots as an executor may have, and no larger', async () => {
     const { log } = broker;
     const runs = Array.from({ length: 1_024 }, (_, slot) => ({ slot, run_id: newUuid(), attempt: 100 }));
-    await beat(log, { executor_id: A, beat: Number.MAX_SAFE_INTEGER, draining: false, runs }, 60_000);
-    expect((await lastBeat(log, A))?.heartbeat.runs).toHaveLength(1_024);
+    await sendHeartbeat(
+      log,
+      { executor_id: A, beat: Number.MAX_SAFE_INTEGER, draining: false, runs },
+      60_000,
+    );
+    expect((await lastHeartbeat(log, A))?.heartbeat.runs).toHaveLength(1_024);
     await expect(log.js.publish(`$KV.EXECUTORS.${A}`, new Uint8Array(129 * 1024))).rejects.toThrow(
       'message size exceeds maximum allowed',
     );

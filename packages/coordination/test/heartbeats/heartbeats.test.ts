@@ -1,10 +1,10 @@
 import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import { describe, expect, it } from 'vitest';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
-import { beat, watchHeartbeats } from '../../src/heartbeats.ts';
+import { sendHeartbeat, watchHeartbeats } from '../../src/heartbeats.ts';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { aLog } from '@runledger/event-log/test/fixtures/test-log';
-import { ONE, OTHER } from '@runledger/testing/events/run-events';
+import { EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/events/run-events';
 
 const aBeat = (executor: string, count: number): Heartbeat => ({
   executor_id: executor,
@@ -19,9 +19,9 @@ describe('heartbeats', () => {
   it('are told to a watcher: the last of each first, then each', async () => {
     await using test = await aLog();
     const { log } = test;
-    await beat(log, aBeat(ONE, 1), TTL_MS);
-    await beat(log, aBeat(ONE, 2), TTL_MS);
-    await beat(log, aBeat(OTHER, 1), TTL_MS);
+    await sendHeartbeat(log, aBeat(EXECUTOR, 1), TTL_MS);
+    await sendHeartbeat(log, aBeat(EXECUTOR, 2), TTL_MS);
+    await sendHeartbeat(log, aBeat(OTHER_EXECUTOR, 1), TTL_MS);
     const seen: [string, number][] = [];
     const times: string[] = [];
     await using open = new AsyncDisposableStack();
@@ -34,20 +34,20 @@ describe('heartbeats', () => {
     await expect
       .poll(() => seen, { timeout: 10_000 })
       .toEqual([
-        [ONE, 2],
-        [OTHER, 1],
+        [EXECUTOR, 2],
+        [OTHER_EXECUTOR, 1],
       ]);
-    await beat(log, aBeat(ONE, 3), TTL_MS);
-    await expect.poll(() => seen.at(-1), { timeout: 10_000 }).toEqual([ONE, 3]);
+    await sendHeartbeat(log, aBeat(EXECUTOR, 3), TTL_MS);
+    await expect.poll(() => seen.at(-1), { timeout: 10_000 }).toEqual([EXECUTOR, 3]);
     expect(times.every((time) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(time))).toBe(true);
     expect(times).toEqual(times.toSorted());
   });
 
   it('are forgotten after their time', async () => {
     await using test = await aLog();
-    await beat(test.log, aBeat(ONE, 1), 1_000);
+    await sendHeartbeat(test.log, aBeat(EXECUTOR, 1), 1_000);
     const last = () =>
-      test.log.jsm.streams.getMessage('KV_EXECUTORS', { last_by_subj: `$KV.EXECUTORS.${ONE}` });
+      test.log.jsm.streams.getMessage('KV_EXECUTORS', { last_by_subj: `$KV.EXECUTORS.${EXECUTOR}` });
     await expect
       .poll(async () => (await last())?.header.get('Nats-Marker-Reason'), { timeout: 15_000 })
       .toBe('MaxAge');
@@ -64,10 +64,10 @@ describe('heartbeats', () => {
     const seen: string[] = [];
     await using open = new AsyncDisposableStack();
     open.use(await watchHeartbeats(log, ({ executor_id, beat }) => void seen.push(`${executor_id} ${beat}`)));
-    await log.js.publish(`$KV.EXECUTORS.${ONE}`, 'no json');
-    await log.js.publish(`$KV.EXECUTORS.${ONE}`, JSON.stringify(aBeat(OTHER, 1)));
-    await beat(log, aBeat(ONE, 5), TTL_MS);
-    await expect.poll(() => seen, { timeout: 10_000 }).toEqual([`${ONE} 5`]);
+    await log.js.publish(`$KV.EXECUTORS.${EXECUTOR}`, 'no json');
+    await log.js.publish(`$KV.EXECUTORS.${EXECUTOR}`, JSON.stringify(aBeat(OTHER_EXECUTOR, 1)));
+    await sendHeartbeat(log, aBeat(EXECUTOR, 5), TTL_MS);
+    await expect.poll(() => seen, { timeout: 10_000 }).toEqual([`${EXECUTOR} 5`]);
     expect(errors).toEqual(['a heartbeat cannot be read; is its executor of a later release?']);
   });
 
@@ -77,20 +77,20 @@ describe('heartbeats', () => {
     const seen: number[] = [];
     await using open = new AsyncDisposableStack();
     open.use(await watchHeartbeats(log, ({ beat }) => void seen.push(beat)));
-    await beat(log, aBeat(ONE, 1), TTL_MS);
+    await sendHeartbeat(log, aBeat(EXECUTOR, 1), TTL_MS);
     await expect.poll(() => seen, { timeout: 10_000 }).toEqual([1]);
 
     await nats.kill9();
-    await expect(beat(log, aBeat(ONE, 2), TTL_MS)).rejects.toBeInstanceOf(LogUnavailable);
+    await expect(sendHeartbeat(log, aBeat(EXECUTOR, 2), TTL_MS)).rejects.toBeInstanceOf(LogUnavailable);
     await nats.restart();
     await expect
-      .poll(() => beat(log, aBeat(ONE, 3), TTL_MS).then(() => seen.at(-1)), { timeout: 20_000 })
+      .poll(() => sendHeartbeat(log, aBeat(EXECUTOR, 3), TTL_MS).then(() => seen.at(-1)), { timeout: 20_000 })
       .toBe(3);
   }, 60_000);
 
   it('survive an orderly restart of the broker', async () => {
     await using test = await aLog();
-    await beat(test.log, aBeat(ONE, 7), TTL_MS);
+    await sendHeartbeat(test.log, aBeat(EXECUTOR, 7), TTL_MS);
     await test.nats.restart();
     const seen: number[] = [];
     await using open = new AsyncDisposableStack();

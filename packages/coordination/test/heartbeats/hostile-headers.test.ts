@@ -4,7 +4,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { headers } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { beat, lastBeat, watchHeartbeats } from '../../src/heartbeats.ts';
+import { sendHeartbeat, lastHeartbeat, watchHeartbeats } from '../../src/heartbeats.ts';
 import { aLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
 
 /** What no permission can refuse, since it stands in the headers of a message under an allowed subject. */
@@ -46,16 +46,16 @@ describe('a roll-up', () => {
     );
     expect(watch).toBeDefined();
     const say = (log: EventLog, executor_id: string, n: number) =>
-      beat(log, { executor_id, beat: n, draining: false, runs: [] }, 10_000);
+      sendHeartbeat(log, { executor_id, beat: n, draining: false, runs: [] }, 10_000);
     await say(other, B, 1);
     await waitFor('the first beat', () => heard.includes(`${B} 1`));
     const rollUp = headers();
     rollUp.set('Nats-Rollup', 'all');
     await executor.js.publish(`$KV.EXECUTORS.${A}`, '{}', { headers: rollUp });
-    expect(await lastBeat(scheduler, B)).toBeUndefined();
+    expect(await lastHeartbeat(scheduler, B)).toBeUndefined();
     await say(other, B, 2);
     await waitFor('the next beat', () => heard.includes(`${B} 2`));
-    expect(await lastBeat(scheduler, B)).toMatchObject({ heartbeat: { beat: 2 } });
+    expect(await lastHeartbeat(scheduler, B)).toMatchObject({ heartbeat: { beat: 2 } });
   });
 });
 

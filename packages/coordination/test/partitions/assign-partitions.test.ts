@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { divideShares } from '../../src/partitions/assign-partitions.ts';
+import { assignPartitions } from '../../src/partitions/assign-partitions.ts';
 
 type Claims = Readonly<Record<string, readonly number[]>>;
 
 const divide = (shares: number, living: readonly string[], claims: Claims): Claims =>
   Object.fromEntries(
-    divideShares(
+    assignPartitions(
       shares,
       living,
       (share) => Object.entries(claims).find(([, claimed]) => claimed.includes(share))?.[0],

@@ -2,15 +2,15 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { SHARES } from '@runledger/contracts/deliveries/deliveries';
+import { PARTITIONS } from '@runledger/contracts/deliveries/deliveries';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { holdShares, type Sharing } from '../../src/partitions/hold-partitions.ts';
+import { holdPartitions, type HeldPartitions } from '../../src/partitions/hold-partitions.ts';
 import { aLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
 
 const ttlMs = 1_500;
-const everything = Array.from({ length: SHARES }, (_, share) => share);
+const everything = Array.from({ length: PARTITIONS }, (_, share) => share);
 
 let test: TestLog;
 beforeAll(async () => {
@@ -24,30 +24,34 @@ const aService = (name: string, on: TestLog = test) => {
   const overlaps: string[] = [];
   const until = (over: AbortSignal): Promise<unknown> =>
     new Promise((resolve) => over.addEventListener('abort', resolve, { once: true }));
-  const join = async (holder: string): Promise<Sharing & { readonly log: EventLog }> => {
+  const join = async (holder: string): Promise<HeldPartitions & { readonly log: EventLog }> => {
     const log = await on.open();
-    const sharing = holdShares(log, { name, shares: SHARES, holder, ttlMs }, async (share, over) => {
-      const other = holders.get(share);
-      if (other !== undefined) overlaps.push(`${share}: ${other} and ${holder}`);
-      holders.set(share, holder);
-      await until(over);
-      if (holders.get(share) === holder) holders.delete(share);
-    });
+    const sharing = holdPartitions(
+      log,
+      { name, partitions: PARTITIONS, holder, ttlMs },
+      async (share, over) => {
+        const other = holders.get(share);
+        if (other !== undefined) overlaps.push(`${share}: ${other} and ${holder}`);
+        holders.set(share, holder);
+        await until(over);
+        if (holders.get(share) === holder) holders.delete(share);
+      },
+    );
     return Object.assign(sharing, { log });
   };
   return { join, overlaps };
 };
 
-const sizes = (...sharings: readonly Sharing[]): number[] =>
+const sizes = (...sharings: readonly HeldPartitions[]): number[] =>
   sharings.map((sharing) => sharing.held().length).toSorted((one, other) => other - one);
 
 /** Everything is held, and as evenly as can be. */
-const divided = (...sharings: readonly Sharing[]): Promise<true> =>
+const divided = (...sharings: readonly HeldPartitions[]): Promise<true> =>
   waitFor(`a fair division among ${sharings.length}`, () => {
     const held = sharings.flatMap((sharing) => sharing.held());
     const [most = 0] = sizes(...sharings);
     const isFair = most - (sizes(...sharings).at(-1) ?? 0) <= 1;
-    return held.length === SHARES && new Set(held).size === SHARES && isFair;
+    return held.length === PARTITIONS && new Set(held).size === PARTITIONS && isFair;
   });
 
 const keysOf = async ({ log }: TestLog, name: string): Promise<Map<string, number>> => {
@@ -102,15 +106,15 @@ describe('shares', () => {
     const claims = (revisions: Map<string, number>): Map<string, number> =>
       new Map([...revisions].filter(([subject]) => subject.includes('.share.')));
     expect(claims(await keysOf(test, 'idle'))).toEqual(claims(before));
-    expect(claims(before).size).toBe(SHARES);
+    expect(claims(before).size).toBe(PARTITIONS);
   });
 
   it('are handed over only when their holder has wound down', async () => {
     const mayEnd = Promise.withResolvers<void>();
     const asked: number[] = [];
-    await using slow = holdShares(
+    await using slow = holdPartitions(
       await test.open(),
-      { name: 'slow', shares: 2, holder: 'slow', ttlMs },
+      { name: 'slow', partitions: 2, holder: 'slow', ttlMs },
       async (share, over) => {
         await new Promise((resolve) => over.addEventListener('abort', resolve, { once: true }));
         asked.push(share);
@@ -119,9 +123,9 @@ describe('shares', () => {
     );
     await waitFor('both to be held', () => slow.held().length === 2);
     const taken: number[] = [];
-    await using next = holdShares(
+    await using next = holdPartitions(
       await test.open(),
-      { name: 'slow', shares: 2, holder: 'next', ttlMs },
+      { name: 'slow', partitions: 2, holder: 'next', ttlMs },
       async (share, over) => {
         taken.push(share);
         await new Promise((resolve) => over.addEventListener('abort', resolve, { once: true }));
@@ -152,9 +156,9 @@ describe('shares', () => {
 
   it('are given back when holding throws, and taken again', async () => {
     let tries = 0;
-    await using sharing = holdShares(
+    await using sharing = holdPartitions(
       await test.open(),
-      { name: 'throws', shares: 1, holder: 'one', ttlMs },
+      { name: 'throws', partitions: 1, holder: 'one', ttlMs },
       async (_share, over) => {
         tries += 1;
         if (tries === 1) throw new Error('not yet');
@@ -222,7 +226,7 @@ interface Child extends AsyncDisposable {
 
 const aProcess = (name: string): Child => {
   const fixture = fileURLToPath(new URL('fixtures/share-holder.ts', import.meta.url));
-  const child = spawn(process.execPath, [fixture, test.nats.url, name, String(SHARES), String(ttlMs)], {
+  const child = spawn(process.execPath, [fixture, test.nats.url, name, String(PARTITIONS), String(ttlMs)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');
@@ -247,9 +251,9 @@ const aProcess = (name: string): Child => {
 describe('a process', () => {
   it('that is killed is taken over from', async () => {
     await using child = aProcess('killed');
-    await waitFor('the child to hold everything', () => child.held.size === SHARES);
+    await waitFor('the child to hold everything', () => child.held.size === PARTITIONS);
     await using heir = await aService('killed').join('heir');
-    await waitFor('half of it', () => heir.held().length === SHARES / 2);
+    await waitFor('half of it', () => heir.held().length === PARTITIONS / 2);
     child.kill('SIGKILL');
     await divided(heir);
     await waitFor(
@@ -260,18 +264,21 @@ describe('a process', () => {
 
   it('that was frozen for too long lets go of everything, and takes part again', async () => {
     await using child = aProcess('frozen');
-    await waitFor('the child to hold everything', () => child.held.size === SHARES);
+    await waitFor('the child to hold everything', () => child.held.size === PARTITIONS);
     await using other = await aService('frozen').join('other');
-    await waitFor('half of it', () => other.held().length === SHARES / 2 && child.held.size === SHARES / 2);
+    await waitFor(
+      'half of it',
+      () => other.held().length === PARTITIONS / 2 && child.held.size === PARTITIONS / 2,
+    );
     const before = child.overs();
     child.kill('SIGSTOP');
     await divided(other);
     child.kill('SIGCONT');
-    await waitFor('the child to let go', () => child.overs() >= before + SHARES / 2);
+    await waitFor('the child to let go', () => child.overs() >= before + PARTITIONS / 2);
     await waitFor(
       'a fair division',
       () =>
-        child.held.size === SHARES / 2 &&
+        child.held.size === PARTITIONS / 2 &&
         everything.every((share) => child.held.has(share) !== other.held().includes(share)),
     );
   });

@@ -1,17 +1,17 @@
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { orgId, runId } from '@runledger/contracts/ids';
 import {
-  lifecycleOf,
-  subjectOf,
-  webhookOf,
-  webhookSubjectOf,
+  lifecycleFilter,
+  runEventSubject,
+  webhookFilter,
+  webhookEventSubject,
   type RunKey,
 } from '@runledger/contracts/subjects/run-subjects';
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
 import type { EventLog } from '../connect/event-log.ts';
 import { observeAppend } from '../connect/log-observer.ts';
-import { lastOnSubjects } from '../read/direct-read.ts';
-import { publish, publishUntilAnswered, type Publication } from './publish.ts';
+import { lastOfSubjects } from '../read/direct-read.ts';
+import { publish, publishUntilAcknowledged, type Publication } from './publish.ts';
 import { traceAppend } from './trace-append.ts';
 
 export { EventTooLarge, LogFull } from './publish.ts';
@@ -40,9 +40,9 @@ export const append = async (
   event: RunEvent,
   expected: number,
   { withinMs }: AppendOptions = {},
-): Promise<Appended> => store(log, event, subjectOf(event), fenceOf(event, expected), withinMs);
+): Promise<Appended> => appendFenced(log, event, runEventSubject(event), fenceOf(event, expected), withinMs);
 
-export type AppendedOwn =
+export type AppendedBlind =
   | Extract<Appended, { kind: 'appended' }>
   /** Not known to be stored. `head`: the last message of the run, as the broker named it; undefined when it named none. */
   | { readonly kind: 'conflict'; readonly head: number | undefined };
@@ -52,13 +52,13 @@ export type AppendedOwn =
  * may be with this very event, whose acknowledgement was lost: whoever follows its own facts hears of it.
  * @throws {LogUnavailable} @throws {LogFull} @throws {EventTooLarge}
  */
-export const appendOwn = (log: EventLog, event: RunEvent, expected: number): Promise<AppendedOwn> =>
-  told<AppendedOwn>(log, event, async (traceparent) => {
-    const subject = subjectOf(event);
+export const appendOwn = (log: EventLog, event: RunEvent, expected: number): Promise<AppendedBlind> =>
+  observed<AppendedBlind>(log, event, async (traceparent) => {
+    const subject = runEventSubject(event);
     const message = messageOf(event, subject, fenceOf(event, expected), traceparent);
-    const sent = await publishUntilAnswered(log, message);
+    const sent = await publishUntilAcknowledged(log, message);
     if (sent.kind === 'stored') return { kind: 'appended', sequence: sent.sequence };
-    const own = (await lastOnSubjects(log, [subject])).find(({ body }) => isEvent(body, event.event_id));
+    const own = (await lastOfSubjects(log, [subject])).find(({ body }) => isEvent(body, event.event_id));
     if (own) return { kind: 'appended', sequence: own.sequence };
     return { kind: 'conflict', head: sent.kind === 'conflict' ? sent.head : sent.sequence };
   });
@@ -79,7 +79,7 @@ const fenceOf = (event: RunEvent, expected: number): Fence => {
     );
   }
   // Exactly this filter, always: on replicated streams writers with different overlapping filters could both win.
-  return { filter: lifecycleOf(keyOf(event)), sequence: expected };
+  return { filter: lifecycleFilter(keyOf(event)), sequence: expected };
 };
 
 /**
@@ -92,11 +92,11 @@ export const appendWebhook = async (
   expected: number,
   { withinMs }: AppendOptions = {},
 ): Promise<Appended> =>
-  store(
+  appendFenced(
     log,
     event,
-    webhookSubjectOf(event),
-    { filter: webhookOf(keyOf(event)), sequence: expected },
+    webhookEventSubject(event),
+    { filter: webhookFilter(keyOf(event)), sequence: expected },
     withinMs,
   );
 
@@ -105,14 +105,14 @@ const keyOf = ({ org_id, run_id }: { readonly org_id: string; readonly run_id: s
   run_id: runId(run_id),
 });
 
-const store = (
+const appendFenced = (
   log: EventLog,
   event: RunEvent | WebhookEvent,
   subject: string,
   fence: Fence,
   withinMs: number | undefined,
 ): Promise<Appended> =>
-  told<Appended>(log, event, async (traceparent) => {
+  observed<Appended>(log, event, async (traceparent) => {
     const published = await publish(log, {
       ...messageOf(event, subject, fence, traceparent),
       ...(withinMs === undefined ? {} : { withinMs }),
@@ -126,7 +126,7 @@ const store = (
   });
 
 /** To whoever traces, and to whoever counts. */
-const told = <Stored extends Appended | AppendedOwn>(
+const observed = <Stored extends Appended | AppendedBlind>(
   { observer }: EventLog,
   event: RunEvent | WebhookEvent,
   work: (traceparent: string | undefined) => Promise<Stored>,

@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import type { JetStreamPublishOptions } from '@nats-io/jetstream';
 import { headers, type MsgHdrs } from '@nats-io/transport-node';
-import { ASK_WITHIN_MS, askBroker } from '../connect/broker-call.ts';
-import { lastSequence, nextUnder } from '../read/leader-read.ts';
+import { CALL_WITHIN_MS, callBroker } from '../connect/broker-call.ts';
+import { lastSequence, nextMessage } from '../read/leader-read.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 
 export interface Publication {
@@ -55,15 +55,15 @@ const LONGEST_TRY_MS = 2_000;
  * @throws {LogFull} @throws {EventTooLarge}
  */
 export const publish = async (log: EventLog, message: Publication): Promise<Published> => {
-  const { withinMs = ASK_WITHIN_MS } = message;
+  const { withinMs = CALL_WITHIN_MS } = message;
   const deadline = performance.now() + withinMs;
   for (;;) {
     const left = Math.max(deadline - performance.now(), 1);
-    const answer = await publishUntilAnswered(log, message, left);
+    const answer = await publishUntilAcknowledged(log, message, left);
     if (answer.kind === 'stored' || (answer.kind === 'duplicate' && !message.fence)) {
       return { kind: 'stored', sequence: answer.sequence };
     }
-    const own = await findOwn(log, message, left);
+    const own = await findStored(log, message, left);
     if (own !== undefined) return { kind: 'stored', sequence: own };
     if (answer.kind === 'duplicate') {
       throw new Error(
@@ -83,7 +83,7 @@ export const publish = async (log: EventLog, message: Publication): Promise<Publ
   }
 };
 
-export type Sent =
+export type Acknowledged =
   | { readonly kind: 'stored' | 'duplicate'; readonly sequence: number }
   /** `head`: what the broker names as the last sequence under the fence's filter; undefined when it names none. */
   | { readonly kind: 'conflict'; readonly head: number | undefined };
@@ -93,29 +93,29 @@ export type Sent =
  * is stored already, or a conflict, which may be with an earlier try of this very message.
  * @throws {LogUnavailable} @throws {LogFull} @throws {EventTooLarge}
  */
-export const publishUntilAnswered = (
+export const publishUntilAcknowledged = (
   log: EventLog,
   message: Publication,
-  leftMs: number = ASK_WITHIN_MS,
-): Promise<Sent> => {
+  leftMs: number = CALL_WITHIN_MS,
+): Promise<Acknowledged> => {
   refuseTooLarge(log, message);
   // An acknowledgement that was lost is missed no longer than this, and then the broker is asked again.
-  const { withinMs = ASK_WITHIN_MS } = message;
+  const { withinMs = CALL_WITHIN_MS } = message;
   const tryMs = Math.min(Math.max(withinMs / 4, SHORTEST_TRY_MS), LONGEST_TRY_MS);
   let tries = 0;
-  const sendOnce = (): Promise<Sent> => {
+  const sendOnce = (): Promise<Acknowledged> => {
     tries += 1;
-    if (tries > 1) log.observer.sentAgain();
+    if (tries > 1) log.observer.resent();
     return send(log, message, tryMs);
   };
-  return askBroker(`storing a message under ${message.subject}`, sendOnce, leftMs);
+  return callBroker(`storing a message under ${message.subject}`, sendOnce, leftMs);
 };
 
 const send = async (
   log: EventLog,
   { subject, data, ...message }: Publication,
   timeout: number,
-): Promise<Sent> => {
+): Promise<Acknowledged> => {
   const options: Partial<JetStreamPublishOptions> = {
     timeout,
     msgID: message.id,
@@ -177,21 +177,22 @@ export const explainRefusal = (error: unknown, stream: string, data: Uint8Array)
 /**
  * If ours was stored, then right after the fence: so it is the first on its subject behind it, and no later message can hide it.
  */
-const findOwn = async (
+const findStored = async (
   log: EventLog,
   message: Publication,
   withinMs: number,
 ): Promise<number | undefined> => {
   const after = message.fence?.sequence ?? 0;
-  const found = await nextUnder(log, message.stream, after + 1, message.subject, withinMs);
+  const found = await nextMessage(log, message.stream, after + 1, message.subject, withinMs);
   return found?.header.get('Nats-Msg-Id') === message.id ? found.seq : undefined;
 };
 
 /** The largest payload that the broker takes beside our headers. */
-export const mostBytes = (log: EventLog): number => (log.nc.info?.max_payload ?? 1024 * 1024) - HEADERS_BYTES;
+export const maxPayloadBytes = (log: EventLog): number =>
+  (log.nc.info?.max_payload ?? 1024 * 1024) - HEADERS_BYTES;
 
 const refuseTooLarge = (log: EventLog, { subject, data }: Publication): void => {
-  const most = mostBytes(log);
+  const most = maxPayloadBytes(log);
   if (data.byteLength <= most) return;
   throw new EventTooLarge(
     `A message for ${subject} has ${data.byteLength} bytes, and the broker takes ${most}. ` +

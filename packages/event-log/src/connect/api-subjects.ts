@@ -10,25 +10,26 @@ export const API_PREFIX = `$JS.${LOG_ACCOUNT}.API`;
 const api = (request: string): string => `${API_PREFIX}.${request}`;
 
 /** How the stream is set up and how full it is. */
-export const aboutStream = (stream: string): string => api(`STREAM.INFO.${stream}`);
+export const streamInfo = (stream: string): string => api(`STREAM.INFO.${stream}`);
 /** Single messages, as the leader has them. */
-export const messagesOf = (stream: string): string => api(`STREAM.MSG.GET.${stream}`);
+export const streamMessageGet = (stream: string): string => api(`STREAM.MSG.GET.${stream}`);
 /** Messages from any replica: several, by a query. */
-export const repliesOf = (stream: string): string => api(`DIRECT.GET.${stream}`);
+export const directGet = (stream: string): string => api(`DIRECT.GET.${stream}`);
 /** The last message under one subject, from any replica. */
-export const lastOf = (stream: string, subject: string): string => api(`DIRECT.GET.${stream}.${subject}`);
-export const purgeOf = (stream: string): string => api(`STREAM.PURGE.${stream}`);
-export const removalFrom = (stream: string): string => api(`STREAM.MSG.DELETE.${stream}`);
+export const directGetLast = (stream: string, subject: string): string =>
+  api(`DIRECT.GET.${stream}.${subject}`);
+export const streamPurge = (stream: string): string => api(`STREAM.PURGE.${stream}`);
+export const messageDelete = (stream: string): string => api(`STREAM.MSG.DELETE.${stream}`);
 
 /** To make a consumer that the broker names, and to take from it. Nobody can be allowed only the names of his own. */
-export const passingConsumers = (stream: string): readonly string[] => [
+export const ephemeralConsumers = (stream: string): readonly string[] => [
   api(`CONSUMER.CREATE.${stream}`),
   // The driver asks whether it is still there, after an interruption.
   api(`CONSUMER.INFO.${stream}.*`),
   api(`CONSUMER.MSG.NEXT.${stream}.*`),
 ];
 /** Of a stream that only one service reads with consumers. */
-export const removalOfConsumers = (stream: string): string => api(`CONSUMER.DELETE.${stream}.*`);
+export const consumerDelete = (stream: string): string => api(`CONSUMER.DELETE.${stream}.*`);
 
 /** Everything about one consumer that is kept under a name, on one filter. */
 export const durableConsumer = (stream: string, name: string, filter: string): readonly string[] => [
@@ -40,14 +41,14 @@ export const durableConsumer = (stream: string, name: string, filter: string): r
 ];
 
 /** The driver reads objects with a consumer that pushes into the reader's inbox, held back by its answers. */
-export const pushedObjects = (stream: string): readonly string[] => [
+export const objectConsumers = (stream: string): readonly string[] => [
   api(`CONSUMER.CREATE.${stream}.*.>`),
   api(`CONSUMER.DELETE.${stream}.*`),
   `$JS.FC.${stream}.>`,
 ];
 
 /** Where the driver writes a key of a bucket, as it does under any prefix but JetStream's own. */
-export const keysOf = (bucket: string): string => api(`$KV.${bucket}.>`);
+export const bucketKeys = (bucket: string): string => api(`$KV.${bucket}.>`);
 
 /** What the log's account knows a subject as. */
 export const inLogAccount = (subject: string): string => {
@@ -57,7 +58,7 @@ export const inLogAccount = (subject: string): string => {
 };
 
 /** One request, many answers. */
-export const isAnsweredInParts = (subject: string): boolean =>
+export const hasStreamedResponse = (subject: string): boolean =>
   /^\$JS\.API\.(CONSUMER\.MSG\.NEXT\.|DIRECT\.GET\.[^.]+$)/.test(subject);
 
 /** Under `API_PREFIX` within the log's account itself: each entry covers what the others do not. */

@@ -7,13 +7,13 @@ import {
   TimeoutError,
 } from '@nats-io/transport-node';
 import { LogUnavailable } from './event-log.ts';
-import { explainViolation } from './not-allowed.ts';
+import { explainPermissionError } from './not-allowed.ts';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 500;
 
 /** How long a request is asked again while the broker is away, unless a caller says otherwise. */
-export const ASK_WITHIN_MS = 8_000;
+export const CALL_WITHIN_MS = 8_000;
 
 /** The broker did not say no: it is away, starting, electing a leader, or slow. Asking again may help. */
 export const isTransient = (error: unknown): boolean => {
@@ -34,10 +34,10 @@ const isClosed = (error: unknown): boolean =>
  * @throws {LogUnavailable} after `withinMs`, or at once when the connection was closed on this side
  * @throws {NotAllowed} at once: asking again does not help
  */
-export const askBroker = async <Answer>(
+export const callBroker = async <Answer>(
   what: string,
   ask: () => Promise<Answer>,
-  withinMs: number = ASK_WITHIN_MS,
+  withinMs: number = CALL_WITHIN_MS,
 ): Promise<Answer> => {
   const deadline = performance.now() + withinMs;
   for (let tries = 1, wait = FIRST_PAUSE_MS; ; tries += 1, wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
@@ -47,7 +47,7 @@ export const askBroker = async <Answer>(
       if (isClosed(error)) {
         throw new LogUnavailable(`${what}: the connection to the broker is closed`, { cause: error });
       }
-      if (!isTransient(error)) throw explainViolation(error) ?? error;
+      if (!isTransient(error)) throw explainPermissionError(error) ?? error;
       if (performance.now() + wait >= deadline) {
         const times = tries === 1 ? 'once' : `${tries} times`;
         throw new LogUnavailable(

@@ -5,8 +5,8 @@ import type { ConnectionOptions, NatsConnection } from '@nats-io/transport-node'
 import { unlessAborted } from './abort-signal.ts';
 import { API_PREFIX } from './api-subjects.ts';
 import { inboxOf, publicKeyOf } from './user-key.ts';
-import { explainViolation, NotAllowed } from './not-allowed.ts';
-import { unobserved, type LogObserver } from './log-observer.ts';
+import { explainPermissionError, NotAllowed } from './not-allowed.ts';
+import { NO_OBSERVER, type LogObserver } from './log-observer.ts';
 import type { Logger } from './logger.ts';
 
 export interface BrokerSettings {
@@ -52,10 +52,10 @@ export const openEventLog = async (
   settings: BrokerSettings,
   logger: Logger,
   signal?: AbortSignal,
-  observer: LogObserver = unobserved,
+  observer: LogObserver = NO_OBSERVER,
 ): Promise<EventLog> => {
   const connecting = connectForEver(settings);
-  const nc = await (signal ? orAborted(connecting, signal) : connecting);
+  const nc = await (signal ? unlessStopped(connecting, signal) : connecting);
   const watched = watchConnection(nc, { logger, observer, settings });
   const options = {
     timeout: ANSWER_WITHIN_MS,
@@ -94,7 +94,7 @@ const connectForEver = async (settings: BrokerSettings): Promise<NatsConnection>
     const asking = await connect(options);
     await asking.close();
   } catch (error) {
-    throw error instanceof AuthorizationError ? notLetIn(settings, error) : error;
+    throw error instanceof AuthorizationError ? notAllowed(settings, error) : error;
   }
   return connect({ ...options, ignoreAuthErrorAbort: true });
 };
@@ -109,7 +109,7 @@ const identity = ({ seed, user, password }: BrokerSettings): ConnectionOptions =
   };
 };
 
-const notLetIn = ({ url, name, user, seed }: BrokerSettings, cause: AuthorizationError): NotAllowed => {
+const notAllowed = ({ url, name, user, seed }: BrokerSettings, cause: AuthorizationError): NotAllowed => {
   const who = seed === undefined ? (user ?? 'somebody without a name') : publicKeyOf(seed);
   return new NotAllowed(
     `The broker at ${url} does not let ${name} in as ${who}. Check NATS_NKEY_FILE, or NATS_USER and NATS_PASSWORD; a key ` +
@@ -119,7 +119,7 @@ const notLetIn = ({ url, name, user, seed }: BrokerSettings, cause: Authorizatio
 };
 
 /** What connects after all is closed. */
-const orAborted = async (
+const unlessStopped = async (
   connecting: Promise<NatsConnection>,
   signal: AbortSignal,
 ): Promise<NatsConnection> => {
@@ -158,12 +158,12 @@ const watchConnection = (
       } else if (status.type === 'error' && status.error instanceof AuthorizationError) {
         observer.notAllowed();
         if (!refusalTold) {
-          const refused = notLetIn(settings, status.error);
+          const refused = notAllowed(settings, status.error);
           logger.error({ err: refused }, 'the broker does not let this service in; connecting again');
         }
         refusalTold = true;
       } else if (status.type === 'error') {
-        const refused = explainViolation(status.error, settings.name);
+        const refused = explainPermissionError(status.error, settings.name);
         if (refused) {
           observer.notAllowed();
           logger.error({ err: refused }, 'the broker refuses what this service is not allowed');

@@ -4,18 +4,18 @@ export interface LogObserver {
   /** A fact was appended, came second, or is not known to be stored; and how long it took to know. */
   appended(how: 'appended' | 'conflict' | 'failed', seconds: number): void;
   /** A message was sent again, since the broker did not answer. */
-  sentAgain(): void;
-  parked(consumer: string): void;
+  resent(): void;
+  deadLettered(consumer: string): void;
   /** The broker refused what this client has no permission for. */
   notAllowed(): void;
 }
 
 /** For whoever counts nothing. */
-export const unobserved: LogObserver = {
+export const NO_OBSERVER: LogObserver = {
   connected: () => undefined,
   appended: () => undefined,
-  sentAgain: () => undefined,
-  parked: () => undefined,
+  resent: () => undefined,
+  deadLettered: () => undefined,
   notAllowed: () => undefined,
 };
 

@@ -11,7 +11,7 @@ const WHAT_TO_DO =
   '"runledger broker-config", have the broker read it, and see that this service has the key of its own name.';
 
 /** In our words what the broker refused, and to whom; undefined when it is another error. */
-export const explainViolation = (error: unknown, who = 'this service'): NotAllowed | undefined => {
+export const explainPermissionError = (error: unknown, who = 'this service'): NotAllowed | undefined => {
   const violation = violationIn(error);
   if (!violation) return undefined;
   const verb = violation.operation === 'publish' ? 'publish to' : 'subscribe to';

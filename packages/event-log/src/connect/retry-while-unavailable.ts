@@ -10,7 +10,7 @@ const LONGEST_PAUSE_MS = 5_000;
  * Does again what may be done again, for as long as the log is away. When the signal is aborted, what is being done is no
  * longer waited for: it may have been done or not. @throws the signal's reason, and every other error
  */
-export const patiently = async <Answer>(
+export const retryWhileUnavailable = async <Answer>(
   { signal, logger }: { readonly signal: AbortSignal; readonly logger: Logger },
   act: () => Promise<Answer>,
 ): Promise<Answer> => {

@@ -7,7 +7,7 @@ const text = new TextDecoder();
 export const SEED_PATTERN = String.raw`^\s*SU[A-Z2-7]{56}\s*$`;
 
 /** What should be the seed of a user's nkey is none. */
-export class UnusableSeed extends TypeError {
+export class InvalidSeed extends TypeError {
   override readonly name = 'UnusableSeed';
   readonly code = 'unusable_seed';
 }
@@ -24,7 +24,7 @@ export const newUserKey = (): UserKey => {
   return { seed: text.decode(key.getSeed()), publicKey: key.getPublicKey() };
 };
 
-/** @throws {UnusableSeed} */
+/** @throws {InvalidSeed} */
 export const publicKeyOf = (seed: string): string => {
   const trimmed = seed.trim();
   try {
@@ -32,7 +32,7 @@ export const publicKeyOf = (seed: string): string => {
   } catch {
     // What it says would tell a part of the seed.
   }
-  throw new UnusableSeed(
+  throw new InvalidSeed(
     'NATS_NKEY is not the seed of a user: 58 characters that begin with SU, as "runledger broker-config" writes them into ' +
       'the file of each service. Make the file anew, and configure the broker with the public keys that belong to it.',
   );

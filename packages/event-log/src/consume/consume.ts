@@ -1,13 +1,13 @@
 import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
-import { TakenOver, type Owner } from './consumer-owner.ts';
-import { handleDelivery, type InHand } from './handle-message.ts';
+import { ConsumerTakenOver, type Owner } from './consumer-owner.ts';
+import { handleMessage, type InFlight } from './handle-message.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import type { NewerVersion } from '../follow/newer-version.ts';
-import { openDurable } from './open-consumer.ts';
-import type { State } from '../follow/pull-in-order.ts';
-import { keepLooking, untilThere } from './watch-consumer.ts';
+import { openConsumer } from './open-consumer.ts';
+import type { Readiness } from '../follow/pull-in-order.ts';
+import { watchConsumer, waitForConsumer } from './watch-consumer.ts';
 
-export { InUse, TakenOver } from './consumer-owner.ts';
+export { ConsumerInUse, ConsumerTakenOver } from './consumer-owner.ts';
 export { NewerVersion } from '../follow/newer-version.ts';
 
 /** What became of a message. `retry` waits in this process, so that nothing overtakes it. */
@@ -18,7 +18,7 @@ export type Outcome =
 
 export const done: Outcome = { kind: 'done' };
 export const retryIn = (inMs: number): Outcome => ({ kind: 'retry', inMs });
-export const parkBecause = (because: string): Outcome => ({ kind: 'park', because });
+export const deadLetterBecause = (because: string): Outcome => ({ kind: 'park', because });
 
 export interface Received {
   readonly stored: StoredMessage;
@@ -43,7 +43,7 @@ export interface ConsumeOptions {
   /** 1 when left out: strictly in order. More are handled side by side, in any order. */
   readonly maxInFlight?: number;
   /** The broker forgets the consumer when nobody asked for it this long. For ever when left out. */
-  readonly forgetAfterMs?: number;
+  readonly expireAfterMs?: number;
   /**
    * The consumer is for one process at a time, and for one subject. It is not opened while another process waits on it.
    * The consumption stops with TakenOver when another one has it all the same, and with ConsumerChanged when somebody
@@ -55,7 +55,7 @@ export interface ConsumeOptions {
 }
 
 export interface Consumption extends AsyncDisposable {
-  state(): State;
+  state(): Readiness;
   /** Resolves when the consumption has stopped by itself. */
   readonly failed: Promise<Error>;
 }
@@ -76,8 +76,8 @@ export const consume = async (
   const { name, stream, maxInFlight = 1, owner } = options;
   const stop = new AbortController();
   const failed = Promise.withResolvers<Error>();
-  const inHand: InHand = new Map();
-  let state: State = { ok: true };
+  const inHand: InFlight = new Map();
+  let state: Readiness = { ok: true };
   const fail = (error: Error): void => {
     if (stop.signal.aborted) return;
     state = { ok: false, why: error.message };
@@ -90,7 +90,7 @@ export const consume = async (
     fail(newer);
   };
 
-  const info = await openDurable(log, options);
+  const info = await openConsumer(log, options);
   const opened = { info, owner };
   const consumer = log.js.consumers.getConsumerFromInfo(info);
   const pull = () =>
@@ -102,12 +102,18 @@ export const consume = async (
       callback: (message) => {
         if (owner?.owns(message.subject) === false) {
           message.nak();
-          fail(new TakenOver(name, owner));
+          fail(new ConsumerTakenOver(name, owner));
           return;
         }
-        void handleDelivery(message, { log, name, stream, handle, inHand, onNewer, stop: stop.signal }).catch(
-          (error: unknown) => fail(asError(error)),
-        );
+        void handleMessage(message, {
+          log,
+          name,
+          stream,
+          handle,
+          inFlight: inHand,
+          onNewer,
+          stop: stop.signal,
+        }).catch((error: unknown) => fail(asError(error)));
       },
     });
   const run = async (): Promise<void> => {
@@ -123,12 +129,12 @@ export const consume = async (
       stop.signal.removeEventListener('abort', close);
       if (stop.signal.aborted) return;
       log.logger.warn({ err: error, consumer: name, stream }, 'a consumer was interrupted; it goes on');
-      await untilThere(log, opened, stop.signal);
+      await waitForConsumer(log, opened, stop.signal);
     }
   };
   const orFail = (work: Promise<void>): Promise<void> => work.catch((error: unknown) => fail(asError(error)));
   const running = orFail(run());
-  const looking = owner && orFail(keepLooking(log, opened, PULL_FOR_MS, stop.signal));
+  const looking = owner && orFail(watchConsumer(log, opened, PULL_FOR_MS, stop.signal));
   return {
     state: () => state,
     failed: failed.promise,

@@ -9,7 +9,7 @@ export interface Owner {
 }
 
 /** Another process has the durable consumer, and waits for what it hands out. */
-export class InUse extends Error {
+export class ConsumerInUse extends Error {
   override readonly name = 'InUse';
   readonly code = 'in_use';
   readonly by: string;
@@ -21,7 +21,7 @@ export class InUse extends Error {
 }
 
 /** Another process has made the durable consumer its own. */
-export class TakenOver extends Error {
+export class ConsumerTakenOver extends Error {
   override readonly name = 'TakenOver';
   readonly code = 'taken_over';
 
@@ -50,11 +50,11 @@ const NOT_COMPARED: ReadonlySet<string> = new Set(['metadata', 'num_replicas', '
 export const metadataOf = ({ id }: Owner): Record<string, string> => ({ [OWNER]: id });
 export const ownerOf = ({ config }: ConsumerInfo): string | undefined => config.metadata?.[OWNER];
 
-/** @throws {TakenOver} when the consumer is another owner's @throws {ConsumerChanged} when it is not as it was opened */
+/** @throws {ConsumerTakenOver} when the consumer is another owner's @throws {ConsumerChanged} when it is not as it was opened */
 export const checkAsOpened = (found: ConsumerInfo, opened: ConsumerInfo, owner: Owner | undefined): void => {
   if (owner === undefined) return;
   const by = ownerOf(found);
-  if (by !== owner.id) throw new TakenOver(found.name, owner, by);
+  if (by !== owner.id) throw new ConsumerTakenOver(found.name, owner, by);
   const changes = changesOf(settingsOf(opened), settingsOf(found));
   if (changes.length > 0) throw new ConsumerChanged(found.name, changes);
 };

@@ -4,7 +4,7 @@ import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
 import type { Handle, Outcome } from './consume.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import { newerVersionOf, type NewerVersion } from '../follow/newer-version.ts';
-import { park } from '../streams/dead-letters.ts';
+import { storeDeadLetter } from '../streams/dead-letters.ts';
 import { fromDelivered } from '../read/stored-message.ts';
 
 /** A process that died with a message in hand holds the next ones up for so long. */
@@ -15,21 +15,21 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 
 /** By sequence. The broker delivers a message again when it restarts; the newer copy is the one to acknowledge. */
-export type InHand = Map<number, { message: JsMsg; finished: Promise<void> }>;
+export type InFlight = Map<number, { message: JsMsg; finished: Promise<void> }>;
 
-export interface Delivering {
+export interface Handling {
   readonly log: EventLog;
   readonly name: string;
   readonly stream: string;
   readonly handle: Handle;
-  readonly inHand: InHand;
+  readonly inFlight: InFlight;
   readonly onNewer: (newer: NewerVersion) => void;
   readonly stop: AbortSignal;
 }
 
 /** Brings one delivered message to its end: handled or parked, then acknowledged. A stop leaves it for the next time. */
-export const handleDelivery = async (message: JsMsg, delivering: Delivering): Promise<void> => {
-  const { inHand, stop, onNewer, stream } = delivering;
+export const handleMessage = async (message: JsMsg, delivering: Handling): Promise<void> => {
+  const { inFlight: inHand, stop, onNewer, stream } = delivering;
   const again = inHand.get(message.seq);
   if (again) {
     again.message = message;
@@ -61,7 +61,7 @@ export const handleDelivery = async (message: JsMsg, delivering: Delivering): Pr
 };
 
 /** False when it was stopped before the end. */
-const finish = async (message: JsMsg, stored: StoredMessage, delivering: Delivering): Promise<boolean> => {
+const finish = async (message: JsMsg, stored: StoredMessage, delivering: Handling): Promise<boolean> => {
   const { stop } = delivering;
   for (let throws = 0; !stop.aborted;) {
     let outcome: Outcome;
@@ -81,7 +81,7 @@ const finish = async (message: JsMsg, stored: StoredMessage, delivering: Deliver
       case 'done':
         return true;
       case 'park':
-        return parkUntilDone(message, stored, outcome.because, delivering);
+        return storeDeadLetterUntilDone(message, stored, outcome.because, delivering);
       case 'retry':
         await pause(outcome.inMs, undefined, { signal: stop }).catch(() => undefined);
     }
@@ -95,16 +95,16 @@ const decide = async (message: JsMsg, stored: StoredMessage, handle: Handle): Pr
   return handle({ stored, subject, sequence, time, body, redelivered: message.redelivered });
 };
 
-const parkUntilDone = async (
+const storeDeadLetterUntilDone = async (
   message: JsMsg,
   stored: StoredMessage,
   reason: string,
-  { log, name, stream, stop }: Delivering,
+  { log, name, stream, stop }: Handling,
 ): Promise<boolean> => {
   const raw = { data: message.data, headers: message.headers ?? [] };
   while (!stop.aborted) {
     try {
-      await park(log, { consumer: name, stored, reason, stream, raw });
+      await storeDeadLetter(log, { consumer: name, stored, reason, stream, raw });
       return true;
     } catch (error) {
       if (!(error instanceof LogUnavailable)) throw error;

@@ -2,9 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { AckPolicy, DeliverPolicy, JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
 import type { ConsumerConfig, ConsumerInfo } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
-import { askBroker } from '../connect/broker-call.ts';
+import { callBroker } from '../connect/broker-call.ts';
 import type { ConsumeOptions } from './consume.ts';
-import { InUse, metadataOf, ownerOf, type Owner } from './consumer-owner.ts';
+import { ConsumerInUse, metadataOf, ownerOf, type Owner } from './consumer-owner.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import { ACK_WITHIN_MS } from './handle-message.ts';
 
@@ -17,17 +17,17 @@ const LOOK_AGAIN_MS = 200;
 
 /**
  * Opens the durable consumer under its name, made anew when it is another owner's.
- * @throws {LogUnavailable} @throws {InUse} when that one is alive
+ * @throws {LogUnavailable} @throws {ConsumerInUse} when that one is alive
  */
-export const openDurable = (log: EventLog, options: ConsumeOptions): Promise<ConsumerInfo> => {
+export const openConsumer = (log: EventLog, options: ConsumeOptions): Promise<ConsumerInfo> => {
   const { name, stream, owner } = options;
-  return askBroker(`opening the consumer ${name} of ${stream}`, () =>
+  return callBroker(`opening the consumer ${name} of ${stream}`, () =>
     owner === undefined ? openShared(log, options) : openOwned(log, options, owner),
   );
 };
 
 /** Undefined when there is none. */
-export const lookAtDurable = async (
+export const findConsumer = async (
   log: EventLog,
   stream: string,
   name: string,
@@ -43,7 +43,7 @@ export const lookAtDurable = async (
 const openShared = async (log: EventLog, options: ConsumeOptions): Promise<ConsumerInfo> => {
   const { name, stream, subjects } = options;
   const config = { ...configOf(options), filter_subjects: [...subjects] };
-  return (await lookAtDurable(log, stream, name)) === undefined
+  return (await findConsumer(log, stream, name)) === undefined
     ? log.jsm.consumers.add(stream, { ...config, ...beginningOf(options) })
     : log.jsm.consumers.update(stream, name, config);
 };
@@ -56,13 +56,13 @@ const openOwned = async (log: EventLog, options: ConsumeOptions, owner: Owner): 
     throw new TypeError(`The consumer ${name} needs one subject.`);
   const config = { ...configOf(options), filter_subject: subject, metadata: metadataOf(owner) };
   for (let tries = 1; ; tries += 1) {
-    const found = await lookPatiently(log, stream, name);
+    const found = await findConsumerOrUnavailable(log, stream, name);
     const before = found && ownerOf(found);
     if (found && before === owner.id) return found;
     if (found) {
-      await untilUnused(log, found);
+      await waitUntilUnused(log, found);
       log.logger.warn({ consumer: name, stream, before }, 'the consumer of an earlier process is made anew');
-      await removeDurable(log, stream, name);
+      await removeConsumer(log, stream, name);
     }
     try {
       return await log.jsm.consumers.add(stream, { ...config, ...beginningOf(options) });
@@ -74,25 +74,25 @@ const openOwned = async (log: EventLog, options: ConsumeOptions, owner: Owner): 
   }
 };
 
-/** The broker forgets at once who waits when its connection ends. @throws {InUse} */
-const untilUnused = async (log: EventLog, found: ConsumerInfo): Promise<void> => {
+/** The broker forgets at once who waits when its connection ends. @throws {ConsumerInUse} */
+const waitUntilUnused = async (log: EventLog, found: ConsumerInfo): Promise<void> => {
   const unusedAt = performance.now() + UNUSED_FOR_MS;
   for (let seen: ConsumerInfo | undefined = found; seen;) {
-    if (seen.num_waiting > 0) throw new InUse(seen.name, ownerOf(seen));
+    if (seen.num_waiting > 0) throw new ConsumerInUse(seen.name, ownerOf(seen));
     if (performance.now() >= unusedAt) return;
     await pause(LOOK_AGAIN_MS);
-    seen = await lookAtDurable(log, found.stream_name, found.name);
+    seen = await findConsumer(log, found.stream_name, found.name);
   }
 };
 
 /** A process that may not look at streams learns here that this one is not made yet. */
-const lookPatiently = async (
+const findConsumerOrUnavailable = async (
   log: EventLog,
   stream: string,
   name: string,
 ): Promise<ConsumerInfo | undefined> => {
   try {
-    return await lookAtDurable(log, stream, name);
+    return await findConsumer(log, stream, name);
   } catch (error) {
     if (!isError(error, JetStreamApiCodes.StreamNotFound)) throw error;
     throw new LogUnavailable(`Stream ${stream} is not there yet; runledger provision makes it.`, {
@@ -101,7 +101,7 @@ const lookPatiently = async (
   }
 };
 
-const removeDurable = async (log: EventLog, stream: string, name: string): Promise<void> => {
+const removeConsumer = async (log: EventLog, stream: string, name: string): Promise<void> => {
   try {
     await log.jsm.consumers.delete(stream, name);
   } catch (error) {
@@ -109,7 +109,10 @@ const removeDurable = async (log: EventLog, stream: string, name: string): Promi
   }
 };
 
-const configOf = ({ maxInFlight = 1, forgetAfterMs }: ConsumeOptions): Partial<ConsumerConfig> => ({
+const configOf = ({
+  maxInFlight = 1,
+  expireAfterMs: forgetAfterMs,
+}: ConsumeOptions): Partial<ConsumerConfig> => ({
   ack_wait: nanos(ACK_WITHIN_MS),
   // With one at a time, the broker itself keeps the order, over redeliveries too.
   max_ack_pending: maxInFlight,

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ConsumerInfo } from '@nats-io/jetstream';
-import { askBroker } from '../connect/broker-call.ts';
+import { callBroker } from '../connect/broker-call.ts';
 import { checkAsOpened, type Owner } from './consumer-owner.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
-import { lookAtDurable } from './open-consumer.ts';
+import { findConsumer } from './open-consumer.ts';
 
 const LOOK_AGAIN_MS = 200;
 
@@ -17,7 +17,7 @@ interface Opened {
  * Waits for a broker that is away or starting.
  * @throws when the broker has lost the consumer, or it is not as it was opened
  */
-export const untilThere = async (
+export const waitForConsumer = async (
   log: EventLog,
   { info, owner }: Opened,
   signal: AbortSignal,
@@ -27,7 +27,7 @@ export const untilThere = async (
   while (!signal.aborted) {
     await pause(LOOK_AGAIN_MS, undefined, { signal }).catch(() => undefined);
     try {
-      const found = await askBroker(what, () => lookAtDurable(log, stream, name));
+      const found = await callBroker(what, () => findConsumer(log, stream, name));
       if (found === undefined) throw new Error(`The broker has no consumer ${name} of ${stream} any more.`);
       checkAsOpened(found, info, owner);
       return;
@@ -42,7 +42,7 @@ export const untilThere = async (
  * to hand out.
  * @throws as `untilThere`
  */
-export const keepLooking = async (
+export const watchConsumer = async (
   log: EventLog,
   opened: Opened,
   everyMs: number,
@@ -50,6 +50,6 @@ export const keepLooking = async (
 ): Promise<void> => {
   while (!signal.aborted) {
     await pause(everyMs, undefined, { signal }).catch(() => undefined);
-    await untilThere(log, opened, signal);
+    await waitForConsumer(log, opened, signal);
   }
 };

@@ -3,7 +3,7 @@ import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
 import type { JsMsg, StreamInfo } from '@nats-io/jetstream';
 import type { EventLog } from '../connect/event-log.ts';
 import { NewerVersion } from './newer-version.ts';
-import { pullInOrder, type State } from './pull-in-order.ts';
+import { pullInOrder, type Readiness } from './pull-in-order.ts';
 import { fromDelivered } from '../read/stored-message.ts';
 
 export { NewerVersion } from './newer-version.ts';
@@ -23,7 +23,7 @@ export interface FollowOptions {
 }
 
 export interface Following extends AsyncDisposable {
-  state(): State;
+  state(): Readiness;
   /** Resolves when the following has ended by itself. */
   readonly failed: Promise<Error>;
   /** The sequence of the last message taken, or `after`. */

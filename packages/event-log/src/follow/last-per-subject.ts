@@ -10,7 +10,7 @@ const WITHIN_MS = 15_000;
  * answers for 1,024 subjects at most.
  * @throws {LogUnavailable}
  */
-export const lastOfEach = async (
+export const lastPerSubject = async (
   log: EventLog,
   stream: string,
   filter: string,

@@ -1,7 +1,7 @@
 import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 
 /** The messages in batches: each is what has come while the last one was taken. */
-export async function* atHand(pulled: ConsumerMessages): AsyncGenerator<readonly JsMsg[]> {
+export async function* messageBatches(pulled: ConsumerMessages): AsyncGenerator<readonly JsMsg[]> {
   const queue = { messages: [] as JsMsg[], over: false, wake: (): void => undefined };
   const reading = (async () => {
     try {

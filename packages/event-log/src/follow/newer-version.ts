@@ -1,5 +1,5 @@
 import type { Chain, StoredMessage } from '@runledger/contracts/fold/chain';
-import { LIFECYCLE } from '@runledger/contracts/fold/run-chain';
+import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
 import { parseFleetEvent } from '../streams/fleet.ts';
 
@@ -32,7 +32,7 @@ export const newerVersionOf = (stream: string, stored: StoredMessage): NewerVers
 
 const parseFact = (stream: string, { subject, fence, body }: StoredMessage): ParsedFact | undefined => {
   if (stream !== 'RUNS') return undefined;
-  return newerOf(LIFECYCLE, subject, fence, body) ?? newerOf(WEBHOOK_CHAIN, subject, fence, body);
+  return newerOf(RUN_CHAIN, subject, fence, body) ?? newerOf(WEBHOOK_CHAIN, subject, fence, body);
 };
 
 type ParsedFact = { readonly kind: 'newer_version'; readonly type: string; readonly version: number };

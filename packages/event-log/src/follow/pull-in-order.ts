@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Consumer, ConsumerConfig, JsMsg, StreamInfo } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import { unlessAborted } from '../connect/abort-signal.ts';
-import { atHand } from './message-batches.ts';
-import { askBroker } from '../connect/broker-call.ts';
+import { messageBatches } from './message-batches.ts';
+import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
 
 export interface PullInOrder {
@@ -20,22 +20,22 @@ export interface PullInOrder {
 }
 
 export interface Pulling extends AsyncDisposable {
-  state(): State;
+  state(): Readiness;
   /** Resolves when the pulling has ended by itself. */
   readonly failed: Promise<Error>;
 }
 
-export type State = { readonly ok: true } | { readonly ok: false; readonly why: string };
+export type Readiness = { readonly ok: true } | { readonly ok: false; readonly why: string };
 
 /** Bounds what is held in memory: an event has up to 1 MiB. */
 const MOST_AT_HAND = 256;
 const PULL_FOR_MS = 30_000;
 /** A broker that says nothing for two of these is taken for lost. */
-const SIGN_OF_LIFE_MS = 2_000;
+const IDLE_HEARTBEAT_MS = 2_000;
 const FORGOTTEN_AFTER_MS = 300_000;
 const LONGEST_PAUSE_MS = 2_000;
 /** A stop does not wait longer for a broker that is connected and does not answer. */
-const LAST_WORDS_MS = 500;
+const CLOSE_WITHIN_MS = 500;
 /** Executors have their consumers there, so nobody is allowed to delete any: what is left behind is forgotten sooner. */
 const SHARED = 'RUNS';
 const SHARED_FORGOTTEN_AFTER_MS = 15_000;
@@ -48,7 +48,7 @@ const SHARED_FORGOTTEN_AFTER_MS = 15_000;
 export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pulling> => {
   const stop = new AbortController();
   const failed = Promise.withResolvers<Error>();
-  let state: State = { ok: true };
+  let state: Readiness = { ok: true };
   let caughtUp = pull.onCaughtUp === undefined;
 
   const reached = (): void => {
@@ -79,7 +79,7 @@ export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pul
       await open?.delete();
       open = undefined;
     }
-    await Promise.race([open?.delete(), pause(LAST_WORDS_MS, undefined, { ref: false })]);
+    await Promise.race([open?.delete(), pause(CLOSE_WITHIN_MS, undefined, { ref: false })]);
   };
 
   const first = await openConsumer(log, pull).catch((error: unknown) => {
@@ -112,7 +112,7 @@ interface OpenConsumer {
 
 const openConsumer = async (log: EventLog, pull: PullInOrder): Promise<OpenConsumer> => {
   const { stream, subjects, headersOnly = false } = pull;
-  const info = await askBroker(`asking about stream ${stream}`, () => log.jsm.streams.info(stream));
+  const info = await callBroker(`asking about stream ${stream}`, () => log.jsm.streams.info(stream));
   let start: ReturnType<PullInOrder['begin']>;
   try {
     start = pull.begin(info);
@@ -129,7 +129,7 @@ const openConsumer = async (log: EventLog, pull: PullInOrder): Promise<OpenConsu
     num_replicas: 1,
     inactive_threshold: nanos(stream === SHARED ? SHARED_FORGOTTEN_AFTER_MS : FORGOTTEN_AFTER_MS),
   };
-  const made = await askBroker(`reading stream ${stream}`, () => log.jsm.consumers.add(stream, config));
+  const made = await callBroker(`reading stream ${stream}`, () => log.jsm.consumers.add(stream, config));
   return {
     consumer: log.js.consumers.getConsumerFromInfo(made),
     pending: made.num_pending,
@@ -169,7 +169,7 @@ const pump = async (
     const pulled = await consumer.fetch({
       max_messages: MOST_AT_HAND,
       expires: PULL_FOR_MS,
-      idle_heartbeat: SIGN_OF_LIFE_MS,
+      idle_heartbeat: IDLE_HEARTBEAT_MS,
     });
     const stop = (): void => pulled.stop();
     signal.addEventListener('abort', stop, { once: true });
@@ -182,7 +182,7 @@ const pump = async (
       pulled.stop();
     });
     try {
-      for await (const messages of atHand(pulled)) {
+      for await (const messages of messageBatches(pulled)) {
         if (signal.aborted) return;
         for (const message of messages) {
           delivered += 1;

@@ -1,4 +1,4 @@
-import { ALL_LIFECYCLES, runIn, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { ALL_LIFECYCLES, runOfSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '../connect/event-log.ts';
 import { pullInOrder, type Pulling } from './pull-in-order.ts';
 
@@ -26,7 +26,7 @@ export const tailRuns = (log: EventLog, { onMessage, onGap }: TailRunsOptions): 
     },
     take: async (messages) => {
       for (const { subject, seq } of messages) {
-        const key = runIn(subject);
+        const key = runOfSubject(subject);
         if (key) onMessage(key, seq);
       }
     },

@@ -53,7 +53,7 @@ const FOREIGN_PARTS = ['mirror', 'sources', 'subject_transform'] as const;
 /** @throws {ForbiddenConfiguration} for the first setting that differs from a required one */
 export const checkRequired = (definition: StreamDefinition, found: Partial<StreamConfig>): void => {
   const wanted: Partial<StreamConfig> = { ...definition.required, ...FOREIGN };
-  for (const setting of Object.keys(differing(found, wanted)) as Setting[]) {
+  for (const setting of Object.keys(differences(found, wanted)) as Setting[]) {
     throw new ForbiddenConfiguration(definition.name, setting, found[setting], wanted[setting]);
   }
   for (const part of FOREIGN_PARTS) {
@@ -68,14 +68,14 @@ export const outdated = (
   { earlier = {}, required }: StreamDefinition,
   found: Partial<StreamConfig>,
 ): Partial<StreamConfig> => {
-  const later = differing(found, earlier);
+  const later = differences(found, earlier);
   return Object.fromEntries(
     Object.entries(required).filter(([setting]) => setting in earlier && !(setting in later)),
   );
 };
 
 /** Those of the wanted settings that the stream does not have. */
-export const differing = (
+export const differences = (
   found: Partial<StreamConfig>,
   wanted: Partial<StreamConfig>,
 ): Partial<StreamConfig> =>

@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { JetStreamApiCodes, JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
 import type { JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream';
-import { askBroker } from '../connect/broker-call.ts';
-import { checkRequired, differing, outdated } from './check-stream.ts';
+import { callBroker } from '../connect/broker-call.ts';
+import { checkRequired, differences, outdated } from './check-stream.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import { DEFAULT_LOG_SETTINGS, logSettings, type LogSettings } from './log-settings.ts';
 import { streamDefinitions, type StreamDefinition } from './stream-definitions.ts';
@@ -29,7 +29,7 @@ export const provision = async (log: EventLog, settings: Partial<LogSettings> = 
   const manager = await jetstreamManager(log.nc, { timeout: ANSWER_WITHIN_MS, checkAPI: false });
   for (const definition of definitions) {
     const what = `provisioning stream ${definition.name}`;
-    await askBroker(what, () => provisionStream(log, manager, definition), PROVISION_WITHIN_MS);
+    await callBroker(what, () => provisionStream(log, manager, definition), PROVISION_WITHIN_MS);
   }
 };
 
@@ -38,26 +38,26 @@ const provisionStream = async (
   manager: JetStreamManager,
   definition: StreamDefinition,
 ): Promise<void> => {
-  const found = await look(manager, definition.name);
+  const found = await findStream(manager, definition.name);
   if (found && isUnusedAndOutdated(definition, found)) await manager.streams.delete(definition.name);
-  const there = (await look(manager, definition.name)) ?? (await make(log, manager, definition));
+  const there = (await findStream(manager, definition.name)) ?? (await makeStream(log, manager, definition));
   const renewed = outdated(definition, there.config);
   checkRequired(definition, { ...there.config, ...renewed });
-  const changes = { ...renewed, ...differing(there.config, definition.limits) };
+  const changes = { ...renewed, ...differences(there.config, definition.limits) };
   if (Object.keys(changes).length === 0) return;
   log.logger.info({ stream: definition.name, changes }, 'a stream is changed');
   await explainRoom(definition, () => manager.streams.update(definition.name, changes));
-  const after = await look(manager, definition.name);
+  const after = await findStream(manager, definition.name);
   if (after) checkRequired(definition, after.config);
 };
 
 /** How a stream is kept is fixed when it is made; one that never held a message can be made again as this release wants it. */
 const isUnusedAndOutdated = (definition: StreamDefinition, { state, config }: StreamInfo): boolean => {
-  const wrong = differing({ ...config, ...outdated(definition, config) }, definition.required);
+  const wrong = differences({ ...config, ...outdated(definition, config) }, definition.required);
   return state.last_seq === 0 && isDeepStrictEqual(Object.keys(wrong), ['persist_mode']);
 };
 
-const look = async (manager: JetStreamManager, name: string): Promise<StreamInfo | undefined> => {
+const findStream = async (manager: JetStreamManager, name: string): Promise<StreamInfo | undefined> => {
   try {
     return await manager.streams.info(name);
   } catch (error) {
@@ -67,7 +67,7 @@ const look = async (manager: JetStreamManager, name: string): Promise<StreamInfo
   }
 };
 
-const make = async (
+const makeStream = async (
   log: EventLog,
   manager: JetStreamManager,
   definition: StreamDefinition,
@@ -115,7 +115,7 @@ export const awaitProvisioned = async (
   for (const name of streams) {
     for (let said = false; ; said = true) {
       signal?.throwIfAborted();
-      const there = await lookPatiently(log, name);
+      const there = await findStreamOrWait(log, name);
       if (there) {
         const definition = definitionFor(name, there.config);
         if (Object.keys(outdated(definition, there.config)).length === 0) {
@@ -141,9 +141,9 @@ const definitionFor = (name: string, found: StreamConfig): StreamDefinition => {
   return { ...definition, required };
 };
 
-const lookPatiently = async (log: EventLog, name: string): Promise<StreamInfo | undefined> => {
+const findStreamOrWait = async (log: EventLog, name: string): Promise<StreamInfo | undefined> => {
   try {
-    return await askBroker(`looking for stream ${name}`, () => look(log.jsm, name));
+    return await callBroker(`looking for stream ${name}`, () => findStream(log.jsm, name));
   } catch (error) {
     if (error instanceof LogUnavailable && !log.nc.isClosed()) return undefined;
     throw error;

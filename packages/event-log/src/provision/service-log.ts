@@ -6,17 +6,17 @@ import type { LogObserver } from '../connect/log-observer.ts';
 import type { Logger } from '../connect/logger.ts';
 import { NotAllowed } from '../connect/not-allowed.ts';
 import { awaitProvisioned } from './provision.ts';
-import type { State } from '../follow/pull-in-order.ts';
+import type { Readiness } from '../follow/pull-in-order.ts';
 
 /** What a service has from its first moment on. */
-export interface Beginning {
+export interface ServiceLogOptions {
   readonly config: BrokerConfig;
   /** Shown by the broker beside the connection. */
   readonly instance: string;
   readonly logger: Logger;
   readonly observer?: LogObserver;
   /** What `/readyz` asks. */
-  readonly checks: Record<string, () => State | Promise<State>>;
+  readonly checks: Record<string, () => Readiness | Promise<Readiness>>;
   /** The streams that have to be there first; all of them when left out. A service that may not look at streams names none, and learns at its first request whether they are there. */
   readonly streams?: readonly string[];
 }
@@ -29,14 +29,14 @@ const TRY_EVERY_MS = 1_000;
  * @throws the reason of `stopping`, and ForbiddenConfiguration
  */
 export const openServiceLog = async (
-  beginning: Beginning,
+  beginning: ServiceLogOptions,
   open: AsyncDisposableStack,
   stopping: AbortSignal,
 ): Promise<EventLog> => {
   const { checks, streams } = beginning;
-  const away: State = { ok: false, why: 'the broker is away' };
+  const away: Readiness = { ok: false, why: 'the broker is away' };
   checks['broker'] = () => away;
-  const log = open.use(await letIn(beginning, stopping));
+  const log = open.use(await connectOnceAllowed(beginning, stopping));
   checks['broker'] = () => (log.connected() ? { ok: true } : away);
   if (streams?.length === 0) return log;
   checks['provisioned'] = () => ({
@@ -49,8 +49,8 @@ export const openServiceLog = async (
 };
 
 /** A key that the broker does not know may be in a configuration that it has not read yet. */
-const letIn = async (
-  { config, instance, logger, observer, checks }: Beginning,
+const connectOnceAllowed = async (
+  { config, instance, logger, observer, checks }: ServiceLogOptions,
   stopping: AbortSignal,
 ): Promise<EventLog> => {
   for (let said = false; ; said = true) {
@@ -60,13 +60,13 @@ const letIn = async (
       if (!(error instanceof NotAllowed)) throw error;
       if (!said)
         logger.error({ err: error }, 'the broker does not let this service in; trying again until it does');
-      checks['broker'] = () => NOT_LET_IN;
+      checks['broker'] = () => NOT_ALLOWED;
       await unlessAborted(pause(TRY_EVERY_MS), stopping);
     }
   }
 };
 
-const NOT_LET_IN: State = {
+const NOT_ALLOWED: Readiness = {
   ok: false,
   why:
     'the broker does not let this service in: its key is not in the configuration that the broker has read; ' +

@@ -1,4 +1,4 @@
-import { askBroker } from '../connect/broker-call.ts';
+import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
 
 /** How full a stream is. */
@@ -20,7 +20,7 @@ export const streamFill = async (
 ): Promise<StreamFill | undefined> => {
   if (!log.connected()) return undefined;
   try {
-    const { state, config } = await askBroker(
+    const { state, config } = await callBroker(
       `asking about the stream ${stream}`,
       () => log.jsm.streams.info(stream),
       WITHIN_MS,

@@ -1,7 +1,7 @@
 import type { DirectBatchOptions, DirectLastFor, StoredMsg } from '@nats-io/jetstream';
 import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
 import { TimeoutError } from '@nats-io/transport-node';
-import { askBroker } from '../connect/broker-call.ts';
+import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { fromStored } from './stored-message.ts';
 
@@ -54,12 +54,12 @@ export const readDirect = (
  * Each subject is asked for by itself, so that the broker can allow a reader its own subjects only.
  * @throws {LogUnavailable}
  */
-export const lastOnSubjects = async (
+export const lastOfSubjects = async (
   log: EventLog,
   subjects: readonly string[],
 ): Promise<readonly StoredMessage[]> => {
   const asked = subjects.map((subject) =>
-    askBroker(`reading the message under ${subject}`, () =>
+    callBroker(`reading the message under ${subject}`, () =>
       log.jsm.direct.getMessage('RUNS', { last_by_subj: subject }),
     ),
   );

@@ -1,22 +1,22 @@
 import type { StoredMsg } from '@nats-io/jetstream';
-import { askBroker } from '../connect/broker-call.ts';
+import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
 
 /** The last message under a filter, as the stream's leader says: never older than an acknowledgement. */
-export const lastUnder = (
+export const lastMessage = (
   log: EventLog,
   stream: string,
   filter: string,
   withinMs?: number,
 ): Promise<StoredMsg | null> =>
-  askBroker(
+  callBroker(
     `asking for the last message under ${filter}`,
     () => log.jsm.streams.getMessage(stream, { last_by_subj: filter }),
     withinMs,
   );
 
 /** The first message under a filter at or behind a sequence, as the stream's leader says. */
-export const nextUnder = (
+export const nextMessage = (
   log: EventLog,
   stream: string,
   from: number,
@@ -25,7 +25,7 @@ export const nextUnder = (
 ): Promise<StoredMsg | null> => {
   // The driver types this request for direct reads only; the broker takes it here as well.
   const query = { seq: from, next_by_subj: filter };
-  return askBroker(
+  return callBroker(
     `asking for the message under ${filter} from ${from} on`,
     () => log.jsm.streams.getMessage(stream, query),
     withinMs,
@@ -38,4 +38,4 @@ export const lastSequence = async (
   stream: string,
   filter: string,
   withinMs?: number,
-): Promise<number> => (await lastUnder(log, stream, filter, withinMs))?.seq ?? 0;
+): Promise<number> => (await lastMessage(log, stream, filter, withinMs))?.seq ?? 0;

@@ -1,5 +1,5 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { lastSequence, nextUnder } from './leader-read.ts';
+import { lastSequence, nextMessage } from './leader-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { fromStored } from './stored-message.ts';
 
@@ -10,7 +10,7 @@ const MOST_ROUNDS = 5;
  * where the caller knows the first one to be, never at the beginning of the log, since a search through the log would
  * hold up its writers. Undefined when there are more than `most`.
  */
-export const allUnder = async (
+export const readAllUnder = async (
   log: EventLog,
   filter: string,
   { from, most }: { readonly from: number; readonly most: number },
@@ -43,7 +43,7 @@ const walk = async (
 ): Promise<StoredMessage[] | undefined> => {
   const messages: StoredMessage[] = [];
   for (let at = start; at <= head;) {
-    const message = await nextUnder(log, 'RUNS', at, filter);
+    const message = await nextMessage(log, 'RUNS', at, filter);
     if (!message) break;
     if (messages.push(fromStored(message)) > most) return undefined;
     at = message.seq + 1;

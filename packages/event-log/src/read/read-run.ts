@@ -5,11 +5,11 @@ import type {
   RefusedMessage,
   StoredMessage,
 } from '@runledger/contracts/fold/run-chain';
-import type { Fact, Run } from '@runledger/contracts/fold/run';
-import { lifecycleOf, runOf, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunFact, Run } from '@runledger/contracts/fold/run';
+import { lifecycleFilter, runFilter, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { WebhookFact } from '@runledger/contracts/fold/webhook';
 import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
-import { askBroker, isTransient } from '../connect/broker-call.ts';
+import { callBroker, isTransient } from '../connect/broker-call.ts';
 import { lastSequence } from './leader-read.ts';
 import { readDirect } from './direct-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
@@ -24,7 +24,7 @@ export type ReadRun =
       readonly kind: 'found';
       readonly run: Run;
       readonly history: History;
-      readonly facts: readonly Fact[];
+      readonly facts: readonly RunFact[];
       /** What became of its notifications; undefined when these facts do not hang together. */
       readonly webhook: WebhookHistory | undefined;
       /** What `webhook` was folded from. */
@@ -78,10 +78,10 @@ const headOf = (webhook: ReadWebhook): number => (webhook?.kind === 'read' ? web
  * belong there hides one.
  */
 const lastOfEachSubject = async (log: EventLog, key: RunKey): Promise<StoredMessage[]> => {
-  const query = { multi_last: [runOf(key)] };
+  const query = { multi_last: [runFilter(key)] };
   try {
     const what = `reading run ${key.run_id}`;
-    return (await askBroker(what, () => readDirect(log, 'RUNS', query))).map(fromStored);
+    return (await callBroker(what, () => readDirect(log, 'RUNS', query))).map(fromStored);
   } catch (error) {
     // More subjects than one answer takes (1,024): the leader gives them one by one.
     if (isTooMany(error)) return [];
@@ -114,11 +114,11 @@ const summary = (read: ReadHistory, webhook: ReadWebhook): ReadRun => {
 
 /** The sequence of the last message of the run's lifecycle, asked of the stream's leader; 0 when there is none. */
 export const head = (log: EventLog, key: RunKey): Promise<number> =>
-  lastSequence(log, 'RUNS', lifecycleOf(key));
+  lastSequence(log, 'RUNS', lifecycleFilter(key));
 
 /** The same over everything that the log holds of the run, its webhook facts too. */
 export const lastOfRun = (log: EventLog, key: RunKey): Promise<number> =>
-  lastSequence(log, 'RUNS', runOf(key));
+  lastSequence(log, 'RUNS', runFilter(key));
 
 /** One message, from the stream's leader; undefined when it is not (or no longer) there. */
 export const readStored = async (
@@ -127,13 +127,13 @@ export const readStored = async (
   stream: 'RUNS' | 'FLEET' = 'RUNS',
 ): Promise<StoredMessage | undefined> => {
   const ask = () => log.jsm.streams.getMessage(stream, { seq: sequence });
-  const message = await askBroker(`reading message ${sequence} of ${stream}`, ask);
+  const message = await callBroker(`reading message ${sequence} of ${stream}`, ask);
   return message ? fromStored(message) : undefined;
 };
 
 /** The broker's time of a stream's creation: it tells the stream from another one of the same name. */
 export const createdAt = async (log: EventLog, stream: 'RUNS' | 'FLEET'): Promise<string> =>
-  (await askBroker(`asking about the stream ${stream}`, () => log.jsm.streams.info(stream))).created;
+  (await callBroker(`asking about the stream ${stream}`, () => log.jsm.streams.info(stream))).created;
 
 /** Tells this log from another one, and how full it is. */
 export interface RunsIdentity {
@@ -148,7 +148,7 @@ export interface RunsIdentity {
 }
 
 export const runsIdentity = async (log: EventLog): Promise<RunsIdentity> => {
-  const info = await askBroker('asking about the stream RUNS', () => log.jsm.streams.info('RUNS'));
+  const info = await callBroker('asking about the stream RUNS', () => log.jsm.streams.info('RUNS'));
   return {
     stream: 'RUNS',
     created: info.created,

@@ -1,9 +1,9 @@
 import type { RefusedMessage, StoredMessage } from '@runledger/contracts/fold/chain';
 import type { ReadHistory } from '@runledger/contracts/fold/run-chain';
-import { webhookOf, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { webhookFilter, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { WebhookFact } from '@runledger/contracts/fold/webhook';
 import { readWebhookChain, type WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
-import { allUnder, earliest } from './read-all-under.ts';
+import { readAllUnder, earliest } from './read-all-under.ts';
 import type { EventLog } from '../connect/event-log.ts';
 
 export type ReadWebhook =
@@ -39,9 +39,9 @@ export const readWholeWebhook = async (
   known: readonly StoredMessage[],
 ): Promise<ReadWebhook> => {
   if (history.run === undefined) return fold([]);
-  const filter = webhookOf(key);
+  const filter = webhookFilter(key);
   const from = earliest(known, filter, history.run.number);
-  const messages = await allUnder(log, filter, { from, most: MOST_MESSAGES });
+  const messages = await readAllUnder(log, filter, { from, most: MOST_MESSAGES });
   return messages && fold(messages);
 };
 

@@ -1,8 +1,8 @@
 import { EMPTY_HISTORY, readHistory } from '@runledger/contracts/fold/run-chain';
 import type { ReadHistory, StoredMessage } from '@runledger/contracts/fold/run-chain';
-import { lifecycleOf, type RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { allUnder, earliest } from './read-all-under.ts';
-import { lastSequence, nextUnder } from './leader-read.ts';
+import { lifecycleFilter, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { readAllUnder, earliest } from './read-all-under.ts';
+import { lastSequence, nextMessage } from './leader-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { fromStored } from './stored-message.ts';
 
@@ -15,13 +15,13 @@ export const readWholeRun = async (
   key: RunKey,
   known: readonly StoredMessage[],
 ): Promise<ReadHistory> => {
-  const filter = lifecycleOf(key);
+  const filter = lifecycleFilter(key);
   const head = await lastSequence(log, 'RUNS', filter);
   if (head === 0) return { kind: 'whole', history: EMPTY_HISTORY, facts: [], refused: [] };
 
-  const queued = await nextUnder(log, 'RUNS', 1, `${filter.slice(0, -1)}queued.gateway.0.none`);
+  const queued = await nextMessage(log, 'RUNS', 1, `${filter.slice(0, -1)}queued.gateway.0.none`);
   const from = earliest([...known, ...(queued ? [fromStored(queued)] : [])], filter, head);
-  const messages = await allUnder(log, filter, { from, most: MOST_MESSAGES });
+  const messages = await readAllUnder(log, filter, { from, most: MOST_MESSAGES });
   return messages ? readHistory(key, messages) : tooMany(key, head);
 };
 

@@ -1,15 +1,15 @@
 import { ProgressReport, type LogLine } from '@runledger/contracts/events/activity';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import {
-  activityOf,
+  activitySubject,
   ALL_PROGRESS,
   parseActivitySubject,
-  progressOf,
+  progressFilter,
   type ActivityKind,
   type RunKey,
 } from '@runledger/contracts/subjects/run-subjects';
 import { Compile } from 'typebox/compile';
-import { lastSequence, lastUnder } from '../read/leader-read.ts';
+import { lastSequence, lastMessage } from '../read/leader-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { parseJson } from '../read/stored-message.ts';
 
@@ -23,7 +23,8 @@ export const reportProgress = (
   attempt: number,
   executor: ExecutorId,
   report: ProgressReport,
-): void => tell(log, activityOf(key, attempt, executor, 'progress' satisfies ActivityKind), report);
+): void =>
+  publishActivity(log, activitySubject(key, attempt, executor, 'progress' satisfies ActivityKind), report);
 
 /** Stores a line that the workflow wrote. Not acknowledged, and dropped while the broker is away. */
 export const reportLog = (
@@ -32,10 +33,10 @@ export const reportLog = (
   attempt: number,
   executor: ExecutorId,
   line: LogLine,
-): void => tell(log, activityOf(key, attempt, executor, 'log' satisfies ActivityKind), line);
+): void => publishActivity(log, activitySubject(key, attempt, executor, 'log' satisfies ActivityKind), line);
 
 /** A client that is not connected keeps what it should send in memory, without a bound. */
-const tell = (log: EventLog, subject: string, body: ProgressReport | LogLine): void => {
+const publishActivity = (log: EventLog, subject: string, body: ProgressReport | LogLine): void => {
   if (log.connected()) log.nc.publish(subject, utf8.encode(JSON.stringify(body)));
 };
 
@@ -49,9 +50,9 @@ export const lastProgress = async (
   attempt: number,
   executor: ExecutorId,
 ): Promise<ProgressReport | undefined> => {
-  const subject = activityOf(key, attempt, executor, 'progress');
+  const subject = activitySubject(key, attempt, executor, 'progress');
   try {
-    const message = await lastUnder(log, 'ACTIVITY', subject, PROGRESS_WITHIN_MS);
+    const message = await lastMessage(log, 'ACTIVITY', subject, PROGRESS_WITHIN_MS);
     const report = message ? parseJson(message.data) : undefined;
     return Progress.Check(report) ? report : undefined;
   } catch (error) {
@@ -64,12 +65,12 @@ export const lastProgress = async (
  * Tells what the attempts of a run report from now on, until the answer is called. Reports that come while the broker
  * is away are not told: ask for the last one when it is back.
  */
-export const watchProgress = (
+export const subscribeToProgress = (
   log: EventLog,
   key: RunKey,
   onReport: (attempt: number, executor: ExecutorId, report: ProgressReport) => void,
 ): (() => void) => {
-  const subscription = log.nc.subscribe(progressOf(key), {
+  const subscription = log.nc.subscribe(progressFilter(key), {
     callback: (error, message) => {
       if (error) {
         log.logger.warn({ err: error, run_id: key.run_id }, 'the progress of a run cannot be watched');
@@ -87,4 +88,5 @@ export const watchProgress = (
 };
 
 /** The sequence of the last progress report in ACTIVITY, of any run; 0 when there is none. @throws {LogUnavailable} */
-export const lastReport = (log: EventLog): Promise<number> => lastSequence(log, 'ACTIVITY', ALL_PROGRESS);
+export const lastProgressSequence = (log: EventLog): Promise<number> =>
+  lastSequence(log, 'ACTIVITY', ALL_PROGRESS);

@@ -3,10 +3,10 @@ import { Kvm, type KV } from '@nats-io/kv';
 import type { MsgHdrs } from '@nats-io/transport-node';
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { ASK_WITHIN_MS, askBroker } from '../connect/broker-call.ts';
-import { nextUnder } from '../read/leader-read.ts';
+import { CALL_WITHIN_MS, callBroker } from '../connect/broker-call.ts';
+import { nextMessage } from '../read/leader-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
-import { lastOfEach } from '../follow/last-per-subject.ts';
+import { lastPerSubject } from '../follow/last-per-subject.ts';
 import { explainRefusal, isConflict } from '../append/publish.ts';
 import { parseJson } from '../read/stored-message.ts';
 
@@ -47,7 +47,7 @@ export interface Bucket<Value> {
 }
 
 /** What stands in a bucket, or should, does not fit its schema. */
-export class UnfitRecord extends TypeError {
+export class InvalidRecord extends TypeError {
   override readonly name = 'UnfitRecord';
   readonly code = 'unfit_record';
 }
@@ -75,7 +75,7 @@ export const openBucket = <Schema extends TSchema>(
 
   const get = async (key: string): Promise<Entry<Value> | undefined> => {
     checkKey(bucket, key);
-    const entry = await askBroker(`reading ${key} of ${bucket}`, async () => (await kv()).get(key));
+    const entry = await callBroker(`reading ${key} of ${bucket}`, async () => (await kv()).get(key));
     if (entry === null || entry.operation !== 'PUT') return undefined;
     return { key, value: fits(key, parseJson(entry.value)), revision: entry.revision };
   };
@@ -83,7 +83,7 @@ export const openBucket = <Schema extends TSchema>(
     key: string,
     value: Value,
     store: (kv: KV, data: Uint8Array) => Promise<number>,
-    withinMs = ASK_WITHIN_MS,
+    withinMs = CALL_WITHIN_MS,
   ): Promise<number | false> => {
     checkKey(bucket, key);
     const data = utf8.encode(JSON.stringify(fits(key, value)));
@@ -94,7 +94,7 @@ export const openBucket = <Schema extends TSchema>(
         tries += 1;
         return store(open, data);
       };
-      return await askBroker(`writing ${key} of ${bucket}`, writeIt, withinMs);
+      return await callBroker(`writing ${key} of ${bucket}`, writeIt, withinMs);
     } catch (error) {
       if (!isConflict(error)) throw explainRefusal(error, `KV_${bucket}`, data);
       if (tries === 1) return false;
@@ -118,18 +118,18 @@ export const openBucket = <Schema extends TSchema>(
       write(key, value, (open, data) => open.update(key, data, revision), 0),
     delete: async (key) => {
       checkKey(bucket, key);
-      await askBroker(`deleting ${key} of ${bucket}`, async () => (await kv()).delete(key));
+      await callBroker(`deleting ${key} of ${bucket}`, async () => (await kv()).delete(key));
     },
     erase: async (key) => {
       checkKey(bucket, key);
-      await askBroker(`erasing ${key} of ${bucket}`, () =>
+      await callBroker(`erasing ${key} of ${bucket}`, () =>
         log.jsm.streams.purge(`KV_${bucket}`, { filter: `$KV.${bucket}.${key}` }),
       );
     },
     list: async (prefix = '') => {
       const filter = filterOf(prefix);
       const found: Entry<Value>[] = [];
-      for (const message of await lastOfEach(log, `KV_${bucket}`, filter, MOST_LISTED)) {
+      for (const message of await lastPerSubject(log, `KV_${bucket}`, filter, MOST_LISTED)) {
         if (isDeletion(message.headers)) continue;
         const key = keyOf(message.subject);
         found.push({ key, value: fits(key, parseJson(message.data)), revision: message.seq });
@@ -137,7 +137,7 @@ export const openBucket = <Schema extends TSchema>(
       return found;
     },
     nextWrite: async (prefix, behind) => {
-      const message = await nextUnder(log, `KV_${bucket}`, behind + 1, filterOf(prefix));
+      const message = await nextMessage(log, `KV_${bucket}`, behind + 1, filterOf(prefix));
       return message === null ? undefined : { key: keyOf(message.subject), revision: message.seq };
     },
   };
@@ -176,6 +176,6 @@ const validator = <Schema extends TSchema>(
     const where = first
       ? `${first.instancePath || 'the value'} ${first.message}`
       : 'the value is another shape';
-    throw new UnfitRecord(`The record ${key} of ${bucket} does not fit its schema: ${where}.`);
+    throw new InvalidRecord(`The record ${key} of ${bucket} does not fit its schema: ${where}.`);
   };
 };

@@ -4,14 +4,14 @@ import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
 import { MAX_ERROR_MESSAGE } from '@runledger/contracts/limits';
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { askBroker } from '../connect/broker-call.ts';
+import { callBroker } from '../connect/broker-call.ts';
 import { readDirect } from '../read/direct-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
-import { mostBytes, publish } from '../append/publish.ts';
+import { maxPayloadBytes, publish } from '../append/publish.ts';
 import { removeMessage } from './remove-message.ts';
 import { parseJson } from '../read/stored-message.ts';
 
-const Parked = Type.Object({
+const DeadLetterSchema = Type.Object({
   /** Why the consumer could not take it, for people. */
   reason: Type.String(),
   consumer: Type.String(),
@@ -24,9 +24,9 @@ const Parked = Type.Object({
   /** The payload in base64; null when it is too large to stand here: read it in its stream. */
   data: Type.Union([Type.String(), Type.Null()]),
 });
-export type ParkedMessage = Static<typeof Parked>;
+export type DeadLetter = Static<typeof DeadLetterSchema>;
 
-export interface ParkRequest {
+export interface DeadLetterRequest {
   /** The name of the consumer, as one subject token. */
   readonly consumer: string;
   readonly stored: StoredMessage;
@@ -43,26 +43,26 @@ interface RawMessage {
 }
 
 const utf8 = new TextEncoder();
-const ParkedCheck = Compile(Parked);
+const DeadLetterCheck = Compile(DeadLetterSchema);
 /**
  * Others may write to PARKED too, and the broker drops what comes under an id that it has seen: so nobody foresees ours.
  */
-const UNFORESEEN = randomUUID();
+const UNPREDICTABLE = randomUUID();
 
 /** Where a consumer's messages are parked: what a writer may be allowed. */
-const parkedSubject = ({ stream, consumer }: Pick<ParkedMessage, 'stream' | 'consumer'>): string =>
+const deadLetterSubject = ({ stream, consumer }: Pick<DeadLetter, 'stream' | 'consumer'>): string =>
   `parked.${stream}.${consumer}`;
 
 /**
  * Puts a message that a consumer cannot take where a person sees it. Doing it twice parks it once, unless the process was
  * started again in between. @throws {LogUnavailable}
  */
-export const park = async (
+export const storeDeadLetter = async (
   log: EventLog,
-  { consumer, stored, reason, stream = 'RUNS', raw }: ParkRequest,
+  { consumer, stored, reason, stream = 'RUNS', raw }: DeadLetterRequest,
 ): Promise<void> => {
   const { data, headers } = raw ?? (await lookUp(log, stream, stored));
-  const parked: ParkedMessage = {
+  const parked: DeadLetter = {
     reason: reason.slice(0, MAX_ERROR_MESSAGE),
     consumer,
     stream,
@@ -74,34 +74,34 @@ export const park = async (
   };
   await publish(log, {
     stream: 'PARKED',
-    subject: parkedSubject(parked),
-    data: fitting(parked, mostBytes(log)),
-    id: `${parkedSubject(parked)}.${stored.sequence}.${UNFORESEEN}`,
+    subject: deadLetterSubject(parked),
+    data: fitting(parked, maxPayloadBytes(log)),
+    id: `${deadLetterSubject(parked)}.${stored.sequence}.${UNPREDICTABLE}`,
   });
-  log.observer.parked(consumer);
+  log.observer.deadLettered(consumer);
   log.logger.error({ consumer, stream, sequence: stored.sequence, reason }, 'a message is parked');
 };
 
 const lookUp = async (log: EventLog, stream: string, stored: StoredMessage): Promise<RawMessage> => {
   const ask = () => log.jsm.streams.getMessage(stream, { seq: stored.sequence });
-  const message = await askBroker(`reading message ${stored.sequence} of ${stream}`, ask);
+  const message = await callBroker(`reading message ${stored.sequence} of ${stream}`, ask);
   return message
     ? { data: message.data, headers: message.header }
     : { data: utf8.encode(JSON.stringify(stored.body ?? null)), headers: [] };
 };
 
 /** Poison may be of any size, and parking it must not fail for that. Headers always fit: the broker takes 64 KiB of them. */
-const fitting = (parked: ParkedMessage, most: number): Uint8Array => {
+const fitting = (parked: DeadLetter, most: number): Uint8Array => {
   const whole = utf8.encode(JSON.stringify(parked));
   return whole.byteLength <= most ? whole : utf8.encode(JSON.stringify({ ...parked, data: null }));
 };
 
-export interface ListedParked extends ParkedMessage {
+export interface ListedDeadLetter extends DeadLetter {
   /** Its sequence in PARKED. */
   readonly position: number;
 }
 
-export interface ParkedSpan {
+export interface DeadLetterRange {
   /** Behind which position to begin. */
   readonly after?: number;
   /** 100 when left out. */
@@ -115,38 +115,42 @@ export interface ParkedSpan {
 const READ_AT_ONCE = 20;
 
 /** The parked messages of a span, oldest first; what is no parked message is told to the logger. @throws {LogUnavailable} */
-export const listParked = async (
+export const listDeadLetters = async (
   log: EventLog,
-  { after = 0, limit = 100, stream = '*', consumer = '*' }: ParkedSpan = {},
-): Promise<ListedParked[]> => {
-  const listed: ListedParked[] = [];
+  { after = 0, limit = 100, stream = '*', consumer = '*' }: DeadLetterRange = {},
+): Promise<ListedDeadLetter[]> => {
+  const listed: ListedDeadLetter[] = [];
   for (let seq = after + 1; listed.length < limit;) {
     const batch = Math.min(limit - listed.length, READ_AT_ONCE);
-    const query = { seq, batch, next_by_subj: parkedSubject({ stream, consumer }) };
-    const messages = await askBroker('reading PARKED', () => readDirect(log, 'PARKED', query));
+    const query = { seq, batch, next_by_subj: deadLetterSubject({ stream, consumer }) };
+    const messages = await callBroker('reading PARKED', () => readDirect(log, 'PARKED', query));
     const last = messages.at(-1);
     if (last === undefined) break;
-    listed.push(...messages.flatMap((message) => parkedIn(log, message)));
+    listed.push(...messages.flatMap((message) => deadLettersIn(log, message)));
     seq = last.seq + 1;
   }
   return listed;
 };
 
 /** Undefined when there is none at this position, or not any more. @throws {LogUnavailable} */
-export const readParked = async (log: EventLog, position: number): Promise<ListedParked | undefined> => {
+export const readDeadLetter = async (
+  log: EventLog,
+  position: number,
+): Promise<ListedDeadLetter | undefined> => {
   const ask = () => log.jsm.streams.getMessage('PARKED', { seq: position });
-  const message = await askBroker('reading PARKED', ask);
-  return message === null ? undefined : parkedIn(log, message)[0];
+  const message = await callBroker('reading PARKED', ask);
+  return message === null ? undefined : deadLettersIn(log, message)[0];
 };
 
 /** For a message that was taken after all; nothing happens when it is gone already. @throws {LogUnavailable} */
-export const dropParked = (log: EventLog, position: number): Promise<void> =>
+export const removeDeadLetter = (log: EventLog, position: number): Promise<void> =>
   removeMessage(log, 'PARKED', position);
 
 /** A writer may park under its own subjects only; what it says of itself is believed no further than that. */
-const parkedIn = (log: EventLog, { data, seq, subject }: StoredMsg): ListedParked[] => {
+const deadLettersIn = (log: EventLog, { data, seq, subject }: StoredMsg): ListedDeadLetter[] => {
   const parked = parseJson(data);
-  if (ParkedCheck.Check(parked) && parkedSubject(parked) === subject) return [{ ...parked, position: seq }];
+  if (DeadLetterCheck.Check(parked) && deadLetterSubject(parked) === subject)
+    return [{ ...parked, position: seq }];
   log.logger.warn(
     { position: seq, subject },
     'a message in PARKED is not what its subject says, and is left out: look at it with "nats stream get PARKED"',

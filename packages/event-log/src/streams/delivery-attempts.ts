@@ -1,15 +1,15 @@
 import {
-  deliveriesOf,
+  deliveryAttemptsOfRun,
   DeliveryState,
-  deliveryStateOf,
-  DeliveryTry,
-  runOfDelivery,
-  tryOf,
+  deliveryStateSubject,
+  DeliveryAttempt,
+  runOfDeliverySubject,
+  deliveryAttemptSubject,
 } from '@runledger/contracts/deliveries/deliveries';
 import { newUuid, type RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { Compile } from 'typebox/compile';
-import { askBroker } from '../connect/broker-call.ts';
+import { callBroker } from '../connect/broker-call.ts';
 import { readDirect } from '../read/direct-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { publish } from '../append/publish.ts';
@@ -19,45 +19,49 @@ const STREAM = 'DELIVERIES';
 /** Subjects that one request may ask for. */
 const MOST_ASKED = 100;
 const utf8 = new TextEncoder();
-const Try = Compile(DeliveryTry);
-const State = Compile(DeliveryState);
+const AttemptCheck = Compile(DeliveryAttempt);
+const StateCheck = Compile(DeliveryState);
 
 /** Keeps a try for people to read. Writing it again changes nothing. @throws {LogUnavailable} */
-export const recordTry = (log: EventLog, key: RunKey, made: DeliveryTry): Promise<void> =>
-  record(log, tryOf(key, made), made);
+export const recordDeliveryAttempt = (log: EventLog, key: RunKey, made: DeliveryAttempt): Promise<void> =>
+  record(log, deliveryAttemptSubject(key, made), made);
 
 /** Keeps where a delivery stands that is not settled. @throws {LogUnavailable} */
-export const recordState = (log: EventLog, key: RunKey, state: DeliveryState): Promise<void> =>
-  record(log, deliveryStateOf(key), state);
+export const recordDeliveryState = (log: EventLog, key: RunKey, state: DeliveryState): Promise<void> =>
+  record(log, deliveryStateSubject(key), state);
 
-const record = async (log: EventLog, subject: string, body: DeliveryTry | DeliveryState): Promise<void> => {
+const record = async (
+  log: EventLog,
+  subject: string,
+  body: DeliveryAttempt | DeliveryState,
+): Promise<void> => {
   const data = utf8.encode(JSON.stringify(body));
   await publish(log, { stream: STREAM, subject, data, id: newUuid() });
 };
 
-export interface Deliveries {
+export interface RecordedDeliveries {
   /** Of final notifications, in the order in which they were made. */
-  readonly tries: readonly DeliveryTry[];
+  readonly attempts: readonly DeliveryAttempt[];
   /** The latest try of an intermediate one. */
-  readonly intermediate: DeliveryTry | undefined;
+  readonly intermediate: DeliveryAttempt | undefined;
   /** As it was last written; a fact of the run may have settled the delivery since. */
   readonly state: DeliveryState | undefined;
 }
 
 /** What is kept of a run's tries; they expire before the run does. @throws {LogUnavailable} */
-export const readDeliveries = async (log: EventLog, key: RunKey): Promise<Deliveries> => {
+export const readDeliveries = async (log: EventLog, key: RunKey): Promise<RecordedDeliveries> => {
   const what = `reading the deliveries of run ${key.run_id}`;
-  const query = { multi_last: [deliveriesOf(key)] };
-  const bodies = (await askBroker(what, () => readDirect(log, STREAM, query))).map(({ data }) =>
+  const query = { multi_last: [deliveryAttemptsOfRun(key)] };
+  const bodies = (await callBroker(what, () => readDirect(log, STREAM, query))).map(({ data }) =>
     parseJson(data),
   );
-  const made = bodies.filter((body) => Try.Check(body));
+  const made = bodies.filter((body) => AttemptCheck.Check(body));
   return {
-    tries: made
+    attempts: made
       .filter(({ notification }) => notification === 'final')
       .sort((a, b) => a.round - b.round || a.try - b.try),
     intermediate: made.find(({ notification }) => notification === 'intermediate'),
-    state: bodies.find((body) => State.Check(body)),
+    state: bodies.find((body) => StateCheck.Check(body)),
   };
 };
 
@@ -68,12 +72,12 @@ export const readDeliveryStates = async (
 ): Promise<ReadonlyMap<RunId, DeliveryState>> => {
   const found = new Map<RunId, DeliveryState>();
   for (let at = 0; at < keys.length; at += MOST_ASKED) {
-    const query = { multi_last: keys.slice(at, at + MOST_ASKED).map(deliveryStateOf) };
+    const query = { multi_last: keys.slice(at, at + MOST_ASKED).map(deliveryStateSubject) };
     const what = 'reading where deliveries stand';
-    for (const { subject, data } of await askBroker(what, () => readDirect(log, STREAM, query))) {
-      const run = runOfDelivery(subject);
+    for (const { subject, data } of await callBroker(what, () => readDirect(log, STREAM, query))) {
+      const run = runOfDeliverySubject(subject);
       const body = parseJson(data);
-      if (run && State.Check(body)) found.set(run.run_id, body);
+      if (run && StateCheck.Check(body)) found.set(run.run_id, body);
     }
   }
   return found;

@@ -1,7 +1,7 @@
 import { FleetEvent, type ExecutorFact } from '@runledger/contracts/events/fleet-event';
-import { FLEET_REQUEST_FACTS, fleetRequestOf } from '@runledger/contracts/events/fleet-request';
+import { FLEET_REQUEST_FACTS, fleetRequestSubject } from '@runledger/contracts/events/fleet-request';
 import { executorId } from '@runledger/contracts/ids';
-import { fleetOf, type FleetFact } from '@runledger/contracts/subjects/run-subjects';
+import { fleetSubject, type FleetFact } from '@runledger/contracts/subjects/run-subjects';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { EventLog } from '../connect/event-log.ts';
@@ -22,11 +22,11 @@ const utf8 = new TextEncoder();
 /** Where a fact of the fleet is stored. */
 export const fleetSubjectOf = (event: FleetEvent): string =>
   'executor_name' in event
-    ? fleetRequestOf(event)
-    : fleetOf(executorId(event.executor_id), FACTS[event.type]);
+    ? fleetRequestSubject(event)
+    : fleetSubject(executorId(event.executor_id), FACTS[event.type]);
 
 /** Stores a fact of the fleet once and gives its sequence in FLEET. @throws {LogUnavailable} */
-export const tellFleet = async (log: EventLog, event: FleetEvent): Promise<number> => {
+export const appendFleet = async (log: EventLog, event: FleetEvent): Promise<number> => {
   const published = await publish(log, {
     stream: 'FLEET',
     subject: fleetSubjectOf(event),

@@ -1,10 +1,10 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
-import { askBroker } from '../connect/broker-call.ts';
+import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
 
 /** Removes a message from a stream; nothing happens when it is gone already. @throws {LogUnavailable} */
 export const removeMessage = async (log: EventLog, stream: string, sequence: number): Promise<void> => {
-  await askBroker(`removing message ${sequence} of ${stream}`, async () => {
+  await callBroker(`removing message ${sequence} of ${stream}`, async () => {
     try {
       return await log.jsm.streams.deleteMessage(stream, sequence, false);
     } catch (error) {

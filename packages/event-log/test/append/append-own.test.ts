@@ -1,11 +1,11 @@
 import { executorName } from '@runledger/contracts/ids';
-import { addressedTo, subjectOf, subjectsOfAttempt } from '@runledger/contracts/subjects/run-subjects';
+import { executorFilter, runEventSubject, attemptSubjects } from '@runledger/contracts/subjects/run-subjects';
 import {
   aRun,
   assigned,
   cancelRequested,
-  ONE,
-  OTHER,
+  EXECUTOR,
+  OTHER_EXECUTOR,
   queued,
   started,
 } from '@runledger/testing/events/run-events';
@@ -14,12 +14,12 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append, appendOwn } from '../../src/append/append.ts';
 import { consume, done } from '../../src/consume/consume.ts';
-import { lastOnSubjects } from '../../src/read/direct-read.ts';
+import { lastOfSubjects } from '../../src/read/direct-read.ts';
 import { openEventLog, type EventLog } from '../../src/connect/event-log.ts';
 import { silentLogger } from '../../src/connect/logger.ts';
 import { provision } from '../../src/provision/provision.ts';
 
-const NAME = executorName(ONE);
+const NAME = executorName(EXECUTOR);
 const DURABLE = `executor-${NAME}`;
 /** All that an executor may ask of RUNS. */
 const allowed = [
@@ -70,14 +70,14 @@ describe('an executor that may see nothing but its own', () => {
 
   it('is told what stands in its way, and finds it when it is its own', async () => {
     const { key, head } = await anAssignedRun();
-    const request = cancelRequested(key, 1, ONE);
+    const request = cancelRequested(key, 1, EXECUTOR);
     const before = await append(operator, request, head);
     expect(await appendOwn(executor, started(key), head)).toEqual({
       kind: 'conflict',
       head: before.kind === 'appended' ? before.sequence : undefined,
     });
-    const subjects = subjectsOfAttempt({ ...key, attempt: 1, executor_id: ONE });
-    expect(await lastOnSubjects(executor, subjects)).toMatchObject([{ body: request }]);
+    const subjects = attemptSubjects({ ...key, attempt: 1, executor_id: EXECUTOR });
+    expect(await lastOfSubjects(executor, subjects)).toMatchObject([{ body: request }]);
   });
 
   it('hears what is addressed to it, and makes its consumer anew after a restart', async () => {
@@ -85,9 +85,9 @@ describe('an executor that may see nothing but its own', () => {
     const options = {
       name: DURABLE,
       stream: 'RUNS',
-      subjects: [addressedTo(ONE)],
+      subjects: [executorFilter(EXECUTOR)],
       deliver: 'new',
-      owner: { id: ONE, owns: () => true },
+      owner: { id: EXECUTOR, owns: () => true },
     } as const;
     const handle = async ({ subject }: { subject: string }) => {
       heard.push(subject);
@@ -101,7 +101,7 @@ describe('an executor that may see nothing but its own', () => {
     await earlier[Symbol.asyncDispose]();
     await using consumption = await consume(executor, options, handle);
     const { key } = await anAssignedRun();
-    await waitFor('the assignment', () => heard.includes(subjectOf(assigned(key))));
+    await waitFor('the assignment', () => heard.includes(runEventSubject(assigned(key))));
     await waitFor('the acknowledgement', async () => {
       const { ack_floor, num_ack_pending } = await operator.jsm.consumers.info('RUNS', DURABLE);
       return num_ack_pending === 0 && ack_floor.stream_seq > 0;
@@ -112,10 +112,10 @@ describe('an executor that may see nothing but its own', () => {
   it('is refused everything of another executor', async () => {
     const { key } = await anAssignedRun();
     const refused = /permissions violation|does not allow/i;
-    const stranger = subjectsOfAttempt({ ...key, attempt: 1, executor_id: OTHER }).map((subject) =>
+    const stranger = attemptSubjects({ ...key, attempt: 1, executor_id: OTHER_EXECUTOR }).map((subject) =>
       subject.replace(`.${NAME}.`, '.stranger.'),
     );
-    await expect(lastOnSubjects(executor, stranger.slice(0, 1))).rejects.toThrow(refused);
+    await expect(lastOfSubjects(executor, stranger.slice(0, 1))).rejects.toThrow(refused);
     await expect(executor.jsm.streams.getMessage('RUNS', { seq: 1 })).rejects.toThrow(refused);
     await expect(executor.jsm.streams.info('RUNS')).rejects.toThrow(refused);
     const filter_subject = 'runs.>';

@@ -1,4 +1,4 @@
-import { subjectOf } from '@runledger/contracts/subjects/run-subjects';
+import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append, EventTooLarge, LogFull } from '../../src/append/append.ts';
 import { LogUnavailable, type EventLog } from '../../src/connect/event-log.ts';
@@ -9,8 +9,8 @@ import {
   aRun,
   assigned,
   cancelRequested,
-  ONE,
-  OTHER,
+  EXECUTOR,
+  OTHER_EXECUTOR,
   queued,
   requeued,
   started,
@@ -68,11 +68,11 @@ describe('append', () => {
   it('refuses a stale executor', async () => {
     const key = aRun();
     const first = await appended(queued(key), 0);
-    const mine = await appended(assigned(key, { attempt: 1, executor: ONE }), first);
-    const lost = await appended(requeued(key, 1, ONE), mine);
-    const theirs = await appended(assigned(key, { attempt: 2, executor: OTHER }), lost);
+    const mine = await appended(assigned(key, { attempt: 1, executor: EXECUTOR }), first);
+    const lost = await appended(requeued(key, 1, EXECUTOR), mine);
+    const theirs = await appended(assigned(key, { attempt: 2, executor: OTHER_EXECUTOR }), lost);
 
-    expect(await append(log, started(key, 1, ONE), mine)).toEqual({ kind: 'conflict', head: theirs });
+    expect(await append(log, started(key, 1, EXECUTOR), mine)).toEqual({ kind: 'conflict', head: theirs });
   });
 
   it('takes the same event again as what it is', async () => {
@@ -94,8 +94,8 @@ describe('append', () => {
     expect(proxy.lost()).toBe(1);
     expect(result).toEqual({ kind: 'appended', sequence: await head(log, key) });
     expect(await readRun(log, key)).toMatchObject({ kind: 'found', facts: { length: 1 } });
-    const { state } = await log.jsm.streams.info('RUNS', { subjects_filter: subjectOf(queued(key)) });
-    expect(state.subjects).toEqual({ [subjectOf(queued(key))]: 1 });
+    const { state } = await log.jsm.streams.info('RUNS', { subjects_filter: runEventSubject(queued(key)) });
+    expect(state.subjects).toEqual({ [runEventSubject(queued(key))]: 1 });
   });
 
   it('recognises its own event when somebody built on it while the acknowledgement was lost', async () => {

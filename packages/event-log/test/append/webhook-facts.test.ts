@@ -1,8 +1,8 @@
 import {
-  lifecycleOf,
-  runOf,
-  webhookOf,
-  webhookSubjectOf,
+  lifecycleFilter,
+  runFilter,
+  webhookFilter,
+  webhookEventSubject,
   type RunKey,
 } from '@runledger/contracts/subjects/run-subjects';
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
@@ -138,7 +138,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
   it('without a fence', async () => {
     const key = await aQueuedRun();
     await tell(webhookStarted(key));
-    const forged = await forge(log, webhookSubjectOf(webhookDelivered(key)), webhookDelivered(key));
+    const forged = await forge(log, webhookEventSubject(webhookDelivered(key)), webhookDelivered(key));
     expect(await readRun(log, key)).toMatchObject({
       kind: 'found',
       run: { status: 'queued' },
@@ -148,12 +148,12 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
   });
 
   it.each([
-    ['the lifecycle', lifecycleOf],
-    ['the whole run', runOf],
+    ['the lifecycle', lifecycleFilter],
+    ['the whole run', runFilter],
   ])('fenced on %s', async (_what, filterOf) => {
     const key = await aQueuedRun();
     const fence = { filter: filterOf(key), sequence: key.first };
-    const forged = await forge(log, webhookSubjectOf(webhookDelivered(key)), webhookDelivered(key), fence);
+    const forged = await forge(log, webhookEventSubject(webhookDelivered(key)), webhookDelivered(key), fence);
     const read = await readRun(log, key);
     expect(read).toMatchObject({
       kind: 'found',
@@ -166,7 +166,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
   it('with a subject of nothing', async () => {
     const key = await aQueuedRun();
     const last = await tell(webhookStarted(key));
-    const fence = { filter: webhookOf(key), sequence: last };
+    const fence = { filter: webhookFilter(key), sequence: last };
     await forge(log, `runs.${key.org_id}.${key.run_id}.webhook.nonsense`, {}, fence);
     expect(await readRun(log, key)).toMatchObject({
       kind: 'found',
@@ -178,8 +178,8 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
   it('also when it hides an honest one that was stored under its subject before', async () => {
     const key = await aQueuedRun();
     const last = await tell(webhookStarted(key), webhookGivenUp(key), redeliveryRequested(key));
-    await forge(log, webhookSubjectOf(webhookStarted(key)), { type: 'nonsense' });
-    const forged = await forge(log, webhookSubjectOf(redeliveryRequested(key)), redeliveryRequested(key));
+    await forge(log, webhookEventSubject(webhookStarted(key)), { type: 'nonsense' });
+    const forged = await forge(log, webhookEventSubject(redeliveryRequested(key)), redeliveryRequested(key));
     expect(forged).toBeGreaterThan(last);
     expect(await readRun(log, key)).toMatchObject({
       kind: 'found',
@@ -191,7 +191,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
   it('also when it hides the only one', async () => {
     const key = await aQueuedRun();
     await tell(webhookGivenUp(key));
-    await forge(log, webhookSubjectOf(webhookGivenUp(key)), {});
+    await forge(log, webhookEventSubject(webhookGivenUp(key)), {});
     expect(await readRun(log, key)).toMatchObject({
       webhook: { webhook: { status: 'failed' } },
       refused: { length: 1 },
@@ -200,7 +200,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
 
   it('also when it is older than the run, and the first honest one rests on it', async () => {
     const key = aRun();
-    const forged = await forge(log, webhookSubjectOf(webhookDelivered(key)), webhookDelivered(key));
+    const forged = await forge(log, webhookEventSubject(webhookDelivered(key)), webhookDelivered(key));
     await sequenceOf(append(log, queued(key), 0));
     expect(await readRun(log, key)).toMatchObject({ kind: 'found', webhook: { head: forged } });
     const last = await sequenceOf(appendWebhook(log, webhookStarted(key), forged));
@@ -212,11 +212,11 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
 
   it('also when an honest one rests on one older than the run, and is hidden itself', async () => {
     const key = aRun();
-    const forged = await forge(log, webhookSubjectOf(webhookDelivered(key)), {});
+    const forged = await forge(log, webhookEventSubject(webhookDelivered(key)), {});
     await sequenceOf(append(log, queued(key), 0));
     await sequenceOf(appendWebhook(log, webhookStarted(key), forged));
-    await forge(log, webhookSubjectOf(webhookDelivered(key)), {});
-    const last = await forge(log, webhookSubjectOf(webhookStarted(key)), {});
+    await forge(log, webhookEventSubject(webhookDelivered(key)), {});
+    const last = await forge(log, webhookEventSubject(webhookStarted(key)), {});
     expect(await readRun(log, key)).toMatchObject({
       webhook: { head: last, webhook: { status: 'running' } },
       refused: { length: 3 },
@@ -226,7 +226,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
   it('and the facts go on behind it', async () => {
     const key = await aQueuedRun();
     await tell(webhookStarted(key));
-    const forged = await forge(log, webhookSubjectOf(webhookStarted(key)), {});
+    const forged = await forge(log, webhookEventSubject(webhookStarted(key)), {});
     const last = await sequenceOf(appendWebhook(log, webhookDelivered(key), forged));
     expect(await readRun(log, key)).toMatchObject({
       webhook: { head: last, webhook: { status: 'success' } },
@@ -243,7 +243,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
   it('also when there are so many that the facts cannot be told any more', async () => {
     const key = await aQueuedRun();
     await tell(webhookStarted(key));
-    const subject = webhookSubjectOf(webhookStarted(key));
+    const subject = webhookEventSubject(webhookStarted(key));
     await Promise.all(Array.from({ length: 510 }, () => forge(log, subject, {})));
     const read = await readRun(log, key);
     expect(read).toMatchObject({ kind: 'found', run: { status: 'queued' } });
@@ -256,8 +256,8 @@ describe('a webhook fact of a later release', () => {
     const key = await aQueuedRun();
     const last = await tell(webhookStarted(key));
     const event = { ...webhookGivenUp(key), version: 2 };
-    const fence = { filter: webhookOf(key), sequence: last };
-    const sequence = await forge(log, webhookSubjectOf(webhookGivenUp(key)), event, fence);
+    const fence = { filter: webhookFilter(key), sequence: last };
+    const sequence = await forge(log, webhookEventSubject(webhookGivenUp(key)), event, fence);
     expect(await readRun(log, key)).toEqual({
       kind: 'newer_version',
       type: 'WebhookGivenUp',
@@ -269,30 +269,30 @@ describe('a webhook fact of a later release', () => {
   it('stops whoever follows the log, unless its fence is forged', async () => {
     const key = await aQueuedRun();
     const event = { ...webhookStarted(key), version: 2 };
-    const subject = webhookSubjectOf(webhookStarted(key));
+    const subject = webhookEventSubject(webhookStarted(key));
     const newer = async (fence?: { filter: string; sequence: number }) => {
       const stored = await readStored(log, await forge(log, subject, event, fence));
       return stored && newerVersionOf('RUNS', stored);
     };
-    expect(await newer({ filter: webhookOf(key), sequence: 0 })).toMatchObject({
+    expect(await newer({ filter: webhookFilter(key), sequence: 0 })).toMatchObject({
       code: 'newer_version',
       type: 'WebhookStarted',
       version: 2,
     });
     expect(await newer()).toBeUndefined();
-    expect(await newer({ filter: lifecycleOf(key), sequence: key.first })).toBeUndefined();
+    expect(await newer({ filter: lifecycleFilter(key), sequence: key.first })).toBeUndefined();
   });
 
   it('stops nobody when its fence is forged', async () => {
     const key = await aQueuedRun();
-    await forge(log, webhookSubjectOf(webhookGivenUp(key)), { ...webhookGivenUp(key), version: 2 });
+    await forge(log, webhookEventSubject(webhookGivenUp(key)), { ...webhookGivenUp(key), version: 2 });
     expect(await readRun(log, key)).toMatchObject({ kind: 'found', refused: { length: 1 } });
   });
 
   it('is passed over when its type is unknown, and the next rests on it', async () => {
     const key = await aQueuedRun();
     const last = await tell(webhookStarted(key));
-    const fence = { filter: webhookOf(key), sequence: last };
+    const fence = { filter: webhookFilter(key), sequence: last };
     const subject = `runs.${key.org_id}.${key.run_id}.webhook.paused.notifier.1`;
     const paused = await forge(log, subject, { type: 'WebhookPaused', version: 1 }, fence);
     expect(await readRun(log, key)).toMatchObject({

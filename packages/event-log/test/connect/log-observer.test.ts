@@ -5,7 +5,7 @@ import { append, appendOwn } from '../../src/append/append.ts';
 import { openEventLog } from '../../src/connect/event-log.ts';
 import { silentLogger } from '../../src/connect/logger.ts';
 import type { LogObserver } from '../../src/connect/log-observer.ts';
-import { park } from '../../src/streams/dead-letters.ts';
+import { storeDeadLetter } from '../../src/streams/dead-letters.ts';
 import { readStored } from '../../src/read/read-run.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
 
@@ -21,8 +21,8 @@ const recorder = (): LogObserver & { readonly told: string[] } => {
     told,
     connected: (now) => told.push(now ? 'connected' : 'away'),
     appended: (how, seconds) => told.push(seconds > 0 ? how : 'in no time'),
-    sentAgain: () => told.push('sent again'),
-    parked: (consumer) => told.push(`parked for ${consumer}`),
+    resent: () => told.push('sent again'),
+    deadLettered: (consumer) => told.push(`parked for ${consumer}`),
     notAllowed: () => told.push('not allowed'),
   };
 };
@@ -38,7 +38,7 @@ describe('who observes a log', () => {
     await appendOwn(log, started(key), first.sequence + 1_000);
     const stored = await readStored(log, first.sequence);
     if (!stored) throw new Error('what was appended is not there');
-    await park(log, { consumer: 'tester', stored, reason: 'nobody can read it' });
+    await storeDeadLetter(log, { consumer: 'tester', stored, reason: 'nobody can read it' });
     expect(observer.told).toEqual(['appended', 'conflict', 'conflict', 'parked for tester']);
   });
 

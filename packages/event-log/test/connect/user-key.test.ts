@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { newUserKey, publicKeyOf, UnusableSeed } from '../../src/connect/user-key.ts';
+import { newUserKey, publicKeyOf, InvalidSeed } from '../../src/connect/user-key.ts';
 
 describe('the key of a user', () => {
   it('has a public part that its seed tells, with blanks around it too', () => {
@@ -18,7 +18,7 @@ describe('the key of a user', () => {
     ['the seed of an account', `SA${newUserKey().seed.slice(2)}`],
   ])('is refused when it is %s, without quoting it', (_what, text) => {
     const read = (): string => publicKeyOf(text);
-    expect(read).toThrow(UnusableSeed);
+    expect(read).toThrow(InvalidSeed);
     expect(read).not.toThrow(text || 'a text that is empty cannot be quoted');
   });
 });

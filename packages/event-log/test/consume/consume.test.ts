@@ -1,23 +1,30 @@
 import type { ExecutorId } from '@runledger/contracts/ids';
-import { lifecycleOf, subjectOf, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, runEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { headers } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
 import {
   consume,
   done,
-  InUse,
+  ConsumerInUse,
   NewerVersion,
-  parkBecause,
+  deadLetterBecause,
   retryIn,
-  TakenOver,
+  ConsumerTakenOver,
   type Outcome,
 } from '../../src/consume/consume.ts';
 import { LogUnavailable, type EventLog } from '../../src/connect/event-log.ts';
-import { listParked, park } from '../../src/streams/dead-letters.ts';
+import { listDeadLetters, storeDeadLetter } from '../../src/streams/dead-letters.ts';
 import { readStored } from '../../src/read/read-run.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
-import { aRun, assigned, ONE, OTHER, queued, started } from '@runledger/testing/events/run-events';
+import {
+  aRun,
+  assigned,
+  EXECUTOR,
+  OTHER_EXECUTOR,
+  queued,
+  started,
+} from '@runledger/testing/events/run-events';
 
 let test: TestLog;
 let log: EventLog;
@@ -28,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => test[Symbol.asyncDispose]());
 
 const of = (name: string, key: RunKey) =>
-  ({ name, stream: 'RUNS', subjects: [lifecycleOf(key)], deliver: 'all' }) as const;
+  ({ name, stream: 'RUNS', subjects: [lifecycleFilter(key)], deliver: 'all' }) as const;
 
 const history = async (log: EventLog, key: RunKey): Promise<number[]> => {
   const sequences: number[] = [];
@@ -40,7 +47,7 @@ const history = async (log: EventLog, key: RunKey): Promise<number[]> => {
 };
 
 const parkedBy = async (log: EventLog, name: string) =>
-  (await listParked(log)).filter(({ consumer }) => consumer === name);
+  (await listDeadLetters(log)).filter(({ consumer }) => consumer === name);
 
 describe('consume', () => {
   it('hands over every message in order, and goes on where it stopped', async () => {
@@ -106,7 +113,7 @@ describe('consume', () => {
     let most = 0;
     let handled = 0;
     const allInside = Promise.withResolvers<void>();
-    const options = { ...of('side-by-side', aRun()), subjects: keys.map(lifecycleOf), maxInFlight: 4 };
+    const options = { ...of('side-by-side', aRun()), subjects: keys.map(lifecycleFilter), maxInFlight: 4 };
     await using open = new AsyncDisposableStack();
     open.use(
       await consume(log, options, async () => {
@@ -128,15 +135,21 @@ describe('poison', () => {
   it('is parked with its reason, headers and payload, and the next message follows', async () => {
     const key = aRun();
     const [first = 0] = await history(log, key);
-    const nonsense = await log.js.publish(subjectOf(assigned(key, { attempt: 7 })), 'no { json', {
+    const nonsense = await log.js.publish(runEventSubject(assigned(key, { attempt: 7 })), 'no { json', {
       msgID: 'nonsense',
     });
-    const refused = await log.js.publish(subjectOf(assigned(key, { attempt: 8 })), '{"type":"strange"}');
-    const thrown = await log.js.publish(subjectOf(assigned(key, { attempt: 9 })), '{"type":"explosive"}');
-    const last = await log.js.publish(subjectOf(assigned(key, { attempt: 10 })), '{"type":"fine"}');
+    const refused = await log.js.publish(
+      runEventSubject(assigned(key, { attempt: 8 })),
+      '{"type":"strange"}',
+    );
+    const thrown = await log.js.publish(
+      runEventSubject(assigned(key, { attempt: 9 })),
+      '{"type":"explosive"}',
+    );
+    const last = await log.js.publish(runEventSubject(assigned(key, { attempt: 10 })), '{"type":"fine"}');
     const seen: number[] = [];
     await using consumption = await consume(log, of('careful', key), async ({ sequence }) => {
-      if (sequence === refused.seq) return parkBecause('the type is strange');
+      if (sequence === refused.seq) return deadLetterBecause('the type is strange');
       if (sequence === thrown.seq) throw new Error('boom');
       seen.push(sequence);
       return done;
@@ -153,7 +166,7 @@ describe('poison', () => {
     ]);
     expect(parked[0]).toMatchObject({
       stream: 'RUNS',
-      subject: subjectOf(assigned(key, { attempt: 7 })),
+      subject: runEventSubject(assigned(key, { attempt: 7 })),
       headers: { 'Nats-Msg-Id': ['nonsense'] },
       data: Buffer.from('no { json').toString('base64'),
     });
@@ -163,14 +176,14 @@ describe('poison', () => {
 describe('the list of what is parked', () => {
   it('is empty while nothing is, and behind the last one', async () => {
     await using other = await aLog();
-    expect(await listParked(other.log)).toEqual([]);
-    const { seq } = await other.log.js.publish(subjectOf(assigned(aRun())), 'no { json');
+    expect(await listDeadLetters(other.log)).toEqual([]);
+    const { seq } = await other.log.js.publish(runEventSubject(assigned(aRun())), 'no { json');
     const stored = await readStored(other.log, seq);
     if (!stored) throw new Error('what was published is not there');
-    await park(other.log, { consumer: 'careful', stored, reason: 'it is no JSON' });
-    const parked = await listParked(other.log);
+    await storeDeadLetter(other.log, { consumer: 'careful', stored, reason: 'it is no JSON' });
+    const parked = await listDeadLetters(other.log);
     expect(parked).toMatchObject([{ consumer: 'careful', sequence: seq, position: 1 }]);
-    expect(await listParked(other.log, { after: 1 })).toEqual([]);
+    expect(await listDeadLetters(other.log, { after: 1 })).toEqual([]);
   });
 });
 
@@ -193,10 +206,10 @@ describe('what is no fault of the message', () => {
 describe('poison of any size', () => {
   it('is parked without what does not fit', async () => {
     const key = aRun();
-    await log.js.publish(subjectOf(assigned(key)), new Uint8Array(1_000_000));
+    await log.js.publish(runEventSubject(assigned(key)), new Uint8Array(1_000_000));
     const large = headers();
     large.set('Strange', 'x'.repeat(60_000));
-    await log.js.publish(subjectOf(assigned(key, { attempt: 2 })), new Uint8Array(900_000), {
+    await log.js.publish(runEventSubject(assigned(key, { attempt: 2 })), new Uint8Array(900_000), {
       headers: large,
     });
     await using consumption = await consume(log, of('stuffed', key), async () => done);
@@ -214,9 +227,13 @@ describe('an event of a later release', () => {
     const key = aRun();
     const [, , third = 0] = await history(log, key);
     const event = { ...assigned(key, { attempt: 2 }), version: 2 };
-    const newer = await log.js.publish(subjectOf(assigned(key, { attempt: 2 })), JSON.stringify(event), {
-      expect: { lastSubjectSequence: third, lastSubjectSequenceSubject: lifecycleOf(key) },
-    });
+    const newer = await log.js.publish(
+      runEventSubject(assigned(key, { attempt: 2 })),
+      JSON.stringify(event),
+      {
+        expect: { lastSubjectSequence: third, lastSubjectSequenceSubject: lifecycleFilter(key) },
+      },
+    );
     const told: NewerVersion[] = [];
     const seen: number[] = [];
     const options = { ...of('older-release', key), onNewer: (error: NewerVersion) => void told.push(error) };
@@ -237,7 +254,7 @@ describe('an event of a later release', () => {
   it('stops nothing when its fence is forged', async () => {
     const key = aRun();
     const event = { ...assigned(key), version: 2 };
-    await log.js.publish(subjectOf(assigned(key)), JSON.stringify(event));
+    await log.js.publish(runEventSubject(assigned(key)), JSON.stringify(event));
     let handled = 0;
     await using consumption = await consume(log, of('not-fooled', key), async () => {
       handled += 1;
@@ -298,26 +315,26 @@ describe('consume, when things go away', () => {
           return done;
         },
       );
-    await using older = await open('older', ONE);
+    await using older = await open('older', EXECUTOR);
     await log.jsm.consumers.update('RUNS', 'taken-over', {
-      filter_subject: `runs.${key.org_id}.${key.run_id}.life.*.*.*.${OTHER}`,
-      metadata: { owner: OTHER },
+      filter_subject: `runs.${key.org_id}.${key.run_id}.life.*.*.*.${OTHER_EXECUTOR}`,
+      metadata: { owner: OTHER_EXECUTOR },
     });
     const forOlder = assigned(key);
-    const forNewer = assigned(key, { attempt: 2, executor: OTHER });
+    const forNewer = assigned(key, { attempt: 2, executor: OTHER_EXECUTOR });
     const first = await append(log, queued(key), 0);
     const second = await append(log, forOlder, first.kind === 'appended' ? first.sequence : 0);
     await append(log, forNewer, second.kind === 'appended' ? second.sequence : 0);
 
-    expect(await older.failed).toBeInstanceOf(TakenOver);
-    await using newer = await open('newer', OTHER);
+    expect(await older.failed).toBeInstanceOf(ConsumerTakenOver);
+    await using newer = await open('newer', OTHER_EXECUTOR);
     await expect
       .poll(() => handled, { timeout: 15_000 })
-      .toEqual({ older: [], newer: [subjectOf(forNewer)] });
+      .toEqual({ older: [], newer: [runEventSubject(forNewer)] });
     expect(newer.state()).toEqual({ ok: true });
     expect((await log.jsm.consumers.info('RUNS', 'taken-over')).config).toMatchObject({
-      filter_subject: `runs.${key.org_id}.${key.run_id}.life.*.*.*.${OTHER}`,
-      metadata: { owner: OTHER },
+      filter_subject: `runs.${key.org_id}.${key.run_id}.life.*.*.*.${OTHER_EXECUTOR}`,
+      metadata: { owner: OTHER_EXECUTOR },
     });
   });
 
@@ -325,7 +342,7 @@ describe('consume, when things go away', () => {
     const key = aRun();
     const logs = await Promise.all([test.open(), test.open()]);
     const opened = await Promise.allSettled(
-      [ONE, OTHER].map((executor, at) =>
+      [EXECUTOR, OTHER_EXECUTOR].map((executor, at) =>
         consume(
           logs[at] ?? log,
           {
@@ -342,7 +359,7 @@ describe('consume, when things go away', () => {
       result.status === 'rejected' ? [result.reason] : [],
     );
     expect(more).toEqual([]);
-    expect(refused).toEqual([expect.any(InUse)]);
+    expect(refused).toEqual([expect.any(ConsumerInUse)]);
     expect(one?.state()).toEqual({ ok: true });
     await one?.[Symbol.asyncDispose]();
   });

@@ -1,6 +1,6 @@
-import { aRun, ONE, OTHER } from '@runledger/testing/events/run-events';
+import { aRun, EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/events/run-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { consume, done, TakenOver } from '../../src/consume/consume.ts';
+import { consume, done, ConsumerTakenOver } from '../../src/consume/consume.ts';
 import { ConsumerChanged } from '../../src/consume/consumer-owner.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
 
@@ -11,9 +11,9 @@ beforeAll(async () => {
 afterAll(() => test[Symbol.asyncDispose]());
 
 const open = (name: string) => {
-  const subject = `runs.*.${aRun().run_id}.life.*.*.*.${ONE}`;
+  const subject = `runs.*.${aRun().run_id}.life.*.*.*.${EXECUTOR}`;
   const options = { name, stream: 'RUNS', subjects: [subject], deliver: 'new' } as const;
-  return consume(test.log, { ...options, owner: { id: ONE, owns: () => true } }, async () => done);
+  return consume(test.log, { ...options, owner: { id: EXECUTOR, owns: () => true } }, async () => done);
 };
 
 /** As those can who may make consumers on the stream: the subject names none, and the broker goes by the body. */
@@ -43,9 +43,9 @@ describe.concurrent('a consumer that is for one process, when somebody changes i
 
   it('stops when it is said to be for another one', async () => {
     await using consumption = await open('changed-owner');
-    await change('changed-owner', { metadata: { owner: OTHER } });
+    await change('changed-owner', { metadata: { owner: OTHER_EXECUTOR } });
     const error = await consumption.failed;
-    expect(error).toBeInstanceOf(TakenOver);
-    expect(error.message).toContain(OTHER);
+    expect(error).toBeInstanceOf(ConsumerTakenOver);
+    expect(error.message).toContain(OTHER_EXECUTOR);
   });
 });

@@ -1,17 +1,17 @@
 import type { StreamConfig } from '@nats-io/jetstream';
 import { headers } from '@nats-io/transport-node';
 import { executorId, type ExecutorId } from '@runledger/contracts/ids';
-import { activityOf, fleetOf } from '@runledger/contracts/subjects/run-subjects';
+import { activitySubject, fleetSubject } from '@runledger/contracts/subjects/run-subjects';
 import { describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
 import { silentLogger } from '../../src/connect/logger.ts';
 import { awaitProvisioned, ForbiddenConfiguration, provision } from '../../src/provision/provision.ts';
 import { aLog, anEmptyLog } from '../fixtures/test-log.ts';
-import { aRun, ONE, queued } from '@runledger/testing/events/run-events';
+import { aRun, EXECUTOR, queued } from '@runledger/testing/events/run-events';
 
 /** As an earlier release named it. */
 const EARLIER = executorId('box-0a1b2c3d4e5f');
-const progressOn = (executor: ExecutorId): string => activityOf(aRun(), 1, executor, 'progress');
+const progressOn = (executor: ExecutorId): string => activitySubject(aRun(), 1, executor, 'progress');
 
 describe('provision', () => {
   it('makes every stream, bucket and object store, and changes nothing the second time', async () => {
@@ -88,8 +88,8 @@ describe('provision', () => {
   });
 
   it.each([
-    ['FLEET', 'fleet.*.*', fleetOf(EARLIER, 'left'), fleetOf(ONE, 'left')],
-    ['ACTIVITY', 'activity.*.*.*.*.*', progressOn(EARLIER), progressOn(ONE)],
+    ['FLEET', 'fleet.*.*', fleetSubject(EARLIER, 'left'), fleetSubject(EXECUTOR, 'left')],
+    ['ACTIVITY', 'activity.*.*.*.*.*', progressOn(EARLIER), progressOn(EXECUTOR)],
   ])(
     'widens %s of an earlier release and keeps what is stored there',
     async (name, narrow, before, after) => {
@@ -113,7 +113,7 @@ describe('provision', () => {
     await using test = await aLog();
     const { streams } = test.log.jsm;
     await streams.update('KV_EXECUTORS', { discard: 'new', max_msg_size: -1 });
-    await test.log.js.publish(`$KV.EXECUTORS.${ONE}`, '{}');
+    await test.log.js.publish(`$KV.EXECUTORS.${EXECUTOR}`, '{}');
     const waiting = awaitProvisioned(test.log, AbortSignal.timeout(20_000));
 
     await provision(test.log);

@@ -4,9 +4,9 @@ import { expect, it } from 'vitest';
 import { openEventLog } from '../../src/connect/event-log.ts';
 import { silentLogger } from '../../src/connect/logger.ts';
 import { provision } from '../../src/provision/provision.ts';
-import { openServiceLog, type Beginning } from '../../src/provision/service-log.ts';
+import { openServiceLog, type ServiceLogOptions } from '../../src/provision/service-log.ts';
 
-const beginning = (url: string): Beginning => ({
+const beginning = (url: string): ServiceLogOptions => ({
   config: { NATS_URL: url },
   instance: 'service-1',
   logger: silentLogger,

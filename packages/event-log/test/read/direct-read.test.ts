@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { askBroker } from '../../src/connect/broker-call.ts';
+import { callBroker } from '../../src/connect/broker-call.ts';
 import { readDirect } from '../../src/read/direct-read.ts';
 import { LogUnavailable } from '../../src/connect/event-log.ts';
 import { anEmptyLog } from '../fixtures/test-log.ts';
@@ -8,7 +8,7 @@ describe('a direct read of a stream that nobody answers for', () => {
   it('is asked again until its time is over, as of a broker that is away', async () => {
     await using test = await anEmptyLog();
     let asked = 0;
-    const read = askBroker(
+    const read = callBroker(
       'reading PARKED',
       () => {
         asked += 1;

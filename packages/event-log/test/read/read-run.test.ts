@@ -1,10 +1,10 @@
-import { lifecycleOf, subjectOf, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, runEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
 import type { EventLog } from '../../src/connect/event-log.ts';
 import { head, readRun, readStored, runsIdentity } from '../../src/read/read-run.ts';
 import { aLog, anEmptyLog, forge, type TestLog } from '../fixtures/test-log.ts';
-import { aRun, assigned, ONE, queued, requeued, started } from '@runledger/testing/events/run-events';
+import { aRun, assigned, EXECUTOR, queued, requeued, started } from '@runledger/testing/events/run-events';
 
 let test: TestLog;
 let log: EventLog;
@@ -39,7 +39,7 @@ describe('readRun', () => {
     const read = await readRun(log, key);
     expect(read).toMatchObject({
       kind: 'found',
-      run: { status: 'running', number: sequences[0], attempt: { number: 2, executor_id: ONE } },
+      run: { status: 'running', number: sequences[0], attempt: { number: 2, executor_id: EXECUTOR } },
       history: { head: sequences.at(-1) },
       refused: [],
     });
@@ -68,9 +68,9 @@ describe('readRun', () => {
     const event = queued(key);
     const [first = 0] = await history(key, event);
     expect(await readStored(log, first)).toMatchObject({
-      subject: subjectOf(event),
+      subject: runEventSubject(event),
       sequence: first,
-      fence: lifecycleOf(key),
+      fence: lifecycleFilter(key),
       expectedSequence: 0,
       body: event,
     });
@@ -89,7 +89,7 @@ describe('a forged event is stored by the broker and ignored by readRun', () => 
   it('without a fence', async () => {
     const key = aRun();
     const [first = 0] = await history(key, queued(key));
-    const forged = await forge(log, subjectOf(assigned(key)), assigned(key));
+    const forged = await forge(log, runEventSubject(assigned(key)), assigned(key));
     expect(await readRun(log, key)).toMatchObject({
       kind: 'found',
       run: { status: 'queued' },
@@ -103,7 +103,7 @@ describe('a forged event is stored by the broker and ignored by readRun', () => 
     const key = aRun();
     const [first = 0] = await history(key, queued(key));
     const event = assigned(key);
-    await forge(log, subjectOf(event), event, {
+    await forge(log, runEventSubject(event), event, {
       filter: `runs.${key.org_id}.${key.run_id}.>`,
       sequence: first,
     });
@@ -116,8 +116,8 @@ describe('a forged event is stored by the broker and ignored by readRun', () => 
   it('also when it hides the event that was stored under its subject before', async () => {
     const key = aRun();
     const [first = 0, second] = await history(key, queued(key), assigned(key));
-    await forge(log, subjectOf(queued(key)), { type: 'nonsense' });
-    const forged = await forge(log, subjectOf(assigned(key)), assigned(key));
+    await forge(log, runEventSubject(queued(key)), { type: 'nonsense' });
+    const forged = await forge(log, runEventSubject(assigned(key)), assigned(key));
     expect(await readRun(log, key)).toMatchObject({
       kind: 'found',
       run: { status: 'started', number: first },
@@ -130,7 +130,7 @@ describe('a forged event is stored by the broker and ignored by readRun', () => 
   it('also when it hides the only event', async () => {
     const key = aRun();
     const [first = 0] = await history(key, queued(key));
-    await forge(log, subjectOf(queued(key)), queued(key));
+    await forge(log, runEventSubject(queued(key)), queued(key));
     expect(await readRun(log, key)).toMatchObject({
       kind: 'found',
       run: { number: first },
@@ -141,14 +141,14 @@ describe('a forged event is stored by the broker and ignored by readRun', () => 
   it('and the run goes on behind it', async () => {
     const key = aRun();
     await history(key, queued(key));
-    const forged = await forge(log, subjectOf(queued(key)), {});
+    const forged = await forge(log, runEventSubject(queued(key)), {});
     expect(await append(log, assigned(key), forged)).toMatchObject({ kind: 'appended' });
     expect(await readRun(log, key)).toMatchObject({ run: { status: 'started' }, refused: { length: 1 } });
   });
 
   it('and makes no run where there is none', async () => {
     const key = aRun();
-    const forged = await forge(log, subjectOf(queued(key)), queued(key));
+    const forged = await forge(log, runEventSubject(queued(key)), queued(key));
     expect(await readRun(log, key)).toEqual({ kind: 'none', head: forged });
     expect(await append(log, queued(key), forged)).toMatchObject({ kind: 'appended' });
     expect(await readRun(log, key)).toMatchObject({ kind: 'found', run: { status: 'queued' } });
@@ -159,7 +159,7 @@ describe('a forged event is stored by the broker and ignored by readRun', () => 
     await history(key, queued(key));
     await Promise.all(
       Array.from({ length: 1_100 }, (_, n) =>
-        forge(log, subjectOf(started(key, n + 1)), started(key, n + 1)),
+        forge(log, runEventSubject(started(key, n + 1)), started(key, n + 1)),
       ),
     );
     expect(await readRun(log, key)).toMatchObject({
@@ -175,8 +175,8 @@ describe('an event of a later release', () => {
     const key = aRun();
     const [first = 0] = await history(key, queued(key));
     const event = { ...assigned(key), version: 2 };
-    const sequence = await forge(log, subjectOf(assigned(key)), event, {
-      filter: lifecycleOf(key),
+    const sequence = await forge(log, runEventSubject(assigned(key)), event, {
+      filter: lifecycleFilter(key),
       sequence: first,
     });
     expect(await readRun(log, key)).toEqual({

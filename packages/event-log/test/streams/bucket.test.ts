@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openBucket, UnfitRecord, type Bucket } from '../../src/streams/bucket.ts';
+import { openBucket, InvalidRecord, type Bucket } from '../../src/streams/bucket.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
 
 const Machine = Type.Object({ name: Type.String({ minLength: 1 }) });
@@ -112,7 +112,7 @@ describe('a bucket', () => {
   });
 
   it('takes no value that does not fit', async () => {
-    await expect(machines.put('machines.f.1', { name: '' })).rejects.toBeInstanceOf(UnfitRecord);
+    await expect(machines.put('machines.f.1', { name: '' })).rejects.toBeInstanceOf(InvalidRecord);
     await expect(machines.create('machines.f.1', { name: '' })).rejects.toThrow('machines.f.1 of CATALOGUE');
     expect(await machines.get('machines.f.1')).toBeUndefined();
   });
@@ -121,7 +121,7 @@ describe('a bucket', () => {
     await test.log.js.publish('$KV.CATALOGUE.machines.g.1', '{"name": 7}');
     await expect(machines.get('machines.g.1')).rejects.toThrow(/machines\.g\.1 of CATALOGUE .*\/name/);
     await test.log.js.publish('$KV.CATALOGUE.machines.g.2', 'no json');
-    await expect(machines.get('machines.g.2')).rejects.toBeInstanceOf(UnfitRecord);
+    await expect(machines.get('machines.g.2')).rejects.toBeInstanceOf(InvalidRecord);
   });
 
   it.each(['', '.a', 'a.', 'a..b', 'a.*', 'a.>', 'a b', 'ä'])('takes no key %j', async (key) => {

@@ -1,9 +1,9 @@
 import { aRun, assigned } from '@runledger/testing/events/run-events';
-import { subjectOf } from '@runledger/contracts/subjects/run-subjects';
+import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '../../src/connect/event-log.ts';
-import { listParked, park, readParked } from '../../src/streams/dead-letters.ts';
+import { listDeadLetters, storeDeadLetter, readDeadLetter } from '../../src/streams/dead-letters.ts';
 import { readStored } from '../../src/read/read-run.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => test[Symbol.asyncDispose]());
 
 const poison = async (): Promise<StoredMessage> => {
-  const { seq } = await log.js.publish(subjectOf(assigned(aRun())), 'no { json');
+  const { seq } = await log.js.publish(runEventSubject(assigned(aRun())), 'no { json');
   const stored = await readStored(log, seq);
   if (!stored) throw new Error('what was published is not there');
   return stored;
@@ -25,17 +25,19 @@ const poison = async (): Promise<StoredMessage> => {
 describe('a message that is parked', () => {
   it('is parked once when it is parked twice', async () => {
     const request = { consumer: 'twice', stored: await poison(), reason: 'it is no JSON' };
-    await park(log, request);
-    await park(log, request);
-    expect(await listParked(log, { consumer: 'twice' })).toHaveLength(1);
+    await storeDeadLetter(log, request);
+    await storeDeadLetter(log, request);
+    expect(await listDeadLetters(log, { consumer: 'twice' })).toHaveLength(1);
   });
 
   it('is there also when somebody has parked another under an id that could be foreseen', async () => {
     const stored = await poison();
     const msgID = `parked.RUNS.scheduler.${stored.sequence}`;
     await log.js.publish('parked.RUNS.executor-a', '{}', { msgID });
-    await park(log, { consumer: 'scheduler', stored, reason: 'it is forged' });
-    expect(await listParked(log, { consumer: 'scheduler' })).toMatchObject([{ sequence: stored.sequence }]);
+    await storeDeadLetter(log, { consumer: 'scheduler', stored, reason: 'it is forged' });
+    expect(await listDeadLetters(log, { consumer: 'scheduler' })).toMatchObject([
+      { sequence: stored.sequence },
+    ]);
   });
 });
 
@@ -59,9 +61,9 @@ describe('a message that names another consumer than the subject it was parked u
     const subject = `parked.RUNS.executor-${what}`;
     const { seq } = await log.js.publish(subject, JSON.stringify({ ...honest, ...claimed }));
     const after = await log.js.publish(subject, JSON.stringify(honest));
-    const listed = await listParked({ ...log, logger }, { consumer: `executor-${what}` });
+    const listed = await listDeadLetters({ ...log, logger }, { consumer: `executor-${what}` });
     expect(listed.map(({ position }) => position)).toEqual([after.seq]);
     expect(told).toEqual([{ position: seq, subject }]);
-    expect(await readParked(log, seq)).toBeUndefined();
+    expect(await readDeadLetter(log, seq)).toBeUndefined();
   });
 });

@@ -1,11 +1,11 @@
-import type { DeliveryState, DeliveryTry } from '@runledger/contracts/deliveries/deliveries';
+import type { DeliveryState, DeliveryAttempt } from '@runledger/contracts/deliveries/deliveries';
 import { aRun } from '@runledger/testing/events/run-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   readDeliveries,
   readDeliveryStates,
-  recordState,
-  recordTry,
+  recordDeliveryState,
+  recordDeliveryAttempt,
 } from '../../src/streams/delivery-attempts.ts';
 import type { EventLog } from '../../src/connect/event-log.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => test[Symbol.asyncDispose]());
 
-const aTry = (changes: Partial<DeliveryTry> = {}): DeliveryTry => ({
+const aTry = (changes: Partial<DeliveryAttempt> = {}): DeliveryAttempt => ({
   version: 1,
   notification: 'final',
   webhook_id: 'msg_1',
@@ -49,13 +49,13 @@ const aState = (changes: Partial<DeliveryState> = {}): DeliveryState => ({
 describe('the tries of a run', () => {
   it('are read in the order of their rounds and numbers, and of intermediate ones the latest', async () => {
     const key = aRun();
-    await recordTry(log, key, aTry({ round: 2 }));
-    await recordTry(log, key, aTry({ try: 11 }));
-    await recordTry(log, key, aTry({ try: 2 }));
-    await recordTry(log, key, aTry({ notification: 'intermediate', webhook_id: 'first' }));
-    await recordTry(log, key, aTry({ notification: 'intermediate', webhook_id: 'second' }));
+    await recordDeliveryAttempt(log, key, aTry({ round: 2 }));
+    await recordDeliveryAttempt(log, key, aTry({ try: 11 }));
+    await recordDeliveryAttempt(log, key, aTry({ try: 2 }));
+    await recordDeliveryAttempt(log, key, aTry({ notification: 'intermediate', webhook_id: 'first' }));
+    await recordDeliveryAttempt(log, key, aTry({ notification: 'intermediate', webhook_id: 'second' }));
     const read = await readDeliveries(log, key);
-    expect(read.tries.map(({ round, try: number }) => [round, number])).toEqual([
+    expect(read.attempts.map(({ round, try: number }) => [round, number])).toEqual([
       [1, 2],
       [1, 11],
       [2, 1],
@@ -75,18 +75,18 @@ describe('the tries of a run', () => {
   it('are those of that run alone, and what is no try is left out', async () => {
     const key = aRun();
     const other = aRun(key.org_id);
-    await recordTry(log, other, aTry());
+    await recordDeliveryAttempt(log, other, aTry());
     await log.js.publish(`deliveries.${key.org_id}.${key.run_id}.try.1.1`, 'no JSON');
-    expect((await readDeliveries(log, key)).tries).toEqual([]);
+    expect((await readDeliveries(log, key)).attempts).toEqual([]);
   });
 });
 
 describe('where deliveries stand', () => {
   it('is read for more runs than one request asks for', async () => {
     const keys = Array.from({ length: 230 }, () => aRun());
-    await Promise.all(keys.map((key) => recordState(log, key, aState())));
+    await Promise.all(keys.map((key) => recordDeliveryState(log, key, aState())));
     const last = keys.at(-1) ?? aRun();
-    await recordState(log, last, aState({ state: 'parked', next_try_at: null }));
+    await recordDeliveryState(log, last, aState({ state: 'parked', next_try_at: null }));
     const states = await readDeliveryStates(log, [...keys, aRun()]);
     expect(states.size).toBe(230);
     expect(states.get(last.run_id)).toMatchObject({ state: 'parked' });

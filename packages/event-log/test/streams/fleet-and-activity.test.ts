@@ -1,14 +1,14 @@
 import { newUuid } from '@runledger/contracts/ids';
 import type { FleetEvent } from '@runledger/contracts/events/fleet-event';
-import { ALL_FLEET, activityOf } from '@runledger/contracts/subjects/run-subjects';
+import { ALL_FLEET, activitySubject } from '@runledger/contracts/subjects/run-subjects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lastProgress, reportLog, reportProgress } from '../../src/streams/activity.ts';
 import type { EventLog } from '../../src/connect/event-log.ts';
-import { parseFleetEvent, tellFleet } from '../../src/streams/fleet.ts';
+import { parseFleetEvent, appendFleet } from '../../src/streams/fleet.ts';
 import { follow } from '../../src/follow/follow.ts';
 import { loadSnapshot, saveSnapshot } from '../../src/snapshots.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
-import { aRun, ONE, OTHER } from '@runledger/testing/events/run-events';
+import { aRun, EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/events/run-events';
 
 let test: TestLog;
 let log: EventLog;
@@ -23,15 +23,15 @@ const left = (): FleetEvent => ({
   type: 'ExecutorLeft',
   version: 1,
   event_id: newUuid(),
-  executor_id: ONE,
+  executor_id: EXECUTOR,
   time,
 });
 
 describe('the fleet', () => {
   it('is told once, also when it is told again, and is followed', async () => {
     const event = left();
-    const sequence = await tellFleet(log, event);
-    expect(await tellFleet(log, event)).toBe(sequence);
+    const sequence = await appendFleet(log, event);
+    expect(await appendFleet(log, event)).toBe(sequence);
     const seen: unknown[] = [];
     await using open = new AsyncDisposableStack();
     open.use(
@@ -64,26 +64,27 @@ describe('progress', () => {
   it('is the last that this attempt on this executor reported', async () => {
     const run = aRun();
     for (const progress of [0.1, 0.5])
-      reportProgress(log, run, 1, ONE, { progress, live_status: null, time });
-    reportProgress(log, run, 2, OTHER, { progress: 0.2, live_status: 'sampling', time });
+      reportProgress(log, run, 1, EXECUTOR, { progress, live_status: null, time });
+    reportProgress(log, run, 2, OTHER_EXECUTOR, { progress: 0.2, live_status: 'sampling', time });
     await expect
-      .poll(() => lastProgress(log, run, 2, OTHER), { timeout: 10_000 })
+      .poll(() => lastProgress(log, run, 2, OTHER_EXECUTOR), { timeout: 10_000 })
       .toEqual({ progress: 0.2, live_status: 'sampling', time });
-    expect(await lastProgress(log, run, 1, ONE)).toMatchObject({ progress: 0.5 });
-    expect(await lastProgress(log, run, 1, OTHER)).toBeUndefined();
-    expect(await lastProgress(log, aRun(), 1, ONE)).toBeUndefined();
+    expect(await lastProgress(log, run, 1, EXECUTOR)).toMatchObject({ progress: 0.5 });
+    expect(await lastProgress(log, run, 1, OTHER_EXECUTOR)).toBeUndefined();
+    expect(await lastProgress(log, aRun(), 1, EXECUTOR)).toBeUndefined();
   });
 
   it('is nothing when the report does not fit', async () => {
     const run = aRun();
-    await log.js.publish(activityOf(run, 1, ONE, 'progress'), '{"progress": 7}');
-    expect(await lastProgress(log, run, 1, ONE)).toBeUndefined();
+    await log.js.publish(activitySubject(run, 1, EXECUTOR, 'progress'), '{"progress": 7}');
+    expect(await lastProgress(log, run, 1, EXECUTOR)).toBeUndefined();
   });
 
   it('takes no more room than an attempt may have', async () => {
     const run = aRun();
-    for (let n = 0; n < 50; n += 1) reportLog(log, run, 1, ONE, { stream: 'stdout', line: `${n}`, time });
-    const subject = activityOf(run, 1, ONE, 'log');
+    for (let n = 0; n < 50; n += 1)
+      reportLog(log, run, 1, EXECUTOR, { stream: 'stdout', line: `${n}`, time });
+    const subject = activitySubject(run, 1, EXECUTOR, 'log');
     const last = async () =>
       (await log.jsm.streams.getMessage('ACTIVITY', { last_by_subj: subject }))?.json();
     await expect.poll(last, { timeout: 10_000 }).toMatchObject({ line: '49' });

@@ -1,7 +1,7 @@
 import type { Environment } from '../config/config.ts';
 import { openHealthServer, type Check } from '../health/health-server.ts';
 import { announce, runService } from './run-service.ts';
-import { logMetrics, type LogMetrics } from '../observability/event-log-metrics.ts';
+import { eventLogMetrics, type EventLogMetrics } from '../observability/event-log-metrics.ts';
 import { createLogger, type Logger, type LogLevel } from '../observability/logger.ts';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import { openTracing } from '../tracing/tracing.ts';
@@ -16,13 +16,13 @@ export interface ServiceSettings extends TracingSettings {
 }
 
 /** What every service has from its first moment on. */
-export interface Begun<Config> {
+export interface ServiceBase<Config> {
   readonly config: Config;
   readonly instance: string;
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** Counts what happens at the log, once that is open. */
-  readonly observer: LogMetrics;
+  readonly observer: EventLogMetrics;
   /** The health server's address, for example `http://127.0.0.1:9101`. */
   readonly health: string;
   /** What the service needs to be ready; `start` adds a check for each thing that it opened. */
@@ -40,7 +40,7 @@ export interface ConfiguredService<Config extends ServiceSettings> {
    * server's address. The service is not ready before it resolves.
    */
   readonly start: (
-    begun: Begun<Config>,
+    begun: ServiceBase<Config>,
     open: AsyncDisposableStack,
     stopping: AbortSignal,
   ) => Promise<object>;
@@ -72,7 +72,7 @@ export const runConfiguredService = <Config extends ServiceSettings>(
       const checks: Record<string, Check> = { start: () => ({ ok: false, why: 'still starting' }) };
       const { RUNLEDGER_HEALTH_HOST: host, RUNLEDGER_HEALTH_PORT: port } = config;
       const health = open.use(await openHealthServer({ host, port, checks, metrics, logger, stopping }));
-      const observer = logMetrics(metrics);
+      const observer = eventLogMetrics(metrics);
       const begun = { config, instance, logger, metrics, observer, health: health.url, checks };
       const told = await start(begun, open, stopping);
       delete checks['start'];

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { oneOf, port, seconds } from '../config/config-schemas.ts';
-import { logLevels, type LogLevel } from '../observability/logger.ts';
+import { LOG_LEVELS, type LogLevel } from '../observability/logger.ts';
 import { tracingConfig } from '../tracing/tracing-config.ts';
 
 /** The environment variables of every service: to spread into its configuration schema. */
@@ -22,7 +22,7 @@ export const serviceConfig = ({
     default: healthPort,
     description: 'of the health server; 0 takes a free one',
   }),
-  RUNLEDGER_LOG_LEVEL: oneOf([...logLevels], { default: 'info', description: 'the least level logged' }),
+  RUNLEDGER_LOG_LEVEL: oneOf([...LOG_LEVELS], { default: 'info', description: 'the least level logged' }),
   RUNLEDGER_STOP_WITHIN_S: seconds({
     default: 10,
     minimum: 1,

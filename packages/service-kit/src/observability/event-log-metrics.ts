@@ -1,17 +1,17 @@
 import { Counter, Gauge, Histogram, type Metrics } from './metrics.ts';
 
 /** What the log tells of its use; each service counts it under the same names. */
-export interface LogMetrics {
+export interface EventLogMetrics {
   connected(now: boolean): void;
   appended(how: 'appended' | 'conflict' | 'failed', seconds: number): void;
-  sentAgain(): void;
-  parked(): void;
+  resent(): void;
+  deadLettered(): void;
   notAllowed(): void;
 }
 
 const APPEND_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-export const logMetrics = (metrics: Metrics): LogMetrics => {
+export const eventLogMetrics = (metrics: Metrics): EventLogMetrics => {
   const registers = [metrics];
   const connected = new Gauge({
     name: 'runledger_log_connected',
@@ -52,8 +52,8 @@ export const logMetrics = (metrics: Metrics): LogMetrics => {
       if (how === 'conflict') conflicts.inc();
       seconds.observe(took);
     },
-    sentAgain: () => retries.inc(),
-    parked: () => parked.inc(),
+    resent: () => retries.inc(),
+    deadLettered: () => parked.inc(),
     notAllowed: () => violations.inc(),
   };
 };

@@ -2,7 +2,7 @@ import { ExportResultCode } from '@opentelemetry/core';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Logger } from '../observability/logger.ts';
 
-export interface Forgiving {
+export interface BestEffortOptions {
   readonly logger: Pick<Logger, 'info' | 'warn'>;
   /** Host and port, for people. */
   readonly collector: string;
@@ -12,9 +12,9 @@ export interface Forgiving {
 const WARN_EVERY_MS = 60_000;
 
 /** Spans that a collector does not take are lost: nothing stops because of them, and a warning says so once in a while. */
-export const forgivingExporter = (
+export const bestEffortExporter = (
   exporter: SpanExporter,
-  { logger, collector, warnEveryMs = WARN_EVERY_MS }: Forgiving,
+  { logger, collector, warnEveryMs = WARN_EVERY_MS }: BestEffortOptions,
 ): SpanExporter => {
   let lost = 0;
   let warnedAt = -Infinity;

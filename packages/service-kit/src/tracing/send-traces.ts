@@ -14,7 +14,7 @@ import {
   type Sampler,
 } from '@opentelemetry/sdk-trace';
 import packageJson from '../../package.json' with { type: 'json' };
-import { forgivingExporter } from './best-effort-exporter.ts';
+import { bestEffortExporter } from './best-effort-exporter.ts';
 import type { TracedService } from './tracing.ts';
 import type { TracingSettings } from './tracing-config.ts';
 
@@ -48,7 +48,7 @@ export const sendTraces = (
     spanLimits: { attributeValueLengthLimit: LONGEST_ATTRIBUTE },
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: forgivingExporter(exporter, { logger, collector: new URL(url).host }),
+        exporter: bestEffortExporter(exporter, { logger, collector: new URL(url).host }),
         maxQueueSize: MOST_WAITING,
         scheduledDelayMillis: SEND_EVERY_MS,
       }),

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { logMetrics } from '../../src/observability/event-log-metrics.ts';
+import { eventLogMetrics } from '../../src/observability/event-log-metrics.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 
 describe('the metrics of the log', () => {
   it('count what came of appends, and how long those took that were answered', async () => {
     const metrics = createMetrics('gateway');
-    const told = logMetrics(metrics);
+    const told = eventLogMetrics(metrics);
     told.connected(true);
     told.appended('appended', 0.003);
     told.appended('conflict', 0.2);
     told.appended('failed', 8);
-    told.sentAgain();
-    told.parked();
+    told.resent();
+    told.deadLettered();
     told.notAllowed();
     const text = await metrics.metrics();
     expect(text).toContain('runledger_log_connected{service="gateway"} 1');

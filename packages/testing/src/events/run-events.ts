@@ -7,8 +7,8 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 /** A run of an organisation; of one of its own when none is given. */
 export const aRun = (org: string = newUuid()): RunKey => ({ org_id: orgId(org), run_id: runId(newUuid()) });
 
-export const ONE = executorId('box.000000000001');
-export const OTHER = executorId('box.000000000002');
+export const EXECUTOR = executorId('box.000000000001');
+export const OTHER_EXECUTOR = executorId('box.000000000002');
 const id = '01920000-0000-7000-8000-000000000001';
 const sha256 = 'a'.repeat(64);
 const runner = { kind: 'program', program: 'render-image' } as const;
@@ -68,7 +68,7 @@ export const assigned = (
   key: RunKey,
   {
     attempt = 1,
-    executor = ONE,
+    executor = EXECUTOR,
     publicKey = 'MCowBQYDK2VwAyEA',
     occupancy = id,
   }: { attempt?: number; executor?: ExecutorId; publicKey?: string; occupancy?: string } = {},
@@ -86,13 +86,13 @@ export const assigned = (
     executor_public_key: publicKey,
   });
 
-export const started = (key: RunKey, attempt = 1, executor = ONE): RunEventOf<'RunStarted'> =>
+export const started = (key: RunKey, attempt = 1, executor = EXECUTOR): RunEventOf<'RunStarted'> =>
   event('RunStarted', key, attempt, executor, {});
 
-export const uploading = (key: RunKey, attempt = 1, executor = ONE): RunEventOf<'RunUploading'> =>
+export const uploading = (key: RunKey, attempt = 1, executor = EXECUTOR): RunEventOf<'RunUploading'> =>
   event('RunUploading', key, attempt, executor, { files: 1, bytes: 1024 });
 
-export const requeued = (key: RunKey, attempt = 1, executor = ONE): RunEventOf<'RunRequeued'> =>
+export const requeued = (key: RunKey, attempt = 1, executor = EXECUTOR): RunEventOf<'RunRequeued'> =>
   event('RunRequeued', key, attempt, executor, { reason: 'executor_lost', message: 'no heartbeat' });
 
 export const cancelRequested = (
@@ -105,10 +105,10 @@ export const cancelRequested = (
 export const succeeded = (
   key: RunKey,
   outputs: RunEventOf<'RunSucceeded'>['data']['outputs'] = [],
-): RunEventOf<'RunSucceeded'> => event('RunSucceeded', key, 1, ONE, { outputs });
+): RunEventOf<'RunSucceeded'> => event('RunSucceeded', key, 1, EXECUTOR, { outputs });
 
 export const failed = (key: RunKey): RunEventOf<'RunFailed'> =>
-  event('RunFailed', key, 1, ONE, {
+  event('RunFailed', key, 1, EXECUTOR, {
     reason: 'workflow_error',
     message: 'size is too large',
     outputs: [],
@@ -116,7 +116,7 @@ export const failed = (key: RunKey): RunEventOf<'RunFailed'> =>
   });
 
 export const cancelled = (key: RunKey): RunEventOf<'RunCancelled'> =>
-  event('RunCancelled', key, 1, ONE, { forced: false, outputs: [], progress: 0.75 });
+  event('RunCancelled', key, 1, EXECUTOR, { forced: false, outputs: [], progress: 0.75 });
 
 export const timedOut = (
   key: RunKey,

@@ -14,10 +14,10 @@ export interface Exchange {
 /** What an answer has that the document does not; undefined when it is as described. */
 export type Conformance = (exchange: Exchange) => string | undefined;
 
-type Node = Readonly<Record<string, unknown>>;
-const isNode = (value: unknown): value is Node =>
+type JsonObject = Readonly<Record<string, unknown>>;
+const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-const member = (node: unknown, name: string): unknown => (isNode(node) ? node[name] : undefined);
+const member = (node: unknown, name: string): unknown => (isJsonObject(node) ? node[name] : undefined);
 
 const DOCUMENT = 'api';
 /** A path or a method that the document does not have, or what is no request. */
@@ -28,8 +28,8 @@ const UNDESCRIBED: ReadonlySet<number> = new Set([400, 404, 405, 408, 413, 417, 
  * document does not name, though clients have to take it.
  */
 export const conformanceTo = (document: unknown): Conformance => {
-  const closed = close(document);
-  if (!isNode(closed)) throw new TypeError('An OpenAPI document is an object');
+  const closed = closeSchemas(document);
+  if (!isJsonObject(closed)) throw new TypeError('An OpenAPI document is an object');
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
   ajv.addSchema(closed, DOCUMENT);
@@ -52,11 +52,11 @@ export const conformanceTo = (document: unknown): Conformance => {
     const reference = member(inline, '$ref');
     const pointer =
       typeof reference === 'string' ? reference.slice(1) : `${found.pointer}/responses/${status}`;
-    const response = typeof reference === 'string' ? at(closed, pointer) : inline;
+    const response = typeof reference === 'string' ? resolvePointer(closed, pointer) : inline;
     const missing = ['API-Version', 'X-Request-Id'].find((name) => !headers.has(name));
     if (missing !== undefined) return `${about} without the header ${missing}`;
     const content = member(response, 'content');
-    const types = isNode(content) ? Object.keys(content) : [];
+    const types = isJsonObject(content) ? Object.keys(content) : [];
     const type = headers.get('content-type')?.split(';')[0];
     if (types.length === 0) {
       return type === undefined ? undefined : `${about} with a body, which the document does not have`;
@@ -73,12 +73,12 @@ export const conformanceTo = (document: unknown): Conformance => {
 };
 
 const operationOf = (
-  document: Node,
+  document: JsonObject,
   method: string,
   path: string,
 ): { readonly operation: unknown; readonly pointer: string } | undefined => {
   const paths = member(document, 'paths');
-  for (const [template, methods] of Object.entries(isNode(paths) ? paths : {})) {
+  for (const [template, methods] of Object.entries(isJsonObject(paths) ? paths : {})) {
     const operation = member(methods, method.toLowerCase());
     const pattern = new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
     if (operation === undefined || !pattern.test(path)) continue;
@@ -87,18 +87,20 @@ const operationOf = (
   return undefined;
 };
 
-const at = (document: Node, pointer: string): unknown =>
+const resolvePointer = (document: JsonObject, pointer: string): unknown =>
   pointer
     .split('/')
     .slice(1)
     .reduce<unknown>((node, token) => member(node, token), document);
 
 /** Every described object takes what is described, and nothing else. */
-const close = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(close);
-  if (!isNode(value)) return value;
-  const members = Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, close(inner)]));
-  const isObject = value['type'] === 'object' && isNode(value['properties']);
+const closeSchemas = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(closeSchemas);
+  if (!isJsonObject(value)) return value;
+  const members = Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, closeSchemas(inner)]),
+  );
+  const isObject = value['type'] === 'object' && isJsonObject(value['properties']);
   return isObject &&
     Object.keys(members['properties'] ?? {}).length > 0 &&
     value['additionalProperties'] === undefined

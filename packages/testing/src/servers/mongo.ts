@@ -36,12 +36,12 @@ export const testMongo = async (): Promise<TestMongo> => {
 };
 
 /** A server of the test's own, or why this machine cannot have one that may be killed. */
-export type OwnMongo =
+export type PrivateMongo =
   | (PrivateServer & { readonly kind: 'running'; readonly source: MongoSource })
   | { readonly kind: 'unavailable'; readonly reason: string };
 
 /** Starts a MongoDB server that the test may kill and restart: `mongod` on `PATH`, else SecantusDB. */
-export const ownMongo = async (): Promise<OwnMongo> => {
+export const privateMongo = async (): Promise<PrivateMongo> => {
   if (shared === null) return { kind: 'unavailable', reason: 'this run does without MongoDB' };
   const found = await findStartable();
   if (found.kind === 'unavailable') return found;

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { inspect } from 'node:util';
 
-const ASK_EVERY_MS = 25;
-const LONGEST_SIGHT = 4_000;
+const POLL_EVERY_MS = 25;
+const LONGEST_OBSERVATION = 4_000;
 
 /** What is left of a type when `if (value)` holds. */
 export type Truthy<Fact> = Exclude<Fact, false | 0 | 0n | '' | null | undefined>;
@@ -22,23 +22,25 @@ export const waitFor = async <Fact>(
   try {
     for (;;) {
       // Being late comes first: an answer that is there at once would win for ever.
-      const answer = await Promise.race([late.promise, ask(fact)]);
+      const answer = await Promise.race([late.promise, poll(fact)]);
       if (answer === undefined) break;
       if (answer.kind === 'answered' && isTruthy(answer.value)) return answer.value;
       seen = inspect(answer.kind === 'answered' ? answer.value : answer.error, { depth: 4 });
-      await Promise.race([late.promise, delay(ASK_EVERY_MS)]);
+      await Promise.race([late.promise, delay(POLL_EVERY_MS)]);
     }
   } finally {
     clearTimeout(timer);
   }
-  throw new Error(`Waited ${withinMs} ms in vain for ${what}. Last seen: ${seen.slice(0, LONGEST_SIGHT)}`);
+  throw new Error(
+    `Waited ${withinMs} ms in vain for ${what}. Last seen: ${seen.slice(0, LONGEST_OBSERVATION)}`,
+  );
 };
 
 type Answer<Fact> =
   | { readonly kind: 'answered'; readonly value: Fact }
   | { readonly kind: 'threw'; readonly error: unknown };
 
-const ask = async <Fact>(fact: () => Promise<Fact> | Fact): Promise<Answer<Fact>> => {
+const poll = async <Fact>(fact: () => Promise<Fact> | Fact): Promise<Answer<Fact>> => {
   try {
     return { kind: 'answered', value: await fact() };
   } catch (error) {

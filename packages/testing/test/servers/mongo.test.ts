@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { MongoClient } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { describeWithMongo, ownMongo, testMongo } from '../../src/servers/mongo.ts';
+import { describeWithMongo, privateMongo, testMongo } from '../../src/servers/mongo.ts';
 import { MONGO_IMAGE } from '../../src/servers/shared-mongo.ts';
 
 describeWithMongo("a test's database", () => {
@@ -19,7 +19,7 @@ describeWithMongo("a test's database", () => {
 
 describeWithMongo("a test's own MongoDB server", () => {
   it('keeps what it acknowledged with j: true over a kill -9 and a restart on the same port', async (context) => {
-    const mongo = await ownMongo();
+    const mongo = await privateMongo();
     if (mongo.kind === 'unavailable') return context.skip(mongo.reason);
     await using server = mongo;
     await using client = new MongoClient(server.url, { serverSelectionTimeoutMS: 20_000 });

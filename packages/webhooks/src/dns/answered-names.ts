@@ -1,18 +1,18 @@
-import type { Resolved } from './dns-answer.ts';
+import type { Resolution } from './dns-answer.ts';
 
 /** Names may change their addresses at any time; so long an answer counts, whatever its own time to live. */
 const KEPT_MS = 5_000;
 const MAX_NAMES = 10_000;
 
 export interface AnsweredNames {
-  get(name: string): Resolved | undefined;
+  get(name: string): Resolution | undefined;
   /** Gives back what it was given. */
-  keep(name: string, resolved: Resolved): Resolved;
+  keep(name: string, resolved: Resolution): Resolution;
 }
 
 /** The latest answers, so that a burst of callbacks to one name is one question. The least used ones go first. */
 export const answeredNames = (clock: () => number): AnsweredNames => {
-  const names = new Map<string, { readonly resolved: Resolved; readonly until: number }>();
+  const names = new Map<string, { readonly resolved: Resolution; readonly until: number }>();
   return {
     get: (name) => {
       const kept = names.get(name);

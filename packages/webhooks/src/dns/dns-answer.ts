@@ -1,5 +1,5 @@
 /** What became of a question for a name's addresses. */
-export type Resolved =
+export type Resolution =
   | { readonly kind: 'addresses'; readonly addresses: readonly string[] }
   /** DNS says that the name does not exist, or has no address. */
   | { readonly kind: 'not_found'; readonly why: string }
@@ -19,7 +19,8 @@ export const readAnswer = (error: unknown): FamilyAnswer => {
 };
 
 /** Whether a DNS server said anything, be it that it will not answer. */
-export const isHeard = (answer: FamilyAnswer): boolean => 'addresses' in answer || !UNHEARD.has(answer.code);
+export const isResponse = (answer: FamilyAnswer): boolean =>
+  'addresses' in answer || !UNHEARD.has(answer.code);
 
 const UNHEARD = new Set(['ETIMEOUT', 'ECONNREFUSED', 'ECANCELLED', 'EBADNAME']);
 
@@ -27,7 +28,7 @@ const UNHEARD = new Set(['ETIMEOUT', 'ECONNREFUSED', 'ECANCELLED', 'EBADNAME']);
  * One result for both families. Addresses of either are enough: some name servers never answer for IPv6, and only
  * addresses that are known are connected to. `silent` says that no DNS server answers anything.
  */
-export const joinAnswers = (name: string, answers: readonly FamilyAnswer[], silent: boolean): Resolved => {
+export const joinAnswers = (name: string, answers: readonly FamilyAnswer[], silent: boolean): Resolution => {
   const addresses = answers.flatMap((answer) => ('addresses' in answer ? answer.addresses : []));
   if (addresses.length > 0) return { kind: 'addresses', addresses };
   const codes = answers.map((answer) => ('code' in answer ? answer.code : 'ENODATA'));

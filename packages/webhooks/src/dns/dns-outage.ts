@@ -1,8 +1,8 @@
-import { isHeard, type FamilyAnswer } from './dns-answer.ts';
+import { isResponse, type FamilyAnswer } from './dns-answer.ts';
 
 const TOTAL_AFTER_MS = 30_000;
 
-export interface ServerSilence {
+export interface DnsOutage {
   asked(): void;
   heard(name: string, answers: readonly FamilyAnswer[]): void;
   isTotal(): boolean;
@@ -14,7 +14,7 @@ export interface ServerSilence {
  * first question after the last answer. Wrong for an installation all of whose callbacks go to silent names, whose
  * deliveries then wait as for a failure of our own until any other name is answered.
  */
-export const serverSilence = (clock: () => number): ServerSilence => {
+export const dnsOutage = (clock: () => number): DnsOutage => {
   let since: number | undefined;
   let inVain: string | undefined;
   let severalInVain = false;
@@ -23,7 +23,7 @@ export const serverSilence = (clock: () => number): ServerSilence => {
       since ??= clock();
     },
     heard: (name, answers) => {
-      if (answers.some(isHeard)) {
+      if (answers.some(isResponse)) {
         since = undefined;
         inVain = undefined;
         severalInVain = false;

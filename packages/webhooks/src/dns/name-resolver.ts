@@ -2,17 +2,17 @@ import { unlessAborted } from '@runledger/event-log/connect/abort-signal';
 import { Resolver } from 'node:dns/promises';
 import { answeredNames } from './answered-names.ts';
 import { canonicalAddress } from '../hosts/address-rule.ts';
-import { joinAnswers, readAnswer, type Resolved } from './dns-answer.ts';
-import { serverSilence } from './dns-outage.ts';
+import { joinAnswers, readAnswer, type Resolution } from './dns-answer.ts';
+import { dnsOutage } from './dns-outage.ts';
 
-export type { Resolved } from './dns-answer.ts';
+export type { Resolution } from './dns-answer.ts';
 
 export interface NameResolver {
   /**
    * The addresses of a name, IPv4 and IPv6, from DNS alone: no hosts file, no search list.
    * Rejects with the signal's reason when that comes first; the question goes on for whoever asks next.
    */
-  resolve(name: string, signal: AbortSignal): Promise<Resolved>;
+  resolve(name: string, signal: AbortSignal): Promise<Resolution>;
 }
 
 export interface NameResolverOptions {
@@ -33,12 +33,12 @@ const MAX_ASKED = 10_000;
  * @throws {RangeError} for a server that is no IP address with or without port
  */
 export const nameResolver = ({ servers, clock }: NameResolverOptions): NameResolver & Disposable => {
-  const asked = new Map<string, Promise<Resolved>>();
+  const asked = new Map<string, Promise<Resolution>>();
   const answered = answeredNames(clock);
-  const silence = serverSilence(clock);
+  const silence = dnsOutage(clock);
   let channel = openChannel(servers);
 
-  const ask = async (name: string): Promise<Resolved> => {
+  const ask = async (name: string): Promise<Resolution> => {
     const used = channel;
     silence.asked();
     const families = await Promise.all([
@@ -52,7 +52,7 @@ export const nameResolver = ({ servers, clock }: NameResolverOptions): NameResol
     return resolved;
   };
 
-  const askOnce = (name: string): Promise<Resolved> => {
+  const askOnce = (name: string): Promise<Resolution> => {
     const known = asked.get(name);
     if (known !== undefined) return known;
     if (asked.size >= MAX_ASKED)

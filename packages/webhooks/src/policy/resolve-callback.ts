@@ -2,14 +2,14 @@ import { canonicalAddress } from '../hosts/address-rule.ts';
 import { isExempt, ownService, refuseAddress, refuseHost, type CallbackPolicy } from './callback-policy.ts';
 import { checkParsedUrl, portOf } from './callback-url.ts';
 import { hostOf, type Host } from '../hosts/host.ts';
-import type { NameResolver, Resolved } from '../dns/name-resolver.ts';
+import type { NameResolver, Resolution } from '../dns/name-resolver.ts';
 import { isOwnPort, sameAddress } from '../hosts/own-service.ts';
 
 /** Where a callback may connect to now; `allowed` has at least one address, none with brackets. */
 export type CallbackAddresses =
   | { readonly kind: 'allowed'; readonly addresses: readonly string[] }
   | { readonly kind: 'forbidden'; readonly why: string }
-  | Exclude<Resolved, { kind: 'addresses' }>;
+  | Exclude<Resolution, { kind: 'addresses' }>;
 
 export interface ResolvingParts {
   readonly policy: CallbackPolicy;
@@ -53,14 +53,14 @@ export const mayConnect = (policy: CallbackPolicy, host: string, address: string
   );
 };
 
-const LOCALHOST: Resolved = { kind: 'addresses', addresses: ['127.0.0.1', '::1'] };
+const LOCALHOST: Resolution = { kind: 'addresses', addresses: ['127.0.0.1', '::1'] };
 
 const addressesOf = async (
   host: Host,
   policy: CallbackPolicy,
   resolver: NameResolver,
   signal: AbortSignal,
-): Promise<Resolved> => {
+): Promise<Resolution> => {
   if (host.kind === 'address') return { kind: 'addresses', addresses: [host.address] };
   if (host.name === 'localhost' && isExempt(policy, host)) return LOCALHOST;
   return resolver.resolve(host.name, signal);
@@ -71,7 +71,7 @@ const ownAddresses = (
   port: number,
   { policy, resolver }: ResolvingParts,
   signal: AbortSignal,
-): Promise<Resolved[]> =>
+): Promise<Resolution[]> =>
   Promise.all(
     policy.ownServices.flatMap((service) =>
       service.host.kind === 'name' && isOwnPort(service, port)
@@ -82,7 +82,7 @@ const ownAddresses = (
 
 const compareWithOwn = (
   addresses: readonly string[],
-  own: readonly Resolved[],
+  own: readonly Resolution[],
   host: Host,
   port: number,
 ): CallbackAddresses => {

@@ -29,7 +29,7 @@ export interface SigningSecrets {
 }
 
 export const DEFAULT_OVERLAP_S = 86_400;
-export const MOST_OVERLAP_S = 7 * 86_400;
+export const MAX_OVERLAP_S = 7 * 86_400;
 
 /** `sealed` by a SecretBox, with the organisation's id as context. */
 const StoredSecrets = Type.Object({
@@ -98,9 +98,9 @@ export const signingSecrets = (
   return {
     current,
     rotate: async (org, { overlap_s = DEFAULT_OVERLAP_S } = {}) => {
-      if (!(overlap_s >= 0 && overlap_s <= MOST_OVERLAP_S)) {
+      if (!(overlap_s >= 0 && overlap_s <= MAX_OVERLAP_S)) {
         throw new RangeError(
-          `An old secret may sign for 0 to ${MOST_OVERLAP_S} seconds (7 days) longer, not for ${overlap_s}.`,
+          `An old secret may sign for 0 to ${MAX_OVERLAP_S} seconds (7 days) longer, not for ${overlap_s}.`,
         );
       }
       const at = now();

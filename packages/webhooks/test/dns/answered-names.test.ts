@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { answeredNames } from '../../src/dns/answered-names.ts';
-import type { Resolved } from '../../src/dns/dns-answer.ts';
+import type { Resolution } from '../../src/dns/dns-answer.ts';
 
-const found: Resolved = { kind: 'addresses', addresses: ['192.0.2.1'] };
+const found: Resolution = { kind: 'addresses', addresses: ['192.0.2.1'] };
 
 describe('the latest answers', () => {
   it('are 10,000 at most; the one that was used least recently goes', () => {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { serverSilence } from '../../src/dns/dns-outage.ts';
+import { dnsOutage } from '../../src/dns/dns-outage.ts';
 
 const NOTHING = [{ code: 'ETIMEOUT' }, { code: 'ETIMEOUT' }];
 
 describe('the silence of all DNS servers', () => {
   it('is total after 30 s in which two names were asked in vain', () => {
     let now = 0;
-    const silence = serverSilence(() => now);
+    const silence = dnsOutage(() => now);
     silence.asked();
     silence.heard('a.example', NOTHING);
     silence.heard('b.example', NOTHING);
@@ -18,7 +18,7 @@ describe('the silence of all DNS servers', () => {
 
   it('is not total for one name alone', () => {
     let now = 0;
-    const silence = serverSilence(() => now);
+    const silence = dnsOutage(() => now);
     silence.asked();
     silence.heard('a.example', NOTHING);
     now = 60_000;
@@ -31,7 +31,7 @@ describe('the silence of all DNS servers', () => {
     'ends with an answer of any kind: %s',
     (code) => {
       let now = 0;
-      const silence = serverSilence(() => now);
+      const silence = dnsOutage(() => now);
       silence.asked();
       silence.heard('a.example', NOTHING);
       silence.heard('b.example', NOTHING);
@@ -43,7 +43,7 @@ describe('the silence of all DNS servers', () => {
 
   it('begins with a question, not with the hours in which nobody asked', () => {
     let now = 0;
-    const silence = serverSilence(() => now);
+    const silence = dnsOutage(() => now);
     silence.asked();
     silence.heard('a.example', [{ addresses: ['192.0.2.1'] }]);
     now = 3_600_000;

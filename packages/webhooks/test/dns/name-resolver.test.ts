@@ -1,6 +1,6 @@
 import { stubDns } from '@runledger/testing/stand-ins/stub-dns';
 import { waitFor } from '@runledger/testing/time/wait-for';
-import { nameResolver, type NameResolver, type Resolved } from '../../src/dns/name-resolver.ts';
+import { nameResolver, type NameResolver, type Resolution } from '../../src/dns/name-resolver.ts';
 import { describe, expect, it } from 'vitest';
 
 const never = new AbortController().signal;
@@ -9,7 +9,7 @@ const started = (): number => 0;
 const resolverAt = (server: string, clock: () => number = started): NameResolver & Disposable =>
   nameResolver({ servers: [server], clock });
 
-const addresses = (...list: string[]): Resolved => ({ kind: 'addresses', addresses: list });
+const addresses = (...list: string[]): Resolution => ({ kind: 'addresses', addresses: list });
 
 describe('a name', () => {
   it('has the addresses of both families', async () => {

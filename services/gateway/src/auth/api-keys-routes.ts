@@ -6,7 +6,7 @@ import {
   type ApiKeyItem,
 } from '@runledger/contracts/http/api-keys';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { giveKey, type KeyWish } from './derive-key.ts';
+import { deriveKey, type DerivedKeyRequest } from './derive-key.ts';
 import type { CreatedApiKey } from './new-key.ts';
 import { listKeys, revokeKey, type ListedKey } from './owned-keys.ts';
 import type { Caller } from './identify-caller.ts';
@@ -111,8 +111,13 @@ const isInTheFuture =
 
 const EXPIRES_AT = ['body', 'expires_at'];
 
-const create = async (log: EventLog, { key }: Caller, wish: KeyWish, now: Date): Promise<CreatedApiKey> => {
-  const result = await giveKey(log, key, wish, now);
+const create = async (
+  log: EventLog,
+  { key }: Caller,
+  wish: DerivedKeyRequest,
+  now: Date,
+): Promise<CreatedApiKey> => {
+  const result = await deriveKey(log, key, wish, now);
   switch (result.kind) {
     case 'given':
       return result.created;

@@ -13,7 +13,7 @@ const MOST_KEPT = 1_000;
  * Asks only once in a while for a key that is used all the time, and notes its use then. Unknown keys are not remembered.
  * Nothing is done for a key before it is known, so this is where a request waits for a log that is away.
  */
-export const recentKeys = ({ log, now, clock }: LastUses): Authenticate => {
+export const cachedAuthentication = ({ log, now, clock }: LastUses): Authenticate => {
   const noteUse = lastUses({ log, now, clock });
   const logIsThere = waitForLog(log);
   const recent = new Map<string, { readonly at: number; readonly record: ApiKey }>();

@@ -4,7 +4,7 @@ import { keyStore } from './key-store.ts';
 import { DEFAULT_SCOPES, newKey, type CreatedApiKey } from './new-key.ts';
 import { allows } from './scopes.ts';
 
-export interface KeyWish {
+export interface DerivedKeyRequest {
   readonly name: string;
   /** `runs:write` when left out. */
   readonly scopes?: readonly OrganisationScope[];
@@ -12,7 +12,7 @@ export interface KeyWish {
   readonly expires_at?: Date;
 }
 
-export type GivenKey =
+export type DeriveKeyResult =
   | { readonly kind: 'given'; readonly created: CreatedApiKey }
   /** Nobody can give what they do not have. */
   | { readonly kind: 'lacks_scope'; readonly scope: OrganisationScope }
@@ -23,13 +23,13 @@ export type GivenKey =
 const MOST_OF_AN_ORGANISATION = 1_000;
 
 /** Makes a key for the user and the organisation of another key. @throws {LogUnavailable} */
-export const giveKey = async (
+export const deriveKey = async (
   log: EventLog,
   giver: ApiKey,
-  wish: KeyWish,
+  wish: DerivedKeyRequest,
   now: Date,
   most = MOST_OF_AN_ORGANISATION,
-): Promise<GivenKey> => {
+): Promise<DeriveKeyResult> => {
   const { scopes = DEFAULT_SCOPES } = wish;
   const lacked = scopes.find((scope) => !allows(giver.scopes, scope));
   if (lacked !== undefined) return { kind: 'lacks_scope', scope: lacked };

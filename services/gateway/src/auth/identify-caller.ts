@@ -15,12 +15,12 @@ export interface Caller {
 }
 
 /** Who asks, if the key has the scope and is within its rate; else refuses with 401, 403 or 429. @throws {LogUnavailable} */
-export type Callers = (ctx: Context, scope: KeyScope) => Promise<Caller>;
+export type IdentifyCaller = (ctx: Context, scope: KeyScope) => Promise<Caller>;
 
 export type Authenticate = (key: string) => Promise<ApiKey | undefined>;
 
-export const callers =
-  (authenticate: Authenticate, limitRate: LimitRate): Callers =>
+export const identifyCaller =
+  (authenticate: Authenticate, limitRate: LimitRate): IdentifyCaller =>
   async (ctx, scope) => {
     const key = bearerOf(ctx.req);
     if (key === undefined) {

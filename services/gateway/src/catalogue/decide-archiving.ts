@@ -1,5 +1,5 @@
 import type { DecidedRecord } from './store/core/decided-record.ts';
-import { deploymentsInTheWay, type Used } from './store/core/blocking-deployments.ts';
+import { blockedByDeployments, type DeploymentPart } from './store/core/blocking-deployments.ts';
 import type { CatalogueRecords } from './store/catalogue-records.ts';
 
 interface Archivable {
@@ -11,7 +11,7 @@ interface Archivable {
 /** Lets a record become another, unless that archives what a deployment needs. @throws {LogUnavailable} */
 export const decideArchiving = async <Stored extends Archivable>(
   deployments: Pick<CatalogueRecords['deployments'], 'find'>,
-  used: Used,
+  used: DeploymentPart,
   before: Stored,
   record: Stored,
 ): Promise<DecidedRecord<Stored, string>> => {
@@ -21,5 +21,5 @@ export const decideArchiving = async <Stored extends Archivable>(
     : undefined;
   return inTheWay === undefined
     ? { kind: 'changed', record }
-    : { kind: 'refused', why: deploymentsInTheWay(inTheWay.newest, inTheWay.others, used) };
+    : { kind: 'refused', why: blockedByDeployments(inTheWay.newest, inTheWay.others, used) };
 };

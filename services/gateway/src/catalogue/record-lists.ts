@@ -15,7 +15,7 @@ interface ListQuery {
 export const recordSpan = ({ archived = false, limit = DEFAULT_LIMIT, cursor }: ListQuery): RecordSpan => ({
   archived,
   limit,
-  behind: cursor === undefined ? undefined : decoded(cursor),
+  after: cursor === undefined ? undefined : decoded(cursor),
 });
 
 /** Whether a cursor is one that a list of records gave; what is no text is left to the schema. */

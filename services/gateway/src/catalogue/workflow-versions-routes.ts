@@ -111,7 +111,7 @@ export const workflowVersionRoutes = ({
       listWorkflowVersions,
       async ({ path, query }, { org_id }) => {
         const { id } = await workflowOf(org_id, path);
-        const { behind, ...span } = recordSpan(query);
+        const { after: behind, ...span } = recordSpan(query);
         const below = behind === undefined ? {} : { below: Number(behind) };
         const page = await versions.page(org_id, id, { ...span, ...below });
         return {

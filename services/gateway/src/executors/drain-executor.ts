@@ -4,7 +4,7 @@ import type { FleetRequest } from '@runledger/contracts/events/fleet-request';
 import type { Draining } from '@runledger/contracts/http/executors';
 import { newUuid } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { tellFleet } from '@runledger/event-log/streams/fleet';
+import { appendFleet } from '@runledger/event-log/streams/fleet';
 import type { Executors } from './executors.ts';
 
 type DrainedExecutor =
@@ -42,7 +42,7 @@ export const drainExecutor =
     if ((await executors.named(name)).executors.length === 0) return { kind: 'unknown' };
     const time = now().toISOString();
     const event_id = newUuid();
-    const stored = await tellFleet(log, {
+    const stored = await appendFleet(log, {
       type,
       version: 1,
       event_id,

@@ -8,7 +8,7 @@ import {
   NamedExecutors,
 } from '@runledger/contracts/http/executors';
 import type { DrainExecutor } from './drain-executor.ts';
-import type { Executors, ExecutorPlace } from './executors.ts';
+import type { Executors, ExecutorSortKey } from './executors.ts';
 import { operation, route, type Route } from '../http/operation.ts';
 import { cursorAt, cursorProblems, decoded } from '../http/page-cursor.ts';
 import { Refused } from '../http/refusal.ts';
@@ -125,7 +125,7 @@ const textOf = ({ name, executor_id }: ExecutorState): string => `${name} ${exec
 const PLACE = /^([A-Za-z0-9_-]{1,64}) ((?:[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)?)?)$/;
 const isExecutorPlace = (text: string): boolean => text.length <= 130 && PLACE.test(text);
 
-const placeIn = (cursor: string | undefined): ExecutorPlace | null => {
+const placeIn = (cursor: string | undefined): ExecutorSortKey | null => {
   if (cursor === undefined) return null;
   const [, name = '', executor_id = ''] = PLACE.exec(decoded(cursor)) ?? [];
   return { name, executor_id: executor_id === '' ? null : executor_id };

@@ -1,24 +1,24 @@
-import type { ExecutorsAnswer, ExecutorsQuestion } from '@runledger/contracts/requests/executor-state';
-import { MAX_ASKED_EXECUTORS } from '@runledger/contracts/requests/executor-state';
+import type { ExecutorsResponse, ExecutorsRequest } from '@runledger/contracts/requests/executor-state';
+import { MAX_LISTED_EXECUTORS } from '@runledger/contracts/requests/executor-state';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { askExecutors } from '@runledger/request-reply/executors';
-import { ANSWER_WITHIN_MS, answered } from '../scheduler/scheduler-answer.ts';
+import { requestExecutors } from '@runledger/request-reply/executors';
+import { RESPONSE_TIMEOUT_MS, orSchedulerUnavailable } from '../scheduler/scheduler-answer.ts';
 
 /** Behind which executor a page begins. */
-export type ExecutorPlace = NonNullable<ExecutorsQuestion['after']>;
+export type ExecutorSortKey = NonNullable<ExecutorsRequest['after']>;
 
 /** The executors as the scheduler that leads knows them. All of it throws SchedulerUnavailable while none answers. */
 export interface Executors {
-  page(after: ExecutorPlace | null, limit: number): Promise<ExecutorsAnswer>;
+  page(after: ExecutorSortKey | null, limit: number): Promise<ExecutorsResponse>;
   /** None for a name that nobody bears and that is not drained. */
-  named(name: string): Promise<ExecutorsAnswer>;
+  named(name: string): Promise<ExecutorsResponse>;
 }
 
 export const executors = (log: EventLog): Executors => {
-  const ask = async (question: ExecutorsQuestion): Promise<ExecutorsAnswer> =>
-    answered(await askExecutors(log, question, ANSWER_WITHIN_MS));
+  const ask = async (question: ExecutorsRequest): Promise<ExecutorsResponse> =>
+    orSchedulerUnavailable(await requestExecutors(log, question, RESPONSE_TIMEOUT_MS));
   return {
     page: (after, limit) => ask({ name: null, after, limit }),
-    named: (name) => ask({ name, after: null, limit: MAX_ASKED_EXECUTORS }),
+    named: (name) => ask({ name, after: null, limit: MAX_LISTED_EXECUTORS }),
   };
 };

@@ -1,4 +1,4 @@
-import { isPlace, type Place } from '../projection/core/sort-key.ts';
+import { isSortKey, type SortKey } from '../projection/core/sort-key.ts';
 import { invalid, type Invalid } from './refusal.ts';
 
 /** Where a page ended, as clients hand it back; what stands in it is no promise. Null when nothing follows. */
@@ -6,10 +6,10 @@ export const cursorAt = (end: string | undefined): string | null =>
   end === undefined ? null : Buffer.from(end).toString('base64url');
 
 /** The place behind which a page begins: undefined for the first one. @throws for a cursor that `cursorProblems` refuses */
-export const placeAt = (cursor: string | null | undefined): Place | undefined => {
+export const sortKeyAt = (cursor: string | null | undefined): SortKey | undefined => {
   if (cursor === null || cursor === undefined) return undefined;
   const place = decoded(cursor);
-  if (!isPlace(place)) throw new TypeError('A cursor was not checked before it was used');
+  if (!isSortKey(place)) throw new TypeError('A cursor was not checked before it was used');
   return place;
 };
 
@@ -17,7 +17,7 @@ export const placeAt = (cursor: string | null | undefined): Place | undefined =>
 export const cursorProblems = (
   value: unknown,
   source: 'query' | 'body',
-  isEnd: (text: string) => boolean = isPlace,
+  isEnd: (text: string) => boolean = isSortKey,
 ): Invalid[] =>
   typeof value !== 'string' || isEnd(decoded(value))
     ? []

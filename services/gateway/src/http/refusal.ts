@@ -8,7 +8,7 @@ export interface Invalid {
 export type RecordKind = 'Machine' | 'Workflow' | 'Workflow version' | 'Deployment';
 
 /** Every refusal that a client can get. */
-export type Problem =
+export type Refusal =
   | { readonly kind: 'bad_request'; readonly why: string }
   | { readonly kind: 'not_authenticated'; readonly why: string }
   | { readonly kind: 'not_allowed'; readonly scope: string }
@@ -28,7 +28,7 @@ export type Problem =
   | { readonly kind: 'internal'; readonly why: string }
   | { readonly kind: 'unavailable'; readonly why: string };
 
-export interface Answer {
+export interface RefusalResponse {
   readonly status: number;
   readonly detail: string | readonly Invalid[];
   readonly headers: Readonly<Record<string, string>>;
@@ -37,7 +37,7 @@ export interface Answer {
 const RETRY_AFTER_S = '2';
 
 /** The one table from refusals to HTTP. */
-export const answerTo = (problem: Problem): Answer => {
+export const responseTo = (problem: Refusal): RefusalResponse => {
   switch (problem.kind) {
     case 'bad_request':
       return answer(400, problem.why);
@@ -82,18 +82,18 @@ export const answerTo = (problem: Problem): Answer => {
 
 const answer = (
   status: number,
-  detail: Answer['detail'],
+  detail: RefusalResponse['detail'],
   headers: Readonly<Record<string, string>> = {},
-): Answer => ({ status, detail, headers });
+): RefusalResponse => ({ status, detail, headers });
 
 /** Carries a refusal from where it is seen to where it is answered. */
 export class Refused extends Error {
   override readonly name = 'Refused';
-  readonly problem: Problem;
+  readonly refusal: Refusal;
 
-  constructor(problem: Problem) {
+  constructor(problem: Refusal) {
     super(problem.kind);
-    this.problem = problem;
+    this.refusal = problem;
   }
 }
 

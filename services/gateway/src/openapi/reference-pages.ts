@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import etag from 'etag';
 import type { Context, Middleware } from 'koa';
-import type { Page } from '../server/app.ts';
+import type { PlainRoute } from '../server/app.ts';
 import { sendTagged } from '../http/entity-tag.ts';
 import type { Operation } from '../http/operation.ts';
 import { once } from '../concurrency/once.ts';
@@ -19,7 +19,7 @@ export interface ReferencePages {
 }
 
 /** The OpenAPI document and a page to read it with. They need no key, and load nothing from elsewhere; each is made once. */
-export const referencePages = ({ basePath, operations, publicUrl }: ReferencePages): Page[] => {
+export const referencePages = ({ basePath, operations, publicUrl }: ReferencePages): PlainRoute[] => {
   const reader = tagged(Buffer.from(html(basePath)));
   const program = tagged(Buffer.from(start(basePath)));
   const documentAt = recentlyUsed(1, (server: string) =>
@@ -40,7 +40,7 @@ export const referencePages = ({ basePath, operations, publicUrl }: ReferencePag
   ];
 };
 
-const page = (path: string, serve: Middleware): Page => ({ method: 'GET', path, serve });
+const page = (path: string, serve: Middleware): PlainRoute => ({ method: 'GET', path, serve });
 
 const ASSETS = [
   { name: 'swagger-ui.css', type: 'text/css' },

@@ -1,5 +1,5 @@
-import type { RedriveAnswer, RedriveQuestion } from '@runledger/contracts/requests/redrive';
-import { refused, refusedAsGone, taken } from '@runledger/request-reply/redrive';
+import type { RedriveResponse, RedriveRequest } from '@runledger/contracts/requests/redrive';
+import { refused, refusedAsMissing, taken } from '@runledger/request-reply/redrive';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readStored } from '@runledger/event-log/read/read-run';
 import { factSubject } from './core/fold-run.ts';
@@ -12,13 +12,13 @@ import { ViewsUnavailable, type RunViews } from './run-views.ts';
  */
 export const redriveView = async (
   { log, views }: { readonly log: EventLog; readonly views: RunViews },
-  question: RedriveQuestion,
-): Promise<RedriveAnswer> => {
+  question: RedriveRequest,
+): Promise<RedriveResponse> => {
   const { stream, sequence } = question;
   if (stream !== 'RUNS')
     return refused(`The gateway reads nothing of ${stream}: it has no part in its views.`);
   const stored = await readStored(log, sequence);
-  if (!stored) return refusedAsGone(question);
+  if (!stored) return refusedAsMissing(question);
   const key = factSubject(stored.subject);
   if (!key) return refused(`It is still refused: ${stored.subject} is not the subject of a fact of a run.`);
   const read = await readView(log, key, sequence);

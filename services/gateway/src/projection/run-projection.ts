@@ -2,12 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
 import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-subjects';
 import { aborted } from '@runledger/event-log/connect/abort-signal';
-import { answerRedrives } from '@runledger/request-reply/redrive';
+import { respondToRedrives } from '@runledger/request-reply/redrive';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow, NewerVersion } from '@runledger/event-log/follow/follow';
 import { acquireLease } from '@runledger/coordination/lease';
 import type { Logger } from '@runledger/event-log/connect/logger';
-import { park } from '@runledger/event-log/streams/dead-letters';
+import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { readStored, runsIdentity } from '@runledger/event-log/read/read-run';
 import { foldedOf } from './core/fold-run.ts';
 import { projectRuns, runsIn, type Gap, type RefusedFact } from './core/project-runs.ts';
@@ -75,7 +75,7 @@ export const openRunProjection = (options: ProjectionOptions): RunProjection => 
   };
   const running = run();
   // Whoever projects: a view that is saved is what the log says. Gateways with views of their own each need it.
-  const redriving = answerRedrives(log, 'gateway', (question) => redriveView(options, question));
+  const redriving = respondToRedrives(log, 'gateway', (question) => redriveView(options, question));
   return {
     state: () => (stopped === undefined ? { ok: true } : { ok: false, why: stopped }),
     position: () => position?.(),
@@ -120,7 +120,7 @@ const begin = async ({
         { because: start.because },
         'the run views are derived anew from the log',
       );
-      await views.startAgain(identity.created);
+      await views.resetTo(identity.created);
       return { created: identity.created, after: 0 };
   }
 };
@@ -147,7 +147,7 @@ const takeBatch = async (
 
 const setAside = async ({ log, logger }: ProjectionOptions, { message, why }: RefusedFact): Promise<void> => {
   logger.warn({ subject: message.subject, sequence: message.sequence, why }, 'a fact is not accepted');
-  await park(log, { consumer: LEASE, stored: message, reason: why });
+  await storeDeadLetter(log, { consumer: LEASE, stored: message, reason: why });
 };
 
 const closeGap = async (

@@ -6,7 +6,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
 import type { WebhookStatus } from './core/webhook-status.ts';
 import type { Page } from './core/page.ts';
-import type { Span } from './core/sort-key.ts';
+import type { ListRange } from './core/sort-key.ts';
 import type { WebhookRow } from './core/webhook-row.ts';
 
 /**
@@ -32,7 +32,7 @@ export interface ProjectionPosition {
 export const OPEN_STATUSES: readonly Run['status'][] = ['queued', 'started', 'running', 'uploading'];
 
 /** Which runs are listed: those of one organisation that every filter fits, newest first. */
-export interface RunQuery extends Span {
+export interface RunQuery extends ListRange {
   readonly org_id: OrgId;
   readonly statuses?: readonly Run['status'][];
   readonly deploymentId?: string;
@@ -44,7 +44,7 @@ export interface RunQuery extends Span {
 }
 
 /** Which runs with a webhook are listed: those of one organisation, newest first. */
-export interface WebhookQuery extends Span {
+export interface WebhookQuery extends ListRange {
   readonly org_id: OrgId;
   readonly statuses: readonly WebhookStatus[];
   /** Of the callback, as `URL.host` gives it. */
@@ -89,7 +89,7 @@ export interface RunViews {
   /** Never moves back within one log, and does nothing for another one than that of the last `startAgain`. */
   savePosition(position: ProjectionPosition): Promise<void>;
   /** Views are derived anew from the log created at that time: their heads and the position go back to 0. Runs that the log no longer holds are kept. */
-  startAgain(streamCreated: string): Promise<void>;
+  resetTo(streamCreated: string): Promise<void>;
 }
 
 export const isSameRun = (view: RunView | undefined, key: RunKey): view is RunView =>

@@ -1,6 +1,6 @@
 import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
-import { chunkOf } from './token-lease.ts';
+import { tokenLeaseOf } from './token-lease.ts';
 import { recentlyUsed } from '../concurrency/recently-used.ts';
 import { sharedTokens } from './shared-tokens.ts';
 import type { RateDecision } from './core/rate-decision.ts';
@@ -53,7 +53,7 @@ export const rateLimit = ({ log, limit, clock, patienceMs = PATIENCE_MS, counts 
     }
   };
   const chunkFor = recentlyUsed(MOST_KEPT, (rate_key: string) =>
-    chunkOf({
+    tokenLeaseOf({
       limit,
       clock,
       takeTokens: (wanted) => {

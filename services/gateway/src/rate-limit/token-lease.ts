@@ -6,7 +6,7 @@ import { msUntil, putBack, refilled, type Taken, type Tokens } from './core/toke
  * broker. Others miss what is taken and not spent: so a chunk begins with one token, grows only where it was spent
  * quickly, is never more than half a second of the limit, and what is left of it after a second is given back.
  */
-export interface Chunk {
+export interface TokenLease {
   /** Decides about one request, and counts it when it is allowed; undefined when more has to be taken first. */
   decide(): RateDecision | undefined;
   /** Counts nothing. */
@@ -15,7 +15,7 @@ export interface Chunk {
   refill(): Promise<void>;
 }
 
-interface ChunkOptions {
+interface TokenLeaseOptions {
   readonly limit: number;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
@@ -34,7 +34,13 @@ const MOST_PART = 1 / 120;
 /** Of a limit: what has to flow in before an empty bucket is looked at again. */
 const WORTH_ASKING_PART = 1 / 240;
 
-export const chunkOf = ({ limit, clock, takeTokens, giveBack, later }: ChunkOptions): Chunk => {
+export const tokenLeaseOf = ({
+  limit,
+  clock,
+  takeTokens,
+  giveBack,
+  later,
+}: TokenLeaseOptions): TokenLease => {
   const most = Math.max(1, Math.floor(limit * MOST_PART));
   const worthAsking = Math.max(1, Math.floor(limit * WORTH_ASKING_PART));
   /** What is taken for requests that are still to come, and those that wait. */

@@ -4,10 +4,10 @@ export class SchedulerUnavailable extends Error {
 }
 
 /** It answers from memory, so this is long. */
-export const ANSWER_WITHIN_MS = 2_000;
+export const RESPONSE_TIMEOUT_MS = 2_000;
 
 /** What the scheduler that leads has answered. @throws {SchedulerUnavailable} */
-export const answered = <Answer>(answer: Answer | undefined): Answer => {
+export const orSchedulerUnavailable = <Answer>(answer: Answer | undefined): Answer => {
   if (answer === undefined) throw new SchedulerUnavailable('no scheduler has answered');
   return answer;
 };

@@ -1,8 +1,8 @@
 import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Context, Middleware } from 'koa';
-import { lingerOver } from './drain-request-body.ts';
-import { answerTo, type Problem } from '../http/refusal.ts';
-import { problemOf } from './refusal-of.ts';
+import { drainRequestBody } from './drain-request-body.ts';
+import { responseTo, type Refusal } from '../http/refusal.ts';
+import { refusalOf } from './refusal-of.ts';
 import { requestOf } from '../http/request-context.ts';
 import { COMMON_HEADERS } from '../http/response-headers.ts';
 
@@ -16,18 +16,18 @@ export const answerProblems =
     try {
       await next();
     } catch (error) {
-      const problem = problemOf(error);
+      const problem = refusalOf(error);
       if (problem.kind === 'internal') logger.error({ err: error, request_id }, 'a request failed');
       else if (problem.kind === 'unavailable') {
         logger.warn({ err: error, request_id }, 'a request could not be served now');
       }
       answer(ctx, problem);
     }
-    lingerOver(ctx.req, ctx.res);
+    drainRequestBody(ctx.req, ctx.res);
   };
 
-const answer = (ctx: Context, problem: Problem): void => {
-  const { status, detail, headers } = answerTo(problem);
+const answer = (ctx: Context, problem: Refusal): void => {
+  const { status, detail, headers } = responseTo(problem);
   if (ctx.res.headersSent) {
     ctx.res.destroy();
     return;

@@ -15,7 +15,7 @@ import { traceRequests } from './trace-requests.ts';
 import { waitForLog } from '../http/wait-for-log.ts';
 
 /** A path outside the operations of the API, which looks after itself. */
-export interface Page {
+export interface PlainRoute {
   readonly method: 'GET' | 'PUT';
   /** In the router's form. */
   readonly path: string;
@@ -39,7 +39,7 @@ export interface AppOptions {
   /** The prefix of the API's own paths, such as `/api`. */
   readonly basePath: string;
   readonly routes: readonly Route[];
-  readonly pages: readonly Page[];
+  readonly pages: readonly PlainRoute[];
   readonly serving: Serving;
   readonly edge: Edge;
   readonly metrics: GatewayMetrics;

@@ -9,7 +9,7 @@ import {
 import type { Duplex } from 'node:stream';
 import { listen } from '@runledger/service-kit/health/listen';
 import type Koa from 'koa';
-import { answerTo, type Problem } from '../http/refusal.ts';
+import { responseTo, type Refusal } from '../http/refusal.ts';
 import { COMMON_HEADERS } from '../http/response-headers.ts';
 
 export interface HttpServer extends AsyncDisposable {
@@ -103,7 +103,7 @@ const closeAfter = (response: ServerResponse): void => {
   if (!response.headersSent) response.setHeader('Connection', 'close');
 };
 
-const problemOf = (error: Error): Problem => {
+const problemOf = (error: Error): Refusal => {
   const code = 'code' in error ? error.code : undefined;
   if (code === 'HPE_HEADER_OVERFLOW') return { kind: 'headers_too_large' };
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
@@ -113,10 +113,10 @@ const problemOf = (error: Error): Problem => {
 };
 
 const rawAnswer = (
-  problem: Problem,
+  problem: Refusal,
   ownHeaders: Readonly<Record<string, string>>,
 ): { readonly status: number; readonly body: string; readonly headers: Record<string, string> } => {
-  const { status, detail, headers } = answerTo(problem);
+  const { status, detail, headers } = responseTo(problem);
   const body = JSON.stringify({ detail });
   return {
     status,
@@ -131,7 +131,7 @@ const rawAnswer = (
   };
 };
 
-const writeRaw = (socket: Duplex, problem: Problem, ownHeaders: Readonly<Record<string, string>>): void => {
+const writeRaw = (socket: Duplex, problem: Refusal, ownHeaders: Readonly<Record<string, string>>): void => {
   if (!socket.writable) {
     socket.destroy();
     return;

@@ -57,7 +57,7 @@ const refuseOtherTypes = (ctx: Context): void => {
 };
 
 /** What raw-body, inflation and zlib say. */
-const problemOf = (error: Error, maxBytes: number): Refused['problem'] => {
+const problemOf = (error: Error, maxBytes: number): Refused['refusal'] => {
   const status = 'status' in error ? error.status : undefined;
   if (status === 413) return { kind: 'too_large', why: `The body may have at most ${maxBytes} bytes` };
   if (status === 415) {

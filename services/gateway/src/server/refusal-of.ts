@@ -3,11 +3,11 @@ import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import { SchedulerUnavailable } from '../scheduler/scheduler-answer.ts';
 import { OutputStoreUnavailable } from '../outputs/output-store.ts';
 import { ViewsUnavailable } from '../projection/run-views.ts';
-import { Refused, type Problem } from '../http/refusal.ts';
+import { Refused, type Refusal } from '../http/refusal.ts';
 
 /** What a client is told of whatever was thrown: refusals, what is away, and errors of ours. */
-export const problemOf = (error: unknown): Problem => {
-  if (error instanceof Refused) return error.problem;
+export const refusalOf = (error: unknown): Refusal => {
+  if (error instanceof Refused) return error.refusal;
   if (error instanceof LogFull) {
     return {
       kind: 'unavailable',

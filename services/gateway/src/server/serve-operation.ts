@@ -1,12 +1,12 @@
 import type { Context, Middleware } from 'koa';
-import type { Callers } from '../auth/identify-caller.ts';
+import type { IdentifyCaller } from '../auth/identify-caller.ts';
 import { sendTagged } from '../http/entity-tag.ts';
 import { checkedRequest } from '../validation/checked-request.ts';
 import type { JsonBody } from './json-body.ts';
 import type { Route } from '../http/operation.ts';
 
 export interface Serving {
-  readonly callers: Callers;
+  readonly callers: IdentifyCaller;
   readonly body: JsonBody;
 }
 

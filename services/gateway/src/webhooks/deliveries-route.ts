@@ -1,7 +1,7 @@
 import { RunDeliveries } from '@runledger/contracts/http/webhooks';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import type { Deliveries } from '@runledger/event-log/streams/delivery-attempts';
-import { deliveriesResponse, NO_TRIES } from './core/delivery-response.ts';
+import type { RecordedDeliveries } from '@runledger/event-log/streams/delivery-attempts';
+import { deliveriesResponse, NO_ATTEMPTS } from './core/delivery-response.ts';
 import type { ReadCurrentRun } from '../runs/current/current-run.ts';
 import { notFoundRun } from '../runs/current/not-found-run.ts';
 import { operation, route, type Route } from '../http/operation.ts';
@@ -10,7 +10,7 @@ import { RunPath, runKeyOf } from '../runs/current/run-path.ts';
 export interface DeliveriesRoute {
   readonly current: ReadCurrentRun;
   /** @throws {LogUnavailable} */
-  readonly tries: (key: RunKey) => Promise<Deliveries>;
+  readonly tries: (key: RunKey) => Promise<RecordedDeliveries>;
 }
 
 const deliveriesOperation = operation({
@@ -32,6 +32,6 @@ export const deliveriesRoute = ({ current, tries }: DeliveriesRoute): Route =>
     const found = await current(key);
     if (found.kind !== 'found') throw notFoundRun(found);
     const { run, webhook } = found;
-    const kept = run.request.webhook === null ? NO_TRIES : await tries(key);
+    const kept = run.request.webhook === null ? NO_ATTEMPTS : await tries(key);
     return deliveriesResponse(run, webhook.webhook, kept);
   });

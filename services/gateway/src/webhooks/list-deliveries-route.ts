@@ -6,7 +6,7 @@ import { listedDelivery } from './core/delivery-response.ts';
 import { WEBHOOK_STATUSES } from '../projection/core/webhook-status.ts';
 import type { RunViews } from '../projection/run-views.ts';
 import { operation, route, type Route } from '../http/operation.ts';
-import { cursorAt, cursorProblems, placeAt } from '../http/page-cursor.ts';
+import { cursorAt, cursorProblems, sortKeyAt } from '../http/page-cursor.ts';
 import { own } from '../validation/node.ts';
 import { DEFAULT_LIMIT, spanOf } from '../runs/list/list-span.ts';
 
@@ -37,7 +37,7 @@ export const listDeliveriesRoute = ({ views, states }: ListDeliveriesRoute): Rou
         org_id,
         statuses: query.status ?? WEBHOOK_STATUSES,
         ...(query.host === undefined ? {} : { host: query.host.toLowerCase() }),
-        ...spanOf(query, placeAt(query.cursor)),
+        ...spanOf(query, sortKeyAt(query.cursor)),
         limit: query.limit ?? DEFAULT_LIMIT,
       });
       const stored = await states(items);

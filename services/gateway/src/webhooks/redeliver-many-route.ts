@@ -2,7 +2,7 @@ import { RedeliverRequest, RedeliverResponse } from '@runledger/contracts/http/w
 import { WebhookStatus } from '@runledger/contracts/http/runs/run';
 import type { RedeliverMany } from './redeliver-many.ts';
 import { operation, route, type Route } from '../http/operation.ts';
-import { cursorAt, cursorProblems, placeAt } from '../http/page-cursor.ts';
+import { cursorAt, cursorProblems, sortKeyAt } from '../http/page-cursor.ts';
 import { own } from '../validation/node.ts';
 import { requestOf } from '../http/request-context.ts';
 import { spanOf } from '../runs/list/list-span.ts';
@@ -31,7 +31,7 @@ export const redeliverManyRoute = ({ redeliverMany }: { readonly redeliverMany: 
         org_id,
         statuses: wordsIn(WebhookStatus, filter.status) ?? ['failed' as const],
         ...(typeof filter.host === 'string' ? { host: filter.host.toLowerCase() } : {}),
-        ...spanOf(filter, placeAt(cursor)),
+        ...spanOf(filter, sortKeyAt(cursor)),
       };
       const { matched, requested, end } = await redeliverMany(
         which,

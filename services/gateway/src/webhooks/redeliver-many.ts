@@ -1,4 +1,4 @@
-import type { Place } from '../projection/core/sort-key.ts';
+import type { SortKey } from '../projection/core/sort-key.ts';
 import type { RunViews, WebhookQuery } from '../projection/run-views.ts';
 import { inFlight } from '../concurrency/in-flight.ts';
 import type { RedeliverRun, Requester } from './redeliver-run.ts';
@@ -9,7 +9,7 @@ interface RedeliveredMany {
   /** Those of them that are sent again; the others cannot be, or are no longer what the filter asks for. */
   readonly requested: number;
   /** Where the page ended; undefined when nothing follows it. */
-  readonly end: Place | undefined;
+  readonly end: SortKey | undefined;
 }
 
 export interface RedeliverManyOptions {

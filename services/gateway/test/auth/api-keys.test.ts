@@ -3,7 +3,7 @@ import { newUuid } from '@runledger/contracts/ids';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { authenticate, createApiKey, revokeApiKey, setKeyScopes } from '../../src/auth/api-keys.ts';
-import { giveKey } from '../../src/auth/derive-key.ts';
+import { deriveKey } from '../../src/auth/derive-key.ts';
 import { keyStore } from '../../src/auth/key-store.ts';
 import { sha256Of } from '../../src/auth/key-text.ts';
 import { listKeys, revokeKey } from '../../src/auth/owned-keys.ts';
@@ -140,7 +140,7 @@ describe('a key that gives another', () => {
 
   it('gives its user and organisation, and runs:write unless told otherwise', async () => {
     const by = await giver();
-    const given = await giveKey(test.log, by, { name: 'ci' }, now);
+    const given = await deriveKey(test.log, by, { name: 'ci' }, now);
     if (given.kind !== 'given') throw new Error(given.kind);
     const { record, key } = given.created;
     const { org_id, user_id } = by;
@@ -153,7 +153,7 @@ describe('a key that gives another', () => {
     const first = await giver();
     expect(first.rate_key).toBeUndefined();
     const give = async (by: ApiKey): Promise<ApiKey> => {
-      const given = await giveKey(test.log, by, { name: 'x' }, now);
+      const given = await deriveKey(test.log, by, { name: 'x' }, now);
       if (given.kind !== 'given') throw new Error(given.kind);
       return given.created.record;
     };
@@ -169,7 +169,7 @@ describe('a key that gives another', () => {
   );
   it.each(table)('and has %s gives %s: %s', async (has, gives, may) => {
     expect(allows([has], gives)).toBe(may);
-    const given = await giveKey(
+    const given = await deriveKey(
       test.log,
       await giver({ scopes: [has] }),
       { name: 'x', scopes: [gives] },
@@ -181,7 +181,7 @@ describe('a key that gives another', () => {
   it.each(scopes)('implies operator by no %s, and is implied by it as little', async (scope) => {
     expect([allows([scope], 'operator'), allows(['operator'], scope)]).toEqual([false, false]);
     const operator = await giver({ scopes: ['operator'] });
-    expect(await giveKey(test.log, operator, { name: 'x', scopes: [scope] }, now)).toEqual({
+    expect(await deriveKey(test.log, operator, { name: 'x', scopes: [scope] }, now)).toEqual({
       kind: 'lacks_scope',
       scope,
     });
@@ -191,7 +191,7 @@ describe('a key that gives another', () => {
     const limit = later(3600);
     const by = await giver({ expires_at: limit.toISOString() });
     const give = (expires_at?: Date) =>
-      giveKey(test.log, by, { name: 'x', ...(expires_at && { expires_at }) }, now);
+      deriveKey(test.log, by, { name: 'x', ...(expires_at && { expires_at }) }, now);
     expect(await give(later(3601))).toEqual({ kind: 'outlives_giver', expires_at: limit.toISOString() });
     for (const wanted of [undefined, limit]) {
       const given = await give(wanted);
@@ -201,7 +201,7 @@ describe('a key that gives another', () => {
 
   it('gives only so many, also when several ask at once', async () => {
     const by = await giver();
-    const give = () => giveKey(test.log, by, { name: 'x' }, now, 4);
+    const give = () => deriveKey(test.log, by, { name: 'x' }, now, 4);
     const given = await Promise.all(Array.from({ length: 9 }, give));
     expect(given.filter(({ kind }) => kind === 'given')).toHaveLength(3);
     expect(await give()).toEqual({ kind: 'too_many', most: 4 });

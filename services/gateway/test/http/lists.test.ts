@@ -2,12 +2,12 @@ import { runId } from '@runledger/contracts/ids';
 import { Type } from 'typebox';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cursorAt, cursorProblems, placeAt } from '../../src/http/page-cursor.ts';
+import { cursorAt, cursorProblems, sortKeyAt } from '../../src/http/page-cursor.ts';
 import { spanOf } from '../../src/runs/list/list-span.ts';
 import { wordsIn } from '../../src/http/words-in.ts';
-import { placeOf } from '../../src/projection/core/sort-key.ts';
+import { sortKeyOf } from '../../src/projection/core/sort-key.ts';
 
-const place = placeOf({
+const place = sortKeyOf({
   created_at: '2026-01-31T09:30:00.001Z',
   number: 17,
   run_id: runId('01920000-0000-7000-8000-000000000001'),
@@ -21,18 +21,22 @@ describe('a cursor', () => {
     const cursor = cursorAt(place) ?? '';
     expect(cursor).toMatch(/^[\w-]{1,512}$/);
     expect(cursorProblems(cursor, 'query')).toEqual([]);
-    expect(placeAt(cursor)).toBe(place);
+    expect(sortKeyAt(cursor)).toBe(place);
   });
 
   it('is null behind the last page, and left out before the first', () => {
-    expect([cursorAt(undefined), placeAt(undefined), placeAt(null)]).toEqual([null, undefined, undefined]);
+    expect([cursorAt(undefined), sortKeyAt(undefined), sortKeyAt(null)]).toEqual([
+      null,
+      undefined,
+      undefined,
+    ]);
   });
 
   it.each(['', 'x', 'MTIz', '..%00', `${cursorAt(place)}AAAA`, cursorAt(place)?.slice(1)])(
     'that no page gave is refused: %s',
     (cursor) => {
       expect(cursorProblems(cursor, 'query')).toEqual(refused);
-      expect(() => placeAt(cursor)).toThrow(TypeError);
+      expect(() => sortKeyAt(cursor)).toThrow(TypeError);
     },
   );
 

@@ -2,8 +2,8 @@ import { newUuid } from '@runledger/contracts/ids';
 import { LogFull } from '@runledger/event-log/append/append';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { answerTo } from '../../src/http/refusal.ts';
-import { problemOf } from '../../src/server/refusal-of.ts';
+import { responseTo } from '../../src/http/refusal.ts';
+import { refusalOf } from '../../src/server/refusal-of.ts';
 import { aWorld } from '../fixtures/gateway/a-world.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
 import { factsOf, queueKeyed, queueSample, runIn } from '../fixtures/runs/queued-runs.ts';
@@ -69,7 +69,7 @@ describe('a log that is nearly full', () => {
 
     const fill = () => appendAll(world.log, queued(aRun(), { inputs }));
     await expect(fill().then(fill)).rejects.toThrow(LogFull);
-    const answer = answerTo(problemOf(await fill().catch((error: unknown) => error)));
+    const answer = responseTo(refusalOf(await fill().catch((error: unknown) => error)));
     expect([answer.status, answer.detail]).toEqual([503, expect.stringContaining('full')]);
   });
 });

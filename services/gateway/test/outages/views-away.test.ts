@@ -1,4 +1,4 @@
-import { ownMongo } from '@runledger/testing/servers/mongo';
+import { privateMongo } from '@runledger/testing/servers/mongo';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { openMongoRunViews } from '../../src/projection/mongo/mongo-run-views.ts';
@@ -11,7 +11,7 @@ import { aRun, cancelRequested, queued } from '@runledger/testing/events/run-eve
 describe('a MongoDB that is frozen', { timeout: 90_000 }, () => {
   it('keeps nobody from reading a run of the log, and is used again when it goes on', async (context) => {
     await using open = new AsyncDisposableStack();
-    const mongo = await ownMongo();
+    const mongo = await privateMongo();
     if (mongo.kind === 'unavailable') return context.skip(mongo.reason);
     open.use(mongo);
     const world = open.use(await aWorld());
@@ -39,7 +39,7 @@ describe('a MongoDB that is frozen', { timeout: 90_000 }, () => {
 describe('a MongoDB that was away when the gateway began', { timeout: 90_000 }, () => {
   it('is used once it is there', async (context) => {
     await using open = new AsyncDisposableStack();
-    const mongo = await ownMongo();
+    const mongo = await privateMongo();
     if (mongo.kind === 'unavailable') return context.skip(mongo.reason);
     open.use(mongo);
     await mongo.kill9();

@@ -12,8 +12,8 @@ import {
   aRun,
   assigned,
   cancelRequested,
-  ONE,
-  OTHER,
+  EXECUTOR,
+  OTHER_EXECUTOR,
   requeued,
   succeeded,
 } from '@runledger/testing/events/run-events';
@@ -64,7 +64,7 @@ describe('an executor', () => {
 
   it('goes on storing after a cancel request', async () => {
     const attempt = await anAttempt(world, gateway);
-    await appendAll(world.log, cancelRequested(attempt.run, 1, ONE));
+    await appendAll(world.log, cancelRequested(attempt.run, 1, EXECUTOR));
     const counted = async (): Promise<number> =>
       Number(/^runledger_gateway_upload_bytes_total\S* (\d+)$/m.exec(await gateway.metrics.metrics())?.[1]);
     const before = await counted();
@@ -96,7 +96,7 @@ describe('an executor', () => {
     const lost = await anAttempt(world, gateway);
     await appendAll(world.log, requeued(lost.run));
     expect((await upload(gateway, lost, numbered(1))).status).toBe(409);
-    await appendAll(world.log, assigned(lost.run, { attempt: 2, executor: OTHER }));
+    await appendAll(world.log, assigned(lost.run, { attempt: 2, executor: OTHER_EXECUTOR }));
     const stale = await upload(gateway, lost, numbered(1));
     expect([stale.status, stale.body.detail]).toEqual([
       409,

@@ -58,7 +58,7 @@ describeWithMongo('with a server', () => {
 it('views of another log are waited for until they are derived from this one', async () => {
   const views = memoryRunViews();
   const another = newUuid();
-  await views.startAgain(another);
+  await views.resetTo(another);
   await views.savePosition({ stream_created: another, sequence: 900_000, event_id: null });
   const key = await aRunThatEnds();
   const waiting = freshViews({ log, views, patienceMs: FOR_EVER })();

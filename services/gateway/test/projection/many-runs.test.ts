@@ -62,7 +62,7 @@ describeWithMongo('with a server', () => {
     await using opened = new AsyncDisposableStack();
     const url = mongoUrl(opened.use(await testMongo()));
     const views = opened.use(openMongoRunViews({ url, retentionDays: FOR_EVER, readWithinMs: 10_000 }));
-    await views.startAgain('2026-01-01T00:00:00.000000001Z');
+    await views.resetTo('2026-01-01T00:00:00.000000001Z');
     // Saved one by one they would take long on a slow server.
     await using client = new MongoClient(url);
     await client.db().collection<RunDocument>('run_views').insertMany(filling.map(documentOf));

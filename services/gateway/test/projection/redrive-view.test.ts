@@ -1,5 +1,5 @@
-import { subjectOf } from '@runledger/contracts/subjects/run-subjects';
-import { askRedrive } from '@runledger/request-reply/redrive';
+import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
+import { requestRedrive } from '@runledger/request-reply/redrive';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { aRun, assigned, failed, queued } from '@runledger/testing/events/run-events';
 import { webhookStarted } from '@runledger/testing/events/webhook-events';
@@ -43,8 +43,8 @@ describe('a message that the gateway takes again', () => {
     const own = await test.open();
     const projection = project(own, views);
     await own.nc.flush();
-    const ask = (): ReturnType<typeof askRedrive> =>
-      askRedrive(test.log, 'gateway', { stream: 'RUNS', sequence: 1 }, 10_000);
+    const ask = (): ReturnType<typeof requestRedrive> =>
+      requestRedrive(test.log, 'gateway', { stream: 'RUNS', sequence: 1 }, 10_000);
     expect(await ask()).toMatchObject({ outcome: 'taken' });
     expect((await views.find(key))?.run.status).toBe('queued');
     await projection[Symbol.asyncDispose]();
@@ -58,10 +58,10 @@ describe('a message that the gateway takes again', () => {
     const key = aRun();
     await appendAll(log, queued(key));
     const forged = failed(key);
-    await log.js.publish(subjectOf(forged), JSON.stringify(forged));
+    await log.js.publish(runEventSubject(forged), JSON.stringify(forged));
     await log.js.publish('runs.nobody.nothing.life.queued.gateway.0.none', 'nonsense');
     const stranger = queued(aRun());
-    await log.js.publish(subjectOf(stranger), JSON.stringify(stranger));
+    await log.js.publish(runEventSubject(stranger), JSON.stringify(stranger));
     const whys: (string | undefined)[] = [];
     for (const sequence of [2, 3, 4, 99]) {
       const answer = await redriven(log, sequence);

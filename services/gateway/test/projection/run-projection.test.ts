@@ -1,12 +1,12 @@
 import { newUuid } from '@runledger/contracts/ids';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
-import { subjectOf, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { runEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
-import { listParked } from '@runledger/event-log/streams/dead-letters';
+import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { describeWithMongo, ownMongo } from '@runledger/testing/servers/mongo';
+import { describeWithMongo, privateMongo } from '@runledger/testing/servers/mongo';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts';
@@ -98,13 +98,13 @@ describe('a projection into memory', () => {
     const key = aRun();
     await appendAll(log, queued(key));
     const forged = failed(key);
-    await log.js.publish(subjectOf(forged), JSON.stringify(forged));
+    await log.js.publish(runEventSubject(forged), JSON.stringify(forged));
     await log.js.publish('runs.nobody.nothing.life.queued.gateway.0.none', 'nonsense');
     open.use(project(log, views));
     await appendAll(log, assigned(key));
     await expectFolded(log, views, [key]);
     expect((await views.find(key))?.run.status).toBe('started');
-    const parked = await listParked(log);
+    const parked = await listDeadLetters(log);
     expect(parked.map(({ consumer, sequence }) => [consumer, sequence])).toEqual([
       ['projection', 2],
       ['projection', 3],
@@ -119,7 +119,7 @@ describe('a projection into memory', () => {
     const first = queued(key);
     await appendAll(log, first);
     const { created } = await log.jsm.streams.info('RUNS');
-    await views.startAgain(created);
+    await views.resetTo(created);
     await views.savePosition({ stream_created: created, sequence: 1, event_id: first.event_id });
     open.use(project(log, views));
     await appendAll(log, assigned(key));
@@ -183,7 +183,7 @@ describeWithMongo('a projection into MongoDB', () => {
     const views = await mongoViews(open);
     const keys = await storeRuns(log, 6);
     const { created } = await log.jsm.streams.info('RUNS');
-    await views.startAgain(created);
+    await views.resetTo(created);
     // As if another log had been projected: views that are ahead, and one of a run that this log does not have.
     await views.savePosition({ stream_created: created, sequence: 5, event_id: newUuid() });
     await views.save(keys.map((key) => aView(800, folded(queued(key)))));
@@ -225,7 +225,7 @@ describeWithMongo('a projection into MongoDB', () => {
 
   it('goes on after a kill -9 of the database', async (context) => {
     await using open = new AsyncDisposableStack();
-    const mongo = await ownMongo();
+    const mongo = await privateMongo();
     if (mongo.kind === 'unavailable') return context.skip(mongo.reason);
     open.use(mongo);
     const { log } = open.use(await aLog());

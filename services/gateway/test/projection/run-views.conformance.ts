@@ -2,7 +2,7 @@ import { newUuid, orgId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WEBHOOK_STATUSES } from '../../src/projection/core/webhook-status.ts';
-import { placeOf } from '../../src/projection/core/sort-key.ts';
+import { sortKeyOf } from '../../src/projection/core/sort-key.ts';
 import type { RunQuery, RunView, RunViews, WebhookQuery } from '../../src/projection/run-views.ts';
 import { everyPage } from '../fixtures/requests/every-page.ts';
 import { aView, folded, foldedWebhook, timeOf } from '../fixtures/runs/folded-runs.ts';
@@ -129,7 +129,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       const log = '2026-01-01T00:00:00.000000001Z';
       const savedAt = async (sequence: number, stream_created = log) =>
         views.savePosition({ stream_created, sequence, event_id: `event-${sequence}` });
-      await views.startAgain(log);
+      await views.resetTo(log);
       expect(await views.position()).toEqual({ stream_created: log, sequence: 0, event_id: null });
       await savedAt(7);
       await savedAt(5);
@@ -141,7 +141,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       const [anew, kept] = [history(), history()];
       await views.save([at(anew, 3), at(kept, 3)]);
       const log = newUuid();
-      await views.startAgain(log);
+      await views.resetTo(log);
       await views.savePosition({ stream_created: log, sequence: 3, event_id: null });
       expect((await views.position())?.sequence).toBe(3);
       await views.save([{ ...at(anew, 0), head: 2 }]);
@@ -154,7 +154,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       const run = folded(queued(key), assigned(key), started(key), succeeded(key));
       const webhook = foldedWebhook(6, webhookStarted(key), webhookDelivered(key));
       await views.save([aView(4, run, webhook)]);
-      await views.startAgain(newUuid());
+      await views.resetTo(newUuid());
       expect(await views.find(key)).toEqual(aView(0, run, { ...webhook, head: 0 }));
       await views.save([aView(2, run)]);
       expect(await views.find(key)).toEqual(aView(2, run));
@@ -230,7 +230,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
           twins.map(({ run_id }) => run_id),
         );
         expect(second.end).toBeUndefined();
-        const fifth = placeOf({ run_id: at(keys, 4).run_id, number: 5, created_at: timeOf(5) });
+        const fifth = sortKeyOf({ run_id: at(keys, 4).run_id, number: 5, created_at: timeOf(5) });
         expect(await numbers({ behind: fifth, host: 'odd.example:8443' })).toEqual([3, 1]);
       });
     });

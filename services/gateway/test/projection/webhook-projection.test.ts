@@ -1,8 +1,8 @@
-import { webhookSubjectOf, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { webhookEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { EMPTY_WEBHOOK_HISTORY } from '@runledger/contracts/fold/webhook-chain';
 import { appendWebhook } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { listParked } from '@runledger/event-log/streams/dead-letters';
+import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
 import { head } from '@runledger/event-log/read/read-run';
 import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
 import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/events/run-events';
@@ -56,7 +56,7 @@ describe('what became of the notifications', () => {
     const key = await anEndedRun(log);
     const last = await log.jsm.streams.getMessage('RUNS', { seq: await head(log, key) });
     const { created } = await log.jsm.streams.info('RUNS');
-    await views.startAgain(created);
+    await views.resetTo(created);
     const event_id = last?.json<{ event_id: string }>().event_id ?? '';
     await views.savePosition({ stream_created: created, sequence: last?.seq ?? 0, event_id });
     open.use(project(log, views));
@@ -74,7 +74,7 @@ describe('what became of the notifications', () => {
     await tellWebhook(log, webhookStarted(there));
     await seen(views, there, 'running');
     expect(await views.find(gone)).toBeUndefined();
-    expect(await listParked(log)).toEqual([]);
+    expect(await listDeadLetters(log)).toEqual([]);
   });
 
   it('takes nothing forged, which is set aside, and goes on behind it', async () => {
@@ -84,10 +84,10 @@ describe('what became of the notifications', () => {
     open.use(project(log, views));
     const key = await anEndedRun(log);
     const forged = webhookDelivered(key);
-    const { seq } = await log.js.publish(webhookSubjectOf(forged), JSON.stringify(forged));
+    const { seq } = await log.js.publish(webhookEventSubject(forged), JSON.stringify(forged));
     await tellWebhook(log, webhookStarted(key));
     expect((await seen(views, key, 'running')).webhook.head).toBe(seq + 1);
-    const parked = await listParked(log);
+    const parked = await listDeadLetters(log);
     expect(parked.map(({ consumer, sequence }) => [consumer, sequence])).toEqual([['projection', seq]]);
   });
 });

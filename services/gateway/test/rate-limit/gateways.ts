@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { chunkOf, type Chunk } from '../../src/rate-limit/token-lease.ts';
+import { tokenLeaseOf, type TokenLease } from '../../src/rate-limit/token-lease.ts';
 import type { RateDecision } from '../../src/rate-limit/core/rate-decision.ts';
 import { putBack, refilled, take, type Tokens } from '../../src/rate-limit/core/token-bucket.ts';
 
@@ -31,8 +31,8 @@ export const gateways = (limit: number, count: number): Gateways => {
   let asked = 0;
   let writes = 0;
   let due: readonly Due[] = [];
-  const start = (gateway: number): Chunk =>
-    chunkOf({
+  const start = (gateway: number): TokenLease =>
+    tokenLeaseOf({
       limit,
       clock: () => now,
       takeTokens: async (wanted) => {

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { answerProblems } from '../../src/server/answer-problems.ts';
 import { openHttpServer } from '../../src/server/http-server.ts';
 import { Refused } from '../../src/http/refusal.ts';
-import { recentKeys } from '../../src/auth/cached-authentication.ts';
+import { cachedAuthentication } from '../../src/auth/cached-authentication.ts';
 import { waitForLog } from '../../src/http/wait-for-log.ts';
 import { aWorld } from '../fixtures/gateway/a-world.ts';
 import { anEdge } from '../fixtures/gateway/an-edge.ts';
@@ -35,7 +35,7 @@ describe.concurrent('while the log is away', { timeout: 60_000 }, () => {
     await using world = await aWorld();
     await using own = await openEventLog({ url: world.nats.url, name: 'gateway' }, silentLogger);
     let ms = 0;
-    const authenticate = recentKeys({ log: own, now: () => new Date(), clock: () => ms });
+    const authenticate = cachedAuthentication({ log: own, now: () => new Date(), clock: () => ms });
     const { key, org_id } = world.tenant;
     expect(await authenticate(key)).toMatchObject({ org_id });
     await world.nats.kill9();

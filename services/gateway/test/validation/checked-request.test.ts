@@ -58,9 +58,9 @@ beforeAll(async () => {
     try {
       ctx.body = (ctx['params'].mode === 'also' ? check : plain)(ctx, body);
     } catch (error) {
-      if (!(error instanceof Refused) || error.problem.kind !== 'invalid') throw error;
+      if (!(error instanceof Refused) || error.refusal.kind !== 'invalid') throw error;
       ctx.status = 422;
-      ctx.body = error.problem.problems;
+      ctx.body = error.refusal.problems;
     }
   });
   app.use(router.routes());

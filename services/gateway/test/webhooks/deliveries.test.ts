@@ -1,6 +1,6 @@
 import { newUuid } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { recordState, recordTry } from '@runledger/event-log/streams/delivery-attempts';
+import { recordDeliveryState, recordDeliveryAttempt } from '@runledger/event-log/streams/delivery-attempts';
 import { aRun, queued, succeeded, assigned, started } from '@runledger/testing/events/run-events';
 import {
   redeliveryRequested,
@@ -66,8 +66,8 @@ describe('the deliveries of a run', () => {
     await tellWebhook(world.log, webhookStarted(key));
     const tries = [aTry(1), aTry(2, { reason: 'timed_out', status: null, answer: null })];
     const intermediate = aTry(1, { notification: 'intermediate', reason: 'accepted', status: 204 });
-    for (const made of [...tries, intermediate]) await recordTry(world.log, key, made);
-    await recordState(world.log, key, aState());
+    for (const made of [...tries, intermediate]) await recordDeliveryAttempt(world.log, key, made);
+    await recordDeliveryState(world.log, key, aState());
     const { state, next_try_at, message } = aState();
     expect((await deliveriesOf(key)).body).toMatchObject({
       webhook_status: 'running',
@@ -84,13 +84,13 @@ describe('the deliveries of a run', () => {
     const key = await anEndedRun(world, gateway);
     await tellWebhook(world.log, webhookStarted(key));
     const message = 'https://hooks.example is left alone until 12:00:00, after 5 failures in a row';
-    await recordState(world.log, key, aState({ state: 'parked', next_try_at: null, message }));
+    await recordDeliveryState(world.log, key, aState({ state: 'parked', next_try_at: null, message }));
     expect((await deliveriesOf(key)).body).toMatchObject({ state: 'parked', next_try_at: null, message });
   });
 
   it('say no more of a state once the delivery is settled, or another round has begun', async () => {
     const key = await anEndedRun(world, gateway);
-    await recordState(world.log, key, aState());
+    await recordDeliveryState(world.log, key, aState());
     const at = async () => (await deliveriesOf(key)).body;
     await tellWebhook(world.log, webhookGivenUp(key));
     expect(await at()).toMatchObject({
@@ -102,7 +102,7 @@ describe('the deliveries of a run', () => {
     });
     await tellWebhook(world.log, redeliveryRequested(key));
     expect(await at()).toMatchObject({ webhook_status: 'running', round: 2, state: null, message: null });
-    await recordState(world.log, key, aState({ round: 2 }));
+    await recordDeliveryState(world.log, key, aState({ round: 2 }));
     expect(await at()).toMatchObject({ round: 2, state: 'retrying' });
     await tellWebhook(world.log, webhookDelivered(key, 2));
     expect(await at()).toMatchObject({ webhook_status: 'success', round: 2, state: null, message: null });

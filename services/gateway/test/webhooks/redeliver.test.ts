@@ -1,7 +1,7 @@
 import { newUuid } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { MAX_ROUNDS } from '@runledger/contracts/events/webhook-event';
-import { recordState } from '@runledger/event-log/streams/delivery-attempts';
+import { recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import {
@@ -69,7 +69,7 @@ describe('a redelivery', () => {
   it.each(['retrying', 'parked'] as const)('is allowed while a delivery is %s', async (state) => {
     const key = await anEndedRun(world, gateway);
     await tellWebhook(world.log, webhookStarted(key));
-    await recordState(world.log, key, aState({ state }));
+    await recordDeliveryState(world.log, key, aState({ state }));
     expect((await redeliver(key)).body.round).toBe(2);
     const { body } = await call(`${gateway.api}/run/${key.run_id}/deliveries`, world.tenant.key);
     expect(body).toMatchObject({ webhook_status: 'running', round: 2, state: null });

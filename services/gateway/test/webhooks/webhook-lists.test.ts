@@ -1,4 +1,4 @@
-import { recordState } from '@runledger/event-log/streams/delivery-attempts';
+import { recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { webhookDelivered, webhookGivenUp, webhookStarted } from '@runledger/testing/events/webhook-events';
@@ -43,7 +43,7 @@ overEachViews('runs with a webhook', (here) => {
     const [untold, waiting] = [await ended(A), await ended(B)];
     await tellWebhook(here.world.log, webhookStarted(waiting));
     const state = aState();
-    await recordState(here.world.log, waiting, state);
+    await recordDeliveryState(here.world.log, waiting, state);
     const failed = await failedOne(A);
     await listed(waiting, 'running');
     const success = await ended(A);

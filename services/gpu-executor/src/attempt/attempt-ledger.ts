@@ -2,10 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
 import type { ExecutingRun } from '@runledger/contracts/fold/run';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
-import { subjectsOfAttempt } from '@runledger/contracts/subjects/run-subjects';
+import { attemptSubjects } from '@runledger/contracts/subjects/run-subjects';
 import type { Assignment } from './core/assignment.ts';
 import { skipTo, take, takeOwn, underWay, type AttemptFacts } from './core/attempt-facts.ts';
-import { eventOf, type Draft } from './core/attempt-event.ts';
+import { eventOf, type EventDraft } from './core/attempt-event.ts';
 
 /** One attempt's view of its run: the facts that come in, those it tells, and whether it may still go on. */
 export type AttemptLedger = {
@@ -18,7 +18,7 @@ export type AttemptLedger = {
    * Tells what `decide` makes of the run as it is, and decides again whenever something else was told first.
    * A broker that is away is waited for. False when there was nothing to tell (any more).
    */
-  tell(decide: (run: ExecutingRun) => Draft | null): Promise<boolean>;
+  tell(decide: (run: ExecutingRun) => EventDraft | null): Promise<boolean>;
 };
 
 /** An append as the log answers it; `unavailable`: it may or may not be stored. */
@@ -90,7 +90,7 @@ export const openLedger = (
     while (facts.history.head < head && !deadline.aborted) await Promise.race([moved.promise, given]);
     if (facts.history.head >= head) return;
     // It may be a cancel request that waits its turn: an end told past it would count for nobody.
-    const found = await look(subjectsOfAttempt(assignment));
+    const found = await look(attemptSubjects(assignment));
     if (found === undefined) return;
     for (const late of found.toSorted((a, b) => a.sequence - b.sequence))
       if (late.sequence > facts.history.head) receive(late);

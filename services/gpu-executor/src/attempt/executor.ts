@@ -5,7 +5,7 @@ import { attemptSpan } from './attempt-spans.ts';
 import { openLedger, type AttemptLedger, type LedgerSettings } from './attempt-ledger.ts';
 import { attemptName, readAssignment, type Assignment } from './core/assignment.ts';
 import { endOf } from './core/end-of-attempt.ts';
-import type { Draft } from './core/attempt-event.ts';
+import type { EventDraft } from './core/attempt-event.ts';
 import type { ExecutingRun } from '@runledger/contracts/fold/run';
 import { beginFacts } from './core/attempt-facts.ts';
 import { executeAttempt, type AttemptTools } from './execute-attempt.ts';
@@ -100,7 +100,7 @@ export const createExecutor = ({ ledger, tools, log, onOver }: ExecutorSettings)
   };
 };
 
-const failure = (run: ExecutingRun, error: unknown): Draft | null =>
+const failure = (run: ExecutingRun, error: unknown): EventDraft | null =>
   endOf(run, {
     result: {
       outcome: 'not_runnable',

@@ -3,7 +3,7 @@ import type { ExecutorFact, ExecutorRegistered } from '@runledger/contracts/even
 export type Registration = Omit<ExecutorRegistered, 'type' | 'version' | 'event_id' | 'time'>;
 
 /** Makes the facts that an executor tells of itself. */
-export const fleetFacts =
+export const fleetEvents =
   (registration: Registration, newId: () => string, now: () => Date) =>
   (type: 'ExecutorRegistered' | 'ExecutorDraining' | 'ExecutorLeft'): ExecutorFact => {
     const { executor_id } = registration;

@@ -1,6 +1,6 @@
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { appendOwn, LogFull } from '@runledger/event-log/append/append';
-import { lastOnSubjects } from '@runledger/event-log/read/direct-read';
+import { lastOfSubjects } from '@runledger/event-log/read/direct-read';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import type { Appended, LedgerSettings } from '../attempt/attempt-ledger.ts';
 
@@ -9,7 +9,7 @@ export const lookIn =
   (log: EventLog): LedgerSettings['look'] =>
   async (subjects) => {
     try {
-      return await lastOnSubjects(log, subjects);
+      return await lastOfSubjects(log, subjects);
     } catch (error) {
       if (error instanceof LogUnavailable) return undefined;
       throw error;

@@ -1,7 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { executorName, type ExecutorId } from '@runledger/contracts/ids';
-import { addressedTo } from '@runledger/contracts/subjects/run-subjects';
-import { consume, done, InUse, parkBecause, type Consumption } from '@runledger/event-log/consume/consume';
+import { executorFilter } from '@runledger/contracts/subjects/run-subjects';
+import {
+  consume,
+  done,
+  ConsumerInUse,
+  deadLetterBecause,
+  type Consumption,
+} from '@runledger/event-log/consume/consume';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import type { Executor } from '../attempt/executor.ts';
 
@@ -26,7 +32,7 @@ export const consumeAddressed = async (
   const options = {
     name: `executor-${executorName(executorId)}`,
     stream: 'RUNS',
-    subjects: [addressedTo(executorId)],
+    subjects: [executorFilter(executorId)],
     deliver: 'new' as const,
     forgetAfterMs,
     owner: { id: executorId, owns: (subject: string) => subject.endsWith(`.${executorId}`) },
@@ -36,10 +42,10 @@ export const consumeAddressed = async (
     try {
       return await consume(log, options, async ({ stored }) => {
         const handled = executor.handle(stored);
-        return handled.kind === 'taken' ? done : parkBecause(handled.why);
+        return handled.kind === 'taken' ? done : deadLetterBecause(handled.why);
       });
     } catch (error) {
-      if (error instanceof InUse) {
+      if (error instanceof ConsumerInUse) {
         giveUpAt ??= performance.now() + goneWithinMs;
         if (performance.now() >= giveUpAt) throw new Error(nameIsTaken(executorId, error), { cause: error });
         log.logger.warn({ err: error }, 'another executor of that name is running; waiting for it to go');
@@ -51,6 +57,6 @@ export const consumeAddressed = async (
   }
 };
 
-const nameIsTaken = (id: ExecutorId, { by }: InUse): string =>
+const nameIsTaken = (id: ExecutorId, { by }: ConsumerInUse): string =>
   `Another executor named ${executorName(id)} is running (${by}). ` +
   'Give each executor an EXECUTOR_NAME of its own, or stop the other one.';

@@ -1,8 +1,8 @@
 import { executorName, type ExecutorId } from '@runledger/contracts/ids';
-import type { RedriveAnswer } from '@runledger/contracts/requests/redrive';
+import type { RedriveResponse } from '@runledger/contracts/requests/redrive';
 import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
-import { answerRedrives, refused, refusedAsGone, taken } from '@runledger/request-reply/redrive';
-import { lastOnSubjects } from '@runledger/event-log/read/direct-read';
+import { respondToRedrives, refused, refusedAsMissing, taken } from '@runledger/request-reply/redrive';
+import { lastOfSubjects } from '@runledger/event-log/read/direct-read';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Executor } from '../attempt/executor.ts';
 
@@ -15,7 +15,7 @@ export const redriveAddressed = (
   id: ExecutorId,
   executor: Pick<Executor, 'handle'>,
 ): Disposable =>
-  answerRedrives(log, `executor.${executorName(id)}`, async (question): Promise<RedriveAnswer> => {
+  respondToRedrives(log, `executor.${executorName(id)}`, async (question): Promise<RedriveResponse> => {
     const { stream, sequence, subject } = question;
     const about =
       subject === undefined || /[*>\s]/.test(subject) ? undefined : parseLifecycleSubject(subject);
@@ -30,8 +30,8 @@ export const redriveAddressed = (
           'That process is gone; the scheduler begins its runs again.',
       );
     }
-    const [stored] = await lastOnSubjects(log, [subject]);
-    if (stored?.sequence !== sequence) return refusedAsGone(question);
+    const [stored] = await lastOfSubjects(log, [subject]);
+    if (stored?.sequence !== sequence) return refusedAsMissing(question);
     const handled = executor.handle(stored);
     switch (handled.kind) {
       case 'taken':

@@ -6,7 +6,7 @@ import { readFile, readdir, realpath } from 'node:fs/promises';
  * the work folder and which executor process began it. A pid alone would be taken again after a while; together
  * with its start time (clock ticks since the machine's start) it names one process.
  */
-export const markName = 'RUNLEDGER_EXECUTOR_MARK';
+export const MARK_VARIABLE = 'RUNLEDGER_EXECUTOR_MARK';
 
 export type Mark = { folder: string; pid: number; started: string };
 

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import {
   allProcesses,
   formatMark,
-  markName,
+  MARK_VARIABLE,
   parseMark,
   readEnvironment,
   readStat,
@@ -14,7 +14,7 @@ export type Sweep = { killed: number[]; survivors: number[] };
 /** Kills what an executor on the same work folder left behind when it was itself killed. */
 export const killOrphans = async (own: Mark): Promise<Sweep> =>
   killMatching(async (environment) => {
-    const mark = parseMark(environment.get(markName) ?? '');
+    const mark = parseMark(environment.get(MARK_VARIABLE) ?? '');
     if (mark === null || mark.folder !== own.folder) return false;
     return !(await isAlive(mark));
   });
@@ -24,7 +24,7 @@ export const killStrays = async (own: Mark, runId: string, attempt: number): Pro
   const mark = formatMark(own);
   return killMatching(
     async (environment) =>
-      environment.get(markName) === mark &&
+      environment.get(MARK_VARIABLE) === mark &&
       environment.get('RUNLEDGER_RUN_ID') === runId &&
       environment.get('RUNLEDGER_ATTEMPT') === String(attempt),
   );

@@ -1,7 +1,7 @@
 import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
 import { executorId, newUuid } from '@runledger/contracts/ids';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
-import { lifecycleOf, subjectOf } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { describe, expect, it } from 'vitest';
 import { openLedger, type AttemptLedger, type LedgerSettings } from '../../src/attempt/attempt-ledger.ts';
 import { readAssignment } from '../../src/attempt/core/assignment.ts';
@@ -12,10 +12,10 @@ const run = aRun({ executor: executorId('box.0a1b2c3d4e5f'), publicKey: 'key', p
 const HEAD = 12;
 
 const stored = (event: RunEvent, sequence: number, rests: number): StoredMessage => ({
-  subject: subjectOf(event),
+  subject: runEventSubject(event),
   sequence,
   time: '2026-01-01T00:00:00.000Z',
-  fence: lifecycleOf(run),
+  fence: lifecycleFilter(run),
   expectedSequence: rests,
   body: event,
 });

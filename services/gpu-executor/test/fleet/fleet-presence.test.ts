@@ -1,7 +1,7 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { fleetFacts } from '../../src/fleet/fleet-events.ts';
+import { fleetEvents } from '../../src/fleet/fleet-events.ts';
 import { joinFleet, type PresenceSettings } from '../../src/fleet/fleet-presence.ts';
 
 /** A broker that can be away, and what was told to it. */
@@ -29,7 +29,7 @@ const aBroker = (): {
     software_version: '1',
   };
   const settings: PresenceSettings = {
-    fact: fleetFacts(registration, newUuid, () => new Date()),
+    fact: fleetEvents(registration, newUuid, () => new Date()),
     tell: (event) => take(event.type),
     beat: ({ beat, draining }) => take(draining ? `last ${beat}` : `beat ${beat}`),
     periodMs: 300,

@@ -1,8 +1,8 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { lifecycleOf, subjectOf } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { lastProgress } from '@runledger/event-log/streams/activity';
-import { lastBeat } from '@runledger/coordination/heartbeats';
+import { lastHeartbeat } from '@runledger/coordination/heartbeats';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
 import { startService } from './a-service.ts';
@@ -30,11 +30,11 @@ it('a fact of a later release lets an executor begin nothing new; what runs ends
     },
   });
   expect(service.said()).toContain('a consumer has stopped');
-  const runs = async () => (await lastBeat(log, executor))?.heartbeat.runs;
+  const runs = async () => (await lastHeartbeat(log, executor))?.heartbeat.runs;
   expect(await runs()).toEqual([{ slot: 0, run_id: run.run_id, attempt: 1 }]);
 
   await (await open(join(service.workFolder, 'let-go'), 'w')).close();
   await waitFor('the slot to be free', async () => (await runs())?.length === 0);
-  const last = await log.jsm.streams.getMessage('RUNS', { last_by_subj: lifecycleOf(run) });
-  expect(last?.subject).toBe(subjectOf(newer));
+  const last = await log.jsm.streams.getMessage('RUNS', { last_by_subj: lifecycleFilter(run) });
+  expect(last?.subject).toBe(runEventSubject(newer));
 });

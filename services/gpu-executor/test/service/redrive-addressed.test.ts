@@ -1,10 +1,10 @@
 import { newAttemptKeys } from '@runledger/contracts/access/attempt-token';
 import { executorId } from '@runledger/contracts/ids';
 import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
-import type { RedriveAnswer } from '@runledger/contracts/requests/redrive';
-import { subjectOf } from '@runledger/contracts/subjects/run-subjects';
+import type { RedriveResponse } from '@runledger/contracts/requests/redrive';
+import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { append } from '@runledger/event-log/append/append';
-import { askRedrive } from '@runledger/request-reply/redrive';
+import { requestRedrive } from '@runledger/request-reply/redrive';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
@@ -25,7 +25,7 @@ describe('a message that an executor takes again', () => {
     const { assigned, queued } = aRun({ executor: ID, publicKey, program: 'quiet', inputs: {} });
     await append(log, queued, 0);
     await append(log, assigned, 1);
-    const subject = subjectOf(assigned);
+    const subject = runEventSubject(assigned);
 
     const handled: StoredMessage[] = [];
     let why: string | undefined;
@@ -36,9 +36,9 @@ describe('a message that an executor takes again', () => {
       },
     });
     await own.nc.flush();
-    const redrive = (sequence: number, on?: string): Promise<RedriveAnswer | undefined> => {
+    const redrive = (sequence: number, on?: string): Promise<RedriveResponse | undefined> => {
       const question = { stream: 'RUNS' as const, sequence, ...(on === undefined ? {} : { subject: on }) };
-      return askRedrive(log, 'executor.box', question, 10_000);
+      return requestRedrive(log, 'executor.box', question, 10_000);
     };
     expect(await redrive(2, subject)).toEqual({ outcome: 'taken', why: `The executor ${ID} has taken it.` });
     expect(handled).toMatchObject([{ sequence: 2, subject, body: { type: 'RunAssigned' } }]);

@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { probeContainment } from '../../src/supervision/containment.ts';
 import {
   allProcesses,
-  markName,
+  MARK_VARIABLE,
   ownMark,
   parseMark,
   readEnvironment,
@@ -29,7 +29,7 @@ const processesOf = async (workFolder: string): Promise<number[]> => {
   const { folder } = await ownMark(workFolder);
   const found: number[] = [];
   for (const pid of await allProcesses())
-    if (parseMark((await readEnvironment(pid)).get(markName) ?? '')?.folder === folder) found.push(pid);
+    if (parseMark((await readEnvironment(pid)).get(MARK_VARIABLE) ?? '')?.folder === folder) found.push(pid);
   return found;
 };
 

@@ -1,5 +1,5 @@
 /** How far everything is settled in a stream that is taken in order and settled in any order. */
-export interface LowWater {
+export interface LowWatermark {
   /** Taken, and not settled before `settle` is called as often as it was opened. */
   open(sequence: number): void;
   settle(sequence: number): void;
@@ -10,7 +10,7 @@ export interface LowWater {
   low(): number;
 }
 
-export const lowWater = (from: number): LowWater => {
+export const lowWatermark = (from: number): LowWatermark => {
   /** In the order of the sequences, since they are taken in order. */
   const open = new Map<number, number>();
   let taken = from;

@@ -1,4 +1,4 @@
-import { MAX_TRIES } from '@runledger/contracts/deliveries/deliveries';
+import { MAX_DELIVERY_ATTEMPTS } from '@runledger/contracts/deliveries/deliveries';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -36,7 +36,7 @@ export const delayAfter = (
   retryAfterMs: number | undefined,
   random: number,
 ): number | undefined => {
-  const delay = tries < MAX_TRIES ? DELAYS_MS[tries - 1] : undefined;
+  const delay = tries < MAX_DELIVERY_ATTEMPTS ? DELAYS_MS[tries - 1] : undefined;
   if (delay === undefined) return undefined;
   return Math.max(jittered(delay, random), Math.min(retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS));
 };

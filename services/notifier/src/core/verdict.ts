@@ -1,4 +1,4 @@
-import type { TryReason } from '@runledger/contracts/deliveries/attempt-result';
+import type { DeliveryAttemptResult } from '@runledger/contracts/deliveries/attempt-result';
 
 /** What a failure says of whom. `origin`: nobody can reach it. `receiver`: this organisation's callbacks there fail. */
 type Charge = 'origin' | 'receiver' | 'nobody';
@@ -11,7 +11,7 @@ interface Consequence {
   readonly charge: Charge;
 }
 
-const CONSEQUENCES: Readonly<Record<TryReason, Consequence>> = {
+const CONSEQUENCES: Readonly<Record<DeliveryAttemptResult, Consequence>> = {
   accepted: { verdict: 'accepted', charge: 'nobody' },
   gone: { verdict: 'gone', charge: 'nobody' },
   redirect: { verdict: 'failed', charge: 'nobody' },
@@ -35,15 +35,17 @@ const CONSEQUENCES: Readonly<Record<TryReason, Consequence>> = {
   interrupted: { verdict: 'interrupted', charge: 'nobody' },
 };
 
-export const verdictOf = (reason: TryReason): Verdict => CONSEQUENCES[reason].verdict;
+export const verdictOf = (reason: DeliveryAttemptResult): Verdict => CONSEQUENCES[reason].verdict;
 
 /** Whether a try that ended so slows its receiver down. */
-export const isCharged = (reason: TryReason): boolean => CONSEQUENCES[reason].charge !== 'nobody';
+export const isCharged = (reason: DeliveryAttemptResult): boolean => CONSEQUENCES[reason].charge !== 'nobody';
 
 export type Outcome = 'success' | 'failure' | 'neutral';
 
 /** What the breaker of the origin, and that of the receiver, are told. */
-export const outcomesOf = (reason: TryReason): { readonly origin: Outcome; readonly receiver: Outcome } => {
+export const outcomesOf = (
+  reason: DeliveryAttemptResult,
+): { readonly origin: Outcome; readonly receiver: Outcome } => {
   const { verdict, charge } = CONSEQUENCES[reason];
   switch (charge) {
     case 'origin':

@@ -1,4 +1,4 @@
-import { fairRing } from '../core/receivers/round-robin.ts';
+import { roundRobin } from '../core/receivers/round-robin.ts';
 import type { Receiver } from '../core/receivers/receiver.ts';
 import { hasWaiting, STANDINGS, type Lane } from '../core/receivers/receiver-queues.ts';
 
@@ -34,7 +34,7 @@ const MOST_PROBED = 50;
 export const openParked = ({ refill, roomOf, onRefilled }: ParkedOptions): Parked => {
   const turns = STANDINGS.map((standing) => ({
     standing,
-    ring: fairRing<Lane>(),
+    ring: roundRobin<Lane>(),
     askedFor: new Set<Lane>(),
   }));
   const again = new Set<Lane>();

@@ -1,14 +1,14 @@
 import { isEnded, type EndedRun } from '@runledger/contracts/fold/run';
 import { isSettled, roundOf } from '@runledger/contracts/fold/webhook';
 import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
-import { patiently } from '@runledger/event-log/connect/retry-while-unavailable';
+import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
 import { lastOfRun, readRun } from '@runledger/event-log/read/read-run';
-import { dropPending, findPending } from '../timers/timers.ts';
-import type { Answered } from '../sending/sender.ts';
+import { removePending, findPending } from '../timers/timers.ts';
+import type { SendResult } from '../sending/sender.ts';
 import type { AfterTry, FinalDelivery } from '../delivering/final-delivery.ts';
 import { followAnswer, postpone } from './record-outcome.ts';
-import { tryToSend } from './send-notification.ts';
-import type { DeliveryParts } from './delivery-context.ts';
+import { sendNotification } from './send-notification.ts';
+import type { DeliveryContext } from './delivery-context.ts';
 import { webhookFacts } from './webhook-facts.ts';
 
 /** A send that takes longer is told of, so that GET shows it; a healthy one costs one fact, not two. */
@@ -18,8 +18,8 @@ const TELL_AFTER_MS = 100;
 const DAMAGED_MS = 600_000;
 
 /** Makes the next try of a delivery and writes down what follows from it. Never rejects. */
-export const tryFinal = async (
-  parts: DeliveryParts,
+export const attemptFinal = async (
+  parts: DeliveryContext,
   delivery: FinalDelivery,
   signal: AbortSignal,
 ): Promise<AfterTry> => {
@@ -32,7 +32,7 @@ export const tryFinal = async (
 };
 
 const attempt = async (
-  parts: DeliveryParts,
+  parts: DeliveryContext,
   delivery: FinalDelivery,
   signal: AbortSignal,
 ): Promise<AfterTry> => {
@@ -44,8 +44,10 @@ const attempt = async (
   }
   // A replica that is behind must not make a notification look superfluous.
   const atLeast =
-    source.kind === 'fact' ? source.sequence : await patiently({ signal, logger }, () => lastOfRun(log, key));
-  const read = await patiently({ signal, logger }, () => readRun(log, key, { atLeast }));
+    source.kind === 'fact'
+      ? source.sequence
+      : await retryWhileUnavailable({ signal, logger }, () => lastOfRun(log, key));
+  const read = await retryWhileUnavailable({ signal, logger }, () => readRun(log, key, { atLeast }));
   // No such run (any more): a forged fact, or one whose run has expired.
   if (read.kind === 'none') return nothing;
   if (read.kind !== 'found' || !read.webhook) {
@@ -68,16 +70,16 @@ const attempt = async (
 
 /** Only what is newest in TIMERS counts; a new round begins with nothing there. @throws the signal's reason */
 export const isSuperseded = async (
-  { log, logger }: DeliveryParts,
+  { log, logger }: DeliveryContext,
   { key, origin, round, source }: FinalDelivery,
   signal: AbortSignal,
 ): Promise<boolean> => {
   const at = { origin, ...key };
-  const pending = await patiently({ signal, logger }, () => findPending(log, at));
+  const pending = await retryWhileUnavailable({ signal, logger }, () => findPending(log, at));
   if (!pending) return false;
   if (source.kind !== 'fact') return pending.sequence > source.sequence;
   if (pending.delivery.round >= round) return true;
-  await patiently({ signal, logger }, () => dropPending(log, at));
+  await retryWhileUnavailable({ signal, logger }, () => removePending(log, at));
   return false;
 };
 
@@ -89,7 +91,7 @@ interface Ready {
   readonly sequence: number;
 }
 
-const bringOn = async (parts: DeliveryParts, ready: Ready, signal: AbortSignal): Promise<AfterTry> => {
+const bringOn = async (parts: DeliveryContext, ready: Ready, signal: AbortSignal): Promise<AfterTry> => {
   const { delivery, run, callback, webhook, sequence } = ready;
   const facts = webhookFacts(parts, run, webhook, signal);
   const { round } = facts;
@@ -117,9 +119,9 @@ const bringOn = async (parts: DeliveryParts, ready: Ready, signal: AbortSignal):
     round,
     try: tries + 1,
   } as const;
-  let answered: Answered;
+  let answered: SendResult;
   try {
-    answered = await tryToSend(parts, notification, signal);
+    answered = await sendNotification(parts, notification, signal);
   } finally {
     clearTimeout(telling);
   }

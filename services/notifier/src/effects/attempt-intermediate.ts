@@ -3,16 +3,16 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { ProgressReport } from '@runledger/contracts/events/activity';
 import { isSettled, roundOf } from '@runledger/contracts/fold/webhook';
 import { lastProgress } from '@runledger/event-log/streams/activity';
-import { patiently } from '@runledger/event-log/connect/retry-while-unavailable';
+import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
 import { lastOfRun, readRun } from '@runledger/event-log/read/read-run';
 import type { Sent } from '../core/receivers/receiver.ts';
-import { tryToSend } from './send-notification.ts';
-import type { DeliveryParts } from './delivery-context.ts';
+import { sendNotification } from './send-notification.ts';
+import type { DeliveryContext } from './delivery-context.ts';
 import { webhookFacts } from './webhook-facts.ts';
 
 /** Tells what the run is now. One try: what comes next says more. Never rejects. */
-export const tryIntermediate = async (
-  parts: DeliveryParts,
+export const attemptIntermediate = async (
+  parts: DeliveryContext,
   key: RunKey,
   atLeast: number,
   signal: AbortSignal,
@@ -28,15 +28,16 @@ export const tryIntermediate = async (
 };
 
 const attempt = async (
-  parts: DeliveryParts,
+  parts: DeliveryContext,
   key: RunKey,
   atLeast: number,
   signal: AbortSignal,
 ): Promise<Sent> => {
   const { log, logger, random } = parts;
   // What progress alone brings about must not be told of an earlier state by a replica that is behind.
-  const known = atLeast > 0 ? atLeast : await patiently({ signal, logger }, () => lastOfRun(log, key));
-  const read = await patiently({ signal, logger }, () => readRun(log, key, { atLeast: known }));
+  const known =
+    atLeast > 0 ? atLeast : await retryWhileUnavailable({ signal, logger }, () => lastOfRun(log, key));
+  const read = await retryWhileUnavailable({ signal, logger }, () => readRun(log, key, { atLeast: known }));
   if (read.kind !== 'found' || !read.webhook || isEnded(read.run)) return 'nothing';
   const { run, webhook, history } = read;
   const { webhook: callback, webhook_intermediate_status: wanted } = run.request;
@@ -56,12 +57,12 @@ const attempt = async (
     round,
     try: 1,
   } as const;
-  const { reason } = await tryToSend(parts, notification, signal);
+  const { reason } = await sendNotification(parts, notification, signal);
   await webhookFacts(parts, run, webhook, signal).started('intermediate');
   return reason;
 };
 
-const progressOf = async ({ log }: DeliveryParts, run: Run): Promise<ProgressReport | undefined> => {
+const progressOf = async ({ log }: DeliveryContext, run: Run): Promise<ProgressReport | undefined> => {
   if (!isExecuting(run)) return undefined;
   const { number, executor_id } = run.attempt;
   return lastProgress(log, run, number, executor_id);

@@ -1,12 +1,12 @@
 import type { OpenBreaker } from '@runledger/contracts/deliveries/deliveries';
 import type { RunId } from '@runledger/contracts/ids';
-import { recordState } from '@runledger/event-log/streams/delivery-attempts';
-import { dropOpening, dropTimer, keepOpening, nextParked, setAside } from '../timers/timers.ts';
-import { patiently } from '@runledger/event-log/connect/retry-while-unavailable';
+import { recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
+import { removeOpening, removeTimer, storeOpening, nextDeferred, deferDelivery } from '../timers/timers.ts';
+import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
 import type { Breakers, BreakerState } from '../breaker/breakers.ts';
 import { isSuperseded } from './attempt-final.ts';
 import { deliveryIn, pendingOf, type FinalDelivery } from '../delivering/final-delivery.ts';
-import type { DeliveryParts } from './delivery-context.ts';
+import type { DeliveryContext } from './delivery-context.ts';
 import { nameOf, type Receiver } from '../core/receivers/receiver.ts';
 import { inTurns } from '@runledger/event-log/connect/in-turns';
 
@@ -14,7 +14,7 @@ import { inTurns } from '@runledger/event-log/connect/in-turns';
 const LOOK_AT_PARKED_MS = 30_000;
 
 export interface ParkingOptions {
-  readonly parts: DeliveryParts;
+  readonly parts: DeliveryContext;
   readonly breakers: Breakers;
   /** Aborted when nothing more may be written. */
   readonly stopped: AbortSignal;
@@ -42,7 +42,7 @@ export const openParking = (options: ParkingOptions): Parking => {
   const { parts, breakers, stopped, settle } = options;
   const { log, logger, now, metrics } = parts;
   const act = <Answer>(work: () => Promise<Answer>): Promise<Answer> =>
-    patiently({ signal: stopped, logger }, work);
+    retryWhileUnavailable({ signal: stopped, logger }, work);
   const inTurn = inTurns();
   /** Of each receiver: how many are being set aside right now. */
   const settingAside = new Map<string, number>();
@@ -61,7 +61,7 @@ export const openParking = (options: ParkingOptions): Parking => {
   const remind = async (receiver: Receiver): Promise<void> => {
     const name = nameOf(receiver);
     if (reminders.has(name)) return;
-    await act(() => keepOpening(log, { version: 1, ...receiver, ...nextLook(receiver) }));
+    await act(() => storeOpening(log, { version: 1, ...receiver, ...nextLook(receiver) }));
     reminders.set(name, reminders.get(name) ?? null);
   };
   const forget = async (receiver: Receiver): Promise<void> => {
@@ -69,8 +69,8 @@ export const openParking = (options: ParkingOptions): Parking => {
     const sequence = reminders.get(name);
     reminders.delete(name);
     if (sequence === undefined) return;
-    await act(() => dropOpening(log, receiver));
-    if (sequence !== null) await act(() => dropTimer(log, sequence));
+    await act(() => removeOpening(log, receiver));
+    if (sequence !== null) await act(() => removeTimer(log, sequence));
   };
 
   const park = async (delivery: FinalDelivery, receiver: Receiver): Promise<void> => {
@@ -78,7 +78,7 @@ export const openParking = (options: ParkingOptions): Parking => {
     await remind(receiver);
     if (delivery.source.kind === 'parked') return;
     if (!delivery.careful || !(await isSuperseded(parts, delivery, stopped))) {
-      await act(() => setAside(log, pendingOf(delivery, now())));
+      await act(() => deferDelivery(log, pendingOf(delivery, now())));
       metrics.parked();
       tellWhy(delivery);
     }
@@ -87,8 +87,9 @@ export const openParking = (options: ParkingOptions): Parking => {
   const tellWhy = ({ key, round, tries }: FinalDelivery): void => {
     const message = 'Set aside until its receiver takes notifications again.';
     const state = { version: 1, state: 'parked', next_try_at: null, last_reason: null, message } as const;
-    recordState(log, key, { ...state, round, tries, at: now().toISOString() }).catch((error: unknown) =>
-      logger.warn({ err: error, run_id: key.run_id }, 'where a delivery stands could not be kept'),
+    recordDeliveryState(log, key, { ...state, round, tries, at: now().toISOString() }).catch(
+      (error: unknown) =>
+        logger.warn({ err: error, run_id: key.run_id }, 'where a delivery stands could not be kept'),
     );
   };
   const count = (name: string, by: 1 | -1): void => {
@@ -101,7 +102,7 @@ export const openParking = (options: ParkingOptions): Parking => {
   const tellNext = async (receiver: Receiver): Promise<'told' | 'in_hand' | 'end' | 'empty'> => {
     const name = nameOf(receiver);
     const cursor = cursors.get(name) ?? 0;
-    const next = await act(() => nextParked(log, receiver, cursor));
+    const next = await act(() => nextDeferred(log, receiver, cursor));
     if (!next) {
       cursors.delete(name);
       return cursor > 0 || settingAside.has(name) ? 'end' : 'empty';
@@ -163,7 +164,7 @@ export const openParking = (options: ParkingOptions): Parking => {
       };
       const name = org_id === null ? undefined : nameOf({ org_id, origin });
       if (name !== undefined) reminders.set(name, reminders.get(name) ?? null);
-      act(() => keepOpening(log, opening)).catch((error: unknown) => {
+      act(() => storeOpening(log, opening)).catch((error: unknown) => {
         if (!stopped.aborted)
           logger.error({ err: error, origin }, 'the opening of a breaker could not be kept');
       });

@@ -5,7 +5,7 @@ import type { NotifierMetrics } from '../notifier-metrics.ts';
 import type { Sender } from '../sending/sender.ts';
 
 /** What every delivery is made with. */
-export interface DeliveryParts {
+export interface DeliveryContext {
   readonly log: EventLog;
   readonly logger: Logger;
   readonly sender: Sender;

@@ -1,14 +1,14 @@
-import type { TryReason } from '@runledger/contracts/deliveries/attempt-result';
+import type { DeliveryAttemptResult } from '@runledger/contracts/deliveries/attempt-result';
 import { MAX_ERROR_MESSAGE } from '@runledger/contracts/limits';
 import type { EndedRun } from '@runledger/contracts/fold/run';
-import { recordState } from '@runledger/event-log/streams/delivery-attempts';
-import { patiently } from '@runledger/event-log/connect/retry-while-unavailable';
-import { letWait } from '../timers/timers.ts';
+import { recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
+import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
+import { scheduleDelivery } from '../timers/timers.ts';
 import { delayAfter, delayAfterOwnFailure, parseRetryAfter } from '../core/retry-schedule.ts';
 import { verdictOf } from '../core/verdict.ts';
-import type { Answered } from '../sending/sender.ts';
+import type { SendResult } from '../sending/sender.ts';
 import { pendingOf, type AfterTry, type FinalDelivery } from '../delivering/final-delivery.ts';
-import type { DeliveryParts } from './delivery-context.ts';
+import type { DeliveryContext } from './delivery-context.ts';
 import type { WebhookFacts } from './webhook-facts.ts';
 
 export interface TriedDelivery {
@@ -22,9 +22,9 @@ export interface TriedDelivery {
 
 /** Writes down what follows from an answer. @throws the signal's reason */
 export const followAnswer = async (
-  parts: DeliveryParts,
+  parts: DeliveryContext,
   { delivery, run, facts, tries, webhook_id }: TriedDelivery,
-  answered: Answered,
+  answered: SendResult,
   signal: AbortSignal,
 ): Promise<AfterTry> => {
   const { metrics, now } = parts;
@@ -67,18 +67,18 @@ export const followAnswer = async (
 };
 
 const wait = async (
-  parts: DeliveryParts,
+  parts: DeliveryContext,
   delivery: FinalDelivery,
   at: Date,
-  { reason, message }: { readonly reason: TryReason; readonly message: string },
+  { reason, message }: { readonly reason: DeliveryAttemptResult; readonly message: string },
   signal: AbortSignal,
 ): Promise<void> => {
   const { log, logger, now } = parts;
-  await patiently({ signal, logger }, () => letWait(log, pendingOf(delivery, at), at));
+  await retryWhileUnavailable({ signal, logger }, () => scheduleDelivery(log, pendingOf(delivery, at), at));
   const { round, tries, key } = delivery;
   const next_try_at = at.toISOString();
   const state = { version: 1, round, state: 'retrying', tries, next_try_at, last_reason: reason } as const;
-  recordState(log, key, {
+  recordDeliveryState(log, key, {
     ...state,
     message: message.slice(0, MAX_ERROR_MESSAGE),
     at: now().toISOString(),
@@ -89,7 +89,7 @@ const wait = async (
 
 /** Something of our own went wrong: the delivery waits a while, and no try is used up. */
 export const postpone = async (
-  parts: DeliveryParts,
+  parts: DeliveryContext,
   delivery: FinalDelivery,
   error: unknown,
   signal: AbortSignal,

@@ -1,16 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ProgressReport } from '@runledger/contracts/events/activity';
-import type { DeliveryTry } from '@runledger/contracts/deliveries/deliveries';
+import type { DeliveryAttempt } from '@runledger/contracts/deliveries/deliveries';
 import { withoutQuery } from '@runledger/contracts/deliveries/deliveries';
 import { MAX_ERROR_MESSAGE } from '@runledger/contracts/limits';
 import type { Run } from '@runledger/contracts/fold/run';
 import { WEBHOOK_PAYLOAD_VERSION, webhookBody } from '@runledger/contracts/deliveries/webhook-payload';
-import { recordTry } from '@runledger/event-log/streams/delivery-attempts';
+import { recordDeliveryAttempt } from '@runledger/event-log/streams/delivery-attempts';
 import { inSpan, markFailed } from '@runledger/service-kit/tracing/spans';
 import { readCallbackUrl } from '@runledger/webhooks/policy/callback-url';
 import { signedHeaders } from '@runledger/webhooks/signing/signature';
-import type { Answered } from '../sending/sender.ts';
-import type { DeliveryParts } from './delivery-context.ts';
+import type { SendResult } from '../sending/sender.ts';
+import type { DeliveryContext } from './delivery-context.ts';
 
 /** One notification, as it is to be sent. */
 export interface Notification {
@@ -29,11 +29,11 @@ export interface Notification {
 }
 
 /** Makes one try and keeps it for people to read. @throws what keeps it from being signed */
-export const tryToSend = async (
-  parts: DeliveryParts,
+export const sendNotification = async (
+  parts: DeliveryContext,
   notification: Notification,
   signal: AbortSignal,
-): Promise<Answered> => {
+): Promise<SendResult> => {
   const { sender, secrets, publicUrl, basePath, maxBytes, now, metrics } = parts;
   const { run, sequence, report, webhook_id: id, callback } = notification;
   const runUrl = `${publicUrl}${basePath}/run/${run.run_id}`;
@@ -60,8 +60,8 @@ export const tryToSend = async (
 /** The receiver is another party: it is told neither of our traces, nor where it is in them. */
 const traced = (
   { run, kind, round, try: number }: Notification,
-  send: () => Promise<Answered>,
-): Promise<Answered> => {
+  send: () => Promise<SendResult>,
+): Promise<SendResult> => {
   const attributes = {
     'http.request.method': 'POST',
     'runledger.org_id': run.org_id,
@@ -89,14 +89,14 @@ const dueTimers = async (): Promise<void> => {
 
 /** In the background: nobody waits for what is only to be read. */
 const keep = (
-  { log, logger }: DeliveryParts,
+  { log, logger }: DeliveryContext,
   notification: Notification,
   started: Date,
-  answered: Answered,
+  answered: SendResult,
 ): void => {
   const { run, kind, webhook_id, round, callback } = notification;
   const { phases, reason, message, status, answer } = answered;
-  const made: DeliveryTry = {
+  const made: DeliveryAttempt = {
     version: 1,
     notification: kind,
     webhook_id,
@@ -112,13 +112,13 @@ const keep = (
   };
   const fields = { run_id: run.run_id, org_id: run.org_id, round, try: notification.try, reason, status };
   logger.debug(fields, 'a notification was tried');
-  recordTry(log, run, made).catch((error: unknown) => {
+  recordDeliveryAttempt(log, run, made).catch((error: unknown) => {
     logger.warn({ err: error, ...fields }, 'a try could not be recorded');
   });
 };
 
 /** The text breaks a rule that its URL, once parsed, would no longer show. */
-const refusedAsWritten = (why: string): Answered => ({
+const refusedAsWritten = (why: string): SendResult => ({
   reason: 'forbidden',
   message: `The webhook policy does not allow the callback: ${why}.`,
   status: null,

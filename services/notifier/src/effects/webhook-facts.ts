@@ -4,9 +4,9 @@ import { isSettled, roundOf } from '@runledger/contracts/fold/webhook';
 import type { WebhookEventOf, WebhookEventType } from '@runledger/contracts/events/webhook-event';
 import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
 import { appendWebhook } from '@runledger/event-log/append/append';
-import { patiently } from '@runledger/event-log/connect/retry-while-unavailable';
+import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
 import { readRun } from '@runledger/event-log/read/read-run';
-import type { DeliveryParts } from './delivery-context.ts';
+import type { DeliveryContext } from './delivery-context.ts';
 
 type NotifierEvent = Exclude<WebhookEventType, 'WebhookRedeliveryRequested'>;
 
@@ -21,7 +21,7 @@ export interface WebhookFacts {
 
 /** Every method throws the signal's reason, and does nothing when the round is over meanwhile. */
 export const webhookFacts = (
-  { log, logger, instance, now }: DeliveryParts,
+  { log, logger, instance, now }: DeliveryContext,
   run: Run,
   read: WebhookHistory,
   signal: AbortSignal,
@@ -51,7 +51,9 @@ export const webhookFacts = (
     } as unknown as WebhookEventOf<NotifierEvent>;
     for (;;) {
       if (isOver(type)) return;
-      const appended = await patiently({ signal, logger }, () => appendWebhook(log, event, known.head));
+      const appended = await retryWhileUnavailable({ signal, logger }, () =>
+        appendWebhook(log, event, known.head),
+      );
       if (appended.kind === 'appended') {
         known = { head: appended.sequence, webhook: known.webhook };
         if (type === 'WebhookStarted') {
@@ -69,7 +71,9 @@ export const webhookFacts = (
 
   const readAgain = async (atLeast: number): Promise<WebhookHistory> => {
     const { org_id, run_id } = run;
-    const again = await patiently({ signal, logger }, () => readRun(log, { org_id, run_id }, { atLeast }));
+    const again = await retryWhileUnavailable({ signal, logger }, () =>
+      readRun(log, { org_id, run_id }, { atLeast }),
+    );
     if (again.kind !== 'found' || !again.webhook) {
       throw new Error(`the webhook facts of run ${run_id} cannot be read: ${again.kind}`);
     }

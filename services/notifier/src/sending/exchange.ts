@@ -1,8 +1,8 @@
 import { request as httpRequest, type ClientRequest } from 'node:http';
 import { Wanted, type Connections, type WantingOptions } from './connections.ts';
 import { SendFailure } from './failure-reason.ts';
-import { readAnswer, type Answer } from './read-response.ts';
-import type { Outgoing } from './sender.ts';
+import { readResponse, type ReceiverResponse } from './read-response.ts';
+import type { OutgoingRequest } from './sender.ts';
 import type { Stopwatch } from './stopwatch.ts';
 import type { Duplex } from 'node:stream';
 
@@ -23,7 +23,10 @@ export interface ExchangeParts {
  * Sends the request and reads its answer. A kept connection may have been closed by the receiver just before it is
  * used: that is nobody's failure, and the request goes out once more on a fresh one.
  */
-export const exchange = async (outgoing: Outgoing, parts: ExchangeParts): Promise<Answer> => {
+export const exchange = async (
+  outgoing: OutgoingRequest,
+  parts: ExchangeParts,
+): Promise<ReceiverResponse> => {
   const { connections, key, open } = parts;
   if (!connections.hasIdle(key)) return ask(outgoing, new Wanted(key, await open()), parts);
   try {
@@ -40,9 +43,13 @@ class StaleConnection extends Error {
   readonly code = 'ECONNRESET';
 }
 
-const ask = async (outgoing: Outgoing, wanted: Wanted, parts: ExchangeParts): Promise<Answer> => {
+const ask = async (
+  outgoing: OutgoingRequest,
+  wanted: Wanted,
+  parts: ExchangeParts,
+): Promise<ReceiverResponse> => {
   const { clock, signal } = parts;
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const { promise, resolve, reject } = Promise.withResolvers<ReceiverResponse>();
   const request = startRequest(outgoing, wanted, parts.connections);
   let interim = 0;
   request.once('socket', () => clock.enter('wait'));
@@ -56,7 +63,7 @@ const ask = async (outgoing: Outgoing, wanted: Wanted, parts: ExchangeParts): Pr
   });
   request.once('response', (response) => {
     clock.enter('body');
-    resolve(readAnswer(request, response));
+    resolve(readResponse(request, response));
   });
   request.on('error', (error) =>
     reject(interim === 0 && isStale(request, error) ? new StaleConnection() : error),
@@ -74,7 +81,7 @@ const ask = async (outgoing: Outgoing, wanted: Wanted, parts: ExchangeParts): Pr
   }
 };
 
-const startRequest = (outgoing: Outgoing, wanted: Wanted, connections: Connections): ClientRequest => {
+const startRequest = (outgoing: OutgoingRequest, wanted: Wanted, connections: Connections): ClientRequest => {
   const { url, headers, body } = outgoing;
   const options: WantingOptions = {
     agent: connections,

@@ -1,9 +1,9 @@
-import type { TryReason } from '@runledger/contracts/deliveries/attempt-result';
+import type { DeliveryAttemptResult } from '@runledger/contracts/deliveries/attempt-result';
 import type { Stage } from './stopwatch.ts';
-import type { Ended } from './time-limit.ts';
+import type { EndReason } from './time-limit.ts';
 
 export interface Failure {
-  readonly reason: TryReason;
+  readonly reason: DeliveryAttemptResult;
   /** For people: no secrets, no path or query of the URL, and no words of the receiver's choice. */
   readonly message: string;
 }
@@ -11,16 +11,16 @@ export interface Failure {
 /** Thrown where the code that fails knows best how to call it. */
 export class SendFailure extends Error implements Failure {
   override readonly name = 'SendFailure';
-  readonly reason: TryReason;
+  readonly reason: DeliveryAttemptResult;
 
-  constructor(reason: TryReason, message: string) {
+  constructor(reason: DeliveryAttemptResult, message: string) {
     super(message);
     this.reason = reason;
   }
 }
 
 /** What an error means that came up at this stage of a try. */
-export const nameFailure = (error: unknown, stage: Stage, receiver: string): Failure => {
+export const failureOf = (error: unknown, stage: Stage, receiver: string): Failure => {
   if (error instanceof SendFailure) return error;
   const code = codeOf(error);
   if (code === undefined || OUR_OWN.has(code)) return internalError(error, code);
@@ -42,7 +42,7 @@ export const nameFailure = (error: unknown, stage: Stage, receiver: string): Fai
   }
 };
 
-export const nameEnd = (ended: Ended, stage: Stage, receiver: string, withinMs: number): Failure => {
+export const failureOfEnd = (ended: EndReason, stage: Stage, receiver: string, withinMs: number): Failure => {
   if (ended === 'interrupted') {
     return { reason: 'interrupted', message: `The notifier stopped the try to send to ${receiver}.` };
   }

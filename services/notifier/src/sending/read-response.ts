@@ -1,4 +1,7 @@
-import { MAX_ANSWER_BYTES, type TryReason } from '@runledger/contracts/deliveries/attempt-result';
+import {
+  MAX_RESPONSE_EXCERPT_BYTES,
+  type DeliveryAttemptResult,
+} from '@runledger/contracts/deliveries/attempt-result';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 
 /** Of a body that is longer the rest is not waited for: the connection is given up. */
@@ -7,14 +10,14 @@ const MAX_BODY_BYTES = 64 * 1_024;
 /** Seconds or a date are shorter; what is longer is neither. */
 const MAX_RETRY_AFTER = 64;
 
-export interface Answer {
+export interface ReceiverResponse {
   readonly status: number;
   readonly retry_after: string | null;
   /** The first part of the body as text. */
   readonly answer: string;
 }
 
-export const reasonOfStatus = (status: number): TryReason => {
+export const reasonOfStatus = (status: number): DeliveryAttemptResult => {
   if (status === 410) return 'gone';
   if (status === 429) return 'throttled';
   if (status >= 200 && status < 300) return 'accepted';
@@ -25,12 +28,15 @@ export const reasonOfStatus = (status: number): TryReason => {
 };
 
 /** Never rejects: the status is known, so whatever becomes of the body is no failure. */
-export const readAnswer = async (request: ClientRequest, response: IncomingMessage): Promise<Answer> => {
-  const kept = Buffer.alloc(MAX_ANSWER_BYTES);
+export const readResponse = async (
+  request: ClientRequest,
+  response: IncomingMessage,
+): Promise<ReceiverResponse> => {
+  const kept = Buffer.alloc(MAX_RESPONSE_EXCERPT_BYTES);
   let read = 0;
   const { promise, resolve } = Promise.withResolvers<undefined>();
   response.on('data', (chunk: Buffer) => {
-    if (read < MAX_ANSWER_BYTES) chunk.copy(kept, read);
+    if (read < MAX_RESPONSE_EXCERPT_BYTES) chunk.copy(kept, read);
     read += chunk.byteLength;
     if (read > MAX_BODY_BYTES) {
       request.destroy();
@@ -46,7 +52,7 @@ export const readAnswer = async (request: ClientRequest, response: IncomingMessa
   return {
     status: response.statusCode ?? 0,
     retry_after: retryAfter(response),
-    answer: textOf(kept.subarray(0, Math.min(read, MAX_ANSWER_BYTES))),
+    answer: textOf(kept.subarray(0, Math.min(read, MAX_RESPONSE_EXCERPT_BYTES))),
   };
 };
 

@@ -4,7 +4,7 @@ import type { NameResolver } from '@runledger/webhooks/dns/name-resolver';
 import { resolveCallback, type CallbackAddresses } from '@runledger/webhooks/policy/resolve-callback';
 
 /** The whole policy, before every try: it may have changed since the run was queued, and so may the name's addresses. */
-export const checkThenResolve =
+export const resolveChecked =
   (parts: { readonly policy: CallbackPolicy; readonly resolver: NameResolver }) =>
   async (url: URL, signal: AbortSignal): Promise<CallbackAddresses> => {
     const verdict = checkCallbackUrl(url.href, parts.policy);

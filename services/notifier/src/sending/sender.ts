@@ -1,31 +1,34 @@
 import { unlessAborted } from '@runledger/event-log/connect/abort-signal';
-import type { TryPhases, TryReason } from '@runledger/contracts/deliveries/attempt-result';
+import type {
+  DeliveryAttemptPhases,
+  DeliveryAttemptResult,
+} from '@runledger/contracts/deliveries/attempt-result';
 import type { CallbackAddresses } from '@runledger/webhooks/policy/resolve-callback';
 import { createSecureContext, getCACertificates } from 'node:tls';
 import { Connections } from './connections.ts';
 import { exchange } from './exchange.ts';
 import { limitTime } from './time-limit.ts';
-import { nameEnd, nameFailure, SendFailure, type Failure } from './failure-reason.ts';
+import { failureOfEnd, failureOf, SendFailure, type Failure } from './failure-reason.ts';
 import { openRoute, routeTo, type RouteParts } from './route.ts';
-import { reasonOfStatus, type Answer } from './read-response.ts';
+import { reasonOfStatus, type ReceiverResponse } from './read-response.ts';
 import { readProxy } from './proxy-tunnel.ts';
 import { startStopwatch, type Stopwatch } from './stopwatch.ts';
 
 /** Body and headers go out as they are; the sender adds those of the connection, and Host and Content-Length. */
-export interface Outgoing {
+export interface OutgoingRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }
 
-export interface Answered {
-  readonly reason: TryReason;
+export interface SendResult {
+  readonly reason: DeliveryAttemptResult;
   /** For people: what happened, without secrets and without the URL's path and query. */
   readonly message: string;
   readonly status: number | null;
   /** The header Retry-After as it came. */
   readonly retry_after: string | null;
-  readonly phases: TryPhases;
+  readonly phases: DeliveryAttemptPhases;
   /** The first 2 KiB of the body as text; null without an answer. */
   readonly answer: string | null;
 }
@@ -35,7 +38,7 @@ export interface Sender extends AsyncDisposable {
    * One try: one POST. Never rejects for what a receiver does, and ends in time whatever it does. An aborted signal
    * ends it as `interrupted`, unless the status had come: then that is what counts.
    */
-  send(outgoing: Outgoing, signal: AbortSignal): Promise<Answered>;
+  send(outgoing: OutgoingRequest, signal: AbortSignal): Promise<SendResult>;
 }
 
 export interface SenderOptions {
@@ -55,7 +58,7 @@ export const openSender = (options: SenderOptions): Sender => {
   const { resolve, mayConnect, proxy, withinMs = 15_000, ca } = options;
   const connections = new Connections();
   const closing = new AbortController();
-  const sending = new Set<Promise<Answered>>();
+  const sending = new Set<Promise<SendResult>>();
   const routes: RouteParts = {
     mayConnect,
     proxy: proxy && readProxy(proxy),
@@ -65,7 +68,7 @@ export const openSender = (options: SenderOptions): Sender => {
     }),
   };
 
-  const send = async (outgoing: Outgoing, signal: AbortSignal): Promise<Answered> => {
+  const send = async (outgoing: OutgoingRequest, signal: AbortSignal): Promise<SendResult> => {
     const { url } = outgoing;
     const clock = startStopwatch('dns');
     using limit = limitTime(withinMs, [signal, closing.signal]);
@@ -85,8 +88,8 @@ export const openSender = (options: SenderOptions): Sender => {
     } catch (error) {
       return failed(
         limit.ended === undefined
-          ? nameFailure(error, clock.stage, url.host)
-          : nameEnd(limit.ended, clock.stage, url.host, withinMs),
+          ? failureOf(error, clock.stage, url.host)
+          : failureOfEnd(limit.ended, clock.stage, url.host, withinMs),
         clock,
       );
     }
@@ -125,7 +128,11 @@ const addressesOf = (found: CallbackAddresses): readonly string[] => {
   }
 };
 
-const answered = ({ status, retry_after, answer }: Answer, url: URL, clock: Stopwatch): Answered => {
+const answered = (
+  { status, retry_after, answer }: ReceiverResponse,
+  url: URL,
+  clock: Stopwatch,
+): SendResult => {
   const reason = reasonOfStatus(status);
   const advice = reason === 'redirect' ? ' Redirects are not followed: give the final URL.' : '';
   return {
@@ -138,7 +145,7 @@ const answered = ({ status, retry_after, answer }: Answer, url: URL, clock: Stop
   };
 };
 
-const failed = ({ reason, message }: Failure, clock: Stopwatch): Answered => ({
+const failed = ({ reason, message }: Failure, clock: Stopwatch): SendResult => ({
   reason,
   message,
   status: null,

@@ -1,19 +1,19 @@
-import type { TryPhases } from '@runledger/contracts/deliveries/attempt-result';
+import type { DeliveryAttemptPhases } from '@runledger/contracts/deliveries/attempt-result';
 import { performance } from 'node:perf_hooks';
 
 /** Where a try is. To reach the egress proxy is part of the phase `connect`, but fails for reasons of its own. */
-export type Stage = keyof TryPhases | 'proxy';
+export type Stage = keyof DeliveryAttemptPhases | 'proxy';
 
 /** One stage at a time; a stage that is entered again (a second connection) adds to its phase. */
 export interface Stopwatch {
   readonly stage: Stage;
   enter(stage: Stage): void;
   /** What was measured up to now, the stage that it is in included. */
-  phases(): TryPhases;
+  phases(): DeliveryAttemptPhases;
 }
 
 export const startStopwatch = (first: Stage): Stopwatch => {
-  const measured: { -readonly [Phase in keyof TryPhases]: TryPhases[Phase] } = {
+  const measured: { -readonly [Phase in keyof DeliveryAttemptPhases]: DeliveryAttemptPhases[Phase] } = {
     dns: null,
     connect: null,
     tls: null,

@@ -1,16 +1,16 @@
 /** Why a try was ended from outside, whatever the receiver does. */
-export type Ended = 'time_over' | 'interrupted';
+export type EndReason = 'time_over' | 'interrupted';
 
 /** One signal over everything that a try does; disposing takes its timer and its listeners away. */
 export interface TimeLimit extends Disposable {
   readonly signal: AbortSignal;
-  readonly ended: Ended | undefined;
+  readonly ended: EndReason | undefined;
 }
 
 export const limitTime = (withinMs: number, interruptions: readonly AbortSignal[]): TimeLimit => {
   const controller = new AbortController();
-  let ended: Ended | undefined;
-  const end = (because: Ended): void => {
+  let ended: EndReason | undefined;
+  const end = (because: EndReason): void => {
     ended ??= because;
     controller.abort();
   };

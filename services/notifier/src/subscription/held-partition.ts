@@ -1,34 +1,34 @@
 import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { OpenBreaker, SharePosition } from '@runledger/contracts/deliveries/deliveries';
+import type { OpenBreaker, PartitionPosition } from '@runledger/contracts/deliveries/deliveries';
 import type { RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { lastReport } from '@runledger/event-log/streams/activity';
-import { patiently } from '@runledger/event-log/connect/retry-while-unavailable';
+import { lastProgressSequence } from '@runledger/event-log/streams/activity';
+import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
 import { runsIdentity } from '@runledger/event-log/read/read-run';
 import {
-  dropTimer,
+  removeTimer,
   followDue,
-  keepPosition,
+  storePosition,
   readOpenings,
   readExpired,
   readPosition,
   type Due,
 } from '../timers/timers.ts';
 import type { Breakers, BreakerState } from '../breaker/breakers.ts';
-import { tryFinal } from '../effects/attempt-final.ts';
+import { attemptFinal } from '../effects/attempt-final.ts';
 import { deliveryIn, type FinalDelivery } from '../delivering/final-delivery.ts';
-import { tryIntermediate } from '../effects/attempt-intermediate.ts';
+import { attemptIntermediate } from '../effects/attempt-intermediate.ts';
 import { openDesk } from '../delivering/run-desk.ts';
-import type { DeliveryParts } from '../effects/delivery-context.ts';
+import type { DeliveryContext } from '../effects/delivery-context.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import { nameOf, type Receiver } from '../core/receivers/receiver.ts';
-import { lowWater } from '../core/low-watermark.ts';
-import type { Callback } from './webhook-targets.ts';
+import { lowWatermark } from '../core/low-watermark.ts';
+import type { WebhookTarget } from './webhook-targets.ts';
 import type { Feed, FeedListener } from './subscription.ts';
 import { openParking } from '../effects/deferred-deliveries.ts';
 
-export interface ShareParts extends DeliveryParts {
+export interface ShareParts extends DeliveryContext {
   readonly dispatcher: Dispatcher;
   readonly breakers: Breakers;
   readonly feed: Feed;
@@ -50,7 +50,7 @@ export interface HeldShare {
   /** The run's final notification is in hand here. */
   has(key: RunKey): boolean;
   /** Found by the sweep: nothing stands for it any more. */
-  takeUp(key: RunKey, callback: Callback, sequence: number, round: number): void;
+  takeUp(key: RunKey, callback: WebhookTarget, sequence: number, round: number): void;
   /** Something is parked there, and is to be sent when it may. */
   lookAt(receiver: Receiver): void;
   /** Gives up what is parked and whose time is over. */
@@ -73,7 +73,7 @@ type Untold = Omit<FinalDelivery, 'round' | 'careful'>;
 export const openShare = async (parts: ShareParts, share: number, over: AbortSignal): Promise<HeldShare> => {
   const { log, logger, dispatcher, breakers, feed, clock, now } = parts;
   const act = <Answer>(work: () => Promise<Answer>, signal = over): Promise<Answer> =>
-    patiently({ signal, logger }, work);
+    retryWhileUnavailable({ signal, logger }, work);
   const stood = await act(() => readPosition(log, share));
   const identity = await act(() => runsIdentity(log));
   const { created } = identity;
@@ -85,9 +85,9 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
     if (opens > 0) breakers.restore(key, { opens, until: Date.parse(until) });
   }
 
-  let runs = lowWater(position?.runs ?? 0);
+  let runs = lowWatermark(position?.runs ?? 0);
   // Progress of long ago is no news.
-  let activity = lowWater(position?.activity ?? (await act(() => lastReport(log))));
+  let activity = lowWatermark(position?.activity ?? (await act(() => lastProgressSequence(log))));
   let swept = position?.swept ?? 0;
   const watched: HeldShare['watched'] = new Map();
   const sending = new AbortController();
@@ -102,7 +102,7 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
   };
   const settle = ({ source }: FinalDelivery): void => {
     if (source.kind === 'fact') runs.settle(source.sequence);
-    else background(() => dropTimer(log, source.sequence), 'a timer could not be removed');
+    else background(() => removeTimer(log, source.sequence), 'a timer could not be removed');
   };
   const parking = openParking({
     parts,
@@ -117,8 +117,8 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
     clock,
     putOff: (delivery) => parking.putOff(delivery),
     settle,
-    tryFinal: (delivery) => tryFinal(parts, delivery, stopped),
-    tryIntermediate: (key, atLeast) => tryIntermediate(parts, key, atLeast, stopped),
+    tryFinal: (delivery) => attemptFinal(parts, delivery, stopped),
+    tryIntermediate: (key, atLeast) => attemptIntermediate(parts, key, atLeast, stopped),
     settleIntermediate: (origins) => {
       for (const sequence of origins.runs) runs.settle(sequence);
       for (const sequence of origins.activity) activity.settle(sequence);
@@ -127,7 +127,7 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
 
   const tellOfFact = (
     key: RunKey,
-    { origin }: Callback,
+    { origin }: WebhookTarget,
     sequence: number,
     time: string,
     round: number,
@@ -161,8 +161,8 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
     onBeyondEnd: (stream, lastSequence) => {
       logger.error({ share, stream, lastSequence }, 'the log is shorter than it was; it is read again');
       // All of RUNS, since other facts may stand where known ones stood; progress only matters from now on.
-      if (stream === 'activity') activity = lowWater(lastSequence);
-      else [runs, swept, careful] = [lowWater(0), 0, Infinity];
+      if (stream === 'activity') activity = lowWatermark(lastSequence);
+      else [runs, swept, careful] = [lowWatermark(0), 0, Infinity];
     },
   };
 
@@ -182,7 +182,7 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
             { subject: one.subject, sequence: one.sequence },
             'a timer cannot be read; it is dropped',
           );
-          await dropTimer(log, one.sequence);
+          await removeTimer(log, one.sequence);
       }
     }
   };
@@ -190,7 +190,7 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
     // Its time came while nobody held the share; a breaker of this process needs no telling.
     const key = org_id === null ? origin : nameOf({ org_id, origin });
     if (!caughtUp && opens > 0) breakers.restore(key, { opens, until: Date.parse(until) });
-    if (org_id === null) return background(() => dropTimer(log, sequence), 'a timer could not be removed');
+    if (org_id === null) return background(() => removeTimer(log, sequence), 'a timer could not be removed');
     parking.reminded({ org_id, origin }, sequence);
     dispatcher.expectParked({ org_id, origin });
   };
@@ -211,9 +211,9 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
     // Whoever holds the share next looks at them again too.
     const sweptBy = Math.min(swept, ...[...watched.values()].map(({ sequence }) => sequence - 1));
     const [at, of] = [runs.low(), activity.low()];
-    const present: SharePosition = { version: 1, created, runs: at, activity: of, swept: sweptBy };
+    const present: PartitionPosition = { version: 1, created, runs: at, activity: of, swept: sweptBy };
     if (isDeepStrictEqual(kept, present)) return;
-    await keepPosition(log, share, present);
+    await storePosition(log, share, present);
     kept = present;
   };
   const keeping = setInterval(() => {
@@ -240,7 +240,7 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
         // One that somebody asked for waits for its first try.
         if (stopped.aborted || (delivery.round > 1 && delivery.tries === 0)) continue;
         if (desk.has(delivery.key.run_id)) continue;
-        const { end } = await tryFinal(parts, delivery, stopped);
+        const { end } = await attemptFinal(parts, delivery, stopped);
         if (end !== 'interrupted') settle(delivery);
       }
     },

@@ -5,14 +5,14 @@ import {
   ALL_REDELIVERY_REQUESTS,
   type RunKey,
 } from '@runledger/contracts/subjects/run-subjects';
-import { shareOf } from '@runledger/contracts/deliveries/deliveries';
+import { partitionOf } from '@runledger/contracts/deliveries/deliveries';
 import { isSettled, roundOf } from '@runledger/contracts/fold/webhook';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow } from '@runledger/event-log/follow/follow';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { findPending } from '../timers/timers.ts';
-import { callbackOf, type Callback } from './webhook-targets.ts';
-import { runNews } from './run-notice.ts';
+import { webhookTargetOf, type WebhookTarget } from './webhook-targets.ts';
+import { runNotice } from './run-notice.ts';
 import type { HeldShare } from './held-partition.ts';
 
 export interface Sweep {
@@ -48,7 +48,7 @@ export const sweepOnce = async (sweep: Sweep): Promise<void> => {
   const onBatch = async (messages: readonly StoredMessage[]): Promise<void> => {
     for (const message of messages) {
       if (message.sequence > to || signal.aborted) return done.resolve();
-      const news = runNews(message);
+      const news = runNotice(message);
       if (news?.kind !== 'ended' && news?.kind !== 'redelivery') continue;
       const behind = held.filter((share) => message.sequence > share.swept());
       await look(sweep, behind, news.key, message.sequence);
@@ -75,15 +75,15 @@ const look = async (
   key: RunKey,
   sequence: number,
 ): Promise<void> => {
-  const unsettled = async (): Promise<{ callback: Callback; round: number } | undefined> => {
+  const unsettled = async (): Promise<{ callback: WebhookTarget; round: number } | undefined> => {
     const read = await readRun(log, key, { atLeast: sequence });
     if (read.kind !== 'found' || !read.webhook || !isEnded(read.run)) return undefined;
-    const callback = callbackOf(read.run.request);
+    const callback = webhookTargetOf(read.run.request);
     const { webhook } = read.webhook;
     return callback && !isSettled(webhook) ? { callback, round: roundOf(webhook) } : undefined;
   };
   const found = await unsettled();
-  const share = shares.find((one) => !found || one.share === shareOf(found.callback.origin));
+  const share = shares.find((one) => !found || one.share === partitionOf(found.callback.origin));
   share?.watched.delete(key.run_id);
   if (!found || !share) return;
   const watch = (): void => {

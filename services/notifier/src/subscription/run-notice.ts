@@ -6,17 +6,17 @@ import {
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { accept, EMPTY_HISTORY } from '@runledger/contracts/fold/run-chain';
 import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
-import { callbackOf, type Callback } from './webhook-targets.ts';
+import { webhookTargetOf, type WebhookTarget } from './webhook-targets.ts';
 
 /** What a message of RUNS may mean for notifications. Whether it counts is seen when the run is read. */
-export type RunNews =
-  | { readonly kind: 'queued'; readonly key: RunKey; readonly callback: Callback | null }
+export type RunNotice =
+  | { readonly kind: 'queued'; readonly key: RunKey; readonly callback: WebhookTarget | null }
   | { readonly kind: 'changed'; readonly key: RunKey }
   | { readonly kind: 'ended'; readonly key: RunKey }
   | { readonly kind: 'redelivery'; readonly key: RunKey; readonly round: number };
 
 /** Undefined for what concerns no notification. */
-export const runNews = (message: StoredMessage): RunNews | undefined => {
+export const runNotice = (message: StoredMessage): RunNotice | undefined => {
   const { subject } = message;
   const life = parseLifecycleSubject(subject);
   if (life) {
@@ -36,9 +36,9 @@ export const runNews = (message: StoredMessage): RunNews | undefined => {
 };
 
 /** Only the fact that the run begins with counts: one forged beside it would turn the callback off, or elsewhere. */
-const queued = (key: RunKey, message: StoredMessage): RunNews => {
+const queued = (key: RunKey, message: StoredMessage): RunNotice => {
   const first = accept(EMPTY_HISTORY, message);
   return first.kind === 'accepted'
-    ? { kind: 'queued', key, callback: callbackOf(first.run.request) }
+    ? { kind: 'queued', key, callback: webhookTargetOf(first.run.request) }
     : { kind: 'changed', key };
 };

@@ -7,12 +7,12 @@ import {
   type RunKey,
 } from '@runledger/contracts/subjects/run-subjects';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { shareOf } from '@runledger/contracts/deliveries/deliveries';
+import { partitionOf } from '@runledger/contracts/deliveries/deliveries';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { newerVersionOf } from '@runledger/event-log/follow/newer-version';
 import { follow, NewerVersion, PositionBeyondEnd, type Following } from '@runledger/event-log/follow/follow';
-import type { Callback, Callbacks } from './webhook-targets.ts';
-import { runNews } from './run-notice.ts';
+import type { WebhookTarget, WebhookTargets } from './webhook-targets.ts';
+import { runNotice } from './run-notice.ts';
 
 /** What a share is told of the runs whose callbacks belong to it. */
 export interface FeedListener {
@@ -20,12 +20,12 @@ export interface FeedListener {
   /** Sequences up to which this listener has taken everything. */
   taken(): { readonly runs: number; readonly activity: number };
   /** `time` is the broker's, of the fact. */
-  onEnded(key: RunKey, callback: Callback, sequence: number, time: string): void;
-  onRedelivery(key: RunKey, callback: Callback, sequence: number, time: string, round: number): void;
+  onEnded(key: RunKey, callback: WebhookTarget, sequence: number, time: string): void;
+  onRedelivery(key: RunKey, callback: WebhookTarget, sequence: number, time: string, round: number): void;
   /** Something to tell before the end, for a run that wants it. */
   onChanged(
     key: RunKey,
-    callback: Callback,
+    callback: WebhookTarget,
     at: { readonly runs?: number; readonly activity?: number },
   ): void;
   onTaken(stream: 'runs' | 'activity', sequence: number): void;
@@ -44,7 +44,7 @@ const AGAIN_AFTER_MS = 1_000;
 const GATHER_MS = 50;
 
 /** Reads RUNS and ACTIVITY once for all shares of this process, from where the furthest behind of them is. */
-export const openFeed = (log: EventLog, callbacks: Callbacks): Feed => {
+export const openFeed = (log: EventLog, callbacks: WebhookTargets): Feed => {
   const listeners = new Set<FeedListener>();
   const stop = new AbortController();
   const runs = openReader(log, 'runs', listeners, stop.signal, (messages, present) =>
@@ -154,13 +154,13 @@ const NONE = Promise.resolve(null);
 const tellRuns = async (
   messages: readonly StoredMessage[],
   listeners: ReadonlySet<FeedListener>,
-  callbacks: Callbacks,
+  callbacks: WebhookTargets,
 ): Promise<void> => {
   for (const message of messages) {
     const newer = newerVersionOf('RUNS', message);
     if (newer) throw newer;
   }
-  const news = messages.map((message) => ({ ...message, news: runNews(message) }));
+  const news = messages.map((message) => ({ ...message, news: runNotice(message) }));
   for (const { news: one } of news) if (one?.kind === 'queued') callbacks.note(one.key.run_id, one.callback);
   // Those that are not known are looked up side by side.
   const found = await Promise.all(news.map(({ news: one }) => (one ? callbacks.find(one.key) : NONE)));
@@ -189,7 +189,7 @@ const tellRuns = async (
 const tellActivity = async (
   messages: readonly StoredMessage[],
   listeners: ReadonlySet<FeedListener>,
-  callbacks: Callbacks,
+  callbacks: WebhookTargets,
 ): Promise<void> => {
   const about = messages.map(({ subject, sequence }) => ({ sequence, key: parseActivitySubject(subject) }));
   const found = await Promise.all(about.map(({ key }) => (key ? callbacks.find(key) : NONE)));
@@ -204,8 +204,11 @@ const tellActivity = async (
   allTaken(listeners, 'activity', messages);
 };
 
-const listenerOf = (listeners: ReadonlySet<FeedListener>, { origin }: Callback): FeedListener | undefined => {
-  const share = shareOf(origin);
+const listenerOf = (
+  listeners: ReadonlySet<FeedListener>,
+  { origin }: WebhookTarget,
+): FeedListener | undefined => {
+  const share = partitionOf(origin);
   for (const listener of listeners) if (listener.share === share) return listener;
   return undefined;
 };

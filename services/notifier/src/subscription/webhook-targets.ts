@@ -4,7 +4,7 @@ import type { RunRequest } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 
 /** Where a run's notifications go, and which it wants. */
-export interface Callback {
+export interface WebhookTarget {
   readonly origin: string;
   readonly intermediate: boolean;
 }
@@ -13,44 +13,47 @@ export interface Callback {
 const NO_ORIGIN = 'null';
 
 /** Null for a run that wants none. */
-export const callbackOf = ({ webhook, webhook_intermediate_status }: RunRequest): Callback | null => {
+export const webhookTargetOf = ({
+  webhook,
+  webhook_intermediate_status,
+}: RunRequest): WebhookTarget | null => {
   if (webhook === null) return null;
   const url = URL.parse(webhook);
   return { origin: url ? originOf(url) : NO_ORIGIN, intermediate: webhook_intermediate_status };
 };
 
-export interface Callbacks {
-  note(run: RunId, callback: Callback | null): void;
+export interface WebhookTargets {
+  note(run: RunId, callback: WebhookTarget | null): void;
   /** Looks it up when it is not known (any more). Null for a run that wants none, or that there is none of. */
-  find(key: RunKey): Promise<Callback | null>;
+  find(key: RunKey): Promise<WebhookTarget | null>;
 }
 
 const MOST_KNOWN = 50_000;
 
 /** Remembers the callbacks that were asked for last, so that not every fact costs a read. */
-export const openCallbacks = (
-  lookUp: (key: RunKey) => Promise<Callback | null>,
+export const openWebhookTargets = (
+  lookUp: (key: RunKey) => Promise<WebhookTarget | null>,
   most = MOST_KNOWN,
-): Callbacks => {
+): WebhookTargets => {
   // By halves: to find the oldest of a map costs as many steps as were removed before it.
-  let recent = new Map<RunId, Callback | null>();
-  let older = new Map<RunId, Callback | null>();
-  const asked = new Map<RunId, Promise<Callback | null>>();
+  let recent = new Map<RunId, WebhookTarget | null>();
+  let older = new Map<RunId, WebhookTarget | null>();
+  const asked = new Map<RunId, Promise<WebhookTarget | null>>();
 
-  const note = (run: RunId, callback: Callback | null): void => {
+  const note = (run: RunId, callback: WebhookTarget | null): void => {
     recent.set(run, callback);
     if (recent.size < most / 2) return;
     older = recent;
     recent = new Map();
   };
-  const recall = (run: RunId): Callback | null | undefined => {
+  const recall = (run: RunId): WebhookTarget | null | undefined => {
     const callback = recent.get(run);
     if (callback !== undefined) return callback;
     const once = older.get(run);
     if (once !== undefined) note(run, once);
     return once;
   };
-  const ask = async (key: RunKey): Promise<Callback | null> => {
+  const ask = async (key: RunKey): Promise<WebhookTarget | null> => {
     try {
       const found = await lookUp(key);
       // What was noted meanwhile is newer: the run may not have been there yet.

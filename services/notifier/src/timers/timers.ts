@@ -1,26 +1,26 @@
 import {
-  ALL_PARKED,
-  breakerTimerOf,
-  dueIn,
+  ALL_DEFERRED,
+  breakerTimerSubject,
+  expiredTimersIn,
   OpenBreaker,
-  openingsIn,
-  parkedAt,
-  parkedIn,
+  openBreakersIn,
+  deferredAt,
+  deferredIn,
   PendingDelivery,
-  positionOf,
-  SharePosition,
-  timerOf,
-  timersOf,
+  partitionPositionSubject,
+  PartitionPosition,
+  timerSubject,
+  timersOfRun,
 } from '@runledger/contracts/deliveries/deliveries';
 import { newUuid } from '@runledger/contracts/ids';
 import { AckPolicy } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import { Compile } from 'typebox/compile';
-import { askBroker } from '@runledger/event-log/connect/broker-call';
-import { lastUnder, nextUnder } from '@runledger/event-log/read/leader-read';
+import { callBroker } from '@runledger/event-log/connect/broker-call';
+import { lastMessage, nextMessage } from '@runledger/event-log/read/leader-read';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow, type Following } from '@runledger/event-log/follow/follow';
-import { lastOfEach } from '@runledger/event-log/follow/last-per-subject';
+import { lastPerSubject } from '@runledger/event-log/follow/last-per-subject';
 import { publish } from '@runledger/event-log/append/publish';
 import { removeMessage } from '@runledger/event-log/streams/remove-message';
 import { parseJson } from '@runledger/event-log/read/stored-message';
@@ -29,30 +29,30 @@ const STREAM = 'TIMERS';
 const utf8 = new TextEncoder();
 const Pending = Compile(PendingDelivery);
 const Breaker = Compile(OpenBreaker);
-const Position = Compile(SharePosition);
+const Position = Compile(PartitionPosition);
 const MOST_OPENINGS = 200_000;
 /** Nobody waits for a number. */
 const COUNT_WITHIN_MS = 1_000;
 
 /** Lets the delivery wait, on the broker's clock. It replaces what was waiting for the run. @throws {LogUnavailable} */
-export const letWait = (log: EventLog, delivery: PendingDelivery, at: Date): Promise<void> =>
-  put(log, timerOf(delivery, 'wait'), delivery, { at, target: timerOf(delivery, 'due') });
+export const scheduleDelivery = (log: EventLog, delivery: PendingDelivery, at: Date): Promise<void> =>
+  put(log, timerSubject(delivery, 'wait'), delivery, { at, target: timerSubject(delivery, 'due') });
 
 /** Sets the delivery aside, without a timer of its own. @throws {LogUnavailable} */
-export const setAside = (log: EventLog, delivery: PendingDelivery): Promise<void> =>
-  put(log, timerOf(delivery, 'parked'), delivery);
+export const deferDelivery = (log: EventLog, delivery: PendingDelivery): Promise<void> =>
+  put(log, timerSubject(delivery, 'parked'), delivery);
 
 /** Keeps the opening of a breaker, and wakes its holder when it is over. @throws {LogUnavailable} */
-export const keepOpening = (log: EventLog, breaker: OpenBreaker): Promise<void> =>
-  put(log, breakerTimerOf(breaker, 'wait'), breaker, {
+export const storeOpening = (log: EventLog, breaker: OpenBreaker): Promise<void> =>
+  put(log, breakerTimerSubject(breaker, 'wait'), breaker, {
     at: new Date(breaker.until),
-    target: breakerTimerOf(breaker, 'due'),
+    target: breakerTimerSubject(breaker, 'due'),
   });
 
 const put = async (
   log: EventLog,
   subject: string,
-  body: PendingDelivery | OpenBreaker | SharePosition,
+  body: PendingDelivery | OpenBreaker | PartitionPosition,
   schedule?: { readonly at: Date; readonly target: string },
 ): Promise<void> => {
   const data = utf8.encode(JSON.stringify(body));
@@ -61,17 +61,17 @@ const put = async (
 
 /** Breakers that are open in a share, as the last holder kept them. @throws {LogUnavailable} */
 export const readOpenings = async (log: EventLog, share: number): Promise<OpenBreaker[]> =>
-  (await lastOfEach(log, STREAM, openingsIn(share), MOST_OPENINGS))
+  (await lastPerSubject(log, STREAM, openBreakersIn(share), MOST_OPENINGS))
     .map(({ data }) => parseJson(data))
     .filter((body) => Breaker.Check(body));
 
 /** Keeps how far a share has come. @throws {LogUnavailable} */
-export const keepPosition = (log: EventLog, share: number, position: SharePosition): Promise<void> =>
-  put(log, positionOf(share), position);
+export const storePosition = (log: EventLog, share: number, position: PartitionPosition): Promise<void> =>
+  put(log, partitionPositionSubject(share), position);
 
 /** Undefined for a share that nobody ever held. @throws {LogUnavailable} */
-export const readPosition = async (log: EventLog, share: number): Promise<SharePosition | undefined> => {
-  const message = await lastUnder(log, STREAM, positionOf(share));
+export const readPosition = async (log: EventLog, share: number): Promise<PartitionPosition | undefined> => {
+  const message = await lastMessage(log, STREAM, partitionPositionSubject(share));
   const body = message ? parseJson(message.data) : undefined;
   return Position.Check(body) ? body : undefined;
 };
@@ -96,7 +96,7 @@ export const followDue = (
 ): Promise<Following> =>
   follow(log, {
     stream: STREAM,
-    subjects: [dueIn(share)],
+    subjects: [expiredTimersIn(share)],
     after: 0,
     onCaughtUp,
     onBatch: (messages) =>
@@ -114,19 +114,19 @@ export const findPending = async (
   log: EventLog,
   of: Pick<PendingDelivery, 'origin' | 'org_id' | 'run_id'>,
 ): Promise<(StoredPending & { readonly isParked: boolean }) | undefined> => {
-  const message = await lastUnder(log, STREAM, timersOf(of));
+  const message = await lastMessage(log, STREAM, timersOfRun(of));
   const pending = pendingIn(message);
-  return pending && { ...pending, isParked: message?.subject === timerOf(pending.delivery, 'parked') };
+  return pending && { ...pending, isParked: message?.subject === timerSubject(pending.delivery, 'parked') };
 };
 
 /** The first delivery that is parked at a receiver, or at the whole origin, behind a sequence. @throws {LogUnavailable} */
-export const nextParked = async (
+export const nextDeferred = async (
   log: EventLog,
   at: Pick<OpenBreaker, 'origin' | 'org_id'>,
   after: number,
 ): Promise<StoredPending | undefined> => {
   for (let from = after + 1; ;) {
-    const message = await nextUnder(log, STREAM, from, parkedAt(at));
+    const message = await nextMessage(log, STREAM, from, deferredAt(at));
     if (!message) return undefined;
     const pending = pendingIn(message);
     if (pending) return pending;
@@ -134,7 +134,7 @@ export const nextParked = async (
       { subject: message.subject, sequence: message.seq },
       'a timer cannot be read; it is dropped',
     );
-    await dropTimer(log, message.seq);
+    await removeTimer(log, message.seq);
     from = message.seq + 1;
   }
 };
@@ -157,7 +157,7 @@ export const readExpired = async (
   const done = Promise.withResolvers<undefined>();
   await using following = await follow(log, {
     stream: STREAM,
-    subjects: [parkedIn(share)],
+    subjects: [deferredIn(share)],
     after: 0,
     onCaughtUp: () => done.resolve(undefined),
     onBatch: async (messages) => {
@@ -173,12 +173,12 @@ export const readExpired = async (
 };
 
 /** How many deliveries are parked, over all shares, without reading them. @throws {LogUnavailable} */
-export const countParked = (log: EventLog): Promise<number> =>
-  askBroker(
+export const countDeferred = (log: EventLog): Promise<number> =>
+  callBroker(
     'counting parked deliveries',
     async () => {
       const { name, num_pending } = await log.jsm.consumers.add(STREAM, {
-        filter_subject: ALL_PARKED,
+        filter_subject: ALL_DEFERRED,
         ack_policy: AckPolicy.None,
         mem_storage: true,
         num_replicas: 1,
@@ -191,25 +191,25 @@ export const countParked = (log: EventLog): Promise<number> =>
   );
 
 /** Removes a message that was gone on with; nothing happens when it is gone. @throws {LogUnavailable} */
-export const dropTimer = (log: EventLog, sequence: number): Promise<void> =>
+export const removeTimer = (log: EventLog, sequence: number): Promise<void> =>
   removeMessage(log, STREAM, sequence);
 
 /** Removes everything that is pending for a run. @throws {LogUnavailable} */
-export const dropPending = async (
+export const removePending = async (
   log: EventLog,
   of: Pick<PendingDelivery, 'origin' | 'org_id' | 'run_id'>,
 ): Promise<void> => {
-  const filter = timersOf(of);
-  await askBroker(`removing what is pending under ${filter}`, () =>
+  const filter = timersOfRun(of);
+  await callBroker(`removing what is pending under ${filter}`, () =>
     log.jsm.streams.purge(STREAM, { filter }),
   );
 };
 
 /** Removes the opening of a breaker, so that nobody is woken for it. @throws {LogUnavailable} */
-export const dropOpening = async (
+export const removeOpening = async (
   log: EventLog,
   breaker: Pick<OpenBreaker, 'origin' | 'org_id'>,
 ): Promise<void> => {
-  const filter = breakerTimerOf(breaker, 'wait');
-  await askBroker(`removing ${filter}`, () => log.jsm.streams.purge(STREAM, { filter }));
+  const filter = breakerTimerSubject(breaker, 'wait');
+  await callBroker(`removing ${filter}`, () => log.jsm.streams.purge(STREAM, { filter }));
 };

@@ -1,4 +1,4 @@
-import { MAX_TRIES } from '@runledger/contracts/deliveries/deliveries';
+import { MAX_DELIVERY_ATTEMPTS } from '@runledger/contracts/deliveries/deliveries';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { delayAfter, delayAfterOwnFailure, parseRetryAfter } from '../../src/core/retry-schedule.ts';
@@ -10,13 +10,13 @@ const MIDDLE = 0.5;
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 
 const delays = (): number[] =>
-  Array.from({ length: MAX_TRIES - 1 }, (_, at) => delayAfter(at + 1, undefined, MIDDLE) ?? 0);
+  Array.from({ length: MAX_DELIVERY_ATTEMPTS - 1 }, (_, at) => delayAfter(at + 1, undefined, MIDDLE) ?? 0);
 
 const retryAfter = (text: string | null): number | undefined => parseRetryAfter(text, NOW, Date.parse);
 
 describe('the schedule', () => {
   it('makes 13 tries in 71.7 hours', () => {
-    expect(MAX_TRIES).toBe(13);
+    expect(MAX_DELIVERY_ATTEMPTS).toBe(13);
     expect(delays().map((delay) => delay / 1_000)).toEqual([
       5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 43_200, 72_000, 86_400,
     ]);
@@ -25,13 +25,13 @@ describe('the schedule', () => {
   });
 
   it('ends after the 13th try, whatever the receiver asks for', () => {
-    expect(delayAfter(MAX_TRIES, undefined, MIDDLE)).toBeUndefined();
-    expect(delayAfter(MAX_TRIES, HOUR, MIDDLE)).toBeUndefined();
-    expect(delayAfter(MAX_TRIES + 1, undefined, MIDDLE)).toBeUndefined();
+    expect(delayAfter(MAX_DELIVERY_ATTEMPTS, undefined, MIDDLE)).toBeUndefined();
+    expect(delayAfter(MAX_DELIVERY_ATTEMPTS, HOUR, MIDDLE)).toBeUndefined();
+    expect(delayAfter(MAX_DELIVERY_ATTEMPTS + 1, undefined, MIDDLE)).toBeUndefined();
   });
 
   it('spreads each delay by a fifth to either side', () => {
-    const tries = fc.integer({ min: 1, max: MAX_TRIES - 1 });
+    const tries = fc.integer({ min: 1, max: MAX_DELIVERY_ATTEMPTS - 1 });
     const always = fc.property(tries, fc.double({ min: 0, max: 1, noNaN: true }), (made, random) => {
       const middle = delays()[made - 1] ?? 0;
       const delay = delayAfter(made, undefined, random) ?? 0;
@@ -44,7 +44,7 @@ describe('the schedule', () => {
   });
 
   it('is lengthened by what the receiver asks for, up to six hours, and never shortened', () => {
-    const tries = fc.integer({ min: 1, max: MAX_TRIES - 1 });
+    const tries = fc.integer({ min: 1, max: MAX_DELIVERY_ATTEMPTS - 1 });
     const asked = fc.oneof(fc.nat(100 * HOUR), fc.constant(Infinity));
     const always = fc.property(tries, asked, (made, asking) => {
       const alone = delayAfter(made, undefined, MIDDLE) ?? 0;

@@ -1,11 +1,14 @@
-import { TRY_REASONS, type TryReason } from '@runledger/contracts/deliveries/attempt-result';
+import {
+  DELIVERY_ATTEMPT_RESULTS,
+  type DeliveryAttemptResult,
+} from '@runledger/contracts/deliveries/attempt-result';
 import { describe, expect, it } from 'vitest';
 import { isCharged, outcomesOf, verdictOf, type Outcome, type Verdict } from '../../src/core/verdict.ts';
 
 type Row = readonly [verdict: Verdict, origin: Outcome, receiver: Outcome];
 
 /** What is made of the delivery, and what the breakers of the origin and of the receiver are told. */
-const TABLE: Readonly<Record<TryReason, Row>> = {
+const TABLE: Readonly<Record<DeliveryAttemptResult, Row>> = {
   accepted: ['accepted', 'success', 'success'],
   gone: ['gone', 'success', 'success'],
   redirect: ['failed', 'success', 'success'],
@@ -29,14 +32,20 @@ const TABLE: Readonly<Record<TryReason, Row>> = {
 };
 
 describe('a try that ended', () => {
-  it.each(TRY_REASONS)('with %s has one consequence for the delivery and for each breaker', (reason) => {
-    const [verdict, origin, receiver] = TABLE[reason];
-    expect(verdictOf(reason)).toBe(verdict);
-    expect(outcomesOf(reason)).toEqual({ origin, receiver });
-  });
+  it.each(DELIVERY_ATTEMPT_RESULTS)(
+    'with %s has one consequence for the delivery and for each breaker',
+    (reason) => {
+      const [verdict, origin, receiver] = TABLE[reason];
+      expect(verdictOf(reason)).toBe(verdict);
+      expect(outcomesOf(reason)).toEqual({ origin, receiver });
+    },
+  );
 
-  it.each(TRY_REASONS)('with %s slows its receiver down exactly when a breaker counts it', (reason) => {
-    const { origin, receiver } = outcomesOf(reason);
-    expect(isCharged(reason)).toBe(origin === 'failure' || receiver === 'failure');
-  });
+  it.each(DELIVERY_ATTEMPT_RESULTS)(
+    'with %s slows its receiver down exactly when a breaker counts it',
+    (reason) => {
+      const { origin, receiver } = outcomesOf(reason);
+      expect(isCharged(reason)).toBe(origin === 'failure' || receiver === 'failure');
+    },
+  );
 });

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aReceiver, status } from '../fixtures/a-receiver.ts';
-import { aWorld, type RunningNotifier, type World } from '../fixtures/test-bed.ts';
+import { openTestBed, type RunningNotifier, type TestBed } from '../fixtures/test-bed.ts';
 import { again, BAD_RECEIVERS, cut, HEAD, WITHIN_MS } from '../fixtures/bad-receivers.ts';
-import { FIRST_WAIT_MS, retryOf, triesOf } from '../fixtures/attempts-of.ts';
+import { FIRST_WAIT_MS, retryOf, attemptsOf } from '../fixtures/attempts-of.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
 import { rawReceiver, saying, type Receiver } from '../sending/receivers.ts';
 
-let world: World;
+let world: TestBed;
 let running: RunningNotifier;
 beforeAll(async () => {
-  world = await aWorld();
+  world = await openTestBed();
   running = await world.start({ withinMs: WITHIN_MS });
 });
 afterAll(async () => {
@@ -33,7 +33,7 @@ describe('a receiver that', () => {
         expect(await world.webhook(neighbour)).toMatchObject({ status: 'success', tries: 1 });
       });
 
-      const { tries, state, waitMs } = await retryOf(world, key);
+      const { attempts: tries, state, waitMs } = await retryOf(world, key);
       const [first] = tries;
       expect(first).toMatchObject({
         notification: 'final',
@@ -70,7 +70,7 @@ describe('a receiver that accepts, though badly,', () => {
     await expectSoon('what became of it', async () =>
       expect(await world.webhook(key)).toMatchObject({ status: 'success', tries: 1 }),
     );
-    const { tries, state } = await triesOf(world, key);
+    const { attempts: tries, state } = await attemptsOf(world, key);
     expect(tries).toMatchObject([
       {
         reason: 'accepted',
@@ -86,7 +86,7 @@ describe('a receiver that accepts, though badly,', () => {
   it.concurrent('by a huge answer leaves its first 2 KiB', async () => {
     await using receiver = await aReceiver((_arrived, response) => void response.end('ä'.repeat(500_000)));
     const key = await world.succeed(`${receiver.url}/hook`);
-    const { tries } = await triesOf(world, key);
+    const { attempts: tries } = await attemptsOf(world, key);
     expect(tries).toMatchObject([{ reason: 'accepted', answer: 'ä'.repeat(1_024) }]);
   });
 });
@@ -96,7 +96,7 @@ describe('a redirect', () => {
     await using inside = await aReceiver();
     await using receiver = await aReceiver(status(code, { location: `${inside.url}/admin` }));
     const key = await world.succeed(`${receiver.url}/hook`);
-    const { tries, state } = await retryOf(world, key);
+    const { attempts: tries, state } = await retryOf(world, key);
     expect(tries).toMatchObject([
       { reason: 'redirect', status: code, message: expect.stringMatching(/Redirects are not followed/) },
     ]);

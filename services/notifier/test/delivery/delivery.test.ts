@@ -12,12 +12,12 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aReceiver, silence, status } from '../fixtures/a-receiver.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
-import { aWorld, type RunningNotifier, type World } from '../fixtures/test-bed.ts';
+import { openTestBed, type RunningNotifier, type TestBed } from '../fixtures/test-bed.ts';
 
-let world: World;
+let world: TestBed;
 let running: RunningNotifier;
 beforeAll(async () => {
-  world = await aWorld();
+  world = await openTestBed();
   running = await world.start();
 });
 afterAll(async () => {
@@ -47,9 +47,9 @@ describe('a run that ended', () => {
   it('leaves a try for people to read, without the query of the URL', async () => {
     await using receiver = await aReceiver();
     const key = await world.succeed(`${receiver.url}/hook?token=s3cret`);
-    const { tries } = await waitFor('the try', async () => {
+    const { attempts: tries } = await waitFor('the try', async () => {
       const read = await readDeliveries(world.log, key);
-      return read.tries.length > 0 && read;
+      return read.attempts.length > 0 && read;
     });
     expect(tries[0]).toMatchObject({
       reason: 'accepted',

@@ -3,8 +3,8 @@ import { assigned, started, succeeded } from '@runledger/testing/events/run-even
 import { describe, expect, it } from 'vitest';
 import cases from '@runledger/webhooks/webhook-url-cases.json' with { type: 'json' };
 import { aReceiver, status } from '../fixtures/a-receiver.ts';
-import { aWorld } from '../fixtures/test-bed.ts';
-import { retryOf, triesOf } from '../fixtures/attempts-of.ts';
+import { openTestBed } from '../fixtures/test-bed.ts';
+import { retryOf, attemptsOf } from '../fixtures/attempts-of.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
 import { recordingProxy } from '../fixtures/recording-proxy.ts';
 import { rawReceiver } from '../sending/receivers.ts';
@@ -23,7 +23,7 @@ describe('a callback of a run that was queued', () => {
     await using receiver = await aReceiver();
     await using proxy = await recordingProxy(receiver.url);
     await using dns = await stubDns(namesIn(cases));
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using running = await world.start({
       allow: [],
       dnsServers: [dns.server],
@@ -31,7 +31,7 @@ describe('a callback of a run that was queued', () => {
     });
     const keys = await Promise.all(refused.map(({ url }) => world.succeed(url)));
     for (const key of keys) {
-      const { tries, state } = await retryOf(world, key);
+      const { attempts: tries, state } = await retryOf(world, key);
       expect(tries).toMatchObject([{ ...ended, try: 1, phases: { connect: expect.toBeOneOf([0, null]) } }]);
       expect(state).toMatchObject({ state: 'retrying', tries: 1, last_reason: 'forbidden' });
       expect(JSON.stringify(tries)).not.toContain('pw@');
@@ -43,7 +43,7 @@ describe('a callback of a run that was queued', () => {
     // The same way is open for those that are allowed.
     const told = await Promise.all(allowed.map(({ url }) => world.succeed(url)));
     for (const key of told) {
-      const { tries } = await triesOf(world, key);
+      const { attempts: tries } = await attemptsOf(world, key);
       expect(tries[0]?.reason).not.toBe('forbidden');
     }
     expect(proxy.asked).toEqual(expect.arrayContaining(['1.2.0.3:80', '8.8.8.8:80', '8.8.4.4:8443']));
@@ -60,9 +60,12 @@ describe('a callback of a run that was queued', () => {
     ['by the unspecified address', '0.0.0.0'],
   ])('does not reach what listens here, written %s', async (_how, host) => {
     await using listener = await rawReceiver(() => undefined);
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using running = await world.start({ allow: [], ports: [listener.port] });
-    const { tries } = await triesOf(world, await world.succeed(`http://${host}:${listener.port}/admin`));
+    const { attempts: tries } = await attemptsOf(
+      world,
+      await world.succeed(`http://${host}:${listener.port}/admin`),
+    );
     expect(tries).toMatchObject([ended]);
     expect(listener.taken()).toBe(0);
     expect(await running.metric('runledger_notifier_tries_total', { reason: 'forbidden' })).toBe(1);
@@ -77,7 +80,7 @@ describe('a name', () => {
   it.concurrent('that leads inside since the run was queued is not followed there', async () => {
     await using listener = await rawReceiver(() => undefined, INSIDE);
     await using dns = await stubDns({ 'hooks.example.com': [OUTSIDE] });
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using running = await world.start({
       allow: [OUTSIDE],
       ports: [listener.port],
@@ -86,7 +89,7 @@ describe('a name', () => {
     const key = await world.queue(`http://hooks.example.com:${listener.port}/hook`);
     dns.set('hooks.example.com', [INSIDE]);
     await world.happen(key, assigned(key), started(key), succeeded(key));
-    const { tries } = await triesOf(world, key);
+    const { attempts: tries } = await attemptsOf(world, key);
     expect(tries).toMatchObject([{ ...ended, message: expect.stringMatching(/127\.0\.0\.1 is not public/) }]);
     expect(listener.taken()).toBe(0);
     expect(dns.questions('hooks.example.com')).toBeGreaterThan(0);
@@ -99,16 +102,16 @@ describe('a name', () => {
     const { port } = new URL(receiver.url);
     await using listener = await rawReceiver(() => undefined, INSIDE, Number(port));
     await using dns = await stubDns({ 'hooks.example.com': [OUTSIDE] });
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using running = await world.start({
       allow: [OUTSIDE],
       ports: [Number(port)],
       dnsServers: [dns.server],
     });
     const key = await world.succeed(`http://hooks.example.com:${port}/hook`);
-    await triesOf(world, key);
+    await attemptsOf(world, key);
     dns.set('hooks.example.com', [INSIDE]);
-    const { tries } = await triesOf(world, key, 2);
+    const { attempts: tries } = await attemptsOf(world, key, 2);
     expect(tries).toMatchObject([{ reason: 'server_error' }, { ...ended, try: 2 }]);
     expect(receiver.arrived).toHaveLength(1);
     expect(listener.taken()).toBe(0);
@@ -125,13 +128,16 @@ describe('a name', () => {
     const { port } = new URL(receiver.url);
     await using listener = await rawReceiver(() => undefined, INSIDE, Number(port));
     await using dns = await stubDns({ 'hooks.example.com': answers });
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using running = await world.start({
       allow: [OUTSIDE],
       ports: [Number(port)],
       dnsServers: [dns.server],
     });
-    const { tries } = await triesOf(world, await world.succeed(`http://hooks.example.com:${port}/hook`));
+    const { attempts: tries } = await attemptsOf(
+      world,
+      await world.succeed(`http://hooks.example.com:${port}/hook`),
+    );
     expect(tries).toMatchObject([ended]);
     expect(receiver.arrived).toEqual([]);
     expect(listener.taken()).toBe(0);
@@ -149,7 +155,7 @@ describe('RUNLEDGER_WEBHOOK_ALLOW', () => {
     await using receiver = await aReceiver();
     const { port } = new URL(receiver.url);
     await using dns = await stubDns({ 'hooks.corp.example': ['127.0.0.1'] });
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using running = await world.start({ allow: [allow], dnsServers: [dns.server] });
     const key = await world.succeed(`http://${host}:${port}/hook`);
     await expectSoon('what became of it', async () =>
@@ -172,13 +178,13 @@ describe('RUNLEDGER_WEBHOOK_ALLOW', () => {
       'hooks.corp.example': ['127.0.0.1'],
       'nats.corp.example': ['127.0.0.1'],
     });
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using running = await world.start({
       allow: ['loopback', 'hooks.corp.example'],
       ownServices: [own(port)],
       dnsServers: [dns.server],
     });
-    const { tries } = await triesOf(world, await world.succeed(`http://${host}:${port}/hook`));
+    const { attempts: tries } = await attemptsOf(world, await world.succeed(`http://${host}:${port}/hook`));
     expect(tries).toMatchObject([
       { ...ended, message: expect.stringMatching(/one of the services of Runledger itself/) },
     ]);

@@ -1,22 +1,22 @@
 import type { PendingDelivery } from '@runledger/contracts/deliveries/deliveries';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { subjectOf } from '@runledger/contracts/subjects/run-subjects';
-import { letWait } from '../../src/timers/timers.ts';
-import { assigned, OTHER, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
+import { scheduleDelivery } from '../../src/timers/timers.ts';
+import { assigned, OTHER_EXECUTOR, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { redeliveryRequested } from '@runledger/testing/events/webhook-events';
 import { describe, expect, it } from 'vitest';
 import { aReceiver, status, type Receiver } from '../fixtures/a-receiver.ts';
-import { aWorld, type World } from '../fixtures/test-bed.ts';
+import { openTestBed, type TestBed } from '../fixtures/test-bed.ts';
 import { expectTidy, openBreaker, succeedOften } from '../fixtures/breakers.ts';
-import { retryOf, triesOf } from '../fixtures/attempts-of.ts';
+import { retryOf, attemptsOf } from '../fixtures/attempts-of.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
-import { standingTimers } from '../fixtures/stored-timers.ts';
+import { storedTimers } from '../fixtures/stored-timers.ts';
 
-const expectEnd = (world: World, key: RunKey, end: object): Promise<void> =>
+const expectEnd = (world: TestBed, key: RunKey, end: object): Promise<void> =>
   expectSoon('what became of it', async () => expect(await world.webhook(key)).toMatchObject(end));
 
-const expectNothingWaits = (world: World): Promise<void> =>
-  expectSoon('nothing to wait', async () => expect(await standingTimers(world.log)).toEqual([]));
+const expectNothingWaits = (world: TestBed): Promise<void> =>
+  expectSoon('nothing to wait', async () => expect(await storedTimers(world.log)).toEqual([]));
 
 /** As after so many tries, the next of which is due. */
 const tried = (key: RunKey, { url }: Receiver, tries: number): PendingDelivery => ({
@@ -34,10 +34,10 @@ describe('a delivery', () => {
     [500, 'server_error'],
     [404, 'client_error'],
   ])('is given up when its thirteenth try is answered with %i', async (code, last_reason) => {
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using receiver = await aReceiver(status(code));
     const key = await world.succeed(`${receiver.url}/hook?token=s3cret`);
-    await letWait(world.log, tried(key, receiver, 12), new Date());
+    await scheduleDelivery(world.log, tried(key, receiver, 12), new Date());
     await using running = await world.start();
     await expectEnd(world, key, {
       status: 'failed',
@@ -47,28 +47,30 @@ describe('a delivery', () => {
       message: expect.stringMatching(new RegExp(`answered ${code}`)),
     });
     expect(JSON.stringify(await world.webhook(key))).not.toContain('s3cret');
-    expect((await triesOf(world, key)).tries).toMatchObject([{ try: 13, round: 1, reason: last_reason }]);
+    expect((await attemptsOf(world, key)).attempts).toMatchObject([
+      { try: 13, round: 1, reason: last_reason },
+    ]);
     expect(receiver.of(key.run_id)).toHaveLength(1);
     await expectNothingWaits(world);
     expect(await running.metric('runledger_notifier_deliveries_total', { end: 'tries_used_up' })).toBe(1);
   });
 
   it.concurrent('is not given up by its twelfth', async () => {
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using receiver = await aReceiver(status(500));
     const key = await world.succeed(`${receiver.url}/hook`);
-    await letWait(world.log, tried(key, receiver, 11), new Date());
+    await scheduleDelivery(world.log, tried(key, receiver, 11), new Date());
     await using running = await world.start();
-    const { tries, state } = await retryOf(world, key);
+    const { attempts: tries, state } = await retryOf(world, key);
     expect(tries).toMatchObject([{ try: 12, reason: 'server_error' }]);
     expect(state).toMatchObject({ state: 'retrying', tries: 12 });
-    expect(await standingTimers(world.log)).toEqual([expect.stringMatching(`${key.run_id}\\.wait$`)]);
+    expect(await storedTimers(world.log)).toEqual([expect.stringMatching(`${key.run_id}\\.wait$`)]);
     expect(await running.metric('runledger_notifier_deliveries_total')).toBe(0);
     expect(await world.webhook(key)).toMatchObject({ status: 'running' });
   });
 
   it.concurrent('is given up by 410, and never tried again', async () => {
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using receiver = await aReceiver(status(410));
     await using running = await world.start();
     const key = await world.succeed(`${receiver.url}/hook`);
@@ -79,7 +81,7 @@ describe('a delivery', () => {
   });
 
   it.concurrent('is given up when its run ended too long ago', async () => {
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using receiver = await aReceiver(status(500));
     await using running = await world.start({ giveUpAfterMs: 2_000 });
     const key = await world.succeed(`${receiver.url}/hook`);
@@ -91,7 +93,7 @@ describe('a delivery', () => {
   });
 
   it.concurrent('that somebody asks for again after that is tried once more', async () => {
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using receiver = await aReceiver(status(500));
     await using running = await world.start({ giveUpAfterMs: 2_000 });
     const key = await world.succeed(`${receiver.url}/hook`);
@@ -103,7 +105,7 @@ describe('a delivery', () => {
   });
 
   it.concurrent('is given up, though it is parked, when its run ended too long ago', async () => {
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using receiver = await aReceiver(status(500));
     await using running = await world.start({ giveUpAfterMs: 4_000, breaker: { firstOpenMs: 5_000 } });
     const failed = await openBreaker(world, running, `${receiver.url}/hook`);
@@ -116,19 +118,19 @@ describe('a delivery', () => {
 });
 
 describe('a fact that nobody may write', () => {
-  const forge = async (world: World, event: Parameters<typeof subjectOf>[0]): Promise<void> => {
-    await world.log.js.publish(subjectOf(event), JSON.stringify(event));
+  const forge = async (world: TestBed, event: Parameters<typeof runEventSubject>[0]): Promise<void> => {
+    await world.log.js.publish(runEventSubject(event), JSON.stringify(event));
   };
 
   it.concurrent('ends no run: nothing is sent before its end', async () => {
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using running = await world.start({ sweepEveryMs: 300 });
     await using receiver = await aReceiver();
     const key = await world.queue(`${receiver.url}/hook`);
     await world.happen(key, assigned(key), started(key));
     await forge(world, succeeded(key));
-    await forge(world, { ...succeeded(key), executor_id: OTHER });
-    await world.log.js.publish(subjectOf(succeeded(key)), 'garbage');
+    await forge(world, { ...succeeded(key), executor_id: OTHER_EXECUTOR });
+    await world.log.js.publish(runEventSubject(succeeded(key)), 'garbage');
     const other = await world.succeed(`${receiver.url}/hook`);
     await expectEnd(world, other, { status: 'success' });
     expect(receiver.of(key.run_id)).toEqual([]);
@@ -141,7 +143,7 @@ describe('a fact that nobody may write', () => {
   });
 
   it.concurrent('cannot turn a callback off or elsewhere', async () => {
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using running = await world.start({ sweepEveryMs: 300 });
     await using receiver = await aReceiver();
     await using elsewhere = await aReceiver();

@@ -2,17 +2,24 @@ import type { ServerResponse } from 'node:http';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { reportProgress } from '@runledger/event-log/streams/activity';
 import { readDeliveries } from '@runledger/event-log/streams/delivery-attempts';
-import { assigned, failed, ONE, started, succeeded, uploading } from '@runledger/testing/events/run-events';
+import {
+  assigned,
+  failed,
+  EXECUTOR,
+  started,
+  succeeded,
+  uploading,
+} from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aReceiver, status, type Arrived, type Receiver } from '../fixtures/a-receiver.ts';
-import { aWorld, type RunningNotifier, type World } from '../fixtures/test-bed.ts';
+import { openTestBed, type RunningNotifier, type TestBed } from '../fixtures/test-bed.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
 
-let world: World;
+let world: TestBed;
 let running: RunningNotifier;
 beforeAll(async () => {
-  world = await aWorld();
+  world = await openTestBed();
   running = await world.start();
 });
 afterAll(async () => {
@@ -32,7 +39,7 @@ const aRunning = async (receiver: Receiver): Promise<RunKey> => {
 };
 
 const report = (key: RunKey, progress: number, live_status: string | null = null): void =>
-  reportProgress(world.log, key, 1, ONE, { progress, live_status, time: new Date().toISOString() });
+  reportProgress(world.log, key, 1, EXECUTOR, { progress, live_status, time: new Date().toISOString() });
 
 const expectTold = (receiver: Receiver, key: RunKey, payload: Partial<Arrived['payload']>): Promise<void> =>
   expectSoon('what arrives last', () =>
@@ -101,7 +108,7 @@ describe('progress', () => {
   it.concurrent('of an attempt that is not the current one is not told as such', async () => {
     await using receiver = await aReceiver();
     const key = await aRunning(receiver);
-    reportProgress(world.log, key, 2, ONE, {
+    reportProgress(world.log, key, 2, EXECUTOR, {
       progress: 0.99,
       live_status: 'of nobody',
       time: new Date().toISOString(),
@@ -165,7 +172,7 @@ describe('an intermediate notification that is refused', () => {
       expect(await world.webhook(key)).toMatchObject({ status: 'running', round: 1 }),
     );
     await expectSoon('the try', async () => {
-      const { intermediate, tries, state } = await readDeliveries(world.log, key);
+      const { intermediate, attempts: tries, state } = await readDeliveries(world.log, key);
       expect(intermediate).toMatchObject({
         notification: 'intermediate',
         reason: 'server_error',

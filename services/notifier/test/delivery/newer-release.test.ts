@@ -3,10 +3,10 @@ import { redeliveryRequested } from '@runledger/testing/events/webhook-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { aReceiver } from '../fixtures/a-receiver.ts';
-import { aWorld, type World } from '../fixtures/test-bed.ts';
+import { openTestBed, type TestBed } from '../fixtures/test-bed.ts';
 
 /** Why a notifier that begins there stops reading. */
-const whyStopped = async (world: World): Promise<string> => {
+const whyStopped = async (world: TestBed): Promise<string> => {
   await using running = await world.start();
   return await waitFor('the notifier to stop reading', () => {
     const state = running.notifier.state();
@@ -16,20 +16,20 @@ const whyStopped = async (world: World): Promise<string> => {
 
 describe('a fact of a later release', () => {
   it('stops the notifier, which says so, whatever the fact is', async () => {
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using receiver = await aReceiver();
     const key = await world.queue(`${receiver.url}/hook`);
     await world.happen(key, assigned(key), started(key), { ...succeeded(key), version: 2 });
     expect(await whyStopped(world)).toContain('RunSucceeded in version 2, which this release cannot read');
     // A run's first fact, which says where its notifications go.
-    await using another = await aWorld();
+    await using another = await openTestBed();
     await another.happen(key, { ...queued(key), version: 2 });
     expect(await whyStopped(another)).toContain('RunQueued in version 2, which this release cannot read');
     expect(receiver.arrived).toEqual([]);
   });
 
   it('stops the notifier when somebody asked for a redelivery with it', async () => {
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using receiver = await aReceiver();
     const key = await world.succeed(`${receiver.url}/hook`);
     await world.happenTo(key, { ...redeliveryRequested(key), version: 2 });

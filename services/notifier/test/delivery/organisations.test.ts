@@ -2,16 +2,16 @@ import { newUuid, orgId } from '@runledger/contracts/ids';
 import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aReceiver, silence, status } from '../fixtures/a-receiver.ts';
-import { aWorld, type RunningNotifier, type World } from '../fixtures/test-bed.ts';
+import { openTestBed, type RunningNotifier, type TestBed } from '../fixtures/test-bed.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
 
 const LONG_MS = 120_000;
 const hanging = orgId(newUuid());
 
-let world: World;
+let world: TestBed;
 let running: RunningNotifier;
 beforeAll(async () => {
-  world = await aWorld();
+  world = await openTestBed();
   running = await world.start({ withinMs: LONG_MS, mostInFlight: 16, finishWithinMs: 0 });
 });
 afterAll(async () => {

@@ -7,14 +7,14 @@ import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aReceiver, type Arrived, type Receiver } from '../fixtures/a-receiver.ts';
-import { aWorld, type RunningNotifier, type World } from '../fixtures/test-bed.ts';
+import { openTestBed, type RunningNotifier, type TestBed } from '../fixtures/test-bed.ts';
 
 const MAX_BYTES = 8 * 1_024;
 
-let world: World;
+let world: TestBed;
 let running: RunningNotifier;
 beforeAll(async () => {
-  world = await aWorld();
+  world = await openTestBed();
   running = await world.start({ maxBytes: MAX_BYTES });
 });
 afterAll(async () => {

@@ -1,4 +1,4 @@
-import { TRY_REASONS } from '@runledger/contracts/deliveries/attempt-result';
+import { DELIVERY_ATTEMPT_RESULTS } from '@runledger/contracts/deliveries/attempt-result';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { rawReceiver } from './receivers.ts';
@@ -42,7 +42,7 @@ it('ends with a reason whatever a receiver answers, on kept connections too', as
     fc.asyncProperty(talk, async (said) => {
       answer = said;
       const { reason, status, phases } = await send(sender, receiver.url);
-      expect(TRY_REASONS).toContain(reason);
+      expect(DELIVERY_ATTEMPT_RESULTS).toContain(reason);
       expect(reason).not.toBe('internal_error');
       expect(status === null).toBe(phases.body === null);
     }),

@@ -1,8 +1,8 @@
 import type { CallbackAddresses } from '@runledger/webhooks/policy/resolve-callback';
 import {
   openSender,
-  type Answered,
-  type Outgoing,
+  type SendResult,
+  type OutgoingRequest,
   type Sender,
   type SenderOptions,
 } from '../../src/sending/sender.ts';
@@ -18,17 +18,17 @@ export const senderTo = (
     ...options,
   });
 
-export const outgoing = (url: URL, body = '{"run_id":"one"}'): Outgoing => ({
+export const outgoing = (url: URL, body = '{"run_id":"one"}'): OutgoingRequest => ({
   url,
   headers: { 'content-type': 'application/json', 'webhook-id': 'msg_1' },
   body: Buffer.from(body),
 });
 
-export const send = (sender: Sender, url: URL, body?: string): Promise<Answered> =>
+export const send = (sender: Sender, url: URL, body?: string): Promise<SendResult> =>
   sender.send(outgoing(url, body), new AbortController().signal);
 
 /** One try with a sender of its own. */
-export const sendOnce = async (url: URL, options: Partial<SenderOptions> = {}): Promise<Answered> => {
+export const sendOnce = async (url: URL, options: Partial<SenderOptions> = {}): Promise<SendResult> => {
   await using sender = senderTo(['127.0.0.1'], options);
   return await send(sender, url);
 };

@@ -1,11 +1,15 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
-import { lifecycleOf, subjectOf, webhookSubjectOf } from '@runledger/contracts/subjects/run-subjects';
+import {
+  lifecycleFilter,
+  runEventSubject,
+  webhookEventSubject,
+} from '@runledger/contracts/subjects/run-subjects';
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
 import * as run from '@runledger/testing/events/run-events';
 import * as webhook from '@runledger/testing/events/webhook-events';
 import { describe, expect, it } from 'vitest';
-import { runNews } from '../../src/subscription/run-notice.ts';
+import { runNotice } from '../../src/subscription/run-notice.ts';
 
 const key = run.aRun();
 
@@ -13,42 +17,42 @@ const message = (subject: string, body: unknown): StoredMessage => ({
   subject,
   sequence: 7,
   time: '2026-01-01T00:00:00.000Z',
-  fence: lifecycleOf(key),
+  fence: lifecycleFilter(key),
   expectedSequence: 0,
   body,
 });
-const stored = (event: RunEvent): StoredMessage => message(subjectOf(event), event);
-const storedWebhook = (event: WebhookEvent): StoredMessage => message(webhookSubjectOf(event), event);
+const stored = (event: RunEvent): StoredMessage => message(runEventSubject(event), event);
+const storedWebhook = (event: WebhookEvent): StoredMessage => message(webhookEventSubject(event), event);
 
 describe('a message of RUNS', () => {
   it('tells of a callback when a run was queued', () => {
     const wanting = run.queued(key, { webhook: 'https://a.example/hook', webhook_intermediate_status: true });
-    expect(runNews(stored(wanting))).toEqual({
+    expect(runNotice(stored(wanting))).toEqual({
       kind: 'queued',
       key,
       callback: { origin: 'https://a.example', intermediate: true },
     });
-    expect(runNews(stored(run.queued(key)))).toEqual({ kind: 'queued', key, callback: null });
+    expect(runNotice(stored(run.queued(key)))).toEqual({ kind: 'queued', key, callback: null });
   });
 
   it.each([undefined, 'nonsense', {}, { ...run.queued(key), version: 99 }])(
     'tells of no callback when the content is %j',
     (body) => {
-      expect(runNews({ ...stored(run.queued(key)), body })).toEqual({ kind: 'changed', key });
+      expect(runNotice({ ...stored(run.queued(key)), body })).toEqual({ kind: 'changed', key });
     },
   );
 
   it.each([
     ['not the first of its run', { expectedSequence: 3 }],
     ['not fenced', { fence: null }],
-    ['fenced on another run', { fence: lifecycleOf(run.aRun()) }],
+    ['fenced on another run', { fence: lifecycleFilter(run.aRun()) }],
     [
       'stored under the subject of an executor',
       { subject: `runs.${key.org_id}.${key.run_id}.life.queued.executor.1.box` },
     ],
   ])('tells of no callback when it is forged, since it is %s', (_, forged) => {
     const wanting = stored(run.queued(key, { webhook: 'https://a.example/hook' }));
-    expect(runNews({ ...wanting, ...forged })).toEqual({ kind: 'changed', key });
+    expect(runNotice({ ...wanting, ...forged })).toEqual({ kind: 'changed', key });
   });
 
   it.each([
@@ -56,9 +60,9 @@ describe('a message of RUNS', () => {
     run.started(key),
     run.uploading(key),
     run.requeued(key),
-    run.cancelRequested(key, 1, run.ONE),
+    run.cancelRequested(key, 1, run.EXECUTOR),
   ])('tells of a change when it is $type of an attempt', (event) => {
-    expect(runNews(stored(event))).toEqual({ kind: 'changed', key });
+    expect(runNotice(stored(event))).toEqual({ kind: 'changed', key });
   });
 
   it.each([
@@ -69,11 +73,11 @@ describe('a message of RUNS', () => {
     run.givenUp(key, 'executor_lost'),
     run.cancelRequested(key),
   ])('tells of the end when it is $type', (event) => {
-    expect(runNews(stored(event))).toEqual({ kind: 'ended', key });
+    expect(runNotice(stored(event))).toEqual({ kind: 'ended', key });
   });
 
   it('tells of a redelivery that was asked for, and its round', () => {
-    expect(runNews(storedWebhook(webhook.redeliveryRequested(key, 3)))).toEqual({
+    expect(runNotice(storedWebhook(webhook.redeliveryRequested(key, 3)))).toEqual({
       kind: 'redelivery',
       key,
       round: 3,
@@ -83,14 +87,14 @@ describe('a message of RUNS', () => {
   it.each([webhook.webhookStarted(key), webhook.webhookDelivered(key), webhook.webhookGivenUp(key)])(
     'is of no concern when it is our own $type',
     (event) => {
-      expect(runNews(storedWebhook(event))).toBeUndefined();
+      expect(runNotice(storedWebhook(event))).toBeUndefined();
     },
   );
 
   it.each(['', 'runs', 'runs.a.b.life.ended.executor.1.none', 'fleet.box.lost', 'runs.>'])(
     'is of no concern under the subject %j',
     (subject) => {
-      expect(runNews(message(subject, run.succeeded(key)))).toBeUndefined();
+      expect(runNotice(message(subject, run.succeeded(key)))).toBeUndefined();
     },
   );
 });

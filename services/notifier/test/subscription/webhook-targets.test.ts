@@ -3,25 +3,28 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { queued } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
 import {
-  callbackOf,
-  openCallbacks,
-  type Callback,
-  type Callbacks,
+  webhookTargetOf,
+  openWebhookTargets,
+  type WebhookTarget,
+  type WebhookTargets,
 } from '../../src/subscription/webhook-targets.ts';
 
 const aRun = (): RunKey => ({ org_id: orgId(newUuid()), run_id: runId(newUuid()) });
-const callback = (name: string): Callback => ({ origin: `https://${name}.example`, intermediate: false });
+const callback = (name: string): WebhookTarget => ({
+  origin: `https://${name}.example`,
+  intermediate: false,
+});
 const A = callback('a');
 const B = callback('b');
 
 /** Callbacks with a log in which every run wants A, and what was looked up there. */
-const aLog = (most?: number): { readonly callbacks: Callbacks; readonly lookedUp: RunKey[] } => {
+const aLog = (most?: number): { readonly callbacks: WebhookTargets; readonly lookedUp: RunKey[] } => {
   const lookedUp: RunKey[] = [];
-  const lookUp = async (key: RunKey): Promise<Callback> => {
+  const lookUp = async (key: RunKey): Promise<WebhookTarget> => {
     lookedUp.push(key);
     return A;
   };
-  return { callbacks: openCallbacks(lookUp, most), lookedUp };
+  return { callbacks: openWebhookTargets(lookUp, most), lookedUp };
 };
 
 describe('the callback of a run', () => {
@@ -30,15 +33,15 @@ describe('the callback of a run', () => {
       webhook: 'https://A.example:443/hook?token=1',
       webhook_intermediate_status: true,
     });
-    expect(callbackOf(data)).toEqual({ origin: 'https://a.example', intermediate: true });
+    expect(webhookTargetOf(data)).toEqual({ origin: 'https://a.example', intermediate: true });
   });
 
   it('is none when the run wants none', () => {
-    expect(callbackOf(queued(aRun(), { webhook: null }).data)).toBeNull();
+    expect(webhookTargetOf(queued(aRun(), { webhook: null }).data)).toBeNull();
   });
 
   it('is one without an origin when its text is no URL, so that its delivery comes to an end', () => {
-    expect(callbackOf(queued(aRun(), { webhook: 'nonsense' }).data)).toEqual({
+    expect(webhookTargetOf(queued(aRun(), { webhook: 'nonsense' }).data)).toEqual({
       origin: 'null',
       intermediate: false,
     });
@@ -65,7 +68,7 @@ describe('the callback of a run', () => {
 
   it('is looked up again after that went wrong for all who asked', async () => {
     let times = 0;
-    const callbacks = openCallbacks(async () => {
+    const callbacks = openWebhookTargets(async () => {
       times += 1;
       if (times === 1) throw new Error('the log is away');
       return A;
@@ -78,8 +81,8 @@ describe('the callback of a run', () => {
   });
 
   it('is the one that was noted while it was looked up', async () => {
-    const answer = Promise.withResolvers<Callback | null>();
-    const callbacks = openCallbacks(() => answer.promise);
+    const answer = Promise.withResolvers<WebhookTarget | null>();
+    const callbacks = openWebhookTargets(() => answer.promise);
     const key = aRun();
     const finding = callbacks.find(key);
     callbacks.note(key.run_id, B);

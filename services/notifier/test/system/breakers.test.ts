@@ -2,11 +2,11 @@ import { newUuid, orgId } from '@runledger/contracts/ids';
 import { readDeliveries } from '@runledger/event-log/streams/delivery-attempts';
 import { describe, expect, it } from 'vitest';
 import { aReceiver, status } from '../fixtures/a-receiver.ts';
-import { aWorld } from '../fixtures/test-bed.ts';
+import { openTestBed } from '../fixtures/test-bed.ts';
 import {
   countOpen,
-  expectAllTold,
-  expectParked,
+  expectAllDelivered,
+  expectDeferred,
   expectTidy,
   freePort,
   openBreaker,
@@ -16,7 +16,7 @@ import {
   takingItsTime,
 } from '../fixtures/breakers.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
-import { openingsAt, standingDeliveries } from '../fixtures/stored-timers.ts';
+import { openingsAt, storedDeliveries } from '../fixtures/stored-timers.ts';
 
 /** Longer than what a test does while it is open. */
 const breaker = { firstOpenMs: 4_000 };
@@ -27,7 +27,7 @@ const longBreaker = { firstOpenMs: 60_000 };
 
 describe('a receiver that fails five times', { timeout }, () => {
   it.concurrent('is left alone, and what follows is parked without a timer and a try', async () => {
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using running = await world.start({ breaker: longBreaker });
     await using receiver = await aReceiver(status(500));
     const failed = await openBreaker(world, running, `${receiver.url}/hook`);
@@ -35,15 +35,15 @@ describe('a receiver that fails five times', { timeout }, () => {
     expect(arrived).toBe(5);
 
     const parked = await succeedOften(world, `${receiver.url}/hook`, 10);
-    await expectParked(world, 10);
+    await expectDeferred(world, 10);
     for (const key of parked) {
-      const { state, tries } = await readDeliveries(world.log, key);
+      const { state, attempts: tries } = await readDeliveries(world.log, key);
       expect(state).toMatchObject({ state: 'parked', tries: 0, next_try_at: null });
       expect(tries).toEqual([]);
     }
     // The tries that are due now join them, and lose none. What was due goes only once it is parked.
     await expectSoon('only what is parked', async () =>
-      expect(await standingDeliveries(world.log)).toEqual({ wait: 0, due: 0, parked: 15 }),
+      expect(await storedDeliveries(world.log)).toEqual({ wait: 0, due: 0, parked: 15 }),
     );
     expect(await running.metric('runledger_notifier_parked')).toBe(15);
     expect(await running.metric('runledger_notifier_timers_bytes')).toBeGreaterThan(0);
@@ -58,14 +58,14 @@ describe('a receiver that fails five times', { timeout }, () => {
   });
 
   it.concurrent('is probed by one after its time, then told the rest, each once', async () => {
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using running = await world.start({ breaker, sweepEveryMs: 500 });
     await using receiver = await aReceiver(status(500));
     const failed = await openBreaker(world, running, `${receiver.url}/hook`);
     const opened = performance.now();
     const { inFlight } = takingItsTime(receiver);
     const parked = await succeedOften(world, `${receiver.url}/hook`, 30);
-    await expectAllTold(world, [...failed, ...parked]);
+    await expectAllDelivered(world, [...failed, ...parked]);
 
     const [, , , , , probe, ...rest] = receiver.arrived;
     // Its time began a little before it was seen.
@@ -82,7 +82,7 @@ describe('a receiver that fails five times', { timeout }, () => {
   });
 
   it.concurrent('and fails the probe is left alone for twice as long', async () => {
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using running = await world.start({ breaker });
     await using receiver = await aReceiver(status(500));
     // What fails for the second time waits for 30 s: the probe is to be a first try.
@@ -93,12 +93,12 @@ describe('a receiver that fails five times', { timeout }, () => {
     expect(parked.map(({ run_id }) => run_id)).toContain(receiver.arrived[5]?.payload.run_id);
     expect(Date.parse(opening.until)).toBeGreaterThan(Date.now() + breaker.firstOpenMs);
     receiver.answer = status(200);
-    await expectAllTold(world, parked);
+    await expectAllDelivered(world, parked);
     await expectTidy(world, running);
   });
 
   it.concurrent.each([404, 400, 302])('by %i is told all the same', async (code) => {
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using running = await world.start({ breaker: longBreaker });
     await using receiver = await aReceiver(status(code));
     const keys = await succeedOften(world, `${receiver.url}/hook`, 12);
@@ -106,7 +106,7 @@ describe('a receiver that fails five times', { timeout }, () => {
       for (const key of keys) expect(receiver.of(key.run_id).length).toBeGreaterThan(0);
     });
     expect(await countOpen(running)).toBe(0);
-    expect(await standingDeliveries(world.log)).toMatchObject({ parked: 0 });
+    expect(await storedDeliveries(world.log)).toMatchObject({ parked: 0 });
   });
 });
 
@@ -114,13 +114,13 @@ describe('two organisations at one origin', { timeout }, () => {
   const other = orgId(newUuid());
 
   it.concurrent('are both left alone when nobody can reach it, and are both told once it is there', async () => {
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using running = await world.start({ breaker });
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const failed = await openBreaker(world, running, `${url}/hook`);
     const parked = await succeedOften(world, `${url}/other`, 3, other);
-    await expectParked(world, 3);
+    await expectDeferred(world, 3);
     for (const key of parked) {
       await expectSoon('that it is parked', async () =>
         expect(await readDeliveries(world.log, key)).toMatchObject({
@@ -133,13 +133,13 @@ describe('two organisations at one origin', { timeout }, () => {
       expect.objectContaining({ org_id: null, opens: 1 }),
     );
     await using receiver = await aReceiver(status(200), port);
-    await expectAllTold(world, [...failed, ...parked]);
+    await expectAllDelivered(world, [...failed, ...parked]);
     for (const key of [...failed, ...parked]) expect(receiver.of(key.run_id)).toHaveLength(1);
     await expectTidy(world, running);
   });
 
   it.concurrent('are told apart when one of them is answered with 500', async () => {
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using running = await world.start({ breaker: longBreaker });
     await using receiver = await aReceiver((arrived, response) =>
       status(arrived.path === '/broken' ? 500 : 200)(arrived, response),
@@ -147,8 +147,8 @@ describe('two organisations at one origin', { timeout }, () => {
     await openBreaker(world, running, `${receiver.url}/broken`);
     const told = await succeedOften(world, `${receiver.url}/hook`, 5, other);
     const parked = await succeedOften(world, `${receiver.url}/broken`, 3);
-    await expectAllTold(world, told);
-    await expectParked(world, 3);
+    await expectAllDelivered(world, told);
+    await expectDeferred(world, 3);
     for (const key of parked) expect(receiver.of(key.run_id)).toEqual([]);
   });
 });
@@ -156,13 +156,13 @@ describe('two organisations at one origin', { timeout }, () => {
 describe('an open breaker', { timeout }, () => {
   it.concurrent('stays open when the notifier is stopped and started, and what is parked comes after its time', async () => {
     const openFor = { firstOpenMs: 8_000 };
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using receiver = await aReceiver(status(500));
     const [failed, parked] = await (async () => {
       await using running = await world.start({ breaker: openFor });
       const those = await openBreaker(world, running, `${receiver.url}/hook`);
       const these = await succeedOften(world, `${receiver.url}/hook`, 5);
-      await expectParked(world, 5);
+      await expectDeferred(world, 5);
       await expectSoon('the opening to be kept', async () =>
         expect(await openingsAt(world.log, receiver.url)).toHaveLength(1),
       );
@@ -177,7 +177,7 @@ describe('an open breaker', { timeout }, () => {
     const late = await world.succeed(`${receiver.url}/hook`);
     await expectSoon('the first to arrive', () => expect(receiver.arrived.length).toBeGreaterThan(before));
     expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(opening?.until ?? ''));
-    await expectAllTold(world, [...failed, ...parked, late]);
+    await expectAllDelivered(world, [...failed, ...parked, late]);
     for (const key of [...parked, late]) expect(receiver.of(key.run_id)).toHaveLength(1);
     await expectTidy(world, running);
   });

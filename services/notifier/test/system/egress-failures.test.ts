@@ -1,38 +1,38 @@
-import type { TryReason } from '@runledger/contracts/deliveries/attempt-result';
+import type { DeliveryAttemptResult } from '@runledger/contracts/deliveries/attempt-result';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { stubDns } from '@runledger/testing/stand-ins/stub-dns';
 import { describe, expect, it } from 'vitest';
 import { aReceiver, status } from '../fixtures/a-receiver.ts';
-import { aWorld, type RunningNotifier, type World } from '../fixtures/test-bed.ts';
-import { countOpen, expectAllTold, expectTidy, freePort, succeedOften } from '../fixtures/breakers.ts';
+import { openTestBed, type RunningNotifier, type TestBed } from '../fixtures/test-bed.ts';
+import { countOpen, expectAllDelivered, expectTidy, freePort, succeedOften } from '../fixtures/breakers.ts';
 import { retryOf } from '../fixtures/attempts-of.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
 import { recordingProxy } from '../fixtures/recording-proxy.ts';
-import { standingDeliveries } from '../fixtures/stored-timers.ts';
+import { storedDeliveries } from '../fixtures/stored-timers.ts';
 
 /** More than open a breaker when they are charged. */
 const MANY = 8;
 
 /** Each waits, though no try was used up, and nobody is charged. */
 const expectNobodyCharged = async (
-  world: World,
+  world: TestBed,
   running: RunningNotifier,
   keys: readonly RunKey[],
-  reason: TryReason,
+  reason: DeliveryAttemptResult,
 ): Promise<void> => {
   for (const key of keys) {
-    const { tries, state, waitMs } = await retryOf(world, key);
+    const { attempts: tries, state, waitMs } = await retryOf(world, key);
     expect(tries).toMatchObject([{ try: 1, reason, status: null }]);
     expect(state).toMatchObject({ state: 'retrying', tries: 0, last_reason: reason });
     expect(waitMs).toBeGreaterThan(11_900);
   }
   expect(await countOpen(running)).toBe(0);
-  expect(await standingDeliveries(world.log)).toMatchObject({ wait: keys.length, parked: 0 });
+  expect(await storedDeliveries(world.log)).toMatchObject({ wait: keys.length, parked: 0 });
 };
 
 /** What was not tried for our own reasons is accepted by the first try that counts. */
-const expectFirstTryTold = async (world: World, keys: readonly RunKey[]): Promise<void> => {
-  await expectAllTold(world, keys);
+const expectFirstTryTold = async (world: TestBed, keys: readonly RunKey[]): Promise<void> => {
+  await expectAllDelivered(world, keys);
   for (const key of keys) expect(await world.webhook(key)).toMatchObject({ status: 'success', tries: 1 });
 };
 
@@ -45,7 +45,7 @@ describe('while no DNS server takes questions', { timeout }, () => {
     const { port } = new URL(receiver.url);
     const names = { 'hooks.corp.example': ['127.0.0.1'] };
     const server = await closedServer();
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using running = await world.start({
       allow: ['hooks.corp.example', 'loopback'],
       dnsServers: [server],
@@ -54,7 +54,7 @@ describe('while no DNS server takes questions', { timeout }, () => {
     await expectNobodyCharged(world, running, keys, 'no_dns');
     // Who needs no name is told meanwhile.
     const byAddress = await world.succeed(`${receiver.url}/hook`);
-    await expectAllTold(world, [byAddress]);
+    await expectAllDelivered(world, [byAddress]);
 
     await using dns = await stubDns(names, { port: Number(server.split(':')[1]) });
     await expectFirstTryTold(world, keys);
@@ -68,7 +68,7 @@ describe('while the egress proxy', { timeout }, () => {
   it.concurrent('is down no try is used up and nobody is charged, and all is told once it is up', async () => {
     await using receiver = await aReceiver();
     const port = await freePort();
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using running = await world.start({ proxy: new URL(`http://me:p4ss@127.0.0.1:${port}`) });
     const keys = await succeedOften(world, `${receiver.url}/hook`, MANY);
     await expectNobodyCharged(world, running, keys, 'proxy_failed');
@@ -85,7 +85,7 @@ describe('while the egress proxy', { timeout }, () => {
   it.concurrent('is up and the receiver fails, it is the receiver that is charged', async () => {
     await using receiver = await aReceiver(status(500));
     await using proxy = await recordingProxy(receiver.url);
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using running = await world.start({ proxy: new URL(`http://127.0.0.1:${proxy.port}`) });
     await succeedOften(world, `${receiver.url}/hook`, MANY);
     await expectSoon('the breaker to be open', async () => expect(await countOpen(running)).toBe(1));
@@ -101,7 +101,7 @@ describe('a name whose own servers', { timeout }, () => {
     await using receiver = await aReceiver();
     const { port } = new URL(receiver.url);
     await using dns = await stubDns({ 'dead.example.com': answer, 'hooks.corp.example': ['127.0.0.1'] });
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using running = await world.start({
       allow: ['hooks.corp.example', 'loopback'],
       ports: [Number(port)],
@@ -110,7 +110,7 @@ describe('a name whose own servers', { timeout }, () => {
     const key = await world.succeed(`http://dead.example.com:${port}/hook`);
     const healthy = await succeedOften(world, `http://hooks.corp.example:${port}/hook`, 3);
     await expectFirstTryTold(world, healthy);
-    const { tries, state } = await retryOf(world, key);
+    const { attempts: tries, state } = await retryOf(world, key);
     expect(tries).toMatchObject([{ reason: 'name_unanswered', phases: { connect: null } }]);
     expect(state).toMatchObject({ tries: 1 });
     expect(await running.metric('runledger_notifier_swept_total')).toBe(0);
@@ -122,7 +122,7 @@ describe('a name whose own servers', { timeout }, () => {
     await using dns = await stubDns({ 'hooks.corp.example': ['127.0.0.1'] });
     const silent = Array.from({ length: 10 }, (_none, index) => `silent-${index}.example.com`);
     for (const name of silent) dns.set(name, 'silent');
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using running = await world.start({
       allow: ['hooks.corp.example', 'loopback'],
       ports: [Number(port)],
@@ -135,16 +135,19 @@ describe('a name whose own servers', { timeout }, () => {
     });
     const healthy = await succeedOften(world, `http://hooks.corp.example:${port}/hook`, 3);
     await expectFirstTryTold(world, healthy);
-    const { tries } = await retryOf(world, stuck[0] ?? fail());
+    const { attempts: tries } = await retryOf(world, stuck[0] ?? fail());
     expect(tries).toMatchObject([{ reason: 'name_unanswered' }]);
     expect(await running.metric('runledger_notifier_swept_total')).toBe(0);
   });
 
   it.concurrent('do not know it is tried again', async () => {
     await using dns = await stubDns();
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using running = await world.start({ dnsServers: [dns.server] });
-    const { tries, state } = await retryOf(world, await world.succeed('http://gone.example.com/hook'));
+    const { attempts: tries, state } = await retryOf(
+      world,
+      await world.succeed('http://gone.example.com/hook'),
+    );
     expect(tries).toMatchObject([{ reason: 'name_not_found', status: null }]);
     expect(state).toMatchObject({ state: 'retrying', tries: 1 });
     expect(await running.metric('runledger_notifier_tries_total')).toBe(1);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { aPlace, BLOWS } from '../fixtures/fault-scenario.ts';
+import { openFaultScenario, FAULTS } from '../fixtures/fault-scenario.ts';
 import { aReceiver, status, type Answer } from '../fixtures/a-receiver.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
-import { expectKept, finalsOf, type Told } from '../fixtures/expect-guarantees.ts';
-import { standingTimers } from '../fixtures/stored-timers.ts';
+import { expectGuarantees, finalsOf, type NotifiedRun } from '../fixtures/expect-guarantees.ts';
+import { storedTimers } from '../fixtures/stored-timers.ts';
 
 const RUNS = 24;
 /** So many a receiver gets at once while its breaker closes. */
@@ -11,22 +11,22 @@ const MOST_WHILE_PROBING = 8;
 
 const slowly: Answer = (arrived, response) => void setTimeout(() => status(200)(arrived, response), 100);
 
-describe.concurrent.each(BLOWS)('parked deliveries survive a kill -9 of %s', (blow) => {
+describe.concurrent.each(FAULTS)('parked deliveries survive a kill -9 of %s', (blow) => {
   it('while they are parked, and while they are drained', { timeout: 180_000 }, async () => {
-    await using place = await aPlace(blow);
+    await using place = await openFaultScenario(blow);
     const { world } = place;
     await using receiver = await aReceiver(status(503));
-    const told: Told[] = [];
+    const told: NotifiedRun[] = [];
     for (let n = 0; n < RUNS; n += 1)
       told.push({ key: await world.succeed(`${receiver.url}/hook`), receiver });
     await expectSoon('all to be parked', async () => {
-      const pending = await standingTimers(world.log);
+      const pending = await storedTimers(world.log);
       expect(pending.filter((subject) => subject.endsWith('.parked'))).toHaveLength(RUNS);
     });
     receiver.answer = slowly;
     const refused = receiver.arrived.length;
     expect(refused).toBeLessThan(RUNS);
-    await place.strike();
+    await place.injectFault();
     await place.recover();
 
     await expectSoon(
@@ -34,9 +34,9 @@ describe.concurrent.each(BLOWS)('parked deliveries survive a kill -9 of %s', (bl
       () => expect(receiver.arrived.length).toBeGreaterThan(refused + 4),
       { withinMs: 60_000 },
     );
-    await place.strike();
+    await place.injectFault();
     await place.recover();
-    await expectKept(world, [place.notifier()], told, { withinMs: 60_000 });
+    await expectGuarantees(world, [place.notifier()], told, { withinMs: 60_000 });
     const accepted = told.flatMap(finalsOf).length - refused;
     expect(accepted).toBeLessThanOrEqual(RUNS + MOST_WHILE_PROBING);
   });

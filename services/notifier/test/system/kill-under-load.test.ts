@@ -1,18 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { aPlace, BLOWS } from '../fixtures/fault-scenario.ts';
-import { expectKept } from '../fixtures/expect-guarantees.ts';
+import { openFaultScenario, FAULTS } from '../fixtures/fault-scenario.ts';
+import { expectGuarantees } from '../fixtures/expect-guarantees.ts';
 import { aLoad, seeded } from '../fixtures/load.ts';
 
 const SEED = 20_260_728;
 const KILLS = 5;
 const RUNS = 200;
 
-describe.concurrent.each(BLOWS)('200 runs while %s is killed again and again', (blow) => {
+describe.concurrent.each(FAULTS)('200 runs while %s is killed again and again', (blow) => {
   it('are all told, in order, and twice only what was in flight', { timeout: 180_000 }, async () => {
     const random = seeded(SEED);
-    await using place = await aPlace(blow);
+    await using place = await openFaultScenario(blow);
     await using load = await aLoad(place.world, random);
     for (let kills = 0; kills < KILLS; kills += 1) {
       await waitFor('the shares', async () => (await place.notifier().shares()) === 16);
@@ -20,12 +20,12 @@ describe.concurrent.each(BLOWS)('200 runs while %s is killed again and again', (
       // The moment is left to chance.
       await pause(random() * 400);
       const killed = new Date();
-      await place.strike();
+      await place.injectFault();
       await place.recover();
       await load.noteInFlight(killed);
     }
     await load.add(RUNS - load.told.length);
-    await expectKept(place.world, [place.notifier()], load.told);
+    await expectGuarantees(place.world, [place.notifier()], load.told);
     load.expectFewDuplicates();
     expect(load.told).toHaveLength(RUNS);
   });

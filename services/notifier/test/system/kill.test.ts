@@ -1,13 +1,13 @@
 import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
-import { aPlace, BLOWS, type Place } from '../fixtures/fault-scenario.ts';
+import { openFaultScenario, FAULTS, type FaultScenario } from '../fixtures/fault-scenario.ts';
 import { aReceiver, status } from '../fixtures/a-receiver.ts';
-import { aWorld } from '../fixtures/test-bed.ts';
+import { openTestBed } from '../fixtures/test-bed.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
-import { expectKept, expectTimer, finalsOf } from '../fixtures/expect-guarantees.ts';
+import { expectGuarantees, expectTimer, finalsOf } from '../fixtures/expect-guarantees.ts';
 import { startNotifier } from '../fixtures/notifier-process.ts';
 import {
-  answeredInTheDark,
+  answeredWhileBrokerPaused,
   behindIntermediate,
   inFlight,
   nextInFlight,
@@ -19,14 +19,14 @@ import {
 const LIMIT_MS = 120_000;
 
 /** Lets each step have a delivery that has come to it, strikes, and sees what becomes of them. */
-const expectSurvived = async (place: Place, steps: readonly Step[]): Promise<void> => {
+const expectSurvived = async (place: FaultScenario, steps: readonly Step[]): Promise<void> => {
   await using open = new AsyncDisposableStack();
   const all: Reached[] = [];
   for (const step of steps) all.push(await step(place.world, open));
-  await place.strike();
+  await place.injectFault();
   for (const { release } of all) release();
   await place.recover();
-  await expectKept(place.world, [place.notifier()], all);
+  await expectGuarantees(place.world, [place.notifier()], all);
   for (const { step, arrivals, tries, ...told } of all) {
     expect(arrivals, step).toContain(finalsOf(told).length);
     const webhook = await place.world.webhook(told.key);
@@ -34,27 +34,27 @@ const expectSurvived = async (place: Place, steps: readonly Step[]): Promise<voi
   }
 };
 
-describe.concurrent.each(BLOWS)(
+describe.concurrent.each(FAULTS)(
   'a final notification survives a kill -9 of %s',
   { timeout: LIMIT_MS },
   (blow) => {
     it('while it is in flight, while it waits, and behind an intermediate one', async () => {
-      await using place = await aPlace(blow);
+      await using place = await openFaultScenario(blow);
       await expectSurvived(place, [nextInFlight, inFlight, behindIntermediate, nextWaits]);
     });
 
     it('after the answer, before the fact', async () => {
-      await using place = await aPlace(blow);
-      await expectSurvived(place, [answeredInTheDark(200)]);
+      await using place = await openFaultScenario(blow);
+      await expectSurvived(place, [answeredWhileBrokerPaused(200)]);
     });
 
     it('after a failed try, before the next one is planned', async () => {
-      await using place = await aPlace(blow);
-      await expectSurvived(place, [answeredInTheDark(500)]);
+      await using place = await openFaultScenario(blow);
+      await expectSurvived(place, [answeredWhileBrokerPaused(500)]);
     });
 
     it('before the end of the run is read, and while the next try is due', async () => {
-      await using place = await aPlace(blow);
+      await using place = await openFaultScenario(blow);
       await using receiver = await aReceiver(status(500));
       const { world } = place;
       const due = { key: await world.succeed(`${receiver.url}/hook`), receiver };
@@ -64,9 +64,9 @@ describe.concurrent.each(BLOWS)(
       place.notifier().freeze();
       await world.happen(unread.key, assigned(unread.key), started(unread.key), succeeded(unread.key));
       await expectTimer(world, due.key, 'due');
-      await place.strike();
+      await place.injectFault();
       await place.recover();
-      await expectKept(world, [place.notifier()], [due, unread]);
+      await expectGuarantees(world, [place.notifier()], [due, unread]);
       expect(finalsOf(due)).toHaveLength(2);
       expect(await world.webhook(due.key)).toMatchObject({ tries: 2 });
       expect(finalsOf(unread)).toHaveLength(1);
@@ -76,7 +76,7 @@ describe.concurrent.each(BLOWS)(
 
 describe('a broker that stands still for longer than a notifier keeps its shares', () => {
   it('delays notifications, and loses none', { timeout: LIMIT_MS }, async () => {
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using notifier = await startNotifier(world);
     const letGo = Promise.withResolvers<void>();
     await using slow = await aReceiver((_arrived, response) => void response.once('close', letGo.resolve));
@@ -90,7 +90,7 @@ describe('a broker that stands still for longer than a notifier keeps its shares
     // By then the shares are lost: what was in flight is given up.
     await letGo.promise;
     world.nats.resume();
-    await expectKept(world, [notifier], [held, waiting]);
+    await expectGuarantees(world, [notifier], [held, waiting]);
     expect(finalsOf(held)).toHaveLength(2);
     expect(finalsOf(waiting)).toHaveLength(2);
   });

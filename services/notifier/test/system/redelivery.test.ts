@@ -4,16 +4,16 @@ import { findPending } from '../../src/timers/timers.ts';
 import { redeliveryRequested } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aReceiver, status, type Receiver } from '../fixtures/a-receiver.ts';
-import { aWorld, type RunningNotifier, type World } from '../fixtures/test-bed.ts';
+import { openTestBed, type RunningNotifier, type TestBed } from '../fixtures/test-bed.ts';
 import { expectTidy, openBreaker } from '../fixtures/breakers.ts';
-import { retryOf, triesOf } from '../fixtures/attempts-of.ts';
+import { retryOf, attemptsOf } from '../fixtures/attempts-of.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
-import { standingTimers } from '../fixtures/stored-timers.ts';
+import { storedTimers } from '../fixtures/stored-timers.ts';
 
-let world: World;
+let world: TestBed;
 let running: RunningNotifier;
 beforeAll(async () => {
-  world = await aWorld();
+  world = await openTestBed();
   running = await world.start();
 });
 afterAll(async () => {
@@ -21,14 +21,14 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-const expectEnd = (of: World, key: RunKey, end: object): Promise<void> =>
+const expectEnd = (of: TestBed, key: RunKey, end: object): Promise<void> =>
   expectSoon('what became of it', async () => expect(await of.webhook(key)).toMatchObject(end));
 
 const idsOf = (receiver: Receiver, key: RunKey): Set<string | undefined> =>
   new Set(receiver.of(key.run_id).map(({ headers }) => headers['webhook-id']));
 
-const timersOf = async (of: World, key: RunKey): Promise<string[]> =>
-  (await standingTimers(of.log)).filter((subject) => subject.includes(key.run_id));
+const timersOf = async (of: TestBed, key: RunKey): Promise<string[]> =>
+  (await storedTimers(of.log)).filter((subject) => subject.includes(key.run_id));
 
 describe('a redelivery', () => {
   it('of what was accepted is told once more, as the same message', async () => {
@@ -41,7 +41,7 @@ describe('a redelivery', () => {
     expect(more).toEqual([]);
     expect(second?.payload).toEqual(first?.payload);
     expect(idsOf(receiver, key)).toEqual(new Set([`msg_${key.run_id}`]));
-    const { tries } = await triesOf(world, key, 2);
+    const { attempts: tries } = await attemptsOf(world, key, 2);
     expect(tries).toMatchObject([
       { round: 1, try: 1 },
       { round: 2, try: 1 },
@@ -124,7 +124,7 @@ describe('a redelivery', () => {
   });
 
   it('while it is parked is told once, in the new round', async () => {
-    await using parking = await aWorld();
+    await using parking = await openTestBed();
     await using one = await parking.start({ breaker: { firstOpenMs: 5_000 } });
     await using receiver = await aReceiver(status(500));
     const failed = await openBreaker(parking, one, `${receiver.url}/hook`);

@@ -1,46 +1,46 @@
 import { runsIdentity } from '@runledger/event-log/read/read-run';
-import { keepPosition, readPosition } from '../../src/timers/timers.ts';
-import { SHARES } from '@runledger/contracts/deliveries/deliveries';
+import { storePosition, readPosition } from '../../src/timers/timers.ts';
+import { PARTITIONS } from '@runledger/contracts/deliveries/deliveries';
 import { webhookDelivered } from '@runledger/testing/events/webhook-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { aReceiver, status } from '../fixtures/a-receiver.ts';
-import { aWorld } from '../fixtures/test-bed.ts';
-import { expectKept, expectTimer, finalsOf, type Told } from '../fixtures/expect-guarantees.ts';
+import { openTestBed } from '../fixtures/test-bed.ts';
+import { expectGuarantees, expectTimer, finalsOf, type NotifiedRun } from '../fixtures/expect-guarantees.ts';
 import { aLoad, seeded } from '../fixtures/load.ts';
 import { expectShared, startNotifier } from '../fixtures/notifier-process.ts';
 
 const SEED = 20_260_730;
 const LIMIT_MS = 120_000;
 
-const expectOnceEach = (told: readonly Told[]): void => {
+const expectOnceEach = (told: readonly NotifiedRun[]): void => {
   for (const one of told) expect(finalsOf(one)).toHaveLength(1);
 };
 
 describe('a notifier that comes back', { timeout: LIMIT_MS }, () => {
   it('sends once everything that ended while it was away', async () => {
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using load = await aLoad(world, seeded(SEED));
     {
       await using before = await startNotifier(world);
       await load.add(10);
-      await expectKept(world, [before], load.told);
+      await expectGuarantees(world, [before], load.told);
       expect(await before.stop()).toBe(0);
     }
     await load.add(300);
     await using after = await startNotifier(world);
-    await expectKept(world, [after], load.told);
+    await expectGuarantees(world, [after], load.told);
     expectOnceEach(load.told);
   });
 
   it('tells nothing again when nothing happened', async () => {
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using load = await aLoad(world, seeded(SEED));
     await load.add(20);
     for (let starts = 0; starts < 2; starts += 1) {
       await using notifier = await startNotifier(world);
       await expectShared(notifier);
-      await expectKept(world, [notifier], load.told);
+      await expectGuarantees(world, [notifier], load.told);
       expect(await notifier.stop()).toBe(0);
     }
     expectOnceEach(load.told);
@@ -49,14 +49,14 @@ describe('a notifier that comes back', { timeout: LIMIT_MS }, () => {
 
 describe('a notifier that starts for the first time on an old log', { timeout: LIMIT_MS }, () => {
   it('sends what was never told, and nothing else', async () => {
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using receiver = await aReceiver();
     const key = await world.succeed(`${receiver.url}/hook`);
     await world.happenTo(key, webhookDelivered(key));
     await using load = await aLoad(world, seeded(SEED));
     await load.add(50);
     await using notifier = await startNotifier(world);
-    await expectKept(world, [notifier], load.told);
+    await expectGuarantees(world, [notifier], load.told);
     expectOnceEach(load.told);
     expect(receiver.of(key.run_id)).toEqual([]);
   });
@@ -64,23 +64,23 @@ describe('a notifier that starts for the first time on an old log', { timeout: L
 
 describe('a log that lost its end', { timeout: LIMIT_MS }, () => {
   it('is read again from the beginning, and what was never told is sent', async () => {
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using load = await aLoad(world, seeded(SEED));
     await load.add(20);
     const { created } = await runsIdentity(world.log);
     const beyond = { version: 1, created, runs: 1_000_000, activity: 1_000_000, swept: 1_000_000 } as const;
-    for (let share = 0; share < SHARES; share += 1) await keepPosition(world.log, share, beyond);
+    for (let share = 0; share < PARTITIONS; share += 1) await storePosition(world.log, share, beyond);
     await using notifier = await startNotifier(world);
-    await expectKept(world, [notifier], load.told);
+    await expectGuarantees(world, [notifier], load.told);
     await load.add(20);
-    await expectKept(world, [notifier], load.told);
+    await expectGuarantees(world, [notifier], load.told);
     expectOnceEach(load.told);
   });
 });
 
 describe('the sweep', { timeout: LIMIT_MS }, () => {
   it('finds a delivery whose timer was lost, sends it and counts it', async () => {
-    await using world = await aWorld();
+    await using world = await openTestBed();
     await using receiver = await aReceiver(status(500, { 'retry-after': '600' }));
     await using notifier = await startNotifier(world);
     const key = await world.succeed(`${receiver.url}/hook`);
@@ -89,13 +89,13 @@ describe('the sweep', { timeout: LIMIT_MS }, () => {
     await waitFor('the sweep to pass it', async () => {
       const { lastSequence } = await runsIdentity(world.log);
       const positions = await Promise.all(
-        Array.from({ length: SHARES }, (_, share) => readPosition(world.log, share)),
+        Array.from({ length: PARTITIONS }, (_, share) => readPosition(world.log, share)),
       );
       return positions.some((position) => (position?.swept ?? 0) >= lastSequence - 1);
     });
     receiver.answer = status(200);
     await world.log.jsm.streams.purge('TIMERS', { filter: `timers.*.*.*.${key.run_id}.*` });
-    await expectKept(world, [], [{ key, receiver }]);
+    await expectGuarantees(world, [], [{ key, receiver }]);
     expect(finalsOf({ key, receiver })).toHaveLength(2);
     expect(await notifier.metric('runledger_notifier_swept_total')).toBe(1);
   });

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { aReceiver, type Receiver } from '../fixtures/a-receiver.ts';
-import { aWorld, type World } from '../fixtures/test-bed.ts';
+import { openTestBed, type TestBed } from '../fixtures/test-bed.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
-import { holding } from '../fixtures/held-responses.ts';
-import { expectKept, finalsOf, type Told } from '../fixtures/expect-guarantees.ts';
+import { holdResponses } from '../fixtures/held-responses.ts';
+import { expectGuarantees, finalsOf, type NotifiedRun } from '../fixtures/expect-guarantees.ts';
 import { aLoad, seeded } from '../fixtures/load.ts';
 import { expectShared, startNotifier, type NotifierProcess } from '../fixtures/notifier-process.ts';
 
@@ -12,7 +12,7 @@ const SEED = 20_260_729;
 /** A member that is silent for 3 s loses its shares; the rest is for a slow machine. */
 const TAKEN_OVER_MS = 15_000;
 
-let world: World;
+let world: TestBed;
 const living: NotifierProcess[] = [];
 
 const join = async (): Promise<NotifierProcess> => {
@@ -33,7 +33,7 @@ const mostOf = async (number: (one: NotifierProcess) => Promise<number>): Promis
 const inFlight = (one: NotifierProcess): Promise<number> => one.metric('runledger_notifier_in_flight');
 
 beforeAll(async () => {
-  world = await aWorld();
+  world = await openTestBed();
 });
 beforeEach(async () => {
   await Promise.all(Array.from({ length: 3 - living.length }, join));
@@ -47,10 +47,10 @@ afterAll(async () => {
 describe('three notifiers', { timeout: 120_000 }, () => {
   it('share the origins, and take over from one that is killed what it had in flight', async () => {
     await using opened = new AsyncDisposableStack();
-    const { answer, release } = holding();
+    const { answer, release } = holdResponses();
     const receivers: Receiver[] = [];
     for (let n = 0; n < 12; n += 1) receivers.push(opened.use(await aReceiver(answer)));
-    const told: Told[] = [];
+    const told: NotifiedRun[] = [];
     for (const receiver of receivers)
       told.push({ key: await world.succeed(`${receiver.url}/hook`), receiver });
     await expectSoon('all to be in flight', () => {
@@ -63,7 +63,7 @@ describe('three notifiers', { timeout: 120_000 }, () => {
     const killed = performance.now();
     await victim.kill9();
     for (const receiver of receivers) release(receiver);
-    await expectKept(world, living, told, { withinMs: TAKEN_OVER_MS });
+    await expectGuarantees(world, living, told, { withinMs: TAKEN_OVER_MS });
     const twice = told.filter((one) => finalsOf(one).length > 1);
     expect(twice).toHaveLength(itsOwn);
     for (const one of twice) expect(finalsOf(one)).toHaveLength(2);
@@ -78,7 +78,7 @@ describe('three notifiers', { timeout: 120_000 }, () => {
     await expectShared(...living);
     await adding;
     expect(await joined.shares()).toBe(4);
-    await expectKept(world, living, load.told);
+    await expectGuarantees(world, living, load.told);
     expect(load.duplicates()).toBe(0);
   });
 
@@ -90,7 +90,7 @@ describe('three notifiers', { timeout: 120_000 }, () => {
     const [code] = await Promise.all([leaving.stop(), load.add(60)]);
     expect(code).toBe(0);
     await expectShared(...living);
-    await expectKept(world, living, load.told);
+    await expectGuarantees(world, living, load.told);
     expect(load.duplicates()).toBe(0);
   });
 
@@ -108,7 +108,7 @@ describe('three notifiers', { timeout: 120_000 }, () => {
     frozen.thaw();
     await load.add(30);
     await expectShared(...living);
-    await expectKept(world, living, load.told);
+    await expectGuarantees(world, living, load.told);
     // What the others were sending at that time it may have begun to send too, before it knew.
     await load.noteInFlight(thawed);
     load.expectFewDuplicates();
@@ -129,7 +129,7 @@ describe('three notifiers', { timeout: 120_000 }, () => {
       await load.noteInFlight(killed);
       await join();
     }
-    await expectKept(world, living, load.told);
+    await expectGuarantees(world, living, load.told);
     load.expectFewDuplicates();
   });
 });

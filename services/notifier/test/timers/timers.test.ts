@@ -1,24 +1,24 @@
 import type { OpenBreaker, PendingDelivery } from '@runledger/contracts/deliveries/deliveries';
-import { shareOf } from '@runledger/contracts/deliveries/deliveries';
+import { partitionOf } from '@runledger/contracts/deliveries/deliveries';
 import { newUuid } from '@runledger/contracts/ids';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import {
-  countParked,
-  dropOpening,
-  dropPending,
-  dropTimer,
+  countDeferred,
+  removeOpening,
+  removePending,
+  removeTimer,
   findPending,
   followDue,
-  keepOpening,
-  keepPosition,
-  letWait,
-  nextParked,
+  storeOpening,
+  storePosition,
+  scheduleDelivery,
+  nextDeferred,
   readExpired,
   readOpenings,
   readPosition,
-  setAside,
+  deferDelivery,
   type Due,
   type StoredPending,
 } from '../../src/timers/timers.ts';
@@ -65,8 +65,8 @@ const runsIn = (seen: readonly Due[]): string[] =>
 describe('a delivery that waits', () => {
   it('is due in its own share when its time has come, once', async () => {
     const delivery = aDelivery();
-    await using watch = await watchShare(shareOf(delivery.origin));
-    await letWait(log, delivery, soon());
+    await using watch = await watchShare(partitionOf(delivery.origin));
+    await scheduleDelivery(log, delivery, soon());
     const due = await waitFor('the timer', () =>
       watch.seen.find((one) => one.kind === 'delivery' && one.delivery.run_id === delivery.run_id),
     );
@@ -76,9 +76,9 @@ describe('a delivery that waits', () => {
 
   it('is replaced by a later wish for the same run', async () => {
     const delivery = aDelivery();
-    await letWait(log, delivery, farAway());
-    await using watch = await watchShare(shareOf(delivery.origin));
-    await letWait(log, { ...delivery, tries: 2 }, soon());
+    await scheduleDelivery(log, delivery, farAway());
+    await using watch = await watchShare(partitionOf(delivery.origin));
+    await scheduleDelivery(log, { ...delivery, tries: 2 }, soon());
     // The share may hold what other tests have left there.
     const mine = () =>
       watch.seen.filter((due) => due.kind === 'delivery' && due.delivery.run_id === delivery.run_id);
@@ -89,7 +89,7 @@ describe('a delivery that waits', () => {
   it('survives a kill of the broker', async () => {
     await using own = await aLog();
     const delivery = aDelivery();
-    await letWait(own.log, delivery, new Date(Date.now() + 1_500));
+    await scheduleDelivery(own.log, delivery, new Date(Date.now() + 1_500));
     await own.nats.kill9();
     await own.nats.restart();
     const pending = await waitFor('what is pending', () => findPending(own.log, delivery));
@@ -98,9 +98,9 @@ describe('a delivery that waits', () => {
 
   it('is found until it is dropped', async () => {
     const delivery = aDelivery();
-    await letWait(log, delivery, farAway());
+    await scheduleDelivery(log, delivery, farAway());
     expect(await findPending(log, delivery)).toMatchObject({ delivery });
-    await dropPending(log, delivery);
+    await removePending(log, delivery);
     expect(await findPending(log, delivery)).toBeUndefined();
   });
 });
@@ -110,11 +110,11 @@ describe('parked deliveries', () => {
     const first = aDelivery();
     const { origin } = first;
     const others = [aDelivery({ origin }), aDelivery({ origin, org_id: first.org_id })];
-    for (const delivery of [first, ...others]) await setAside(log, delivery);
+    for (const delivery of [first, ...others]) await deferDelivery(log, delivery);
     const of = async (org_id: string | null): Promise<string[]> => {
       const runs: string[] = [];
       for (let after = 0; ;) {
-        const next = await nextParked(log, { origin, org_id }, after);
+        const next = await nextDeferred(log, { origin, org_id }, after);
         if (!next) return runs;
         runs.push(next.delivery.run_id);
         after = next.sequence;
@@ -125,25 +125,25 @@ describe('parked deliveries', () => {
   });
 
   it('are counted, and gone when they are dropped; dropping twice is harmless', async () => {
-    const before = await countParked(log);
+    const before = await countDeferred(log);
     const delivery = aDelivery();
-    await setAside(log, delivery);
-    expect(await countParked(log)).toBe(before + 1);
+    await deferDelivery(log, delivery);
+    expect(await countDeferred(log)).toBe(before + 1);
     const at = { origin: delivery.origin, org_id: delivery.org_id };
-    const parked = await waitFor('it', () => nextParked(log, at, 0));
-    await dropTimer(log, parked.sequence);
-    await dropTimer(log, parked.sequence);
-    expect(await nextParked(log, at, 0)).toBeUndefined();
-    expect(await countParked(log)).toBe(before);
+    const parked = await waitFor('it', () => nextDeferred(log, at, 0));
+    await removeTimer(log, parked.sequence);
+    await removeTimer(log, parked.sequence);
+    expect(await nextDeferred(log, at, 0)).toBeUndefined();
+    expect(await countDeferred(log)).toBe(before);
   });
 
   it('are found when their time is over, and only then', async () => {
     const expires_at = '2026-01-02T00:00:00.000Z';
     const over = aDelivery({ expires_at });
-    const share = shareOf(over.origin);
-    await setAside(log, over);
-    await setAside(log, aDelivery({ origin: over.origin }));
-    await letWait(log, aDelivery({ origin: over.origin, expires_at }), farAway());
+    const share = partitionOf(over.origin);
+    await deferDelivery(log, over);
+    await deferDelivery(log, aDelivery({ origin: over.origin }));
+    await scheduleDelivery(log, aDelivery({ origin: over.origin, expires_at }), farAway());
     const read = (now: string): Promise<StoredPending[]> => readExpired(log, share, new Date(now), 10);
     expect(await read('2026-01-01T00:00:00.000Z')).toEqual([]);
     expect(await read('2026-01-03T00:00:00.000Z')).toMatchObject([{ delivery: over }]);
@@ -151,12 +151,15 @@ describe('parked deliveries', () => {
 
   it('that nobody can read are dropped, and the next is given', async () => {
     const delivery = aDelivery();
-    await setAside(log, delivery);
-    const subject = `timers.${shareOf(delivery.origin)}.x.${delivery.org_id}.${newUuid()}.parked`;
+    await deferDelivery(log, delivery);
+    const subject = `timers.${partitionOf(delivery.origin)}.x.${delivery.org_id}.${newUuid()}.parked`;
     const origin = 'x';
-    await log.js.publish(subject.replace(`.${shareOf(delivery.origin)}.`, `.${shareOf(origin)}.`), 'no JSON');
-    expect(await nextParked(log, { origin, org_id: null }, 0)).toBeUndefined();
-    expect(await nextParked(log, delivery, 0)).toMatchObject({ delivery });
+    await log.js.publish(
+      subject.replace(`.${partitionOf(delivery.origin)}.`, `.${partitionOf(origin)}.`),
+      'no JSON',
+    );
+    expect(await nextDeferred(log, { origin, org_id: null }, 0)).toBeUndefined();
+    expect(await nextDeferred(log, delivery, 0)).toMatchObject({ delivery });
   });
 });
 
@@ -164,8 +167,8 @@ describe('the opening of a breaker', () => {
   it('is read by the next holder of its share until it is over, and then due', async () => {
     const origin = `https://${newUuid()}.example`;
     const opening: OpenBreaker = { version: 1, origin, org_id: null, opens: 2, until: soon().toISOString() };
-    const share = shareOf(origin);
-    await keepOpening(log, opening);
+    const share = partitionOf(origin);
+    await storeOpening(log, opening);
     expect(await readOpenings(log, share)).toContainEqual(opening);
     await using watch = await watchShare(share);
     await waitFor('its end', () =>
@@ -183,9 +186,9 @@ describe('the opening of a breaker', () => {
       opens: 1,
       until: farAway().toISOString(),
     };
-    await keepOpening(log, opening);
-    await dropOpening(log, opening);
-    expect(await readOpenings(log, shareOf(origin))).not.toContainEqual(opening);
+    await storeOpening(log, opening);
+    await removeOpening(log, opening);
+    expect(await readOpenings(log, partitionOf(origin))).not.toContainEqual(opening);
   });
 });
 
@@ -193,8 +196,8 @@ describe('the position of a share', () => {
   it('is what was kept last, and none before', async () => {
     const position = { version: 1, created: '2026-01-01T00:00:00Z', runs: 9, activity: 6, swept: 5 } as const;
     expect(await readPosition(log, 3)).toBeUndefined();
-    await keepPosition(log, 3, { ...position, runs: 5 });
-    await keepPosition(log, 3, position);
+    await storePosition(log, 3, { ...position, runs: 5 });
+    await storePosition(log, 3, position);
     expect(await readPosition(log, 3)).toEqual(position);
   });
 });

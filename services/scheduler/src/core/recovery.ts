@@ -4,7 +4,7 @@ import type { KnownRun } from './runs/known-run.ts';
 import {
   allAttemptsLost,
   attemptLost,
-  cancelledWithExecutorGone,
+  cancelledWithoutExecutor,
   type Departure,
 } from './decisions/messages.ts';
 
@@ -15,7 +15,7 @@ export const recovery = (
   how: Departure,
 ): Requeue | GiveUp | EnforceCancel => {
   const on = { key, run, expected: head, answers: event_id };
-  if (run.cancel) return { ...on, type: 'enforce_cancel', message: cancelledWithExecutorGone(run, how) };
+  if (run.cancel) return { ...on, type: 'enforce_cancel', message: cancelledWithoutExecutor(run, how) };
   if (run.attempt.number < run.request.max_attempts) {
     return { ...on, type: 'requeue', reason: how, message: attemptLost(run, how) };
   }

@@ -9,7 +9,7 @@ import type { DrainedName } from './fleet/drained-names.ts';
 export type ResetCause = 'reconnect' | 'gap' | 'slow_round_trip';
 
 /** A run's history as the log has it. */
-export interface ToldRun {
+export interface RunUpdate {
   readonly key: RunKey;
   readonly history: History;
   readonly event_id: string | null;
@@ -19,9 +19,9 @@ export interface ToldRun {
 /** Everything that the scheduler's decisions follow from. `connectedMs` is monotonic time, in milliseconds. */
 export type SchedulerInput =
   /** A run's history after its next message: also one that was refused, since it moved the head. */
-  | ({ readonly type: 'run_fact' } & ToldRun)
+  | ({ readonly type: 'run_fact' } & RunUpdate)
   /** The whole run, read anew: it replaces what was known of it, also at the same head. */
-  | ({ readonly type: 'run_read_again' } & ToldRun)
+  | ({ readonly type: 'run_read_again' } & RunUpdate)
   /** Its history is damaged: nothing can be decided on it. */
   | { readonly type: 'run_unreadable'; readonly key: RunKey }
   /** `sequence` and `time` are the ones of FLEET: a fact that is told late undoes no later one. */

@@ -6,23 +6,23 @@ import { isExecuting } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { Answers } from './queries/answers.ts';
 import type { Decision, RunDecision } from './decisions/decision.ts';
-import { demandKey, type Demand } from './slots/requirements.ts';
-import { DepartedExecutors } from './fleet/former-executors.ts';
+import { requirementsKey, type Requirements } from './slots/requirements.ts';
+import { FormerExecutors } from './fleet/former-executors.ts';
 import { DrainedNames, type Drain, type DrainedName } from './fleet/drained-names.ts';
-import type { DueSettings } from './runs/deadline.ts';
+import type { DeadlineSettings } from './runs/deadline.ts';
 import { Fleet } from './fleet/fleet.ts';
 import { knownRun, type KnownRun } from './runs/known-run.ts';
 import { LiveRuns, type QueueLength } from './runs/live-runs.ts';
-import { isSameSeat, Occupancy, type Seat } from './slots/slot-allocation.ts';
-import { Orphans } from './runs/orphaned-runs.ts';
-import { overdue } from './expired.ts';
+import { isSameSlot, SlotAllocation, type SlotRef } from './slots/slot-allocation.ts';
+import { OrphanedRuns } from './runs/orphaned-runs.ts';
+import { expired } from './expired.ts';
 import { recovery } from './recovery.ts';
 import type { RegisteredExecutor, Registration, Slot } from './fleet/registered-executor.ts';
 import { runName } from './slots/run-name.ts';
-import type { Outcome, SchedulerInput, ToldRun } from './scheduler-input.ts';
-import { silent, type Departure } from './decisions/messages.ts';
+import type { Outcome, SchedulerInput, RunUpdate } from './scheduler-input.ts';
+import { unresponsive, type Departure } from './decisions/messages.ts';
 
-export type SchedulingSettings = DueSettings & {
+export type SchedulingSettings = DeadlineSettings & {
   /** An executor that is not heard for so long, in connected time, is lost. */
   readonly heartbeatPeriodMs: number;
 };
@@ -37,9 +37,9 @@ export class Scheduling {
   readonly #settings: SchedulingSettings;
   readonly #runs: LiveRuns;
   readonly #fleet: Fleet;
-  readonly #departed = new DepartedExecutors();
+  readonly #departed = new FormerExecutors();
   readonly #drained = new DrainedNames();
-  readonly #orphans = new Orphans();
+  readonly #orphans = new OrphanedRuns();
   #leading = false;
   /** Of the last tick. */
   #connectedMs = 0;
@@ -48,7 +48,7 @@ export class Scheduling {
   #decisions: Decision[] = [];
 
   constructor(settings: SchedulingSettings) {
-    const occupancy = new Occupancy();
+    const occupancy = new SlotAllocation();
     this.#settings = settings;
     this.#runs = new LiveRuns(occupancy, settings);
     this.#fleet = new Fleet(occupancy, settings.cancelEnforceMs);
@@ -140,15 +140,15 @@ export class Scheduling {
     return this.#runs.queues();
   }
 
-  #replaceRun({ key, history, event_id, writer }: ToldRun): void {
+  #replaceRun({ key, history, event_id, writer }: RunUpdate): void {
     const before = this.#runs.get(runName(key));
-    const seat = before?.seat;
+    const seat = before?.slot;
     const after = knownRun(key, history.head, history.run, event_id);
     if (before) this.#runs.remove(before);
     this.#orphans.remove(runName(key));
     if (after) this.#runs.add(after);
-    this.#refresh(after?.seat);
-    if (before && seat && !isSameSeat(seat, after?.seat)) {
+    this.#refresh(after?.slot);
+    if (before && seat && !isSameSlot(seat, after?.slot)) {
       // Its executor has not said yet that it stopped.
       if (isExecuting(before.run) && writer === 'scheduler')
         this.#linger(seat, key.run_id, before.run.attempt.number);
@@ -160,22 +160,22 @@ export class Scheduling {
 
   #runUnreadable(key: RunKey): void {
     const known = this.#runs.get(runName(key));
-    const seat = known?.seat;
+    const seat = known?.slot;
     if (known) this.#runs.remove(known);
     this.#freed(seat);
   }
 
-  #linger({ executor, slot }: Seat, run_id: string, attempt: number): void {
+  #linger({ executor, slot }: SlotRef, run_id: string, attempt: number): void {
     const registered = this.#fleet.get(executor);
     if (registered) this.#fleet.linger(registered, slot, run_id, attempt, this.#connectedMs);
   }
 
-  #refresh(seat: Seat | undefined): void {
+  #refresh(seat: SlotRef | undefined): void {
     const slot = seat && this.#fleet.get(seat.executor)?.slots.get(seat.slot);
     if (slot) this.#fleet.refreshSlot(slot);
   }
 
-  #freed(seat: Seat | undefined): void {
+  #freed(seat: SlotRef | undefined): void {
     if (!seat) return;
     this.#refresh(seat);
     this.#offerSlotsOf(seat.executor);
@@ -184,7 +184,7 @@ export class Scheduling {
   #decideOn(known: KnownRun): void {
     if (!this.#leading) return;
     if (known.run.status !== 'queued') return this.#recoverIfGone(known);
-    const slot = this.#fleet.freeSlotFor(known.demand);
+    const slot = this.#fleet.freeSlotFor(known.requirements);
     if (slot) this.#assign(known, slot);
   }
 
@@ -198,7 +198,7 @@ export class Scheduling {
     if (!this.#leading) return;
     for (const [gpu, slots] of executor.free) {
       for (const slot of slots) {
-        const first = this.#runs.firstFor(gpu, executor.offer);
+        const first = this.#runs.firstFor(gpu, executor.capabilities);
         if (!first) break;
         this.#assign(first, slot);
       }
@@ -221,7 +221,7 @@ export class Scheduling {
     });
     if (!decided) return;
     this.#runs.takeSeat(known, { executor: executor.id, slot: number });
-    this.#refresh(known.seat);
+    this.#refresh(known.slot);
   }
 
   #recoverIfGone(known: KnownRun): void {
@@ -263,7 +263,7 @@ export class Scheduling {
     // The fact that refused it is on its way; until then nothing is decided on this run.
     known.pending = null;
     if (decision.type === 'assign') {
-      const { seat } = known;
+      const { slot: seat } = known;
       this.#runs.leaveSeat(known);
       this.#freed(seat);
     }
@@ -314,7 +314,7 @@ export class Scheduling {
     const executor = this.#fleet.remove(id);
     if (!executor && this.#departed.howOf(id)) return;
     const registration = executor?.registration;
-    this.#departed.remember(id, { how, registration, sequence, lastBeat: executor?.lastBeat ?? null });
+    this.#departed.remember(id, { how, registration, sequence, lastBeat: executor?.lastHeartbeat ?? null });
     if (!this.#leading) return;
     for (const known of this.#runs.on(id)) this.#recoverIfGone(known);
   }
@@ -355,7 +355,7 @@ export class Scheduling {
     for (const known of this.#runs.all()) {
       if (!known.decided) continue;
       if (known.pending?.type === 'assign') {
-        const { seat } = known;
+        const { slot: seat } = known;
         this.#runs.leaveSeat(known);
         this.#refresh(seat);
       }
@@ -387,22 +387,22 @@ export class Scheduling {
     this.#decisions.push({
       type: 'declare_lost',
       executor: executor.id,
-      lastBeat: executor.lastBeat,
-      message: silent(this.#settings.heartbeatPeriodMs / 1_000),
+      lastHeartbeat: executor.lastHeartbeat,
+      message: unresponsive(this.#settings.heartbeatPeriodMs / 1_000),
     });
   }
 
   #endOverdue(now: number): void {
     const asked = new Map<string, boolean>();
-    const hasCapacityFor = (demand: Demand): boolean => {
-      const key = demandKey(demand);
+    const hasCapacityFor = (demand: Requirements): boolean => {
+      const key = requirementsKey(demand);
       const answer = asked.get(key) ?? this.#fleet.offersFor(demand).length > 0;
       asked.set(key, answer);
       return answer;
     };
     const { cancelEnforceMs } = this.#settings;
     for (const known of this.#runs.takeOverdue(now)) {
-      this.#decide(known, overdue(known, { cancelEnforceMs, hasCapacityFor }));
+      this.#decide(known, expired(known, { cancelEnforceMs, hasCapacityFor }));
     }
   }
 }

@@ -4,34 +4,34 @@ import { newUuid } from '@runledger/contracts/ids';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { append, EventTooLarge } from '@runledger/event-log/append/append';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
-import { tellFleet } from '@runledger/event-log/streams/fleet';
-import { lastBeat } from '@runledger/coordination/heartbeats';
+import { appendFleet } from '@runledger/event-log/streams/fleet';
+import { lastHeartbeat } from '@runledger/coordination/heartbeats';
 import type { Decision, DeclareLost, RunDecision } from '../core/decisions/decision.ts';
 import type { Outcome } from '../core/scheduler-input.ts';
 import { makeEvent, makeGiveUp, type EventSources } from './make-event.ts';
-import { patiently } from '@runledger/event-log/connect/retry-while-unavailable';
+import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
 import { inSpan } from '@runledger/service-kit/tracing/spans';
 import type { SchedulerMetrics } from '../scheduler-metrics.ts';
 
-export interface CarryOut extends EventSources {
+export interface DecisionExecutorOptions extends EventSources {
   readonly metrics: SchedulerMetrics;
   readonly settle: (decision: Decision, outcome: Outcome) => void;
   /** The executor was heard, but the watch has not told it yet. */
-  readonly heard: (heartbeat: Heartbeat, time: string) => void;
+  readonly onHeartbeat: (heartbeat: Heartbeat, time: string) => void;
 }
 
 const MOST_AT_ONCE = 64;
 /** What failed for no reason that we know is tried again, and not at once. */
 const AGAIN_AFTER_MS = 5_000;
 
-export interface DecisionsAtWork {
+export interface DecisionExecutor {
   begin(decisions: readonly Decision[]): void;
   /** Resolves when nothing is under way any more. */
   idle(): Promise<void>;
 }
 
 /** Carries decisions out, some at a time, until the signal says that another scheduler may lead. */
-export const carryOut = (work: CarryOut, signal: AbortSignal): DecisionsAtWork => {
+export const executeDecisions = (work: DecisionExecutorOptions, signal: AbortSignal): DecisionExecutor => {
   const waiting = new Set<Decision>();
   const busy = new Set<Promise<void>>();
   const next = (): void => {
@@ -56,11 +56,15 @@ export const carryOut = (work: CarryOut, signal: AbortSignal): DecisionsAtWork =
   };
 };
 
-const settleOne = async (work: CarryOut, decision: Decision, signal: AbortSignal): Promise<void> => {
+const settleOne = async (
+  work: DecisionExecutorOptions,
+  decision: Decision,
+  signal: AbortSignal,
+): Promise<void> => {
   try {
     const outcome =
       decision.type === 'declare_lost'
-        ? await tellLoss(work, decision)
+        ? await appendLoss(work, decision)
         : await traced(decision, () => store(work, decision, signal));
     if (!signal.aborted) work.settle(decision, outcome);
   } catch (error) {
@@ -98,10 +102,14 @@ const traced = (decision: RunDecision, work: () => Promise<Outcome>): Promise<Ou
  * Appends the event of a decision on the head that it rests on. When the log does not answer, the very same event is appended again:
  * by its id the log knows whether it has it.
  */
-const store = async (work: CarryOut, decision: RunDecision, signal: AbortSignal): Promise<Outcome> => {
+const store = async (
+  work: DecisionExecutorOptions,
+  decision: RunDecision,
+  signal: AbortSignal,
+): Promise<Outcome> => {
   const { log, metrics } = work;
   const untilStored = async (event: RunEvent): Promise<Outcome> => {
-    const appended = await patiently({ signal, logger: log.logger }, () =>
+    const appended = await retryWhileUnavailable({ signal, logger: log.logger }, () =>
       append(log, event, decision.expected),
     );
     if (appended.kind === 'conflict') {
@@ -125,7 +133,7 @@ const store = async (work: CarryOut, decision: RunDecision, signal: AbortSignal)
   };
   try {
     return await untilStored(
-      await patiently({ signal, logger: log.logger }, () => makeEvent(work, decision)),
+      await retryWhileUnavailable({ signal, logger: log.logger }, () => makeEvent(work, decision)),
     );
   } catch (error) {
     if (!(error instanceof EventTooLarge) || decision.type !== 'assign') throw error;
@@ -138,16 +146,19 @@ const store = async (work: CarryOut, decision: RunDecision, signal: AbortSignal)
 };
 
 /** The leader's last word counts: a watch may be behind after the broker was away. */
-const tellLoss = async (work: CarryOut, decision: DeclareLost): Promise<'stored' | 'refused'> => {
-  const { log, metrics, heard } = work;
+const appendLoss = async (
+  work: DecisionExecutorOptions,
+  decision: DeclareLost,
+): Promise<'stored' | 'refused'> => {
+  const { log, metrics, onHeartbeat: heard } = work;
   const { executor, message } = decision;
   try {
-    const last = await lastBeat(log, executor);
-    if (last && last.time !== decision.lastBeat) {
+    const last = await lastHeartbeat(log, executor);
+    if (last && last.time !== decision.lastHeartbeat) {
       heard(last.heartbeat, last.time);
       return 'refused';
     }
-    await tellFleet(log, {
+    await appendFleet(log, {
       type: 'ExecutorLost',
       version: 1,
       event_id: newUuid(),

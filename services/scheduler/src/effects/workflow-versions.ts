@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { WorkflowVersion } from '@runledger/contracts/catalogue/records';
 import type { JsonValue } from '@runledger/contracts/json';
-import { openBucket, UnfitRecord } from '@runledger/event-log/streams/bucket';
+import { openBucket, InvalidRecord } from '@runledger/event-log/streams/bucket';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 
 /** Names an immutable workflow version, as a run's request does. */
@@ -67,7 +67,7 @@ export const workflowVersions = (log: EventLog, maxBytes: number): WorkflowVersi
         keep(key, found);
         return found;
       } catch (error) {
-        if (!(error instanceof UnfitRecord)) throw error;
+        if (!(error instanceof InvalidRecord)) throw error;
         return {
           kind: 'damaged',
           why: `Workflow version ${name.workflow_version_id} cannot be read: ${error.message}`,

@@ -2,7 +2,7 @@ import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
 import { ALL_FLEET } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow, NewerVersion, type Following } from '@runledger/event-log/follow/follow';
-import { park } from '@runledger/event-log/streams/dead-letters';
+import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { readFleetMessage, type FleetFact } from './fleet-message.ts';
 
 export interface FollowFleet {
@@ -17,7 +17,7 @@ export const followFleet = (log: EventLog, { take, onCaughtUp, parks }: FollowFl
   const refuse = async (stored: StoredMessage, reason: string): Promise<void> => {
     const { sequence, subject } = stored;
     log.logger.warn({ sequence, subject, reason }, 'a message of the fleet is refused');
-    if (parks()) await park(log, { consumer: 'scheduler', stored, reason, stream: 'FLEET' });
+    if (parks()) await storeDeadLetter(log, { consumer: 'scheduler', stored, reason, stream: 'FLEET' });
   };
   return follow(log, {
     stream: 'FLEET',

@@ -1,10 +1,10 @@
 import { accept, type StoredMessage } from '@runledger/contracts/fold/run-chain';
 import type { Run } from '@runledger/contracts/fold/run';
 import { RUN_EVENTS, type RunEventType } from '@runledger/contracts/events/run-event';
-import { ALL_LIFECYCLES, runIn, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { ALL_LIFECYCLES, runOfSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow, NewerVersion, type Following } from '@runledger/event-log/follow/follow';
-import { park } from '@runledger/event-log/streams/dead-letters';
+import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { readRun } from '@runledger/event-log/read/read-run';
 import type { Scheduling } from '../core/scheduling.ts';
 import type { SchedulerInput } from '../core/scheduler-input.ts';
@@ -45,7 +45,7 @@ export const followRuns = (log: EventLog, options: FollowRuns): Promise<Followin
 
 const takeMessage = async (log: EventLog, options: FollowRuns, message: StoredMessage): Promise<void> => {
   const { scheduling, take } = options;
-  const key = runIn(message.subject);
+  const key = runOfSubject(message.subject);
   if (!key) return refuse(log, options, message, `${message.subject} names no run`);
   const accepted = accept(scheduling.historyOf(key), message);
   switch (accepted.kind) {
@@ -112,5 +112,5 @@ const refuse = async (
 ): Promise<void> => {
   const { sequence, subject } = message;
   log.logger.warn({ sequence, subject, reason }, 'a message is refused: it is no part of its run');
-  if (parks()) await park(log, { consumer: 'scheduler', stored: message, reason });
+  if (parks()) await storeDeadLetter(log, { consumer: 'scheduler', stored: message, reason });
 };

@@ -1,7 +1,7 @@
-import type { RedriveAnswer, RedriveQuestion } from '@runledger/contracts/requests/redrive';
+import type { RedriveResponse, RedriveRequest } from '@runledger/contracts/requests/redrive';
 import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
-import { runIn, type RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { refused, refusedAsGone, taken } from '@runledger/request-reply/redrive';
+import { runOfSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { refused, refusedAsMissing, taken } from '@runledger/request-reply/redrive';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readRun, readStored } from '@runledger/event-log/read/read-run';
 import type { Scheduling } from '../core/scheduling.ts';
@@ -21,14 +21,14 @@ const MOST_READS = 5;
 export const redrive = async (
   log: EventLog,
   redriving: Redrive,
-  question: RedriveQuestion,
-): Promise<RedriveAnswer> => {
+  question: RedriveRequest,
+): Promise<RedriveResponse> => {
   const { stream, sequence } = question;
   const stored = await readStored(log, sequence, stream);
-  if (!stored) return refusedAsGone(question);
+  if (!stored) return refusedAsMissing(question);
   switch (stream) {
     case 'RUNS': {
-      const key = runIn(stored.subject);
+      const key = runOfSubject(stored.subject);
       const isLifecycle = stored.subject.split('.')[3] === 'life';
       if (key && isLifecycle) return redriveRun(log, redriving, key, sequence);
       return refused(`${stored.subject} is no lifecycle of a run: the scheduler reads nothing else in RUNS.`);
@@ -57,7 +57,7 @@ const redriveRun = async (
   { scheduling, take }: Redrive,
   key: RunKey,
   sequence: number,
-): Promise<RedriveAnswer> => {
+): Promise<RedriveResponse> => {
   for (let reads = 0; reads < MOST_READS; reads += 1) {
     const atLeast = Math.max(sequence, scheduling.historyOf(key).head);
     const read = await readRun(log, key, { atLeast });
@@ -89,7 +89,7 @@ const redriveRun = async (
   return refused(`Run ${key.run_id} changed each time that it was read. Ask again in a moment.`);
 };
 
-const redriveFleetFact = ({ scheduling, takeFleetFact }: Redrive, fact: FleetFact): RedriveAnswer => {
+const redriveFleetFact = ({ scheduling, takeFleetFact }: Redrive, fact: FleetFact): RedriveResponse => {
   const { event, sequence } = fact;
   if (!scheduling.isNew(event, sequence)) {
     return refused(`${event.type} is known, or something later that it says nothing about any more.`);

@@ -46,7 +46,7 @@ export const restoreState = async (
   for (const drained of drains?.created === fleetCreated ? drains.names : []) {
     scheduling.take({ type: 'drained_name', drained });
   }
-  const unfit = decoded.kind === 'unfit' ? decoded.why : await whyUnfit(log, decoded.position);
+  const unfit = decoded.kind === 'unfit' ? decoded.why : await whyInvalid(log, decoded.position);
   if (unfit !== undefined || decoded.kind === 'unfit') {
     log.logger.warn({ why: unfit }, 'the runs of the snapshot are dropped, and rebuilt from the whole log');
     return undefined;
@@ -70,7 +70,7 @@ export const restoreState = async (
 };
 
 /** The log must hold that very event at that very place, else the snapshot speaks of another log. */
-const whyUnfit = async (log: EventLog, position: Position | undefined): Promise<string | undefined> => {
+const whyInvalid = async (log: EventLog, position: Position | undefined): Promise<string | undefined> => {
   if (!position) return undefined;
   const { created, sequence, event_id } = position;
   const identity = await runsIdentity(log);

@@ -3,7 +3,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { saveState } from './restore-state.ts';
 import type { Position, Snapshot } from './snapshot-format.ts';
 
-export interface SnapshotterSettings {
+export interface SnapshotSaverOptions {
   readonly snapshotEveryMs: number;
   readonly snapshotEveryEvents: number;
   /** Of the stream, as the broker says it. */
@@ -14,7 +14,7 @@ export interface SnapshotterSettings {
   readonly state: () => Pick<Required<Snapshot>, 'runs' | 'drains'>;
 }
 
-export interface Snapshotter {
+export interface SnapshotSaver {
   /** The state holds everything up to this message. */
   taken(sequence: number, event_id: string | null): void;
   /** The state is another one at the same place in the log, so it is saved again. */
@@ -26,7 +26,7 @@ export interface Snapshotter {
 }
 
 /** Saves the state only while this scheduler leads: all schedulers derive the same. */
-export const snapshotter = (log: EventLog, settings: SnapshotterSettings): Snapshotter => {
+export const openSnapshotSaver = (log: EventLog, settings: SnapshotSaverOptions): SnapshotSaver => {
   const { snapshotEveryMs, snapshotEveryEvents, created, restored, state } = settings;
   let position = restored;
   let unsaved = false;

@@ -6,7 +6,7 @@ const WINDOW_MS = 300_000;
  * wall clock is never asked. A stamp is always older than its arrival, so the least delayed one is nearest to
  * the truth, and the estimate is late by that delay rather than early: nothing is ended before its time.
  */
-export class BrokerClock {
+export class EstimatedClock {
   #before = -Infinity;
   #offset = -Infinity;
   #since = -Infinity;

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { BrokerClock } from './estimated-clock.ts';
+import type { EstimatedClock } from './estimated-clock.ts';
 import type { SchedulerInput } from '../core/scheduler-input.ts';
 
-export interface Pulse {
-  readonly clock: BrokerClock;
+export interface TickOptions {
+  readonly clock: EstimatedClock;
   readonly everyMs: number;
   readonly take: (input: SchedulerInput) => void;
 }
@@ -16,14 +16,14 @@ const SLOW_MS = 1_000;
  * Ticks until the signal is aborted, each time behind a round trip: what the broker sent before it has arrived, and the
  * broker tells its time. While it does not answer there are no ticks, and silence says nothing.
  */
-export const pulse = async (
+export const tickUntilAborted = async (
   log: EventLog,
-  { clock, everyMs, take }: Pulse,
+  { clock, everyMs, take }: TickOptions,
   signal: AbortSignal,
 ): Promise<void> => {
   while (!signal.aborted) {
     const asked = performance.now();
-    const brokerMs = log.connected() ? await askTime(log) : undefined;
+    const brokerMs = log.connected() ? await brokerTime(log) : undefined;
     const connectedMs = performance.now();
     if (signal.aborted) return;
     if (brokerMs === undefined || connectedMs - asked > SLOW_MS) {
@@ -39,7 +39,7 @@ export const pulse = async (
 };
 
 /** The broker's time in milliseconds since 1970; undefined when it does not answer. */
-const askTime = async (log: EventLog): Promise<number | undefined> => {
+const brokerTime = async (log: EventLog): Promise<number | undefined> => {
   try {
     const info: object = await log.jsm.streams.info('FLEET');
     // In the broker's answer since nats-server 2.10, but not in the driver's types.

@@ -1,4 +1,4 @@
-import type { ExecutorState, ExecutorsQuestion } from '@runledger/contracts/requests/executor-state';
+import type { ExecutorState, ExecutorsRequest } from '@runledger/contracts/requests/executor-state';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { given, OPERATOR, World, type Step } from './world.ts';
@@ -152,8 +152,8 @@ describe('requests for names', () => {
   });
 });
 
-const ALL: ExecutorsQuestion = { name: null, after: null, limit: 200 };
-const statesOf = (world: World, question: Partial<ExecutorsQuestion> = {}): ExecutorState[] =>
+const ALL: ExecutorsRequest = { name: null, after: null, limit: 200 };
+const statesOf = (world: World, question: Partial<ExecutorsRequest> = {}): ExecutorState[] =>
   world.scheduling.answers.executors({ ...ALL, ...question }).executors;
 
 describe('what is told of executors', () => {
@@ -231,7 +231,7 @@ describe('what is told of executors', () => {
     world.registerAs('a', 'a-000000000000');
     world.requestDrain('aa');
     const seen: (string | null)[] = [];
-    let after: ExecutorsQuestion['after'] = null;
+    let after: ExecutorsRequest['after'] = null;
     for (let pages = 1; ; pages += 1) {
       const { executors, more } = world.scheduling.answers.executors({ name: null, after, limit: 2 });
       seen.push(...executors.map(({ executor_id }) => executor_id));

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { executorName } from '@runledger/contracts/ids';
 import { isExecuting } from '@runledger/contracts/fold/run';
 import type { Assign, Decision } from '../../src/core/decisions/decision.ts';
-import { couldServe } from '../../src/core/slots/requirements.ts';
+import { canServe } from '../../src/core/slots/requirements.ts';
 import type { RegisteredExecutor, Slot } from '../../src/core/fleet/registered-executor.ts';
 import type { SchedulerInput } from '../../src/core/scheduler-input.ts';
 import { PERIOD_MS, type World } from './world.ts';
 
 /** What must hold after every single input, found out by looking at everything. */
-export class Watch {
+export class Invariants {
   readonly #world: World;
   #leading = true;
   #decidedOn = new Set<string>();
@@ -94,21 +94,21 @@ export class Watch {
   #firstComeFirstServed({ executor, run }: Assign): void {
     this.assigned += 1;
     assert.ok(!this.#drained.has(executorName(executor)), `${executor} is drained and gets a run`);
-    const offer = [...this.#world.scheduling.executors()].find(({ id }) => id === executor)?.offer;
+    const offer = [...this.#world.scheduling.executors()].find(({ id }) => id === executor)?.capabilities;
     for (const other of this.#world.scheduling.runs()) {
       const passedOver =
         offer !== undefined &&
         other.run.status === 'queued' &&
         !other.decided &&
         other.run.number < run.number &&
-        other.demand.gpu === run.request.gpu &&
-        couldServe(offer, other.demand);
+        other.requirements.gpu === run.request.gpu &&
+        canServe(offer, other.requirements);
       assert.ok(!passedOver, `${run.run_id} passed over ${other.name}`);
     }
   }
 
   #noSlotHoldsTwo(): void {
-    const seats = [...this.#world.scheduling.runs()].flatMap(({ seat }) =>
+    const seats = [...this.#world.scheduling.runs()].flatMap(({ slot: seat }) =>
       seat ? [`${seat.executor} slot ${seat.slot}`] : [],
     );
     assert.equal(new Set(seats).size, seats.length, seats.join(', '));
@@ -120,7 +120,7 @@ export class Watch {
 
   #nobodyWaitsInVain(): void {
     const runs = [...this.#world.scheduling.runs()];
-    const held = new Set(runs.flatMap(({ seat }) => (seat ? [`${seat.executor} ${seat.slot}`] : [])));
+    const held = new Set(runs.flatMap(({ slot: seat }) => (seat ? [`${seat.executor} ${seat.slot}`] : [])));
     const isFree = (executor: RegisteredExecutor, slot: Slot): boolean =>
       executor.heard &&
       !executor.losing &&
@@ -128,13 +128,13 @@ export class Watch {
       !this.#drained.has(executorName(executor.id)) &&
       !held.has(`${executor.id} ${slot.number}`) &&
       !slot.lingering?.until;
-    for (const { run, decided, demand, name } of runs) {
+    for (const { run, decided, requirements: demand, name } of runs) {
       if (run.status !== 'queued' || decided) continue;
       for (const executor of this.#world.scheduling.executors()) {
         const slots = [...executor.slots.values()].filter(
           (slot) => slot.gpu === demand.gpu && isFree(executor, slot),
         );
-        const couldHave = slots.length > 0 && couldServe(executor.offer, demand);
+        const couldHave = slots.length > 0 && canServe(executor.capabilities, demand);
         assert.ok(!couldHave, `${name} waits for a slot that ${executor.id} has`);
       }
     }
@@ -144,21 +144,21 @@ export class Watch {
     const { scheduling } = this.#world;
     const runs = [...scheduling.runs()];
     const waiting = runs.filter(({ run, decided }) => run.status === 'queued' && !decided);
-    for (const { key, run, demand } of runs) {
+    for (const { key, run, requirements: demand } of runs) {
       const place = scheduling.answers.placeOf(key);
       if (run.status !== 'queued') {
         assert.equal(place, undefined);
         continue;
       }
       const able = [...scheduling.executors()].filter(
-        ({ losing, offer }) => !losing && couldServe(offer, demand),
+        ({ losing, capabilities: offer }) => !losing && canServe(offer, demand),
       );
       const open = able.filter(({ draining, id }) => !draining && !this.#drained.has(executorName(id)));
       const before = waiting.filter(
         (other) =>
           other.run.number < run.number &&
-          other.demand.gpu === demand.gpu &&
-          (open.length === 0 || open.some(({ offer }) => couldServe(offer, other.demand))),
+          other.requirements.gpu === demand.gpu &&
+          (open.length === 0 || open.some(({ capabilities: offer }) => canServe(offer, other.requirements))),
       );
       const waits = waiting.some((other) => other.run === run);
       assert.equal(place?.ahead, waits ? before.length : 0);

@@ -1,27 +1,27 @@
-import type { QueuePlace } from '@runledger/contracts/requests/queue-position';
+import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
 import { describe, expect, it } from 'vitest';
-import { World, type Offered, type Step, type Wish } from './world.ts';
+import { World, type OfferedBy, type Step, type RequestedRun } from './world.ts';
 
 const executor =
-  (name: string, offered?: Offered): Step =>
+  (name: string, offered?: OfferedBy): Step =>
   (world) => {
     world.register(name, offered);
     world.beat(name);
   };
 /** An executor whose only slot is taken. */
 const busy =
-  (name: string, offered: Offered = {}): Step =>
+  (name: string, offered: OfferedBy = {}): Step =>
   (world) => {
     executor(name, offered)(world);
     world.queue(`first on ${name}`, { machine: offered.machines?.[0] ?? 'farm' });
     world.settleAll();
   };
 const queued =
-  (run: string, wish?: Wish): Step =>
+  (run: string, wish?: RequestedRun): Step =>
   (world) =>
     world.queue(run, wish);
 
-const after = (...steps: readonly Step[]): { placeOf: (run: string) => QueuePlace | undefined } => {
+const after = (...steps: readonly Step[]): { placeOf: (run: string) => QueuePosition | undefined } => {
   const world = new World();
   world.lead();
   for (const step of steps) step(world);
@@ -121,7 +121,7 @@ describe('a run waits', () => {
     (world) =>
       world.leave(name);
 
-  it.each<[string, QueuePlace['capacity'], Step[]]>([
+  it.each<[string, QueuePosition['capacity'], Step[]]>([
     ['for a slot', 'busy', [busy('box')]],
     ['for an executor to be heard', 'busy', [(world) => world.register('box')]],
     ['since no executor is there', 'no_gpu', []],

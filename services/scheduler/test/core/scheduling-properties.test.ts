@@ -2,7 +2,7 @@ import { isEnded, isExecuting } from '@runledger/contracts/fold/run';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Decision } from '../../src/core/decisions/decision.ts';
-import { Watch } from './invariants.ts';
+import { Invariants } from './invariants.ts';
 import { World } from './world.ts';
 
 const EXECUTORS = ['a', 'b', 'c', 'd'] as const;
@@ -112,7 +112,7 @@ describe('whatever happens, in whatever order', () => {
     fc.assert(
       fc.property(fc.array(happening, { maxLength: 150, size: 'max' }), (happenings) => {
         const world = new World();
-        const watch = new Watch(world);
+        const watch = new Invariants(world);
         world.lead();
         world.undelivered = [];
         world.onDecided = (input, decisions) => watch.saw(input, decisions);

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { ENFORCE_MS, given, PERIOD_MS, type Offered, type Step, type Wish } from './world.ts';
+import { ENFORCE_MS, given, PERIOD_MS, type OfferedBy, type Step, type RequestedRun } from './world.ts';
 
 const executor =
-  (name: string, offered?: Offered): Step =>
+  (name: string, offered?: OfferedBy): Step =>
   (world) => {
     world.register(name, offered);
     world.beat(name);
   };
 const queued =
-  (run: string, wish?: Wish): Step =>
+  (run: string, wish?: RequestedRun): Step =>
   (world) =>
     world.queue(run, wish);
 const stored: Step = (world) => world.settleAll();
@@ -40,7 +40,7 @@ const passed =
   (ms: number, ...beating: string[]): Step =>
   (world) =>
     world.pass(ms, { beating });
-const running = (run: string, on: string, wish?: Wish): Step[] => [
+const running = (run: string, on: string, wish?: RequestedRun): Step[] => [
   executor(on),
   queued(run, wish),
   stored,
@@ -64,7 +64,7 @@ describe('a queued run', () => {
       'two is assigned to box slot 0, attempt 1',
     ]));
 
-  it.each<[string, Wish, Offered]>([
+  it.each<[string, RequestedRun, OfferedBy]>([
     ['of another GPU model', { gpu: 'H100' }, {}],
     ['that does not serve its machine', { machine: 'farm' }, { machines: ['studio'] }],
     ['that does not offer its program', { program: 'train' }, {}],

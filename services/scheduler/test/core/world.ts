@@ -1,4 +1,4 @@
-import { evolve, isImpossible } from '@runledger/contracts/fold/evolve-run';
+import { evolveRun, isImpossible } from '@runledger/contracts/fold/evolve-run';
 import { EMPTY_HISTORY, type History } from '@runledger/contracts/fold/run-chain';
 import { executorId, orgId, runId, type ExecutorId } from '@runledger/contracts/ids';
 import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
@@ -24,7 +24,7 @@ const uuid = (n: number): string => `01920000-0000-7000-8000-${n.toString(16).pa
 /** The key that asks for drains. */
 export const OPERATOR = uuid(8);
 
-export interface Wish {
+export interface RequestedRun {
   readonly gpu?: GpuModel;
   readonly machine?: string;
   readonly program?: string;
@@ -33,7 +33,7 @@ export interface Wish {
   readonly maxAttempts?: number;
 }
 
-export interface Offered {
+export interface OfferedBy {
   readonly gpus?: readonly GpuModel[];
   readonly machines?: readonly string[];
   readonly programs?: readonly string[];
@@ -115,14 +115,14 @@ export class World {
     }
   }
 
-  register(name: string, offered?: Offered): void {
+  register(name: string, offered?: OfferedBy): void {
     this.registerAs(name, `${name}.0a1b2c3d4e5f`, offered);
   }
 
   registerAs(
     name: string,
     id: string,
-    { gpus = ['A10G'], machines = ['*'], programs = ['render'] }: Offered = {},
+    { gpus = ['A10G'], machines = ['*'], programs = ['render'] }: OfferedBy = {},
   ): void {
     this.executorIds.set(name, executorId(id));
     this.#fleet(name, 'ExecutorRegistered', {
@@ -203,7 +203,7 @@ export class World {
     this.take({ type: 'reset_beats', because, connectedMs: this.connectedMs });
   }
 
-  queue(name: string, wish: Wish = {}): void {
+  queue(name: string, wish: RequestedRun = {}): void {
     this.tell(name, 'RunQueued', {
       user_id: uuid(1),
       origin: 'api',
@@ -280,7 +280,7 @@ export class World {
   store(name: string, event: RunEvent): void {
     this.sequence += 1;
     const time = new Date(this.nowMs).toISOString();
-    const run = evolve(this.run(name), { event, sequence: this.sequence, time });
+    const run = evolveRun(this.run(name), { event, sequence: this.sequence, time });
     if (isImpossible(run)) throw new Error(run.impossible);
     this.#know(name, { head: this.sequence, run }, event.event_id, RUN_EVENTS[event.type].writer);
   }

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { ALL_FLEET } from '@runledger/contracts/subjects/run-subjects';
 import { createMetrics } from '@runledger/service-kit/observability/metrics';
 import { waitFor } from '@runledger/testing/time/wait-for';
-import { carryOut } from '../../src/effects/execute-decisions.ts';
+import { executeDecisions } from '../../src/effects/execute-decisions.ts';
 import type { DeclareLost } from '../../src/core/decisions/decision.ts';
 import { schedulerMetrics } from '../../src/scheduler-metrics.ts';
 import { workflowVersions } from '../../src/effects/workflow-versions.ts';
-import { aCell, type Cell } from '../fixtures/a-scheduler.ts';
+import { openTestScheduler, type SchedulerTestBed } from '../fixtures/a-scheduler.ts';
 
-const attempt = async (cell: Cell, decision: DeclareLost) => {
+const attempt = async (cell: SchedulerTestBed, decision: DeclareLost) => {
   const heard: string[] = [];
   const settled: string[] = [];
   const observed = {
@@ -19,14 +19,14 @@ const attempt = async (cell: Cell, decision: DeclareLost) => {
     leading: () => true,
     now: () => undefined,
   };
-  const work = carryOut(
+  const work = executeDecisions(
     {
       log: cell.log,
       versions: workflowVersions(cell.log, 0),
       instance: 'test',
       metrics: schedulerMetrics(createMetrics('test'), observed),
       settle: (_decision, outcome) => settled.push(outcome),
-      heard: ({ executor_id }) => heard.push(executor_id),
+      onHeartbeat: ({ executor_id }) => heard.push(executor_id),
     },
     new AbortController().signal,
   );
@@ -38,9 +38,14 @@ const attempt = async (cell: Cell, decision: DeclareLost) => {
 
 describe('the loss of an executor', () => {
   it('is not told when the log holds a beat that was not heard yet', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const { id } = await cell.executor('box');
-    const decision: DeclareLost = { type: 'declare_lost', executor: id, lastBeat: null, message: 'silent' };
+    const decision: DeclareLost = {
+      type: 'declare_lost',
+      executor: id,
+      lastHeartbeat: null,
+      message: 'silent',
+    };
     await waitFor('its first beat', async () =>
       cell.log.jsm.streams.getMessage('KV_EXECUTORS', { last_by_subj: `$KV.EXECUTORS.${id}` }),
     );
@@ -52,7 +57,7 @@ describe('the loss of an executor', () => {
   });
 
   it('is a fact in FLEET when the last beat is the one that was heard', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const executor = await cell.executor('box');
     const { id } = executor;
     const stored = () =>
@@ -63,7 +68,7 @@ describe('the loss of an executor', () => {
     const decision: DeclareLost = {
       type: 'declare_lost',
       executor: id,
-      lastBeat: beat.time.toISOString(),
+      lastHeartbeat: beat.time.toISOString(),
       message: 'silent',
     };
     expect(await attempt(cell, decision)).toEqual({ heard: [], settled: ['stored'], lastFact: 'lost' });

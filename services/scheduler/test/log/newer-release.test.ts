@@ -1,10 +1,10 @@
-import { listParked } from '@runledger/event-log/streams/dead-letters';
+import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { aCell, type Cell } from '../fixtures/a-scheduler.ts';
+import { openTestScheduler, type SchedulerTestBed } from '../fixtures/a-scheduler.ts';
 
 /** A fact of the fleet as only a later release writes it. */
-const tellNewer = async ({ log }: Cell, subject: string, type: string): Promise<void> => {
+const tellNewer = async ({ log }: SchedulerTestBed, subject: string, type: string): Promise<void> => {
   await log.js.publish(subject, JSON.stringify({ type, version: 2 }));
 };
 
@@ -14,7 +14,7 @@ describe('what a later release told of the fleet', () => {
     ['ExecutorResumeRequested', 'fleet.box.all.resume_requested'],
     ['ExecutorLost', 'fleet.box.0123456789ab.lost'],
   ])('stops the scheduler, which says so, when the control plane told it: %s', async (type, subject) => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const scheduler = await cell.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
     await tellNewer(cell, subject, type);
@@ -26,12 +26,12 @@ describe('what a later release told of the fleet', () => {
   });
 
   it('is parked when an executor told it: that one gets no runs, and all others do', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const scheduler = await cell.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
     await tellNewer(cell, 'fleet.newer.0123456789ab.registered', 'ExecutorRegistered');
     const [parked] = await waitFor('the fact to be parked', async () => {
-      const list = await listParked(cell.log, { stream: 'FLEET', after: 0, limit: 10 });
+      const list = await listDeadLetters(cell.log, { stream: 'FLEET', after: 0, limit: 10 });
       return list.length > 0 && list;
     });
     expect(parked?.reason).toBe('ExecutorRegistered in version 2 is of a later release');

@@ -1,20 +1,20 @@
 import { acquireLease } from '@runledger/coordination/lease';
-import { askQueuePlaces } from '@runledger/request-reply/queue-positions';
+import { requestQueuePositions } from '@runledger/request-reply/queue-positions';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { aCell } from '../fixtures/a-scheduler.ts';
+import { openTestScheduler } from '../fixtures/a-scheduler.ts';
 
 const PATIENT_MS = 5_000;
 
 describe('a scheduler on a log', () => {
   it('tells where runs wait, and why', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const scheduler = await cell.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
     const keys = [await cell.queue(), await cell.queue(), await cell.queue()];
     const other = await cell.queue({ gpu: 'H100' });
-    const places = (): ReturnType<typeof askQueuePlaces> =>
-      askQueuePlaces(cell.log, [...keys, other], PATIENT_MS);
+    const places = (): ReturnType<typeof requestQueuePositions> =>
+      requestQueuePositions(cell.log, [...keys, other], PATIENT_MS);
     await waitFor('all runs to be known', async () => (await places())?.every((place) => place));
     expect(await places()).toEqual([
       { ahead: 0, capacity: 'no_gpu' },
@@ -35,12 +35,13 @@ describe('a scheduler on a log', () => {
   });
 
   it('tells places only while it leads', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const stop = new AbortController();
     const lease = await acquireLease(cell.log, { name: 'scheduler', holder: 'another' }, stop.signal);
     const one = await cell.schedule();
     const key = await cell.queue();
-    const place = async (): Promise<unknown> => (await askQueuePlaces(cell.log, [key], PATIENT_MS))?.[0];
+    const place = async (): Promise<unknown> =>
+      (await requestQueuePositions(cell.log, [key], PATIENT_MS))?.[0];
     await waitFor('the run to be known', () => one.runs().length === 1);
     expect(await place()).toBeUndefined();
     await lease.release();

@@ -1,31 +1,31 @@
 import type { History } from '@runledger/contracts/fold/run-chain';
 import { newUuid } from '@runledger/contracts/ids';
-import type { RedriveAnswer } from '@runledger/contracts/requests/redrive';
+import type { RedriveResponse } from '@runledger/contracts/requests/redrive';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { askRedrive } from '@runledger/request-reply/redrive';
+import { requestRedrive } from '@runledger/request-reply/redrive';
 import { acquireLease } from '@runledger/coordination/lease';
-import { listParked } from '@runledger/event-log/streams/dead-letters';
+import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
 import { readRun, runsIdentity } from '@runledger/event-log/read/read-run';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import type { SchedulerInput } from '../../src/core/scheduler-input.ts';
 import { saveState } from '../../src/snapshot/restore-state.ts';
 import { redrive as redriveHere } from '../../src/requests/redrive.ts';
-import { aCell, type Cell } from '../fixtures/a-scheduler.ts';
+import { openTestScheduler, type SchedulerTestBed } from '../fixtures/a-scheduler.ts';
 import { World } from '../core/world.ts';
 
 const PATIENT_MS = 10_000;
 
 const redrive = (
-  { log }: Cell,
+  { log }: SchedulerTestBed,
   stream: 'RUNS' | 'FLEET',
   sequence: number,
-): Promise<RedriveAnswer | undefined> =>
-  waitFor('an answer', () => askRedrive(log, 'scheduler', { stream, sequence }, PATIENT_MS));
+): Promise<RedriveResponse | undefined> =>
+  waitFor('an answer', () => requestRedrive(log, 'scheduler', { stream, sequence }, PATIENT_MS));
 
 describe('a message that a scheduler takes again', () => {
   it('brings back a run that the scheduler did not know, and it is decided on', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const key = await cell.queue();
     await cell.queue({ gpu: 'H100' });
     // As an earlier release left it, which could not read the first run.
@@ -46,7 +46,7 @@ describe('a message that a scheduler takes again', () => {
   });
 
   it('changes nothing for a run that is known as it is', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const scheduler = await cell.schedule();
     const executor = await cell.executor('box');
     const key = await cell.queue();
@@ -58,13 +58,16 @@ describe('a message that a scheduler takes again', () => {
   });
 
   it('is refused while it is no part of its run', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const scheduler = await cell.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
     const { org_id, run_id } = await cell.queue();
     const forged = `runs.${org_id}.${run_id}.life.started.executor.1.stranger.1`;
     const { seq } = await cell.log.js.publish(forged, JSON.stringify({ type: 'RunStarted' }));
-    const parked = await waitFor('the message to be parked', async () => (await listParked(cell.log))[0]);
+    const parked = await waitFor(
+      'the message to be parked',
+      async () => (await listDeadLetters(cell.log))[0],
+    );
     expect(parked).toMatchObject({ consumer: 'scheduler', stream: 'RUNS', sequence: seq });
     const answer = await redrive(cell, 'RUNS', seq);
     expect(answer?.outcome).toBe('refused');
@@ -72,14 +75,14 @@ describe('a message that a scheduler takes again', () => {
   });
 
   it('is refused when it is of the fleet and known, when it belongs elsewhere, and when it is gone', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const scheduler = await cell.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
     await cell.executor('box');
     const elsewhere = { type: 'ExecutorLeft', version: 1, event_id: newUuid(), executor_id: 'box.1' };
     const body = JSON.stringify({ ...elsewhere, time: new Date().toISOString() });
     const { seq } = await cell.log.js.publish('fleet.other.1.left', body);
-    await waitFor('it to be parked', async () => (await listParked(cell.log)).length === 1);
+    await waitFor('it to be parked', async () => (await listDeadLetters(cell.log)).length === 1);
     expect((await redrive(cell, 'FLEET', 1))?.why).toContain('ExecutorRegistered is known');
     expect((await redrive(cell, 'FLEET', seq))?.why).toContain('not under fleet.box.1.left');
     expect(await redrive(cell, 'RUNS', 99)).toEqual({
@@ -89,7 +92,7 @@ describe('a message that a scheduler takes again', () => {
   });
 
   it('is refused while a decision on its run is being stored', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const key = await cell.queue();
     const { history } = await found(cell, key);
     const world = new World();
@@ -109,7 +112,7 @@ describe('a message that a scheduler takes again', () => {
       take: (input: SchedulerInput) => world.take(input),
       takeFleetFact: () => undefined,
     };
-    const asked = (): Promise<RedriveAnswer> =>
+    const asked = (): Promise<RedriveResponse> =>
       redriveHere(cell.log, redriving, { stream: 'RUNS', sequence: 1 });
     expect((await asked()).why).toContain('is being stored right now');
     expect(scheduling.isDeciding(key)).toBe(true);
@@ -120,23 +123,23 @@ describe('a message that a scheduler takes again', () => {
   });
 
   it('is answered about by the scheduler that leads only', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const stop = new AbortController();
     await acquireLease(cell.log, { name: 'scheduler', holder: 'another' }, stop.signal);
     const scheduler = await cell.schedule();
     await cell.queue();
     await waitFor('the run to be known', () => scheduler.runs().length === 1);
-    expect(await askRedrive(cell.log, 'scheduler', { stream: 'RUNS', sequence: 1 }, 500)).toBeUndefined();
+    expect(await requestRedrive(cell.log, 'scheduler', { stream: 'RUNS', sequence: 1 }, 500)).toBeUndefined();
   });
 });
 
-const found = async ({ log }: Cell, key: RunKey): Promise<{ readonly history: History }> => {
+const found = async ({ log }: SchedulerTestBed, key: RunKey): Promise<{ readonly history: History }> => {
   const read = await readRun(log, key);
   if (read.kind !== 'found') throw new Error(`run ${key.run_id} is ${read.kind}`);
   return read;
 };
 
-const eventIdAt = async ({ log }: Cell, sequence: number): Promise<string> => {
+const eventIdAt = async ({ log }: SchedulerTestBed, sequence: number): Promise<string> => {
   const message = await log.jsm.streams.getMessage('RUNS', { seq: sequence });
   const event: { event_id: string } | undefined = message?.json();
   return event?.event_id ?? '';

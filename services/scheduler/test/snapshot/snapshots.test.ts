@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { listParked } from '@runledger/event-log/streams/dead-letters';
+import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
 import { loadSnapshot, saveSnapshot } from '@runledger/event-log/snapshots';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import type { SnapshotRun } from '../../src/snapshot/snapshot-format.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../src/snapshot/snapshot-format.ts';
-import { aCell, type Cell } from '../fixtures/a-scheduler.ts';
+import { openTestScheduler, type SchedulerTestBed } from '../fixtures/a-scheduler.ts';
 
 const inOrder = (runs: readonly SnapshotRun[]): SnapshotRun[] =>
   runs.toSorted((a, b) => a.run.number - b.run.number);
 
 /** Runs in every situation: waiting, executing, cancel requested, ended. */
-const someRuns = async (cell: Cell): Promise<void> => {
+const someRuns = async (cell: SchedulerTestBed): Promise<void> => {
   const executor = await cell.executor('box', 3);
   const keys = [await cell.queue(), await cell.queue(), await cell.queue()];
   for (const key of keys) {
@@ -24,7 +24,7 @@ const someRuns = async (cell: Cell): Promise<void> => {
   await cell.queue({ gpu: 'T4' });
 };
 
-const saved = async (cell: Cell): Promise<SnapshotRun[]> => {
+const saved = async (cell: SchedulerTestBed): Promise<SnapshotRun[]> => {
   const decoded = await decodeSnapshot((await loadSnapshot(cell.log, 'scheduler')) ?? new Uint8Array());
   if (decoded.kind === 'unfit') throw new Error(decoded.why);
   return inOrder(decoded.runs);
@@ -34,7 +34,7 @@ const quiet = { cancelEnforceMs: 3_600_000 };
 
 describe('a snapshot', () => {
   it('gives the state that a rebuild from the whole log gives, also with what came after it', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const leader = await cell.schedule(quiet);
     await someRuns(cell);
     await waitFor('the state to hold all four runs', () => leader.runs().length === 4);
@@ -52,7 +52,7 @@ describe('a snapshot', () => {
   });
 
   it('is saved after so many events, and while the scheduler leads', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     await cell.schedule({ snapshotEveryEvents: 3 });
     for (let run = 0; run < 3; run += 1) await cell.queue({ gpu: 'H100' });
     const runs = await waitFor('a snapshot', async () => {
@@ -63,7 +63,7 @@ describe('a snapshot', () => {
   });
 
   it('of another log is dropped', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const key = await cell.queue({ gpu: 'H100' });
     const position = {
       stream: 'RUNS',
@@ -78,7 +78,7 @@ describe('a snapshot', () => {
   });
 
   it('is believed when the log has its last event in its place, else dropped', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const key = await cell.queue({ gpu: 'H100' });
     const first = await cell.schedule();
     await waitFor('the run', () => first.runs().length === 1);
@@ -110,7 +110,7 @@ describe('a snapshot', () => {
 
 describe('a message that is no part of its run', () => {
   it('is parked, moves the head, and does not stop the run', async () => {
-    await using cell = await aCell();
+    await using cell = await openTestScheduler();
     const scheduler = await cell.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
     const key = await cell.queue();
@@ -119,7 +119,7 @@ describe('a message that is no part of its run', () => {
     await executor.assigned(key);
     const parked = await waitFor(
       'the forged message to be parked',
-      async () => (await listParked(cell.log))[0],
+      async () => (await listDeadLetters(cell.log))[0],
     );
     expect(parked).toMatchObject({ consumer: 'scheduler', stream: 'RUNS' });
   });

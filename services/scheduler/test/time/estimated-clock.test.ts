@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BrokerClock } from '../../src/time/estimated-clock.ts';
+import { EstimatedClock } from '../../src/time/estimated-clock.ts';
 
 const MINUTE_MS = 60_000;
 
 describe("the estimate of the broker's clock", () => {
-  it('is unknown before anything was heard', () => expect(new BrokerClock().at(1_000)).toBeUndefined());
+  it('is unknown before anything was heard', () => expect(new EstimatedClock().at(1_000)).toBeUndefined());
 
   it('goes on with monotonic time', () => {
-    const clock = new BrokerClock();
+    const clock = new EstimatedClock();
     clock.sample(5_000_000, 1_000);
     expect(clock.at(3_500)).toBe(5_002_500);
   });
@@ -17,7 +17,7 @@ describe("the estimate of the broker's clock", () => {
     const delays = fc.array(fc.nat({ max: 10_000 }), { minLength: 1 });
     fc.assert(
       fc.property(delays, fc.integer({ min: -1_000_000, max: 1_000_000 }), (delays, offset) => {
-        const clock = new BrokerClock();
+        const clock = new EstimatedClock();
         let at = 0;
         for (const delay of delays) {
           at += 1_000;
@@ -29,21 +29,21 @@ describe("the estimate of the broker's clock", () => {
   });
 
   it('is not held back by the old facts that a rebuild reads', () => {
-    const clock = new BrokerClock();
+    const clock = new EstimatedClock();
     for (let age = 1_000; age > 0; age -= 1) clock.sample(1_000_000 - age * MINUTE_MS, 10);
     clock.sample(1_000_000, 10);
     expect(clock.at(10)).toBe(1_000_000);
   });
 
   it('believes a clock that was set back after ten minutes', () => {
-    const clock = new BrokerClock();
+    const clock = new EstimatedClock();
     clock.sample(10_000_000, 0);
     for (let at = 1; at <= 11; at += 1) clock.sample(5_000_000 + at * MINUTE_MS, at * MINUTE_MS);
     expect(clock.at(11 * MINUTE_MS)).toBe(5_000_000 + 11 * MINUTE_MS);
   });
 
   it('takes no stamp that is none', () => {
-    const clock = new BrokerClock();
+    const clock = new EstimatedClock();
     clock.sample(Number.NaN, 0);
     expect(clock.at(0)).toBeUndefined();
   });

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Json, ProgramParts } from '../../command/command-context.ts';
+import type { Json, CommandContext } from '../../command/command-context.ts';
 import { makeBrokerConfig } from './make-broker-config.ts';
 import { planUsers } from './plan-users.ts';
 import { tellBrokerConfig } from './print-broker-config.ts';
@@ -17,7 +17,7 @@ const USUAL_FOLDER = 'deploy/secrets/nats';
 /** Writes files here, and talks to nobody. */
 export const addBrokerConfigCommand = (
   program: Command,
-  { screen, add }: Pick<ProgramParts, 'screen' | 'add'>,
+  { screen, add }: Pick<CommandContext, 'screen' | 'add'>,
   cwd: string,
 ): void => {
   add(

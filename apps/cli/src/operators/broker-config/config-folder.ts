@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve } from 'node:path';
 import { executorToken } from '@runledger/contracts/ids';
 import { KEY_FILE_ENDING, keyFileOf } from '@runledger/standalone/keys/key-files';
-import { Explained } from '../../output/command-error.ts';
+import { CommandError } from '../../output/command-error.ts';
 
 const MARK = '# Made by "runledger broker-config"';
 const HEAD = `${MARK}, which keeps the keys and makes this file anew: what is changed by hand is lost.
@@ -41,7 +41,7 @@ export const configText = (accounts: string): string => `${HEAD}\n${accounts}`;
 export const readConfigText = async (folder: ConfigFolder): Promise<string | undefined> => {
   const text = await unlessMissing(folder, readFile(folder.configFile, 'utf8'));
   if (text === undefined || text.startsWith(MARK)) return text;
-  throw new Explained(
+  throw new CommandError(
     `${folder.shown(folder.configFile)} was not made by this command, and is left as it is. Move it away, or name another folder with --out.`,
   );
 };
@@ -72,9 +72,9 @@ const unlessMissing = async <Content>(
 };
 
 /** Of what went wrong in the folder. */
-export const unusable = ({ path, shown }: ConfigFolder, error: unknown): Explained => {
+export const unusable = ({ path, shown }: ConfigFolder, error: unknown): CommandError => {
   const why = error instanceof Error ? error.message : String(error);
-  return new Explained(
+  return new CommandError(
     `The folder ${shown(path)} cannot be used: ${why}. Run this as who owns it, make it writable, or name another folder with --out.`,
   );
 };

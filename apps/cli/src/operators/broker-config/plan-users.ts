@@ -3,7 +3,7 @@ import type { BrokerUser } from '@runledger/broker-access/broker-user';
 import type { UserKey } from '@runledger/event-log/connect/user-key';
 import { brokerUsers } from '@runledger/standalone/keys/broker-users';
 import { readKeyFile } from '@runledger/standalone/keys/key-files';
-import { Explained } from '../../output/command-error.ts';
+import { CommandError } from '../../output/command-error.ts';
 import { configFolder, knownExecutors, readConfigText, type ConfigFolder } from './config-folder.ts';
 
 export interface Wish {
@@ -33,7 +33,7 @@ export interface Plan {
 export const planUsers = async ({ cwd, folder: out, executor, remove, rotate }: Wish): Promise<Plan> => {
   for (const name of executor) checkName(name);
   const both = executor.find((name) => remove.includes(name));
-  if (both !== undefined) throw new Explained(`${both} is to be added and removed. Say one of the two.`);
+  if (both !== undefined) throw new CommandError(`${both} is to be added and removed. Say one of the two.`);
   const folder = configFolder(cwd, out);
   const text = await readConfigText(folder);
   const known = await knownExecutors(folder, text);
@@ -59,7 +59,7 @@ export const planUsers = async ({ cwd, folder: out, executor, remove, rotate }: 
 const checkName = (name: string): void => {
   const token = executorToken(name);
   if (token === name) return;
-  throw new Explained(
+  throw new CommandError(
     `${JSON.stringify(name)} cannot be the name of an executor at the broker, which takes up to 48 letters, digits, "-" and "_". ` +
       `One with that EXECUTOR_NAME is known there as ${token}: say --executor ${token}.`,
   );
@@ -69,7 +69,7 @@ const refuseUnknown = (what: string, wanted: readonly string[], known: readonly 
   const unknown = wanted.find((name) => !known.includes(name));
   if (unknown === undefined) return;
   const there = known.length === 0 ? '' : ` Known are ${known.join(', ')}.`;
-  throw new Explained(`There is no ${what} ${unknown} in this folder.${there}`);
+  throw new CommandError(`There is no ${what} ${unknown} in this folder.${there}`);
 };
 
 const plannedKey = async (
@@ -86,7 +86,7 @@ const plannedKey = async (
       return rotate ? { kind: 'rotated' } : { kind: 'kept', key: kept.key };
     case 'unusable':
       if (rotate) return { kind: 'rotated' };
-      throw new Explained(
+      throw new CommandError(
         `${folder.shown(file)} cannot be used: ${kept.why}. Put back the file that it was, or have a new key made with --rotate ${user}.`,
       );
   }
@@ -99,7 +99,7 @@ const refuseSharedKeys = (folder: ConfigFolder, users: readonly PlannedUser[]): 
     if (key.kind !== 'kept') continue;
     const other = names.get(key.key.publicKey);
     if (other !== undefined) {
-      throw new Explained(
+      throw new CommandError(
         `${folder.shown(folder.keyFileOf(other))} and ${folder.shown(folder.keyFileOf(user.name))} hold the same key, and each user needs its own. ` +
           `Have a new one made with --rotate ${user.name}.`,
       );

@@ -1,4 +1,4 @@
-import type { ListedParked } from '@runledger/event-log/streams/dead-letters';
+import type { ListedDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { parseJson } from '../../options/parse-json.ts';
 import { plain, shorten } from '../../output/plain-text.ts';
 
@@ -6,7 +6,7 @@ const MOST_LINES = 100;
 const MOST_IN_A_LINE = 400;
 
 /** What a parked message holds, in lines that a terminal shows as they are. Poison may be anything. */
-export const bodyLines = ({ data, stream, sequence }: ListedParked): string[] => {
+export const bodyLines = ({ data, stream, sequence }: ListedDeadLetter): string[] => {
   if (data === null)
     return [`It is too large to stand here. It lies in ${stream} at sequence ${sequence} until it expires.`];
   const text = Buffer.from(data, 'base64').toString();

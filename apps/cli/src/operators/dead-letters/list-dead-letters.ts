@@ -1,18 +1,18 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { listParked, type ListedParked } from '@runledger/event-log/streams/dead-letters';
-import { Explained } from '../../output/command-error.ts';
+import { listDeadLetters, type ListedDeadLetter } from '@runledger/event-log/streams/dead-letters';
+import { CommandError } from '../../output/command-error.ts';
 import { plain, shorten } from '../../output/plain-text.ts';
 import { wholeNumberIn } from '../../options/numbers.ts';
 import type { Screen } from '../../output/screen.ts';
 import { headLine, rowLine } from '../../output/table.ts';
 import type { Column } from '../../output/table.ts';
 
-export interface ParkedFilter {
+export interface DeadLetterFilter {
   readonly stream?: string;
   readonly consumer?: string;
 }
 
-export interface ParkedListOptions extends ParkedFilter {
+export interface DeadLetterListOptions extends DeadLetterFilter {
   readonly limit: string;
   readonly json?: boolean;
 }
@@ -20,7 +20,7 @@ export interface ParkedListOptions extends ParkedFilter {
 const MOST_LISTED = 10_000;
 const LONGEST_REASON = 120;
 
-const columns: readonly Column<ListedParked>[] = [
+const columns: readonly Column<ListedDeadLetter>[] = [
   { title: 'POSITION', width: 8, of: ({ position }) => String(position) },
   { title: 'CONSUMER', width: 20, of: ({ consumer }) => consumer },
   { title: 'STREAM', width: 8, of: ({ stream }) => stream },
@@ -30,14 +30,14 @@ const columns: readonly Column<ListedParked>[] = [
 ];
 
 /** Lists what consumers could not take, the oldest first. */
-export const listParkedMessages = async (
+export const printDeadLetters = async (
   log: EventLog,
   screen: Screen,
-  { json = false, limit: wanted, ...filter }: ParkedListOptions,
+  { json = false, limit: wanted, ...filter }: DeadLetterListOptions,
 ): Promise<void> => {
   const limit = wholeNumberIn('--limit', wanted, 1, MOST_LISTED);
   let listed = 0;
-  for await (const message of parkedMessages(log, filter)) {
+  for await (const message of readDeadLetters(log, filter)) {
     if (listed === limit) {
       if (!json) screen.hint(`There are more than ${limit}: see them with a higher --limit.`);
       return;
@@ -51,14 +51,14 @@ export const listParkedMessages = async (
 };
 
 /** Those that fit, the oldest first. @throws Explained for a filter that cannot be one */
-export const parkedMessages = async function* (
+export const readDeadLetters = async function* (
   log: EventLog,
-  filter: ParkedFilter,
-): AsyncGenerator<ListedParked> {
+  filter: DeadLetterFilter,
+): AsyncGenerator<ListedDeadLetter> {
   checkToken('--stream', filter.stream);
   checkToken('--consumer', filter.consumer);
   for (let after = 0; ;) {
-    const messages = await listParked(log, { ...filter, after, limit: 100 });
+    const messages = await listDeadLetters(log, { ...filter, after, limit: 100 });
     const last = messages.at(-1);
     if (last === undefined) return;
     yield* messages;
@@ -68,8 +68,8 @@ export const parkedMessages = async function* (
 
 const checkToken = (option: string, name: string | undefined): void => {
   if (name !== undefined && !/^[\w-]+$/.test(name))
-    throw new Explained(`${option} ${plain(name)} is no name: letters, digits, "_" and "-" stand in one.`);
+    throw new CommandError(`${option} ${plain(name)} is no name: letters, digits, "_" and "-" stand in one.`);
 };
 
 /** Headers and payload may be large, and stand in `parked show`. */
-const withoutBody = ({ headers: _headers, data: _data, ...message }: ListedParked): object => message;
+const withoutBody = ({ headers: _headers, data: _data, ...message }: ListedDeadLetter): object => message;

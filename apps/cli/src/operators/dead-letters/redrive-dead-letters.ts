@@ -1,39 +1,39 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { ListedParked } from '@runledger/event-log/streams/dead-letters';
-import { EXIT, Explained } from '../../output/command-error.ts';
+import type { ListedDeadLetter } from '@runledger/event-log/streams/dead-letters';
+import { EXIT, CommandError } from '../../output/command-error.ts';
 import type { ExitCode } from '../../output/command-error.ts';
 import { plain } from '../../output/plain-text.ts';
 import type { Screen } from '../../output/screen.ts';
-import { parkedMessages } from './list-dead-letters.ts';
-import type { ParkedFilter } from './list-dead-letters.ts';
+import { readDeadLetters } from './list-dead-letters.ts';
+import type { DeadLetterFilter } from './list-dead-letters.ts';
 import { redriving } from './redrive.ts';
 import type { Redriven } from './redrive.ts';
 import { parkedAt } from './show-dead-letter.ts';
 
-export interface RedriveOptions extends ParkedFilter {
+export interface RedriveOptions extends DeadLetterFilter {
   readonly all?: boolean;
   readonly json?: boolean;
 }
 
 /** Has parked messages taken again, one or all that fit, and says what became of each. @throws Explained */
-export const redriveParked = async (
+export const redriveDeadLetters = async (
   log: EventLog,
   position: string | undefined,
   screen: Screen,
   { all = false, json = false, stream, consumer }: RedriveOptions,
 ): Promise<ExitCode> => {
   if ((position === undefined) !== all)
-    throw new Explained('Which ones? Name a position of runledger parked list, or --all.');
+    throw new CommandError('Which ones? Name a position of runledger parked list, or --all.');
   if (!all && (stream !== undefined || consumer !== undefined))
-    throw new Explained('--stream and --consumer go with --all.');
+    throw new CommandError('--stream and --consumer go with --all.');
   const filter = { ...(stream && { stream }), ...(consumer && { consumer }) };
-  const messages = position === undefined ? parkedMessages(log, filter) : [await parkedAt(log, position)];
+  const messages = position === undefined ? readDeadLetters(log, filter) : [await parkedAt(log, position)];
   return redriveEach(log, messages, screen, json);
 };
 
 const redriveEach = async (
   log: EventLog,
-  messages: AsyncIterable<ListedParked> | Iterable<ListedParked>,
+  messages: AsyncIterable<ListedDeadLetter> | Iterable<ListedDeadLetter>,
   screen: Screen,
   json: boolean,
 ): Promise<ExitCode> => {

@@ -1,8 +1,8 @@
-import { RedriveQuestion, redriverOf } from '@runledger/contracts/requests/redrive';
+import { RedriveRequest, redriverOf } from '@runledger/contracts/requests/redrive';
 import type { Redriver } from '@runledger/contracts/requests/redrive';
-import { askRedrive } from '@runledger/request-reply/redrive';
+import { requestRedrive } from '@runledger/request-reply/redrive';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { dropParked, type ListedParked } from '@runledger/event-log/streams/dead-letters';
+import { removeDeadLetter, type ListedDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { Value } from 'typebox/value';
 
 /** What became of a parked message that was to be taken again. */
@@ -15,7 +15,7 @@ export interface Redriven {
 const ANSWER_WITHIN_MS = 15_000;
 
 /** Has the service that parked a message take it again, and erases it from PARKED when it was taken. */
-export type Redrive = (message: ListedParked) => Promise<Redriven>;
+export type Redrive = (message: ListedDeadLetter) => Promise<Redriven>;
 
 /** A service that does not answer is not asked again. */
 export const redriving = (log: EventLog): Redrive => {
@@ -23,16 +23,16 @@ export const redriving = (log: EventLog): Redrive => {
   return async ({ position, consumer, stream, sequence, subject }) => {
     const who = redriverOf(consumer);
     const question = { stream, sequence, subject };
-    if (who === undefined || !Value.Check(RedriveQuestion, question)) {
+    if (who === undefined || !Value.Check(RedriveRequest, question)) {
       const why = `No service takes again what ${consumer} parked of ${stream}. It stays until it expires.`;
       return { position, outcome: 'nobody_takes_it', why };
     }
-    const answer = silent.has(who) ? undefined : await askRedrive(log, who, question, ANSWER_WITHIN_MS);
+    const answer = silent.has(who) ? undefined : await requestRedrive(log, who, question, ANSWER_WITHIN_MS);
     if (answer === undefined) {
       silent.add(who);
       return { position, outcome: 'not_answered', why: notAnswered(who) };
     }
-    if (answer.outcome === 'taken') await dropParked(log, position);
+    if (answer.outcome === 'taken') await removeDeadLetter(log, position);
     return { position, ...answer };
   };
 };

@@ -1,6 +1,6 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { readParked, type ListedParked } from '@runledger/event-log/streams/dead-letters';
-import { Explained } from '../../output/command-error.ts';
+import { readDeadLetter, type ListedDeadLetter } from '@runledger/event-log/streams/dead-letters';
+import { CommandError } from '../../output/command-error.ts';
 import { plain, shorten } from '../../output/plain-text.ts';
 import { wholeNumberIn } from '../../options/numbers.ts';
 import type { Screen } from '../../output/screen.ts';
@@ -10,7 +10,7 @@ import { bodyLines } from './dead-letter-body.ts';
 const LONGEST = 1_000;
 
 /** Shows one parked message: why, where it is from, and what it holds. @throws Explained */
-export const showParked = async (
+export const showDeadLetter = async (
   log: EventLog,
   position: string,
   screen: Screen,
@@ -34,10 +34,10 @@ export const showParked = async (
 };
 
 /** @throws Explained when there is none */
-export const parkedAt = async (log: EventLog, position: string): Promise<ListedParked> => {
-  const message = await readParked(log, wholeNumberIn('The position', position, 1, 999_999_999));
+export const parkedAt = async (log: EventLog, position: string): Promise<ListedDeadLetter> => {
+  const message = await readDeadLetter(log, wholeNumberIn('The position', position, 1, 999_999_999));
   if (message !== undefined) return message;
-  throw new Explained(
+  throw new CommandError(
     `Nothing is parked at position ${position}, or not any more. See what is: runledger parked list`,
   );
 };

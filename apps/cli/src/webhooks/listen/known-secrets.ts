@@ -11,7 +11,7 @@ export const fixedSecret = (secret: string): KnownSecrets => ({
 });
 
 /** A secret may be rotated, and the service that knows it started, after the listening has begun. */
-export const askedSecrets = (
+export const fetchedSecrets = (
   ask: () => Promise<readonly string[]>,
   {
     onFailure,

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import type { Client } from '../../api-client/client.ts';
-import { EXIT, Explained } from '../../output/command-error.ts';
+import { EXIT, CommandError } from '../../output/command-error.ts';
 import type { ExitCode } from '../../output/command-error.ts';
 import { assertSecret, checkSignature } from './check-signature.ts';
 import type { Checked } from './check-signature.ts';
 import { header, notificationJson, notificationLine } from './describe-notification.ts';
-import { askedSecrets, fixedSecret } from './known-secrets.ts';
+import { fetchedSecrets, fixedSecret } from './known-secrets.ts';
 import type { KnownSecrets } from './known-secrets.ts';
 import { openReceiver } from './receiver.ts';
 import type { Received, Reply } from './receiver.ts';
@@ -83,7 +83,7 @@ const replyTo = (signature: Checked, status: number): Reply => {
 
 const secretsOf = (client: () => Promise<Client>, screen: Screen): KnownSecrets => {
   let told = false;
-  return askedSecrets(
+  return fetchedSecrets(
     async () => {
       const { secret, previous } = await (await client()).api.webhookSecret();
       return previous === null ? [secret] : [secret, previous.secret];
@@ -92,7 +92,7 @@ const secretsOf = (client: () => Promise<Client>, screen: Screen): KnownSecrets 
       everyMs: ASK_EVERY_MS,
       clock: () => performance.now(),
       onFailure: (error) => {
-        if (!(error instanceof Explained)) throw error;
+        if (!(error instanceof CommandError)) throw error;
         if (!told)
           screen.hint(
             `Signatures are not checked until the secret is known; --secret gives one. ${error.message}`,
@@ -109,7 +109,7 @@ const checkedSecret = (secret: string): string => {
     return secret;
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new Explained(`--secret cannot be used: ${error.message} See it with: runledger webhook-secret`);
+    throw new CommandError(`--secret cannot be used: ${error.message} See it with: runledger webhook-secret`);
   }
 };
 
@@ -119,7 +119,7 @@ const open: typeof openReceiver = async (port, receive) => {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     const why = code === 'EADDRINUSE' ? 'another program has it' : code;
-    throw new Explained(
+    throw new CommandError(
       `Nothing can listen on port ${port} of 127.0.0.1: ${why}. Choose another one, such as --port 9001 (0 takes a free one).`,
     );
   }

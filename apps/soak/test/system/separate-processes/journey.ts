@@ -1,5 +1,5 @@
 import { waitFor } from '@runledger/testing/time/wait-for';
-import { askAndRecord, type Ask } from '../../../src/clients/api.ts';
+import { sendAndRecord, type SendRequest } from '../../../src/clients/api.ts';
 import type { Receiver } from '../../../src/clients/receiver.ts';
 import { steadyClock } from '../../../src/cluster/clock.ts';
 import type { Organisation } from '../../../src/cluster/organisation.ts';
@@ -27,7 +27,7 @@ export const beginJourney = async ({
   organisation,
   receiver,
 }: JourneySpec): Promise<Journey> => {
-  const ask = askAndRecord(organisation.api_key, steadyClock, () => undefined);
+  const ask = sendAndRecord(organisation.api_key, steadyClock, () => undefined);
   const queue = async (inputs: Readonly<Record<string, string>>): Promise<string> => {
     const webhook = `${receiver.url}/${WELL_TREATED}`;
     const body = { deployment_id: organisation.deployments.plain, inputs, webhook };
@@ -66,10 +66,10 @@ const asked = (port: number, run: string | null) =>
   ({ request: WELL_TREATED, run, gateway: `${originOf(port)}/api`, withinMs: PATIENCE_MS }) as const;
 
 const post = (
-  ask: Ask,
+  ask: SendRequest,
   port: number,
   what: 'queue' | 'cancel',
   run: string | null,
   path: string,
   body?: unknown,
-): ReturnType<Ask> => ask({ ...asked(port, run), asked: what, method: 'POST', path, body });
+): ReturnType<SendRequest> => ask({ ...asked(port, run), asked: what, method: 'POST', path, body });

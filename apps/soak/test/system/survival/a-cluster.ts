@@ -2,7 +2,7 @@ import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { violationsIn } from '../../../src/checks/all-checks.ts';
-import { carryOutAll } from '../../../src/clients/run-plans.ts';
+import { runPlans } from '../../../src/clients/run-plans.ts';
 import type { RunPlan } from '../../../src/clients/plan.ts';
 import { startReceiver } from '../../../src/clients/receiver.ts';
 import { clients } from '../../../src/clients/run-client.ts';
@@ -10,10 +10,10 @@ import { steadyClock } from '../../../src/cluster/clock.ts';
 import { startCluster, type Cluster, type ClusterSpec } from '../../../src/cluster/cluster.ts';
 import type { Part } from '../../../src/cluster/part.ts';
 import type { Violation } from '../../../src/evidence/evidence.ts';
-import { gatherEvidence } from '../../../src/collection/collect-evidence.ts';
+import { collectEvidence } from '../../../src/collection/collect-evidence.ts';
 import { recordLog } from '../../../src/collection/read-log.ts';
-import type { Exchange, WatchedStream } from '../../../src/clients/client-records.ts';
-import { untilQuiet } from '../../../src/collection/wait-until-settled.ts';
+import type { Exchange, RunStream } from '../../../src/clients/client-records.ts';
+import { waitUntilSettled } from '../../../src/collection/wait-until-settled.ts';
 import { chance } from '../../../src/parameters/random.ts';
 import { SMALL } from '../../../src/parameters/size.ts';
 
@@ -25,7 +25,7 @@ const PATIENCE_MS = 120_000;
 export interface TestCluster extends AsyncDisposable {
   readonly cluster: Cluster;
   readonly exchanges: readonly Exchange[];
-  readonly streams: readonly WatchedStream[];
+  readonly streams: readonly RunStream[];
   part(name: string): Part;
   /** Those that are ours. */
   readonly services: readonly Part[];
@@ -44,7 +44,7 @@ export const aCluster = async ({ more }: Pick<ClusterSpec, 'more'> = {}): Promis
   const about = { folder, size: SIZE, env: process.env, now: steadyClock, say: () => undefined };
   const cluster = opened.use(await startCluster({ ...about, ...(more ? { more } : {}) }));
   const seen = opened.use(await recordLog(cluster.log));
-  const [exchanges, streams, plans]: [Exchange[], WatchedStream[], RunPlan[]] = [[], [], []];
+  const [exchanges, streams, plans]: [Exchange[], RunStream[], RunPlan[]] = [[], [], []];
   const patience = new AbortController();
   opened.defer(() => patience.abort());
   const who = clients({
@@ -74,12 +74,12 @@ export const aCluster = async ({ more }: Pick<ClusterSpec, 'more'> = {}): Promis
     load: async (wishes) => {
       const asked = wishes.map((wish, at) => ({ ...aPlan(plans.length + at + 1), ...wish }));
       plans.push(...asked);
-      await carryOutAll(who, asked);
+      await runPlans(who, asked);
     },
     violations: async () => {
-      await untilQuiet(seen, PATIENCE_MS, () => undefined);
+      await waitUntilSettled(seen, PATIENCE_MS, () => undefined);
       const records = { exchanges, streams, received: receiver.received };
-      return violationsIn(await gatherEvidence({ cluster, seen, records, plans, size: SIZE, folder }));
+      return violationsIn(await collectEvidence({ cluster, seen, records, plans, size: SIZE, folder }));
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };

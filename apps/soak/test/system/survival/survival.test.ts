@@ -58,7 +58,7 @@ describe('a broker that is slow', () => {
     const over = new AbortController();
     const slow = async (): Promise<void> => {
       while (!over.signal.aborted) {
-        await all.part('broker').strike('pause', 1_200);
+        await all.part('broker').inject('pause', 1_200);
         await pause(100);
       }
     };
@@ -84,8 +84,8 @@ describe('a database that is away', () => {
       const from = all.exchanges.length;
       const away = async (): Promise<void> => {
         // It answers nothing, and then nobody is there.
-        await all.part('database').strike('pause', LONG_MS);
-        await all.part('database').strike('kill', LONG_MS);
+        await all.part('database').inject('pause', LONG_MS);
+        await all.part('database').inject('kill', LONG_MS);
       };
       const striking = away();
       await waitFor('lists to say it', async () => (await listed()) === 503);
@@ -109,7 +109,7 @@ describe('services that are stopped for longer than their leases, and go on', ()
     // Each half has the scheduler that leads, the gateway that projects, and runs and shares that are under way, at some time.
     for (const number of ['-1', '-2']) {
       const half = all.services.filter(({ name }) => name.endsWith(number));
-      await Promise.all(half.map((part) => part.strike('pause', LONG_MS)));
+      await Promise.all(half.map((part) => part.inject('pause', LONG_MS)));
     }
     await loading;
     expect(await all.violations()).toEqual([]);
@@ -121,11 +121,11 @@ describe('a stop of every service by SIGTERM, with runs under way', () => {
     const before = await started();
     const loading = all.load([...EVERY, LONG, LONG, LONG]);
     await untilStarted(before);
-    await Promise.all(all.services.map((part) => part.strike('stop', 0)));
+    await Promise.all(all.services.map((part) => part.inject('stop', 0)));
     await loading;
     expect(await all.violations()).toEqual([]);
     const { stops } = all.cluster.journal;
-    expect(stops.map(({ part, manner }) => `${part} ${manner}`).sort()).toEqual(
+    expect(stops.map(({ part, endKind: manner }) => `${part} ${manner}`).sort()).toEqual(
       all.services.map(({ name }) => `${name} clean`).sort(),
     );
   });

@@ -5,7 +5,7 @@ import { Cursor, PageLimit } from './values.ts';
 export const Name = Type.String({ minLength: 1, maxLength: 128 });
 
 /** Nobody sees them: they hide what a name is, turn its letters around, or end the line of a log. */
-const UNSEEN =
+const INVISIBLE =
   '\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb';
 /** Spaces, and what joins letters and emoji: good within a name, and no name alone. */
 const BLANK = ' \\u00a0\\u1680\\u2000-\\u200a\\u200c\\u200d\\u202f\\u205f\\u2800\\u3000\\u3164';
@@ -14,7 +14,7 @@ const BLANK = ' \\u00a0\\u1680\\u2000-\\u200a\\u200c\\u200d\\u202f\\u205f\\u2800
 export const NewName = Type.String({
   minLength: 1,
   maxLength: 128,
-  pattern: `^[${BLANK}]*[^${BLANK}${UNSEEN}][^${UNSEEN}]*$`,
+  pattern: `^[${BLANK}]*[^${BLANK}${INVISIBLE}][^${INVISIBLE}]*$`,
   description:
     'For people. Not blank, and without control characters and those that turn the direction of text.',
   'x-refusal': {

@@ -1,7 +1,7 @@
 import type { Deployment } from '@runledger/contracts/catalogue/records';
 import type { Deployment as ShownDeployment } from '@runledger/contracts/http/catalogue/deployments';
 import type { GpuModel } from '@runledger/contracts/gpu';
-import type { DecidedRecord, LeftOut, RecordOrigin } from '../store/core/decided-record.ts';
+import type { DecidedRecord, Omitted, RecordOrigin } from '../store/core/decided-record.ts';
 import {
   tooLongLife,
   wrongMachine,
@@ -12,14 +12,14 @@ import {
 } from './deployment-rules.ts';
 
 interface SettingsWish {
-  readonly environment?: string | LeftOut;
+  readonly environment?: string | Omitted;
   /** Null clears it. */
-  readonly gpu?: GpuModel | LeftOut;
+  readonly gpu?: GpuModel | Omitted;
   /** Null clears it. */
-  readonly concurrency_limit?: number | LeftOut;
-  readonly run_timeout_s?: number | LeftOut;
-  readonly start_deadline_s?: number | LeftOut;
-  readonly retry?: { readonly attempts: number } | LeftOut;
+  readonly concurrency_limit?: number | Omitted;
+  readonly run_timeout_s?: number | Omitted;
+  readonly start_deadline_s?: number | Omitted;
+  readonly retry?: { readonly attempts: number } | Omitted;
 }
 
 export interface DeploymentWish extends SettingsWish {
@@ -29,10 +29,10 @@ export interface DeploymentWish extends SettingsWish {
 }
 
 export interface DeploymentChange extends SettingsWish {
-  readonly name?: string | LeftOut;
-  readonly workflow_version_id?: string | LeftOut;
-  readonly machine_id?: string | LeftOut;
-  readonly archived?: boolean | LeftOut;
+  readonly name?: string | Omitted;
+  readonly workflow_version_id?: string | Omitted;
+  readonly machine_id?: string | Omitted;
+  readonly archived?: boolean | Omitted;
 }
 
 type Decision = DecidedRecord<Deployment, DeploymentRefusal>;

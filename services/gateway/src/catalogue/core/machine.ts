@@ -1,27 +1,27 @@
 import type { Machine } from '@runledger/contracts/catalogue/records';
 import type { RunnerChoice } from '@runledger/contracts/events/run-event-data';
 import type { GpuModel } from '@runledger/contracts/gpu';
-import type { LeftOut, RecordOrigin, Shown } from '../store/core/decided-record.ts';
+import type { Omitted, RecordOrigin, Shown } from '../store/core/decided-record.ts';
 
 /** A runner as a request names it. */
 type RunnerWish =
   | { readonly kind: 'program'; readonly program: string }
-  | { readonly kind: 'comfyui'; readonly url?: string | LeftOut };
+  | { readonly kind: 'comfyui'; readonly url?: string | Omitted };
 
 export interface MachineWish {
   readonly name: string;
   readonly gpu: GpuModel;
   /** The kind of its runner when left out. */
-  readonly type?: string | LeftOut;
+  readonly type?: string | Omitted;
   readonly runner: RunnerWish;
 }
 
 export interface MachineChange {
-  readonly name?: string | LeftOut;
-  readonly gpu?: GpuModel | LeftOut;
-  readonly type?: string | LeftOut;
-  readonly runner?: RunnerWish | LeftOut;
-  readonly archived?: boolean | LeftOut;
+  readonly name?: string | Omitted;
+  readonly gpu?: GpuModel | Omitted;
+  readonly type?: string | Omitted;
+  readonly runner?: RunnerWish | Omitted;
+  readonly archived?: boolean | Omitted;
 }
 
 export const newMachine = ({ name, gpu, type, runner }: MachineWish, origin: RecordOrigin): Machine => ({

@@ -1,9 +1,9 @@
 import type { Workflow } from '@runledger/contracts/catalogue/records';
-import type { LeftOut, RecordOrigin, Shown } from '../store/core/decided-record.ts';
+import type { Omitted, RecordOrigin, Shown } from '../store/core/decided-record.ts';
 
 export interface WorkflowChange {
-  readonly name?: string | LeftOut;
-  readonly archived?: boolean | LeftOut;
+  readonly name?: string | Omitted;
+  readonly archived?: boolean | Omitted;
 }
 
 export const newWorkflow = ({ name }: Pick<Workflow, 'name'>, origin: RecordOrigin): Workflow => ({

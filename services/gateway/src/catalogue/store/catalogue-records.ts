@@ -1,12 +1,12 @@
 import { Deployment, Machine, Workflow } from '@runledger/contracts/catalogue/records';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { Used } from './core/blocking-deployments.ts';
+import type { DeploymentPart } from './core/blocking-deployments.ts';
 import { listed, type Listed } from './core/record-page.ts';
 import { openRecords, type Records } from './records.ts';
 import { openWorkflowVersions, type WorkflowVersions } from './workflow-versions.ts';
 
-type ListedDeployment = Listed & Pick<Deployment, Used>;
+type ListedDeployment = Listed & Pick<Deployment, DeploymentPart>;
 
 /** What organisations make their runs of. */
 export interface CatalogueRecords {

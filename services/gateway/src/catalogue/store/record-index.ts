@@ -10,8 +10,8 @@ export interface RecordIndex<Entry> {
 }
 
 export const recordIndex = <Entry extends Listed>(entries: readonly Entry[]): RecordIndex<Entry> => {
-  const places = new Map(entries.map(({ id, place }) => [id, place]));
-  const newestFirst = entries.toSorted((a, b) => (a.place < b.place ? 1 : -1));
+  const places = new Map(entries.map(({ id, sortKey: place }) => [id, place]));
+  const newestFirst = entries.toSorted((a, b) => (a.sortKey < b.sortKey ? 1 : -1));
   const remove = (id: string): void => {
     const place = places.get(id);
     if (place === undefined) return;
@@ -23,8 +23,8 @@ export const recordIndex = <Entry extends Listed>(entries: readonly Entry[]): Re
     delete: remove,
     set: (entry) => {
       remove(entry.id);
-      places.set(entry.id, entry.place);
-      newestFirst.splice(positionOf(newestFirst, entry.place), 0, entry);
+      places.set(entry.id, entry.sortKey);
+      newestFirst.splice(positionOf(newestFirst, entry.sortKey), 0, entry);
     },
   };
 };
@@ -36,7 +36,7 @@ const positionOf = (newestFirst: readonly Listed[], place: string): number => {
   for (; before < behind;) {
     const middle = Math.floor((before + behind) / 2);
     const at = newestFirst[middle];
-    if (at !== undefined && at.place > place) before = middle + 1;
+    if (at !== undefined && at.sortKey > place) before = middle + 1;
     else behind = middle;
   }
   return before;

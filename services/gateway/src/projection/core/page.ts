@@ -1,22 +1,22 @@
-import type { Place } from './sort-key.ts';
+import type { SortKey } from './sort-key.ts';
 
 /** What one answer of a list holds. */
 export interface Page<Item> {
   readonly items: readonly Item[];
   /** Behind which the next page begins, however few are on this one; undefined when nothing follows. */
-  readonly end: Place | undefined;
+  readonly end: SortKey | undefined;
 }
 
 export interface Listed<Item> {
   readonly item: Item;
-  readonly place: Place;
+  readonly sortKey: SortKey;
   /** What it weighs in a page, in bytes. */
   readonly bytes: number;
 }
 
 /** What is looked at ends here: something that is asked for may stand behind it. */
 interface LookedTo {
-  readonly lookedTo: Place;
+  readonly lookedTo: SortKey;
 }
 
 /** What a search comes to, in the order of the list. */
@@ -34,10 +34,10 @@ export const pageOf = async <Item>(
 ): Promise<Page<Item>> => {
   const items: Item[] = [];
   let weight = 0;
-  let end: Place | undefined;
+  let end: SortKey | undefined;
   for await (const next of found) {
     if ('lookedTo' in next) return { items, end: next.lookedTo };
-    const { item, place, bytes } = next;
+    const { item, sortKey: place, bytes } = next;
     weight += bytes;
     if (items.length >= Math.max(limit, 1) || (items.length > 0 && weight > MOST_BYTES))
       return { items, end };

@@ -1,3 +1,4 @@
+/* oxlint-disable no-restricted-globals -- it parses and writes times; the clock is not read */
 import { isRunId } from '@runledger/contracts/ids';
 import type { Run } from '@runledger/contracts/fold/run';
 
@@ -6,39 +7,39 @@ declare const brand: unique symbol;
  * Where a run stands in every list: its creation, its number and its id in one text, so that the order of texts is the
  * order of runs, a page is one range over one index, and so is a span of time. It never changes.
  */
-export type Place = string & { readonly [brand]: true };
+export type SortKey = string & { readonly [brand]: true };
 
 type Placed = Pick<Run, 'created_at' | 'number' | 'run_id'>;
 
-export const placeOf = ({ created_at, number, run_id }: Placed): Place =>
-  asPlace(`${startOf(new Date(created_at), number)}.${run_id}`);
+export const sortKeyOf = ({ created_at, number, run_id }: Placed): SortKey =>
+  asSortKey(`${startOf(new Date(created_at), number)}.${run_id}`);
 
 const PLACE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z\.\d{12}\.(.*)$/;
 
-export const isPlace = (text: string): text is Place => isRunId(PLACE.exec(text)?.[1] ?? '');
+export const isSortKey = (text: string): text is SortKey => isRunId(PLACE.exec(text)?.[1] ?? '');
 
-export const asPlace = (text: string): Place => {
-  if (!isPlace(text)) throw new TypeError(`"${text}" is not the place of a run in a list`);
+export const asSortKey = (text: string): SortKey => {
+  if (!isSortKey(text)) throw new TypeError(`"${text}" is not the place of a run in a list`);
   return text;
 };
 
 /** Which part of a list is meant. */
-export interface Span {
+export interface ListRange {
   /** When the run was created: from this time on. */
   readonly createdAfter?: Date;
   /** When the run was created: before this time. */
   readonly createdBefore?: Date;
   /** Only what comes behind this run, which is what is older. */
-  readonly behind?: Place;
+  readonly behind?: SortKey;
 }
 
 /** The places from the first text on and before the second; undefined for no end. */
-export interface PlaceRange {
+export interface SortKeyRange {
   readonly from: string;
   readonly before: string | undefined;
 }
 
-export const placesIn = ({ createdAfter, createdBefore, behind }: Span): PlaceRange => {
+export const sortKeysIn = ({ createdAfter, createdBefore, behind }: ListRange): SortKeyRange => {
   const ends = [
     ...(createdBefore ? [startOf(createdBefore)] : []),
     ...(behind === undefined ? [] : [behind]),

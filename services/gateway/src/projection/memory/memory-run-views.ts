@@ -2,8 +2,8 @@ import type { OrgId } from '@runledger/contracts/ids';
 import type { Run } from '@runledger/contracts/fold/run';
 import { statusOf } from '../core/webhook-status.ts';
 import { pageOf, type Found, type Listed } from '../core/page.ts';
-import { placeOf, placesIn, type Place } from '../core/sort-key.ts';
-import { placesInOrder, type PlacesInOrder } from './sorted-list.ts';
+import { sortKeyOf, sortKeysIn, type SortKey } from '../core/sort-key.ts';
+import { sortedList, type SortedList } from './sorted-list.ts';
 import {
   isSameRun,
   mayReplace,
@@ -16,12 +16,12 @@ import {
 import { webhookRow, type WebhookRow } from '../core/webhook-row.ts';
 
 interface Kept {
-  readonly place: Place;
+  readonly place: SortKey;
   view: RunView;
 }
 
 interface Organisation {
-  readonly runs: PlacesInOrder<Kept>;
+  readonly runs: SortedList<Kept>;
   queued: number;
 }
 
@@ -40,7 +40,7 @@ export const memoryRunViews = ({ lookAtMost = LOOK_AT_MOST }: { lookAtMost?: num
   const organisationOf = ({ org_id }: Run): Organisation => {
     const known = organisations.get(org_id);
     if (known) return known;
-    const organisation: Organisation = { runs: placesInOrder(), queued: 0 };
+    const organisation: Organisation = { runs: sortedList(), queued: 0 };
     organisations.set(org_id, organisation);
     return organisation;
   };
@@ -48,7 +48,7 @@ export const memoryRunViews = ({ lookAtMost = LOOK_AT_MOST }: { lookAtMost?: num
     const present = views.get(view.run.run_id);
     if (present && !mayReplace(present.view, view)) return;
     const organisation = organisationOf(view.run);
-    const place = placeOf(view.run);
+    const place = sortKeyOf(view.run);
     organisation.queued += countsAsQueued(view) - (present ? countsAsQueued(present.view) : 0);
     if (present?.place === place) {
       present.view = view;
@@ -61,7 +61,7 @@ export const memoryRunViews = ({ lookAtMost = LOOK_AT_MOST }: { lookAtMost?: num
     organisation.runs.add(kept);
   };
   const found = (query: RunQuery | WebhookQuery): IteratorObject<Kept> => {
-    const { from, before } = placesIn(query);
+    const { from, before } = sortKeysIn(query);
     return organisations.get(query.org_id)?.runs.backwards(from, before) ?? Iterator.from([]);
   };
 
@@ -79,14 +79,14 @@ export const memoryRunViews = ({ lookAtMost = LOOK_AT_MOST }: { lookAtMost?: num
     save: async (given) => given.forEach(save),
     listRuns: async (query) => {
       const runs = lookThrough(found(query), lookAtMost, ({ place, view }) =>
-        isAskedFor(view.run, query) ? { item: view, place, bytes: bytesOf(view.run) } : undefined,
+        isAskedFor(view.run, query) ? { item: view, sortKey: place, bytes: bytesOf(view.run) } : undefined,
       );
       return pageOf(atHand(runs, query), query.limit);
     },
     listWebhooks: async (query) => {
       const rows = lookThrough(found(query), lookAtMost, ({ place, view }) => {
         const row = webhookRow(view);
-        return row && isRowAskedFor(row, query) ? { item: row, place, bytes: 0 } : undefined;
+        return row && isRowAskedFor(row, query) ? { item: row, sortKey: place, bytes: 0 } : undefined;
       });
       return pageOf(atHand(rows, query), query.limit);
     },
@@ -96,7 +96,7 @@ export const memoryRunViews = ({ lookAtMost = LOOK_AT_MOST }: { lookAtMost?: num
       if (position && position.stream_created !== next.stream_created) return;
       if (!position || position.sequence < next.sequence) position = next;
     },
-    startAgain: async (stream_created) => {
+    resetTo: async (stream_created) => {
       for (const kept of views.values()) {
         const { view } = kept;
         kept.view = { ...view, head: 0, webhook: { ...view.webhook, head: 0 } };
@@ -112,7 +112,7 @@ const lookThrough = function* <Item>(
   asListed: (kept: Kept) => Listed<Item> | undefined,
 ): Generator<Found<Item>, undefined> {
   let looked = 0;
-  let lookedTo: Place | undefined;
+  let lookedTo: SortKey | undefined;
   for (const kept of found) {
     if (looked === most && lookedTo !== undefined) {
       yield { lookedTo };

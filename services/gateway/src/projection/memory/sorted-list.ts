@@ -1,7 +1,7 @@
-import type { Place } from '../core/sort-key.ts';
+import type { SortKey } from '../core/sort-key.ts';
 
 /** Things in the order of their places. */
-export interface PlacesInOrder<Thing> {
+export interface SortedList<Thing> {
   add(thing: Thing): void;
   remove(thing: Thing): void;
   /** Those from the first text on and before the second, the last one first. */
@@ -9,7 +9,7 @@ export interface PlacesInOrder<Thing> {
 }
 
 /** A sorted array: nearly every run is newer than all that are there, and is put at the end. */
-export const placesInOrder = <Thing extends { readonly place: Place }>(): PlacesInOrder<Thing> => {
+export const sortedList = <Thing extends { readonly place: SortKey }>(): SortedList<Thing> => {
   const things: Thing[] = [];
   /** How many stand before the text. */
   const countBefore = (text: string): number => {

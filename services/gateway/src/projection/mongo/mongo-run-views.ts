@@ -3,11 +3,11 @@ import { once } from '../../concurrency/once.ts';
 import { keepConnecting } from './keep-connecting.ts';
 import { ignoringStale, orUnavailable } from './mongo-errors.ts';
 import { storedPosition } from './projection-position.ts';
-import { lookThrough, type Looking } from './scan-list.ts';
+import { scanList, type ScanLimits } from './scan-list.ts';
 import { guardedWrite, ROW_FIELDS, rowOf, viewOf, type RunDocument } from './run-documents.ts';
 import { createIndexes } from './run-indexes.ts';
-import { rowsAskedFor, runsAskedFor } from './run-queries.ts';
-import { startViewsAgain } from './reset-heads.ts';
+import { webhookListQuery, runListQuery } from './run-queries.ts';
+import { resetViewHeads } from './reset-heads.ts';
 import { pageOf } from '../core/page.ts';
 import { isSameRun, type RunViews } from '../run-views.ts';
 
@@ -50,7 +50,7 @@ export const openMongoRunViews = ({
   const database = client.db(databaseIn(url));
   const runs = database.collection<RunDocument>('run_views');
   const reading = { maxTimeMS: readWithinMs };
-  const looking: Looking = { atFirst: lookAtFirst, forMs: lookForMs, ...reading };
+  const looking: ScanLimits = { firstPiece: lookAtFirst, giveUpAfterMs: lookForMs, ...reading };
   const position = storedPosition(database);
   const indexed = once(() => createIndexes(database, runs, retentionDays));
 
@@ -86,13 +86,13 @@ export const openMongoRunViews = ({
           bytes: Buffer.byteLength(document.run),
         });
         const shown = { limit: query.limit + 1, show };
-        return pageOf(lookThrough(runs, runsAskedFor(query), shown, looking), query.limit);
+        return pageOf(scanList(runs, runListQuery(query), shown, looking), query.limit);
       }),
     listWebhooks: (query) =>
       orUnavailable('listing runs with a webhook', readWithinMs, () => {
         const show = (document: RunDocument) => ({ item: rowOf(document), bytes: 0 });
         const shown = { limit: query.limit + 1, projection: ROW_FIELDS, show };
-        return pageOf(lookThrough(runs, rowsAskedFor(query), shown, looking), query.limit);
+        return pageOf(scanList(runs, webhookListQuery(query), shown, looking), query.limit);
       }),
     countQueued: (org_id, atMost) =>
       orUnavailable('counting queued runs', readWithinMs, () =>
@@ -102,11 +102,11 @@ export const openMongoRunViews = ({
       orUnavailable('reading the position of the projection', writeWithinMs, () => position.read()),
     savePosition: (next) =>
       orUnavailable('saving the position of the projection', writeWithinMs, () => position.save(next)),
-    startAgain: async (streamCreated) => {
+    resetTo: async (streamCreated) => {
       const step = <Result>(work: () => Promise<Result>): Promise<Result> =>
         orUnavailable('starting the run views again', writeWithinMs, work);
       // The position last: a crash in between begins again here.
-      await startViewsAgain(runs, step);
+      await resetViewHeads(runs, step);
       await orUnavailable('making the indexes of run views', SOCKET_WITHIN_MS, indexed);
       await step(() => position.reset(streamCreated));
     },

@@ -1,5 +1,5 @@
 import type { Collection, Filter } from 'mongodb';
-import { placeOfDocument, type RunDocument } from './run-documents.ts';
+import { sortKeyOfDocument, type RunDocument } from './run-documents.ts';
 
 const PIECE = 1_000;
 const READ = { head: 1, webhook_head: 1, place: 1, created_at: 1, number: 1 } as const;
@@ -11,7 +11,7 @@ type Read = Pick<RunDocument, '_id' | keyof typeof READ>;
  * written again. Piece by piece in the order of the ids, so that no step takes longer the more views there are, and
  * whoever begins again only reads what was done before. `step` bounds each of them.
  */
-export const startViewsAgain = async (runs: Collection<RunDocument>, step: Step): Promise<void> => {
+export const resetViewHeads = async (runs: Collection<RunDocument>, step: Step): Promise<void> => {
   for (let behind: Filter<RunDocument> = {}; ;) {
     const read = runs.find(behind, { projection: READ }).sort({ _id: 1 }).limit(PIECE);
     const piece: Read[] = await step(() => read.toArray());
@@ -42,7 +42,7 @@ const givePlaces = async (runs: Collection<RunDocument>, piece: readonly Read[])
     .map((document) => ({
       updateOne: {
         filter: { _id: idOf(document), place: { $exists: false } },
-        update: { $set: { place: placeOfDocument(document) } },
+        update: { $set: { place: sortKeyOfDocument(document) } },
       },
     }));
   if (updates.length > 0) await runs.bulkWrite(updates, { ordered: false });

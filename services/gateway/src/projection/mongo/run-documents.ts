@@ -4,7 +4,7 @@ import type { Webhook } from '@runledger/contracts/fold/webhook';
 import { EMPTY_WEBHOOK_HISTORY } from '@runledger/contracts/fold/webhook-chain';
 import type { AnyBulkWriteOperation } from 'mongodb';
 import { webhookStatus } from '../core/webhook-status.ts';
-import { placeOf, type Place } from '../core/sort-key.ts';
+import { sortKeyOf, type SortKey } from '../core/sort-key.ts';
 import type { RunView } from '../run-views.ts';
 import { webhookHost, type WebhookRow } from '../core/webhook-row.ts';
 
@@ -66,7 +66,7 @@ export const documentOf = ({ head, run, webhook }: RunView): RunDocument => ({
   gpu: run.request.gpu,
   origin: run.request.origin,
   created_at: new Date(run.created_at),
-  place: placeOf(run),
+  place: sortKeyOf(run),
   run: JSON.stringify(run),
   updated_at: new Date(run.updated_at),
   webhook_head: webhook.head,
@@ -113,9 +113,9 @@ const webhookOf = (text: string | null | undefined): Webhook | undefined =>
   text === null || text === undefined ? undefined : (JSON.parse(text) as Webhook);
 
 /** The place of a run by what stands beside it. */
-export const placeOfDocument = ({
+export const sortKeyOfDocument = ({
   _id: id,
   created_at,
   number,
-}: Pick<RunDocument, '_id' | 'created_at' | 'number'>): Place =>
-  placeOf({ run_id: runId(id), created_at: created_at.toISOString(), number });
+}: Pick<RunDocument, '_id' | 'created_at' | 'number'>): SortKey =>
+  sortKeyOf({ run_id: runId(id), created_at: created_at.toISOString(), number });

@@ -1,6 +1,6 @@
 import type { Condition, Filter } from 'mongodb';
 import type { RunDocument } from './run-documents.ts';
-import type { PlaceRange, Span } from '../core/sort-key.ts';
+import type { SortKeyRange, ListRange } from '../core/sort-key.ts';
 import { OPEN_STATUSES, type RunQuery, type WebhookQuery } from '../run-views.ts';
 
 export const NEWEST_FIRST = { place: -1 } as const;
@@ -29,18 +29,18 @@ interface AskedField {
 }
 
 /** A list of one organisation, as the documents are asked for it. */
-export interface Asked {
+export interface ListQuery {
   readonly org_id: string;
   /** Every one of them fits. That which as a rule fits the fewest comes first: the list is read in the order of its index. */
   readonly fields: readonly AskedField[];
-  readonly span: Span;
+  readonly span: ListRange;
 }
 
 /**
  * The order: statuses that every run leaves, deployment, workflow, an origin other than the usual one, statuses without that
  * which most runs end with, GPU, the usual origin, the usual status.
  */
-export const runsAskedFor = (query: RunQuery): Asked => {
+export const runListQuery = (query: RunQuery): ListQuery => {
   const { org_id, statuses, deploymentId, workflowId, gpu, origin, ...span } = query;
   const ofStatus = statuses === undefined ? [] : [asked('status', anyOf(statuses))];
   const ofOrigin = origin === undefined ? [] : [asked('origin', origin)];
@@ -63,7 +63,7 @@ export const runsAskedFor = (query: RunQuery): Asked => {
   };
 };
 
-export const rowsAskedFor = ({ org_id, statuses, host, ...span }: WebhookQuery): Asked => ({
+export const webhookListQuery = ({ org_id, statuses, host, ...span }: WebhookQuery): ListQuery => ({
   org_id,
   fields: [
     ...(host === undefined ? [] : [asked('webhook_host', host)]),
@@ -73,9 +73,9 @@ export const rowsAskedFor = ({ org_id, statuses, host, ...span }: WebhookQuery):
 });
 
 /** The documents of a part of the list; never those without a place, so that it always is one range of an index. */
-export const documentsOf = (
-  { org_id, fields }: Pick<Asked, 'org_id' | 'fields'>,
-  { from, before }: PlaceRange,
+export const filterOf = (
+  { org_id, fields }: Pick<ListQuery, 'org_id' | 'fields'>,
+  { from, before }: SortKeyRange,
 ): Filter<RunDocument> => ({
   org_id,
   ...Object.fromEntries(fields.map(({ field, fits }) => [field, fits])),

@@ -1,7 +1,7 @@
 import { CancelRunsRequest, CancelRunsResponse } from '@runledger/contracts/http/runs/runs';
 import type { CancelMany } from './cancel-many.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
-import { cursorAt, cursorProblems, placeAt } from '../../http/page-cursor.ts';
+import { cursorAt, cursorProblems, sortKeyAt } from '../../http/page-cursor.ts';
 import { requestOf } from '../../http/request-context.ts';
 import { runFilterOf } from '../list/run-filter.ts';
 import { spanOf } from '../list/list-span.ts';
@@ -26,7 +26,7 @@ export const cancelManyRoute = ({ cancelMany }: { readonly cancelMany: CancelMan
     cancelManyOperation,
     async ({ body: { filter, cursor, dry_run } }, { org_id, user_id }, ctx) => {
       const { traceparent } = requestOf(ctx);
-      const which = { org_id, ...runFilterOf(filter), ...spanOf(filter, placeAt(cursor)) };
+      const which = { org_id, ...runFilterOf(filter), ...spanOf(filter, sortKeyAt(cursor)) };
       const { createdBefore, end, ...counts } = await cancelMany(
         which,
         { user_id, traceparent },

@@ -1,4 +1,4 @@
-import type { Place } from '../../projection/core/sort-key.ts';
+import type { SortKey } from '../../projection/core/sort-key.ts';
 import { OPEN_STATUSES, type RunQuery, type RunView, type RunViews } from '../../projection/run-views.ts';
 import type { Canceller, CancelRun } from './cancel-run.ts';
 import type { FreshViews } from '../../projection/fresh-views.ts';
@@ -16,7 +16,7 @@ interface CancelledMany {
   /** Just behind the creation of the newest run that was looked at; undefined where there is none. */
   readonly createdBefore: Date | undefined;
   /** Where the page ended, however few were on it; undefined when nothing follows it. */
-  readonly end: Place | undefined;
+  readonly end: SortKey | undefined;
 }
 
 export interface CancelManyOptions {

@@ -1,7 +1,7 @@
 import { RunListQuery, RunPage } from '@runledger/contracts/http/runs/runs';
 import type { ListRuns } from './list-runs.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
-import { cursorAt, cursorProblems, placeAt } from '../../http/page-cursor.ts';
+import { cursorAt, cursorProblems, sortKeyAt } from '../../http/page-cursor.ts';
 import { runFilterOf } from './run-filter.ts';
 import { DEFAULT_LIMIT, spanOf } from './list-span.ts';
 import { own } from '../../validation/node.ts';
@@ -29,7 +29,7 @@ export const listRunsRoute = ({ listRuns }: { readonly listRuns: ListRuns }): Ro
         {
           org_id,
           ...runFilterOf(query),
-          ...spanOf(query, placeAt(query.cursor)),
+          ...spanOf(query, sortKeyAt(query.cursor)),
           limit: query.limit ?? DEFAULT_LIMIT,
         },
         { inputs: include.has('inputs'), workflow_api: include.has('workflow_api') },

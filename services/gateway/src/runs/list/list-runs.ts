@@ -7,16 +7,16 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { runResponse } from '../read/core/run-response.ts';
 import { pageOf, type Page } from '../../projection/core/page.ts';
-import { placeOf } from '../../projection/core/sort-key.ts';
+import { sortKeyOf } from '../../projection/core/sort-key.ts';
 import type { RunQuery, RunView, RunViews } from '../../projection/run-views.ts';
 import type { FreshViews } from '../../projection/fresh-views.ts';
-import type { QueuePlaces } from '../read/queue-positions.ts';
+import type { QueuePositions } from '../read/queue-positions.ts';
 
 export interface ListRunsOptions {
   readonly views: RunViews;
   readonly fresh: FreshViews;
   readonly progress: (run: Run) => Promise<ProgressReport | undefined>;
-  readonly places: QueuePlaces;
+  readonly places: QueuePositions;
   readonly catalogue: Pick<Catalogue, 'getWorkflowVersion'>;
   readonly publicUrl: () => string;
 }
@@ -52,7 +52,7 @@ export const listRuns =
           workflow_api,
           publicUrl: publicUrl(),
         });
-        yield { item, place: placeOf(run), bytes: workflow_api === null ? 0 : jsonBytes(workflow_api) };
+        yield { item, sortKey: sortKeyOf(run), bytes: workflow_api === null ? 0 : jsonBytes(workflow_api) };
       }
     };
     const page = await pageOf(shown(), query.limit);

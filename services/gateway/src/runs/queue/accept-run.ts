@@ -7,7 +7,7 @@ import { isRunOf, type AskedFor } from './core/idempotency.ts';
 import { runQueued, type QueueDecision } from './core/queue-run.ts';
 import type { QueueBound } from './queue-bound.ts';
 import type { CurrentRun, ReadCurrentRun } from '../current/current-run.ts';
-import type { LogRoom } from './log-capacity.ts';
+import type { LogCapacity } from './log-capacity.ts';
 import { runIdentity, type RunIdentity } from './run-identity.ts';
 
 export type Acceptance =
@@ -35,7 +35,7 @@ export interface Requested {
 export interface AcceptRunOptions {
   readonly log: EventLog;
   readonly current: ReadCurrentRun;
-  readonly room: LogRoom;
+  readonly room: LogCapacity;
   readonly bound: QueueBound;
   readonly writer: Envelope['writer'];
   readonly now: () => Date;

@@ -1,7 +1,7 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { runsIdentity, type RunsIdentity } from '@runledger/event-log/read/read-run';
 
-export interface LogRoom {
+export interface LogCapacity {
   /** False when the rest is kept for the facts of runs that were accepted. @throws {LogUnavailable} */
   hasRoom(): Promise<boolean>;
   /** Whether every run that was ever accepted still stands in the log. @throws {LogUnavailable} */
@@ -12,7 +12,7 @@ const FULL_AT = 0.8;
 const LOOK_EVERY_MS = 1_000;
 
 /** `clock` is monotonic, in milliseconds. Asks the broker at most once a second, whatever the load. */
-export const logRoom = (log: EventLog, clock: () => number): LogRoom => {
+export const logCapacity = (log: EventLog, clock: () => number): LogCapacity => {
   let looked: { readonly at: number; readonly identity: Promise<RunsIdentity> } | undefined;
   const look = (): Promise<RunsIdentity> => {
     if (!looked || clock() - looked.at >= LOOK_EVERY_MS) {

@@ -1,14 +1,14 @@
 import type { ProgressReport } from '@runledger/contracts/events/activity';
 import { IncludedMembers, WorkflowRun } from '@runledger/contracts/http/runs/run';
 import type { JsonValue } from '@runledger/contracts/json';
-import type { QueuePlace } from '@runledger/contracts/requests/queue-position';
+import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
 import { isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { Type } from 'typebox';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { runResponse } from './core/run-response.ts';
 import type { ReadCurrentRun } from '../current/current-run.ts';
-import type { QueuePlaces } from './queue-positions.ts';
+import type { QueuePositions } from './queue-positions.ts';
 import { notFoundRun } from '../current/not-found-run.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { RunPath, runKeyOf } from '../current/run-path.ts';
@@ -17,7 +17,7 @@ import type { WaitForEnd } from '../subscribe/wait-for-end.ts';
 export interface GetRoute {
   readonly current: ReadCurrentRun;
   readonly progress: (run: Run) => Promise<ProgressReport | undefined>;
-  readonly places: QueuePlaces;
+  readonly places: QueuePositions;
   readonly wait: WaitForEnd;
   readonly catalogue: Catalogue;
   readonly publicUrl: () => string;
@@ -74,7 +74,7 @@ export const getRoute = ({ current, progress, places, wait, catalogue, publicUrl
     });
   });
 
-const queuePlaceOf = async (places: QueuePlaces, key: RunKey): Promise<QueuePlace | undefined> =>
+const queuePlaceOf = async (places: QueuePositions, key: RunKey): Promise<QueuePosition | undefined> =>
   (await places([key])).get(key.run_id);
 
 const workflowOf = async (catalogue: Catalogue, org: string, id: string): Promise<JsonValue> =>

@@ -1,16 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RunId } from '@runledger/contracts/ids';
-import { MAX_ASKED_PLACES, type QueuePlace } from '@runledger/contracts/requests/queue-position';
+import { MAX_REQUESTED_POSITIONS, type QueuePosition } from '@runledger/contracts/requests/queue-position';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { askQueuePlaces } from '@runledger/request-reply/queue-positions';
+import { requestQueuePositions } from '@runledger/request-reply/queue-positions';
 import { runName } from '../../projection/core/run-name.ts';
 import { keepLatest } from '../../concurrency/recently-used.ts';
 
 /** Where these queued runs wait; those whose place is not to be had in time are left out. */
-export type QueuePlaces = (keys: readonly RunKey[]) => Promise<ReadonlyMap<RunId, QueuePlace>>;
+export type QueuePositions = (keys: readonly RunKey[]) => Promise<ReadonlyMap<RunId, QueuePosition>>;
 
-export interface QueuePlacesOptions {
+export interface QueuePositionsOptions {
   readonly log: EventLog;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
@@ -25,16 +25,16 @@ const GATHER_MS = 3;
 /** While nobody answers, one question in a while tries, and no other waits for it. */
 const TRY_EVERY_MS = 1_000;
 
-type Place = QueuePlace | undefined;
+type Place = QueuePosition | undefined;
 
 /** Asks the scheduler, and keeps for a second what it says. */
-export const queuePlaces = ({ log, clock }: QueuePlacesOptions): QueuePlaces => {
+export const queuePositions = ({ log, clock }: QueuePositionsOptions): QueuePositions => {
   const asked = new Map<string, { readonly at: number; readonly place: Promise<Place> }>();
   let silent = false;
   let nextTry = 0;
 
   const gather = gatherer(async (keys) => {
-    const places = await askQueuePlaces(log, keys, ANSWER_WITHIN_MS);
+    const places = await requestQueuePositions(log, keys, ANSWER_WITHIN_MS);
     silent = places === undefined;
     if (silent) nextTry = clock() + TRY_EVERY_MS;
     return places ?? [];
@@ -67,7 +67,7 @@ const gatherer = (
 ): ((key: RunKey) => Promise<Place>) => {
   let gathering: { readonly keys: RunKey[]; readonly places: Promise<readonly Place[]> } | undefined;
   return async (key) => {
-    if (!gathering || gathering.keys.length >= MAX_ASKED_PLACES) {
+    if (!gathering || gathering.keys.length >= MAX_REQUESTED_POSITIONS) {
       const keys: RunKey[] = [];
       const askAll = (): Promise<readonly Place[]> => {
         if (gathering?.keys === keys) gathering = undefined;

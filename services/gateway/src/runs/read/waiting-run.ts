@@ -3,8 +3,8 @@ import type { QueuedRun, Run } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { askWait } from '@runledger/request-reply/wait-reason';
-import { ANSWER_WITHIN_MS, answered } from '../../scheduler/scheduler-answer.ts';
+import { requestWaitReason } from '@runledger/request-reply/wait-reason';
+import { RESPONSE_TIMEOUT_MS, orSchedulerUnavailable } from '../../scheduler/scheduler-answer.ts';
 import type { CurrentRun, ReadCurrentRun } from '../current/current-run.ts';
 
 type WaitingRun =
@@ -37,7 +37,7 @@ export const waitingRun =
       if (found.kind !== 'found') return found;
       const { run } = found;
       if (run.status !== 'queued') return { kind: 'waits_not', run };
-      const { wait } = answered(await askWait(log, key, ANSWER_WITHIN_MS));
+      const { wait } = orSchedulerUnavailable(await requestWaitReason(log, key, RESPONSE_TIMEOUT_MS));
       if (wait !== null) return { kind: 'waits', run, wait };
       if (clock() >= deadline) return { kind: 'not_read_yet' };
       await pause(ASK_AGAIN_AFTER_MS);

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import type { RunWatching } from './run-subscriptions.ts';
+import type { RunSubscriptions } from './run-subscriptions.ts';
 
 interface Patience {
   readonly withinMs: number;
@@ -17,7 +17,7 @@ const BUSY_PAUSE_MS = 1_000;
 export type AwaitEnd = (key: RunKey, patience: Patience) => Promise<void>;
 
 export const awaitEnd =
-  ({ watch, refuses }: Pick<RunWatching, 'watch' | 'refuses'>): AwaitEnd =>
+  ({ subscribe: watch, refuses }: Pick<RunSubscriptions, 'subscribe' | 'refuses'>): AwaitEnd =>
   async (key, { withinMs, signal }) => {
     if (signal.aborted) return;
     switch (refuses()) {

@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import type { RunProgressEvent } from '@runledger/contracts/http/runs/run-events';
-import type { WatchListener } from './live-run.ts';
-import type { Watched } from './run-subscriptions.ts';
+import type { SubscriptionListener } from './live-run.ts';
+import type { RunSubscription } from './run-subscriptions.ts';
 import { COMMENT, factFrame, farewell, progressFrame } from './event-frames.ts';
 
 export interface EventStreamOptions {
   /** Its status and headers are set. */
   readonly res: ServerResponse;
-  readonly watch: (listener: WatchListener) => Watched;
+  readonly watch: (listener: SubscriptionListener) => RunSubscription;
   /** Only facts behind this sequence are told. */
   readonly after: number;
   readonly onClosed: () => void;

@@ -2,8 +2,8 @@ import { RunFactEvent, RunProgressEvent } from '@runledger/contracts/http/runs/r
 import { isEnded } from '@runledger/contracts/fold/run';
 import { Type } from 'typebox';
 import type { ReadCurrentRun } from '../current/current-run.ts';
-import type { KeyWatch } from './key-revalidation.ts';
-import type { RunWatching } from './run-subscriptions.ts';
+import type { KeyRevalidation } from './key-revalidation.ts';
+import type { RunSubscriptions } from './run-subscriptions.ts';
 import { bearerOf } from '../../auth/bearer.ts';
 import { eventStream } from './event-stream.ts';
 import { notFoundRun } from '../current/not-found-run.ts';
@@ -49,8 +49,8 @@ const eventsOperation = operation({
 
 export interface EventsRoute {
   readonly current: ReadCurrentRun;
-  readonly watching: RunWatching;
-  readonly keys: KeyWatch;
+  readonly watching: RunSubscriptions;
+  readonly keys: KeyRevalidation;
 }
 
 export const eventsRoute = ({ current, watching, keys }: EventsRoute): Route =>
@@ -72,7 +72,7 @@ export const eventsRoute = ({ current, watching, keys }: EventsRoute): Route =>
     if (ctx.res.destroyed) return;
     const stream = eventStream({
       res: ctx.res,
-      watch: (listener) => watching.watch(key, listener),
+      watch: (listener) => watching.subscribe(key, listener),
       // No such event of this log: the client saw another one, whose places say nothing here.
       after: after > found.head ? -1 : after,
       onClosed: () => unwatch(),
@@ -82,7 +82,7 @@ export const eventsRoute = ({ current, watching, keys }: EventsRoute): Route =>
     );
   });
 
-const refuseWhenFull = (watching: RunWatching): void => {
+const refuseWhenFull = (watching: RunSubscriptions): void => {
   switch (watching.refuses()) {
     case undefined:
       return;

@@ -3,12 +3,12 @@ import type { Authenticate } from '../../auth/identify-caller.ts';
 import { atMost } from '../../concurrency/at-most.ts';
 
 /** Asks again and again whether the API keys of open streams are still good. */
-export interface KeyWatch extends Disposable {
+export interface KeyRevalidation extends Disposable {
   /** `onLost` is called once, when the key was revoked or has expired; the answer takes it off again. */
   watch(key: string, onLost: () => void): () => void;
 }
 
-export interface KeyWatchOptions {
+export interface KeyRevalidationOptions {
   /** One that remembers nothing: revoking has to work within a second. */
   readonly authenticate: Authenticate;
   readonly logger: Logger;
@@ -17,7 +17,7 @@ export interface KeyWatchOptions {
 const EVERY_MS = 750;
 const AT_ONCE = 32;
 
-export const keyWatch = ({ authenticate, logger }: KeyWatchOptions): KeyWatch => {
+export const keyRevalidation = ({ authenticate, logger }: KeyRevalidationOptions): KeyRevalidation => {
   const watched = new Map<string, Set<() => void>>();
   const inLine = atMost(AT_ONCE);
   let timer: NodeJS.Timeout | undefined;

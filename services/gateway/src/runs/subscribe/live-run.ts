@@ -1,16 +1,16 @@
 import type { RunFactEvent, RunProgressEvent } from '@runledger/contracts/http/runs/run-events';
 import { isExecuting } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { lastProgress, watchProgress } from '@runledger/event-log/streams/activity';
+import { lastProgress, subscribeToProgress } from '@runledger/event-log/streams/activity';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { head as headOf, readRun } from '@runledger/event-log/read/read-run';
 import type { ReadCurrentRun } from '../current/current-run.ts';
-import type { RunTail } from './run-stream-tail.ts';
-import { toldFacts } from './run-events.ts';
-import { toldProgress } from './progress-events.ts';
+import type { RunStreamTail } from './run-stream-tail.ts';
+import { runEvents } from './run-events.ts';
+import { progressEvents } from './progress-events.ts';
 
-export interface WatchListener {
+export interface SubscriptionListener {
   /** `facts` has grown. */
   readonly onFacts: () => void;
   /** `progress` has changed. */
@@ -20,7 +20,7 @@ export interface WatchListener {
 }
 
 /** One run, for however many watch it: read once for all of them. */
-export interface RunWatch {
+export interface LiveRun {
   /** In the order of the log, the last one final when the run has ended. It only grows. */
   readonly facts: readonly RunFactEvent[];
   /** The last that was told of the attempt under way. */
@@ -29,9 +29,9 @@ export interface RunWatch {
 }
 
 /** What all watches of a gateway share. */
-export interface RunWatchParts {
+export interface LiveRunParts {
   readonly log: EventLog;
-  readonly tail: RunTail;
+  readonly tail: RunStreamTail;
   readonly current: ReadCurrentRun;
   /** Bounds how many runs are read at once. */
   readonly inLine: <Answer>(work: () => Promise<Answer>) => Promise<Answer>;
@@ -45,11 +45,11 @@ const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
 
 /** Begins at once, and tells everything from the run's first fact on. */
-export const runWatch = (parts: RunWatchParts, key: RunKey, listener: WatchListener): RunWatch => {
+export const liveRun = (parts: LiveRunParts, key: RunKey, listener: SubscriptionListener): LiveRun => {
   const { log, tail, current, inLine, publicUrl, logger, clock } = parts;
-  const told = toldFacts(publicUrl);
+  const told = runEvents(publicUrl);
   const { facts } = told;
-  const progress = toldProgress({ run: () => told.run(), onTold: listener.onProgress, clock });
+  const progress = progressEvents({ run: () => told.run(), onTold: listener.onProgress, clock });
   /** Of the last message that was read, and the last one that is known of. */
   let head = 0;
   let atLeast = 0;
@@ -83,7 +83,7 @@ export const runWatch = (parts: RunWatchParts, key: RunKey, listener: WatchListe
     const { number: attempt, executor_id: executor } = now.attempt;
     const report = await lastProgress(log, key, attempt, executor);
     if (report) progress.take({ attempt, executor, report });
-    progress.tell();
+    progress.emitNow();
   };
   const read = async (): Promise<void> => {
     if (closed) return;
@@ -97,7 +97,7 @@ export const runWatch = (parts: RunWatchParts, key: RunKey, listener: WatchListe
       if (closed) return;
       if (facts.length > known) {
         listener.onFacts();
-        progress.look();
+        progress.emitLater();
       }
       if (isAsTold && facts.at(-1)?.finished !== true) return;
       close();
@@ -140,9 +140,9 @@ export const runWatch = (parts: RunWatchParts, key: RunKey, listener: WatchListe
       void readOn();
     },
   });
-  const unsubscribe = watchProgress(log, key, (attempt, executor, report) =>
+  const unsubscribe = subscribeToProgress(log, key, (attempt, executor, report) =>
     progress.take({ attempt, executor, report }),
   );
   void readOn();
-  return { facts, progress: () => progress.told(), close };
+  return { facts, progress: () => progress.latest(), close };
 };

@@ -11,18 +11,18 @@ export interface Reported {
 }
 
 /** How far the attempt under way is, told once a second at most. What other attempts say does not count. */
-export interface ToldProgress {
+export interface ProgressEvents {
   readonly take: (reported: Reported) => void;
   /** The run has changed, which may make something tellable. */
-  readonly look: () => void;
+  readonly emitLater: () => void;
   /** Tells what is not told yet without waiting for its turn. */
-  readonly tell: () => void;
+  readonly emitNow: () => void;
   /** What was told last, if it is of the attempt under way; never less than before within an attempt. */
-  readonly told: () => RunProgressEvent | undefined;
+  readonly latest: () => RunProgressEvent | undefined;
   readonly close: () => void;
 }
 
-export interface ToldProgressOptions {
+export interface ProgressEventsOptions {
   readonly run: () => Run | undefined;
   readonly onTold: () => void;
   /** Monotonic, in milliseconds. */
@@ -32,7 +32,7 @@ export interface ToldProgressOptions {
 const EVERY_MS = 1_000;
 const MOST_KEPT = 3;
 
-export const toldProgress = ({ run, onTold, clock }: ToldProgressOptions): ToldProgress => {
+export const progressEvents = ({ run, onTold, clock }: ProgressEventsOptions): ProgressEvents => {
   // A report may overtake the fact that begins its attempt, so the last one of each of a few is kept.
   let kept: readonly Reported[] = [];
   let last: RunProgressEvent | undefined;
@@ -58,9 +58,9 @@ export const toldProgress = ({ run, onTold, clock }: ToldProgressOptions): ToldP
       kept = [reported, ...kept.filter((other) => other !== before)].slice(0, MOST_KEPT);
       look();
     },
-    look,
-    tell,
-    told: () => (last && last.attempt === attemptOf(run()) ? last : undefined),
+    emitLater: look,
+    emitNow: tell,
+    latest: () => (last && last.attempt === attemptOf(run()) ? last : undefined),
     close: () => clearTimeout(timer),
   };
 };

@@ -1,21 +1,21 @@
-import { evolve, isImpossible } from '@runledger/contracts/fold/evolve-run';
+import { evolveRun, isImpossible } from '@runledger/contracts/fold/evolve-run';
 import type { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
-import type { Fact, Run } from '@runledger/contracts/fold/run';
+import type { RunFact, Run } from '@runledger/contracts/fold/run';
 import type { RunView } from '../../projection/run-views.ts';
-import { runFact, viewedFact } from './core/run-fact-event.ts';
+import { runFactEvent, lastStateEvent } from './core/run-fact-event.ts';
 
 /** What the watchers of a run are told: its facts, each with the run folded up to it. */
-export interface ToldFacts {
+export interface RunEvents {
   /** In the order of the log; it only grows. */
   readonly facts: readonly RunFactEvent[];
   run(): Run | undefined;
   /** Takes all facts of the run; false when they are not those that were told before and more. */
-  take(known: readonly Fact[]): boolean;
+  take(known: readonly RunFact[]): boolean;
   /** Takes the state of a run whose events have expired; false when it was told something before. */
   takeView(view: RunView): boolean;
 }
 
-export const toldFacts = (publicUrl: () => string): ToldFacts => {
+export const runEvents = (publicUrl: () => string): RunEvents => {
   const facts: RunFactEvent[] = [];
   const eventIds: string[] = [];
   let run: Run | undefined;
@@ -25,9 +25,9 @@ export const toldFacts = (publicUrl: () => string): ToldFacts => {
     take: (known) => {
       if (eventIds.some((id, index) => known[index]?.event.event_id !== id)) return false;
       for (const fact of known.slice(eventIds.length)) {
-        const next = evolve(run, fact);
+        const next = evolveRun(run, fact);
         if (isImpossible(next)) throw new Error(next.impossible);
-        facts.push(runFact(fact, next, publicUrl()));
+        facts.push(runFactEvent(fact, next, publicUrl()));
         eventIds.push(fact.event.event_id);
         run = withoutInputs(next);
       }
@@ -35,7 +35,7 @@ export const toldFacts = (publicUrl: () => string): ToldFacts => {
     },
     takeView: (view) => {
       if (facts.length > 0) return false;
-      facts.push(viewedFact(view, publicUrl()));
+      facts.push(lastStateEvent(view, publicUrl()));
       return true;
     },
   };

@@ -14,7 +14,7 @@ interface TailListener {
 }
 
 /** Wakes those who watch a run when something is stored about it. */
-export interface RunTail extends AsyncDisposable {
+export interface RunStreamTail extends AsyncDisposable {
   /** From now on, until the answer is called; one listener a run. */
   listen(key: RunKey, listener: TailListener): () => void;
 }
@@ -22,7 +22,7 @@ export interface RunTail extends AsyncDisposable {
 const TRY_AGAIN_MS = 1_000;
 
 /** One reader of all lifecycles, for however many runs are watched. It begins with the first listener. */
-export const runTail = (log: EventLog, logger: Logger): RunTail => {
+export const runStreamTail = (log: EventLog, logger: Logger): RunStreamTail => {
   const listeners = new Map<string, TailListener>();
   const stop = new AbortController();
   let running: Promise<void> | undefined;

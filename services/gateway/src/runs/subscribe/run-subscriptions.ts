@@ -6,11 +6,11 @@ import type { ReadCurrentRun } from '../current/current-run.ts';
 import { runName } from '../../projection/core/run-name.ts';
 import { atMost } from '../../concurrency/at-most.ts';
 import { awaitEnd, type AwaitEnd } from './await-end.ts';
-import { runTail } from './run-stream-tail.ts';
-import { runWatch, type RunWatch, type RunWatchParts, type WatchListener } from './live-run.ts';
+import { runStreamTail } from './run-stream-tail.ts';
+import { liveRun, type LiveRun, type LiveRunParts, type SubscriptionListener } from './live-run.ts';
 
 /** What one watcher sees of a run; disposing it ends the watching. */
-export interface Watched extends Disposable {
+export interface RunSubscription extends Disposable {
   /** In the order of the log, the last one final when the run has ended. It only grows. */
   readonly facts: readonly RunFactEvent[];
   /** The last that was told of the attempt under way. */
@@ -18,21 +18,21 @@ export interface Watched extends Disposable {
 }
 
 /** Who watches runs through this gateway. */
-export interface RunWatching extends AsyncDisposable {
+export interface RunSubscriptions extends AsyncDisposable {
   /** Tells the listener of what comes from now on; what is known already stands in the answer. */
-  watch(key: RunKey, listener: WatchListener): Watched;
+  subscribe(key: RunKey, listener: SubscriptionListener): RunSubscription;
   readonly awaitEnd: AwaitEnd;
   /** No more can watch, or the service stops: one that asks for it is refused, and a waiting one not kept. */
   refuses(): 'too_many' | 'stopping' | undefined;
   /** How many watch now. */
-  watchers(): number;
+  subscribers(): number;
   /** How many of them wait for the end. */
   waits(): number;
   /** Tells everybody that it is over, and takes no more. What reads the log ends with the dispose. */
   stop(): void;
 }
 
-export interface RunWatchingOptions {
+export interface RunSubscriptionsOptions {
   readonly log: EventLog;
   readonly current: ReadCurrentRun;
   /** The address as clients know it, without a slash at the end. */
@@ -47,15 +47,15 @@ export interface RunWatchingOptions {
 const READ_AT_ONCE = 32;
 
 /** Nothing is read before somebody watches. */
-export const openRunWatching = (options: RunWatchingOptions): RunWatching => {
+export const openRunSubscriptions = (options: RunSubscriptionsOptions): RunSubscriptions => {
   const { log, logger, mostWatchers } = options;
-  const tail = runTail(log, logger);
-  const parts: RunWatchParts = { ...options, tail, inLine: atMost(READ_AT_ONCE) };
+  const tail = runStreamTail(log, logger);
+  const parts: LiveRunParts = { ...options, tail, inLine: atMost(READ_AT_ONCE) };
   const shared = new Map<string, SharedWatch>();
   let watchers = 0;
   let stopping = false;
 
-  const watch = (key: RunKey, listener: WatchListener): Watched => {
+  const watch = (key: RunKey, listener: SubscriptionListener): RunSubscription => {
     const name = runName(key);
     const present = shared.get(name);
     const one = present ?? sharedWatch(parts, key, () => shared.delete(name));
@@ -75,7 +75,7 @@ export const openRunWatching = (options: RunWatchingOptions): RunWatching => {
     };
   };
   let waits = 0;
-  const watchForEnd: RunWatching['watch'] = (key, listener) => {
+  const watchForEnd: RunSubscriptions['subscribe'] = (key, listener) => {
     const watched = watch(key, listener);
     waits += 1;
     return {
@@ -95,10 +95,10 @@ export const openRunWatching = (options: RunWatchingOptions): RunWatching => {
     for (const one of shared.values()) one.over('the service stops');
   };
   return {
-    watch,
-    awaitEnd: awaitEnd({ watch: watchForEnd, refuses }),
+    subscribe: watch,
+    awaitEnd: awaitEnd({ subscribe: watchForEnd, refuses }),
     refuses,
-    watchers: () => watchers,
+    subscribers: () => watchers,
     waits: () => waits,
     stop,
     [Symbol.asyncDispose]: async () => {
@@ -110,18 +110,18 @@ export const openRunWatching = (options: RunWatchingOptions): RunWatching => {
 };
 
 interface SharedWatch {
-  readonly watch: RunWatch;
-  readonly listeners: Set<WatchListener>;
+  readonly watch: LiveRun;
+  readonly listeners: Set<SubscriptionListener>;
   readonly over: (why: string) => void;
 }
 
-const sharedWatch = (parts: RunWatchParts, key: RunKey, onOver: () => void): SharedWatch => {
-  const listeners = new Set<WatchListener>();
+const sharedWatch = (parts: LiveRunParts, key: RunKey, onOver: () => void): SharedWatch => {
+  const listeners = new Set<SubscriptionListener>();
   const over = (why: string): void => {
     onOver();
     listeners.forEach((listener) => listener.onOver(why));
   };
-  const watch = runWatch(parts, key, {
+  const watch = liveRun(parts, key, {
     onFacts: () => listeners.forEach((listener) => listener.onFacts()),
     onProgress: () => listeners.forEach((listener) => listener.onProgress()),
     onOver: over,

@@ -1,7 +1,7 @@
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Context } from 'koa';
 import type { AwaitEnd } from './await-end.ts';
-import type { KeyWatch } from './key-revalidation.ts';
+import type { KeyRevalidation } from './key-revalidation.ts';
 import { bearerOf } from '../../auth/bearer.ts';
 import { Refused } from '../../http/refusal.ts';
 
@@ -9,7 +9,7 @@ import { Refused } from '../../http/refusal.ts';
 export type WaitForEnd = (key: RunKey, ctx: Context, withinMs: number) => Promise<void>;
 
 export const waitForEnd =
-  ({ awaitEnd, keys }: { readonly awaitEnd: AwaitEnd; readonly keys: KeyWatch }): WaitForEnd =>
+  ({ awaitEnd, keys }: { readonly awaitEnd: AwaitEnd; readonly keys: KeyRevalidation }): WaitForEnd =>
   async (key, { req, res }, withinMs) => {
     // It has gone away meanwhile, and nothing would tell of it again.
     if (res.destroyed) return;

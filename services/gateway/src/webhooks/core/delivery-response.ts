@@ -1,10 +1,10 @@
 import {
   withoutQuery,
   type DeliveryState,
-  type DeliveryTry,
+  type DeliveryAttempt,
 } from '@runledger/contracts/deliveries/deliveries';
 import type {
-  DeliveryTry as ShownTry,
+  DeliveryAttempt as ShownTry,
   ListedDelivery,
   RunDeliveries,
 } from '@runledger/contracts/http/webhooks';
@@ -13,18 +13,18 @@ import { isSettled, roundOf, type Webhook } from '@runledger/contracts/fold/webh
 import { statusOf, webhookStatus } from '../../projection/core/webhook-status.ts';
 
 /** What is kept of the tries. */
-export interface KeptTries {
-  readonly tries: readonly DeliveryTry[];
-  readonly intermediate: DeliveryTry | undefined;
+export interface KeptAttempts {
+  readonly attempts: readonly DeliveryAttempt[];
+  readonly intermediate: DeliveryAttempt | undefined;
   readonly state: DeliveryState | undefined;
 }
 
-export const NO_TRIES: KeptTries = { tries: [], intermediate: undefined, state: undefined };
+export const NO_ATTEMPTS: KeptAttempts = { attempts: [], intermediate: undefined, state: undefined };
 
 export const deliveriesResponse = (
   run: Run,
   webhook: Webhook | undefined,
-  { tries, intermediate, state }: KeptTries,
+  { attempts: tries, intermediate, state }: KeptAttempts,
 ): RunDeliveries => ({
   run_id: run.run_id,
   webhook: run.request.webhook === null ? null : withoutQuery(run.request.webhook),
@@ -79,5 +79,5 @@ const waitingOf = (
 ): DeliveryState | undefined =>
   stored && stored.round === roundOf(webhook) && !isSettled(webhook) ? stored : undefined;
 
-const shownTry = ({ version: _version, notification: _notification, ...shown }: DeliveryTry): ShownTry =>
+const shownTry = ({ version: _version, notification: _notification, ...shown }: DeliveryAttempt): ShownTry =>
   shown;

@@ -4,10 +4,10 @@ import { recordIndex } from '../../../src/catalogue/store/record-index.ts';
 import { recentOrganisations } from '../../../src/catalogue/store/recent-organisations.ts';
 
 const id = fc.constantFrom('a', 'b', 'c', 'd', 'e');
-const entry = fc.record({ id, place: fc.constantFrom('1', '2', '3', '4'), archived: fc.boolean() });
-const byPlace = (entries: Iterable<{ place: string; id: string }>) =>
-  Array.from(entries, ({ place, id: name }) => ({ place: `${place}.${name}`, id: name })).sort((a, b) =>
-    a.place < b.place ? 1 : -1,
+const entry = fc.record({ id, sortKey: fc.constantFrom('1', '2', '3', '4'), archived: fc.boolean() });
+const byPlace = (entries: Iterable<{ sortKey: string; id: string }>) =>
+  Array.from(entries, ({ sortKey, id: name }) => ({ sortKey: `${sortKey}.${name}`, id: name })).sort((a, b) =>
+    a.sortKey < b.sortKey ? 1 : -1,
   );
 
 it('an index stays in the order of places, whatever comes and goes', () => {
@@ -16,7 +16,7 @@ it('an index stays in the order of places, whatever comes and goes', () => {
       fc.uniqueArray(entry, { selector: (one) => one.id }),
       fc.array(fc.oneof(entry, id)),
       (begin, changes) => {
-        const placed = (one: (typeof begin)[number]) => ({ ...one, place: `${one.place}.${one.id}` });
+        const placed = (one: (typeof begin)[number]) => ({ ...one, sortKey: `${one.sortKey}.${one.id}` });
         const index = recordIndex(begin.map(placed));
         const expected = new Map(begin.map((one) => [one.id, one]));
         for (const change of changes) {

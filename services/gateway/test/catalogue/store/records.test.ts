@@ -30,17 +30,17 @@ const store = (machine: Machine): Promise<number> => bucket.put(keyOf(machine), 
 
 const ids = (machines: readonly Machine[]): string[] => machines.map(({ id }) => id);
 
-const FIRST = { archived: false, limit: 20, behind: undefined };
+const FIRST = { archived: false, limit: 20, after: undefined };
 
 /** All pages, one behind the other. */
 const walk = async (org: string, archived: boolean): Promise<Machine[]> => {
   const found: Machine[] = [];
-  let behind: string | undefined;
+  let after: string | undefined;
   for (;;) {
-    const { items, end } = await records.page(org, { archived, limit: 3, behind });
+    const { items, end } = await records.page(org, { archived, limit: 3, after });
     found.push(...items);
     if (end === undefined) return found;
-    behind = end;
+    after = end;
   }
 };
 
@@ -60,14 +60,14 @@ describe('an organisation with 5,000 records', () => {
     }
     expect(await messagesFor(() => records.page(org, FIRST))).toBeGreaterThan(5_000);
 
-    const [last] = newestFirst.slice(-21).map((machine) => listed(machine).place);
-    const lastPage = { ...FIRST, behind: last };
+    const [last] = newestFirst.slice(-21).map((machine) => listed(machine).sortKey);
+    const lastPage = { ...FIRST, after: last };
     expect(ids((await records.page(org, FIRST)).items)).toEqual(ids(newestFirst.slice(0, 20)));
     expect(await messagesFor(() => records.page(org, FIRST))).toBe(21);
     expect(ids((await records.page(org, lastPage)).items)).toEqual(ids(newestFirst.slice(-20)));
     expect(await messagesFor(() => records.page(org, lastPage))).toBe(21);
     expect(await messagesFor(() => records.page(org, { ...FIRST, archived: true }))).toBe(1);
-    expect(await messagesFor(() => records.find(org, ({ place }) => place === last))).toBe(2);
+    expect(await messagesFor(() => records.find(org, ({ sortKey: place }) => place === last))).toBe(2);
     expect(await messagesFor(() => records.create(aMachine(org)))).toBe(2);
     expect(await messagesFor(() => records.page(org, FIRST))).toBe(23);
   });

@@ -2,10 +2,10 @@ import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
 import { readHistory } from '@runledger/contracts/fold/run-chain';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import {
-  lifecycleOf,
-  subjectOf,
-  webhookOf,
-  webhookSubjectOf,
+  lifecycleFilter,
+  runEventSubject,
+  webhookFilter,
+  webhookEventSubject,
   type RunKey,
 } from '@runledger/contracts/subjects/run-subjects';
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
@@ -29,10 +29,10 @@ const stored = (
   expected: number,
   changes: Partial<StoredMessage> = {},
 ): StoredMessage => ({
-  subject: subjectOf(event),
+  subject: runEventSubject(event),
   sequence,
   time: timeOf(sequence),
-  fence: lifecycleOf(key),
+  fence: lifecycleFilter(key),
   expectedSequence: expected,
   body: event,
   ...changes,
@@ -44,10 +44,10 @@ const told = (
   expected: number,
   changes: Partial<StoredMessage> = {},
 ): StoredMessage => ({
-  subject: webhookSubjectOf(event),
+  subject: webhookEventSubject(event),
   sequence,
   time: timeOf(sequence),
-  fence: webhookOf(key),
+  fence: webhookFilter(key),
   expectedSequence: expected,
   body: event,
   ...changes,
@@ -130,9 +130,9 @@ describe('a projection of runs', () => {
   it('sets a forged webhook fact aside, also one that cannot follow', () => {
     const { views } = project([], messages.slice(0, 6));
     for (const forged of [
-      told(one, webhookStarted(one), 7, 0, { fence: lifecycleOf(one) }),
+      told(one, webhookStarted(one), 7, 0, { fence: lifecycleFilter(one) }),
       told(one, webhookDelivered(one, 4), 7, 0),
-      told(one, webhookStarted(one), 7, 0, { subject: `${webhookSubjectOf(webhookStarted(one))}9` }),
+      told(one, webhookStarted(one), 7, 0, { subject: `${webhookEventSubject(webhookStarted(one))}9` }),
     ]) {
       const { views: after, refused, gaps } = project(views, [forged]);
       expect([refused.map(({ message }) => message), gaps]).toEqual([[forged], []]);

@@ -1,11 +1,11 @@
 import { runId } from '@runledger/contracts/ids';
 import { describe, expect, it } from 'vitest';
-import { isPlace, placeOf, placesIn } from '../../../src/projection/core/sort-key.ts';
+import { isSortKey, sortKeyOf, sortKeysIn } from '../../../src/projection/core/sort-key.ts';
 
 const ID = runId('0199a1b2-0000-7000-8000-000000000001');
 const LATER_ID = runId('0199a1b2-0000-7000-8000-000000000002');
 
-const at = (created_at: string, number = 7, run_id = ID) => placeOf({ created_at, number, run_id });
+const at = (created_at: string, number = 7, run_id = ID) => sortKeyOf({ created_at, number, run_id });
 
 describe('places', () => {
   it('are in the order of creation, then of numbers, then of ids', () => {
@@ -17,7 +17,7 @@ describe('places', () => {
       at('2026-02-01T00:00:00.001Z', 1),
     ];
     expect(inOrder.toReversed().sort()).toEqual(inOrder);
-    expect(inOrder.every(isPlace)).toBe(true);
+    expect(inOrder.every(isSortKey)).toBe(true);
   });
 
   it.each([
@@ -28,11 +28,11 @@ describe('places', () => {
     `2026-02-01T00:00:00.000Z.000000000007.${ID.toUpperCase().replace('7000', 'ABCD')}`,
     `2026-02-01T00:00:00.000Z.000000000007.${ID}\n`,
     `x${at('2026-02-01T00:00:00Z')}`,
-  ])('%j is none', (text) => expect(isPlace(text)).toBe(false));
+  ])('%j is none', (text) => expect(isSortKey(text)).toBe(false));
 
   it('of a span have the runs of its first millisecond, and none of its last', () => {
     const time = '2026-02-01T00:00:00.500Z';
-    const { from, before = '' } = placesIn({
+    const { from, before = '' } = sortKeysIn({
       createdAfter: new Date(time),
       createdBefore: new Date('2026-02-01T00:00:00.600Z'),
     });
@@ -45,8 +45,8 @@ describe('places', () => {
 
   it('end a span where it ends first: at a time, or at the run behind which a page begins', () => {
     const behind = at('2026-02-01T00:00:00Z');
-    expect(placesIn({ behind, createdBefore: new Date('2026-03-01') }).before).toBe(behind);
-    expect(placesIn({ behind, createdBefore: new Date('2026-01-01') }).before).toMatch(/^2026-01-01/);
-    expect(placesIn({}).before).toBeUndefined();
+    expect(sortKeysIn({ behind, createdBefore: new Date('2026-03-01') }).before).toBe(behind);
+    expect(sortKeysIn({ behind, createdBefore: new Date('2026-01-01') }).before).toMatch(/^2026-01-01/);
+    expect(sortKeysIn({}).before).toBeUndefined();
   });
 });

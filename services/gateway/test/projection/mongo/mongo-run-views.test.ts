@@ -5,7 +5,7 @@ import { MongoClient, type Db } from 'mongodb';
 import { expect, it } from 'vitest';
 import { documentOf } from '../../../src/projection/mongo/run-documents.ts';
 import { openMongoRunViews } from '../../../src/projection/mongo/mongo-run-views.ts';
-import { placeOf } from '../../../src/projection/core/sort-key.ts';
+import { sortKeyOf } from '../../../src/projection/core/sort-key.ts';
 import { aView, folded, timeOf } from '../../fixtures/runs/folded-runs.ts';
 import { FOR_EVER, mongoUrl } from '../../fixtures/views/mongo-views.ts';
 
@@ -41,11 +41,11 @@ describeWithMongo('views in MongoDB', () => {
     expect((await views.listRuns(query)).items).toEqual([]);
     expect(await views.position()).toBeUndefined();
 
-    await views.startAgain('2026-01-01T00:00:00.000000001Z');
+    await views.resetTo('2026-01-01T00:00:00.000000001Z');
     expect((await views.listRuns(query)).items).toEqual(runs.toReversed().map((run) => aView(0, run)));
     const [last] = runs;
     expect(await documents.findOne({ org_id: org, number: 1 })).toMatchObject({
-      place: last && placeOf(last),
+      place: last && sortKeyOf(last),
     });
     expect(await views.position()).toMatchObject({ sequence: 0 });
     expect(await positions.countDocuments({ _id: 'run_views.2' })).toBe(0);

@@ -1,6 +1,6 @@
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import { expect, it } from 'vitest';
-import { rowsAskedFor, runsAskedFor } from '../../../src/projection/mongo/run-queries.ts';
+import { webhookListQuery, runListQuery } from '../../../src/projection/mongo/run-queries.ts';
 import type { RunQuery } from '../../../src/projection/run-views.ts';
 
 const org_id = orgId(newUuid());
@@ -24,13 +24,13 @@ it.each<[string[], Partial<RunQuery>]>([
     { ...all, statuses: ['success'], origin: 'api' },
   ],
 ])('the field by whose index runs are read comes first: %j', (fields, query) => {
-  const asked = runsAskedFor({ org_id, limit: 1, ...query });
+  const asked = runListQuery({ org_id, limit: 1, ...query });
   expect(asked.fields.map(({ field }) => field)).toEqual(fields);
 });
 
 it('runs with a webhook are read by their host where one is asked for', () => {
   const fieldsOf = (host?: string) =>
-    rowsAskedFor({ org_id, limit: 1, statuses: ['failed'], ...(host ? { host } : {}) }).fields.map(
+    webhookListQuery({ org_id, limit: 1, statuses: ['failed'], ...(host ? { host } : {}) }).fields.map(
       ({ field }) => field,
     );
   expect(fieldsOf()).toEqual(['webhook_status']);

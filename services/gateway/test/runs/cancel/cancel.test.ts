@@ -11,7 +11,7 @@ import {
   assigned,
   cancelled,
   failed,
-  ONE,
+  EXECUTOR,
   started,
   succeeded,
   uploading,
@@ -61,9 +61,9 @@ describe('cancelling', () => {
     const key = await aRunWith(...events.map((event) => (run: RunKey) => event(run)));
     const { body } = await cancel(key);
     expect(body).toEqual({ run_id: key.run_id, status, outcome: 'cancellation_requested' });
-    const subject = `runs.${key.org_id}.${key.run_id}.life.cancel_requested.gateway.1.${ONE}`;
+    const subject = `runs.${key.org_id}.${key.run_id}.life.cancel_requested.gateway.1.${EXECUTOR}`;
     const stored = await world.log.jsm.streams.getMessage('RUNS', { last_by_subj: subject });
-    expect(stored?.json()).toMatchObject({ type: 'RunCancelRequested', executor_id: ONE, attempt: 1 });
+    expect(stored?.json()).toMatchObject({ type: 'RunCancelRequested', executor_id: EXECUTOR, attempt: 1 });
     expect((await cancel(key)).body).toEqual(body);
     const asked = (await factsOf(key)).filter(({ type }) => type === 'RunCancelRequested');
     expect(asked).toHaveLength(1);

@@ -1,7 +1,7 @@
 import { newUuid } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { reportProgress } from '@runledger/event-log/streams/activity';
-import { assigned, failed, ONE, started, succeeded } from '@runledger/testing/events/run-events';
+import { assigned, failed, EXECUTOR, started, succeeded } from '@runledger/testing/events/run-events';
 import { webhookGivenUp } from '@runledger/testing/events/webhook-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -35,7 +35,7 @@ overEachViews('runs', (here) => {
     const running = await queue();
     await appendAll(here.world.log, assigned(running), started(running));
     const report = { progress: 0.4, live_status: 'row 200/500', time: new Date().toISOString() };
-    reportProgress(here.world.log, running, 1, ONE, report);
+    reportProgress(here.world.log, running, 1, EXECUTOR, report);
     await waitFor('the report', async () => (await show(running)).progress === 0.4);
     const ended = await queue({ webhook: HOOK });
     await appendAll(here.world.log, assigned(ended), started(ended), succeeded(ended));

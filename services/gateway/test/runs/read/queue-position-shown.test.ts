@@ -1,4 +1,4 @@
-import { answerQueuePlaces } from '@runledger/request-reply/queue-positions';
+import { respondWithQueuePositions } from '@runledger/request-reply/queue-positions';
 import { describe, expect, it } from 'vitest';
 import { aWorld } from '../../fixtures/gateway/a-world.ts';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
@@ -14,7 +14,7 @@ describe('a queued run', () => {
     const unknown = await call(`${gateway.api}/run/${first.run_id}`, key);
     expect(unknown.body).toMatchObject({ live_status: 'waiting for an A10G', queue_position: null });
 
-    using answering = answerQueuePlaces(world.log, (asked) =>
+    using answering = respondWithQueuePositions(world.log, (asked) =>
       asked.map(({ run_id }) =>
         run_id === first.run_id ? { ahead: 2, capacity: 'busy' } : { ahead: 0, capacity: 'no_gpu' },
       ),

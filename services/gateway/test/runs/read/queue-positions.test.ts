@@ -1,12 +1,12 @@
-import type { QueuePlace } from '@runledger/contracts/requests/queue-position';
+import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
-import { answerQueuePlaces } from '@runledger/request-reply/queue-positions';
+import { respondWithQueuePositions } from '@runledger/request-reply/queue-positions';
 import { testNats } from '@runledger/testing/servers/nats';
 import { aRun } from '@runledger/testing/events/run-events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { queuePlaces } from '../../../src/runs/read/queue-positions.ts';
+import { queuePositions } from '../../../src/runs/read/queue-positions.ts';
 
 const opened = new AsyncDisposableStack();
 let log: EventLog;
@@ -27,12 +27,12 @@ beforeEach(() => {
   questions = [];
 });
 
-type Places = (keys: readonly RunKey[]) => readonly (QueuePlace | undefined)[] | undefined;
+type Places = (keys: readonly RunKey[]) => readonly (QueuePosition | undefined)[] | undefined;
 const byQuestion: Places = (keys) => keys.map(() => ({ ahead: questions.length, capacity: 'busy' }));
 
 /** A scheduler that leads, until it is disposed of. */
 const leading = async (placesOf: Places = byQuestion): Promise<AsyncDisposable> => {
-  const answering = answerQueuePlaces(scheduler, (keys) => {
+  const answering = respondWithQueuePositions(scheduler, (keys) => {
     questions.push(keys);
     return placesOf(keys);
   });
@@ -54,7 +54,7 @@ describe('the places of queued runs', () => {
       ),
     );
     const [one, two, three] = [aRun(), aRun(), aRun()];
-    const places = await queuePlaces({ log, clock })([one, two, three]);
+    const places = await queuePositions({ log, clock })([one, two, three]);
     expect([...places]).toEqual([
       [one.run_id, { ahead: 0, capacity: 'busy' }],
       [three.run_id, { ahead: 2, capacity: 'busy' }],
@@ -64,7 +64,7 @@ describe('the places of queued runs', () => {
   it('are kept for a second', async () => {
     await using open = new AsyncDisposableStack();
     open.use(await leading());
-    const places = queuePlaces({ log, clock });
+    const places = queuePositions({ log, clock });
     const key = aRun();
     const ahead = async (): Promise<number | undefined> => (await places([key])).get(key.run_id)?.ahead;
     expect(await ahead()).toBe(1);
@@ -77,7 +77,7 @@ describe('the places of queued runs', () => {
   it('are asked together when they are asked at the same time, each run once', async () => {
     await using open = new AsyncDisposableStack();
     open.use(await leading());
-    const places = queuePlaces({ log, clock });
+    const places = queuePositions({ log, clock });
     const keys = Array.from({ length: 20 }, () => aRun());
     await Promise.all([...keys, ...keys].map((key) => places([key])));
     expect(questions).toEqual([keys]);
@@ -87,19 +87,19 @@ describe('the places of queued runs', () => {
     await using open = new AsyncDisposableStack();
     open.use(await leading());
     const keys = Array.from({ length: 250 }, () => aRun());
-    expect((await queuePlaces({ log, clock })(keys)).size).toBe(250);
+    expect((await queuePositions({ log, clock })(keys)).size).toBe(250);
     expect(questions.map(({ length }) => length)).toEqual([100, 100, 50]);
   });
 
   it('are not asked for when no run waits', async () => {
     await using open = new AsyncDisposableStack();
     open.use(await leading());
-    expect((await queuePlaces({ log, clock })([])).size).toBe(0);
+    expect((await queuePositions({ log, clock })([])).size).toBe(0);
     expect(questions).toEqual([]);
   });
 
   it('are asked for once in a second, and nobody waits for them, while no scheduler answers', async () => {
-    const places = queuePlaces({ log, clock });
+    const places = queuePositions({ log, clock });
     await using silent = await leading(() => undefined);
     expect((await places([aRun()])).size).toBe(0);
     expect((await places([aRun()])).size).toBe(0);
@@ -120,7 +120,7 @@ describe('the places of queued runs', () => {
   });
 
   it('are there a second after a scheduler leads again', async () => {
-    const places = queuePlaces({ log, clock });
+    const places = queuePositions({ log, clock });
     const key = aRun();
     expect((await places([key])).size).toBe(0);
     await using open = new AsyncDisposableStack();

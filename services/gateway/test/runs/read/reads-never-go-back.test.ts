@@ -18,8 +18,8 @@ import {
   assigned,
   cancelRequested,
   failed,
-  ONE,
-  OTHER,
+  EXECUTOR,
+  OTHER_EXECUTOR,
   queued,
   requeued,
   started,
@@ -51,7 +51,7 @@ describe('reads never go back', () => {
     for (const [event, status] of [
       [assigned(key), 'started'],
       [started(key), 'running'],
-      [cancelRequested(key, 1, ONE), 'running'],
+      [cancelRequested(key, 1, EXECUTOR), 'running'],
     ] as const) {
       await appendAll(world.log, event);
       expect([await statusAt(first, key), await statusAt(second, key)]).toEqual([status, status]);
@@ -258,12 +258,12 @@ describe('reading a run', () => {
     const key = await queueSample(gateway, world.tenant);
     await appendAll(world.log, assigned(key), started(key));
     const report = { progress: 0.4, live_status: 'row 200/500', time: new Date().toISOString() };
-    reportProgress(world.log, key, 1, ONE, report);
+    reportProgress(world.log, key, 1, EXECUTOR, report);
     await waitFor('the report to be shown', async () => (await show(gateway, key)).body.progress === 0.4);
     expect((await show(gateway, key)).body.live_status).toBe('row 200/500');
     await appendAll(world.log, requeued(key));
     expect((await show(gateway, key)).body).toMatchObject({ status: 'queued', progress: 0 });
-    await appendAll(world.log, assigned(key, { attempt: 2, executor: OTHER }));
+    await appendAll(world.log, assigned(key, { attempt: 2, executor: OTHER_EXECUTOR }));
     expect((await show(gateway, key)).body).toMatchObject({ status: 'started', progress: 0 });
   });
 

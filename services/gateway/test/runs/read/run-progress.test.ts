@@ -1,5 +1,12 @@
 import type { ProgressReport } from '@runledger/contracts/events/activity';
-import { aRun, assigned, OTHER, queued, requeued, started } from '@runledger/testing/events/run-events';
+import {
+  aRun,
+  assigned,
+  OTHER_EXECUTOR,
+  queued,
+  requeued,
+  started,
+} from '@runledger/testing/events/run-events';
 import { expect, it } from 'vitest';
 import { runProgress } from '../../../src/runs/read/run-progress.ts';
 import { folded } from '../../fixtures/runs/folded-runs.ts';
@@ -29,7 +36,7 @@ it('progress of a new attempt begins anew', async () => {
     assigned(key),
     started(key),
     requeued(key),
-    assigned(key, { attempt: 2, executor: OTHER }),
+    assigned(key, { attempt: 2, executor: OTHER_EXECUTOR }),
   );
   expect(await progress(again)).toBeUndefined();
 });

@@ -1,8 +1,8 @@
 import { Capacity } from '@runledger/contracts/requests/queue-position';
 import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
 import { newUuid } from '@runledger/contracts/ids';
-import { answerQueuePlaces } from '@runledger/request-reply/queue-positions';
-import { answerWaits } from '@runledger/request-reply/wait-reason';
+import { respondWithQueuePositions } from '@runledger/request-reply/queue-positions';
+import { respondWithWaitReasons } from '@runledger/request-reply/wait-reason';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../../fixtures/gateway/a-tenant.ts';
@@ -31,7 +31,7 @@ const aWait = (changes: Partial<WaitReason> = {}): WaitReason => ({
 
 /** One that leads, and says this of every run. */
 const aScheduler = async (waitOf: () => WaitReason | null): Promise<Disposable> => {
-  const answering = answerWaits(world.log, waitOf);
+  const answering = respondWithWaitReasons(world.log, waitOf);
   await world.log.nc.flush();
   return answering;
 };
@@ -64,7 +64,7 @@ describe('GET /run/{run_id}/waiting', () => {
   it.each(Capacity.enum)('gives for %s the sentence that live_status gives', async (capacity) => {
     const place = { ahead: 0, capacity };
     using waits = await aScheduler(() => aWait(place));
-    using places = answerQueuePlaces(world.log, (keys) => keys.map(() => place));
+    using places = respondWithQueuePositions(world.log, (keys) => keys.map(() => place));
     expect([waits, places]).toBeDefined();
     await world.log.nc.flush();
     // One that was not left without an answer a moment ago.

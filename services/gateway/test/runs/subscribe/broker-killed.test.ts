@@ -1,5 +1,5 @@
 import { reportProgress } from '@runledger/event-log/streams/activity';
-import { assigned, aRun, ONE, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { assigned, aRun, EXECUTOR, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { aWorld } from '../../fixtures/gateway/a-world.ts';
@@ -50,7 +50,7 @@ describe('streams, while the broker is killed and started again', { timeout: 60_
     await all(3);
     await waitFor('progress', () => {
       for (const run of runs)
-        reportProgress(world.log, run, 1, ONE, { progress: 0.5, live_status: null, time });
+        reportProgress(world.log, run, 1, EXECUTOR, { progress: 0.5, live_status: null, time });
       return sources.every((source) => source.progress().length > 0);
     });
     await world.nats.kill9();

@@ -2,15 +2,15 @@ import type { Run } from '@runledger/contracts/fold/run';
 import {
   assigned,
   aRun,
-  ONE,
-  OTHER,
+  EXECUTOR,
+  OTHER_EXECUTOR,
   queued,
   requeued,
   started,
   uploading,
 } from '@runledger/testing/events/run-events';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { toldProgress, type Reported } from '../../../src/runs/subscribe/progress-events.ts';
+import { progressEvents, type Reported } from '../../../src/runs/subscribe/progress-events.ts';
 import { folded } from '../../fixtures/runs/folded-runs.ts';
 
 beforeEach(() => vi.useFakeTimers());
@@ -22,12 +22,12 @@ const second = folded(
   queued(key),
   assigned(key),
   requeued(key),
-  assigned(key, { attempt: 2, executor: OTHER }),
+  assigned(key, { attempt: 2, executor: OTHER_EXECUTOR }),
 );
 
 const of = (progress: number, changes: Partial<Reported> = {}): Reported => ({
   attempt: 1,
-  executor: ONE,
+  executor: EXECUTOR,
   report: { progress, live_status: null, time: '2026-01-01T00:00:00.000Z' },
   ...changes,
 });
@@ -35,16 +35,16 @@ const of = (progress: number, changes: Partial<Reported> = {}): Reported => ({
 const aTeller = (begin: Run) => {
   let run = begin;
   const told: (readonly [attempt: number | undefined, progress: number | undefined])[] = [];
-  const progress = toldProgress({
+  const progress = progressEvents({
     run: () => run,
-    onTold: () => told.push([progress.told()?.attempt, progress.told()?.progress]),
+    onTold: () => told.push([progress.latest()?.attempt, progress.latest()?.progress]),
     clock: () => performance.now(),
   });
   const become = (next: Run): void => {
     run = next;
-    progress.look();
+    progress.emitLater();
   };
-  return { ...progress, told, present: () => progress.told(), become };
+  return { ...progress, told, present: () => progress.latest(), become };
 };
 
 it('the first report is told at once, and the latest of those that follow a second later', () => {
@@ -64,7 +64,7 @@ it('the first report is told at once, and the latest of those that follow a seco
 
 it('a report that came before the fact of its attempt is told with the fact', () => {
   const { take, told, become, present } = aTeller(first);
-  take(of(0.1, { attempt: 2, executor: OTHER }));
+  take(of(0.1, { attempt: 2, executor: OTHER_EXECUTOR }));
   vi.advanceTimersByTime(5_000);
   expect([told, present()]).toEqual([[], undefined]);
   become(second);

@@ -6,8 +6,8 @@ import {
   assigned,
   aRun,
   cancelRequested,
-  ONE,
-  OTHER,
+  EXECUTOR,
+  OTHER_EXECUTOR,
   queued,
   requeued,
   started,
@@ -40,9 +40,9 @@ const report = (
   progress: number,
   {
     attempt = 1,
-    executor = ONE,
+    executor = EXECUTOR,
     live_status = null,
-  }: Partial<ProgressReport & { attempt: number; executor: typeof ONE }> = {},
+  }: Partial<ProgressReport & { attempt: number; executor: typeof EXECUTOR }> = {},
 ): void => reportProgress(world.log, run, attempt, executor, { progress, live_status, time });
 
 const lastOf = (source: EventSourceClient) => source.progress().at(-1)?.data;
@@ -73,7 +73,7 @@ describe('the progress of a run', () => {
     const run = ownRun();
     await appendAll(world.log, queued(run), assigned(run), started(run));
     report(run, 0.25);
-    await waitFor('the report to be kept', () => lastProgress(world.log, run, 1, ONE));
+    await waitFor('the report to be kept', () => lastProgress(world.log, run, 1, EXECUTOR));
     await using source = await watching(run);
     await waitFor('the progress', () => lastOf(source)?.progress === 0.25);
     expect(source.events.map(({ event }) => event)).toEqual(['fact', 'fact', 'fact', 'progress']);
@@ -86,12 +86,12 @@ describe('the progress of a run', () => {
     report(run, 0.5);
     await waitFor('the progress', () => lastOf(source)?.progress === 0.5);
     report(run, 0.4);
-    report(run, 0.9, { executor: OTHER });
+    report(run, 0.9, { executor: OTHER_EXECUTOR });
     report(run, 0.9, { attempt: 2 });
     report(run, 0.6);
     await waitFor('more progress', () => source.progress().length === 2);
     expect(lastOf(source)).toMatchObject({ progress: 0.6 });
-    await appendAll(world.log, cancelRequested(run, 1, ONE));
+    await appendAll(world.log, cancelRequested(run, 1, EXECUTOR));
     await waitFor('the next fact', () => source.facts().length === 4);
     expect(source.facts().at(-1)?.data).toMatchObject({ progress: 0.6, live_status: 'cancelling' });
     await using late = await openEventSource(other.eventsOf(run), world.tenant.key);
@@ -106,9 +106,9 @@ describe('the progress of a run', () => {
     await waitFor('the facts', () => source.facts().length === 3);
     report(run, 0.5);
     await waitFor('the progress', () => lastOf(source)?.progress === 0.5);
-    report(run, 0.1, { attempt: 2, executor: OTHER });
+    report(run, 0.1, { attempt: 2, executor: OTHER_EXECUTOR });
     await world.log.nc.flush();
-    await appendAll(world.log, requeued(run), assigned(run, { attempt: 2, executor: OTHER }));
+    await appendAll(world.log, requeued(run), assigned(run, { attempt: 2, executor: OTHER_EXECUTOR }));
     await waitFor('the progress of the second', () => lastOf(source)?.attempt === 2);
     expect(lastOf(source)).toMatchObject({ progress: 0.1 });
     expect(source.facts().map(({ data }) => [data.status, data.progress])).toEqual([
@@ -124,7 +124,7 @@ describe('the progress of a run', () => {
     const run = ownRun();
     await appendAll(world.log, queued(run), assigned(run), started(run));
     report(run, 0.5);
-    await waitFor('the report to be kept', () => lastProgress(world.log, run, 1, ONE));
+    await waitFor('the report to be kept', () => lastProgress(world.log, run, 1, EXECUTOR));
     await appendAll(world.log, succeeded(run));
     const source = await readToEnd(gateway.eventsOf(run), world.tenant.key);
     expect(source.progress()).toEqual([]);

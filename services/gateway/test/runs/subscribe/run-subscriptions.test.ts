@@ -2,14 +2,14 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RunWatching } from '../../../src/runs/subscribe/run-subscriptions.ts';
+import type { RunSubscriptions } from '../../../src/runs/subscribe/run-subscriptions.ts';
 import { aLog, type TestLog } from '../../fixtures/gateway/a-log.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { aRunWatching } from './some-subscriptions.ts';
 
 const open = new AsyncDisposableStack();
 let log: TestLog['log'];
-let watching: RunWatching;
+let watching: RunSubscriptions;
 beforeAll(async () => {
   ({ log } = open.use(await aLog()));
   watching = open.use(aRunWatching(log));
@@ -25,16 +25,16 @@ const aQueuedRun = async (): Promise<RunKey> => {
 describe('watching a run', () => {
   const nothing = () => undefined;
   const watch = (run: RunKey) =>
-    watching.watch(run, { onFacts: nothing, onProgress: nothing, onOver: nothing });
+    watching.subscribe(run, { onFacts: nothing, onProgress: nothing, onOver: nothing });
 
   it('reads it once for all that watch it, and forgets it with the last of them', async () => {
     const run = await aQueuedRun();
     const watched = Array.from({ length: 5 }, () => watch(run));
     await waitFor('the fact', () => watched.every(({ facts }) => facts.length === 1));
     expect(new Set(watched.map(({ facts }) => facts)).size).toBe(1);
-    expect(watching.watchers()).toBe(5);
+    expect(watching.subscribers()).toBe(5);
     for (const one of watched) one[Symbol.dispose]();
-    expect(watching.watchers()).toBe(0);
+    expect(watching.subscribers()).toBe(0);
     using later = watch(run);
     expect(later.facts).not.toBe(watched[0]?.facts);
     await waitFor('the fact again', () => later.facts.length === 1);
@@ -47,7 +47,7 @@ const LONG_MS = 60_000;
 /** Waits until it is over, and gives how many watch then. */
 const watchersAfter = async (waiting: Promise<void>, of = watching): Promise<number> => {
   await waiting;
-  return of.watchers();
+  return of.subscribers();
 };
 
 describe('waiting for the end of a run', () => {
@@ -78,7 +78,7 @@ describe('waiting for the end of a run', () => {
     const run = await aQueuedRun();
     const gone = new AbortController();
     const waiting = watching.awaitEnd(run, { withinMs: LONG_MS, signal: gone.signal });
-    expect(watching.watchers()).toBe(1);
+    expect(watching.subscribers()).toBe(1);
     expect(watching.waits()).toBe(1);
     gone.abort();
     expect(await watchersAfter(waiting)).toBe(0);

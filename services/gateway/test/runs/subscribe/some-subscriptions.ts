@@ -5,12 +5,15 @@ import { currentRun } from '../../../src/runs/current/current-run.ts';
 import { findView } from '../../../src/runs/current/find-view.ts';
 import { shownWebhooks } from '../../../src/runs/current/shown-webhooks.ts';
 import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.ts';
-import { openRunWatching, type RunWatching } from '../../../src/runs/subscribe/run-subscriptions.ts';
+import {
+  openRunSubscriptions,
+  type RunSubscriptions,
+} from '../../../src/runs/subscribe/run-subscriptions.ts';
 
 /** What streams and waiting reads of a gateway stand on, without HTTP. */
-export const aRunWatching = (log: EventLog, { mostWatchers = 100 } = {}): RunWatching => {
+export const aRunWatching = (log: EventLog, { mostWatchers = 100 } = {}): RunSubscriptions => {
   const find = findView({ views: memoryRunViews(), logger, clock });
   const current = currentRun({ log, find, shown: shownWebhooks(), logger });
   const publicUrl = (): string => 'https://runs.example';
-  return openRunWatching({ log, current, publicUrl, mostWatchers, logger, clock });
+  return openRunSubscriptions({ log, current, publicUrl, mostWatchers, logger, clock });
 };

@@ -3,9 +3,9 @@ import { executorId, orgId, runId, type ExecutorId } from '@runledger/contracts/
 import type { StartedRun } from '@runledger/contracts/fold/run';
 import { parseRunEvent, type RunEventOf } from '@runledger/contracts/events/run-event';
 import {
-  lifecycleOf,
+  lifecycleFilter,
   parseLifecycleSubject,
-  subjectOf,
+  runEventSubject,
   type RunKey,
 } from '@runledger/contracts/subjects/run-subjects';
 
@@ -33,7 +33,7 @@ export const attemptName = (attempt: { run_id: string; attempt: number }): strin
 export const readAssignment = (message: StoredMessage): ReadAssignment => {
   const subject = parseLifecycleSubject(message.subject);
   if (subject === undefined) return refused(`${message.subject} is not the subject of a lifecycle fact`);
-  if (message.fence !== lifecycleOf(subject) || message.expectedSequence === null)
+  if (message.fence !== lifecycleFilter(subject) || message.expectedSequence === null)
     return refused('the append was not fenced on the lifecycle of its run');
   const parsed = parseRunEvent(message.body);
   switch (parsed.kind) {
@@ -46,7 +46,11 @@ export const readAssignment = (message: StoredMessage): ReadAssignment => {
     case 'event':
   }
   const { event } = parsed;
-  if (event.type !== 'RunAssigned' || event.executor_id === null || subjectOf(event) !== message.subject)
+  if (
+    event.type !== 'RunAssigned' ||
+    event.executor_id === null ||
+    runEventSubject(event) !== message.subject
+  )
     return refused(`${event.type} does not belong under ${message.subject}`);
   const assignment: Assignment = {
     org_id: orgId(event.org_id),

@@ -6,14 +6,16 @@ import {
 } from '@runledger/contracts/events/run-event';
 import type { Assignment } from './assignment.ts';
 
-type ToldType = 'RunStarted' | 'RunUploading' | 'RunSucceeded' | 'RunFailed' | 'RunCancelled';
+type AttemptEventType = 'RunStarted' | 'RunUploading' | 'RunSucceeded' | 'RunFailed' | 'RunCancelled';
 /** A fact that an executor wants to tell; the envelope follows from the assignment. */
-export type Draft = { [T in ToldType]: { type: T; data: RunEventOf<T>['data'] } }[ToldType];
+export type EventDraft = {
+  [T in AttemptEventType]: { type: T; data: RunEventOf<T>['data'] };
+}[AttemptEventType];
 
 export type Stamp = { event_id: string; time: string };
 
 /** The event of a draft. It answers the assignment, and is written only if every reader can read it. */
-export const eventOf = (assignment: Assignment, { type, data }: Draft, stamp: Stamp): RunEvent => {
+export const eventOf = (assignment: Assignment, { type, data }: EventDraft, stamp: Stamp): RunEvent => {
   const { org_id, run_id, attempt, executor_id, event } = assignment;
   const parsed = parseRunEvent({
     type,

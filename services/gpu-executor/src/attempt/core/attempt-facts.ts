@@ -1,6 +1,6 @@
-import { evolve, isImpossible } from '@runledger/contracts/fold/evolve-run';
+import { evolveRun, isImpossible } from '@runledger/contracts/fold/evolve-run';
 import { accept, type History, type StoredMessage } from '@runledger/contracts/fold/run-chain';
-import { isExecuting, type ExecutingRun, type Fact } from '@runledger/contracts/fold/run';
+import { isExecuting, type ExecutingRun, type RunFact } from '@runledger/contracts/fold/run';
 import type { Assignment } from './assignment.ts';
 
 /** What an executor knows of a run that was assigned to it. */
@@ -58,9 +58,9 @@ const moveTo = (facts: AttemptFacts, { head, run }: History): AttemptFacts => ({
 });
 
 /** Takes a fact that this executor has just told, before it comes back from the broker. */
-export const takeOwn = (facts: AttemptFacts, fact: Fact): AttemptFacts => {
+export const takeOwn = (facts: AttemptFacts, fact: RunFact): AttemptFacts => {
   if (fact.sequence <= facts.history.head) return facts;
-  const run = evolve(facts.history.run, fact);
+  const run = evolveRun(facts.history.run, fact);
   return {
     ...facts,
     history: { head: fact.sequence, run: isImpossible(run) ? facts.history.run : run },

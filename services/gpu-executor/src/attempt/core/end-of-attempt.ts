@@ -2,7 +2,7 @@ import type { RunOutput } from '@runledger/contracts/events/run-event-data';
 import { MAX_ERROR_MESSAGE } from '@runledger/contracts/limits';
 import type { ExecutingRun } from '@runledger/contracts/fold/run';
 import type { RunResult } from '../../runner/runner.ts';
-import type { Draft } from './attempt-event.ts';
+import type { EventDraft } from './attempt-event.ts';
 
 /** What became of the files that the workflow left. */
 export type Storing =
@@ -22,22 +22,25 @@ export type Ending = {
 };
 
 /** The workflow begins to execute, unless it was cancelled before. */
-export const begin = (run: ExecutingRun): Draft | null =>
+export const begin = (run: ExecutingRun): EventDraft | null =>
   run.status === 'started' && run.cancel === null ? { type: 'RunStarted', data: {} } : null;
 
-export const beginStoring = (run: ExecutingRun, files: number, bytes: number): Draft | null =>
+export const beginStoring = (run: ExecutingRun, files: number, bytes: number): EventDraft | null =>
   run.status === 'running' && run.cancel === null ? { type: 'RunUploading', data: { files, bytes } } : null;
 
 /**
  * How the attempt is told to have ended. After a cancel request the only end is `cancelled`, whatever the workflow
  * did meanwhile. Null when nothing is to be told: it was stopped for the executor's own reasons.
  */
-export const endOf = (run: ExecutingRun, { result, storing, outputs, progress }: Ending): Draft | null => {
+export const endOf = (
+  run: ExecutingRun,
+  { result, storing, outputs, progress }: Ending,
+): EventDraft | null => {
   if (run.cancel !== null) {
     const forced = result.outcome === 'cancelled' && result.forced;
     return { type: 'RunCancelled', data: { forced, outputs, progress } };
   }
-  const failed = (reason: 'workflow_error' | 'internal_error', message: string): Draft => ({
+  const failed = (reason: 'workflow_error' | 'internal_error', message: string): EventDraft => ({
     type: 'RunFailed',
     data: { reason, message: shorten(message), outputs, progress },
   });

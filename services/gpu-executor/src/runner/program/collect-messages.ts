@@ -3,18 +3,18 @@ import type { ProgressReport, RunData } from '../runner.ts';
 import type { OutputEntries, ProgramMessage } from './program-messages.ts';
 
 /** What a program has said so far: its last progress, and the data that belongs to its result. */
-export type Said = {
+export type CollectedMessages = {
   hear(message: ProgramMessage): void;
   data(): RunData;
   /** Why the data is not all that the program said; null when it is. */
   lost(): string | null;
 };
 
-export const listen = (
+export const collectMessages = (
   onProgress: (report: ProgressReport) => void,
   onLog: (text: string) => void,
   limit: number = MAX_OUTPUTS_BYTES,
-): Said => {
+): CollectedMessages => {
   let last: ProgressReport = { progress: 0, live_status: null };
   let lost: string | null = null;
   let bytes = 0;

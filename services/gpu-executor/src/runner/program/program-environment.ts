@@ -1,6 +1,6 @@
 import type { RunnerWork } from '../runner.ts';
 import type { Program } from './allow-list.ts';
-import { formatMark, markName, type Mark } from '../../supervision/process-mark.ts';
+import { formatMark, MARK_VARIABLE, type Mark } from '../../supervision/process-mark.ts';
 
 export type HostEnvironment = {
   PATH?: string | undefined;
@@ -12,7 +12,7 @@ export type HostEnvironment = {
 export const attemptMarks = (work: RunnerWork, mark: Mark): Record<string, string> => ({
   RUNLEDGER_RUN_ID: work.run_id,
   RUNLEDGER_ATTEMPT: String(work.attempt),
-  [markName]: formatMark(mark),
+  [MARK_VARIABLE]: formatMark(mark),
 });
 
 /**

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { whyNotExecutable, type AllowList, type Program } from './allow-list.ts';
 import type { Containment } from '../../supervision/containment.ts';
 import { cancelWithGrace } from '../../supervision/cancel-with-grace.ts';
-import { hearProgram, type Heard } from './read-program.ts';
+import { readProgram, type ProgramOutput } from './read-program.ts';
 import { collectFiles, type CollectedFiles } from '../output-files.ts';
 import type { Mark } from '../../supervision/process-mark.ts';
 import { attemptMarks, programEnvironment, type HostEnvironment } from './program-environment.ts';
@@ -75,7 +75,7 @@ const execute = async (
   });
   if (typeof started === 'string') return notStarted(work, program, started);
 
-  const heard = hearProgram(started, (report) => observe.progress(report), log, work);
+  const heard = readProgram(started, (report) => observe.progress(report), log, work);
   const { run_id, workflow, inputs, gpu, attempt } = work;
   started.stdin.end(JSON.stringify({ run_id, workflow, inputs, gpu, attempt }));
   using cancel = cancelWithGrace(started, signal, cancelGraceMs);
@@ -114,7 +114,7 @@ const sweep = async ({ containment, mark, log }: ProgramRunnerSettings, work: Ru
 const resultOf = (
   work: RunnerWork,
   end: Exclude<ProcessEnd, { kind: 'not_started' }>,
-  heard: Heard,
+  heard: ProgramOutput,
   { files, tooMany }: CollectedFiles,
 ): RunResult => {
   const program = `The program ${work.program}`;

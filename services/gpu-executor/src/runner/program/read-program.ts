@@ -2,12 +2,12 @@ import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ProgressReport, RunData } from '../runner.ts';
 import { cutLines } from './cut-lines.ts';
-import { lastWords } from './stderr-tail.ts';
+import { stderrTail } from './stderr-tail.ts';
 import { readMessage } from './program-messages.ts';
-import { listen } from './collect-messages.ts';
+import { collectMessages } from './collect-messages.ts';
 import type { SupervisedProcess } from '../../supervision/supervised-process.ts';
 
-export type Heard = {
+export type ProgramOutput = {
   /** Settles when both outputs were read to their end. */
   drained(): Promise<void>;
   data(): RunData;
@@ -26,12 +26,12 @@ const ration = { bytes: 4 * 1024 * 1024, pauseMs: 50 };
 const drainWithinMs = 5_000;
 
 /** Reads what the program says, without end and within bounds. */
-export const hearProgram = (
+export const readProgram = (
   { stdout, stderr }: Pick<SupervisedProcess, 'stdout' | 'stderr'>,
   onProgress: (report: ProgressReport) => void,
   log: { debug(fields: object, message: string): void },
   { run_id, attempt }: { run_id: string; attempt: number },
-): Heard => {
+): ProgramOutput => {
   let loggable = loggedBytes;
   const logLine = (stream: 'stdout' | 'stderr', text: string): void => {
     if (loggable <= 0 || text === '') return;
@@ -40,9 +40,9 @@ export const hearProgram = (
     if (loggable <= 0) log.debug({ run_id, attempt }, 'further lines of this attempt are not logged');
   };
 
-  const said = listen(onProgress, (text) => logLine('stdout', text));
+  const said = collectMessages(onProgress, (text) => logLine('stdout', text));
   const lines = cutLines(longestLine);
-  const words = lastWords(lastWordsBytes);
+  const words = stderrTail(lastWordsBytes);
   const errorLines = cutLines(longestLoggedLine);
   const readers = [
     read(

@@ -1,7 +1,7 @@
 /** Keeps the end of what a program writes to standard error, whatever it writes. */
-export type LastWords = { push(chunk: Buffer): void; text(): string };
+export type StderrTail = { push(chunk: Buffer): void; text(): string };
 
-export const lastWords = (limit: number): LastWords => {
+export const stderrTail = (limit: number): StderrTail => {
   let tail = Buffer.alloc(0);
   let begun = false;
   return {

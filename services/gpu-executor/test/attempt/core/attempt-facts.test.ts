@@ -1,7 +1,7 @@
 import { executorId } from '@runledger/contracts/ids';
 import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
-import { lifecycleOf, subjectOf } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { describe, expect, it } from 'vitest';
 import { readAssignment, type Assignment } from '../../../src/attempt/core/assignment.ts';
 import {
@@ -18,10 +18,10 @@ import { aRun } from '../../service/an-assigned-run.ts';
 const run = aRun({ executor: executorId('box.0a1b2c3d4e5f'), publicKey: 'key', program: 'render' });
 
 const stored = (event: RunEvent, sequence: number, rests: number): StoredMessage => ({
-  subject: subjectOf(event),
+  subject: runEventSubject(event),
   sequence,
   time: '2026-01-01T00:00:00.000Z',
-  fence: lifecycleOf(run),
+  fence: lifecycleFilter(run),
   expectedSequence: rests,
   body: event,
 });
@@ -43,7 +43,7 @@ describe('an assignment', () => {
     ['no fence', { fence: null }],
     ['the fence of another run', { fence: 'runs.*.*.life.>' }],
     ['no expected sequence', { expectedSequence: null }],
-    ['another subject', { subject: subjectOf(run.queued) }],
+    ['another subject', { subject: runEventSubject(run.queued) }],
     ['no event', { body: { type: 'RunAssigned', version: 1 } }],
     ['another event', { body: run.requeued }],
   ])('that has %s is refused', (_, change) => {

@@ -5,17 +5,17 @@ import { readAssignment } from '../../../src/attempt/core/assignment.ts';
 import { begin, beginStoring, endOf, type Ending } from '../../../src/attempt/core/end-of-attempt.ts';
 import { fitsIntoEvent, runOutputs } from '../../../src/attempt/core/run-outputs.ts';
 import type { ExecutingRun } from '@runledger/contracts/fold/run';
-import { lifecycleOf, subjectOf } from '@runledger/contracts/subjects/run-subjects';
+import { lifecycleFilter, runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { aRun } from '../../service/an-assigned-run.ts';
 
 const started = ((): ExecutingRun => {
   const { assigned, ...run } = aRun({ executor: executorId('box.1'), publicKey: 'key', program: 'render' });
   const time = '2026-01-01T00:00:00.000Z';
   const message = {
-    subject: subjectOf(assigned),
+    subject: runEventSubject(assigned),
     sequence: 2,
     time,
-    fence: lifecycleOf(run),
+    fence: lifecycleFilter(run),
     expectedSequence: 1,
   };
   const read = readAssignment({ ...message, body: assigned });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readMessage } from '../../../src/runner/program/program-messages.ts';
-import { listen } from '../../../src/runner/program/collect-messages.ts';
+import { collectMessages } from '../../../src/runner/program/collect-messages.ts';
 import type { ProgressReport } from '../../../src/runner/runner.ts';
 
 const read = (text: string, cut = false): unknown => readMessage({ text, cut });
@@ -69,7 +69,7 @@ describe('a line of a program', () => {
 describe('what a program has said', () => {
   const hear = (...lines: string[]): { reports: ProgressReport[]; data: unknown; lost: string | null } => {
     const reports: ProgressReport[] = [];
-    const said = listen(
+    const said = collectMessages(
       (report) => reports.push(report),
       () => undefined,
       100,

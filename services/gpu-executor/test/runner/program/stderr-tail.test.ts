@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { lastWords } from '../../../src/runner/program/stderr-tail.ts';
+import { stderrTail } from '../../../src/runner/program/stderr-tail.ts';
 
 const last = (limit: number, ...chunks: (string | Buffer)[]): string => {
-  const words = lastWords(limit);
+  const words = stderrTail(limit);
   for (const chunk of chunks) words.push(Buffer.from(chunk));
   return words.text();
 };

@@ -1,4 +1,4 @@
-import { fairRing } from './round-robin.ts';
+import { roundRobin } from './round-robin.ts';
 import { STANDINGS, type Lane, type Standing } from './receiver-queues.ts';
 import type { Places } from './concurrency-limits.ts';
 
@@ -13,7 +13,7 @@ export interface Turns {
 }
 
 export const openTurns = (places: Places): Turns => {
-  const rings = { proven: fairRing<Lane>(), new: fairRing<Lane>(), suspect: fairRing<Lane>() };
+  const rings = { proven: roundRobin<Lane>(), new: roundRobin<Lane>(), suspect: roundRobin<Lane>() };
   let first = 0;
 
   const add = (lane: Lane): void => rings[lane.standing].add(lane.receiver.org_id, lane);

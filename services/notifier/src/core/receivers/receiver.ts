@@ -1,4 +1,4 @@
-import type { TryReason } from '@runledger/contracts/deliveries/attempt-result';
+import type { DeliveryAttemptResult } from '@runledger/contracts/deliveries/attempt-result';
 
 /** One organisation's callbacks at one origin: what is slow, dead or hostile alone. */
 export interface Receiver {
@@ -9,7 +9,7 @@ export interface Receiver {
 export const nameOf = ({ org_id, origin }: Receiver): string => `${org_id} ${origin}`;
 
 /** `nothing`: it turned out that there was nothing to send. */
-export type Sent = TryReason | 'nothing';
+export type Sent = DeliveryAttemptResult | 'nothing';
 
 /** Something to send, and when is the dispatcher's to say. */
 export interface Item {

@@ -1,12 +1,12 @@
 /** Lanes in turn: each organisation one after the other, and each lane of it one after the other. */
-export interface FairRing<Lane> {
+export interface RoundRobin<Lane> {
   /** A lane that is in it already keeps its place. */
   add(org: string, lane: Lane): void;
   /** Takes out the next lane of the next organisation that may. */
   next(may: (org: string) => boolean): Lane | undefined;
 }
 
-export const fairRing = <Lane>(): FairRing<Lane> => {
+export const roundRobin = <Lane>(): RoundRobin<Lane> => {
   const orgs = rounds<string>();
   const lanesOf = new Map<string, Rounds<Lane>>();
   return {

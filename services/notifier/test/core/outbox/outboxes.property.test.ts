@@ -1,4 +1,4 @@
-import type { TryReason } from '@runledger/contracts/deliveries/attempt-result';
+import type { DeliveryAttemptResult } from '@runledger/contracts/deliveries/attempt-result';
 import { newUuid, orgId, runId, type RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import fc from 'fast-check';
@@ -19,7 +19,7 @@ type Step =
 
 interface Ending {
   readonly afterMs: number;
-  readonly sent: TryReason | 'nothing';
+  readonly sent: DeliveryAttemptResult | 'nothing';
   readonly end: AfterTry['end'];
 }
 

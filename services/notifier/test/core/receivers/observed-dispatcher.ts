@@ -1,4 +1,4 @@
-import type { TryReason } from '@runledger/contracts/deliveries/attempt-result';
+import type { DeliveryAttemptResult } from '@runledger/contracts/deliveries/attempt-result';
 import { afterEach, beforeEach, vi } from 'vitest';
 import { openBreakers, type Breakers } from '../../../src/breaker/breakers.ts';
 import { openDispatcher, type Dispatcher } from '../../../src/dispatch/dispatcher.ts';
@@ -54,7 +54,7 @@ export interface Watched {
 }
 
 export const answers =
-  (sent: TryReason, afterMs = 5): Behaviour =>
+  (sent: DeliveryAttemptResult, afterMs = 5): Behaviour =>
   () => ({ afterMs, sent });
 
 /** A real dispatcher on real breakers, with receivers and a log made up. */

@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fairRing, type FairRing } from '../../../src/core/receivers/round-robin.ts';
+import { roundRobin, type RoundRobin } from '../../../src/core/receivers/round-robin.ts';
 
 const anybody = (): boolean => true;
 
-const drain = (ring: FairRing<string>, may: (org: string) => boolean = anybody): string[] => {
+const drain = (ring: RoundRobin<string>, may: (org: string) => boolean = anybody): string[] => {
   const lanes: string[] = [];
   for (let lane = ring.next(may); lane !== undefined; lane = ring.next(may)) lanes.push(lane);
   return lanes;
 };
 
-const filled = (lanes: Readonly<Record<string, readonly string[]>>): FairRing<string> => {
-  const ring = fairRing<string>();
+const filled = (lanes: Readonly<Record<string, readonly string[]>>): RoundRobin<string> => {
+  const ring = roundRobin<string>();
   for (const [org, names] of Object.entries(lanes)) for (const name of names) ring.add(org, name);
   return ring;
 };
@@ -44,7 +44,7 @@ describe('a fair ring', () => {
   });
 
   it('gives nothing when it is empty, and goes on when it is filled again', () => {
-    const ring = fairRing<string>();
+    const ring = roundRobin<string>();
     expect(ring.next(anybody)).toBeUndefined();
     ring.add('a', 'a1');
     expect(drain(ring)).toEqual(['a1']);
@@ -59,7 +59,7 @@ describe('a fair ring', () => {
       { weight: 1, arbitrary: fc.constant('next' as const) },
     );
     const always = fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-      const ring = fairRing<string>();
+      const ring = roundRobin<string>();
       const within = new Map<string, Set<string>>();
       /** How often others were served since it has had something. */
       const waits = new Map<string, number>();

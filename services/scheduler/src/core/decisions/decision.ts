@@ -50,7 +50,7 @@ export type DeclareLost = {
   readonly type: 'declare_lost';
   readonly executor: ExecutorId;
   /** The broker's time of the last beat heard; null when none was. */
-  readonly lastBeat: string | null;
+  readonly lastHeartbeat: string | null;
   readonly message: string;
 };
 

@@ -1,5 +1,5 @@
 import type { ExecutingRun } from '@runledger/contracts/fold/run';
-import type { Demand } from '../slots/requirements.ts';
+import type { Requirements } from '../slots/requirements.ts';
 
 /** What a person reads of the scheduler's decisions: what happened, and what can be done. */
 
@@ -7,7 +7,7 @@ export const ranTooLong = ({ request, attempt }: ExecutingRun): string =>
   `The run executed for more than its time limit of ${request.run_timeout_s} s on ${attempt.executor_id} and was stopped. ` +
   'Give the deployment a longer run_timeout_s if it needs more.';
 
-export const waitedTooLong = (deadlineS: number, { gpu }: Demand): string =>
+export const waitedTooLong = (deadlineS: number, { gpu }: Requirements): string =>
   `No ${gpu} slot became free within the start deadline of ${deadlineS} s. ` +
   'Queue it again when the queue is shorter, or start more executors.';
 
@@ -15,7 +15,7 @@ export const neverBegan = ({ request, attempt }: ExecutingRun): string =>
   `The run was assigned to ${attempt.executor_id}, which did not begin it within the start deadline of ` +
   `${request.start_deadline_s} s. The log of that executor says why.`;
 
-export const nobodyCan = (demand: Demand): string =>
+export const nobodyCan = (demand: Requirements): string =>
   `No executor that is registered can ever take this run: it needs a ${demand.gpu} slot of one that serves the machine ` +
   `"${demand.machine_name}" and ${
     demand.runner.kind === 'program'
@@ -36,11 +36,11 @@ export const allAttemptsLost = ({ attempt, request }: ExecutingRun, how: Departu
   `The last of ${request.max_attempts} attempts ended without a result: executor ${attempt.executor_id} ${gone(how)}. ` +
   "Look at that machine's logs; queue the run again, or give the deployment more attempts.";
 
-export const cancelledWithExecutorGone = ({ attempt }: ExecutingRun, how: Departure): string =>
+export const cancelledWithoutExecutor = ({ attempt }: ExecutingRun, how: Departure): string =>
   `Executor ${attempt.executor_id} ${gone(how)}, so nobody executes the cancelled run any more.`;
 
-export const cancelOverdue = ({ attempt }: ExecutingRun, enforceS: number): string =>
+export const cancelExpired = ({ attempt }: ExecutingRun, enforceS: number): string =>
   `Executor ${attempt.executor_id} did not end the run within ${enforceS} s of the cancel request, so it counts as cancelled.`;
 
-export const silent = (periodS: number): string =>
+export const unresponsive = (periodS: number): string =>
   `No heartbeat came for ${periodS} s while the scheduler was connected. Its runs are begun again elsewhere.`;

@@ -2,9 +2,9 @@ import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
-import { couldServe, type Demand, type Offer } from '../slots/requirements.ts';
-import type { Occupancy } from '../slots/slot-allocation.ts';
-import { Offered, type Shortage } from './offered-capabilities.ts';
+import { canServe, type Requirements, type Capabilities } from '../slots/requirements.ts';
+import type { SlotAllocation } from '../slots/slot-allocation.ts';
+import { OfferedCapabilities, type Shortage } from './offered-capabilities.ts';
 import { runIdOf } from '../slots/run-name.ts';
 import {
   registerAgain,
@@ -25,11 +25,11 @@ export class Fleet {
   /** In the order of the last beat: the longest silent one is first. */
   readonly #silentSince = new Map<RegisteredExecutor, number>();
   readonly #lingering = new Set<Slot>();
-  readonly #offered = new Offered();
-  readonly #occupancy: Occupancy;
+  readonly #offered = new OfferedCapabilities();
+  readonly #occupancy: SlotAllocation;
   readonly #lingerMs: number;
 
-  constructor(occupancy: Occupancy, lingerMs: number) {
+  constructor(occupancy: SlotAllocation, lingerMs: number) {
     this.#occupancy = occupancy;
     this.#lingerMs = lingerMs;
   }
@@ -90,8 +90,8 @@ export class Fleet {
 
   /** False when the beat is not new: the last one is told again when the watch begins anew. */
   beat(executor: RegisteredExecutor, heartbeat: Heartbeat, time: string, now: number): boolean {
-    if (executor.lastBeat === time) return false;
-    executor.lastBeat = time;
+    if (executor.lastHeartbeat === time) return false;
+    executor.lastHeartbeat = time;
     executor.heard = true;
     if (heartbeat.draining) executor.draining = true;
     if (!executor.losing) this.#heardAt(executor, now);
@@ -172,9 +172,9 @@ export class Fleet {
     return freed;
   }
 
-  freeSlotFor(demand: Demand): Slot | undefined {
+  freeSlotFor(demand: Requirements): Slot | undefined {
     for (const executor of this.#free.get(demand.gpu) ?? []) {
-      if (!couldServe(executor.offer, demand)) continue;
+      if (!canServe(executor.capabilities, demand)) continue;
       const [slot] = executor.free.get(demand.gpu) ?? [];
       return slot;
     }
@@ -182,17 +182,17 @@ export class Fleet {
   }
 
   /** What is offered by the executors that could be given such a run, now or later; each different offer once. */
-  offersFor(demand: Demand): Offer[] {
+  offersFor(demand: Requirements): Capabilities[] {
     return this.#offered.offersFor(demand);
   }
 
   /** Why there is no such offer. */
-  shortageFor(demand: Demand): Shortage {
+  shortageFor(demand: Requirements): Shortage {
     return this.#offered.shortageFor(demand);
   }
 
   /** How many executors could execute such a run, and how it stands with their slots of its GPU model. */
-  countsFor(demand: Demand): WaitReason['executors'] {
+  countsFor(demand: Requirements): WaitReason['executors'] {
     const { open, draining } = this.#offered.ableTo(demand);
     const slots = open.flatMap((executor) => [...executor.slots.values()]);
     return {

@@ -2,7 +2,7 @@ import type { ExecutorId } from '@runledger/contracts/ids';
 import type { Registration } from './registered-executor.ts';
 import type { Departure } from '../decisions/messages.ts';
 
-interface Departed {
+interface FormerExecutor {
   readonly how: Departure;
   readonly registration: Registration | undefined;
   /** Of the last fact about it, in FLEET. */
@@ -13,10 +13,10 @@ interface Departed {
 const MOST_REMEMBERED = 10_000;
 
 /** Executors that left or were declared lost; the oldest are forgotten. One that was lost and is heard again was merely away, and takes part again. */
-export class DepartedExecutors {
-  readonly #departed = new Map<ExecutorId, Departed>();
+export class FormerExecutors {
+  readonly #departed = new Map<ExecutorId, FormerExecutor>();
 
-  remember(id: ExecutorId, departed: Departed): void {
+  remember(id: ExecutorId, departed: FormerExecutor): void {
     this.#departed.delete(id);
     this.#departed.set(id, departed);
     const [oldest] = this.#departed.keys();

@@ -1,7 +1,7 @@
 import type { ExecutorRegistered } from '@runledger/contracts/events/fleet-event';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import { executorName, type ExecutorId } from '@runledger/contracts/ids';
-import { offerOf, type Offer } from '../slots/requirements.ts';
+import { capabilitiesOf, type Capabilities } from '../slots/requirements.ts';
 
 /** An attempt that ended without its executor's word, or that only the executor knows of: it may still use the GPU. */
 interface Lingering {
@@ -32,7 +32,7 @@ export interface RegisteredExecutor {
   registration: Registration;
   /** Of the last fact about it, in FLEET. */
   sequence: number;
-  offer: Offer;
+  capabilities: Capabilities;
   readonly slots: Map<number, Slot>;
   /** By GPU model, the slots that a run could be given now. */
   readonly free: Map<GpuModel, Set<Slot>>;
@@ -45,7 +45,7 @@ export interface RegisteredExecutor {
   /** A beat has come since it registered or since the connection was taken up again. */
   heard: boolean;
   /** The broker's time of the last beat: two beats with one time are the same beat, told twice. */
-  lastBeat: string | null;
+  lastHeartbeat: string | null;
 }
 
 export const registeredExecutor = (
@@ -57,14 +57,14 @@ export const registeredExecutor = (
     name: executorName(id),
     registration,
     sequence,
-    offer: offerOf(registration.said),
+    capabilities: capabilitiesOf(registration.said),
     slots: new Map(),
     free: new Map(),
     draining: false,
     drained,
     losing: false,
     heard: false,
-    lastBeat: null,
+    lastHeartbeat: null,
   };
   takeSlots(executor);
   return executor;
@@ -77,7 +77,7 @@ export const registerAgain = (
 ): void => {
   executor.registration = registration;
   executor.sequence = sequence;
-  executor.offer = offerOf(registration.said);
+  executor.capabilities = capabilitiesOf(registration.said);
   executor.draining = false;
   takeSlots(executor);
 };

@@ -1,5 +1,5 @@
-import type { ExecutorsAnswer, ExecutorsQuestion } from '@runledger/contracts/requests/executor-state';
-import type { QueuePlace } from '@runledger/contracts/requests/queue-position';
+import type { ExecutorsResponse, ExecutorsRequest } from '@runledger/contracts/requests/executor-state';
+import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
 import type { DrainedNames } from '../fleet/drained-names.ts';
@@ -32,7 +32,7 @@ export class Answers {
   }
 
   /** Where the run stands among those that wait; undefined when it does not wait. */
-  placeOf(key: RunKey): QueuePlace | undefined {
+  placeOf(key: RunKey): QueuePosition | undefined {
     const known = this.#waiting(key);
     return known && this.#placeOf(known);
   }
@@ -41,12 +41,12 @@ export class Answers {
   waitOf(key: RunKey): WaitReason | undefined {
     const known = this.#waiting(key);
     if (!known) return undefined;
-    const executors = this.#from.fleet.countsFor(known.demand);
-    return { ...this.#placeOf(known), gpu: known.demand.gpu, executors };
+    const executors = this.#from.fleet.countsFor(known.requirements);
+    return { ...this.#placeOf(known), gpu: known.requirements.gpu, executors };
   }
 
   /** One page of the executors that are there, and of the names that are drained. */
-  executors(question: ExecutorsQuestion): ExecutorsAnswer {
+  executors(question: ExecutorsRequest): ExecutorsResponse {
     const { fleet, drained, runs } = this.#from;
     return executorStates(
       {
@@ -79,13 +79,13 @@ export class Answers {
     return known?.run.status === 'queued' ? known : undefined;
   }
 
-  #placeOf(known: KnownRun): QueuePlace {
+  #placeOf(known: KnownRun): QueuePosition {
     const { fleet, runs } = this.#from;
-    const offers = fleet.offersFor(known.demand);
+    const offers = fleet.offersFor(known.requirements);
     return {
       // One that is decided on stands in no line any more.
       ahead: known.decided ? 0 : runs.aheadOf(known, offers),
-      capacity: offers.length > 0 ? 'busy' : fleet.shortageFor(known.demand),
+      capacity: offers.length > 0 ? 'busy' : fleet.shortageFor(known.requirements),
     };
   }
 }

@@ -1,7 +1,7 @@
 import {
-  MAX_TOLD_NAMES,
-  type ExecutorsAnswer,
-  type ExecutorsQuestion,
+  MAX_LISTED_NAMES,
+  type ExecutorsResponse,
+  type ExecutorsRequest,
   type ExecutorState,
 } from '@runledger/contracts/requests/executor-state';
 import { isExecuting } from '@runledger/contracts/fold/run';
@@ -24,7 +24,7 @@ interface Row {
 }
 
 /** One page of the executors and of the drained names, by name and then by id. */
-export const executorStates = (known: KnownExecutors, question: ExecutorsQuestion): ExecutorsAnswer => {
+export const executorStates = (known: KnownExecutors, question: ExecutorsRequest): ExecutorsResponse => {
   const { after, limit } = question;
   const rows = rowsOf(known, question.name)
     .filter((row) => !after || inOrder(after.name, after.executor_id, row) < 0)
@@ -82,13 +82,13 @@ const stateOf = (known: KnownExecutors, { name, executor }: Row): ExecutorState 
       gpu: slot.gpu,
       run: runOf(known.runsIn(slot)),
     })),
-    machines: said.machines.slice(0, MAX_TOLD_NAMES),
+    machines: said.machines.slice(0, MAX_LISTED_NAMES),
     machine_count: said.machines.length,
-    programs: said.programs.slice(0, MAX_TOLD_NAMES),
+    programs: said.programs.slice(0, MAX_LISTED_NAMES),
     program_count: said.programs.length,
     software_version: said.software_version,
     registered_at: time,
-    last_beat_at: executor.lastBeat,
+    last_beat_at: executor.lastHeartbeat,
   };
 };
 

@@ -1,7 +1,7 @@
 import { isExecuting } from '@runledger/contracts/fold/run';
 import type { LiveRun } from '../decisions/decision.ts';
 
-export interface DueSettings {
+export interface DeadlineSettings {
   /** From a cancel request until the end is enforced: the executor's grace and a margin. */
   readonly cancelEnforceMs: number;
   /** Milliseconds since 1970 of an ISO 8601 time. */
@@ -9,7 +9,7 @@ export interface DueSettings {
 }
 
 /** When something has to be decided if the run stays as it is: milliseconds on the broker's clock. */
-export const dueAt = (run: LiveRun, { cancelEnforceMs, instantOf }: DueSettings): number => {
+export const deadlineOf = (run: LiveRun, { cancelEnforceMs, instantOf }: DeadlineSettings): number => {
   if (isExecuting(run) && run.cancel) return instantOf(run.cancel.requested_at) + cancelEnforceMs;
   const { start_deadline_s, run_timeout_s } = run.request;
   switch (run.status) {

@@ -2,7 +2,7 @@
  * A set whose first item is always at hand: the one with the lowest rank. A binary heap that knows where each item
  * is, so that an item can be taken out or moved in logarithmic time and nothing stale is left behind.
  */
-export class RankedSet<Item> {
+export class IndexedPriorityQueue<Item> {
   readonly #entries: { item: Item; rank: number }[] = [];
   readonly #places = new Map<Item, number>();
 

@@ -1,8 +1,8 @@
 import { isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { LiveRun, RunDecision } from '../decisions/decision.ts';
-import { demandOf, type Demand } from '../slots/requirements.ts';
-import type { Seat } from '../slots/slot-allocation.ts';
+import { requirementsOf, type Requirements } from '../slots/requirements.ts';
+import type { SlotRef } from '../slots/slot-allocation.ts';
 import { runName, type RunName } from '../slots/run-name.ts';
 
 /** A run that has not ended, in the scheduler's memory. */
@@ -12,7 +12,7 @@ export interface KnownRun {
   readonly head: number;
   /** Without inputs: they are read from the log when the run is assigned. */
   readonly run: LiveRun;
-  readonly demand: Demand;
+  readonly requirements: Requirements;
   /** The event at the head; null when it had no id. */
   readonly event_id: string | null;
   /** The decision that is being appended. */
@@ -20,7 +20,7 @@ export interface KnownRun {
   /** A decision was made on this head. The next one waits for another head. */
   decided: boolean;
   /** The slot that it holds, or will hold when the pending assignment is stored. */
-  seat: Seat | undefined;
+  slot: SlotRef | undefined;
 }
 
 /** Undefined for a run that has ended: nothing is ever decided on it. */
@@ -36,10 +36,10 @@ export const knownRun = (
     key,
     head,
     run: { ...run, request: { ...run.request, inputs: {} } },
-    demand: demandOf(run.request),
+    requirements: requirementsOf(run.request),
     event_id,
     pending: null,
     decided: false,
-    seat: isExecuting(run) ? { executor: run.attempt.executor_id, slot: run.attempt.slot } : undefined,
+    slot: isExecuting(run) ? { executor: run.attempt.executor_id, slot: run.attempt.slot } : undefined,
   };
 };

@@ -1,10 +1,10 @@
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { ExecutorId } from '@runledger/contracts/ids';
-import type { Offer } from '../slots/requirements.ts';
-import { dueAt, type DueSettings } from './deadline.ts';
+import type { Capabilities } from '../slots/requirements.ts';
+import { deadlineOf, type DeadlineSettings } from './deadline.ts';
 import type { KnownRun } from './known-run.ts';
-import type { Occupancy, Seat } from '../slots/slot-allocation.ts';
-import { RankedSet } from './indexed-priority-queue.ts';
+import type { SlotAllocation, SlotRef } from '../slots/slot-allocation.ts';
+import { IndexedPriorityQueue } from './indexed-priority-queue.ts';
 import type { RunName } from '../slots/run-name.ts';
 import { WaitingRuns, type WaitingRun } from './waiting-runs.ts';
 
@@ -19,11 +19,11 @@ export interface QueueLength {
 export class LiveRuns {
   readonly #runs = new Map<RunName, KnownRun>();
   readonly #waiting = new WaitingRuns();
-  readonly #due = new RankedSet<RunName>();
-  readonly #occupancy: Occupancy;
-  readonly #settings: DueSettings;
+  readonly #due = new IndexedPriorityQueue<RunName>();
+  readonly #occupancy: SlotAllocation;
+  readonly #settings: DeadlineSettings;
 
-  constructor(occupancy: Occupancy, settings: DueSettings) {
+  constructor(occupancy: SlotAllocation, settings: DeadlineSettings) {
     this.#occupancy = occupancy;
     this.#settings = settings;
   }
@@ -40,13 +40,13 @@ export class LiveRuns {
     return this.#occupancy.runsOn(executor).flatMap((name) => this.#runs.get(name) ?? []);
   }
 
-  in(seat: Seat): KnownRun[] {
+  in(seat: SlotRef): KnownRun[] {
     return [...this.#occupancy.runsIn(seat)].flatMap((name) => this.#runs.get(name) ?? []);
   }
 
   add(known: KnownRun): void {
     this.#runs.set(known.name, known);
-    if (known.seat) this.#occupancy.hold(known.seat, known.name);
+    if (known.slot) this.#occupancy.hold(known.slot, known.name);
     this.await(known);
   }
 
@@ -59,7 +59,7 @@ export class LiveRuns {
   /** It waits for a slot if it is queued, and for its deadline in any case. */
   await(known: KnownRun): void {
     if (known.run.status === 'queued') this.#waiting.add(waitingRun(known));
-    this.#due.set(known.name, dueAt(known.run, this.#settings));
+    this.#due.set(known.name, deadlineOf(known.run, this.#settings));
   }
 
   awaitNothing(known: KnownRun): void {
@@ -67,24 +67,24 @@ export class LiveRuns {
     this.#due.delete(known.name);
   }
 
-  takeSeat(known: KnownRun, seat: Seat): void {
-    known.seat = seat;
+  takeSeat(known: KnownRun, seat: SlotRef): void {
+    known.slot = seat;
     this.#occupancy.hold(seat, known.name);
   }
 
   leaveSeat(known: KnownRun): void {
-    if (known.seat) this.#occupancy.release(known.seat, known.name);
-    known.seat = undefined;
+    if (known.slot) this.#occupancy.release(known.slot, known.name);
+    known.slot = undefined;
   }
 
   /** The longest waiting run of this GPU model that the executor could serve. */
-  firstFor(gpu: GpuModel, offer: Offer): KnownRun | undefined {
+  firstFor(gpu: GpuModel, offer: Capabilities): KnownRun | undefined {
     const name = this.#waiting.firstFor(gpu, offer);
     return name === undefined ? undefined : this.#runs.get(name);
   }
 
   /** How many waiting runs come before this one; `offers` are those that fit it. */
-  aheadOf(known: KnownRun, offers: readonly Offer[]): number {
+  aheadOf(known: KnownRun, offers: readonly Capabilities[]): number {
     return this.#waiting.aheadOf(waitingRun(known), offers);
   }
 
@@ -104,4 +104,8 @@ export class LiveRuns {
   }
 }
 
-const waitingRun = ({ name, run, demand }: KnownRun): WaitingRun => ({ name, number: run.number, demand });
+const waitingRun = ({ name, run, requirements: demand }: KnownRun): WaitingRun => ({
+  name,
+  number: run.number,
+  requirements: demand,
+});

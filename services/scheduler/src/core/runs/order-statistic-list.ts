@@ -5,7 +5,7 @@ const MOST_IN_BLOCK = 1_024;
  * length, so that a change moves one block's numbers only, and counting adds up lengths: some hundred additions for
  * a hundred thousand numbers. Made for numbers that come mostly in order and go mostly from the front.
  */
-export class OrderedNumbers {
+export class OrderStatisticList {
   /** None is empty, and neighbours that would fit in half a block are joined: so there are never many. */
   readonly #blocks: number[][] = [];
   readonly #mostInBlock: number;

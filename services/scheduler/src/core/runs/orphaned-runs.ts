@@ -4,7 +4,7 @@ import type { RunName } from '../slots/run-name.ts';
  * Runs under way on executors that nobody has told of yet. The facts of runs and of executors arrive in no common order,
  * so such a run is given a full period before its executor counts as gone.
  */
-export class Orphans {
+export class OrphanedRuns {
   readonly #since = new Map<RunName, number>();
 
   add(run: RunName, now: number): void {

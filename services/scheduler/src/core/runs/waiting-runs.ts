@@ -1,11 +1,11 @@
 import type { GpuModel } from '@runledger/contracts/gpu';
-import { couldServe, demandKey, type Demand, type Offer } from '../slots/requirements.ts';
-import { OrderedNumbers } from './order-statistic-list.ts';
+import { canServe, requirementsKey, type Requirements, type Capabilities } from '../slots/requirements.ts';
+import { OrderStatisticList } from './order-statistic-list.ts';
 import type { RunName } from '../slots/run-name.ts';
 
 interface Line {
-  readonly demand: Demand;
-  readonly numbers: OrderedNumbers;
+  readonly demand: Requirements;
+  readonly numbers: OrderStatisticList;
   readonly names: Map<number, RunName>;
 }
 
@@ -13,7 +13,7 @@ interface Line {
 export interface WaitingRun {
   readonly name: RunName;
   readonly number: number;
-  readonly demand: Demand;
+  readonly requirements: Requirements;
 }
 
 /**
@@ -23,32 +23,32 @@ export interface WaitingRun {
 export class WaitingRuns {
   readonly #models = new Map<GpuModel, Map<string, Line>>();
 
-  add({ name, number, demand }: WaitingRun): void {
+  add({ name, number, requirements: demand }: WaitingRun): void {
     const lines = this.#models.get(demand.gpu) ?? new Map<string, Line>();
     this.#models.set(demand.gpu, lines);
-    const key = demandKey(demand);
-    const line = lines.get(key) ?? { demand, numbers: new OrderedNumbers(), names: new Map() };
+    const key = requirementsKey(demand);
+    const line = lines.get(key) ?? { demand, numbers: new OrderStatisticList(), names: new Map() };
     lines.set(key, line);
     line.numbers.add(number);
     line.names.set(number, name);
   }
 
-  remove({ number, demand }: WaitingRun): void {
+  remove({ number, requirements: demand }: WaitingRun): void {
     const lines = this.#models.get(demand.gpu);
-    const line = lines?.get(demandKey(demand));
+    const line = lines?.get(requirementsKey(demand));
     line?.numbers.delete(number);
     line?.names.delete(number);
-    if (line?.numbers.size === 0) lines?.delete(demandKey(demand));
+    if (line?.numbers.size === 0) lines?.delete(requirementsKey(demand));
     if (lines?.size === 0) this.#models.delete(demand.gpu);
   }
 
   /** The longest waiting run of this GPU model that the executor could serve. */
-  firstFor(gpu: GpuModel, offer: Offer): RunName | undefined {
+  firstFor(gpu: GpuModel, offer: Capabilities): RunName | undefined {
     let first = Infinity;
     let from: Line | undefined;
     for (const line of this.#models.get(gpu)?.values() ?? []) {
       const head = line.numbers.first();
-      if (head === undefined || head >= first || !couldServe(offer, line.demand)) continue;
+      if (head === undefined || head >= first || !canServe(offer, line.demand)) continue;
       first = head;
       from = line;
     }
@@ -59,11 +59,11 @@ export class WaitingRuns {
    * How many runs for its GPU model that were queued before this one would be given to the same executors: those of the
    * `offers` that fit this run. While there are none nobody knows who will take which run, and all count.
    */
-  aheadOf({ number, demand }: WaitingRun, offers: readonly Offer[]): number {
+  aheadOf({ number, requirements: demand }: WaitingRun, offers: readonly Capabilities[]): number {
     let ahead = 0;
     for (const line of this.#models.get(demand.gpu)?.values() ?? []) {
       if ((line.numbers.first() ?? Infinity) >= number) continue;
-      const competes = offers.length === 0 || offers.some((offer) => couldServe(offer, line.demand));
+      const competes = offers.length === 0 || offers.some((offer) => canServe(offer, line.demand));
       if (competes) ahead += line.numbers.countBelow(number);
     }
     return ahead;

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RankedSet } from '../../../src/core/runs/indexed-priority-queue.ts';
+import { IndexedPriorityQueue } from '../../../src/core/runs/indexed-priority-queue.ts';
 
 describe('a ranked set', () => {
   it('always has the item with the lowest rank at hand, whatever was added, moved and taken out', () => {
     const change = fc.record({ item: fc.nat({ max: 20 }), rank: fc.option(fc.integer()) });
     fc.assert(
       fc.property(fc.array(change), (changes) => {
-        const set = new RankedSet<number>();
+        const set = new IndexedPriorityQueue<number>();
         const plain = new Map<number, number>();
         for (const { item, rank } of changes) {
           if (rank === null) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { OrderedNumbers } from '../../../src/core/runs/order-statistic-list.ts';
+import { OrderStatisticList } from '../../../src/core/runs/order-statistic-list.ts';
 
 describe('ordered numbers', () => {
   it('know their lowest and how many are below any, whatever was added and taken out', () => {
@@ -8,7 +8,7 @@ describe('ordered numbers', () => {
     const blocks = fc.integer({ min: 2, max: 9 });
     fc.assert(
       fc.property(blocks, fc.array(change, { maxLength: 300, size: 'max' }), (mostInBlock, changes) => {
-        const numbers = new OrderedNumbers(mostInBlock);
+        const numbers = new OrderStatisticList(mostInBlock);
         const plain = new Set<number>();
         for (const { number, adds } of changes) {
           if (adds) {
@@ -31,7 +31,7 @@ describe('ordered numbers', () => {
   });
 
   it('count among a hundred thousand that came and went in order, backwards or in the middle', () => {
-    const numbers = new OrderedNumbers();
+    const numbers = new OrderStatisticList();
     for (let number = 1; number <= 100_000; number += 1) numbers.add(number * 2);
     for (let number = 1; number <= 10_000; number += 1) numbers.delete(number * 2);
     for (let number = 100_000; number > 90_000; number -= 1) numbers.delete(number * 2);

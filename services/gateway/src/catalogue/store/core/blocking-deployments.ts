@@ -1,19 +1,19 @@
 import type { Deployment } from '@runledger/contracts/catalogue/records';
 
 /** What a deployment names. */
-export type Used = 'machine_id' | 'workflow_id' | 'workflow_version_id';
+export type DeploymentPart = 'machine_id' | 'workflow_id' | 'workflow_version_id';
 
-const WORDS: Readonly<Record<Used, string>> = {
+const WORDS: Readonly<Record<DeploymentPart, string>> = {
   machine_id: 'machine',
   workflow_id: 'workflow',
   workflow_version_id: 'workflow version',
 };
 
 /** Why something is not archived that unarchived deployments use: the newest of them, and so many others. */
-export const deploymentsInTheWay = (
+export const blockedByDeployments = (
   newest: Pick<Deployment, 'id' | 'name'>,
   others: number,
-  used: Used,
+  used: DeploymentPart,
 ): string => {
   const more = others === 0 ? '' : `, and ${others} more`;
   return (

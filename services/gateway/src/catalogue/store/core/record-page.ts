@@ -8,7 +8,7 @@ interface Listable {
 export interface Listed {
   readonly id: string;
   /** Where it stands in every list: the order of these texts is that of creation. It never changes. */
-  readonly place: string;
+  readonly sortKey: string;
   readonly archived: boolean;
 }
 
@@ -16,7 +16,7 @@ export interface RecordSpan {
   readonly archived: boolean;
   readonly limit: number;
   /** The place behind which the page begins. */
-  readonly behind: string | undefined;
+  readonly after: string | undefined;
 }
 
 export interface RecordPage<Item> {
@@ -27,20 +27,20 @@ export interface RecordPage<Item> {
 
 export const listed = ({ id, created_at, archived = false }: Listable): Listed => ({
   id,
-  place: `${created_at}.${id}`,
+  sortKey: `${created_at}.${id}`,
   archived,
 });
 
 /** A page of the records that belong on it, of all that are given newest first. */
 export const recordPage = <Entry extends Listed>(
   newestFirst: readonly Entry[],
-  { limit, behind }: Pick<RecordSpan, 'limit' | 'behind'>,
+  { limit, after: behind }: Pick<RecordSpan, 'limit' | 'after'>,
   isOn: (entry: Entry) => boolean,
 ): RecordPage<Entry> => {
   const items: Entry[] = [];
   for (const entry of newestFirst) {
-    if ((behind !== undefined && entry.place >= behind) || !isOn(entry)) continue;
-    if (items.length === limit) return { items, end: items.at(-1)?.place };
+    if ((behind !== undefined && entry.sortKey >= behind) || !isOn(entry)) continue;
+    if (items.length === limit) return { items, end: items.at(-1)?.sortKey };
     items.push(entry);
   }
   return { items, end: undefined };

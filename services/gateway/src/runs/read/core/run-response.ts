@@ -1,7 +1,7 @@
 import type { JsonValue } from '@runledger/contracts/json';
 import type { WorkflowRun } from '@runledger/contracts/http/runs/run';
 import { isEnded, type Run } from '@runledger/contracts/fold/run';
-import type { QueuePlace } from '@runledger/contracts/requests/queue-position';
+import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import { liveStatus } from '@runledger/contracts/run-view/live-status';
 import { shownOutputs } from '@runledger/contracts/run-view/shown-outputs';
@@ -15,7 +15,7 @@ export interface Shown {
   /** The last report of the attempt under way. */
   readonly report: { readonly progress: number; readonly live_status: string | null } | undefined;
   /** Where a queued run waits, if that is known. */
-  readonly place: QueuePlace | undefined;
+  readonly place: QueuePosition | undefined;
   /** Null unless the client asked for them. */
   readonly workflow_inputs: JsonValue;
   readonly workflow_api: JsonValue;

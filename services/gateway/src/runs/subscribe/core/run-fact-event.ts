@@ -1,11 +1,15 @@
 import type { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
 import { liveStatus } from '@runledger/contracts/run-view/live-status';
-import { isEnded, type Fact, type Run } from '@runledger/contracts/fold/run';
+import { isEnded, type RunFact, type Run } from '@runledger/contracts/fold/run';
 import { shownOutputs } from '@runledger/contracts/run-view/shown-outputs';
 import type { RunView } from '../../../projection/run-views.ts';
 
 /** What a watcher is told of a fact: `run` is what it was once that had happened. */
-export const runFact = ({ event, sequence, time }: Fact, run: Run, publicUrl: string): RunFactEvent => ({
+export const runFactEvent = (
+  { event, sequence, time }: RunFact,
+  run: Run,
+  publicUrl: string,
+): RunFactEvent => ({
   sequence,
   type: event.type,
   time,
@@ -14,7 +18,7 @@ export const runFact = ({ event, sequence, time }: Fact, run: Run, publicUrl: st
 });
 
 /** What is left of a run whose events have expired: its last state. */
-export const viewedFact = ({ head, run }: RunView, publicUrl: string): RunFactEvent => ({
+export const lastStateEvent = ({ head, run }: RunView, publicUrl: string): RunFactEvent => ({
   sequence: head,
   type: null,
   time: run.updated_at,

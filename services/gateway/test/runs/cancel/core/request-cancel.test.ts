@@ -1,4 +1,4 @@
-import { evolve } from '@runledger/contracts/fold/evolve-run';
+import { evolveRun } from '@runledger/contracts/fold/evolve-run';
 import { newUuid } from '@runledger/contracts/ids';
 import { describe, expect, it } from 'vitest';
 import { requestCancel } from '../../../../src/runs/cancel/core/request-cancel.ts';
@@ -9,7 +9,7 @@ import {
   cancelled,
   cancelRequested,
   failed,
-  ONE,
+  EXECUTOR,
   queued,
   requeued,
   started,
@@ -45,18 +45,23 @@ describe('a cancel request', () => {
       data: { by: 'client', user_id },
       correlation_id: 'request-1',
     });
-    const next = evolve(run, { event: decision.event, sequence: 9, time: timeOf(9) });
+    const next = evolveRun(run, { event: decision.event, sequence: 9, time: timeOf(9) });
     expect(next).toMatchObject({ status: after });
   });
 
   it.each([
     [
       'already asked for',
-      folded(...running, cancelRequested(key, 1, ONE)),
+      folded(...running, cancelRequested(key, 1, EXECUTOR)),
       'cancellation_requested',
       'running',
     ],
-    ['cancelled', folded(...running, cancelRequested(key, 1, ONE), cancelled(key)), 'cancelled', 'cancelled'],
+    [
+      'cancelled',
+      folded(...running, cancelRequested(key, 1, EXECUTOR), cancelled(key)),
+      'cancelled',
+      'cancelled',
+    ],
     ['cancelled while queued', folded(queued(key), cancelRequested(key)), 'cancelled', 'cancelled'],
     ['success', folded(...running, succeeded(key)), 'already_ended', 'success'],
     ['failed', folded(...running, failed(key)), 'already_ended', 'failed'],

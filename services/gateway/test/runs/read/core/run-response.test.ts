@@ -1,6 +1,6 @@
 import { EndReason, RunStatus, WorkflowRun } from '@runledger/contracts/http/runs/run';
 import type { Run } from '@runledger/contracts/fold/run';
-import type { QueuePlace } from '@runledger/contracts/requests/queue-position';
+import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
 import { GPU_MODELS } from '@runledger/contracts/gpu';
 import {
   queued,
@@ -9,7 +9,7 @@ import {
   succeeded,
   cancelRequested,
   cancelled,
-  ONE,
+  EXECUTOR,
 } from '@runledger/testing/events/run-events';
 import {
   webhookDelivered,
@@ -122,7 +122,7 @@ describe('what a run shows of its present', () => {
     });
   });
 
-  it.each<[QueuePlace | undefined, number | null, string]>([
+  it.each<[QueuePosition | undefined, number | null, string]>([
     [undefined, null, 'waiting for an A10G'],
     [{ ahead: 0, capacity: 'busy' }, 1, 'waiting for an A10G (next)'],
     [{ ahead: 2, capacity: 'busy' }, 3, 'waiting for an A10G (2 ahead)'],
@@ -133,7 +133,7 @@ describe('what a run shows of its present', () => {
   });
 
   it('is no place once it has left the queue', () => {
-    const place: QueuePlace = { ahead: 2, capacity: 'busy' };
+    const place: QueuePosition = { ahead: 2, capacity: 'busy' };
     for (const { events, is } of situations.filter(({ is }) => is.status !== 'queued')) {
       expect(runResponse(folded(...events), { ...shown, place })).toMatchObject({
         queue_position: null,
@@ -236,7 +236,7 @@ describe('what a run shows of its outputs', () => {
   it('is what was stored before it was cancelled', () => {
     const end = cancelled(key);
     const stopped = { ...end, data: { ...end.data, outputs: stored } };
-    const run = folded(...running, cancelRequested(key, 1, ONE), stopped);
+    const run = folded(...running, cancelRequested(key, 1, EXECUTOR), stopped);
     expect(fitting(runResponse(run, alone)).outputs.map(({ output_id }) => output_id)).toEqual(['render']);
   });
 
