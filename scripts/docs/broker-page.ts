@@ -64,7 +64,7 @@ const inWords = (contract: ServiceContract): string[] => {
     ...sentence('asks', asks.map(code)),
     ...sentence(
       'answers',
-      answers.map((what) => code(`ask.${contract.role}.${isExecutor ? `${NAME}.` : ''}${what}`)),
+      answers.map((what) => code(`request.${contract.role}.${isExecutor ? `${NAME}.` : ''}${what}`)),
     ),
   ];
 };

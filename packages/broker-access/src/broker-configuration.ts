@@ -92,7 +92,7 @@ const userAccount = (known: UserWithKey, all: readonly UserWithKey[]): string =>
   ]);
 };
 
-const isQuestion = (subject: string): boolean => subject.startsWith('ask.');
+const isQuestion = (subject: string): boolean => subject.startsWith('request.');
 const asked = ({ permissions }: BrokerUser): readonly string[] =>
   permissions.publish.allow.filter(isQuestion);
 const answered = ({ permissions }: BrokerUser): readonly string[] =>

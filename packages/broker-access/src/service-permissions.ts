@@ -54,7 +54,7 @@ export const permissionsOf = (contract: ServiceContract, executor?: string): Per
     ...contract.requests,
   ];
   const answers = contract.responds.map((what) =>
-    ['ask', contract.role, ...(executor === undefined ? [] : [executor]), what].join('.'),
+    ['request', contract.role, ...(executor === undefined ? [] : [executor]), what].join('.'),
   );
   return {
     publish: { allow: sorted(publish) },
@@ -157,7 +157,7 @@ const holding = ({ service, leases, partitions: shares }: ServiceContract): stri
     ...(shares
       ? [
           `$KV.LEASES.${service}.member.*`,
-          `$KV.LEASES.${service}.share.*`,
+          `$KV.LEASES.${service}.partition.*`,
           ...ephemeralConsumers(stream),
           consumerDelete(stream),
           streamPurge(stream),

@@ -51,5 +51,5 @@ export const contract: ServiceContract = {
     { stream: 'FLEET', as: 'scheduler' },
   ],
   requests: [],
-  responds: ['queue_place', 'executors', 'wait', 'redrive'],
+  responds: ['queue_position', 'executors', 'wait', 'redrive'],
 };

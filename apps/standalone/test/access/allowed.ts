@@ -32,9 +32,9 @@ const gateway: Allowed = {
     '$KV.LEASES.projection',
     '$O.OUTPUTS.C.*',
     '$O.OUTPUTS.M.*',
-    'ask.scheduler.queue_place',
-    'ask.scheduler.executors',
-    'ask.scheduler.wait',
+    'request.scheduler.queue_position',
+    'request.scheduler.executors',
+    'request.scheduler.wait',
     ...api(['$KV.CATALOGUE.>', '$KV.KEYS.>', '$KV.RATES.>', '$KV.UPLOADS.>', '$KV.WEBHOOK_SECRETS.>']),
     ...looked('RUNS', 'ACTIVITY', 'KV_CATALOGUE', 'KV_KEYS', 'KV_RATES', 'KV_UPLOADS', 'KV_WEBHOOK_SECRETS'),
     ...looked('KV_LEASES', 'OBJ_OUTPUTS'),
@@ -50,7 +50,7 @@ const gateway: Allowed = {
     ]),
     ...api(['STREAM.PURGE.KV_CATALOGUE', 'STREAM.PURGE.KV_KEYS', 'STREAM.PURGE.OBJ_OUTPUTS']),
   ],
-  subscribe: ['ask.gateway.redrive', 'activity.*.*.*.*.*.progress'],
+  subscribe: ['request.gateway.redrive', 'activity.*.*.*.*.*.progress'],
 };
 
 const scheduler: Allowed = {
@@ -71,7 +71,7 @@ const scheduler: Allowed = {
     ...api(['STREAM.INFO.PARKED']),
     ...api(['CONSUMER.CREATE.OBJ_SNAPSHOTS.*.>', 'CONSUMER.DELETE.OBJ_SNAPSHOTS.*']),
   ],
-  subscribe: ['queue_place', 'executors', 'wait', 'redrive'].map((what) => `ask.scheduler.${what}`),
+  subscribe: ['queue_position', 'executors', 'wait', 'redrive'].map((what) => `request.scheduler.${what}`),
 };
 
 const notifier: Allowed = {
@@ -84,7 +84,7 @@ const notifier: Allowed = {
     'deliveries.*.*.intermediate',
     'deliveries.*.*.state',
     '$KV.LEASES.notifier.member.*',
-    '$KV.LEASES.notifier.share.*',
+    '$KV.LEASES.notifier.partition.*',
     ...api(['$KV.WEBHOOK_SECRETS.>']),
     ...looked('RUNS', 'ACTIVITY', 'TIMERS', 'KV_LEASES', 'KV_WEBHOOK_SECRETS'),
     ...passing('RUNS'),
@@ -111,7 +111,7 @@ const executor = (name: string): Allowed => ({
       `DIRECT.GET.RUNS.runs.*.*.life.*.*.*.${name}.*`,
     ]),
   ],
-  subscribe: [`ask.executor.${name}.redrive`],
+  subscribe: [`request.executor.${name}.redrive`],
 });
 
 const OPEN = [

@@ -44,7 +44,7 @@ const records = (): string[] => {
     'a-key',
     ...EXECUTORS,
     'notifier.member.one',
-    'notifier.share.1',
+    'notifier.partition.1',
     ...CONTRACTS.flatMap(({ leases }) => leases),
   ];
   return [
@@ -119,8 +119,8 @@ const acknowledgements = (): string[] =>
 
 const questions = (): string[] => [
   ...CONTRACTS.flatMap(({ requests: asks }) => asks),
-  ...['gateway', 'scheduler', 'notifier', 'executor.a', 'executor.b'].map((who) => `ask.${who}.redrive`),
-  'ask.scheduler.other',
+  ...['gateway', 'scheduler', 'notifier', 'executor.a', 'executor.b'].map((who) => `request.${who}.redrive`),
+  'request.scheduler.other',
 ];
 
 const OF_THE_BROKER = [
@@ -156,7 +156,7 @@ export const subscribed = (publicKeys: readonly string[]): string[] => [
   'timers.>',
   'deliveries.>',
   'parked.>',
-  'ask.>',
+  'request.>',
   '$KV.>',
   '$O.>',
   '$JS.>',

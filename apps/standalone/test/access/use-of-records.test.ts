@@ -44,7 +44,7 @@ describe('with its own key, and no other', () => {
       await bucket.erase('one.two');
     }
     expect(await brokerClock(log, 'KV_RATES')()).toBeGreaterThan(0);
-    expect(await readDeliveries(log, aRun())).toMatchObject({ tries: [] });
+    expect(await readDeliveries(log, aRun())).toMatchObject({ attempts: [] });
   });
 
   it('the scheduler reads the catalogue, and keeps snapshots', async () => {

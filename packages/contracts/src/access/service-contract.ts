@@ -49,6 +49,6 @@ export interface ServiceContract {
   readonly deadLetters: readonly { readonly stream: 'RUNS' | 'FLEET'; readonly as: string }[];
   /** Subjects of plain requests that it makes of other services. */
   readonly requests: readonly string[];
-  /** What it answers: the last token of `ask.<role>.<what>`, of `ask.executor.<name>.<what>` for an executor. */
+  /** What it answers: the last token of `request.<role>.<what>`, of `request.executor.<name>.<what>` for an executor. */
   readonly responds: readonly string[];
 }

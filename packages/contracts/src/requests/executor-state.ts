@@ -3,7 +3,7 @@ import { GpuModel } from '../gpu.ts';
 import { EXECUTOR_ID_PATTERN, EXECUTOR_NAME_PATTERN } from '../ids.ts';
 
 /** Where the scheduler that leads answers an `ExecutorsQuestion`; nobody else does. */
-export const EXECUTORS_SUBJECT = 'ask.scheduler.executors';
+export const EXECUTORS_SUBJECT = 'request.scheduler.executors';
 
 /** One answer tells of this many executors at most; of fewer when more would not fit a message. */
 export const MAX_LISTED_EXECUTORS = 200;

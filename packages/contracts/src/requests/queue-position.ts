@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 
 /** Where the scheduler that leads answers a `QueuePlacesQuestion`; nobody else does. */
-export const QUEUE_POSITIONS_SUBJECT = 'ask.scheduler.queue_place';
+export const QUEUE_POSITIONS_SUBJECT = 'request.scheduler.queue_position';
 
 /** One question asks for this many runs at most. */
 export const MAX_REQUESTED_POSITIONS = 100;

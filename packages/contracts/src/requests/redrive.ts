@@ -5,7 +5,7 @@ import { MAX_ERROR_MESSAGE } from '../limits.ts';
 export type Redriver = 'scheduler' | 'gateway' | `executor.${string}`;
 
 /** Where a service answers a `RedriveQuestion`. */
-export const redriveSubject = (who: Redriver): string => `ask.${who}.redrive`;
+export const redriveSubject = (who: Redriver): string => `request.${who}.redrive`;
 
 /** Who parked a message, by the consumer that it was parked for; undefined when that one takes nothing again. */
 export const redriverOf = (consumer: string): Redriver | undefined => {

@@ -3,7 +3,7 @@ import { GpuModel } from '../gpu.ts';
 import { QueuePosition } from './queue-position.ts';
 
 /** Where the scheduler that leads answers a `WaitQuestion`; nobody else does. */
-export const WAIT_SUBJECT = 'ask.scheduler.wait';
+export const WAIT_SUBJECT = 'request.scheduler.wait';
 
 /** Why does this run wait? */
 export const WaitRequest = Type.Object({

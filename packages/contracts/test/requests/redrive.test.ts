@@ -3,10 +3,10 @@ import { redriverOf, redriveSubject } from '../../src/requests/redrive.ts';
 
 describe('who takes a parked message again', () => {
   it.each([
-    ['scheduler', 'ask.scheduler.redrive'],
-    ['projection', 'ask.gateway.redrive'],
-    ['executor-box', 'ask.executor.box.redrive'],
-    ['executor-box-7', 'ask.executor.box-7.redrive'],
+    ['scheduler', 'request.scheduler.redrive'],
+    ['projection', 'request.gateway.redrive'],
+    ['executor-box', 'request.executor.box.redrive'],
+    ['executor-box-7', 'request.executor.box-7.redrive'],
   ])('parked for %s: asked at %s', (consumer, subject) => {
     const who = redriverOf(consumer);
     expect(who && redriveSubject(who)).toBe(subject);

@@ -13,7 +13,7 @@ const utf8 = new TextEncoder();
 const text = new TextDecoder();
 
 const MEMBER = /^[\w-]+$/;
-const KEY = /^(member|share)\.([\w-]+)$/;
+const KEY = /^(member|partition)\.([\w-]+)$/;
 
 /** A name that is used once. `holder` is for people. */
 export const newMemberName = (holder: string): string =>
@@ -89,7 +89,7 @@ export const openPartitionRegistry = async (
       const [, kind, key = ''] = KEY.exec(message.subject.slice(prefix.length)) ?? [];
       const holder = text.decode(message.data);
       if (kind === 'member') noteMember(key, message.seq, holder !== '');
-      if (kind === 'share') {
+      if (kind === 'partition') {
         noteClaim(Number(key), { holder: MEMBER.test(holder) ? holder : '', revision: message.seq });
       }
       if (message.info.pending > 0 || complete) continue;
@@ -144,7 +144,7 @@ export const openPartitionRegistry = async (
     hasEnded: (member) => ended.has(member),
     claim: (share) => claims.get(share),
     write: async (share, holder, revision) => {
-      const written = await store(`${prefix}share.${share}`, holder, revision);
+      const written = await store(`${prefix}partition.${share}`, holder, revision);
       if (written.kind === 'conflict') return false;
       noteClaim(share, { holder, revision: written.sequence });
       return written.sequence;

@@ -104,7 +104,7 @@ describe('shares', () => {
       ),
     );
     const claims = (revisions: Map<string, number>): Map<string, number> =>
-      new Map([...revisions].filter(([subject]) => subject.includes('.share.')));
+      new Map([...revisions].filter(([subject]) => subject.includes('.partition.')));
     expect(claims(await keysOf(test, 'idle'))).toEqual(claims(before));
     expect(claims(before).size).toBe(PARTITIONS);
   });
@@ -144,10 +144,10 @@ describe('shares', () => {
   });
 
   it('are taken whatever stands in a claim, unless a member that lives wrote it', async () => {
-    await test.log.js.publish('$KV.LEASES.claimed.share.0', 'nobody');
-    await test.log.js.publish('$KV.LEASES.claimed.share.1', new Uint8Array([0xff]));
-    await test.log.js.publish('$KV.LEASES.claimed.share.2', 'a.b c *');
-    await test.log.js.publish('$KV.LEASES.claimed.share.99', 'nobody');
+    await test.log.js.publish('$KV.LEASES.claimed.partition.0', 'nobody');
+    await test.log.js.publish('$KV.LEASES.claimed.partition.1', new Uint8Array([0xff]));
+    await test.log.js.publish('$KV.LEASES.claimed.partition.2', 'a.b c *');
+    await test.log.js.publish('$KV.LEASES.claimed.partition.99', 'nobody');
     await test.log.js.publish('$KV.LEASES.claimed.member', 'no name');
     await using sharing = await aService('claimed').join('one.example: *');
     await divided(sharing);
