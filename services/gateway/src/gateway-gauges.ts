@@ -54,7 +54,7 @@ export const logGauges = (metrics: Metrics, log: EventLog): void => {
     value: async () => (await streamFill(log, 'RUNS'))?.maxBytes,
   });
   observedGauge(metrics, {
-    name: 'runledger_gateway_parked_messages',
+    name: 'runledger_gateway_dead_letters',
     help: 'Messages in PARKED, of all services, until somebody takes them again or they expire.',
     value: async () => (await streamFill(log, 'PARKED'))?.messages,
   });

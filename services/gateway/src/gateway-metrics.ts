@@ -58,7 +58,7 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
     'Requests that were refused since their API key had made too many.',
   );
   const chunks = counter(
-    'runledger_gateway_rate_chunks_total',
+    'runledger_gateway_rate_token_leases_total',
     'How often this gateway took a part of a rate limit from what the gateways share.',
   );
   const letThrough = counter(
