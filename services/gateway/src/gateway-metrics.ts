@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Metrics } from '@runledger/service-kit/observability/metrics';
-import type { RateCounts } from './rate-limit/rate-limit.ts';
+import type { RateCounters } from './rate-limit/rate-limit.ts';
 import type { Acceptance } from './runs/queue/accept-run.ts';
 
 /** No label names an organisation, a run or a path: each value would be a series for ever. */
@@ -11,7 +11,7 @@ export interface GatewayMetrics {
   readonly conflict: () => void;
   readonly runRead: (from: 'views' | 'log') => void;
   readonly uploaded: (bytes: number) => void;
-  readonly rate: RateCounts;
+  readonly rate: RateCounters;
 }
 
 const WHY_NOT_QUEUED = ['key_taken', 'log_nearly_full', 'queue_full', 'views_away', 'unreadable'] as const;
@@ -77,7 +77,7 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
     uploaded: (bytes) => uploaded.inc(bytes),
     rate: {
       refused: () => refused.inc(),
-      chunk: () => chunks.inc(),
+      leaseTaken: () => chunks.inc(),
       letThrough: () => letThrough.inc(),
     },
   };

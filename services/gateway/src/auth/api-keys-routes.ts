@@ -9,55 +9,55 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { deriveKey, type DerivedKeyRequest } from './derive-key.ts';
 import type { CreatedApiKey } from './new-key.ts';
 import { listKeys, revokeKey, type ListedKey } from './owned-keys.ts';
-import type { Caller } from './identify-caller.ts';
-import { operation, route, type AlsoCheck, type Route } from '../http/operation.ts';
+
+import { operation, route, type Caller, type ExtraCheck, type Route } from '../http/operation.ts';
 import { invalid, Refused } from '../http/refusal.ts';
 import { own } from '../validation/node.ts';
 
 const listOperation = operation({
   id: 'listApiKeys',
   method: 'GET',
-  at: '/api-keys',
+  path: '/api-keys',
   tag: 'API keys',
   summary: 'List API keys',
   description: 'Those of the user whose key asks; for a key with the scope admin those of the organisation.',
   scope: 'runs:read',
-  takes: {},
-  gives: { status: 200, description: 'All of them; expired ones too.', body: ApiKeyList },
-  refuses: [],
+  request: {},
+  response: { status: 200, description: 'All of them; expired ones too.', body: ApiKeyList },
+  refusals: [],
 });
 
 const createOperation = operation({
   id: 'createApiKey',
   method: 'POST',
-  at: '/api-keys',
+  path: '/api-keys',
   tag: 'API keys',
   summary: 'Create an API key',
   description:
     'For the user and the organisation of the asking key. It can do no more than the asking key, and for no longer, and shares its rate: all keys that were made with one, and with those, are limited together. An organisation has at most 1,000 keys.',
   scope: 'runs:write',
-  takes: { body: NewApiKeyRequest },
-  gives: {
+  request: { body: NewApiKeyRequest },
+  response: {
     status: 201,
     description: 'The key, which is not shown again.',
     body: CreatedApiKeyItem,
     holdsSecret: true,
   },
-  refuses: [409],
+  refusals: [409],
 });
 
 const deleteOperation = operation({
   id: 'deleteApiKey',
   method: 'DELETE',
-  at: '/api-keys/{key_id}',
+  path: '/api-keys/{key_id}',
   tag: 'API keys',
   summary: 'Revoke an API key',
   description:
     'A key may always revoke itself. To revoke another one it needs the scope `runs:write` and every scope that the other one has: one of its user, with the scope `admin` any of the organisation. A revoked key is refused everywhere within a second.',
   scope: 'runs:read',
-  takes: { path: ApiKeyPath },
-  gives: { status: 204, description: 'It is revoked.' },
-  refuses: [404],
+  request: { path: ApiKeyPath },
+  response: { status: 204, description: 'It is revoked.' },
+  refusals: [404],
 });
 
 export interface ApiKeyRoutes {
@@ -102,7 +102,7 @@ const shown = ({ id, name, prefix, scopes, created_at, expires_at, ...key }: Lis
 
 /** A key that would never be good is refused with all else that is wrong. */
 const isInTheFuture =
-  (now: () => Date): AlsoCheck =>
+  (now: () => Date): ExtraCheck =>
   ({ body }) => {
     const expires_at = own(body, 'expires_at');
     const isPast = typeof expires_at === 'string' && Date.parse(expires_at) <= now().getTime();

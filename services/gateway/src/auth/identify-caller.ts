@@ -1,18 +1,12 @@
 import type { ApiKey, KeyScope } from '@runledger/contracts/catalogue/records';
-import { orgId, type OrgId } from '@runledger/contracts/ids';
+import { orgId } from '@runledger/contracts/ids';
 import type { Context } from 'koa';
 import { allows } from './scopes.ts';
 import { rateHeaders } from '../rate-limit/core/rate-decision.ts';
 import type { LimitRate } from '../rate-limit/rate-limit.ts';
 import { bearerOf } from './bearer.ts';
+import type { Caller } from '../http/operation.ts';
 import { Refused } from '../http/refusal.ts';
-
-export interface Caller {
-  /** Everything that the caller reads and writes belongs to it. */
-  readonly org_id: OrgId;
-  readonly user_id: string;
-  readonly key: ApiKey;
-}
 
 /** Who asks, if the key has the scope and is within its rate; else refuses with 401, 403 or 429. @throws {LogUnavailable} */
 export type IdentifyCaller = (ctx: Context, scope: KeyScope) => Promise<Caller>;

@@ -20,53 +20,53 @@ const tag = 'Catalogue';
 const createDeploymentOperation = operation({
   id: 'createDeployment',
   method: 'POST',
-  at: '/deployments',
+  path: '/deployments',
   tag,
   summary: 'Create a deployment',
   description: 'A workflow version on a machine, with the settings of its runs: what runs are queued on.',
   scope: 'admin',
-  takes: { body: NewDeployment },
-  gives: { status: 201, description: 'The deployment.', body: Deployment },
-  refuses: [409],
+  request: { body: NewDeployment },
+  response: { status: 201, description: 'The deployment.', body: Deployment },
+  refusals: [409],
 });
 
 const listDeployments = operation({
   id: 'listDeployments',
   method: 'GET',
-  at: '/deployments',
+  path: '/deployments',
   tag,
   summary: 'List deployments',
   description: 'Newest first.',
   scope: 'runs:read',
-  takes: { query: DeploymentsQuery },
-  gives: { status: 200, description: 'A page of them.', body: DeploymentPage },
-  refuses: [],
+  request: { query: DeploymentsQuery },
+  response: { status: 200, description: 'A page of them.', body: DeploymentPage },
+  refusals: [],
 });
 
 const getDeployment = operation({
   id: 'getDeployment',
   method: 'GET',
-  at: '/deployments/{deployment_id}',
+  path: '/deployments/{deployment_id}',
   tag,
   summary: 'Read a deployment',
   scope: 'runs:read',
-  takes: { path: DeploymentPath },
-  gives: { status: 200, description: 'The deployment.', body: Deployment },
-  refuses: [404],
+  request: { path: DeploymentPath },
+  response: { status: 200, description: 'The deployment.', body: Deployment },
+  refusals: [404],
 });
 
 const changeDeploymentOperation = operation({
   id: 'changeDeployment',
   method: 'PATCH',
-  at: '/deployments/{deployment_id}',
+  path: '/deployments/{deployment_id}',
   tag,
   summary: 'Change, archive or restore a deployment',
   description:
     'Runs that were queued keep what they were queued with. On an archived deployment nothing can be queued.',
   scope: 'admin',
-  takes: { path: DeploymentPath, body: DeploymentChange },
-  gives: { status: 200, description: 'The deployment as it is now.', body: Deployment },
-  refuses: [404, 409],
+  request: { path: DeploymentPath, body: DeploymentChange },
+  response: { status: 200, description: 'The deployment as it is now.', body: Deployment },
+  refusals: [404, 409],
 });
 
 export const deploymentRoutes = ({ records, now }: RecordRoutes): Route[] => [

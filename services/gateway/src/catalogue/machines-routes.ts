@@ -18,53 +18,53 @@ const tag = 'Catalogue';
 const createMachine = operation({
   id: 'createMachine',
   method: 'POST',
-  at: '/machines',
+  path: '/machines',
   tag,
   summary: 'Create a machine',
   description: 'A kind of host that runs execute on: a GPU model, and how a workflow is executed there.',
   scope: 'admin',
-  takes: { body: NewMachine },
-  gives: { status: 201, description: 'The machine.', body: Machine },
-  refuses: [409],
+  request: { body: NewMachine },
+  response: { status: 201, description: 'The machine.', body: Machine },
+  refusals: [409],
 });
 
 const listMachines = operation({
   id: 'listMachines',
   method: 'GET',
-  at: '/machines',
+  path: '/machines',
   tag,
   summary: 'List machines',
   description: 'Newest first.',
   scope: 'runs:read',
-  takes: { query: RecordsQuery },
-  gives: { status: 200, description: 'A page of them.', body: MachinePage },
-  refuses: [],
+  request: { query: RecordsQuery },
+  response: { status: 200, description: 'A page of them.', body: MachinePage },
+  refusals: [],
 });
 
 const getMachine = operation({
   id: 'getMachine',
   method: 'GET',
-  at: '/machines/{machine_id}',
+  path: '/machines/{machine_id}',
   tag,
   summary: 'Read a machine',
   scope: 'runs:read',
-  takes: { path: MachinePath },
-  gives: { status: 200, description: 'The machine.', body: Machine },
-  refuses: [404],
+  request: { path: MachinePath },
+  response: { status: 200, description: 'The machine.', body: Machine },
+  refusals: [404],
 });
 
 const changeMachine = operation({
   id: 'changeMachine',
   method: 'PATCH',
-  at: '/machines/{machine_id}',
+  path: '/machines/{machine_id}',
   tag,
   summary: 'Change, archive or restore a machine',
   description:
     'Runs that were queued keep what they were queued with. A machine that a deployment uses cannot be archived.',
   scope: 'admin',
-  takes: { path: MachinePath, body: MachineChange },
-  gives: { status: 200, description: 'The machine as it is now.', body: Machine },
-  refuses: [404, 409],
+  request: { path: MachinePath, body: MachineChange },
+  response: { status: 200, description: 'The machine as it is now.', body: Machine },
+  refusals: [404, 409],
 });
 
 export const machineRoutes = ({ records: { machines, deployments }, now }: RecordRoutes): Route[] => [

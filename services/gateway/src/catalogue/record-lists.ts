@@ -1,6 +1,6 @@
 import { isUuid } from '@runledger/contracts/ids';
 import type { RecordSpan } from './store/core/record-page.ts';
-import type { AlsoCheck } from '../http/operation.ts';
+import type { ExtraCheck } from '../http/operation.ts';
 import { cursorProblems, decoded } from '../http/page-cursor.ts';
 import { DEFAULT_LIMIT } from '../runs/list/list-span.ts';
 import { own } from '../validation/node.ts';
@@ -19,11 +19,11 @@ export const recordSpan = ({ archived = false, limit = DEFAULT_LIMIT, cursor }: 
 });
 
 /** Whether a cursor is one that a list of records gave; what is no text is left to the schema. */
-export const checkRecordCursor: AlsoCheck = ({ query }) =>
+export const checkRecordCursor: ExtraCheck = ({ query }) =>
   cursorProblems(own(query, 'cursor'), 'query', isRecordPlace);
 
 /** The same for lists of numbered things. */
-export const checkNumberCursor: AlsoCheck = ({ query }) =>
+export const checkNumberCursor: ExtraCheck = ({ query }) =>
   cursorProblems(own(query, 'cursor'), 'query', isNumberPlace);
 
 const PLACE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z\.(.*)$/;

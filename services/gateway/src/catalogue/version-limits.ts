@@ -3,7 +3,7 @@ import { jsonBytes, type JsonValue } from '@runledger/contracts/json';
 import { MAX_WORKFLOW_BYTES } from '@runledger/contracts/limits';
 import { Compile } from 'typebox/compile';
 import { definitionProblems } from './core/input-definitions.ts';
-import type { AlsoCheck } from '../http/operation.ts';
+import type { ExtraCheck } from '../http/operation.ts';
 import { nestingProblems } from '../validation/nesting.ts';
 import { invalid, Refused, type Invalid } from '../http/refusal.ts';
 import { own } from '../validation/node.ts';
@@ -11,7 +11,7 @@ import { own } from '../validation/node.ts';
 const MOST_INPUTS_BYTES = 64 * 1024;
 
 /** What is wrong with a new workflow version beyond the types of its members. Refuses what is too large. */
-export const checkNewVersion: AlsoCheck = ({ body }) => {
+export const checkNewVersion: ExtraCheck = ({ body }) => {
   const workflow = own(body, 'workflow');
   const inputs = own(body, 'inputs');
   const deep = [

@@ -19,58 +19,58 @@ import { checkNumberCursor, recordSpan } from './record-lists.ts';
 import { checkNewVersion } from './version-limits.ts';
 
 const tag = 'Catalogue';
-const at = '/workflows/{workflow_id}/versions';
+const path = '/workflows/{workflow_id}/versions';
 
 const createWorkflowVersion = operation({
   id: 'createWorkflowVersion',
   method: 'POST',
-  at,
+  path,
   tag,
   summary: 'Create a version of a workflow',
   description: 'It gets the next number, and never changes: make another version instead.',
   scope: 'admin',
-  takes: { path: WorkflowPath, body: NewWorkflowVersion },
-  gives: { status: 201, description: 'The version.', body: WorkflowVersion },
-  refuses: [404, 409],
+  request: { path: WorkflowPath, body: NewWorkflowVersion },
+  response: { status: 201, description: 'The version.', body: WorkflowVersion },
+  refusals: [404, 409],
 });
 
 const listWorkflowVersions = operation({
   id: 'listWorkflowVersions',
   method: 'GET',
-  at,
+  path,
   tag,
   summary: 'List the versions of a workflow',
   description:
     'Newest first, without the workflows themselves. A page may hold fewer than the limit although others follow.',
   scope: 'runs:read',
-  takes: { path: WorkflowPath, query: RecordsQuery },
-  gives: { status: 200, description: 'A page of them.', body: WorkflowVersionPage },
-  refuses: [404],
+  request: { path: WorkflowPath, query: RecordsQuery },
+  response: { status: 200, description: 'A page of them.', body: WorkflowVersionPage },
+  refusals: [404],
 });
 
 const getWorkflowVersion = operation({
   id: 'getWorkflowVersion',
   method: 'GET',
-  at: `${at}/{version_id}`,
+  path: `${path}/{version_id}`,
   tag,
   summary: 'Read a version of a workflow',
   scope: 'runs:read',
-  takes: { path: WorkflowVersionPath },
-  gives: { status: 200, description: 'The version, with the workflow.', body: WorkflowVersion },
-  refuses: [404],
+  request: { path: WorkflowVersionPath },
+  response: { status: 200, description: 'The version, with the workflow.', body: WorkflowVersion },
+  refusals: [404],
 });
 
 const changeWorkflowVersion = operation({
   id: 'changeWorkflowVersion',
   method: 'PATCH',
-  at: `${at}/{version_id}`,
+  path: `${path}/{version_id}`,
   tag,
   summary: 'Archive or restore a version of a workflow',
   description: 'A version that a deployment uses cannot be archived.',
   scope: 'admin',
-  takes: { path: WorkflowVersionPath, body: WorkflowVersionChange },
-  gives: { status: 200, description: 'The version as it is now.', body: WorkflowVersion },
-  refuses: [404, 409],
+  request: { path: WorkflowVersionPath, body: WorkflowVersionChange },
+  response: { status: 200, description: 'The version as it is now.', body: WorkflowVersion },
+  refusals: [404, 409],
 });
 
 export const workflowVersionRoutes = ({

@@ -18,53 +18,53 @@ const tag = 'Catalogue';
 const createWorkflow = operation({
   id: 'createWorkflow',
   method: 'POST',
-  at: '/workflows',
+  path: '/workflows',
   tag,
   summary: 'Create a workflow',
   description: 'A name under which versions are made: what runs execute is a version.',
   scope: 'admin',
-  takes: { body: NewWorkflow },
-  gives: { status: 201, description: 'The workflow.', body: Workflow },
-  refuses: [409],
+  request: { body: NewWorkflow },
+  response: { status: 201, description: 'The workflow.', body: Workflow },
+  refusals: [409],
 });
 
 const listWorkflows = operation({
   id: 'listWorkflows',
   method: 'GET',
-  at: '/workflows',
+  path: '/workflows',
   tag,
   summary: 'List workflows',
   description: 'Newest first.',
   scope: 'runs:read',
-  takes: { query: RecordsQuery },
-  gives: { status: 200, description: 'A page of them.', body: WorkflowPage },
-  refuses: [],
+  request: { query: RecordsQuery },
+  response: { status: 200, description: 'A page of them.', body: WorkflowPage },
+  refusals: [],
 });
 
 const getWorkflow = operation({
   id: 'getWorkflow',
   method: 'GET',
-  at: '/workflows/{workflow_id}',
+  path: '/workflows/{workflow_id}',
   tag,
   summary: 'Read a workflow',
   scope: 'runs:read',
-  takes: { path: WorkflowPath },
-  gives: { status: 200, description: 'The workflow.', body: Workflow },
-  refuses: [404],
+  request: { path: WorkflowPath },
+  response: { status: 200, description: 'The workflow.', body: Workflow },
+  refusals: [404],
 });
 
 const changeWorkflow = operation({
   id: 'changeWorkflow',
   method: 'PATCH',
-  at: '/workflows/{workflow_id}',
+  path: '/workflows/{workflow_id}',
   tag,
   summary: 'Rename, archive or restore a workflow',
   description:
     'An archived workflow gets no new versions and no new deployments. One that a deployment uses cannot be archived.',
   scope: 'admin',
-  takes: { path: WorkflowPath, body: WorkflowChange },
-  gives: { status: 200, description: 'The workflow as it is now.', body: Workflow },
-  refuses: [404, 409],
+  request: { path: WorkflowPath, body: WorkflowChange },
+  response: { status: 200, description: 'The workflow as it is now.', body: Workflow },
+  refusals: [404, 409],
 });
 
 export const workflowRoutes = ({ records: { workflows, deployments }, now }: RecordRoutes): Route[] => [

@@ -21,60 +21,60 @@ const listOperation = operation({
   ...shared,
   id: 'listExecutors',
   method: 'GET',
-  at: '/executors',
+  path: '/executors',
   summary: 'List executors',
   description:
     'All that the scheduler which leads knows, of whichever organisation the runs in their slots are, with those names that are drained and that no executor bears now.',
-  takes: { query: ExecutorsQuery },
-  gives: { status: 200, description: 'A page of them.', body: ExecutorPage },
-  refuses: [],
+  request: { query: ExecutorsQuery },
+  response: { status: 200, description: 'A page of them.', body: ExecutorPage },
+  refusals: [],
 });
 
 const showOperation = operation({
   ...shared,
   id: 'getExecutor',
   method: 'GET',
-  at: '/executors/{name}',
+  path: '/executors/{name}',
   summary: 'Read an executor',
-  takes: { path: ExecutorPath },
-  gives: { status: 200, description: 'All that bear the name.', body: NamedExecutors },
-  refuses: [404],
+  request: { path: ExecutorPath },
+  response: { status: 200, description: 'All that bear the name.', body: NamedExecutors },
+  refusals: [404],
 });
 
 const drainOperation = operation({
   ...shared,
   id: 'drainExecutor',
   method: 'POST',
-  at: '/executors/{name}/drain',
+  path: '/executors/{name}/drain',
   summary: 'Drain an executor',
   description:
     'It is given no new runs, also after a restart, until it is resumed; those that it has go on. Asking again changes nothing. When somebody resumes it at the same time, the request that was stored last holds, and both are answered with what holds then.',
-  takes: { path: ExecutorPath },
-  gives: {
+  request: { path: ExecutorPath },
+  response: {
     status: 200,
     description:
       'What holds, once the scheduler has read the request: no more runs, unless `draining` is false.',
     body: Draining,
   },
-  refuses: [404],
+  refusals: [404],
 });
 
 const resumeOperation = operation({
   ...shared,
   id: 'resumeExecutor',
   method: 'POST',
-  at: '/executors/{name}/resume',
+  path: '/executors/{name}/resume',
   summary: 'Resume an executor',
   description:
     'It is given runs again. One that stops by itself stays without. When somebody drains it at the same time, the request that was stored last holds, and both are answered with what holds then.',
-  takes: { path: ExecutorPath },
-  gives: {
+  request: { path: ExecutorPath },
+  response: {
     status: 200,
     description:
       'What holds, once the scheduler has read the request: runs again, unless `draining` is true.',
     body: Draining,
   },
-  refuses: [404],
+  refusals: [404],
 });
 
 export interface ExecutorRoutes {

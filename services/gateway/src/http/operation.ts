@@ -1,97 +1,109 @@
-import type { KeyScope } from '@runledger/contracts/catalogue/records';
+import type { ApiKey, KeyScope } from '@runledger/contracts/catalogue/records';
+import type { OrgId } from '@runledger/contracts/ids';
 import type { JsonValue } from '@runledger/contracts/json';
 import type { Context } from 'koa';
 import type { Static, TObject, TSchema } from 'typebox';
-import type { Caller } from '../auth/identify-caller.ts';
 import type { Invalid } from './refusal.ts';
 
-/** What a request brings, each with its schema. */
-export interface Taken {
+/** The parts of a request, each with its schema. */
+export interface RequestSchemas {
   readonly path?: TObject;
   readonly query?: TObject;
   readonly headers?: TObject;
   readonly body?: TSchema;
 }
 
-export interface Success {
+export interface SuccessResponse {
   readonly status: 200 | 201 | 204;
   readonly description: string;
-  /** Undefined for an answer that the operation writes by itself, or that has no body. */
+  /** Undefined for a response that the operation writes itself, or that has no body. */
   readonly body?: TSchema;
-  /** Of what the operation writes by itself. */
+  /** Of a response that the operation writes itself. */
   readonly contentType?: string;
-  /** What stands in a stream of events: the document names them, though it cannot say where they are. */
+  /** The events of a stream. The OpenAPI document lists their schemas, although it cannot say where they occur. */
   readonly events?: readonly TSchema[];
-  /** Nothing on the way may keep the answer. */
+  /** No cache may store the response. */
   readonly holdsSecret?: true;
 }
 
-/** Refusals that do not follow from what the operation takes. */
+/** Statuses that do not follow from the schemas of the request. */
 type OwnRefusal = 404 | 409;
 
-/** One operation of the API: the router, the checks of a request and the OpenAPI document are made from it. */
-export interface Operation<Takes extends Taken = Taken, Gives extends Success = Success> {
+/** One operation of the API. The router, the checks of a request and the OpenAPI document are made from it. */
+export interface Operation<
+  Request extends RequestSchemas = RequestSchemas,
+  Response extends SuccessResponse = SuccessResponse,
+> {
   /** The name of the function in a generated client. */
   readonly id: string;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Under the base path, with parameters in braces: `/run/{run_id}`. */
-  readonly at: string;
+  readonly path: string;
   readonly tag: 'Runs' | 'Webhooks' | 'Catalogue' | 'API keys' | 'Executors';
   readonly summary: string;
   readonly description?: string;
-  /** What the API key must be good for. */
+  /** The scope that the API key needs. */
   readonly scope: KeyScope;
-  readonly takes: Takes;
-  /** The body may be left out. */
-  readonly bodyMayMiss?: true;
-  readonly gives: Gives;
-  /** Other answers that are no refusals, such as 204 instead of a stream. */
-  readonly also?: Readonly<Record<number, string>>;
-  readonly refuses: readonly OwnRefusal[];
+  readonly request: Request;
+  readonly bodyOptional?: true;
+  readonly response: Response;
+  /** Other responses that are not refusals, such as 204 instead of a stream, each with its description. */
+  readonly otherResponses?: Readonly<Record<number, string>>;
+  readonly refusals: readonly OwnRefusal[];
 }
 
 type Fields<Schema> = Schema extends TSchema ? Static<Schema> : undefined;
 
-/** A request that was checked; UUIDs in its path and query are in lower case. */
-export interface Given<Takes extends Taken> {
-  readonly path: Fields<Takes['path']>;
-  readonly query: Fields<Takes['query']>;
-  readonly headers: Fields<Takes['headers']>;
-  readonly body: Fields<Takes['body']>;
+/** A request that fits its schemas. UUIDs in its path and query are in lower case. */
+export interface CheckedRequest<Request extends RequestSchemas> {
+  readonly path: Fields<Request['path']>;
+  readonly query: Fields<Request['query']>;
+  readonly headers: Fields<Request['headers']>;
+  readonly body: Fields<Request['body']>;
 }
 
-type Body<Gives extends Success> = Gives['body'] extends TSchema ? Static<Gives['body']> : void;
+/** The owner of the API key of a request. */
+export interface Caller {
+  /** Everything that the caller reads and writes belongs to this organisation. */
+  readonly org_id: OrgId;
+  readonly user_id: string;
+  readonly key: ApiKey;
+}
 
-/** What an operation does. It throws `Refused` for what a client is told instead of an answer. */
-export type Handle<Takes extends Taken, Gives extends Success> = (
-  given: Given<Takes>,
+type Body<Response extends SuccessResponse> = Response['body'] extends TSchema
+  ? Static<Response['body']>
+  : void;
+
+/** Executes an operation. It throws `Refused` when the client gets a refusal. */
+export type Handle<Request extends RequestSchemas, Response extends SuccessResponse> = (
+  request: CheckedRequest<Request>,
   caller: Caller,
   ctx: Context,
-) => Promise<Body<Gives>>;
+) => Promise<Body<Response>>;
 
-/** A request whose parts were read, and may not fit their schemas. */
-interface Unchecked {
+/** A request that was read and may not fit its schemas. */
+interface UncheckedRequest {
   readonly query: unknown;
   readonly body: JsonValue | undefined;
 }
 
-/** What is wrong with a request beyond what its schemas say; told together with what they say. */
-export type AlsoCheck = (given: Unchecked) => readonly Invalid[];
+/** What is wrong with a request beyond its schemas. The refusal lists both together. */
+export type ExtraCheck = (request: UncheckedRequest) => readonly Invalid[];
 
 export interface Route {
   readonly operation: Operation;
-  readonly also: AlsoCheck | undefined;
-  readonly handle: Handle<Taken, Success>;
+  readonly extraCheck: ExtraCheck | undefined;
+  readonly handle: Handle<RequestSchemas, SuccessResponse>;
 }
 
-/** Describes an operation; the types of what it takes and gives are kept. */
-export const operation = <const Takes extends Taken, const Gives extends Success>(
-  described: Operation<Takes, Gives>,
-): Operation<Takes, Gives> => described;
+/** Describes an operation and keeps the types of its request and response. */
+export const operation = <const Request extends RequestSchemas, const Response extends SuccessResponse>(
+  described: Operation<Request, Response>,
+): Operation<Request, Response> => described;
 
-/** Says what an operation does. */
-export const route = <Takes extends Taken, Gives extends Success>(
-  described: Operation<Takes, Gives>,
-  handle: Handle<Takes, Gives>,
-  also?: AlsoCheck,
-): Route => ({ operation: described, also, handle });
+/** Joins an operation and the function that executes it. */
+export const route = <Request extends RequestSchemas, Response extends SuccessResponse>(
+  described: Operation<Request, Response>,
+  handle: Handle<Request, Response>,
+  extraCheck?: ExtraCheck,
+): Route => ({ operation: described, extraCheck, handle });

@@ -15,7 +15,7 @@ export const openApiDocument = (operations: readonly Operation[], server: string
   const schemas = components();
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operations) {
-    const path = (paths[operation.at] ??= {});
+    const path = (paths[operation.path] ??= {});
     path[operation.method.toLowerCase()] = describe(operation, schemas);
   }
   const responses = Object.fromEntries(
@@ -45,11 +45,21 @@ export const openApiDocument = (operations: readonly Operation[], server: string
 };
 
 const describe = (operation: Operation, schemas: Components): JsonSchema => {
-  const { id, tag, summary, description, scope, takes, bodyMayMiss, gives, also = {} } = operation;
+  const {
+    id,
+    tag,
+    summary,
+    description,
+    scope,
+    request,
+    bodyOptional,
+    response,
+    otherResponses = {},
+  } = operation;
   const parameters = [
-    ...parametersOf(takes.path, 'path', schemas),
-    ...parametersOf(takes.query, 'query', schemas),
-    ...parametersOf(takes.headers, 'header', schemas),
+    ...parametersOf(request.path, 'path', schemas),
+    ...parametersOf(request.query, 'query', schemas),
+    ...parametersOf(request.headers, 'header', schemas),
   ];
   const needs = `The API key needs the scope \`${scope}\`.`;
   return {
@@ -58,22 +68,22 @@ const describe = (operation: Operation, schemas: Components): JsonSchema => {
     summary,
     description: description === undefined ? needs : `${description}\n\n${needs}`,
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(takes.body
+    ...(request.body
       ? {
           requestBody: {
-            required: bodyMayMiss !== true,
-            content: { 'application/json': { schema: schemas.of(takes.body) } },
+            required: bodyOptional !== true,
+            content: { 'application/json': { schema: schemas.of(request.body) } },
           },
         }
       : {}),
     responses: {
-      [gives.status]: {
-        description: gives.description,
+      [response.status]: {
+        description: response.description,
         headers: headersOf(isTagged(operation) ? [...COUNTED, 'ETag'] : COUNTED),
         ...contentOf(operation, schemas),
       },
       ...Object.fromEntries(
-        Object.entries(also).map(([status, why]) => [
+        Object.entries(otherResponses).map(([status, why]) => [
           status,
           { description: why, headers: headersOf(COUNTED) },
         ]),
@@ -97,15 +107,15 @@ const describe = (operation: Operation, schemas: Components): JsonSchema => {
 };
 
 /** What it gives is known again by its entity tag. */
-const isTagged = ({ method, gives }: Operation): boolean =>
-  method === 'GET' && gives.body !== undefined && gives.holdsSecret !== true;
+const isTagged = ({ method, response }: Operation): boolean =>
+  method === 'GET' && response.body !== undefined && response.holdsSecret !== true;
 
-const contentOf = ({ gives }: Operation, schemas: Components): JsonSchema => {
-  if (gives.body) return { content: { 'application/json': { schema: schemas.of(gives.body) } } };
-  gives.events?.forEach(schemas.of);
-  return gives.contentType === undefined
+const contentOf = ({ response }: Operation, schemas: Components): JsonSchema => {
+  if (response.body) return { content: { 'application/json': { schema: schemas.of(response.body) } } };
+  response.events?.forEach(schemas.of);
+  return response.contentType === undefined
     ? {}
-    : { content: { [gives.contentType]: { schema: { type: 'string' } } } };
+    : { content: { [response.contentType]: { schema: { type: 'string' } } } };
 };
 
 const parametersOf = (

@@ -55,8 +55,8 @@ const ALWAYS = [400, 401, 403, 429, 431, 500, 503];
 const WITH_BODY = [408, 413, 415, 422];
 
 /** The statuses with which an operation can refuse. */
-export const refusalsOf = ({ takes, refuses }: Operation): number[] => {
-  const takesTexts = takes.path ?? takes.query ?? takes.headers;
-  const statuses = [...ALWAYS, ...refuses, ...(takes.body ? WITH_BODY : []), ...(takesTexts ? [422] : [])];
+export const refusalsOf = ({ request, refusals }: Operation): number[] => {
+  const hasTexts = request.path ?? request.query ?? request.headers;
+  const statuses = [...ALWAYS, ...refusals, ...(request.body ? WITH_BODY : []), ...(hasTexts ? [422] : [])];
   return [...new Set(statuses)].toSorted((a, b) => a - b);
 };

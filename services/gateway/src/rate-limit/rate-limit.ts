@@ -16,14 +16,14 @@ export interface RateLimit {
   readonly clock: () => number;
   /** How long a request waits for the broker before it is let through. */
   readonly patienceMs?: number;
-  readonly counts?: RateCounts;
+  readonly counts?: RateCounters;
 }
 
 /** Who is told, to count it. */
-export interface RateCounts {
+export interface RateCounters {
   refused(): void;
   /** More of a limit was taken from what the gateways share. */
-  chunk(): void;
+  leaseTaken(): void;
   /** A request went uncounted. */
   letThrough(): void;
 }
@@ -57,7 +57,7 @@ export const rateLimit = ({ log, limit, clock, patienceMs = PATIENCE_MS, counts 
       limit,
       clock,
       takeTokens: (wanted) => {
-        counts?.chunk();
+        counts?.leaseTaken();
         return shared.take(rate_key, wanted);
       },
       giveBack: (tokens) => void giveBack(rate_key, tokens),

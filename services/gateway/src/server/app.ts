@@ -54,8 +54,8 @@ export const createApp = (options: AppOptions): Koa => {
   const router = new Router({ sensitive: true, strict: true });
   const withLog = onceThere(edge.log);
   for (const route of routes) {
-    const { at, method } = route.operation;
-    router.register(`${basePath}${inRouterForm(at)}`, [method], serveOperation(route, serving));
+    const { path, method } = route.operation;
+    router.register(`${basePath}${inRouterForm(path)}`, [method], serveOperation(route, serving));
   }
   for (const { path, method, serve, needsLog } of pages) {
     router.register(path, [method], [needsLog ? withLog : pass, serve]);
@@ -74,7 +74,7 @@ export const createApp = (options: AppOptions): Koa => {
   return app;
 };
 
-const inRouterForm = (at: string): string => at.replaceAll(/\{(\w+)\}/g, ':$1');
+const inRouterForm = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
 const pass: Middleware = (_ctx, next) => next();
 

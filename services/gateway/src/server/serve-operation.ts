@@ -13,17 +13,17 @@ export interface Serving {
 /** Serves an operation in the order of the specification: credential, scope, rate, content type, size, validation, and then what it does. */
 export const serveOperation = (route: Route, { callers, body }: Serving): Middleware => {
   const { operation, handle } = route;
-  const { scope, takes, gives } = operation;
+  const { scope, request, response } = operation;
   const check = checkedRequest(route);
   return async (ctx) => {
     ctx.state['operation'] = operation.id;
     const caller = await callers(ctx, scope);
-    const given = check(ctx, takes.body ? await body(ctx) : undefined);
+    const given = check(ctx, request.body ? await body(ctx) : undefined);
     const answer: unknown = await handle(given, caller, ctx);
-    if (gives.body) {
-      ctx.status = gives.status;
-      sendJson(ctx, answer, gives.holdsSecret !== true && READS.has(ctx.method));
-    } else if (gives.status === 204) ctx.status = 204;
+    if (response.body) {
+      ctx.status = response.status;
+      sendJson(ctx, answer, response.holdsSecret !== true && READS.has(ctx.method));
+    } else if (response.status === 204) ctx.status = 204;
   };
 };
 

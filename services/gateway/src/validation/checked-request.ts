@@ -1,7 +1,7 @@
 import type { JsonValue } from '@runledger/contracts/json';
 import type { Context } from 'koa';
 import type { TObject } from 'typebox';
-import type { Given, Route, Taken } from '../http/operation.ts';
+import type { CheckedRequest, Route, RequestSchemas } from '../http/operation.ts';
 import { invalid, Refused, type Invalid } from '../http/refusal.ts';
 import { isNode, own } from './node.ts';
 import { MOST_PROBLEMS, pydanticProblems, type Source } from './pydantic-problems.ts';
@@ -9,15 +9,18 @@ import { MISSING } from './pydantic-words.ts';
 import { readTexts, textsOf, type TextSource } from './read-texts.ts';
 
 /** A request that fits; any other is refused with all that is wrong with it, in the order path, query, header, body. */
-export type CheckRequest = (ctx: Context, body: JsonValue | undefined) => Given<Taken>;
+export type CheckRequest = (ctx: Context, body: JsonValue | undefined) => CheckedRequest<RequestSchemas>;
 
-/** Makes the check of what an operation takes. */
-export const checkedRequest = ({ operation, also }: Pick<Route, 'operation' | 'also'>): CheckRequest => {
-  const { takes, bodyMayMiss } = operation;
-  const path = textReader(takes.path, 'path');
-  const query = textReader(takes.query, 'query');
-  const headers = textReader(takes.headers, 'header');
-  const places = placesOf(takes);
+/** Makes the check of the requests of an operation. */
+export const checkedRequest = ({
+  operation,
+  extraCheck,
+}: Pick<Route, 'operation' | 'extraCheck'>): CheckRequest => {
+  const { request, bodyOptional } = operation;
+  const path = textReader(request.path, 'path');
+  const query = textReader(request.query, 'query');
+  const headers = textReader(request.headers, 'header');
+  const places = placesOf(request);
   return (ctx, body) => {
     const wrong: Invalid[] = [];
     // The router puts them there; `params` of its types is open.
@@ -28,23 +31,26 @@ export const checkedRequest = ({ operation, also }: Pick<Route, 'operation' | 'a
       headers: headers((name) => textsOf(own(ctx.req.headers, name.toLowerCase())), wrong),
       body,
     };
-    if (takes.body && body !== undefined) wrong.push(...pydanticProblems(takes.body, body, 'body'));
-    else if (takes.body && bodyMayMiss !== true) wrong.push(invalid(['body'], MISSING.type, MISSING.msg));
-    wrong.push(...(also?.(given) ?? []));
+    if (request.body && body !== undefined) wrong.push(...pydanticProblems(request.body, body, 'body'));
+    else if (request.body && bodyOptional !== true) wrong.push(invalid(['body'], MISSING.type, MISSING.msg));
+    wrong.push(...(extraCheck?.(given) ?? []));
     if (wrong.length > 0) throw new Refused({ kind: 'invalid', problems: told(wrong, places) });
     return given;
   };
 };
 
 /** Where something may be wrong, in the order in which it is told. */
-const placesOf = (takes: Taken): string[] =>
-  Object.entries({ path: takes.path, query: takes.query, header: takes.headers, body: takes.body }).flatMap(
-    ([source, schema]) => {
-      const properties = own(schema, 'properties');
-      const names = isNode(properties) ? Object.keys(properties) : [];
-      return [source, ...names.map((name) => `${source}.${name}`)];
-    },
-  );
+const placesOf = (request: RequestSchemas): string[] =>
+  Object.entries({
+    path: request.path,
+    query: request.query,
+    header: request.headers,
+    body: request.body,
+  }).flatMap(([source, schema]) => {
+    const properties = own(schema, 'properties');
+    const names = isNode(properties) ? Object.keys(properties) : [];
+    return [source, ...names.map((name) => `${source}.${name}`)];
+  });
 
 /** In order, of each place the first only, and no more than anybody reads. */
 const told = (problems: readonly Invalid[], places: readonly string[]): Invalid[] => {

@@ -16,14 +16,14 @@ export interface DeliveriesRoute {
 const deliveriesOperation = operation({
   id: 'getDeliveries',
   method: 'GET',
-  at: '/run/{run_id}/deliveries',
+  path: '/run/{run_id}/deliveries',
   tag: 'Webhooks',
   summary: "Read what became of a run's notifications",
   description: 'Every try to notify of the run, and where its delivery stands.',
   scope: 'runs:read',
-  takes: { path: RunPath },
-  gives: { status: 200, description: 'The tries.', body: RunDeliveries },
-  refuses: [404],
+  request: { path: RunPath },
+  response: { status: 200, description: 'The tries.', body: RunDeliveries },
+  refusals: [404],
 });
 
 export const deliveriesRoute = ({ current, tries }: DeliveriesRoute): Route =>

@@ -19,14 +19,14 @@ export interface ListDeliveriesRoute {
 const listDeliveriesOperation = operation({
   id: 'listDeliveries',
   method: 'GET',
-  at: '/webhooks/deliveries',
+  path: '/webhooks/deliveries',
   tag: 'Webhooks',
   summary: 'List runs with a webhook',
   description: 'Newest first, with what became of their notifications.',
   scope: 'runs:read',
-  takes: { query: DeliveryQuery },
-  gives: { status: 200, description: 'A page of them.', body: DeliveryPage },
-  refuses: [],
+  request: { query: DeliveryQuery },
+  response: { status: 200, description: 'A page of them.', body: DeliveryPage },
+  refusals: [],
 });
 
 export const listDeliveriesRoute = ({ views, states }: ListDeliveriesRoute): Route =>

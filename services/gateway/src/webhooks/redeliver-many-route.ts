@@ -11,15 +11,15 @@ import { wordsIn } from '../http/words-in.ts';
 const redeliverManyOperation = operation({
   id: 'redeliverMany',
   method: 'POST',
-  at: '/webhooks/redeliver',
+  path: '/webhooks/redeliver',
   tag: 'Webhooks',
   summary: 'Send final notifications again',
   description:
     'Of the runs that the filter fits, up to 1,000 at once, the newest first; `next_cursor` goes on with those behind.',
   scope: 'runs:write',
-  takes: { body: RedeliverRequest },
-  gives: { status: 200, description: 'How many they are.', body: RedeliverResponse },
-  refuses: [],
+  request: { body: RedeliverRequest },
+  response: { status: 200, description: 'How many they are.', body: RedeliverResponse },
+  refusals: [],
 });
 
 export const redeliverManyRoute = ({ redeliverMany }: { readonly redeliverMany: RedeliverMany }): Route =>

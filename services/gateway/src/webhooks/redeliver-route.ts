@@ -11,13 +11,13 @@ import { RunPath, runKeyOf } from '../runs/current/run-path.ts';
 const redeliverOperation = operation({
   id: 'redeliverRun',
   method: 'POST',
-  at: '/run/{run_id}/redeliver',
+  path: '/run/{run_id}/redeliver',
   tag: 'Webhooks',
   summary: "Send a run's final notification again",
   scope: 'runs:write',
-  takes: { path: RunPath },
-  gives: { status: 200, description: 'The notifier begins with it.', body: RunRedelivery },
-  refuses: [404, 409],
+  request: { path: RunPath },
+  response: { status: 200, description: 'The notifier begins with it.', body: RunRedelivery },
+  refusals: [404, 409],
 });
 
 export const redeliverRoute = ({ redeliver }: { readonly redeliver: RedeliverRun }): Route =>

@@ -5,28 +5,28 @@ import { operation, route, type Route } from '../http/operation.ts';
 const showOperation = operation({
   id: 'getWebhookSecret',
   method: 'GET',
-  at: '/webhooks/secret',
+  path: '/webhooks/secret',
   tag: 'Webhooks',
   summary: 'Read the signing secret',
   description: "What the organisation's receivers verify its webhooks with.",
   scope: 'admin',
-  takes: {},
-  gives: { status: 200, description: 'The secret.', body: WebhookSecret, holdsSecret: true },
-  refuses: [],
+  request: {},
+  response: { status: 200, description: 'The secret.', body: WebhookSecret, holdsSecret: true },
+  refusals: [],
 });
 
 const rotateOperation = operation({
   id: 'rotateWebhookSecret',
   method: 'POST',
-  at: '/webhooks/secret',
+  path: '/webhooks/secret',
   tag: 'Webhooks',
   summary: 'Make a new signing secret',
   description: 'The present one signs too for a while, so that receivers can change over.',
   scope: 'admin',
-  takes: { body: RotateSecretRequest },
-  bodyMayMiss: true,
-  gives: { status: 200, description: 'The new secret.', body: WebhookSecret, holdsSecret: true },
-  refuses: [],
+  request: { body: RotateSecretRequest },
+  bodyOptional: true,
+  response: { status: 200, description: 'The new secret.', body: WebhookSecret, holdsSecret: true },
+  refusals: [],
 });
 
 export const webhookSecretRoutes = (secrets: SigningSecrets): Route[] => [

@@ -31,7 +31,11 @@ describe('the rate limit of a key', () => {
 
   it('tells how often it refused', async () => {
     let refused = 0;
-    const counts = { refused: () => (refused += 1), chunk: () => undefined, letThrough: () => undefined };
+    const counts = {
+      refused: () => (refused += 1),
+      leaseTaken: () => undefined,
+      letThrough: () => undefined,
+    };
     const limit = rateLimit({ log: test.log, limit: 1, clock, patienceMs, counts });
     const key = { id: newUuid() };
     for (let n = 0; n < 3; n += 1) await limit(key);
@@ -79,7 +83,7 @@ describe('the rate limit of a key', () => {
     const told: string[] = [];
     const counts = {
       refused: () => told.push('refused'),
-      chunk: () => told.push('chunk'),
+      leaseTaken: () => told.push('chunk'),
       letThrough: () => told.push('let through'),
     };
     const limit = rateLimit({ log: alone.log, limit: 2, clock, patienceMs: 50, counts });

@@ -14,11 +14,11 @@ import { checkedRequest } from '../../src/validation/checked-request.ts';
 const everything = operation({
   id: 'everything',
   method: 'POST',
-  at: '/{id}/{count}',
+  path: '/{id}/{count}',
   tag: 'Runs',
   summary: 'Takes something of everything',
   scope: 'runs:read',
-  takes: {
+  request: {
     path: Type.Object({ id: Uuid, count: Type.Integer({ minimum: 0, maximum: 9 }) }),
     query: Type.Object({
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
@@ -32,8 +32,8 @@ const everything = operation({
     headers: Type.Object({ 'X-Count': Type.Optional(Type.Integer({ minimum: 0 })) }),
     body: Type.Object({ a: Type.String(), b: optional(Type.Integer()), cursor: optional(Type.String()) }),
   },
-  gives: { status: 204, description: 'Nothing.' },
-  refuses: [],
+  response: { status: 204, description: 'Nothing.' },
+  refusals: [],
 });
 
 const id = '01920000-0000-7000-8000-00000000000a';

@@ -10,15 +10,15 @@ import { own } from '../../validation/node.ts';
 const cancelManyOperation = operation({
   id: 'cancelRuns',
   method: 'POST',
-  at: '/runs/cancel',
+  path: '/runs/cancel',
   tag: 'Runs',
   summary: 'Cancel many runs',
   description:
     'Of the runs that have not ended and fit the filter, up to 1,000 at once, the newest first; `next_cursor` goes on with those behind. Each is cancelled as one alone is. Asking again is harmless. To cancel no more than a dry run counted, put the `created_before` of its first page that has one into the filter.',
   scope: 'runs:write',
-  takes: { body: CancelRunsRequest },
-  gives: { status: 200, description: 'How many they are.', body: CancelRunsResponse },
-  refuses: [],
+  request: { body: CancelRunsRequest },
+  response: { status: 200, description: 'How many they are.', body: CancelRunsResponse },
+  refusals: [],
 });
 
 export const cancelManyRoute = ({ cancelMany }: { readonly cancelMany: CancelMany }): Route =>

@@ -9,15 +9,15 @@ import { RunPath, runKeyOf } from '../current/run-path.ts';
 const cancelOperation = operation({
   id: 'cancelRun',
   method: 'POST',
-  at: '/run/{run_id}/cancel',
+  path: '/run/{run_id}/cancel',
   tag: 'Runs',
   summary: 'Cancel a run',
   description:
     'A queued run is cancelled at once and for good. One that executes is asked to stop, and is cancelled within the grace period, by force if need be. Asking again, or after the end, changes nothing.',
   scope: 'runs:write',
-  takes: { path: RunPath },
-  gives: { status: 200, description: 'What became of it.', body: CancelRunResponse },
-  refuses: [404],
+  request: { path: RunPath },
+  response: { status: 200, description: 'What became of it.', body: CancelRunResponse },
+  refusals: [404],
 });
 
 export const cancelRoute = ({ cancel }: { readonly cancel: CancelRun }): Route =>

@@ -9,15 +9,15 @@ import { own } from '../../validation/node.ts';
 const listRunsOperation = operation({
   id: 'listRuns',
   method: 'GET',
-  at: '/runs',
+  path: '/runs',
   tag: 'Runs',
   summary: 'List runs',
   description:
     'Newest first, those that every filter fits. It waits up to 2 seconds until it can show all that was stored when it was asked for. From page to page no run is skipped and none comes twice, however many are queued meanwhile.',
   scope: 'runs:read',
-  takes: { query: RunListQuery },
-  gives: { status: 200, description: 'A page of them.', body: RunPage },
-  refuses: [],
+  request: { query: RunListQuery },
+  response: { status: 200, description: 'A page of them.', body: RunPage },
+  refusals: [],
 });
 
 export const listRunsRoute = ({ listRuns }: { readonly listRuns: ListRuns }): Route =>

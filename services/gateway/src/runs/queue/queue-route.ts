@@ -23,18 +23,18 @@ export interface QueueRoute {
 const queueOperation = operation({
   id: 'queueRun',
   method: 'POST',
-  at: '/run/deployment/queue',
+  path: '/run/deployment/queue',
   tag: 'Runs',
   summary: 'Queue a run of a deployment',
   description:
     'Answered once the run is stored: it is never lost, and a GET right after it finds it. It keeps the version and the settings that the deployment has now.',
   scope: 'runs:write',
-  takes: {
+  request: {
     headers: Type.Object({ 'Idempotency-Key': Type.Optional(IdempotencyKey) }),
     body: DeploymentRunRequest,
   },
-  gives: { status: 200, description: 'The run is queued.', body: CreateRunResponse },
-  refuses: [404, 409],
+  response: { status: 200, description: 'The run is queued.', body: CreateRunResponse },
+  refusals: [404, 409],
 });
 
 export const queueRoute = ({ limits, callbacks, queue, onQueued }: QueueRoute): Route =>

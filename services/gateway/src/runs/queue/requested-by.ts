@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import type { Requested } from './accept-run.ts';
-import type { Caller } from '../../auth/identify-caller.ts';
+import type { Caller } from '../../http/operation.ts';
 import { requestOf } from '../../http/request-context.ts';
 
 /** Who asks for a run, and by which request. */

@@ -37,14 +37,14 @@ const GetQuery = Type.Object({
 const getOperation = operation({
   id: 'getRun',
   method: 'GET',
-  at: '/run/{run_id}',
+  path: '/run/{run_id}',
   tag: 'Runs',
   summary: 'Read a run',
   description: 'Never less than what any earlier answer, webhook or event said of the run.',
   scope: 'runs:read',
-  takes: { path: RunPath, query: GetQuery },
-  gives: { status: 200, description: 'The run.', body: WorkflowRun },
-  refuses: [404],
+  request: { path: RunPath, query: GetQuery },
+  response: { status: 200, description: 'The run.', body: WorkflowRun },
+  refusals: [404],
 });
 
 export const getRoute = ({ current, progress, places, wait, catalogue, publicUrl }: GetRoute): Route =>

@@ -9,15 +9,15 @@ import { RunPath, runKeyOf } from '../current/run-path.ts';
 const waitingOperation = operation({
   id: 'getRunWaiting',
   method: 'GET',
-  at: '/run/{run_id}/waiting',
+  path: '/run/{run_id}/waiting',
   tag: 'Runs',
   summary: 'Read why a run waits',
   description:
     'What it waits for, how many are served before it, and how many executors there are for it. The scheduler that leads is asked.',
   scope: 'runs:read',
-  takes: { path: RunPath },
-  gives: { status: 200, description: 'Why it waits, or that it does not.', body: RunWaiting },
-  refuses: [404],
+  request: { path: RunPath },
+  response: { status: 200, description: 'Why it waits, or that it does not.', body: RunWaiting },
+  refusals: [404],
 });
 
 export interface WaitingRoute {

@@ -20,20 +20,20 @@ export interface RerunRoute {
 const rerunOperation = operation({
   id: 'rerunRun',
   method: 'POST',
-  at: '/run/{run_id}/rerun',
+  path: '/run/{run_id}/rerun',
   tag: 'Runs',
   summary: 'Run it again',
   description:
     'Queues another run with the inputs of this one, or with others. It keeps the version, the GPU, the webhook and all settings that this one was queued with, whatever the deployment says now; `rerun_of` names this one.',
   scope: 'runs:write',
-  takes: {
+  request: {
     path: RunPath,
     headers: Type.Object({ 'Idempotency-Key': Type.Optional(IdempotencyKey) }),
     body: RerunRequest,
   },
-  bodyMayMiss: true,
-  gives: { status: 200, description: 'The new run is queued.', body: CreateRunResponse },
-  refuses: [404, 409],
+  bodyOptional: true,
+  response: { status: 200, description: 'The new run is queued.', body: CreateRunResponse },
+  refusals: [404, 409],
 });
 
 export const rerunRoute = ({ limits, rerun, onQueued }: RerunRoute): Route =>

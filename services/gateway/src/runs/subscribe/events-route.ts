@@ -30,21 +30,21 @@ const EventsHeaders = Type.Object({
 const eventsOperation = operation({
   id: 'watchRun',
   method: 'GET',
-  at: '/run/{run_id}/events',
+  path: '/run/{run_id}/events',
   tag: 'Runs',
   summary: 'Watch a run',
   description:
     "Server-sent events. `event: fact` (RunFactEvent) tells each fact of the run from the first one on, in order and with the fact's place in the log as `id`; `event: progress` (RunProgressEvent) tells, once a second at most, how far the attempt under way is. A comment comes every 15 s. The stream closes after the final fact. A client that was cut off sends the last `id` as `Last-Event-ID` and misses nothing.",
   scope: 'runs:read',
-  takes: { path: RunPath, headers: EventsHeaders },
-  gives: {
+  request: { path: RunPath, headers: EventsHeaders },
+  response: {
     status: 200,
     description: 'The events, until the run has ended.',
     contentType: 'text/event-stream',
     events: [RunFactEvent, RunProgressEvent],
   },
-  also: { 204: 'Nothing follows the event that `Last-Event-ID` names: do not ask again.' },
-  refuses: [404],
+  otherResponses: { 204: 'Nothing follows the event that `Last-Event-ID` names: do not ask again.' },
+  refusals: [404],
 });
 
 export interface EventsRoute {
