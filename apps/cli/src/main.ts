@@ -1,15 +1,15 @@
 import { EXIT } from './output/command-error.ts';
+import { screenOf } from './output/screen.ts';
 import { runProgram } from './program.ts';
-import { screen } from './output/screen.ts';
 
-// What the reader of a pipe did not want is no mishap: `runledger history … | head -1`.
+// The reader of a pipe may close it early, as in `runledger history RUN | head -1`. That is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) =>
   process.exit(error.code === 'EPIPE' ? EXIT.done : EXIT.notDone),
 );
-let orderly: AbortController | undefined;
+let interruption: AbortController | undefined;
 process.once('SIGINT', () => {
-  if (orderly) return orderly.abort();
-  process.stderr.write('\nStopped. A run that was queued goes on; runledger cancel ends it.\n');
+  if (interruption) return interruption.abort();
+  process.stderr.write('\nStopped. A queued run continues; runledger cancel ends it.\n');
   process.exit(EXIT.cancelled);
 });
 
@@ -17,12 +17,8 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   env: process.env,
   cwd: process.cwd(),
   stdin: process.stdin,
-  screen: screen(process.stdout, process.stderr, process.stdin),
-  untilInterrupted: () => (orderly ??= new AbortController()).signal,
-}).catch((error: unknown) => {
-  const why = error instanceof Error ? error.message : String(error);
-  process.stderr.write(`The command could not be done: ${why}\n`);
-  return EXIT.notDone;
+  screen: screenOf({ out: process.stdout, err: process.stderr, in: process.stdin }),
+  untilInterrupted: () => (interruption ??= new AbortController()).signal,
 });
-// Whatever is still open (a broker that did not answer) holds no result.
+// A connection that is still open, such as to a broker that did not answer, holds no result.
 if (process.exitCode === EXIT.notDone) process.exit();

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, vi } from 'vitest';
-import { cliWith } from './fixtures/cli-in-process.ts';
+import { describe, expect, it } from 'vitest';
+import { runCli } from './fixtures/run-cli.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const PAGES = globSync(['*.md', 'docs/*.md', '{apps,services}/*/README.md'], { cwd: ROOT });
@@ -17,19 +17,7 @@ const namedIn = (page: string): string[] => {
   );
 };
 
-const help = async (path: readonly string[]): Promise<string> => {
-  let text = '';
-  const write = vi.spyOn(process.stdout, 'write').mockImplementation((part) => {
-    text += String(part);
-    return true;
-  });
-  try {
-    await cliWith({})([...path, '--help']);
-  } finally {
-    write.mockRestore();
-  }
-  return text;
-};
+const help = async (path: readonly string[]): Promise<string> => (await runCli([...path, '--help'])).stdout;
 
 const groupIn = (text: string): string[] | undefined => {
   const [, commands] = text.split('\nCommands:\n');

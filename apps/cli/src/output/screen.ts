@@ -6,17 +6,24 @@ export interface Screen {
   readonly isTerminal: boolean;
   readonly print: (line: string) => void;
   readonly printJson: (value: unknown) => void;
-  /** For the person who waits; not part of the result. */
+  /** A line for the person at the terminal. It is not part of the result. */
   readonly hint: (line: string) => void;
-  /** One line that each call replaces; nothing where there is no terminal. */
+  /** A line that the next call replaces. Writes nothing without a terminal. */
   readonly redraw: (line: string) => void;
   readonly columns: () => number;
-  /** What a person answers; undefined where nobody is there. */
+  /** The answer of a person; undefined without a terminal. */
   readonly ask: (question: string) => Promise<string | undefined>;
 }
 
-export const screen = (out: NodeJS.WriteStream, err: NodeJS.WriteStream, from: NodeJS.ReadStream): Screen => {
-  const isTerminal = out.isTTY;
+/** The streams of the process, or of a test. */
+export interface Terminal {
+  readonly out: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
+  readonly err: NodeJS.WritableStream & { readonly isTTY?: boolean };
+  readonly in: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+}
+
+export const screenOf = ({ out, err, in: input }: Terminal): Screen => {
+  const isTerminal = out.isTTY ?? false;
   let drawn = false;
   const clear = (): void => {
     if (drawn) out.write('\r\u001B[K');
@@ -42,10 +49,10 @@ export const screen = (out: NodeJS.WriteStream, err: NodeJS.WriteStream, from: N
     },
     columns: () => out.columns || 80,
     ask: async (question) => {
-      if (!from.isTTY || !err.isTTY) return undefined;
+      if (!input.isTTY || !err.isTTY) return undefined;
       clear();
-      const reader = createInterface({ input: from, output: err });
-      // Ctrl-C and Ctrl-D end the question, as does a terminal that goes away: none of them agrees to anything.
+      const reader = createInterface({ input, output: err });
+      // Ctrl-C, Ctrl-D and a closed terminal end the question. None of them is a yes.
       const answered = reader.question(question).catch(() => '');
       const closed = once(reader, 'close').then(() => '');
       const answer = await Promise.race([answered, closed]);

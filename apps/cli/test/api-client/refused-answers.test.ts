@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RUN, aGateway } from '../fixtures/fake-gateway.ts';
-import { at, runCli, temporaryFolder } from '../fixtures/cli-process.ts';
+import { at, runCli } from '../fixtures/run-cli.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 describe('an answer that is a no', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { RUN, aGateway } from '../fixtures/fake-gateway.ts';
 import { aCatalogue } from '../fixtures/real-catalogue.ts';
-import { cliAt } from '../fixtures/cli-in-process.ts';
+import { cliAt } from '../fixtures/run-cli.ts';
 
 const { cli, read, json, aMachine, aWorkflow, publish } = aCatalogue();
 

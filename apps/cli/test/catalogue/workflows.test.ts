@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { aCatalogue } from '../fixtures/real-catalogue.ts';
-import { temporaryFolder } from '../fixtures/cli-process.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const { cli, json, aWorkflow, publish } = aCatalogue();
 

@@ -15,8 +15,9 @@ import { silentLogger } from '@runledger/event-log/connect/logger';
 import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats/nats-server';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { cliWith } from '../fixtures/cli-in-process.ts';
-import { temporaryFolder, type Result } from '../fixtures/cli-process.ts';
+import { cliWith } from '../fixtures/run-cli.ts';
+import type { Result } from '../fixtures/run-cli.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const USERS = ['debugger', 'gateway', 'notifier', 'operator', 'scheduler'];
 

@@ -5,8 +5,8 @@ import { operatorUser } from '@runledger/broker-access/broker-user';
 import { newUserKey } from '@runledger/event-log/connect/user-key';
 import { testNats } from '@runledger/testing/servers/nats';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cliWith } from '../fixtures/cli-in-process.ts';
-import { temporaryFolder } from '../fixtures/cli-process.ts';
+import { cliWith } from '../fixtures/run-cli.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const key = newUserKey();
 const opened = new AsyncDisposableStack();
@@ -42,9 +42,9 @@ describe('the key file of an operator', () => {
     expect(await cli(['provision'])).toMatchObject({ code: 0 });
     expect(await cli(['organisations', 'create', 'Acme'])).toMatchObject({ code: 0 });
     expect((await cli(['organisations', 'list'])).stdout).toContain('Acme');
-    expect(await cli(['parked', 'list'])).toMatchObject({
+    expect(await cli(['dead-letters', 'list'])).toMatchObject({
       code: 0,
-      stderr: 'Nothing is parked like that.\n',
+      stderr: 'No dead letter matches.\n',
     });
   });
 

@@ -5,7 +5,7 @@ import { provision } from '@runledger/event-log/provision/provision';
 import { testNats } from '@runledger/testing/servers/nats';
 import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
 import { expect, it } from 'vitest';
-import { runCli } from '../fixtures/cli-process.ts';
+import { runCli } from '../fixtures/run-cli.ts';
 
 it('the history of a run with a fact of a later release is not shown in part', async () => {
   await using open = new AsyncDisposableStack();

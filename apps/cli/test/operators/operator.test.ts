@@ -10,7 +10,7 @@ import { authenticate } from '@runledger/gateway/auth/api-keys';
 import { catalogue } from '@runledger/gateway/catalogue';
 import { testNats } from '@runledger/testing/servers/nats';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCli } from '../fixtures/cli-process.ts';
+import { runCli } from '../fixtures/run-cli.ts';
 
 const opened = new AsyncDisposableStack();
 let log: EventLog;

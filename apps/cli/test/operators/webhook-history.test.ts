@@ -13,7 +13,7 @@ import {
   webhookStarted,
 } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCli } from '../fixtures/cli-process.ts';
+import { runCli } from '../fixtures/run-cli.ts';
 
 const opened = new AsyncDisposableStack();
 let log: EventLog;

@@ -5,8 +5,8 @@ import { provision } from '@runledger/event-log/provision/provision';
 import { authenticate } from '@runledger/gateway/auth/api-keys';
 import { testNats } from '@runledger/testing/servers/nats';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cliWith } from '../fixtures/cli-in-process.ts';
-import type { Cli } from '../fixtures/cli-in-process.ts';
+import { cliWith } from '../fixtures/run-cli.ts';
+import type { Cli } from '../fixtures/run-cli.ts';
 
 const opened = new AsyncDisposableStack();
 let log: EventLog;

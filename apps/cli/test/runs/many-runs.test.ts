@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LOST, aGateway } from '../fixtures/fake-gateway.ts';
 import { aRealGateway } from '../fixtures/real-gateway.ts';
 import type { RealGateway } from '../fixtures/real-gateway.ts';
-import { cliAt } from '../fixtures/cli-in-process.ts';
+import { cliAt } from '../fixtures/run-cli.ts';
 
 let gateway: RealGateway;
 beforeAll(async () => {
@@ -97,11 +97,11 @@ describe('runledger runs cancel', () => {
       stdout: '',
       stderr: 'This would cancel 2 runs, and nobody is there to agree. Nothing was changed: add --yes.\n',
     });
-    expect(await gateway.cli(h100, { answers: 'n' })).toMatchObject({
+    expect(await gateway.cli(h100, { answer: 'n' })).toMatchObject({
       code: 2,
       stderr: 'Cancel 2 runs? [y/N] n\nNothing was changed.\n',
     });
-    expect(await gateway.cli(h100, { answers: 'y' })).toMatchObject({
+    expect(await gateway.cli(h100, { answer: 'y' })).toMatchObject({
       code: 0,
       stdout: '2 runs cancelled.\n',
     });
@@ -176,7 +176,7 @@ describe('runledger runs cancel, page after page', () => {
       page({ matched: 1, created_before: '2026-04-01T12:00:00.001Z' }),
       page({ matched: 3, cancelled: 3 }),
     );
-    const result = await cliAt(fake.url, 'rl_key')(['runs', 'cancel', '--gpu', 'H100'], { answers: 'y' });
+    const result = await cliAt(fake.url, 'rl_key')(['runs', 'cancel', '--gpu', 'H100'], { answer: 'y' });
     expect(result).toMatchObject({ code: 0, stderr: 'Cancel 3 runs? [y/N] y\n' });
     const filter = { gpu: 'H100' };
     expect(fake.asked.map(({ body }) => body)).toEqual([

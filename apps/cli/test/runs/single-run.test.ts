@@ -2,7 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { LOST, RUN, aGateway, aRun } from '../fixtures/fake-gateway.ts';
-import { at, runCli, temporaryFolder } from '../fixtures/cli-process.ts';
+import { at, runCli } from '../fixtures/run-cli.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const queued = { status: 200, body: { run_id: RUN } };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { COMMENT, RUN, aFact, aGateway, aRun, aStream, someProgress } from '../fixtures/fake-gateway.ts';
-import { at, runCli } from '../fixtures/cli-process.ts';
+import { at, runCli } from '../fixtures/run-cli.ts';
 
 const succeeded = aRun({ status: 'success', progress: 1, finished: true, end_reason: 'completed' });
 const waiting = aRun({ status: 'queued', progress: 0, live_status: null });

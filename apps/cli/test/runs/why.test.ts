@@ -1,7 +1,7 @@
 import { Capacity } from '@runledger/contracts/requests/queue-position';
 import { describe, expect, it } from 'vitest';
 import { RUN, aGateway } from '../fixtures/fake-gateway.ts';
-import { cliAt } from '../fixtures/cli-in-process.ts';
+import { cliAt } from '../fixtures/run-cli.ts';
 
 const waiting = (changes: object = {}) => ({
   for_s: 12.4,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RUN, aGateway } from '../fixtures/fake-gateway.ts';
-import { at, runCli } from '../fixtures/cli-process.ts';
+import { at, runCli } from '../fixtures/run-cli.ts';
 
 const aTry = (changes: object = {}) => ({
   webhook_id: 'msg_1',

@@ -4,7 +4,7 @@ import { newSigningSecret } from '@runledger/webhooks/signing/signature';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { aGateway } from '../fixtures/fake-gateway.ts';
-import { at, runCli } from '../fixtures/cli-process.ts';
+import { at, runCli } from '../fixtures/run-cli.ts';
 import { payload, secret, send, startListening } from '../fixtures/start-listening.ts';
 
 const secretIs = (current: string, previous: string | null = null) => ({
@@ -40,7 +40,7 @@ describe('runledger listen', () => {
       ),
     ]);
     expect(await listening.interrupt()).toBe(0);
-    expect(listening.errors()).toContain(`Try it with: runledger queue --webhook ${listening.url}\n`);
+    expect(listening.stderr()).toContain(`Try it with: runledger queue --webhook ${listening.url}\n`);
   });
 
   it('refuses what was signed with another secret, altered, signed long ago or not at all', async () => {
@@ -56,10 +56,10 @@ describe('runledger listen', () => {
       await fetch(url, { method: 'POST', body: '{}' }),
     ];
     expect(refusals.map(({ status }) => status)).toEqual(refusals.map(() => 401));
-    await waitFor('the last line', () => listening.output().includes('NOT SIGNED'));
-    expect(listening.output().match(/SIGNATURE WRONG {2}answered 401/g)).toHaveLength(5);
-    expect(listening.output()).toContain('SIGNATURE TOO OLD  answered 401');
-    expect(listening.output()).not.toContain('signature right');
+    await waitFor('the last line', () => listening.stdout().includes('NOT SIGNED'));
+    expect(listening.stdout().match(/SIGNATURE WRONG {2}answered 401/g)).toHaveLength(5);
+    expect(listening.stdout()).toContain('SIGNATURE TOO OLD  answered 401');
+    expect(listening.stdout()).not.toContain('signature right');
   });
 
   it('takes any of the signatures of a rotation', async () => {
@@ -85,8 +85,8 @@ describe('runledger listen', () => {
   it('shows notifications also when it knows no secret, and says so', async () => {
     const listening = await startListening([]);
     expect(await send(listening.url)).toMatchObject({ status: 200 });
-    await waitFor('the line', () => listening.output().includes('signature not checked  answered 200'));
-    expect(listening.errors()).toMatch(/^Signatures are not checked until the secret is known; --secret/);
+    await waitFor('the line', () => listening.stdout().includes('signature not checked  answered 200'));
+    expect(listening.stderr()).toMatch(/^Signatures are not checked until the secret is known; --secret/);
   });
 
   it('plays a receiver that refuses, with --answer', async () => {
@@ -121,7 +121,7 @@ describe('runledger listen', () => {
     expect([413, 'cut off']).toContain(large);
     expect(await send(listening.url, { body: 'a text' })).toMatchObject({ status: 200 });
     await waitFor('the line', () => listening.lines().length === 1);
-    expect(listening.output()).toContain('no notification of a run: a text  signature right');
+    expect(listening.stdout()).toContain('no notification of a run: a text  signature right');
   });
 
   it('says that its port is taken, and how to choose another', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RUN, aGateway } from '../fixtures/fake-gateway.ts';
-import { at, runCli } from '../fixtures/cli-process.ts';
+import { at, runCli } from '../fixtures/run-cli.ts';
 
 const some = (matched: number, requested: number, next_cursor: string | null = null) => ({
   status: 200,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { aGateway } from '../fixtures/fake-gateway.ts';
-import { at, runCli } from '../fixtures/cli-process.ts';
+import { at, runCli } from '../fixtures/run-cli.ts';
 
 const shown = { secret: 'whsec_new', created_at: '2026-05-01T12:00:00.000Z', previous: null };
 const previous = { secret: 'whsec_old', expires_at: '2026-05-02T12:00:00.000Z' };

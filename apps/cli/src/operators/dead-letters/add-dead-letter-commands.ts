@@ -7,21 +7,23 @@ import { redriveDeadLetters } from './redrive-dead-letters.ts';
 import type { RedriveOptions } from './redrive-dead-letters.ts';
 import { showDeadLetter } from './show-dead-letter.ts';
 
-/** The commands about messages that a consumer could not take: for operators, who read the log itself. */
+/** The commands about messages that no consumer could handle. They read the log directly, so they are for operators. */
 export const addDeadLetterCommands = (
   program: Command,
   { asOperator, screen, end, add }: CommandContext,
 ): void => {
-  const group = program.command('parked').description('messages that no consumer could take (operator)');
-  addFilter(add(group, 'list', 'what is parked, the oldest first'))
-    .option('--limit <number>', 'at most so many', USUAL_LIMIT)
+  const group = program
+    .command('dead-letters')
+    .description('messages that no consumer could handle (operator)');
+  addFilter(add(group, 'list', 'list dead letters, oldest first'))
+    .option('--limit <number>', 'print at most this many', USUAL_LIMIT)
     .action((options: DeadLetterListOptions) => asOperator((log) => printDeadLetters(log, screen, options)));
-  add(group, 'show <position>', 'why it is parked, and what it holds').action(
+  add(group, 'show <position>', 'show why a consumer rejected it, and its content').action(
     (position: string, { json = false }: Json) =>
       asOperator((log) => showDeadLetter(log, position, screen, json)),
   );
-  addFilter(add(group, 'redrive [position]', "have it taken again by the service's present release"))
-    .option('--all', 'all that fit, the oldest first')
+  addFilter(add(group, 'redrive [position]', 'let the service handle it again, with its current release'))
+    .option('--all', 'all that match, oldest first')
     .action(async (position: string | undefined, options: RedriveOptions) =>
       end(await asOperator((log) => redriveDeadLetters(log, position, screen, options))),
     );
@@ -29,5 +31,5 @@ export const addDeadLetterCommands = (
 
 const addFilter = (command: Command): Command =>
   command
-    .option('--stream <name>', 'of this stream, such as RUNS')
-    .option('--consumer <name>', 'that this consumer parked, such as scheduler, projection or executor-NAME');
+    .option('--stream <name>', 'only from this stream, such as RUNS')
+    .option('--consumer <name>', 'only from this consumer, such as scheduler, projection or executor-NAME');

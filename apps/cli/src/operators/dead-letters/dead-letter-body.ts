@@ -5,16 +5,18 @@ import { plain, shorten } from '../../output/plain-text.ts';
 const MOST_LINES = 100;
 const MOST_IN_A_LINE = 400;
 
-/** What a parked message holds, in lines that a terminal shows as they are. Poison may be anything. */
+/** The content of a dead letter in lines that are safe for a terminal. It may hold anything. */
 export const bodyLines = ({ data, stream, sequence }: ListedDeadLetter): string[] => {
   if (data === null)
-    return [`It is too large to stand here. It lies in ${stream} at sequence ${sequence} until it expires.`];
+    return [
+      `Its content is too large to keep here. The message is in ${stream} at sequence ${sequence} until it expires.`,
+    ];
   const text = Buffer.from(data, 'base64').toString();
   const json = parseJson(text);
   const lines = (json === undefined ? text : JSON.stringify(json, null, 2)).split('\n');
   const shown = lines.slice(0, MOST_LINES).map(plainLine);
   return lines.length > MOST_LINES
-    ? [...shown, `… and ${lines.length - MOST_LINES} lines more: see all with --json`]
+    ? [...shown, `… and ${lines.length - MOST_LINES} more lines: see all with --json`]
     : shown;
 };
 

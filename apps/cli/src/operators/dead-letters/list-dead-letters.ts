@@ -29,7 +29,7 @@ const columns: readonly Column<ListedDeadLetter>[] = [
   { title: 'REASON', width: 0, of: ({ reason }) => shorten(plain(reason), LONGEST_REASON) },
 ];
 
-/** Lists what consumers could not take, the oldest first. */
+/** Lists messages that consumers could not handle, oldest first. */
 export const printDeadLetters = async (
   log: EventLog,
   screen: Screen,
@@ -39,7 +39,7 @@ export const printDeadLetters = async (
   let listed = 0;
   for await (const message of readDeadLetters(log, filter)) {
     if (listed === limit) {
-      if (!json) screen.hint(`There are more than ${limit}: see them with a higher --limit.`);
+      if (!json) screen.hint(`There are more than ${limit}. Use a higher --limit to see them.`);
       return;
     }
     if (listed === 0 && !json) screen.print(headLine(columns));
@@ -47,10 +47,10 @@ export const printDeadLetters = async (
     else screen.print(rowLine(columns, message));
     listed += 1;
   }
-  if (listed === 0 && !json) screen.hint('Nothing is parked like that.');
+  if (listed === 0 && !json) screen.hint('No dead letter matches.');
 };
 
-/** Those that fit, the oldest first. @throws Explained for a filter that cannot be one */
+/** The dead letters that match, oldest first. @throws CommandError for an invalid filter */
 export const readDeadLetters = async function* (
   log: EventLog,
   filter: DeadLetterFilter,
@@ -68,8 +68,10 @@ export const readDeadLetters = async function* (
 
 const checkToken = (option: string, name: string | undefined): void => {
   if (name !== undefined && !/^[\w-]+$/.test(name))
-    throw new CommandError(`${option} ${plain(name)} is no name: letters, digits, "_" and "-" stand in one.`);
+    throw new CommandError(
+      `${option} ${plain(name)} is not a valid name. Use only letters, digits, "_" and "-".`,
+    );
 };
 
-/** Headers and payload may be large, and stand in `parked show`. */
+/** Headers and content may be large; `dead-letters show` prints them. */
 const withoutBody = ({ headers: _headers, data: _data, ...message }: ListedDeadLetter): object => message;

@@ -8,14 +8,14 @@ import { readDeadLetters } from './list-dead-letters.ts';
 import type { DeadLetterFilter } from './list-dead-letters.ts';
 import { redriving } from './redrive.ts';
 import type { Redriven } from './redrive.ts';
-import { parkedAt } from './show-dead-letter.ts';
+import { deadLetterAt } from './show-dead-letter.ts';
 
 export interface RedriveOptions extends DeadLetterFilter {
   readonly all?: boolean;
   readonly json?: boolean;
 }
 
-/** Has parked messages taken again, one or all that fit, and says what became of each. @throws Explained */
+/** Redrives one dead letter or all that match, and prints the outcome of each. @throws CommandError */
 export const redriveDeadLetters = async (
   log: EventLog,
   position: string | undefined,
@@ -23,11 +23,12 @@ export const redriveDeadLetters = async (
   { all = false, json = false, stream, consumer }: RedriveOptions,
 ): Promise<ExitCode> => {
   if ((position === undefined) !== all)
-    throw new CommandError('Which ones? Name a position of runledger parked list, or --all.');
+    throw new CommandError('Name one position from runledger dead-letters list, or use --all.');
   if (!all && (stream !== undefined || consumer !== undefined))
-    throw new CommandError('--stream and --consumer go with --all.');
+    throw new CommandError('Use --stream and --consumer only with --all.');
   const filter = { ...(stream && { stream }), ...(consumer && { consumer }) };
-  const messages = position === undefined ? readDeadLetters(log, filter) : [await parkedAt(log, position)];
+  const messages =
+    position === undefined ? readDeadLetters(log, filter) : [await deadLetterAt(log, position)];
   return redriveEach(log, messages, screen, json);
 };
 
@@ -46,7 +47,7 @@ const redriveEach = async (
     if (json) screen.printJson(result);
     else screen.print(sentence(result));
   }
-  if (redriven === 0 && !json) screen.hint('Nothing is parked like that.');
+  if (redriven === 0 && !json) screen.hint('No dead letter matches.');
   return left === 0 ? EXIT.done : EXIT.notDone;
 };
 
@@ -54,11 +55,11 @@ const sentence = ({ position, outcome, why }: Redriven): string => {
   const because = plain(why);
   switch (outcome) {
     case 'taken':
-      return `${position} is taken, and parked no more: ${because}`;
+      return `${position} was redriven and removed: ${because}`;
     case 'refused':
-      return `${position} is refused again, and stays parked: ${because}`;
-    case 'not_answered':
-    case 'nobody_takes_it':
-      return `${position} stays parked: ${because}`;
+      return `${position} was refused again and stays: ${because}`;
+    case 'no_response':
+    case 'no_responder':
+      return `${position} stays: ${because}`;
   }
 };

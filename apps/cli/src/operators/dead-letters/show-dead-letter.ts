@@ -9,14 +9,14 @@ import { bodyLines } from './dead-letter-body.ts';
 
 const LONGEST = 1_000;
 
-/** Shows one parked message: why, where it is from, and what it holds. @throws Explained */
+/** Shows one dead letter: the reason, where it came from and its content. @throws CommandError */
 export const showDeadLetter = async (
   log: EventLog,
   position: string,
   screen: Screen,
   json: boolean,
 ): Promise<void> => {
-  const message = await parkedAt(log, position);
+  const message = await deadLetterAt(log, position);
   if (json) return screen.printJson(message);
   const { headers } = message;
   printRows(screen, [
@@ -33,12 +33,12 @@ export const showDeadLetter = async (
   for (const line of bodyLines(message)) screen.print(line);
 };
 
-/** @throws Explained when there is none */
-export const parkedAt = async (log: EventLog, position: string): Promise<ListedDeadLetter> => {
+/** @throws CommandError when there is none */
+export const deadLetterAt = async (log: EventLog, position: string): Promise<ListedDeadLetter> => {
   const message = await readDeadLetter(log, wholeNumberIn('The position', position, 1, 999_999_999));
   if (message !== undefined) return message;
   throw new CommandError(
-    `Nothing is parked at position ${position}, or not any more. See what is: runledger parked list`,
+    `There is no dead letter at position ${position}. It may have been redriven. List them with: runledger dead-letters list`,
   );
 };
 

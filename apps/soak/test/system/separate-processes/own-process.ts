@@ -39,7 +39,7 @@ const WITHIN = { withinMs: 60_000 };
 /** Starts `src/main.ts` in the folder of the service, with this environment alone. */
 export const startOwn = (service: ServiceName, env: Readonly<Record<string, string>>): OwnProcess => {
   const child = fork('src/main.ts', {
-    cwd: fileURLToPath(new URL(`../../../../services/${service}`, import.meta.url)),
+    cwd: fileURLToPath(new URL(`../../../../../services/${service}`, import.meta.url)),
     env: { ...env, NODE_COMPILE_CACHE: COMPILED },
     execArgv: [],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
