@@ -40,7 +40,7 @@ export const payloadPart = (): string[] => [
 ];
 
 interface Kept {
-  readonly stream: 'TIMERS' | 'DELIVERIES';
+  readonly stream: 'TIMERS' | 'DELIVERY_ATTEMPTS';
   /** `<…>` stands for any one token. */
   readonly subject: string;
   readonly holds: string;
@@ -65,7 +65,7 @@ const delivery: PendingDelivery = {
   expires_at: '2026-01-07T00:00:00.000Z',
 };
 
-const pending = (state: 'wait' | 'due' | 'parked', holds: string): Kept => ({
+const pending = (state: 'wait' | 'due' | 'deferred', holds: string): Kept => ({
   stream: 'TIMERS',
   subject: `timers.<share>.<origin>.<org_id>.<run_id>.${state}`,
   holds,
@@ -84,8 +84,8 @@ const opening = (state: 'wait' | 'due', holds: string): Kept => ({
 });
 
 const record = (subject: string, holds: string, schema: ObjectSchema, example: string): Kept => ({
-  stream: 'DELIVERIES',
-  subject: `deliveries.<org_id>.<run_id>.${subject}`,
+  stream: 'DELIVERY_ATTEMPTS',
+  subject: `delivery_attempts.<org_id>.<run_id>.${subject}`,
   holds,
   schema,
   readers: 'gateway',
@@ -95,7 +95,7 @@ const record = (subject: string, holds: string, schema: ObjectSchema, example: s
 export const DELIVERY_RECORDS: readonly Kept[] = [
   pending('wait', 'a delivery that waits for its next try: a schedule of the broker'),
   pending('due', 'one whose time has come'),
-  pending('parked', "one that is set aside until its receiver's breaker lets it through"),
+  pending('deferred', "one that is set aside until its receiver's breaker lets it through"),
   opening('wait', 'a breaker that is open, for one organisation or for all'),
   opening('due', 'one whose time is over'),
   {
@@ -107,7 +107,7 @@ export const DELIVERY_RECORDS: readonly Kept[] = [
     example: partitionPositionSubject(partitionOf(origin)),
   },
   record(
-    'try.<round>.<try>',
+    'attempt.<round>.<try>',
     'a try of a final notification',
     DeliveryAttempt,
     deliveryAttemptSubject(key, { notification: 'final', round: 1, try: 1 }),

@@ -49,7 +49,7 @@ export const permissionsOf = (contract: ServiceContract, executor?: string): Per
     ...(contract.timers ? TIMERS : []),
     ...deliveries(contract),
     ...contract.deadLetters.map(
-      ({ stream, as }) => `parked.${stream}.${as.replace('<name>', executor ?? '')}`,
+      ({ stream, as }) => `dead_letters.${stream}.${as.replace('<name>', executor ?? '')}`,
     ),
     ...contract.requests,
   ];
@@ -107,7 +107,7 @@ const reading = ({ reads, follows, deadLetters: parks }: ServiceContract): strin
   return [
     ...streams.flatMap((stream) => [streamInfo(stream), streamMessageGet(stream)]),
     // How many messages are set aside, for those who watch.
-    ...(parks.length > 0 ? [streamInfo('PARKED')] : []),
+    ...(parks.length > 0 ? [streamInfo('DEAD_LETTERS')] : []),
     ...(streams.includes('RUNS') ? [directGet('RUNS')] : []),
     ...follows.flatMap((stream) => [
       ...ephemeralConsumers(stream),
@@ -179,9 +179,13 @@ const TIMERS: readonly string[] = [
 const deliveries = (contract: ServiceContract): readonly string[] => {
   switch (contract.deliveryAttempts) {
     case 'reads':
-      return [streamInfo('DELIVERIES'), directGet('DELIVERIES')];
+      return [streamInfo('DELIVERY_ATTEMPTS'), directGet('DELIVERY_ATTEMPTS')];
     case 'writes':
-      return ['deliveries.*.*.try.*.*', 'deliveries.*.*.intermediate', 'deliveries.*.*.state'];
+      return [
+        'delivery_attempts.*.*.attempt.*.*',
+        'delivery_attempts.*.*.intermediate',
+        'delivery_attempts.*.*.state',
+      ];
     case 'nothing':
       return [];
   }

@@ -55,8 +55,8 @@ export const logGauges = (metrics: Metrics, log: EventLog): void => {
   });
   observedGauge(metrics, {
     name: 'runledger_gateway_dead_letters',
-    help: 'Messages in PARKED, of all services, until somebody takes them again or they expire.',
-    value: async () => (await streamFill(log, 'PARKED'))?.messages,
+    help: 'Messages in DEAD_LETTERS, of all services, until somebody takes them again or they expire.',
+    value: async () => (await streamFill(log, 'DEAD_LETTERS'))?.messages,
   });
 };
 

@@ -26,7 +26,7 @@ const REPLIES = [
   `$KV.KEYS.forged`,
   '$KV.EXECUTORS.forged',
   'timers.1.forged',
-  'parked.RUNS.forged',
+  'dead_letters.RUNS.forged',
   '$JS.API.STREAM.PURGE.KV_CATALOGUE',
   '$JS.API.STREAM.DELETE.KV_CATALOGUE',
   `${API}.STREAM.PURGE.KV_KEYS`,

@@ -119,7 +119,7 @@ describe('with its own key, and no other', () => {
     await recordDeliveryState(log, key, {
       version: 1,
       round: 1,
-      state: 'parked',
+      state: 'deferred',
       tries: 1,
       next_try_at: null,
       last_reason: null,

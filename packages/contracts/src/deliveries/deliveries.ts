@@ -68,8 +68,8 @@ export const PartitionPosition = Type.Object({
 });
 export type PartitionPosition = Static<typeof PartitionPosition>;
 
-/** `wait`: a schedule of the broker; `due`: its time has come; `parked`: set aside until the breaker lets it through. */
-export type TimerState = 'wait' | 'due' | 'parked';
+/** `wait`: a schedule of the broker; `due`: its time has come; `deferred`: set aside until the breaker lets it through. */
+export type TimerState = 'wait' | 'due' | 'deferred';
 
 /** An origin as one subject token: dots and what NATS keeps for itself are written `%XX`. */
 export const originToken = (origin: string): string =>
@@ -110,13 +110,13 @@ export const partitionPositionSubject = (share: number): string => `timers.${sha
 
 /** The parked deliveries of one organisation at one origin, or of all at it. */
 export const deferredAt = ({ origin, org_id }: Pick<OpenBreaker, 'origin' | 'org_id'>): string =>
-  `timers.${partitionOf(origin)}.${originToken(origin)}.${org_id ?? '*'}.*.parked`;
+  `timers.${partitionOf(origin)}.${originToken(origin)}.${org_id ?? '*'}.*.deferred`;
 
 /** Every parked delivery of a share. */
-export const deferredIn = (share: number): string => `timers.${share}.*.*.*.parked`;
+export const deferredIn = (share: number): string => `timers.${share}.*.*.*.deferred`;
 
 /** Every parked delivery. */
-export const ALL_DEFERRED = 'timers.*.*.*.*.parked';
+export const ALL_DEFERRED = 'timers.*.*.*.*.deferred';
 
 /** Whatever is due in a share. */
 export const expiredTimersIn = (share: number): string => `timers.${share}.*.*.*.due`;
@@ -144,8 +144,8 @@ export type DeliveryAttempt = Static<typeof DeliveryAttempt>;
 export const DeliveryState = Type.Object({
   version: Type.Literal(1),
   round: Type.Integer({ minimum: 1, maximum: MAX_ROUNDS }),
-  /** `parked`: the receiver's breaker is open, and the next try follows when it lets one through. */
-  state: Type.Enum(['retrying', 'parked']),
+  /** `deferred`: the receiver's breaker is open, and the next try follows when it lets one through. */
+  state: Type.Enum(['retrying', 'deferred']),
   tries: Type.Integer({ minimum: 0, maximum: MAX_DELIVERY_ATTEMPTS }),
   /** Null when it is parked. */
   next_try_at: Type.Union([Time, Type.Null()]),
@@ -160,21 +160,23 @@ export const deliveryAttemptSubject = (
   { org_id, run_id }: RunKey,
   made: Pick<DeliveryAttempt, 'notification' | 'round' | 'try'>,
 ): string => {
-  const run = `deliveries.${org_id}.${run_id}`;
-  return made.notification === 'final' ? `${run}.try.${made.round}.${made.try}` : `${run}.intermediate`;
+  const run = `delivery_attempts.${org_id}.${run_id}`;
+  return made.notification === 'final' ? `${run}.attempt.${made.round}.${made.try}` : `${run}.intermediate`;
 };
 
 export const deliveryStateSubject = ({ org_id, run_id }: RunKey): string =>
-  `deliveries.${org_id}.${run_id}.state`;
+  `delivery_attempts.${org_id}.${run_id}.state`;
 
 /** All that is known of a run's tries. */
 export const deliveryAttemptsOfRun = ({ org_id, run_id }: RunKey): string =>
-  `deliveries.${org_id}.${run_id}.>`;
+  `delivery_attempts.${org_id}.${run_id}.>`;
 
-/** The run that a message of DELIVERIES speaks of. */
+/** The run that a message of DELIVERY_ATTEMPTS speaks of. */
 export const runOfDeliverySubject = (subject: string): { org_id: OrgId; run_id: RunId } | undefined => {
-  const [deliveries, org_id = '', run_id = ''] = subject.split('.');
-  return deliveries === 'deliveries' && isOrgId(org_id) && isRunId(run_id) ? { org_id, run_id } : undefined;
+  const [stream, org_id = '', run_id = ''] = subject.split('.');
+  return stream === 'delivery_attempts' && isOrgId(org_id) && isRunId(run_id)
+    ? { org_id, run_id }
+    : undefined;
 };
 
 /** A callback address for people: what stands behind `?` may be a secret. */

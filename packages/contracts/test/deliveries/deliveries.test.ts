@@ -110,7 +110,7 @@ describe('the share of an origin', () => {
 });
 
 describe('the subjects of what is pending', () => {
-  const STATES: readonly TimerState[] = ['wait', 'due', 'parked'];
+  const STATES: readonly TimerState[] = ['wait', 'due', 'deferred'];
 
   it('are one for each run and state, of six tokens, in the share of the origin', () => {
     expect(STATES.map((state) => timerSubject(pending(), state))).toEqual(
@@ -155,7 +155,7 @@ describe('the subjects of what is pending', () => {
     }
     for (const subject of [
       timerSubject(pending(), 'wait'),
-      timerSubject(pending(), 'parked'),
+      timerSubject(pending(), 'deferred'),
       breakerTimerSubject(opening(ORG), 'wait'),
     ]) {
       expect(matches(due, subject), subject).toBe(false);
@@ -187,25 +187,25 @@ describe('the subjects of what is pending', () => {
 
   it('that are parked at a receiver are those of its organisation', () => {
     const parked = deferredAt(opening(ORG));
-    expect(matches(parked, timerSubject(pending(), 'parked'))).toBe(true);
-    expect(matches(parked, timerSubject(pending({ run_id: OTHER_RUN }), 'parked'))).toBe(true);
-    expect(matches(parked, timerSubject(pending({ org_id: OTHER_ORG }), 'parked'))).toBe(false);
+    expect(matches(parked, timerSubject(pending(), 'deferred'))).toBe(true);
+    expect(matches(parked, timerSubject(pending({ run_id: OTHER_RUN }), 'deferred'))).toBe(true);
+    expect(matches(parked, timerSubject(pending({ org_id: OTHER_ORG }), 'deferred'))).toBe(false);
     expect(matches(parked, timerSubject(pending(), 'wait'))).toBe(false);
   });
 
   it('that are parked anywhere are no others', () => {
     for (const state of STATES) {
-      expect(matches(ALL_DEFERRED, timerSubject(pending(), state)), state).toBe(state === 'parked');
+      expect(matches(ALL_DEFERRED, timerSubject(pending(), state)), state).toBe(state === 'deferred');
     }
     expect(matches(ALL_DEFERRED, breakerTimerSubject(opening(null), 'wait'))).toBe(false);
   });
 
   it('that are parked at an origin are those of every organisation, and of no other origin', () => {
     const parked = deferredAt(opening(null));
-    expect(matches(parked, timerSubject(pending(), 'parked'))).toBe(true);
-    expect(matches(parked, timerSubject(pending({ org_id: OTHER_ORG }), 'parked'))).toBe(true);
+    expect(matches(parked, timerSubject(pending(), 'deferred'))).toBe(true);
+    expect(matches(parked, timerSubject(pending({ org_id: OTHER_ORG }), 'deferred'))).toBe(true);
     const elsewhere = pending({ origin: 'https://hooks.example.com' });
-    expect(matches(parked, timerSubject(elsewhere, 'parked'))).toBe(false);
+    expect(matches(parked, timerSubject(elsewhere, 'deferred'))).toBe(false);
     expect(matches(parked, breakerTimerSubject(opening(null), 'due'))).toBe(false);
   });
 });
@@ -215,7 +215,7 @@ describe('the subjects of what is known of tries', () => {
 
   it('are one for each final try, and one for all intermediate ones', () => {
     expect(deliveryAttemptSubject(key, { notification: 'final', round: 2, try: 13 })).toBe(
-      `deliveries.${ORG}.${RUN}.try.2.13`,
+      `delivery_attempts.${ORG}.${RUN}.attempt.2.13`,
     );
     expect(deliveryAttemptSubject(key, { notification: 'intermediate', round: 1, try: 1 })).toBe(
       deliveryAttemptSubject(key, { notification: 'intermediate', round: 1, try: 2 }),
@@ -234,7 +234,12 @@ describe('the subjects of what is known of tries', () => {
   });
 
   it('tell no run when they are none', () => {
-    for (const wrong of [`deliveries.${ORG}`, `deliveries.x.${RUN}.state`, `runs.${ORG}.${RUN}.life`, '']) {
+    for (const wrong of [
+      `delivery_attempts.${ORG}`,
+      `delivery_attempts.x.${RUN}.state`,
+      `runs.${ORG}.${RUN}.life`,
+      '',
+    ]) {
       expect(runOfDeliverySubject(wrong), wrong).toBeUndefined();
     }
   });

@@ -139,7 +139,7 @@ describe('the subject of a webhook event', () => {
       `runs.${ORG}.${RUN}.webhook.started.notifier.1234567`,
       `runs.${ORG}.${RUN}.webhook.started.notifier.1.more`,
       `runs.${ORG}.${RUN}.webhook..notifier.1`,
-      `deliveries.${ORG}.${RUN}.webhook.started.notifier.1`,
+      `delivery_attempts.${ORG}.${RUN}.webhook.started.notifier.1`,
       '',
     ]) {
       expect(parseWebhookSubject(wrong), wrong).toBeUndefined();

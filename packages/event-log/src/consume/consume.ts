@@ -14,11 +14,11 @@ export { NewerVersion } from '../follow/newer-version.ts';
 export type Outcome =
   | { readonly kind: 'done' }
   | { readonly kind: 'retry'; readonly inMs: number }
-  | { readonly kind: 'park'; readonly because: string };
+  | { readonly kind: 'dead_letter'; readonly because: string };
 
 export const done: Outcome = { kind: 'done' };
 export const retryIn = (inMs: number): Outcome => ({ kind: 'retry', inMs });
-export const deadLetterBecause = (because: string): Outcome => ({ kind: 'park', because });
+export const deadLetterBecause = (because: string): Outcome => ({ kind: 'dead_letter', because });
 
 export interface Received {
   readonly stored: StoredMessage;
@@ -65,7 +65,7 @@ const SIGN_OF_LIFE_MS = 2_000;
 
 /**
  * Hands every message under the subjects to `handle`, at least once. What is no JSON, what the handler asks to park, and
- * what it throws at five times goes to PARKED, and the next message follows.
+ * what it throws at five times goes to DEAD_LETTERS, and the next message follows.
  * @throws {LogUnavailable} @throws {InUse} when another process is the owner, and alive
  */
 export const consume = async (

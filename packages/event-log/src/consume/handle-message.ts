@@ -75,12 +75,15 @@ const finish = async (message: JsMsg, stored: StoredMessage, delivering: Handlin
       outcome =
         throws < MOST_THROWS
           ? { kind: 'retry', inMs: Math.min(FIRST_PAUSE_MS * 2 ** throws, LONGEST_PAUSE_MS) }
-          : { kind: 'park', because: `the handler threw ${MOST_THROWS} times, at last: ${String(error)}` };
+          : {
+              kind: 'dead_letter',
+              because: `the handler threw ${MOST_THROWS} times, at last: ${String(error)}`,
+            };
     }
     switch (outcome.kind) {
       case 'done':
         return true;
-      case 'park':
+      case 'dead_letter':
         return storeDeadLetterUntilDone(message, stored, outcome.because, delivering);
       case 'retry':
         await pause(outcome.inMs, undefined, { signal: stop }).catch(() => undefined);
@@ -90,7 +93,7 @@ const finish = async (message: JsMsg, stored: StoredMessage, delivering: Handlin
 };
 
 const decide = async (message: JsMsg, stored: StoredMessage, handle: Handle): Promise<Outcome> => {
-  if (stored.body === undefined) return { kind: 'park', because: 'the payload is no JSON in UTF-8' };
+  if (stored.body === undefined) return { kind: 'dead_letter', because: 'the payload is no JSON in UTF-8' };
   const { subject, sequence, time, body } = stored;
   return handle({ stored, subject, sequence, time, body, redelivered: message.redelivered });
 };

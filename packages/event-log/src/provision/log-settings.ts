@@ -9,7 +9,7 @@ const DAY_MS = 24 * HOUR_MS;
  */
 export interface LogSettings {
   /**
-   * Copies of every stream: 1, or 3 in a cluster. To go from 1 to more, delete the streams ACTIVITY, DELIVERIES, KV_EXECUTORS
+   * Copies of every stream: 1, or 3 in a cluster. To go from 1 to more, delete the streams ACTIVITY, DELIVERY_ATTEMPTS, KV_EXECUTORS
    * and KV_RATES first: how they are kept differs, is fixed when they are made, and nothing in them lasts.
    */
   readonly replicas: number;
@@ -26,15 +26,15 @@ export interface LogSettings {
   readonly activityMaxPerAttempt: number;
   /** About 600 bytes for each delivery that waits or is parked. Beyond it the oldest fall out, and the notifier's sweep finds them again. */
   readonly timersMaxBytes: number;
-  readonly deliveriesMaxBytes: number;
+  readonly deliveryAttemptsMaxBytes: number;
   /** Milliseconds for which the tries of notifications are kept. */
-  readonly deliveriesMaxAgeMs: number;
+  readonly deliveryAttemptsMaxAgeMs: number;
   readonly fleetMaxBytes: number;
   /** Milliseconds. Longer than an executor runs: its registration is a fact in FLEET. */
   readonly fleetMaxAgeMs: number;
-  readonly parkedMaxBytes: number;
+  readonly deadLettersMaxBytes: number;
   /** Milliseconds in which somebody should look at parked messages. */
-  readonly parkedMaxAgeMs: number;
+  readonly deadLettersMaxAgeMs: number;
   readonly catalogueMaxBytes: number;
   readonly keysMaxBytes: number;
   readonly uploadsMaxBytes: number;
@@ -58,12 +58,12 @@ export const DEFAULT_LOG_SETTINGS: LogSettings = {
   activityMaxAgeMs: DAY_MS,
   activityMaxPerAttempt: 1_000,
   timersMaxBytes: 512 * MiB,
-  deliveriesMaxBytes: 256 * MiB,
-  deliveriesMaxAgeMs: 7 * DAY_MS,
+  deliveryAttemptsMaxBytes: 256 * MiB,
+  deliveryAttemptsMaxAgeMs: 7 * DAY_MS,
   fleetMaxBytes: 64 * MiB,
   fleetMaxAgeMs: 365 * DAY_MS,
-  parkedMaxBytes: 256 * MiB,
-  parkedMaxAgeMs: 30 * DAY_MS,
+  deadLettersMaxBytes: 256 * MiB,
+  deadLettersMaxAgeMs: 30 * DAY_MS,
   catalogueMaxBytes: 512 * MiB,
   keysMaxBytes: 64 * MiB,
   uploadsMaxBytes: 64 * MiB,

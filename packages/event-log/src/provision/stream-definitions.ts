@@ -40,20 +40,20 @@ export const streamDefinitions = (settings: LogSettings): readonly StreamDefinit
     ),
     // Tries are for people to read; what became of a delivery is a fact of its run. So they are not flushed.
     stream(
-      'DELIVERIES',
-      { subjects: ['deliveries.>'], discard: 'old', persist_mode: unflushed(settings) },
+      'DELIVERY_ATTEMPTS',
+      { subjects: ['delivery_attempts.>'], discard: 'old', persist_mode: unflushed(settings) },
       {
         ...common,
-        max_bytes: settings.deliveriesMaxBytes,
-        max_age: nanos(settings.deliveriesMaxAgeMs),
+        max_bytes: settings.deliveryAttemptsMaxBytes,
+        max_age: nanos(settings.deliveryAttemptsMaxAgeMs),
         max_msgs_per_subject: 1,
       },
     ),
     fleet(settings),
     stream(
-      'PARKED',
-      { subjects: ['parked.*.*'], discard: 'old' },
-      { ...common, max_bytes: settings.parkedMaxBytes, max_age: nanos(settings.parkedMaxAgeMs) },
+      'DEAD_LETTERS',
+      { subjects: ['dead_letters.*.*'], discard: 'old' },
+      { ...common, max_bytes: settings.deadLettersMaxBytes, max_age: nanos(settings.deadLettersMaxAgeMs) },
     ),
     bucket('CATALOGUE', {}, { ...common, max_bytes: settings.catalogueMaxBytes, max_msgs_per_subject: 10 }),
     bucket('KEYS', {}, { ...common, max_bytes: settings.keysMaxBytes }),

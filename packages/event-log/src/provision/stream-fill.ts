@@ -16,7 +16,7 @@ const WITHIN_MS = 1_000;
 /** For those who watch; undefined while the broker does not say it. */
 export const streamFill = async (
   log: EventLog,
-  stream: 'RUNS' | 'TIMERS' | 'PARKED',
+  stream: 'RUNS' | 'TIMERS' | 'DEAD_LETTERS',
 ): Promise<StreamFill | undefined> => {
   if (!log.connected()) return undefined;
   try {

@@ -45,13 +45,13 @@ interface RawMessage {
 const utf8 = new TextEncoder();
 const DeadLetterCheck = Compile(DeadLetterSchema);
 /**
- * Others may write to PARKED too, and the broker drops what comes under an id that it has seen: so nobody foresees ours.
+ * Others may write to DEAD_LETTERS too, and the broker drops what comes under an id that it has seen: so nobody foresees ours.
  */
 const UNPREDICTABLE = randomUUID();
 
 /** Where a consumer's messages are parked: what a writer may be allowed. */
 const deadLetterSubject = ({ stream, consumer }: Pick<DeadLetter, 'stream' | 'consumer'>): string =>
-  `parked.${stream}.${consumer}`;
+  `dead_letters.${stream}.${consumer}`;
 
 /**
  * Puts a message that a consumer cannot take where a person sees it. Doing it twice parks it once, unless the process was
@@ -73,7 +73,7 @@ export const storeDeadLetter = async (
     data: Buffer.from(data).toString('base64'),
   };
   await publish(log, {
-    stream: 'PARKED',
+    stream: 'DEAD_LETTERS',
     subject: deadLetterSubject(parked),
     data: fitting(parked, maxPayloadBytes(log)),
     id: `${deadLetterSubject(parked)}.${stored.sequence}.${UNPREDICTABLE}`,
@@ -97,7 +97,7 @@ const fitting = (parked: DeadLetter, most: number): Uint8Array => {
 };
 
 export interface ListedDeadLetter extends DeadLetter {
-  /** Its sequence in PARKED. */
+  /** Its sequence in DEAD_LETTERS. */
   readonly position: number;
 }
 
@@ -123,7 +123,7 @@ export const listDeadLetters = async (
   for (let seq = after + 1; listed.length < limit;) {
     const batch = Math.min(limit - listed.length, READ_AT_ONCE);
     const query = { seq, batch, next_by_subj: deadLetterSubject({ stream, consumer }) };
-    const messages = await callBroker('reading PARKED', () => readDirect(log, 'PARKED', query));
+    const messages = await callBroker('reading DEAD_LETTERS', () => readDirect(log, 'DEAD_LETTERS', query));
     const last = messages.at(-1);
     if (last === undefined) break;
     listed.push(...messages.flatMap((message) => deadLettersIn(log, message)));
@@ -137,14 +137,14 @@ export const readDeadLetter = async (
   log: EventLog,
   position: number,
 ): Promise<ListedDeadLetter | undefined> => {
-  const ask = () => log.jsm.streams.getMessage('PARKED', { seq: position });
-  const message = await callBroker('reading PARKED', ask);
+  const ask = () => log.jsm.streams.getMessage('DEAD_LETTERS', { seq: position });
+  const message = await callBroker('reading DEAD_LETTERS', ask);
   return message === null ? undefined : deadLettersIn(log, message)[0];
 };
 
 /** For a message that was taken after all; nothing happens when it is gone already. @throws {LogUnavailable} */
 export const removeDeadLetter = (log: EventLog, position: number): Promise<void> =>
-  removeMessage(log, 'PARKED', position);
+  removeMessage(log, 'DEAD_LETTERS', position);
 
 /** A writer may park under its own subjects only; what it says of itself is believed no further than that. */
 const deadLettersIn = (log: EventLog, { data, seq, subject }: StoredMsg): ListedDeadLetter[] => {
@@ -153,7 +153,7 @@ const deadLettersIn = (log: EventLog, { data, seq, subject }: StoredMsg): Listed
     return [{ ...parked, position: seq }];
   log.logger.warn(
     { position: seq, subject },
-    'a message in PARKED is not what its subject says, and is left out: look at it with "nats stream get PARKED"',
+    'a message in DEAD_LETTERS is not what its subject says, and is left out: look at it with "nats stream get DEAD_LETTERS"',
   );
   return [];
 };

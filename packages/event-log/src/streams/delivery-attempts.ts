@@ -15,7 +15,7 @@ import type { EventLog } from '../connect/event-log.ts';
 import { publish } from '../append/publish.ts';
 import { parseJson } from '../read/stored-message.ts';
 
-const STREAM = 'DELIVERIES';
+const STREAM = 'DELIVERY_ATTEMPTS';
 /** Subjects that one request may ask for. */
 const MOST_ASKED = 100;
 const utf8 = new TextEncoder();

@@ -21,7 +21,8 @@ describe('provision', () => {
     const first = await list();
     expect(first.map(({ config }) => config.name).sort()).toEqual([
       'ACTIVITY',
-      'DELIVERIES',
+      'DEAD_LETTERS',
+      'DELIVERY_ATTEMPTS',
       'FLEET',
       'KV_CATALOGUE',
       'KV_EXECUTORS',
@@ -32,7 +33,6 @@ describe('provision', () => {
       'KV_WEBHOOK_SECRETS',
       'OBJ_OUTPUTS',
       'OBJ_SNAPSHOTS',
-      'PARKED',
       'RUNS',
       'TIMERS',
     ]);
@@ -72,18 +72,18 @@ describe('provision', () => {
   it('makes a stream anew that an earlier release kept otherwise, if nothing was ever stored there', async () => {
     await using test = await anEmptyLog();
     const settings: Partial<StreamConfig> = {
-      subjects: ['deliveries.>'],
+      subjects: ['delivery_attempts.>'],
       discard: 'old',
       allow_direct: true,
     };
-    const earlier = { name: 'DELIVERIES', ...settings };
+    const earlier = { name: 'DELIVERY_ATTEMPTS', ...settings };
     await test.log.jsm.streams.add(earlier);
     await provision(test.log);
-    const { config } = await test.log.jsm.streams.info('DELIVERIES');
+    const { config } = await test.log.jsm.streams.info('DELIVERY_ATTEMPTS');
     expect(config).toMatchObject({ persist_mode: 'async' });
-    await test.log.jsm.streams.delete('DELIVERIES');
+    await test.log.jsm.streams.delete('DELIVERY_ATTEMPTS');
     await test.log.jsm.streams.add(earlier);
-    await test.log.js.publish('deliveries.a.b.state', '{}');
+    await test.log.js.publish('delivery_attempts.a.b.state', '{}');
     await expect(provision(test.log)).rejects.toThrow(/persist_mode/);
   });
 

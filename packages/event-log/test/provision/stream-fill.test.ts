@@ -11,8 +11,8 @@ describe('how full a stream is', () => {
     const fill = await streamFill(test.log, 'RUNS');
     expect(fill).toMatchObject({ messages: 1, lastSequence: 1, maxBytes: 100_000_000 });
     expect(fill?.bytes).toBeGreaterThan(0);
-    await test.log.jsm.streams.delete('PARKED');
-    expect(await streamFill(test.log, 'PARKED')).toBeUndefined();
+    await test.log.jsm.streams.delete('DEAD_LETTERS');
+    expect(await streamFill(test.log, 'DEAD_LETTERS')).toBeUndefined();
     await test.nats.kill9();
     expect(await streamFill(test.log, 'RUNS')).toBeUndefined();
   });

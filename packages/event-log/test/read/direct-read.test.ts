@@ -9,10 +9,10 @@ describe('a direct read of a stream that nobody answers for', () => {
     await using test = await anEmptyLog();
     let asked = 0;
     const read = callBroker(
-      'reading PARKED',
+      'reading DEAD_LETTERS',
       () => {
         asked += 1;
-        return readDirect(test.log, 'PARKED', { seq: 1, batch: 1 });
+        return readDirect(test.log, 'DEAD_LETTERS', { seq: 1, batch: 1 });
       },
       400,
     );

@@ -32,8 +32,8 @@ describe('a message that is parked', () => {
 
   it('is there also when somebody has parked another under an id that could be foreseen', async () => {
     const stored = await poison();
-    const msgID = `parked.RUNS.scheduler.${stored.sequence}`;
-    await log.js.publish('parked.RUNS.executor-a', '{}', { msgID });
+    const msgID = `dead_letters.RUNS.scheduler.${stored.sequence}`;
+    await log.js.publish('dead_letters.RUNS.executor-a', '{}', { msgID });
     await storeDeadLetter(log, { consumer: 'scheduler', stored, reason: 'it is forged' });
     expect(await listDeadLetters(log, { consumer: 'scheduler' })).toMatchObject([
       { sequence: stored.sequence },
@@ -58,7 +58,7 @@ describe('a message that names another consumer than the subject it was parked u
       headers: {},
       data: null,
     };
-    const subject = `parked.RUNS.executor-${what}`;
+    const subject = `dead_letters.RUNS.executor-${what}`;
     const { seq } = await log.js.publish(subject, JSON.stringify({ ...honest, ...claimed }));
     const after = await log.js.publish(subject, JSON.stringify(honest));
     const listed = await listDeadLetters({ ...log, logger }, { consumer: `executor-${what}` });

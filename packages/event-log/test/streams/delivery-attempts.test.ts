@@ -66,7 +66,7 @@ describe('the tries of a run', () => {
 
   it('are nothing for a run that was never told of', async () => {
     expect(await readDeliveries(log, aRun())).toEqual({
-      tries: [],
+      attempts: [],
       intermediate: undefined,
       state: undefined,
     });
@@ -76,7 +76,7 @@ describe('the tries of a run', () => {
     const key = aRun();
     const other = aRun(key.org_id);
     await recordDeliveryAttempt(log, other, aTry());
-    await log.js.publish(`deliveries.${key.org_id}.${key.run_id}.try.1.1`, 'no JSON');
+    await log.js.publish(`delivery_attempts.${key.org_id}.${key.run_id}.attempt.1.1`, 'no JSON');
     expect((await readDeliveries(log, key)).attempts).toEqual([]);
   });
 });
@@ -86,9 +86,9 @@ describe('where deliveries stand', () => {
     const keys = Array.from({ length: 230 }, () => aRun());
     await Promise.all(keys.map((key) => recordDeliveryState(log, key, aState())));
     const last = keys.at(-1) ?? aRun();
-    await recordDeliveryState(log, last, aState({ state: 'parked', next_try_at: null }));
+    await recordDeliveryState(log, last, aState({ state: 'deferred', next_try_at: null }));
     const states = await readDeliveryStates(log, [...keys, aRun()]);
     expect(states.size).toBe(230);
-    expect(states.get(last.run_id)).toMatchObject({ state: 'parked' });
+    expect(states.get(last.run_id)).toMatchObject({ state: 'deferred' });
   });
 });

@@ -39,7 +39,7 @@ export const eventLogMetrics = (metrics: Metrics): EventLogMetrics => {
   );
   const parked = counter(
     'runledger_log_parked_total',
-    'Messages that this process could not take and set aside in PARKED.',
+    'Messages that this process could not take and set aside in DEAD_LETTERS.',
   );
   const violations = counter(
     'runledger_log_permission_violations_total',

@@ -84,7 +84,7 @@ describe('the deliveries of a run', () => {
     const key = await anEndedRun(world, gateway);
     await tellWebhook(world.log, webhookStarted(key));
     const message = 'https://hooks.example is left alone until 12:00:00, after 5 failures in a row';
-    await recordDeliveryState(world.log, key, aState({ state: 'parked', next_try_at: null, message }));
+    await recordDeliveryState(world.log, key, aState({ state: 'deferred', next_try_at: null, message }));
     expect((await deliveriesOf(key)).body).toMatchObject({ state: 'parked', next_try_at: null, message });
   });
 

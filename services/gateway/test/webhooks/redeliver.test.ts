@@ -66,7 +66,7 @@ describe('a redelivery', () => {
     });
   });
 
-  it.each(['retrying', 'parked'] as const)('is allowed while a delivery is %s', async (state) => {
+  it.each(['retrying', 'deferred'] as const)('is allowed while a delivery is %s', async (state) => {
     const key = await anEndedRun(world, gateway);
     await tellWebhook(world.log, webhookStarted(key));
     await recordDeliveryState(world.log, key, aState({ state }));

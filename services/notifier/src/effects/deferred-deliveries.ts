@@ -86,7 +86,7 @@ export const openParking = (options: ParkingOptions): Parking => {
   };
   const tellWhy = ({ key, round, tries }: FinalDelivery): void => {
     const message = 'Set aside until its receiver takes notifications again.';
-    const state = { version: 1, state: 'parked', next_try_at: null, last_reason: null, message } as const;
+    const state = { version: 1, state: 'deferred', next_try_at: null, last_reason: null, message } as const;
     recordDeliveryState(log, key, { ...state, round, tries, at: now().toISOString() }).catch(
       (error: unknown) =>
         logger.warn({ err: error, run_id: key.run_id }, 'where a delivery stands could not be kept'),

@@ -40,7 +40,7 @@ export const scheduleDelivery = (log: EventLog, delivery: PendingDelivery, at: D
 
 /** Sets the delivery aside, without a timer of its own. @throws {LogUnavailable} */
 export const deferDelivery = (log: EventLog, delivery: PendingDelivery): Promise<void> =>
-  put(log, timerSubject(delivery, 'parked'), delivery);
+  put(log, timerSubject(delivery, 'deferred'), delivery);
 
 /** Keeps the opening of a breaker, and wakes its holder when it is over. @throws {LogUnavailable} */
 export const storeOpening = (log: EventLog, breaker: OpenBreaker): Promise<void> =>
@@ -116,7 +116,7 @@ export const findPending = async (
 ): Promise<(StoredPending & { readonly isParked: boolean }) | undefined> => {
   const message = await lastMessage(log, STREAM, timersOfRun(of));
   const pending = pendingIn(message);
-  return pending && { ...pending, isParked: message?.subject === timerSubject(pending.delivery, 'parked') };
+  return pending && { ...pending, isParked: message?.subject === timerSubject(pending.delivery, 'deferred') };
 };
 
 /** The first delivery that is parked at a receiver, or at the whole origin, behind a sequence. @throws {LogUnavailable} */

@@ -38,7 +38,7 @@ describe('a receiver that fails five times', { timeout }, () => {
     await expectDeferred(world, 10);
     for (const key of parked) {
       const { state, attempts: tries } = await readDeliveries(world.log, key);
-      expect(state).toMatchObject({ state: 'parked', tries: 0, next_try_at: null });
+      expect(state).toMatchObject({ state: 'deferred', tries: 0, next_try_at: null });
       expect(tries).toEqual([]);
     }
     // The tries that are due now join them, and lose none. What was due goes only once it is parked.
@@ -50,7 +50,7 @@ describe('a receiver that fails five times', { timeout }, () => {
     expect(await running.metric('runledger_notifier_timers_limit_bytes')).toBeGreaterThan(0);
     for (const key of failed) {
       await expectSoon('that it is parked', async () =>
-        expect((await readDeliveries(world.log, key)).state).toMatchObject({ state: 'parked', tries: 1 }),
+        expect((await readDeliveries(world.log, key)).state).toMatchObject({ state: 'deferred', tries: 1 }),
       );
     }
     expect(receiver.arrived).toHaveLength(arrived);
@@ -124,8 +124,8 @@ describe('two organisations at one origin', { timeout }, () => {
     for (const key of parked) {
       await expectSoon('that it is parked', async () =>
         expect(await readDeliveries(world.log, key)).toMatchObject({
-          state: { state: 'parked', tries: 0 },
-          tries: [],
+          state: { state: 'deferred', tries: 0 },
+          attempts: [],
         }),
       );
     }

@@ -21,7 +21,7 @@ describe.concurrent.each(FAULTS)('parked deliveries survive a kill -9 of %s', (b
       told.push({ key: await world.succeed(`${receiver.url}/hook`), receiver });
     await expectSoon('all to be parked', async () => {
       const pending = await storedTimers(world.log);
-      expect(pending.filter((subject) => subject.endsWith('.parked'))).toHaveLength(RUNS);
+      expect(pending.filter((subject) => subject.endsWith('.deferred'))).toHaveLength(RUNS);
     });
     receiver.answer = slowly;
     const refused = receiver.arrived.length;
