@@ -14,6 +14,8 @@ export interface Running {
   readonly ended: Promise<Ended>;
   /** Settles when it works, or has ended. */
   readonly ready: Promise<void>;
+  /** Does nothing when the process has ended already. */
+  readonly kill: (signal: NodeJS.Signals) => void;
   /** SIGTERM, and after a long while SIGKILL. */
   readonly stop: () => Promise<void>;
 }
@@ -68,7 +70,7 @@ export const startPart = async ({ name, role, start, journal, now }: PartSpec): 
   const end = async (struck: Running, kind: 'kill' | 'stop'): Promise<void> => {
     running = undefined;
     const at = now();
-    if (kind === 'kill') signal(struck.pid, 'SIGKILL');
+    if (kind === 'kill') struck.kill('SIGKILL');
     else await struck.stop();
     const { how, manner } = await struck.ended;
     if (kind === 'stop')
@@ -80,9 +82,9 @@ export const startPart = async ({ name, role, start, journal, now }: PartSpec): 
     if (struck === undefined || closing) return;
     const at = journal.outages.push({ part: name, role, kind, from: now(), to: undefined }) - 1;
     if (kind === 'pause') {
-      signal(struck.pid, 'SIGSTOP');
+      struck.kill('SIGSTOP');
       await pause(forMs);
-      if (running === struck) signal(struck.pid, 'SIGCONT');
+      if (running === struck) struck.kill('SIGCONT');
     } else {
       await end(struck, kind);
       await pause(forMs);
@@ -104,17 +106,8 @@ export const startPart = async ({ name, role, start, journal, now }: PartSpec): 
       const last = running;
       if (last === undefined) return;
       // Nobody needs it any more, and a paused process takes no other signal.
-      signal(last.pid, 'SIGKILL');
+      last.kill('SIGKILL');
       await last.ended;
     },
   };
-};
-
-/** A process that ended meanwhile takes none. */
-const signal = (pid: number, name: NodeJS.Signals): void => {
-  try {
-    process.kill(pid, name);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
-  }
 };

@@ -1,7 +1,8 @@
 import { findMongod, startMongod } from '@runledger/local-servers/mongodb/mongodb';
 import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats/nats-server';
 import { ensureSecantusDb, startSecantusDb } from '@runledger/local-servers/mongodb/secantusdb';
-import { describeExit, type Exit, type ServerProcess } from '@runledger/local-servers/process/server-process';
+import { describeExit, type Exit } from '@runledger/local-servers/process/managed-process';
+import type { ServerProcess } from '@runledger/local-servers/process/server-process';
 import type { EndKind } from './outages.ts';
 import type { Running } from './part.ts';
 
@@ -57,6 +58,7 @@ const kept = (start: () => Promise<ServerProcess & { readonly url: string }>): S
         pid: server.pid,
         ended: server.exited.then((exit) => ({ how: describeExit(exit), manner: mannerOf(exit) })),
         ready: Promise.resolve(),
+        kill: server.kill,
         stop: async () => void (await server.stop()),
       };
     },

@@ -39,6 +39,7 @@ export const runningService = async ({ name, service, env, logFile }: ServiceOfC
     pid,
     ready: ready(),
     ended: started.ended.then((how) => ({ how, manner: mannerOf(how, started.state(), wasReady) })),
+    kill: started.kill,
     stop: started.stop,
   };
 };

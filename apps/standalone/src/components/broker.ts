@@ -8,7 +8,7 @@ import {
   startNatsServer,
   type SyncInterval,
 } from '@runledger/local-servers/nats/nats-server';
-import { describeExit } from '@runledger/local-servers/process/server-process';
+import { describeExit } from '@runledger/local-servers/process/managed-process';
 import { brokerUsers } from '../keys/broker-users.ts';
 import { keyFileOf, makeKeyFile } from '../keys/key-files.ts';
 import { OPERATOR_FILE } from '../data-folder/connection-files.ts';

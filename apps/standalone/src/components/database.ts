@@ -1,5 +1,5 @@
 import { findMongod, startMongod } from '@runledger/local-servers/mongodb/mongodb';
-import { describeExit } from '@runledger/local-servers/process/server-process';
+import { describeExit } from '@runledger/local-servers/process/managed-process';
 import type { DataFolder } from '../data-folder/data-folder.ts';
 import { noteProcess } from '../data-folder/leftovers.ts';
 import { keepRunning } from '../supervision/keep-running.ts';

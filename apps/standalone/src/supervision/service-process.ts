@@ -1,6 +1,5 @@
-import { fork } from 'node:child_process';
+import { launchProcess, type Exit } from '@runledger/local-servers/process/managed-process';
 import { openLogFile } from './log-file.ts';
-import { readLines } from './read-lines.ts';
 import { terminalLine } from './terminal-line.ts';
 import type { RunningPart } from './keep-running.ts';
 
@@ -25,11 +24,12 @@ export interface ServiceProcess extends RunningPart {
   /** Undefined when it could not be started. */
   readonly pid: number | undefined;
   readonly state: () => ServiceState;
+  readonly kill: (signal: NodeJS.Signals) => void;
 }
 
 /**
- * Starts a service as a child process. It has a session of its own, so that a Ctrl-C in the terminal reaches only
- * this process, which stops its services in order; and a channel to this process, by whose end it notices our death.
+ * Starts a service as a child process. It has a channel to this process, by whose end it notices our death. It is a
+ * process group of its own, so Ctrl-C in the terminal reaches only this process, which stops its services in order.
  */
 export const startService = ({
   name,
@@ -39,61 +39,45 @@ export const startService = ({
   stopWithinMs,
   say,
 }: ServiceSpec): ServiceProcess => {
-  const child = fork(main, {
-    env: { ...env },
-    execArgv: [],
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-  });
-  let state: ServiceState = { kind: 'starting' };
   const log = openLogFile(logFile);
-  for (const stream of [child.stdout, child.stderr]) {
-    if (stream === null) throw new Error('fork gave no pipes although they were asked for');
-    readLines(stream, (line) => {
+  let health: string | undefined;
+  const launched = launchProcess({
+    file: process.execPath,
+    args: [main],
+    env: { ...env },
+    stopWithinMs,
+    onLine: (line) => {
       log.write(line);
       const shown = terminalLine(name, line);
       if (shown !== undefined) say(shown);
-    });
-  }
-  child.on('message', (message: unknown) => {
-    const health = healthOf(message);
-    if (health !== undefined) state = { kind: 'listening', health };
-  });
-
-  const ended = new Promise<string>((resolve) => {
-    const end = (how: string, code: number | null): void => {
-      if (state.kind === 'ended') return;
-      state = { kind: 'ended', how, code };
-      log[Symbol.dispose]();
-      resolve(how);
-    };
-    child.once('error', (error) => {
-      if (child.pid === undefined) end(`could not be started: ${error.message}`, null);
-    });
-    // 'close' rather than 'exit': by then its last lines have been read.
-    child.once('close', (code, signal) => end(describeEnd(code, signal), code));
-  });
-
-  return {
-    pid: child.pid,
-    state: () => state,
-    ended,
-    stop: async () => {
-      if (state.kind === 'ended') return;
-      child.kill('SIGTERM');
-      // A process that was paused takes no other signal before it goes on.
-      child.kill('SIGCONT');
-      const tooLong = setTimeout(() => child.kill('SIGKILL'), stopWithinMs);
-      await ended;
-      clearTimeout(tooLong);
     },
+    onMessage: (message) => {
+      health = healthOf(message) ?? health;
+    },
+  });
+  const ended = launched.exited.then((exit) => {
+    log[Symbol.dispose]();
+    return describeEnd(exit);
+  });
+  const state = (): ServiceState => {
+    const exit = launched.exit();
+    if (exit !== undefined) return { kind: 'ended', how: describeEnd(exit), code: exit.code };
+    return health === undefined ? { kind: 'starting' } : { kind: 'listening', health };
+  };
+  return {
+    pid: launched.pid,
+    state,
+    ended,
+    kill: launched.kill,
+    stop: async () => void (await launched.stop()),
   };
 };
 
 /** EX_CONFIG, with which our services refuse their settings. */
 export const EXIT_CONFIG = 78;
 
-const describeEnd = (code: number | null, signal: NodeJS.Signals | null): string => {
+const describeEnd = ({ code, signal, failure }: Exit): string => {
+  if (failure !== undefined) return `could not be started: ${failure}`;
   if (signal !== null) return `was killed by ${signal}`;
   return code === EXIT_CONFIG ? 'refuses its settings' : `ended with exit status ${code}`;
 };

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 
 /**
- * Makes a child die when this process dies, also by kill -9: a small shell waits at the other end of a pipe that
+ * Makes a child die when this process dies, even by `kill -9`: a small shell waits at the other end of a pipe that
  * only this process holds, and the end of the pipe is the end of this process. The kernel's own way
  * (`PR_SET_PDEATHSIG`) needs a tool that not every machine has, and fires when the starting *thread* ends.
  */
@@ -16,7 +16,7 @@ export const killWithParent = (child: ChildProcess, pid: number): void => {
       stdio: ['pipe', 'ignore', 'ignore'],
     },
   );
-  // Without its watcher the child could be left behind: better that it does not run.
+  // Without its watcher the child could be left behind: it must not run then.
   watcher.once('error', () => child.kill('SIGKILL'));
   watcher.stdin.on('error', () => undefined);
   child.once('exit', () => watcher.stdin.end('ended\n'));

@@ -1,18 +1,23 @@
 import { open } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
 
-const KEPT_BYTES = 4_096;
+const MAX_BYTES = 4_096;
+const MAX_LINES = 12;
 
-/** Reads streams to their end and remembers the last few lines. */
-export const tailOf = (...streams: readonly Readable[]): (() => string) => {
-  let kept = '';
-  for (const stream of streams) {
-    stream.setEncoding('utf8');
-    stream.on('data', (text: string) => {
-      kept = (kept + text).slice(-KEPT_BYTES);
-    });
-  }
-  return () => lastLinesOf(kept);
+export interface OutputTail {
+  readonly add: (line: string) => void;
+  /** The last few lines, between line ends. */
+  readonly lines: () => string;
+}
+
+export const keepTail = (): OutputTail => {
+  const kept: string[] = [];
+  return {
+    add: (line) => {
+      kept.push(line);
+      if (kept.length > MAX_LINES) kept.shift();
+    },
+    lines: () => lastLinesOf(kept.join('\n').slice(-MAX_BYTES)),
+  };
 };
 
 /** The last few lines of a file; empty when it cannot be read. */
@@ -20,12 +25,12 @@ export const tailOfFile = async (path: string): Promise<string> => {
   try {
     await using file = await open(path);
     const { size } = await file.stat();
-    const start = Math.max(0, size - KEPT_BYTES);
-    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(KEPT_BYTES), position: start });
+    const start = Math.max(0, size - MAX_BYTES);
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(MAX_BYTES), position: start });
     return lastLinesOf(buffer.toString('utf8', 0, bytesRead));
   } catch {
     return '';
   }
 };
 
-const lastLinesOf = (text: string): string => text.trim().split('\n').slice(-12).join('\n');
+const lastLinesOf = (text: string): string => text.trim().split('\n').slice(-MAX_LINES).join('\n');

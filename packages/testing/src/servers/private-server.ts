@@ -1,9 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ServerProcess } from '@runledger/local-servers/process/server-process';
-import { waitFor } from '../time/wait-for.ts';
 
 /** A server of the test's own, which it may treat badly. Its folder is removed on dispose. */
 export type PrivateServer = AsyncDisposable & {
@@ -44,18 +42,8 @@ export const privateServer = async (name: string, start: Start): Promise<Private
       await server.stop();
       server = await start(folder.path, port);
     },
-    pause: async () => {
-      server.kill('SIGSTOP');
-      await waitFor('every thread to stand still', () => isStopped(server.pid));
-    },
-    resume: () => server.kill('SIGCONT'),
+    pause: () => server.pause(),
+    resume: () => server.resume(),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 };
-
-/** The kernel stops the threads of a process one after the other. */
-const isStopped = (pid: number): boolean =>
-  readdirSync(`/proc/${pid}/task`).every((thread) => {
-    const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
-    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T');
-  });

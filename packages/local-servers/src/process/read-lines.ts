@@ -2,18 +2,18 @@ import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 
 /** Longer than any line of our services' logs. */
-const LONGEST_LINE = 64 * 1024;
+const MAX_LINE_CHARACTERS = 64 * 1024;
 
-/** Gives each line of a stream, without its end. What is longer is cut: a line without end fills no memory. */
+/** Gives each line of a stream, without its line end. A longer line is cut, so that a line without end fills no memory. */
 export const readLines = (stream: Readable, onLine: (line: string) => void): void => {
   const decoder = new StringDecoder('utf8');
   let begun = '';
   const take = (text: string): void => {
     const [first = '', ...rest] = text.split('\n');
-    begun = (begun + first).slice(0, LONGEST_LINE);
+    begun = (begun + first).slice(0, MAX_LINE_CHARACTERS);
     for (const next of rest) {
       if (begun !== '') onLine(begun);
-      begun = next.slice(0, LONGEST_LINE);
+      begun = next.slice(0, MAX_LINE_CHARACTERS);
     }
   };
   stream.on('data', (bytes: Buffer) => take(decoder.write(bytes)));

@@ -1,0 +1,126 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { killWithParent } from './kill-with-parent.ts';
+import { keepTail } from './output-tail.ts';
+import { readLines } from './read-lines.ts';
+
+export interface ProcessSpec {
+  readonly file: string;
+  readonly args: readonly string[];
+  /** The environment of this process when left out. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** From SIGTERM to SIGKILL; 10 seconds when left out. */
+  readonly stopWithinMs?: number;
+  /** Called with each line that the process prints. */
+  readonly onLine?: (line: string) => void;
+  /** Opens an IPC channel to a Node.js process. The process notices by its end that this one has died. */
+  readonly onMessage?: (message: unknown) => void;
+  /** Whether the process is killed when this one dies, however this one dies. */
+  readonly diesWithParent?: boolean;
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** Why the process could not be started, if it could not. */
+  readonly failure?: string;
+}
+
+export interface ManagedProcess extends AsyncDisposable {
+  /** Undefined when the process could not be started. */
+  readonly pid: number | undefined;
+  /** Settles when the process has ended and everything that it printed has been read. Never rejects. */
+  readonly exited: Promise<Exit>;
+  /** Undefined while it runs. */
+  readonly exit: () => Exit | undefined;
+  /** The last lines that it printed. */
+  readonly tail: () => string;
+  /** Does nothing when the process has ended already. */
+  readonly kill: (signal: NodeJS.Signals) => void;
+  /** Freezes the process. Resolves when every thread stands still; its connections stay open. */
+  readonly pause: () => Promise<void>;
+  readonly resume: () => void;
+  /** Asks the process to end and kills it at the deadline. Does nothing when it has ended already. */
+  readonly stop: () => Promise<Exit>;
+}
+
+const STOP_WITHIN_MS = 10_000;
+const LOOK_EVERY_MS = 5;
+
+/**
+ * Starts a child process: the one way in which Runledger starts servers and services. It has a process group of its own:
+ * Ctrl-C in the terminal reaches only this process, which stops its children in order.
+ */
+export const launchProcess = (spec: ProcessSpec): ManagedProcess => {
+  const { file, args, env = process.env, stopWithinMs = STOP_WITHIN_MS, onLine, onMessage } = spec;
+  const child = spawn(file, args, {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', ...(onMessage ? (['ipc'] as const) : [])],
+    env,
+  });
+  const tail = keepTail();
+  for (const stream of [child.stdout, child.stderr]) {
+    if (stream === null) throw new Error(`${file} has no pipes although they were requested`);
+    readLines(stream, (line) => {
+      tail.add(line);
+      onLine?.(line);
+    });
+  }
+  if (onMessage) child.on('message', onMessage);
+  if (spec.diesWithParent === true && child.pid !== undefined) killWithParent(child, child.pid);
+  let exit: Exit | undefined;
+  const exited = exitOf(child).then((how) => (exit = how));
+  const kill = (signal: NodeJS.Signals): void => void child.kill(signal);
+  const stop = async (): Promise<Exit> => {
+    kill('SIGTERM');
+    // A paused process takes no other signal before it continues.
+    kill('SIGCONT');
+    const deadline = setTimeout(() => kill('SIGKILL'), stopWithinMs);
+    const how = await exited;
+    clearTimeout(deadline);
+    return how;
+  };
+  return {
+    pid: child.pid,
+    exited,
+    exit: () => exit,
+    tail: tail.lines,
+    kill,
+    pause: async () => {
+      kill('SIGSTOP');
+      const isOver = (): boolean => exit !== undefined || child.pid === undefined || isStopped(child.pid);
+      while (!isOver()) await delay(LOOK_EVERY_MS);
+    },
+    resume: () => kill('SIGCONT'),
+    stop,
+    [Symbol.asyncDispose]: async () => void (await stop()),
+  };
+};
+
+export const describeExit = ({ code, signal }: Exit): string =>
+  signal === null ? `exit status ${code}` : `killed by ${signal}`;
+
+const exitOf = (child: ChildProcess): Promise<Exit> =>
+  new Promise((resolve) => {
+    child.on('error', ({ message }) => {
+      if (child.pid === undefined) resolve({ code: null, signal: null, failure: message });
+    });
+    // 'close' rather than 'exit': by then everything that the process printed has been read.
+    child.once('close', (code, signal) => resolve({ code, signal }));
+  });
+
+/** The kernel stops the threads of a process one after the other. Only Linux shows it. */
+const isStopped = (pid: number): boolean => {
+  if (process.platform !== 'linux') return true;
+  try {
+    return readdirSync(`/proc/${pid}/task`).every((thread) => {
+      const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
+      return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T');
+    });
+  } catch {
+    // A thread, or the process, ended in between.
+    return false;
+  }
+};
