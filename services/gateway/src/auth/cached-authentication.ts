@@ -1,9 +1,9 @@
 import type { ApiKey } from '@runledger/contracts/catalogue/records';
+import { LRUCache } from 'lru-cache';
 import { authenticate } from './api-keys.ts';
 import { lastUses, type LastUses } from './last-uses.ts';
 import type { Authenticate } from './identify-caller.ts';
 import { waitForLog } from '../http/wait-for-log.ts';
-import { keepLatest } from '../concurrency/recently-used.ts';
 
 /** A revoked key is good for so long at most: revoking has to work within a second. */
 const FRESH_MS = 500;
@@ -16,16 +16,20 @@ const MOST_KEPT = 1_000;
 export const cachedAuthentication = ({ log, now, clock }: LastUses): Authenticate => {
   const noteUse = lastUses({ log, now, clock });
   const logIsThere = waitForLog(log);
-  const recent = new Map<string, { readonly at: number; readonly record: ApiKey }>();
+  const recent = new LRUCache<string, ApiKey>({
+    max: MOST_KEPT,
+    ttl: FRESH_MS,
+    ttlResolution: 0,
+    perf: { now: clock },
+  });
   return async (key) => {
     const known = recent.get(key);
-    if (known && clock() - known.at < FRESH_MS) return known.record;
-    recent.delete(key);
+    if (known) return known;
     await logIsThere();
     const at = clock();
     const record = await authenticate(log, key, now);
     if (!record) return undefined;
-    keepLatest(recent, MOST_KEPT, key, { at, record });
+    recent.set(key, record, { start: at });
     noteUse(record);
     return record;
   };

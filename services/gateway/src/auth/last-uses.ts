@@ -1,6 +1,6 @@
 import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { recentlyUsed } from '../concurrency/recently-used.ts';
+import { LRUCache } from 'lru-cache';
 import { keyStore } from './key-store.ts';
 
 const WRITE_EVERY_MS = 60_000;
@@ -24,7 +24,10 @@ interface Noted {
  * delays and fails nothing, and what could not be noted is noted with a later use.
  */
 export const lastUses = ({ log, now, clock }: LastUses): ((record: ApiKey) => void) => {
-  const notedOf = recentlyUsed<string, Noted>(MOST_KEPT, () => ({ at: Number.NEGATIVE_INFINITY }));
+  const kept = new LRUCache<string, Noted>({
+    max: MOST_KEPT,
+    memoMethod: () => ({ at: Number.NEGATIVE_INFINITY }),
+  });
   let writing = 0;
   const write = async (record: ApiKey, noted: Noted): Promise<void> => {
     writing += 1;
@@ -38,7 +41,7 @@ export const lastUses = ({ log, now, clock }: LastUses): ((record: ApiKey) => vo
     }
   };
   return (record) => {
-    const noted = notedOf(record.id);
+    const noted = kept.memo(record.id);
     const at = clock();
     if (at - noted.at < WRITE_EVERY_MS || writing >= MOST_WRITING) return;
     noted.at = at;

@@ -4,11 +4,11 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import etag from 'etag';
 import type { Context, Middleware } from 'koa';
+import { LRUCache } from 'lru-cache';
 import type { PlainRoute } from '../server/app.ts';
 import { sendTagged } from '../http/entity-tag.ts';
 import type { Operation } from '../http/operation.ts';
 import { once } from '../concurrency/once.ts';
-import { recentlyUsed } from '../concurrency/recently-used.ts';
 import { openApiDocument } from './document.ts';
 
 export interface ReferencePages {
@@ -22,12 +22,13 @@ export interface ReferencePages {
 export const referencePages = ({ basePath, operations, publicUrl }: ReferencePages): PlainRoute[] => {
   const reader = tagged(Buffer.from(html(basePath)));
   const program = tagged(Buffer.from(start(basePath)));
-  const documentAt = recentlyUsed(1, (server: string) =>
-    tagged(Buffer.from(JSON.stringify(openApiDocument(operations, server)))),
-  );
+  const documents = new LRUCache<string, Tagged>({
+    max: 1,
+    memoMethod: (server) => tagged(Buffer.from(JSON.stringify(openApiDocument(operations, server)))),
+  });
   return [
     page(`${basePath}/openapi.json`, async (ctx) =>
-      send(ctx, 'application/json', documentAt(`${publicUrl()}${basePath}`)),
+      send(ctx, 'application/json', documents.memo(`${publicUrl()}${basePath}`)),
     ),
     ...[`${basePath}/docs`, `${basePath}/docs/`].map((path) =>
       page(path, async (ctx) => {

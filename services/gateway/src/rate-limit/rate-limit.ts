@@ -1,7 +1,7 @@
 import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
-import { tokenLeaseOf } from './token-lease.ts';
-import { recentlyUsed } from '../concurrency/recently-used.ts';
+import { LRUCache } from 'lru-cache';
+import { tokenLeaseOf, type TokenLease } from './token-lease.ts';
 import { sharedTokens } from './shared-tokens.ts';
 import type { RateDecision } from './core/rate-decision.ts';
 
@@ -52,20 +52,22 @@ export const rateLimit = ({ log, limit, clock, patienceMs = PATIENCE_MS, counts 
       note(error, rate_key, 'what was not spent of a rate limit could not be given back');
     }
   };
-  const chunkFor = recentlyUsed(MOST_KEPT, (rate_key: string) =>
-    tokenLeaseOf({
-      limit,
-      clock,
-      takeTokens: (wanted) => {
-        counts?.leaseTaken();
-        return shared.take(rate_key, wanted);
-      },
-      giveBack: (tokens) => void giveBack(rate_key, tokens),
-      later,
-    }),
-  );
+  const kept = new LRUCache<string, TokenLease>({
+    max: MOST_KEPT,
+    memoMethod: (rate_key) =>
+      tokenLeaseOf({
+        limit,
+        clock,
+        takeTokens: (wanted) => {
+          counts?.leaseTaken();
+          return shared.take(rate_key, wanted);
+        },
+        giveBack: (tokens) => void giveBack(rate_key, tokens),
+        later,
+      }),
+  });
   return async ({ id, rate_key = id }) => {
-    const chunk = chunkFor(rate_key);
+    const chunk = kept.memo(rate_key);
     const letThrough = (): RateDecision => {
       counts?.letThrough();
       return chunk.letThrough();

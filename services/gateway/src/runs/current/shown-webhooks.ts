@@ -1,6 +1,6 @@
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
-import { keepLatest } from '../../concurrency/recently-used.ts';
+import { LRUCache } from 'lru-cache';
 
 /** What this gateway last said of the notifications of runs: for a while without the log, when the views may be behind it. */
 export interface ShownWebhooks {
@@ -12,11 +12,11 @@ export interface ShownWebhooks {
 const MOST_REMEMBERED = 10_000;
 
 export const shownWebhooks = (): ShownWebhooks => {
-  const shown = new Map<string, WebhookHistory>();
+  const shown = new LRUCache<string, WebhookHistory>({ max: MOST_REMEMBERED });
   return {
     remember: ({ run_id }, webhook) => {
       if (webhook.head <= (shown.get(run_id)?.head ?? 0)) return;
-      keepLatest(shown, MOST_REMEMBERED, run_id, webhook);
+      shown.set(run_id, webhook);
     },
     latest: ({ run_id }, viewed) => {
       const before = shown.get(run_id);

@@ -2,7 +2,7 @@ import type { ProgressReport } from '@runledger/contracts/events/activity';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import { isExecuting, type Run } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { keepLatest } from '../../concurrency/recently-used.ts';
+import { LRUCache } from 'lru-cache';
 
 /** The last report of an attempt; undefined when there is none, or none to be had in time. */
 export type ReadProgress = (
@@ -18,7 +18,7 @@ const MOST_REMEMBERED = 10_000;
  * reports are not flushed, and a broker that starts again may have lost the last ones.
  */
 export const runProgress = (read: ReadProgress): ((run: Run) => Promise<ProgressReport | undefined>) => {
-  const shown = new Map<string, ProgressReport>();
+  const shown = new LRUCache<string, ProgressReport>({ max: MOST_REMEMBERED });
   return async (run) => {
     if (!isExecuting(run)) return undefined;
     const { number, executor_id } = run.attempt;
@@ -27,7 +27,7 @@ export const runProgress = (read: ReadProgress): ((run: Run) => Promise<Progress
     const now = await read(run, number, executor_id);
     const latest = now && now.progress >= (before?.progress ?? 0) ? now : before;
     if (!latest) return undefined;
-    keepLatest(shown, MOST_REMEMBERED, name, latest);
+    shown.set(name, latest);
     return latest;
   };
 };
