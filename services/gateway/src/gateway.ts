@@ -25,9 +25,12 @@ import { jetstreamOutputStore } from './outputs/jetstream/jetstream-output-store
 import { serveRoute } from './outputs/serve-route.ts';
 import { uploadReservations } from './outputs/upload-reservations.ts';
 import { uploadRoute } from './outputs/upload-route.ts';
+import { freshViews } from './projection/fresh-views.ts';
+import { openSchedulerClient } from './scheduler/scheduler-client.ts';
 import { runRoutes } from './run-routes.ts';
 import { currentRun } from './runs/current/current-run.ts';
-import { findView } from './runs/current/find-view.ts';
+import { openFindView } from './runs/current/find-view.ts';
+import { openQueueBound } from './runs/queue/queue-bound.ts';
 import { shownWebhooks } from './runs/current/shown-webhooks.ts';
 import { keyRevalidation } from './runs/subscribe/key-revalidation.ts';
 import { openRunSubscriptions } from './runs/subscribe/run-subscriptions.ts';
@@ -39,25 +42,29 @@ export interface Gateway extends AsyncDisposable {
 }
 
 /** The HTTP side of the gateway, put together. */
-export const gateway = ({ metrics: registry, ...parts }: GatewayParts): Gateway => {
+export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gateway => {
+  const open = new AsyncDisposableStack();
   const { config, log, views, logger, publicUrl } = parts;
   const { RUNLEDGER_BASE_PATH: basePath, RUNLEDGER_STREAMS_MAX: mostWatchers } = config;
   const metrics = gatewayMetrics(registry);
   const shown = shownWebhooks();
   const current = currentRun({
     log,
-    find: findView({ views, logger, clock }),
+    find: open.use(openFindView(views, logger)).call,
     shown,
     logger,
     onRead: metrics.runRead,
   });
-  const watching = openRunSubscriptions({ log, current, publicUrl, mostWatchers, logger, clock });
+  const fresh = freshViews({ log, views });
+  const bound = open.use(openQueueBound({ views, fresh, most: config.RUNLEDGER_QUEUE_MAX, clock }));
+  const scheduler = open.use(openSchedulerClient(log));
+  const watching = open.use(openRunSubscriptions({ log, current, publicUrl, mostWatchers, logger, clock }));
   subscriptionGauges(registry, watching, mostWatchers);
-  const keys = keyRevalidation({ authenticate: (key) => authenticate(log, key, now), logger });
-  const fleet = executors(log);
+  const keys = open.use(keyRevalidation({ authenticate: (key) => authenticate(log, key, now), logger }));
+  const fleet = executors(scheduler);
   const records = { records: catalogueRecords(log), now };
   const routes = [
-    ...runRoutes({ parts, current, shown, watching, keys, metrics }),
+    ...runRoutes({ parts, current, shown, bound, fresh, scheduler, watching, keys, metrics }),
     ...webhookSecretRoutes(signingSecrets(log, secretBox(config.RUNLEDGER_SECRET_KEYS), { now })),
     ...machineRoutes(records),
     ...workflowRoutes(records),
@@ -91,10 +98,7 @@ export const gateway = ({ metrics: registry, ...parts }: GatewayParts): Gateway 
   return {
     app,
     stopping: () => watching.stop(),
-    [Symbol.asyncDispose]: async () => {
-      keys[Symbol.dispose]();
-      await watching[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 };
 

@@ -7,7 +7,7 @@ import { nameResolver } from '@runledger/webhooks/dns/name-resolver';
 import { policyFromConfig } from '@runledger/webhooks/policy/policy-config';
 import { readGatewayConfig, type GatewayConfig } from './config.ts';
 import { contract } from './contract.ts';
-import { gateway } from './gateway.ts';
+import { openGateway } from './gateway.ts';
 import { logGauges, projectionGauges } from './gateway-gauges.ts';
 import { openHttpServer } from './server/http-server.ts';
 import { commonHeaders } from './http/response-headers.ts';
@@ -43,7 +43,7 @@ const start = async (
   const resolver = open.use(nameResolver({ servers: config.RUNLEDGER_DNS_SERVERS, clock }));
   let publicUrl = config.RUNLEDGER_PUBLIC_URL?.replace(/\/+$/, '') ?? '';
   const served = open.use(
-    gateway({
+    openGateway({
       config,
       log,
       views,

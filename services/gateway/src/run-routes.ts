@@ -18,14 +18,15 @@ import { rerunRoute } from './runs/rerun/rerun-route.ts';
 import { waitingRoute } from './runs/read/waiting-route.ts';
 import { waitForEnd } from './runs/subscribe/wait-for-end.ts';
 import { callbackRules } from './runs/queue/callback-rules.ts';
-import { queueBound } from './runs/queue/queue-bound.ts';
+import type { QueueBound } from './runs/queue/queue-bound.ts';
 import { acceptRun, type AcceptRun } from './runs/queue/accept-run.ts';
 import { cancelMany } from './runs/cancel/cancel-many.ts';
 import { cancelRun } from './runs/cancel/cancel-run.ts';
 import type { ReadCurrentRun } from './runs/current/current-run.ts';
-import { freshViews } from './projection/fresh-views.ts';
+import type { FreshViews } from './projection/fresh-views.ts';
 import { listRuns } from './runs/list/list-runs.ts';
 import { logCapacity } from './runs/queue/log-capacity.ts';
+import type { SchedulerClient } from './scheduler/scheduler-client.ts';
 import { queueDeployment } from './runs/queue/queue-deployment.ts';
 import { queuePositions } from './runs/read/queue-positions.ts';
 import { redeliverMany } from './webhooks/redeliver-many.ts';
@@ -33,7 +34,6 @@ import { redeliverRun } from './webhooks/redeliver-run.ts';
 import { rerunRun } from './runs/rerun/rerun-run.ts';
 import { runProgress } from './runs/read/run-progress.ts';
 import type { ShownWebhooks } from './runs/current/shown-webhooks.ts';
-import { versionHashes } from './runs/queue/version-hashes.ts';
 import { waitingRun } from './runs/read/waiting-run.ts';
 import type { KeyRevalidation } from './runs/subscribe/key-revalidation.ts';
 import type { RunSubscriptions } from './runs/subscribe/run-subscriptions.ts';
@@ -42,6 +42,9 @@ export interface RunRoutes {
   readonly parts: Omit<GatewayParts, 'metrics'>;
   readonly current: ReadCurrentRun;
   readonly shown: ShownWebhooks;
+  readonly bound: QueueBound;
+  readonly fresh: FreshViews;
+  readonly scheduler: SchedulerClient;
   readonly watching: RunSubscriptions;
   readonly keys: KeyRevalidation;
   readonly metrics: GatewayMetrics;
@@ -50,24 +53,32 @@ export interface RunRoutes {
 const RESOLVE_WITHIN_MS = 1_000;
 
 /** Everything that is done with runs, and with the notifications of them. */
-export const runRoutes = ({ parts, current, shown, watching, keys, metrics }: RunRoutes): Route[] => {
+export const runRoutes = ({
+  parts,
+  current,
+  shown,
+  bound,
+  fresh,
+  scheduler,
+  watching,
+  keys,
+  metrics,
+}: RunRoutes): Route[] => {
   const { config, log, views, logger, instance, publicUrl, policy, resolver } = parts;
   const writer = { service: 'gateway', instance };
   const onConflict = metrics.conflict;
   const onQueued = metrics.queued;
   const catalogue = openCatalogue(log);
-  const fresh = freshViews({ log, views });
-  const bound = queueBound({ views, fresh, most: config.RUNLEDGER_QUEUE_MAX, clock });
   const accept = counted(
     acceptRun({ log, current, room: logCapacity(log, clock), bound, writer, now }),
     metrics,
   );
-  const queue = queueDeployment({ accept, catalogue, versions: versionHashes(catalogue), logger });
+  const queue = queueDeployment({ accept, catalogue, logger });
   const rerun = rerunRun({ accept, current, catalogue });
   const cancel = cancelRun({ log, current, writer, now, onConflict });
   const redeliver = redeliverRun({ log, current, shown, writer, now, onConflict });
   const progress = runProgress((key, attempt, executor) => lastProgress(log, key, attempt, executor));
-  const places = queuePositions({ log, clock });
+  const places = queuePositions({ scheduler, clock });
   const wait = waitForEnd({ awaitEnd: watching.awaitEnd, keys });
   const limits = {
     inputs: config.RUNLEDGER_INPUTS_MAX,
@@ -82,7 +93,7 @@ export const runRoutes = ({ parts, current, shown, watching, keys, metrics }: Ru
   });
   return [
     queueRoute({ limits, callbacks, queue, onQueued }),
-    waitingRoute({ waiting: waitingRun({ log, current, clock }), now }),
+    waitingRoute({ waiting: waitingRun({ scheduler, current, clock }), now }),
     getRoute({ current, progress, places, wait, catalogue, publicUrl }),
     eventsRoute({ current, watching, keys }),
     cancelRoute({ cancel }),

@@ -1,8 +1,6 @@
 import type { ExecutorsResponse, ExecutorsRequest } from '@runledger/contracts/requests/executor-state';
 import { MAX_LISTED_EXECUTORS } from '@runledger/contracts/requests/executor-state';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { requestExecutors } from '@runledger/request-reply/executors';
-import { RESPONSE_TIMEOUT_MS, orSchedulerUnavailable } from '../scheduler/scheduler-answer.ts';
+import type { SchedulerClient } from '../scheduler/scheduler-client.ts';
 
 /** Behind which executor a page begins. */
 export type ExecutorSortKey = NonNullable<ExecutorsRequest['after']>;
@@ -14,11 +12,7 @@ export interface Executors {
   named(name: string): Promise<ExecutorsResponse>;
 }
 
-export const executors = (log: EventLog): Executors => {
-  const ask = async (question: ExecutorsRequest): Promise<ExecutorsResponse> =>
-    orSchedulerUnavailable(await requestExecutors(log, question, RESPONSE_TIMEOUT_MS));
-  return {
-    page: (after, limit) => ask({ name: null, after, limit }),
-    named: (name) => ask({ name, after: null, limit: MAX_LISTED_EXECUTORS }),
-  };
-};
+export const executors = (scheduler: Pick<SchedulerClient, 'executors'>): Executors => ({
+  page: (after, limit) => scheduler.executors({ name: null, after, limit }),
+  named: (name) => scheduler.executors({ name, after: null, limit: MAX_LISTED_EXECUTORS }),
+});

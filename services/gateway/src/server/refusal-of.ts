@@ -1,6 +1,6 @@
 import { EventTooLarge, LogFull } from '@runledger/event-log/append/append';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
-import { SchedulerUnavailable } from '../scheduler/scheduler-answer.ts';
+import { SchedulerUnavailable } from '../scheduler/scheduler-client.ts';
 import { OutputStoreUnavailable } from '../outputs/output-store.ts';
 import { ViewsUnavailable } from '../projection/run-views.ts';
 import { Refused, type Refusal } from '../http/refusal.ts';

@@ -1,44 +1,31 @@
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Logger } from '@runledger/event-log/connect/logger';
+import { openBreaker, type Breaker } from '../../breaker/breaker.ts';
 import { ViewsUnavailable, type RunView, type RunViews } from '../../projection/run-views.ts';
 
 export type FindView = (key: RunKey) => Promise<RunView | ViewsUnavailable | undefined>;
 
-export interface FindViewOptions {
-  readonly views: RunViews;
-  readonly logger: Logger;
-  /** Monotonic, in milliseconds. */
-  readonly clock: () => number;
-}
+/** Longer than the views themselves take to say that they are away. */
+const TIMEOUT_MS = 5_000;
 
-const TRY_EVERY_MS = 1_000;
-
-/** While the views are away, one request in a while tries them, and no other waits for them. */
-export const findView = ({ views, logger, clock }: FindViewOptions): FindView => {
-  let away = false;
-  let nextTry = 0;
-  const found = (isAway: boolean): void => {
-    if (away !== isAway) {
-      const fields = { views: isAway ? 'away' : 'back' };
-      if (isAway) logger.warn(fields, 'the run views are away; runs are read from the log');
-      else logger.info(fields, 'the run views are back');
-    }
-    away = isAway;
-  };
-  return async (key) => {
-    if (away && clock() < nextTry) return new ViewsUnavailable('the run views were away a moment ago');
-    // A try may take longer than the time between two of them.
-    if (away) nextTry = Infinity;
-    try {
-      const view = await views.find(key);
-      found(false);
-      return view;
-    } catch (error) {
-      nextTry = clock() + TRY_EVERY_MS;
-      if (!(error instanceof ViewsUnavailable)) throw error;
-      found(true);
-      logger.debug({ err: error }, 'a run view could not be read');
-      return error;
-    }
-  };
-};
+/** Views that are away are a value: the caller goes on with the log. */
+export const openFindView = (
+  views: Pick<RunViews, 'find'>,
+  logger: Logger,
+): Breaker<[RunKey], Awaited<ReturnType<FindView>>> =>
+  openBreaker<[RunKey], Awaited<ReturnType<FindView>>>({
+    action: (_signal, key) => views.find(key),
+    timeoutMs: TIMEOUT_MS,
+    opensOn: 'first_failure',
+    fallback: (why) => {
+      if (why.kind !== 'failed') return new ViewsUnavailable(`the run views are away (${why.kind})`);
+      if (!(why.error instanceof ViewsUnavailable)) throw why.error;
+      logger.debug({ err: why.error }, 'a run view could not be read');
+      return why.error;
+    },
+    onChange: (state) => {
+      if (state === 'open')
+        logger.warn({ views: 'away' }, 'the run views are away; runs are read from the log');
+      else logger.info({ views: 'back' }, 'the run views are back');
+    },
+  });

@@ -93,7 +93,7 @@ export const acceptRun = ({ log, current, room, bound, writer, now }: AcceptRunO
       const idempotency =
         identity.kind === 'of_key' ? { request_sha256: identity.request_sha256 } : undefined;
       const event = runQueued(decision.data, idempotency, envelope);
-      const appended = await bound(org_id, () => append(log, event, 0));
+      const appended = await bound.within(org_id, () => append(log, event, 0));
       if (appended === 'queue_full') return { kind: 'queue_full' } as const;
       if (appended.kind === 'appended') return { kind: 'accepted', run_id } as const;
       const first = await before(org_id, identity);

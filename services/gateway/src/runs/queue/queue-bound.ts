@@ -1,8 +1,9 @@
+import { LRUCache } from 'lru-cache';
 import type { OrgId } from '@runledger/contracts/ids';
 import type { FreshViews } from '../../projection/fresh-views.ts';
+import { openBreaker } from '../../breaker/breaker.ts';
 import { oneAtATime } from '../../concurrency/one-at-a-time.ts';
 import { ViewsUnavailable, type RunViews } from '../../projection/run-views.ts';
-import { recentlyUsed } from '../../concurrency/recently-used.ts';
 
 export interface QueueBoundOptions {
   readonly views: Pick<RunViews, 'countQueued'>;
@@ -13,11 +14,11 @@ export interface QueueBoundOptions {
   readonly clock: () => number;
 }
 
-/** Calls `accept`, which queues one run at most, unless the queue of the organisation is full. @throws what `accept` throws */
-export type QueueBound = <Result>(
-  org_id: OrgId,
-  accept: () => Promise<Result>,
-) => Promise<Result | 'queue_full'>;
+/** The bound of every organisation's queue. */
+export interface QueueBound extends Disposable {
+  /** Calls `accept`, which queues one run at most, unless the queue of the organisation is full. @throws what `accept` throws */
+  readonly within: <Result>(org_id: OrgId, accept: () => Promise<Result>) => Promise<Result | 'queue_full'>;
+}
 
 interface Queue {
   /** As the views said. */
@@ -39,7 +40,8 @@ const COUNTED_FOR_MS = 1_000;
 /** A count is good for so much of what is free when the bound gets near: ten gateways that are as busy stay within it. */
 const COUNTED_FOR_PART = 0.1;
 const MOST_KEPT = 10_000;
-const TRY_EVERY_MS = 1_000;
+/** A count reads the views twice, and waits for fresh ones in between. */
+const COUNT_TIMEOUT_MS = 10_000;
 
 const nearOf = (most: number): number => Math.max(NEAR_RUNS, most * NEAR_PART);
 
@@ -50,31 +52,33 @@ const nearOf = (most: number): number => Math.max(NEAR_RUNS, most * NEAR_PART);
  * the same moment, and a place or two may stay empty for a moment. Where the views are away the bound is not known, and
  * nothing is refused.
  */
-export const queueBound = (options: QueueBoundOptions): QueueBound => {
+export const openQueueBound = (options: QueueBoundOptions): QueueBound => {
   const { most, clock } = options;
-  /** Views that were away a moment ago are not waited for, but by the one request that tries them again. */
-  let awayUntil = Number.NEGATIVE_INFINITY;
-  const queueOf = recentlyUsed(MOST_KEPT, (org_id: OrgId) => newQueue(options, org_id));
+  const queues = new LRUCache<OrgId, Queue>({
+    max: MOST_KEPT,
+    memoMethod: (org_id) => newQueue(options, org_id),
+  });
+  const counting = openBreaker<[Queue], boolean>({
+    action: async (_signal, queue) => {
+      await queue.count();
+      return true;
+    },
+    timeoutMs: COUNT_TIMEOUT_MS,
+    opensOn: 'first_failure',
+    fallback: (why) => {
+      if (why.kind === 'failed' && !(why.error instanceof ViewsUnavailable)) throw why.error;
+      return false;
+    },
+  });
   /** False where the views are away. */
   const isCounted = async (queue: Queue): Promise<boolean> => {
     const isRecent =
       clock() - queue.countedAt < COUNTED_FOR_MS && queue.letIn < nearOf(most) * COUNTED_FOR_PART;
     if (isRecent && most - sizeOf(queue) > nearOf(most)) return true;
-    if (clock() < awayUntil) return false;
-    if (awayUntil > Number.NEGATIVE_INFINITY) awayUntil = Number.POSITIVE_INFINITY;
-    try {
-      await queue.count();
-      awayUntil = Number.NEGATIVE_INFINITY;
-      return true;
-    } catch (error) {
-      const isAway = error instanceof ViewsUnavailable;
-      awayUntil = isAway ? clock() + TRY_EVERY_MS : Number.NEGATIVE_INFINITY;
-      if (!isAway) throw error;
-      return false;
-    }
+    return counting.call(queue);
   };
-  return async (org_id, accept) => {
-    const queue = queueOf(org_id);
+  const within: QueueBound['within'] = async (org_id, accept) => {
+    const queue = queues.memo(org_id);
     // Looked at and taken in one step: many may have waited for the same count.
     if ((await isCounted(queue)) && sizeOf(queue) >= most) return 'queue_full';
     queue.underWay += 1;
@@ -86,6 +90,7 @@ export const queueBound = (options: QueueBoundOptions): QueueBound => {
       queue.since += 1;
     }
   };
+  return { within, [Symbol.dispose]: () => counting[Symbol.dispose]() };
 };
 
 const sizeOf = ({ counted, since, underWay }: Queue): number => counted + since + underWay;

@@ -1,13 +1,12 @@
+import { LRUCache } from 'lru-cache';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { queueRun, type MissingPart, type QueueDecision, type QueueRequest } from './core/queue-run.ts';
 import type { AcceptRun, Acceptance, Requested } from './accept-run.ts';
-import type { VersionHashes } from './version-hashes.ts';
 
 export interface QueueDeploymentOptions {
   readonly accept: AcceptRun;
   readonly catalogue: Catalogue;
-  readonly versions: VersionHashes;
   readonly logger: Logger;
 }
 
@@ -20,9 +19,13 @@ export type QueueDeployment = <No extends object>(
   refuse: () => Promise<No | undefined>,
 ) => Promise<Acceptance | Extract<Decision<No>, { kind: 'refused' }>>;
 
-export const queueDeployment =
-  ({ accept, catalogue, versions, logger }: QueueDeploymentOptions): QueueDeployment =>
-  <No extends object>(given: Requested, request: QueueRequest, refuse: () => Promise<No | undefined>) =>
+export const queueDeployment = ({ accept, catalogue, logger }: QueueDeploymentOptions): QueueDeployment => {
+  const versionHash = versionHashes(catalogue);
+  return <No extends object>(
+    given: Requested,
+    request: QueueRequest,
+    refuse: () => Promise<No | undefined>,
+  ) =>
     accept(given, { kind: 'queue', request }, async (): Promise<Decision<No>> => {
       const { org_id } = given;
       const why = await refuse();
@@ -31,7 +34,7 @@ export const queueDeployment =
       const [machine, versionSha256] = deployment
         ? await Promise.all([
             catalogue.getMachine(org_id, deployment.machine_id),
-            versions(org_id, deployment.workflow_version_id),
+            versionHash(org_id, deployment.workflow_version_id),
           ])
         : [undefined, undefined];
       const decision = queueRun(request, { deployment, machine, versionSha256 }, given);
@@ -42,6 +45,23 @@ export const queueDeployment =
       }
       return { kind: 'refused', why: 'no_deployment' };
     });
+};
+
+const MAX_HASHES = 10_000;
+
+/**
+ * The SHA-256 of a workflow version; undefined when there is no such version. Versions are immutable and up to 512 KiB,
+ * so each is read once and only its hash is kept.
+ */
+const versionHashes = (catalogue: Catalogue): ((org: string, id: string) => Promise<string | undefined>) => {
+  const hashes = new LRUCache<string, string>({ max: MAX_HASHES });
+  return async (org, id) => {
+    const name = `${org}.${id}`;
+    const sha256 = hashes.get(name) ?? (await catalogue.getWorkflowVersion(org, id))?.sha256;
+    if (sha256 !== undefined) hashes.set(name, sha256);
+    return sha256;
+  };
+};
 
 const isForOperators = (missing: MissingPart): boolean =>
   missing === 'machine' || missing === 'workflow version';

@@ -2,9 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { QueuedRun, Run } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { requestWaitReason } from '@runledger/request-reply/wait-reason';
-import { RESPONSE_TIMEOUT_MS, orSchedulerUnavailable } from '../../scheduler/scheduler-answer.ts';
+import type { SchedulerClient } from '../../scheduler/scheduler-client.ts';
 import type { CurrentRun, ReadCurrentRun } from '../current/current-run.ts';
 
 type WaitingRun =
@@ -18,7 +16,7 @@ type WaitingRun =
 export type ReadWaitingRun = (key: RunKey) => Promise<WaitingRun>;
 
 export interface WaitingRunOptions {
-  readonly log: EventLog;
+  readonly scheduler: Pick<SchedulerClient, 'waitReason'>;
   readonly current: ReadCurrentRun;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
@@ -29,7 +27,7 @@ const ASK_AGAIN_AFTER_MS = 50;
 
 /** The scheduler may know nothing of a run that was queued a moment ago, or has assigned one that is not read as such yet. */
 export const waitingRun =
-  ({ log, current, clock }: WaitingRunOptions): ReadWaitingRun =>
+  ({ scheduler, current, clock }: WaitingRunOptions): ReadWaitingRun =>
   async (key) => {
     const deadline = clock() + KNOWN_WITHIN_MS;
     for (;;) {
@@ -37,7 +35,7 @@ export const waitingRun =
       if (found.kind !== 'found') return found;
       const { run } = found;
       if (run.status !== 'queued') return { kind: 'waits_not', run };
-      const { wait } = orSchedulerUnavailable(await requestWaitReason(log, key, RESPONSE_TIMEOUT_MS));
+      const wait = await scheduler.waitReason(key);
       if (wait !== null) return { kind: 'waits', run, wait };
       if (clock() >= deadline) return { kind: 'not_read_yet' };
       await pause(ASK_AGAIN_AFTER_MS);

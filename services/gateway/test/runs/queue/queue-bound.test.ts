@@ -1,8 +1,8 @@
 import { newUuid, orgId, type OrgId } from '@runledger/contracts/ids';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { aRun, cancelled, cancelRequested, queued } from '@runledger/testing/events/run-events';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { queueBound } from '../../../src/runs/queue/queue-bound.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { openQueueBound, type QueueBoundOptions } from '../../../src/runs/queue/queue-bound.ts';
 import { freshViews } from '../../../src/projection/fresh-views.ts';
 import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.ts';
 import { openRunProjection } from '../../../src/projection/run-projection.ts';
@@ -23,13 +23,17 @@ afterAll(() => all.disposeAsync());
 const FOR_EVER = 600_000;
 const clock = (): number => performance.now();
 
+const aBound = (options: QueueBoundOptions) => all.use(openQueueBound(options)).within;
+
 const boundOf = (most: number, counting: Pick<RunViews, 'countQueued'> = views) =>
-  queueBound({
+  aBound({
     views: counting,
     fresh: freshViews({ log: test.log, views, patienceMs: FOR_EVER }),
     most,
     clock,
   });
+
+afterEach(() => vi.useRealTimers());
 
 const accepting = (org_id: OrgId) => async () => {
   const run = aRun(org_id);
@@ -82,7 +86,7 @@ describe("an organisation's queue", () => {
     };
     let now = 0;
     const fresh = () => Promise.reject(new Error('nobody needs fresh views far from the bound'));
-    const bound = queueBound({ views: { countQueued }, fresh, most: 100_000, clock: () => now });
+    const bound = aBound({ views: { countQueued }, fresh, most: 100_000, clock: () => now });
     for (let run = 0; run < 100; run += 1) await bound(org_id, async () => 'accepted');
     expect(counts).toBe(1);
     now += 1_000;
@@ -92,7 +96,7 @@ describe("an organisation's queue", () => {
 
   it('is bounded by what this gateway accepted where the views are behind for good', async () => {
     const org_id = orgId(newUuid());
-    const behind = queueBound({
+    const behind = aBound({
       views: { countQueued: async () => 0 },
       fresh: async () => false,
       most: 5,
@@ -112,17 +116,17 @@ describe("an organisation's queue", () => {
 
   it('lets one request find out whether views that were away are back, and holds up no other', async () => {
     const org_id = orgId(newUuid());
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const silent = Promise.withResolvers<number>();
-    let now = 0;
     let counts = 0;
     const countQueued = (): Promise<number> => {
       counts += 1;
       return counts === 1 ? Promise.reject(new ViewsUnavailable('the views are away')) : silent.promise;
     };
-    const bound = queueBound({ views: { countQueued }, fresh: async () => true, most: 1, clock: () => now });
+    const bound = aBound({ views: { countQueued }, fresh: async () => true, most: 1, clock });
     const ask = () => bound(org_id, async () => 'accepted');
     await ask();
-    now += FOR_EVER;
+    vi.advanceTimersByTime(1_000);
     const trying = ask();
     for (let run = 0; run < 3; run += 1) expect(await ask()).toBe('accepted');
     expect(counts).toBe(2);

@@ -5,7 +5,8 @@ import { silentLogger } from '@runledger/event-log/connect/logger';
 import { respondWithQueuePositions } from '@runledger/request-reply/queue-positions';
 import { testNats } from '@runledger/testing/servers/nats';
 import { aRun } from '@runledger/testing/events/run-events';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openSchedulerClient, type SchedulerClient } from '../../../src/scheduler/scheduler-client.ts';
 import { queuePositions } from '../../../src/runs/read/queue-positions.ts';
 
 const opened = new AsyncDisposableStack();
@@ -20,12 +21,24 @@ afterAll(() => opened.disposeAsync());
 
 let now = 0;
 const clock = (): number => now;
+let client: SchedulerClient;
 /** The runs of each question that reached the scheduler. */
 let questions: (readonly RunKey[])[] = [];
 beforeEach(() => {
-  now = 0;
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true });
+  client = openSchedulerClient(log);
+  now = 1;
   questions = [];
 });
+afterEach(() => {
+  client[Symbol.dispose]();
+  vi.useRealTimers();
+});
+
+const aSecondLater = (): void => {
+  now += 1_000;
+  vi.advanceTimersByTime(1_000);
+};
 
 type Places = (keys: readonly RunKey[]) => readonly (QueuePosition | undefined)[] | undefined;
 const byQuestion: Places = (keys) => keys.map(() => ({ ahead: questions.length, capacity: 'busy' }));
@@ -54,7 +67,7 @@ describe('the places of queued runs', () => {
       ),
     );
     const [one, two, three] = [aRun(), aRun(), aRun()];
-    const places = await queuePositions({ log, clock })([one, two, three]);
+    const places = await queuePositions({ scheduler: client, clock })([one, two, three]);
     expect([...places]).toEqual([
       [one.run_id, { ahead: 0, capacity: 'busy' }],
       [three.run_id, { ahead: 2, capacity: 'busy' }],
@@ -64,20 +77,20 @@ describe('the places of queued runs', () => {
   it('are kept for a second', async () => {
     await using open = new AsyncDisposableStack();
     open.use(await leading());
-    const places = queuePositions({ log, clock });
+    const places = queuePositions({ scheduler: client, clock });
     const key = aRun();
     const ahead = async (): Promise<number | undefined> => (await places([key])).get(key.run_id)?.ahead;
     expect(await ahead()).toBe(1);
-    now = 999;
+    now += 1_000;
     expect(await ahead()).toBe(1);
-    now = 1_000;
+    now += 1;
     expect(await ahead()).toBe(2);
   });
 
   it('are asked together when they are asked at the same time, each run once', async () => {
     await using open = new AsyncDisposableStack();
     open.use(await leading());
-    const places = queuePositions({ log, clock });
+    const places = queuePositions({ scheduler: client, clock });
     const keys = Array.from({ length: 20 }, () => aRun());
     await Promise.all([...keys, ...keys].map((key) => places([key])));
     expect(questions).toEqual([keys]);
@@ -87,24 +100,24 @@ describe('the places of queued runs', () => {
     await using open = new AsyncDisposableStack();
     open.use(await leading());
     const keys = Array.from({ length: 250 }, () => aRun());
-    expect((await queuePositions({ log, clock })(keys)).size).toBe(250);
+    expect((await queuePositions({ scheduler: client, clock })(keys)).size).toBe(250);
     expect(questions.map(({ length }) => length)).toEqual([100, 100, 50]);
   });
 
   it('are not asked for when no run waits', async () => {
     await using open = new AsyncDisposableStack();
     open.use(await leading());
-    expect((await queuePositions({ log, clock })([])).size).toBe(0);
+    expect((await queuePositions({ scheduler: client, clock })([])).size).toBe(0);
     expect(questions).toEqual([]);
   });
 
   it('are asked for once in a second, and nobody waits for them, while no scheduler answers', async () => {
-    const places = queuePositions({ log, clock });
+    const places = queuePositions({ scheduler: client, clock });
     await using silent = await leading(() => undefined);
     expect((await places([aRun()])).size).toBe(0);
     expect((await places([aRun()])).size).toBe(0);
     expect(questions).toHaveLength(1);
-    now = 1_000;
+    aSecondLater();
     const trying = places([aRun()]);
     // While that one waits, in vain.
     expect((await places([aRun()])).size).toBe(0);
@@ -114,18 +127,18 @@ describe('the places of queued runs', () => {
     await using open = new AsyncDisposableStack();
     open.use(await leading());
     expect((await places([aRun()])).size).toBe(0);
-    now = 2_000;
+    aSecondLater();
     expect((await places([aRun()])).size).toBe(1);
     expect((await places([aRun()])).size).toBe(1);
   });
 
   it('are there a second after a scheduler leads again', async () => {
-    const places = queuePositions({ log, clock });
+    const places = queuePositions({ scheduler: client, clock });
     const key = aRun();
     expect((await places([key])).size).toBe(0);
     await using open = new AsyncDisposableStack();
     open.use(await leading());
-    now = 1_000;
+    aSecondLater();
     expect((await places([key])).size).toBe(1);
   });
 });

@@ -2,7 +2,6 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger as logger } from '@runledger/event-log/connect/logger';
 import { clock } from '../../../src/gateway-parts.ts';
 import { currentRun } from '../../../src/runs/current/current-run.ts';
-import { findView } from '../../../src/runs/current/find-view.ts';
 import { shownWebhooks } from '../../../src/runs/current/shown-webhooks.ts';
 import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.ts';
 import {
@@ -12,8 +11,8 @@ import {
 
 /** What streams and waiting reads of a gateway stand on, without HTTP. */
 export const aRunWatching = (log: EventLog, { mostWatchers = 100 } = {}): RunSubscriptions => {
-  const find = findView({ views: memoryRunViews(), logger, clock });
-  const current = currentRun({ log, find, shown: shownWebhooks(), logger });
+  const views = memoryRunViews();
+  const current = currentRun({ log, find: (key) => views.find(key), shown: shownWebhooks(), logger });
   const publicUrl = (): string => 'https://runs.example';
   return openRunSubscriptions({ log, current, publicUrl, mostWatchers, logger, clock });
 };

@@ -8,23 +8,26 @@ declare module 'opossum' {
     readonly volumeThreshold: number;
     readonly errorThresholdPercentage: number;
     readonly rollingCountTimeout: number;
-    readonly rollingCountBuckets: number;
+    readonly rollingCountBuckets?: number;
     readonly rollingPercentilesEnabled: boolean;
     readonly enableSnapshots: boolean;
-    readonly rotateBucketController: EventEmitter;
+    readonly rotateBucketController?: EventEmitter;
   }
 
-  class CircuitBreaker<Told extends readonly unknown[]> {
-    constructor(action: (...told: Told) => Promise<unknown>, options: CircuitOptions);
+  class CircuitBreaker<Args extends readonly unknown[], Result = unknown> {
+    /** Whether opossum made the error: the circuit is open, or the call took too long. */
+    static isOurError(error: Error): boolean;
+    constructor(action: (...args: Args) => Promise<Result>, options: CircuitOptions);
     /** The very object that was given; `resetTimeout` is read whenever it opens. */
     readonly options: { resetTimeout: number };
     readonly opened: boolean;
     readonly stats: { readonly fires: number; readonly failures: number };
-    fire(...told: Told): Promise<unknown>;
+    fire(...args: Args): Promise<Result>;
+    fallback(instead: (...argsAndError: [...Args, Error]) => Result | Promise<Result>): this;
     open(): void;
     close(): void;
     shutdown(): void;
-    on(event: 'halfOpen', listener: () => void): this;
+    on(event: 'open' | 'halfOpen' | 'close', listener: () => void): this;
   }
 
   export = CircuitBreaker;
