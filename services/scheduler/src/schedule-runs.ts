@@ -7,12 +7,12 @@ import { watchHeartbeats } from '@runledger/coordination/heartbeats';
 import { createdAt } from '@runledger/event-log/read/read-run';
 import type { CheckOutcome } from '@runledger/service-kit/health/health-server';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';
-import { answerRequests } from './requests/answer-requests.ts';
+import { respondToRequests } from './requests/respond-to-requests.ts';
 import { EstimatedClock } from './time/estimated-clock.ts';
 import { executeDecisions, type DecisionExecutor } from './effects/execute-decisions.ts';
 import type { Decision } from './core/decisions/decision.ts';
 import type { Outcome } from './core/scheduler-input.ts';
-import { Scheduling } from './core/scheduling.ts';
+import { createScheduling } from './core/scheduling.ts';
 import type { SchedulerInput } from './core/scheduler-input.ts';
 import { eventIdOf } from './log/event-id.ts';
 import type { FleetFact } from './log/fleet-message.ts';
@@ -63,7 +63,7 @@ export const scheduleRuns = async (
 ): Promise<RunningScheduler> => {
   await using opened = new AsyncDisposableStack();
   const { heartbeatPeriodMs, cancelEnforceMs, instance } = settings;
-  const scheduling = new Scheduling({ heartbeatPeriodMs, cancelEnforceMs, instantOf: Date.parse });
+  const scheduling = createScheduling({ heartbeatPeriodMs, cancelEnforceMs, instantOf: Date.parse });
   const clock = new EstimatedClock();
   const caughtUp = { runs: Promise.withResolvers<void>(), fleet: Promise.withResolvers<void>() };
   const bothCaughtUp = Promise.all([caughtUp.runs.promise, caughtUp.fleet.promise]);
@@ -80,9 +80,9 @@ export const scheduleRuns = async (
   };
   const counted = schedulerMetrics(metrics, {
     queues: () => scheduling.queues(),
-    fleet: () => scheduling.answers.fleetCounts(),
+    fleet: () => scheduling.queries.fleetCounts(),
     drainedNames: () => [...scheduling.drainedNames()].length,
-    longestSilence: () => scheduling.answers.longestSilence() / 1_000,
+    longestSilence: () => scheduling.queries.longestSilence() / 1_000,
     leading: () => atWork !== undefined,
     now: () => clock.at(performance.now()),
   });
@@ -140,7 +140,7 @@ export const scheduleRuns = async (
   opened.use(await watchHeartbeats(log, heard));
   opened.defer(
     log.onReconnect(() =>
-      take({ type: 'reset_beats', because: 'reconnect', connectedMs: performance.now() }),
+      take({ type: 'reset_heartbeats', because: 'reconnect', connectedMs: performance.now() }),
     ),
   );
 
@@ -158,8 +158,8 @@ export const scheduleRuns = async (
   const versions = workflowVersions(log, settings.workflowCacheBytes);
   const lead = async (over: AbortSignal): Promise<void> => {
     if (over.aborted) return;
-    const answering = answerRequests(log, {
-      answers: scheduling.answers,
+    const answering = respondToRequests(log, {
+      queries: scheduling.queries,
       isCurrent,
       fleetReadUpTo: () => fleetReadUpTo,
     });

@@ -27,7 +27,7 @@ export const tickUntilAborted = async (
     const connectedMs = performance.now();
     if (signal.aborted) return;
     if (brokerMs === undefined || connectedMs - asked > SLOW_MS) {
-      take({ type: 'reset_beats', because: 'slow_round_trip', connectedMs });
+      take({ type: 'reset_heartbeats', because: 'slow_round_trip', connectedMs });
     }
     if (brokerMs !== undefined) {
       clock.sample(brokerMs, connectedMs);

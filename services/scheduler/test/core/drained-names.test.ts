@@ -154,7 +154,7 @@ describe('requests for names', () => {
 
 const ALL: ExecutorsRequest = { name: null, after: null, limit: 200 };
 const statesOf = (world: World, question: Partial<ExecutorsRequest> = {}): ExecutorState[] =>
-  world.scheduling.answers.executors({ ...ALL, ...question }).executors;
+  world.scheduling.queries.executors({ ...ALL, ...question }).executors;
 
 describe('what is told of executors', () => {
   it('is what they said, what runs there, and when they were heard', () => {
@@ -233,7 +233,7 @@ describe('what is told of executors', () => {
     const seen: (string | null)[] = [];
     let after: ExecutorsRequest['after'] = null;
     for (let pages = 1; ; pages += 1) {
-      const { executors, more } = world.scheduling.answers.executors({ name: null, after, limit: 2 });
+      const { executors, more } = world.scheduling.queries.executors({ name: null, after, limit: 2 });
       seen.push(...executors.map(({ executor_id }) => executor_id));
       const last = executors.at(-1);
       after = last ? { name: last.name, executor_id: last.executor_id } : null;
@@ -262,12 +262,12 @@ describe('why a run waits', () => {
     for (const name of ['a', 'b', 'c']) if (world.id(name) !== on) world.requestDrain(name);
     world.queue('two');
     world.queue('three');
-    expect(world.scheduling.answers.waitOf(world.key('three'))).toEqual({
+    expect(world.scheduling.queries.waitReason(world.key('three'))).toEqual({
       ahead: 1,
       capacity: 'busy',
       gpu: 'A10G',
       executors: { serving: 1, busy_slots: 1, free_slots: 0, draining: 2 },
     });
-    expect(world.scheduling.answers.waitOf(world.key('one'))).toBeUndefined();
+    expect(world.scheduling.queries.waitReason(world.key('one'))).toBeUndefined();
   });
 });

@@ -56,7 +56,7 @@ export class Invariants {
         this.#beats.set(executor_id, input.time);
         break;
       }
-      case 'reset_beats':
+      case 'reset_heartbeats':
         for (const executor of this.#heardAt.keys()) this.#heardAt.set(executor, connectedMs);
         break;
       case 'lead':
@@ -122,12 +122,12 @@ export class Invariants {
     const runs = [...this.#world.scheduling.runs()];
     const held = new Set(runs.flatMap(({ slot: seat }) => (seat ? [`${seat.executor} ${seat.slot}`] : [])));
     const isFree = (executor: RegisteredExecutor, slot: Slot): boolean =>
-      executor.heard &&
-      !executor.losing &&
+      executor.confirmed &&
+      !executor.lossPending &&
       !executor.draining &&
       !this.#drained.has(executorName(executor.id)) &&
       !held.has(`${executor.id} ${slot.number}`) &&
-      !slot.lingering?.until;
+      !slot.leftover?.until;
     for (const { run, decided, requirements: demand, name } of runs) {
       if (run.status !== 'queued' || decided) continue;
       for (const executor of this.#world.scheduling.executors()) {
@@ -145,13 +145,13 @@ export class Invariants {
     const runs = [...scheduling.runs()];
     const waiting = runs.filter(({ run, decided }) => run.status === 'queued' && !decided);
     for (const { key, run, requirements: demand } of runs) {
-      const place = scheduling.answers.placeOf(key);
+      const place = scheduling.queries.queuePosition(key);
       if (run.status !== 'queued') {
         assert.equal(place, undefined);
         continue;
       }
       const able = [...scheduling.executors()].filter(
-        ({ losing, capabilities: offer }) => !losing && canServe(offer, demand),
+        ({ lossPending, capabilities: offer }) => !lossPending && canServe(offer, demand),
       );
       const open = able.filter(({ draining, id }) => !draining && !this.#drained.has(executorName(id)));
       const before = waiting.filter(
@@ -164,7 +164,7 @@ export class Invariants {
       assert.equal(place?.ahead, waits ? before.length : 0);
       assert.equal(place?.capacity === 'busy', open.length > 0);
       assert.equal(place?.capacity === 'draining', open.length === 0 && able.length > 0);
-      const counts = scheduling.answers.waitOf(key)?.executors;
+      const counts = scheduling.queries.waitReason(key)?.executors;
       assert.equal(counts?.serving, open.length);
       assert.equal(counts?.draining, able.length - open.length);
     }

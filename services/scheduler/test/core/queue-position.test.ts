@@ -25,7 +25,7 @@ const after = (...steps: readonly Step[]): { placeOf: (run: string) => QueuePosi
   const world = new World();
   world.lead();
   for (const step of steps) step(world);
-  return { placeOf: (run) => world.scheduling.answers.placeOf(world.key(run)) };
+  return { placeOf: (run) => world.scheduling.queries.queuePosition(world.key(run)) };
 };
 
 describe('the place of a queued run', () => {
@@ -80,7 +80,7 @@ describe('the place of a queued run', () => {
     busy('box')(world);
     for (const run of ['one', 'two', 'three']) world.queue(run);
     const ahead = (run: string): number | undefined =>
-      world.scheduling.answers.placeOf(world.key(run))?.ahead;
+      world.scheduling.queries.queuePosition(world.key(run))?.ahead;
     expect(ahead('three')).toBe(2);
     world.requestCancel('one');
     expect(ahead('three')).toBe(1);
@@ -98,7 +98,10 @@ describe('the place of a queued run', () => {
     const world = new World();
     world.queue('one');
     world.queue('two');
-    expect(world.scheduling.answers.placeOf(world.key('two'))).toEqual({ ahead: 1, capacity: 'no_gpu' });
+    expect(world.scheduling.queries.queuePosition(world.key('two'))).toEqual({
+      ahead: 1,
+      capacity: 'no_gpu',
+    });
   });
 
   it('is none for a run that executes, has ended or was never heard of', () => {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { executorId, orgId, runId } from '@runledger/contracts/ids';
 import type { QueuedRun, Run } from '@runledger/contracts/fold/run';
 import type { Decision } from '../../src/core/decisions/decision.ts';
-import { Scheduling } from '../../src/core/scheduling.ts';
+import { createScheduling } from '../../src/core/scheduling.ts';
 
 const RUNS = 100_000;
 const EXECUTORS = 1_000;
@@ -60,7 +60,7 @@ const aheadOfAll = (waiting: number): number => (waiting * (waiting - 1)) / 2;
 
 // Anything that looked at every run for each event would not come to its end.
 it('a hundred thousand queued runs go through a thousand executors in their order', () => {
-  const scheduling = new Scheduling({
+  const scheduling = createScheduling({
     heartbeatPeriodMs: 6_000,
     cancelEnforceMs: 20_000,
     instantOf: Date.parse,
@@ -102,7 +102,7 @@ it('a hundred thousand queued runs go through a thousand executors in their orde
   let ahead = 0;
   for (let number = 1; number <= RUNS; number += 1) {
     const { org_id, run_id } = queued(number);
-    ahead += scheduling.answers.placeOf({ org_id, run_id })?.ahead ?? 0;
+    ahead += scheduling.queries.queuePosition({ org_id, run_id })?.ahead ?? 0;
   }
   expect(ahead).toBe(aheadOfAll(RUNS / 2 - EXECUTORS / 2) * 2);
 

@@ -120,7 +120,7 @@ describe('whatever happens, in whatever order', () => {
         assigned += watch.assigned;
         lost += watch.lost;
       }),
-      { numRuns: 300 },
+      { numRuns: 500 },
     );
     // The histories were worth looking at.
     expect(assigned).toBeGreaterThan(300);

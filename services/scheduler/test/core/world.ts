@@ -14,7 +14,7 @@ import {
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Decision } from '../../src/core/decisions/decision.ts';
 import { assignedEvent, endingEvent } from '../../src/core/decisions/decided-event.ts';
-import { Scheduling } from '../../src/core/scheduling.ts';
+import { createScheduling, type Scheduling } from '../../src/core/scheduling.ts';
 import type { ResetCause, SchedulerInput } from '../../src/core/scheduler-input.ts';
 
 export const PERIOD_MS = 6_000;
@@ -40,7 +40,7 @@ export interface OfferedBy {
 }
 
 const newScheduling = (): Scheduling =>
-  new Scheduling({ heartbeatPeriodMs: PERIOD_MS, cancelEnforceMs: ENFORCE_MS, instantOf: Date.parse });
+  createScheduling({ heartbeatPeriodMs: PERIOD_MS, cancelEnforceMs: ENFORCE_MS, instantOf: Date.parse });
 
 /** A log, a clock and a scheduler's core: runs and executors are called by short names. */
 export class World {
@@ -200,7 +200,7 @@ export class World {
   }
 
   reset(because: ResetCause): void {
-    this.take({ type: 'reset_beats', because, connectedMs: this.connectedMs });
+    this.take({ type: 'reset_heartbeats', because, connectedMs: this.connectedMs });
   }
 
   queue(name: string, wish: RequestedRun = {}): void {

@@ -3,7 +3,7 @@ import { isExecuting } from '@runledger/contracts/fold/run';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import type { Assign, GiveUp, RunDecision } from './decision.ts';
 
-/** What an event has beside the decision that it tells: ids and clocks come in from outside. */
+/** What an event has besides its decision: ids and times come from outside. */
 export interface Stamp {
   readonly event_id: string;
   /** ISO 8601. */
@@ -24,7 +24,7 @@ export type EndingEvent =
   | RunEventOf<'RunGivenUp'>
   | RunEventOf<'RunCancelEnforced'>;
 
-/** Carries all that the executor needs, so that it reads nothing else. */
+/** It holds everything that the executor needs, so that the executor reads nothing else. */
 export const assignedEvent = (
   decision: Assign,
   stamp: Stamp,
@@ -51,7 +51,7 @@ export const assignedEvent = (
   };
 };
 
-/** `progress`, 0 to 1, is the last that the attempt reported; undefined when it reported none. */
+/** `progress`, 0 to 1, is the last that the attempt reported; undefined when there is none. */
 export const endingEvent = (
   decision: Exclude<RunDecision, Assign>,
   stamp: Stamp,
@@ -76,15 +76,15 @@ export const endingEvent = (
   }
 };
 
-/** The run ends instead of being assigned: what it needs cannot be had any more. */
+/** The run ends instead of being assigned, because what it needs no longer exists. */
 export const giveUpInstead = (
-  { key, run, expected, answers }: Assign,
+  { key, run, expected, causedBy }: Assign,
   reason: 'deployment_removed' | 'internal_error',
   message: string,
-): GiveUp => ({ type: 'give_up', key, run, expected, answers, reason, message });
+): GiveUp => ({ type: 'give_up', key, run, expected, causedBy, reason, message });
 
 const envelope = (
-  { key, run, answers }: RunDecision,
+  { key, run, causedBy }: RunDecision,
   { event_id, time, instance }: Stamp,
 ): Pick<
   RunEventOf<'RunAssigned'>,
@@ -105,6 +105,6 @@ const envelope = (
   time,
   writer: { service: 'scheduler', instance },
   correlation_id: run.correlation_id,
-  causation_id: answers,
+  causation_id: causedBy,
   traceparent: run.traceparent,
 });

@@ -3,7 +3,7 @@ import type { ExecutorId } from '@runledger/contracts/ids';
 import type { ExecutingRun, QueuedRun } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 
-/** A run that has not ended, as it was when the decision was made; its request has no inputs here. */
+/** A run that has not ended, as it was when the decision was made. Its request has no inputs here. */
 export type LiveRun = QueuedRun | ExecutingRun;
 
 interface OnRun<Of extends LiveRun = LiveRun> {
@@ -11,48 +11,48 @@ interface OnRun<Of extends LiveRun = LiveRun> {
   readonly run: Of;
   /** The head that the decision rests on: the fence of its append. */
   readonly expected: number;
-  /** The event at that head, null when it had no id. */
-  readonly answers: string | null;
+  /** The event at that head; null when it has no id. */
+  readonly causedBy: string | null;
 }
 
-export type Assign = OnRun<QueuedRun> & {
+export interface Assign extends OnRun<QueuedRun> {
   readonly type: 'assign';
   readonly attempt: number;
   readonly executor: ExecutorId;
   readonly executor_public_key: string;
   readonly slot: number;
-};
+}
 
-export type Requeue = OnRun<ExecutingRun> & {
+export interface Requeue extends OnRun<ExecutingRun> {
   readonly type: 'requeue';
   readonly reason: RunEventOf<'RunRequeued'>['data']['reason'];
   readonly message: string;
-};
+}
 
-export type TimeOut = OnRun & {
+export interface TimeOut extends OnRun {
   readonly type: 'time_out';
   readonly reason: RunEventOf<'RunTimedOut'>['data']['reason'];
   readonly message: string;
-};
+}
 
-export type GiveUp = OnRun & {
+export interface GiveUp extends OnRun {
   readonly type: 'give_up';
   readonly reason: RunEventOf<'RunGivenUp'>['data']['reason'];
   readonly message: string;
-};
+}
 
-export type EnforceCancel = OnRun<ExecutingRun> & {
+export interface EnforceCancel extends OnRun<ExecutingRun> {
   readonly type: 'enforce_cancel';
   readonly message: string;
-};
+}
 
-export type DeclareLost = {
+export interface DeclareLost {
   readonly type: 'declare_lost';
   readonly executor: ExecutorId;
-  /** The broker's time of the last beat heard; null when none was. */
+  /** The broker's time of the last heartbeat that was received; null when there was none. */
   readonly lastHeartbeat: string | null;
   readonly message: string;
-};
+}
 
 export type RunDecision = Assign | Requeue | TimeOut | GiveUp | EnforceCancel;
 export type Decision = RunDecision | DeclareLost;

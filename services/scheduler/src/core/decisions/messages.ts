@@ -1,7 +1,7 @@
 import type { ExecutingRun } from '@runledger/contracts/fold/run';
 import type { Requirements } from '../slots/requirements.ts';
 
-/** What a person reads of the scheduler's decisions: what happened, and what can be done. */
+/** What people read about the scheduler's decisions: what happened, and what can be done. */
 
 export const ranTooLong = ({ request, attempt }: ExecutingRun): string =>
   `The run executed for more than its time limit of ${request.run_timeout_s} s on ${attempt.executor_id} and was stopped. ` +
@@ -15,32 +15,33 @@ export const neverBegan = ({ request, attempt }: ExecutingRun): string =>
   `The run was assigned to ${attempt.executor_id}, which did not begin it within the start deadline of ` +
   `${request.start_deadline_s} s. The log of that executor says why.`;
 
-export const nobodyCan = (demand: Requirements): string =>
-  `No executor that is registered can ever take this run: it needs a ${demand.gpu} slot of one that serves the machine ` +
-  `"${demand.machine_name}" and ${
-    demand.runner.kind === 'program'
-      ? `has the program "${demand.runner.program}" in EXECUTOR_PROGRAMS`
+export const nobodyCan = (requirements: Requirements): string =>
+  `No registered executor can ever take this run: it needs a ${requirements.gpu} slot of one that serves the machine ` +
+  `"${requirements.machine_name}" and ${
+    requirements.runner.kind === 'program'
+      ? `has the program "${requirements.runner.program}" in EXECUTOR_PROGRAMS`
       : 'runs ComfyUI workflows'
-  }. Start one (EXECUTOR_GPUS, EXECUTOR_MACHINES, EXECUTOR_PROGRAMS), and queue it again.`;
+  }. Start one (EXECUTOR_GPUS, EXECUTOR_MACHINES, EXECUTOR_PROGRAMS), and queue the run again.`;
 
+/** How an executor went. */
 export type Departure = 'executor_lost' | 'executor_left';
 
-const gone = (how: Departure): string =>
-  how === 'executor_left' ? 'left before the run ended' : 'was lost: it was not heard of any more';
+const departed = (departure: Departure): string =>
+  departure === 'executor_left' ? 'left before the run ended' : 'was lost: it sent no more heartbeats';
 
-export const attemptLost = ({ attempt, request }: ExecutingRun, how: Departure): string =>
-  `Attempt ${attempt.number} of ${request.max_attempts} ended without a result: executor ${attempt.executor_id} ${gone(how)}. ` +
+export const attemptLost = ({ attempt, request }: ExecutingRun, departure: Departure): string =>
+  `Attempt ${attempt.number} of ${request.max_attempts} ended without a result: executor ${attempt.executor_id} ${departed(departure)}. ` +
   'The run is queued again.';
 
-export const allAttemptsLost = ({ attempt, request }: ExecutingRun, how: Departure): string =>
-  `The last of ${request.max_attempts} attempts ended without a result: executor ${attempt.executor_id} ${gone(how)}. ` +
+export const allAttemptsLost = ({ attempt, request }: ExecutingRun, departure: Departure): string =>
+  `The last of ${request.max_attempts} attempts ended without a result: executor ${attempt.executor_id} ${departed(departure)}. ` +
   "Look at that machine's logs; queue the run again, or give the deployment more attempts.";
 
-export const cancelledWithoutExecutor = ({ attempt }: ExecutingRun, how: Departure): string =>
-  `Executor ${attempt.executor_id} ${gone(how)}, so nobody executes the cancelled run any more.`;
+export const cancelledWithoutExecutor = ({ attempt }: ExecutingRun, departure: Departure): string =>
+  `Executor ${attempt.executor_id} ${departed(departure)}, so no process executes the cancelled run any more.`;
 
 export const cancelExpired = ({ attempt }: ExecutingRun, enforceS: number): string =>
   `Executor ${attempt.executor_id} did not end the run within ${enforceS} s of the cancel request, so it counts as cancelled.`;
 
 export const unresponsive = (periodS: number): string =>
-  `No heartbeat came for ${periodS} s while the scheduler was connected. Its runs are begun again elsewhere.`;
+  `No heartbeat came for ${periodS} s while the scheduler was connected. Its runs are queued again.`;

@@ -10,16 +10,16 @@ export interface DrainedName {
   readonly drain: Drain;
 }
 
-/** Which names of executors are drained. Requests may be told twice or late: of each name the last one in the log counts. */
+/** Which executor names are drained. Requests may arrive twice or late: of each name the last one in the log counts. */
 export class DrainedNames {
   readonly #last = new Map<string, { readonly sequence: number; readonly drain: Drain | null }>();
 
-  /** False when this request, or a later one of the name, is known. */
+  /** False when this request, or a later one for the name, is known. */
   isNew(name: string, sequence: number): boolean {
     return sequence > (this.#last.get(name)?.sequence ?? 0);
   }
 
-  /** Without a drain it is resumed. */
+  /** Without a drain the name is resumed. */
   set(name: string, sequence: number, drain: Drain | null): void {
     this.#last.set(name, { sequence, drain });
   }

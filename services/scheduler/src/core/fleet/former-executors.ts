@@ -1,47 +1,53 @@
 import type { ExecutorId } from '@runledger/contracts/ids';
-import type { Registration } from './registered-executor.ts';
 import type { Departure } from '../decisions/messages.ts';
+import type { Registration } from './registered-executor.ts';
 
 interface FormerExecutor {
-  readonly how: Departure;
+  readonly departure: Departure;
   readonly registration: Registration | undefined;
   /** Of the last fact about it, in FLEET. */
   readonly sequence: number;
-  lastBeat: string | null;
+  lastHeartbeat: string | null;
 }
 
-const MOST_REMEMBERED = 10_000;
+const MAX_FORMER_EXECUTORS = 10_000;
 
-/** Executors that left or were declared lost; the oldest are forgotten. One that was lost and is heard again was merely away, and takes part again. */
+/**
+ * Executors that left or were declared lost; the oldest are forgotten. A lost executor that sends a heartbeat was only
+ * disconnected, and takes part again.
+ */
 export class FormerExecutors {
-  readonly #departed = new Map<ExecutorId, FormerExecutor>();
+  readonly #former = new Map<ExecutorId, FormerExecutor>();
 
-  remember(id: ExecutorId, departed: FormerExecutor): void {
-    this.#departed.delete(id);
-    this.#departed.set(id, departed);
-    const [oldest] = this.#departed.keys();
-    if (this.#departed.size > MOST_REMEMBERED && oldest !== undefined) this.#departed.delete(oldest);
+  add(id: ExecutorId, former: FormerExecutor): void {
+    this.#former.delete(id);
+    this.#former.set(id, former);
+    const [oldest] = this.#former.keys();
+    if (this.#former.size > MAX_FORMER_EXECUTORS && oldest !== undefined) this.#former.delete(oldest);
   }
 
-  forget(id: ExecutorId): void {
-    this.#departed.delete(id);
+  delete(id: ExecutorId): void {
+    this.#former.delete(id);
   }
 
-  howOf(id: ExecutorId): Departure | undefined {
-    return this.#departed.get(id)?.how;
+  departureOf(id: ExecutorId): Departure | undefined {
+    return this.#former.get(id)?.departure;
   }
 
-  /** Of the last fact about it, in FLEET; 0 when it is not remembered. */
+  /** Of the last fact about it, in FLEET; 0 when it is not known. */
   sequenceOf(id: ExecutorId): number {
-    return this.#departed.get(id)?.sequence ?? 0;
+    return this.#former.get(id)?.sequence ?? 0;
   }
 
-  /** Its registration, if the beat of this broker time is a new one: the last beat before the loss may be told again. */
-  heardAgain(id: ExecutorId, time: string): Registration | undefined {
-    const departed = this.#departed.get(id);
-    if (departed?.how !== 'executor_lost') return undefined;
-    const isNew = departed.lastBeat !== null && departed.lastBeat !== time;
-    departed.lastBeat = time;
-    return isNew ? departed.registration : undefined;
+  /**
+   * Returns the registration of a lost executor if the heartbeat of this broker time is new: the last one before the loss
+   * may be received again.
+   */
+  heartbeatOf(id: ExecutorId, time: string): Registration | undefined {
+    const former = this.#former.get(id);
+    if (former?.departure !== 'executor_lost') return undefined;
+    const isNew = former.lastHeartbeat !== null && former.lastHeartbeat !== time;
+    former.lastHeartbeat = time;
+    return isNew ? former.registration : undefined;
   }
 }

@@ -7,26 +7,26 @@ import {
 import { isExecuting } from '@runledger/contracts/fold/run';
 import type { DrainedNames } from '../fleet/drained-names.ts';
 import type { KnownRun } from '../runs/known-run.ts';
-import { takesNoMore, type RegisteredExecutor, type Slot } from '../fleet/registered-executor.ts';
+import { isDraining, type RegisteredExecutor, type Slot } from '../fleet/registered-executor.ts';
 
 export interface KnownExecutors {
   readonly executors: Iterable<RegisteredExecutor>;
   readonly drained: DrainedNames;
-  /** Whether it was heard of lately, and is not about to be lost. */
-  readonly isHeard: (executor: RegisteredExecutor) => boolean;
+  /** Whether a heartbeat came lately, and its loss is not pending. */
+  readonly isResponsive: (executor: RegisteredExecutor) => boolean;
   readonly runsIn: (slot: Slot) => readonly KnownRun[];
 }
 
 interface Row {
   readonly name: string;
-  /** Undefined for a drained name that no executor bears. */
+  /** Undefined for a drained name without an executor. */
   readonly executor: RegisteredExecutor | undefined;
 }
 
 /** One page of the executors and of the drained names, by name and then by id. */
-export const executorStates = (known: KnownExecutors, question: ExecutorsRequest): ExecutorsResponse => {
-  const { after, limit } = question;
-  const rows = rowsOf(known, question.name)
+export const executorStates = (known: KnownExecutors, request: ExecutorsRequest): ExecutorsResponse => {
+  const { after, limit } = request;
+  const rows = rowsOf(known, request.name)
     .filter((row) => !after || inOrder(after.name, after.executor_id, row) < 0)
     .toSorted((one, other) => inOrder(one.name, one.executor?.id ?? null, other));
   return {
@@ -37,16 +37,16 @@ export const executorStates = (known: KnownExecutors, question: ExecutorsRequest
 
 const rowsOf = ({ executors, drained }: KnownExecutors, only: string | null): Row[] => {
   const rows: Row[] = [];
-  const borne = new Set<string>();
+  const registered = new Set<string>();
   for (const executor of executors) {
-    borne.add(executor.name);
+    registered.add(executor.name);
     rows.push({ name: executor.name, executor });
   }
-  for (const { name } of drained.all()) if (!borne.has(name)) rows.push({ name, executor: undefined });
+  for (const { name } of drained.all()) if (!registered.has(name)) rows.push({ name, executor: undefined });
   return only === null ? rows : rows.filter(({ name }) => name === only);
 };
 
-/** Below 0 when the one that is named comes before the row. */
+/** Below 0 when this name and id come before the row. */
 const inOrder = (name: string, id: string | null, row: Row): number =>
   compare(name, row.name) || compare(id ?? '', row.executor?.id ?? '');
 
@@ -70,29 +70,29 @@ const stateOf = (known: KnownExecutors, { name, executor }: Row): ExecutorState 
       last_beat_at: null,
     };
   }
-  const { said, time } = executor.registration;
-  const present = takesNoMore(executor) ? 'draining' : 'ready';
+  const { event, time } = executor.registration;
+  const responsive = isDraining(executor) ? 'draining' : 'ready';
   return {
     executor_id: executor.id,
     name,
-    state: known.isHeard(executor) ? present : 'silent',
+    state: known.isResponsive(executor) ? responsive : 'silent',
     drain,
     slots: [...executor.slots.values()].map((slot) => ({
       slot: slot.number,
       gpu: slot.gpu,
       run: runOf(known.runsIn(slot)),
     })),
-    machines: said.machines.slice(0, MAX_LISTED_NAMES),
-    machine_count: said.machines.length,
-    programs: said.programs.slice(0, MAX_LISTED_NAMES),
-    program_count: said.programs.length,
-    software_version: said.software_version,
+    machines: event.machines.slice(0, MAX_LISTED_NAMES),
+    machine_count: event.machines.length,
+    programs: event.programs.slice(0, MAX_LISTED_NAMES),
+    program_count: event.programs.length,
+    software_version: event.software_version,
     registered_at: time,
     last_beat_at: executor.lastHeartbeat,
   };
 };
 
-/** None for a slot that is merely promised: the assignment is no fact yet. */
+/** Null while the assignment is still being stored: it is no fact yet. */
 const runOf = (runs: readonly KnownRun[]): ExecutorState['slots'][number]['run'] => {
   for (const { key, run } of runs) {
     if (!isExecuting(run)) continue;

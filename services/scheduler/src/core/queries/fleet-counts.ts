@@ -1,15 +1,15 @@
 import type { ExecutorState } from '@runledger/contracts/requests/executor-state';
 import { GPU_MODELS, type GpuModel } from '@runledger/contracts/gpu';
-import { takesNoMore, type RegisteredExecutor, type Slot } from '../fleet/registered-executor.ts';
+import { isDraining, type RegisteredExecutor, type Slot } from '../fleet/registered-executor.ts';
 
 interface SlotCounts {
   readonly gpu: GpuModel;
   readonly slots: number;
-  /** With a run, or promised to one. */
+  /** With a run, or with an assignment that is being stored. */
   readonly busy: number;
 }
 
-/** How it stands with the executors that are there, in numbers. */
+/** The registered executors and their slots, in numbers. */
 export interface FleetCounts {
   readonly executors: Readonly<Record<Exclude<ExecutorState['state'], 'absent'>, number>>;
   readonly byGpu: readonly SlotCounts[];
@@ -17,16 +17,16 @@ export interface FleetCounts {
 
 export interface CountedExecutors {
   readonly executors: Iterable<RegisteredExecutor>;
-  readonly isHeard: (executor: RegisteredExecutor) => boolean;
+  readonly isResponsive: (executor: RegisteredExecutor) => boolean;
   readonly isTaken: (slot: Slot) => boolean;
 }
 
-export const fleetCounts = ({ executors, isHeard, isTaken }: CountedExecutors): FleetCounts => {
+export const fleetCounts = ({ executors, isResponsive, isTaken }: CountedExecutors): FleetCounts => {
   const states = { ready: 0, draining: 0, silent: 0 };
   const slots: Slot[] = [];
   for (const executor of executors) {
-    const present = takesNoMore(executor) ? 'draining' : 'ready';
-    states[isHeard(executor) ? present : 'silent'] += 1;
+    const responsive = isDraining(executor) ? 'draining' : 'ready';
+    states[isResponsive(executor) ? responsive : 'silent'] += 1;
     slots.push(...executor.slots.values());
   }
   const byGpu = GPU_MODELS.map((gpu) => {

@@ -2,13 +2,13 @@ import { isExecuting } from '@runledger/contracts/fold/run';
 import type { LiveRun } from '../decisions/decision.ts';
 
 export interface DeadlineSettings {
-  /** From a cancel request until the end is enforced: the executor's grace and a margin. */
+  /** From a cancel request until the end is enforced: the executor's grace period and a margin. */
   readonly cancelEnforceMs: number;
   /** Milliseconds since 1970 of an ISO 8601 time. */
   readonly instantOf: (time: string) => number;
 }
 
-/** When something has to be decided if the run stays as it is: milliseconds on the broker's clock. */
+/** When the scheduler has to end the run if nothing else happens, in milliseconds on the broker's clock. */
 export const deadlineOf = (run: LiveRun, { cancelEnforceMs, instantOf }: DeadlineSettings): number => {
   if (isExecuting(run) && run.cancel) return instantOf(run.cancel.requested_at) + cancelEnforceMs;
   const { start_deadline_s, run_timeout_s } = run.request;

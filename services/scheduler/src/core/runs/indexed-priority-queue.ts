@@ -1,10 +1,10 @@
 /**
- * A set whose first item is always at hand: the one with the lowest rank. A binary heap that knows where each item
- * is, so that an item can be taken out or moved in logarithmic time and nothing stale is left behind.
+ * A priority queue from which any item can be removed or moved: a binary heap that knows the index of each item, so both
+ * take logarithmic time and no stale entry remains.
  */
 export class IndexedPriorityQueue<Item> {
   readonly #entries: { item: Item; rank: number }[] = [];
-  readonly #places = new Map<Item, number>();
+  readonly #indices = new Map<Item, number>();
 
   get size(): number {
     return this.#entries.length;
@@ -19,42 +19,42 @@ export class IndexedPriorityQueue<Item> {
   set(item: Item, rank: number): void {
     this.delete(item);
     this.#entries.push({ item, rank });
-    this.#places.set(item, this.#entries.length - 1);
+    this.#indices.set(item, this.#entries.length - 1);
     this.#rise(this.#entries.length - 1);
   }
 
   delete(item: Item): void {
-    const place = this.#places.get(item);
-    if (place === undefined) return;
-    this.#swap(place, this.#entries.length - 1);
+    const index = this.#indices.get(item);
+    if (index === undefined) return;
+    this.#swap(index, this.#entries.length - 1);
     this.#entries.pop();
-    this.#places.delete(item);
-    if (place < this.#entries.length) {
-      this.#rise(place);
-      this.#sink(place);
+    this.#indices.delete(item);
+    if (index < this.#entries.length) {
+      this.#rise(index);
+      this.#sink(index);
     }
   }
 
-  #rankAt(place: number): number {
-    return this.#entries[place]?.rank ?? Infinity;
+  #rankAt(index: number): number {
+    return this.#entries[index]?.rank ?? Infinity;
   }
 
   #rise(from: number): void {
-    for (let place = from; place > 0;) {
-      const parent = (place - 1) >> 1;
-      if (this.#rankAt(parent) <= this.#rankAt(place)) return;
-      this.#swap(place, parent);
-      place = parent;
+    for (let index = from; index > 0;) {
+      const parent = (index - 1) >> 1;
+      if (this.#rankAt(parent) <= this.#rankAt(index)) return;
+      this.#swap(index, parent);
+      index = parent;
     }
   }
 
   #sink(from: number): void {
-    for (let place = from; ;) {
-      const left = 2 * place + 1;
+    for (let index = from; ;) {
+      const left = 2 * index + 1;
       const child = this.#rankAt(left + 1) < this.#rankAt(left) ? left + 1 : left;
-      if (this.#rankAt(place) <= this.#rankAt(child)) return;
-      this.#swap(place, child);
-      place = child;
+      if (this.#rankAt(index) <= this.#rankAt(child)) return;
+      this.#swap(index, child);
+      index = child;
     }
   }
 
@@ -64,7 +64,7 @@ export class IndexedPriorityQueue<Item> {
     if (!one || !other) return;
     this.#entries[a] = other;
     this.#entries[b] = one;
-    this.#places.set(other.item, a);
-    this.#places.set(one.item, b);
+    this.#indices.set(other.item, a);
+    this.#indices.set(one.item, b);
   }
 }

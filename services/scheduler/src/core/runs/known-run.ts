@@ -2,8 +2,8 @@ import { isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { LiveRun, RunDecision } from '../decisions/decision.ts';
 import { requirementsOf, type Requirements } from '../slots/requirements.ts';
-import type { SlotRef } from '../slots/slot-allocation.ts';
 import { runName, type RunName } from '../slots/run-name.ts';
+import type { SlotRef } from '../slots/slot-allocation.ts';
 
 /** A run that has not ended, in the scheduler's memory. */
 export interface KnownRun {
@@ -13,7 +13,7 @@ export interface KnownRun {
   /** Without inputs: they are read from the log when the run is assigned. */
   readonly run: LiveRun;
   readonly requirements: Requirements;
-  /** The event at the head; null when it had no id. */
+  /** The event at the head; null when it has no id. */
   readonly event_id: string | null;
   /** The decision that is being appended. */
   pending: RunDecision | null;
@@ -43,3 +43,14 @@ export const knownRun = (
     slot: isExecuting(run) ? { executor: run.attempt.executor_id, slot: run.attempt.slot } : undefined,
   };
 };
+
+/** What every decision on the run begins with. */
+export const decisionBase = ({
+  key,
+  head,
+  event_id,
+}: KnownRun): Pick<RunDecision, 'key' | 'expected' | 'causedBy'> => ({
+  key,
+  expected: head,
+  causedBy: event_id,
+});

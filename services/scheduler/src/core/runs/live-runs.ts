@@ -1,30 +1,30 @@
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { ExecutorId } from '@runledger/contracts/ids';
 import type { Capabilities } from '../slots/requirements.ts';
-import { deadlineOf, type DeadlineSettings } from './deadline.ts';
-import type { KnownRun } from './known-run.ts';
-import type { SlotAllocation, SlotRef } from '../slots/slot-allocation.ts';
-import { IndexedPriorityQueue } from './indexed-priority-queue.ts';
 import type { RunName } from '../slots/run-name.ts';
+import type { SlotAllocation, SlotRef } from '../slots/slot-allocation.ts';
+import { deadlineOf, type DeadlineSettings } from './deadline.ts';
+import { IndexedPriorityQueue } from './indexed-priority-queue.ts';
+import type { KnownRun } from './known-run.ts';
 import { WaitingRuns, type WaitingRun } from './waiting-runs.ts';
 
 export interface QueueLength {
   readonly gpu: GpuModel;
   readonly length: number;
-  /** Since when the first of them waits, as the broker's time. */
+  /** When the run that has waited longest was queued, by the broker's clock. */
   readonly oldest: string | undefined;
 }
 
-/** The runs that have not ended: which wait for a slot, which hold one, and what is due next. */
+/** The runs that have not ended: which wait for a slot, which hold one, and which deadline is next. */
 export class LiveRuns {
   readonly #runs = new Map<RunName, KnownRun>();
   readonly #waiting = new WaitingRuns();
-  readonly #due = new IndexedPriorityQueue<RunName>();
-  readonly #occupancy: SlotAllocation;
+  readonly #deadlines = new IndexedPriorityQueue<RunName>();
+  readonly #allocation: SlotAllocation;
   readonly #settings: DeadlineSettings;
 
-  constructor(occupancy: SlotAllocation, settings: DeadlineSettings) {
-    this.#occupancy = occupancy;
+  constructor(allocation: SlotAllocation, settings: DeadlineSettings) {
+    this.#allocation = allocation;
     this.#settings = settings;
   }
 
@@ -36,62 +36,66 @@ export class LiveRuns {
     return this.#runs.get(name);
   }
 
-  on(executor: ExecutorId): KnownRun[] {
-    return this.#occupancy.runsOn(executor).flatMap((name) => this.#runs.get(name) ?? []);
+  onExecutor(executor: ExecutorId): KnownRun[] {
+    return this.#allocation.runsOn(executor).flatMap((name) => this.#runs.get(name) ?? []);
   }
 
-  in(seat: SlotRef): KnownRun[] {
-    return [...this.#occupancy.runsIn(seat)].flatMap((name) => this.#runs.get(name) ?? []);
+  inSlot(slot: SlotRef): KnownRun[] {
+    return [...this.#allocation.runsIn(slot)].flatMap((name) => this.#runs.get(name) ?? []);
   }
 
   add(known: KnownRun): void {
     this.#runs.set(known.name, known);
-    if (known.slot) this.#occupancy.hold(known.slot, known.name);
-    this.await(known);
+    if (known.slot) this.#allocation.allocate(known.slot, known.name);
+    this.schedule(known);
   }
 
   remove(known: KnownRun): void {
-    this.awaitNothing(known);
-    this.leaveSeat(known);
+    this.unschedule(known);
+    this.releaseSlot(known);
     this.#runs.delete(known.name);
   }
 
-  /** It waits for a slot if it is queued, and for its deadline in any case. */
-  await(known: KnownRun): void {
+  /** A queued run waits for a slot, and every run for its deadline. */
+  schedule(known: KnownRun): void {
     if (known.run.status === 'queued') this.#waiting.add(waitingRun(known));
-    this.#due.set(known.name, deadlineOf(known.run, this.#settings));
+    this.#deadlines.set(known.name, deadlineOf(known.run, this.#settings));
   }
 
-  awaitNothing(known: KnownRun): void {
+  /** It waits for neither a slot nor its deadline. */
+  unschedule(known: KnownRun): void {
     this.#waiting.remove(waitingRun(known));
-    this.#due.delete(known.name);
+    this.#deadlines.delete(known.name);
   }
 
-  takeSeat(known: KnownRun, seat: SlotRef): void {
-    known.slot = seat;
-    this.#occupancy.hold(seat, known.name);
+  allocateSlot(known: KnownRun, slot: SlotRef): void {
+    known.slot = slot;
+    this.#allocation.allocate(slot, known.name);
   }
 
-  leaveSeat(known: KnownRun): void {
-    if (known.slot) this.#occupancy.release(known.slot, known.name);
+  /** Returns the slot that it held. */
+  releaseSlot(known: KnownRun): SlotRef | undefined {
+    const { slot } = known;
+    if (slot) this.#allocation.release(slot, known.name);
     known.slot = undefined;
+    return slot;
   }
 
-  /** The longest waiting run of this GPU model that the executor could serve. */
-  firstFor(gpu: GpuModel, offer: Capabilities): KnownRun | undefined {
-    const name = this.#waiting.firstFor(gpu, offer);
+  /** The run of this GPU model that has waited longest, of those that the executor can serve. */
+  firstFor(gpu: GpuModel, capabilities: Capabilities): KnownRun | undefined {
+    const name = this.#waiting.firstFor(gpu, capabilities);
     return name === undefined ? undefined : this.#runs.get(name);
   }
 
-  /** How many waiting runs come before this one; `offers` are those that fit it. */
-  aheadOf(known: KnownRun, offers: readonly Capabilities[]): number {
-    return this.#waiting.aheadOf(waitingRun(known), offers);
+  /** How many waiting runs come before this one. `able` are the capabilities that fit it. */
+  aheadOf(known: KnownRun, able: readonly Capabilities[]): number {
+    return this.#waiting.aheadOf(waitingRun(known), able);
   }
 
-  /** Gives those whose time is up, each once, the most overdue first. `now` is the broker's clock, in milliseconds. */
-  *takeOverdue(now: number): Generator<KnownRun> {
-    for (let first = this.#due.first(); first && first.rank <= now; first = this.#due.first()) {
-      this.#due.delete(first.item);
+  /** Yields each run whose deadline has passed once, the earliest deadline first. `now` is the broker's clock, in milliseconds. */
+  *takeExpired(now: number): Generator<KnownRun> {
+    for (let first = this.#deadlines.first(); first && first.rank <= now; first = this.#deadlines.first()) {
+      this.#deadlines.delete(first.item);
       const known = this.#runs.get(first.item);
       if (known) yield known;
     }
@@ -104,8 +108,8 @@ export class LiveRuns {
   }
 }
 
-const waitingRun = ({ name, run, requirements: demand }: KnownRun): WaitingRun => ({
+const waitingRun = ({ name, run, requirements }: KnownRun): WaitingRun => ({
   name,
   number: run.number,
-  requirements: demand,
+  requirements,
 });

@@ -1,32 +1,33 @@
-const MOST_IN_BLOCK = 1_024;
+const MAX_IN_BLOCK = 1_024;
 
 /**
- * A set of numbers that knows its lowest one and how many are below any number. They stand in order in blocks of bounded
- * length, so that a change moves one block's numbers only, and counting adds up lengths: some hundred additions for
- * a hundred thousand numbers. Made for numbers that come mostly in order and go mostly from the front.
+ * A set of numbers that knows its lowest number and how many numbers are below a given one. The numbers are sorted in
+ * blocks of bounded length: a change moves the numbers of one block only, and counting adds up the lengths of blocks, some
+ * hundred additions for a hundred thousand numbers. It is fast for numbers that are mostly added at the end and
+ * removed at the front.
  */
 export class OrderStatisticList {
-  /** None is empty, and neighbours that would fit in half a block are joined: so there are never many. */
+  /** No block is empty, and neighbours that fit in half a block are joined: so there are never many blocks. */
   readonly #blocks: number[][] = [];
-  readonly #mostInBlock: number;
+  readonly #maxInBlock: number;
   #size = 0;
 
-  constructor(mostInBlock = MOST_IN_BLOCK) {
-    this.#mostInBlock = mostInBlock;
+  constructor(maxInBlock = MAX_IN_BLOCK) {
+    this.#maxInBlock = maxInBlock;
   }
 
   get size(): number {
     return this.#size;
   }
 
-  /** The lowest. */
+  /** The lowest number. */
   first(): number | undefined {
     return this.#blocks[0]?.[0];
   }
 
   countBelow(number: number): number {
     const at = this.#blockFor(number);
-    let count = placeIn(this.#blocks[at] ?? [], number);
+    let count = indexIn(this.#blocks[at] ?? [], number);
     for (let before = 0; before < at; before += 1) count += this.#blocks[before]?.length ?? 0;
     return count;
   }
@@ -34,30 +35,30 @@ export class OrderStatisticList {
   add(number: number): void {
     const at = this.#blockFor(number);
     const block = this.#blocks[at] ?? [];
-    const place = placeIn(block, number);
-    if (block[place] === number) return;
+    const index = indexIn(block, number);
+    if (block[index] === number) return;
     this.#size += 1;
-    if (block.length > 0 && block.length < this.#mostInBlock) {
-      block.splice(place, 0, number);
-    } else if (place === block.length && at >= this.#blocks.length - 1) {
-      // In order: blocks that are left behind stay full.
+    if (block.length > 0 && block.length < this.#maxInBlock) {
+      block.splice(index, 0, number);
+    } else if (index === block.length && at >= this.#blocks.length - 1) {
+      // Numbers that come in order leave full blocks behind.
       this.#blocks.push([number]);
     } else {
       const half = block.length >> 1;
       const upper = block.splice(half);
       this.#blocks.splice(at + 1, 0, upper);
-      if (place <= half) block.splice(place, 0, number);
-      else upper.splice(place - half, 0, number);
+      if (index <= half) block.splice(index, 0, number);
+      else upper.splice(index - half, 0, number);
     }
   }
 
   delete(number: number): void {
     const at = this.#blockFor(number);
     const block = this.#blocks[at] ?? [];
-    const place = placeIn(block, number);
-    if (block[place] !== number) return;
+    const index = indexIn(block, number);
+    if (block[index] !== number) return;
     this.#size -= 1;
-    block.splice(place, 1);
+    block.splice(index, 1);
     if (block.length === 0) this.#blocks.splice(at, 1);
     else {
       this.#joinWithNext(at);
@@ -68,12 +69,12 @@ export class OrderStatisticList {
   #joinWithNext(at: number): void {
     const block = this.#blocks[at];
     const next = this.#blocks[at + 1];
-    if (!block || !next || block.length + next.length > this.#mostInBlock / 2) return;
+    if (!block || !next || block.length + next.length > this.#maxInBlock / 2) return;
     block.push(...next);
     this.#blocks.splice(at + 1, 1);
   }
 
-  /** The block in which the number is or would be: the last that begins no higher. */
+  /** The block that holds the number, or would hold it: the last one whose first number is not higher. */
   #blockFor(number: number): number {
     let low = 0;
     for (let high = this.#blocks.length; high - low > 1;) {
@@ -86,7 +87,7 @@ export class OrderStatisticList {
 }
 
 /** How many numbers of the block are lower. */
-const placeIn = (block: readonly number[], number: number): number => {
+const indexIn = (block: readonly number[], number: number): number => {
   let low = 0;
   for (let high = block.length; low < high;) {
     const middle = (low + high) >> 1;

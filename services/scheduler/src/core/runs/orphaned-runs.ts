@@ -1,8 +1,8 @@
 import type { RunName } from '../slots/run-name.ts';
 
 /**
- * Runs under way on executors that nobody has told of yet. The facts of runs and of executors arrive in no common order,
- * so such a run is given a full period before its executor counts as gone.
+ * Runs under way on executors that no fact is known of yet. Facts of runs and facts of executors arrive in any order, so
+ * such a run is given a full heartbeat period before its executor counts as lost.
  */
 export class OrphanedRuns {
   readonly #since = new Map<RunName, number>();
@@ -23,14 +23,14 @@ export class OrphanedRuns {
     this.#since.clear();
   }
 
-  /** Takes out those that have waited a whole period. */
+  /** Removes and returns those that have waited a whole period. */
   takeAfter(periodMs: number, now: number): RunName[] {
-    const due: RunName[] = [];
+    const expired: RunName[] = [];
     for (const [run, since] of this.#since) {
       if (now - since < periodMs) break;
-      due.push(run);
+      expired.push(run);
       this.#since.delete(run);
     }
-    return due;
+    return expired;
   }
 }

@@ -1,15 +1,15 @@
 import type { GpuModel } from '@runledger/contracts/gpu';
-import { canServe, requirementsKey, type Requirements, type Capabilities } from '../slots/requirements.ts';
-import { OrderStatisticList } from './order-statistic-list.ts';
+import { canServe, requirementsKey, type Capabilities, type Requirements } from '../slots/requirements.ts';
 import type { RunName } from '../slots/run-name.ts';
+import { OrderStatisticList } from './order-statistic-list.ts';
 
-interface Line {
-  readonly demand: Requirements;
+interface Queue {
+  readonly requirements: Requirements;
   readonly numbers: OrderStatisticList;
   readonly names: Map<number, RunName>;
 }
 
-/** A run that waits. Its number is its own: the log sequence at which it was queued. */
+/** A run that waits. Its number is unique: the log sequence at which it was queued. */
 export interface WaitingRun {
   readonly name: RunName;
   readonly number: number;
@@ -17,67 +17,68 @@ export interface WaitingRun {
 }
 
 /**
- * Queued runs: for each GPU model one line for each demand, in the order of the runs' numbers. A requeued run keeps
- * its number, so it comes to the front again. A run that nobody can take stands in a line of its own and blocks no other.
+ * Queued runs: for each GPU model, one queue for each set of requirements, in the order of the runs' numbers. A requeued
+ * run keeps its number, so it is in front again. A run that no executor can take is in a queue of its own and blocks no other.
  */
 export class WaitingRuns {
-  readonly #models = new Map<GpuModel, Map<string, Line>>();
+  readonly #models = new Map<GpuModel, Map<string, Queue>>();
 
-  add({ name, number, requirements: demand }: WaitingRun): void {
-    const lines = this.#models.get(demand.gpu) ?? new Map<string, Line>();
-    this.#models.set(demand.gpu, lines);
-    const key = requirementsKey(demand);
-    const line = lines.get(key) ?? { demand, numbers: new OrderStatisticList(), names: new Map() };
-    lines.set(key, line);
-    line.numbers.add(number);
-    line.names.set(number, name);
+  add({ name, number, requirements }: WaitingRun): void {
+    const queues = this.#models.get(requirements.gpu) ?? new Map<string, Queue>();
+    this.#models.set(requirements.gpu, queues);
+    const key = requirementsKey(requirements);
+    const queue = queues.get(key) ?? { requirements, numbers: new OrderStatisticList(), names: new Map() };
+    queues.set(key, queue);
+    queue.numbers.add(number);
+    queue.names.set(number, name);
   }
 
-  remove({ number, requirements: demand }: WaitingRun): void {
-    const lines = this.#models.get(demand.gpu);
-    const line = lines?.get(requirementsKey(demand));
-    line?.numbers.delete(number);
-    line?.names.delete(number);
-    if (line?.numbers.size === 0) lines?.delete(requirementsKey(demand));
-    if (lines?.size === 0) this.#models.delete(demand.gpu);
+  remove({ number, requirements }: WaitingRun): void {
+    const queues = this.#models.get(requirements.gpu);
+    const queue = queues?.get(requirementsKey(requirements));
+    queue?.numbers.delete(number);
+    queue?.names.delete(number);
+    if (queue?.numbers.size === 0) queues?.delete(requirementsKey(requirements));
+    if (queues?.size === 0) this.#models.delete(requirements.gpu);
   }
 
-  /** The longest waiting run of this GPU model that the executor could serve. */
-  firstFor(gpu: GpuModel, offer: Capabilities): RunName | undefined {
+  /** The run of this GPU model that has waited longest, of those that the executor can serve. */
+  firstFor(gpu: GpuModel, capabilities: Capabilities): RunName | undefined {
     let first = Infinity;
-    let from: Line | undefined;
-    for (const line of this.#models.get(gpu)?.values() ?? []) {
-      const head = line.numbers.first();
-      if (head === undefined || head >= first || !canServe(offer, line.demand)) continue;
+    let from: Queue | undefined;
+    for (const queue of this.#models.get(gpu)?.values() ?? []) {
+      const head = queue.numbers.first();
+      if (head === undefined || head >= first || !canServe(capabilities, queue.requirements)) continue;
       first = head;
-      from = line;
+      from = queue;
     }
     return from?.names.get(first);
   }
 
   /**
-   * How many runs for its GPU model that were queued before this one would be given to the same executors: those of the
-   * `offers` that fit this run. While there are none nobody knows who will take which run, and all count.
+   * How many runs of its GPU model were queued before this one and compete for the same executors: those of the
+   * capabilities that fit this run (`able`). Without such an executor it is unknown who takes which run, and all count.
    */
-  aheadOf({ number, requirements: demand }: WaitingRun, offers: readonly Capabilities[]): number {
+  aheadOf({ number, requirements }: WaitingRun, able: readonly Capabilities[]): number {
     let ahead = 0;
-    for (const line of this.#models.get(demand.gpu)?.values() ?? []) {
-      if ((line.numbers.first() ?? Infinity) >= number) continue;
-      const competes = offers.length === 0 || offers.some((offer) => canServe(offer, line.demand));
-      if (competes) ahead += line.numbers.countBelow(number);
+    for (const queue of this.#models.get(requirements.gpu)?.values() ?? []) {
+      if ((queue.numbers.first() ?? Infinity) >= number) continue;
+      const competes =
+        able.length === 0 || able.some((capabilities) => canServe(capabilities, queue.requirements));
+      if (competes) ahead += queue.numbers.countBelow(number);
     }
     return ahead;
   }
 
-  /** By GPU model: how many wait, and which has waited longest. */
+  /** By GPU model: how many runs wait, and which has waited longest. */
   *lengths(): Generator<{ gpu: GpuModel; length: number; first: RunName }> {
-    for (const [gpu, lines] of this.#models) {
-      const heads = [...lines.values()].map(({ numbers, names }) => {
+    for (const [gpu, queues] of this.#models) {
+      const heads = [...queues.values()].map(({ numbers, names }) => {
         const number = numbers.first() ?? Infinity;
         return { number, name: names.get(number) };
       });
       const first = heads.toSorted((a, b) => a.number - b.number)[0]?.name;
-      const length = [...lines.values()].reduce((sum, { numbers }) => sum + numbers.size, 0);
+      const length = [...queues.values()].reduce((sum, { numbers }) => sum + numbers.size, 0);
       if (first) yield { gpu, length, first };
     }
   }

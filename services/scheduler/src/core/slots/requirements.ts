@@ -3,7 +3,7 @@ import type { ExecutorRegistered } from '@runledger/contracts/events/fleet-event
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { RunRequest } from '@runledger/contracts/fold/run';
 
-/** What a run asks of an executor. Runs with the same demand are served first come first served. */
+/** What a run requires of an executor. Runs with equal requirements are served first come, first served. */
 export interface Requirements {
   readonly gpu: GpuModel;
   readonly machine_id: string;
@@ -18,7 +18,7 @@ export const requirementsOf = ({ gpu, machine_id, machine_name, runner }: RunReq
   runner,
 });
 
-/** Equal for equal demands. */
+/** Equal for equal requirements. */
 export const requirementsKey = ({ gpu, machine_id, machine_name, runner }: Requirements): string =>
   JSON.stringify([
     gpu,
@@ -28,7 +28,7 @@ export const requirementsKey = ({ gpu, machine_id, machine_name, runner }: Requi
     runner.kind === 'program' ? runner.program : '',
   ]);
 
-/** What an executor said that it can do, for quick questions. */
+/** What an executor registered that it can do, as sets for fast checks. */
 export interface Capabilities {
   readonly gpus: ReadonlySet<GpuModel>;
   readonly machines: ReadonlySet<string>;
@@ -41,15 +41,21 @@ export const capabilitiesOf = ({ slots, machines, programs }: ExecutorRegistered
   programs: new Set(programs),
 });
 
-/** Whether the executor could ever take such a run, free slot or not. */
-export const canServe = (offer: Capabilities, demand: Requirements): boolean =>
-  offer.gpus.has(demand.gpu) && servesMachine(offer, demand) && offersRunner(offer.programs, demand.runner);
+/** Equal for equal capabilities. */
+export const capabilitiesKey = ({ gpus, machines, programs }: Capabilities): string =>
+  JSON.stringify([gpus, machines, programs].map((names) => [...names].toSorted()));
+
+/** Whether the executor can execute such a run, whether a slot is free or not. */
+export const canServe = (capabilities: Capabilities, requirements: Requirements): boolean =>
+  capabilities.gpus.has(requirements.gpu) &&
+  servesMachine(capabilities, requirements) &&
+  hasRunner(capabilities, requirements);
 
 export const servesMachine = (
   { machines }: Capabilities,
   { machine_id, machine_name }: Requirements,
 ): boolean => machines.has('*') || machines.has(machine_id) || machines.has(machine_name);
 
-/** Executors of this release run programs; none says that it has a ComfyUI server. */
-const offersRunner = (programs: ReadonlySet<string>, runner: RunnerChoice): boolean =>
+/** Executors of this release run programs. None registers a ComfyUI server. */
+const hasRunner = ({ programs }: Capabilities, { runner }: Requirements): boolean =>
   runner.kind === 'program' && programs.has(runner.program);

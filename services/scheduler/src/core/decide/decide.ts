@@ -1,0 +1,88 @@
+import { isExecuting } from '@runledger/contracts/fold/run';
+import type { ExecutorId } from '@runledger/contracts/ids';
+import type { Assign, RunDecision } from '../decisions/decision.ts';
+import { refreshSlot } from '../fleet/fleet.ts';
+import type { RegisteredExecutor, Slot } from '../fleet/registered-executor.ts';
+import { decisionBase, type KnownRun } from '../runs/known-run.ts';
+import type { SlotRef } from '../slots/slot-allocation.ts';
+import type { SchedulerState } from '../state.ts';
+import { recovery } from './recovery.ts';
+
+/** One decision for each head. While it is being stored the run waits for nothing else. */
+export const decide = <D extends RunDecision>(
+  { leading, runs }: SchedulerState,
+  known: KnownRun,
+  decision: D,
+): D[] => {
+  if (!leading || known.decided) return [];
+  known.pending = decision;
+  known.decided = true;
+  runs.unschedule(known);
+  return [decision];
+};
+
+/** What follows from the run as it is now: a queued one is assigned, one without its executor is recovered. */
+export const decideOn = (state: SchedulerState, known: KnownRun): RunDecision[] => {
+  if (!state.leading) return [];
+  if (known.run.status !== 'queued') return recoverWithoutExecutor(state, known);
+  const slot = state.fleet.freeSlots.firstFor(known.requirements);
+  return slot ? assign(state, known, slot) : [];
+};
+
+/** Gives each free slot to the run of its GPU model that has waited longest, of those that the executor can serve. */
+export const offerSlots = (state: SchedulerState, executor: RegisteredExecutor | undefined): Assign[] => {
+  if (!executor || !state.leading) return [];
+  const decisions: Assign[] = [];
+  for (const [gpu, slots] of executor.free) {
+    for (const slot of slots) {
+      const first = state.runs.firstFor(gpu, executor.capabilities);
+      if (!first) break;
+      decisions.push(...assign(state, first, slot));
+    }
+  }
+  return decisions;
+};
+
+export const offerSlotsOf = (state: SchedulerState, id: ExecutorId): Assign[] =>
+  offerSlots(state, state.fleet.executors.get(id));
+
+/** A run has left the slot. */
+export const freeSlot = (state: SchedulerState, slot: SlotRef | undefined): Assign[] => {
+  if (!slot) return [];
+  refreshSlotOf(state, slot);
+  return offerSlotsOf(state, slot.executor);
+};
+
+export const refreshSlotOf = ({ fleet }: SchedulerState, slot: SlotRef | undefined): void => {
+  const known = slot && fleet.executors.get(slot.executor)?.slots.get(slot.slot);
+  if (known) refreshSlot(fleet, known);
+};
+
+/** An executor that left or is lost leaves its runs behind; of one that is not known yet a fact may be on its way. */
+export const recoverWithoutExecutor = (state: SchedulerState, known: KnownRun): RunDecision[] => {
+  const { run } = known;
+  if (!isExecuting(run) || state.fleet.executors.has(run.attempt.executor_id)) return [];
+  const departure = state.former.departureOf(run.attempt.executor_id);
+  if (departure) return decide(state, known, recovery(known, run, departure));
+  state.orphans.add(known.name, state.connectedMs);
+  return [];
+};
+
+const assign = (state: SchedulerState, known: KnownRun, { executor, number }: Slot): Assign[] => {
+  const { run } = known;
+  if (run.status !== 'queued') return [];
+  const decisions = decide(state, known, {
+    ...decisionBase(known),
+    run,
+    type: 'assign',
+    attempt: (run.attempt?.number ?? 0) + 1,
+    executor: executor.id,
+    executor_public_key: executor.registration.event.public_key,
+    slot: number,
+  });
+  if (decisions.length > 0) {
+    state.runs.allocateSlot(known, { executor: executor.id, slot: number });
+    refreshSlotOf(state, known.slot);
+  }
+  return decisions;
+};

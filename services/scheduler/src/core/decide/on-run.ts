@@ -1,0 +1,63 @@
+import { EMPTY_HISTORY, type History } from '@runledger/contracts/fold/run-chain';
+import { isExecuting } from '@runledger/contracts/fold/run';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { RunDecision } from '../decisions/decision.ts';
+import { keepLeftover } from '../fleet/heartbeats.ts';
+import { knownRun } from '../runs/known-run.ts';
+import type { RunUpdate } from '../scheduler-input.ts';
+import { runName } from '../slots/run-name.ts';
+import { isSameSlot, type SlotRef } from '../slots/slot-allocation.ts';
+import type { SchedulerState } from '../state.ts';
+import { decideOn, freeSlot, refreshSlotOf } from './decide.ts';
+
+/** What the next message of the run is taken into. */
+export const historyOf = ({ runs }: SchedulerState, key: RunKey): History => {
+  const known = runs.get(runName(key));
+  return known ? { head: known.head, run: known.run } : EMPTY_HISTORY;
+};
+
+export const onRunFact = (state: SchedulerState, update: RunUpdate): RunDecision[] =>
+  update.history.head > historyOf(state, update.key).head ? replaceRun(state, update) : [];
+
+/** Also at the same head: what was known of the run may have been wrong. */
+export const onRunReadAgain = (state: SchedulerState, update: RunUpdate): RunDecision[] =>
+  update.history.head >= historyOf(state, update.key).head ? replaceRun(state, update) : [];
+
+/** Nothing can be decided on it; its slot is free. */
+export const onRunUnreadable = (state: SchedulerState, key: RunKey): RunDecision[] => {
+  const known = state.runs.get(runName(key));
+  if (!known) return [];
+  const { slot } = known;
+  state.runs.remove(known);
+  return freeSlot(state, slot);
+};
+
+const replaceRun = (state: SchedulerState, { key, history, event_id, writer }: RunUpdate): RunDecision[] => {
+  const { runs, orphans } = state;
+  const before = runs.get(runName(key));
+  const slot = before?.slot;
+  const after = knownRun(key, history.head, history.run, event_id);
+  if (before) runs.remove(before);
+  orphans.remove(runName(key));
+  if (after) runs.add(after);
+  refreshSlotOf(state, after?.slot);
+  const decisions: RunDecision[] = [];
+  if (before && slot && !isSameSlot(slot, after?.slot)) {
+    // Its executor has not confirmed yet that it stopped.
+    if (isExecuting(before.run) && writer === 'scheduler') {
+      keepSlotOf(state, slot, key.run_id, before.run.attempt.number);
+    }
+    decisions.push(...freeSlot(state, slot));
+  }
+  return after ? [...decisions, ...decideOn(state, after)] : decisions;
+};
+
+const keepSlotOf = (
+  { fleet, connectedMs }: SchedulerState,
+  slot: SlotRef,
+  run_id: string,
+  attempt: number,
+): void => {
+  const known = fleet.executors.get(slot.executor)?.slots.get(slot.slot);
+  if (known) keepLeftover(fleet, known, { run_id, attempt }, connectedMs);
+};

@@ -1,0 +1,25 @@
+import type { ExecutingRun } from '@runledger/contracts/fold/run';
+import type { EnforceCancel, GiveUp, Requeue } from '../decisions/decision.ts';
+import {
+  allAttemptsLost,
+  attemptLost,
+  cancelledWithoutExecutor,
+  type Departure,
+} from '../decisions/messages.ts';
+import { decisionBase, type KnownRun } from '../runs/known-run.ts';
+
+/** A run whose executor left or was lost is queued again, or ends. */
+export const recovery = (
+  known: KnownRun,
+  run: ExecutingRun,
+  departure: Departure,
+): Requeue | GiveUp | EnforceCancel => {
+  const base = { ...decisionBase(known), run };
+  if (run.cancel) {
+    return { ...base, type: 'enforce_cancel', message: cancelledWithoutExecutor(run, departure) };
+  }
+  if (run.attempt.number < run.request.max_attempts) {
+    return { ...base, type: 'requeue', reason: departure, message: attemptLost(run, departure) };
+  }
+  return { ...base, type: 'give_up', reason: 'executor_lost', message: allAttemptsLost(run, departure) };
+};

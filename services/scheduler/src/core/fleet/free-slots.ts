@@ -1,0 +1,33 @@
+import type { GpuModel } from '@runledger/contracts/gpu';
+import { canServe, type Requirements } from '../slots/requirements.ts';
+import type { RegisteredExecutor, Slot } from './registered-executor.ts';
+
+/** An index of the slots that a run can be given now: by GPU model, the executors with a free slot of it. */
+export class FreeSlots {
+  readonly #executors = new Map<GpuModel, Set<RegisteredExecutor>>();
+
+  set(slot: Slot, isFree: boolean): void {
+    const { executor, gpu } = slot;
+    const slots = executor.free.get(gpu) ?? new Set<Slot>();
+    executor.free.set(gpu, slots);
+    const executors = this.#executors.get(gpu) ?? new Set<RegisteredExecutor>();
+    this.#executors.set(gpu, executors);
+    if (isFree) slots.add(slot);
+    else slots.delete(slot);
+    if (slots.size > 0) executors.add(executor);
+    else executors.delete(executor);
+  }
+
+  removeExecutor(executor: RegisteredExecutor): void {
+    for (const executors of this.#executors.values()) executors.delete(executor);
+  }
+
+  firstFor(requirements: Requirements): Slot | undefined {
+    for (const executor of this.#executors.get(requirements.gpu) ?? []) {
+      if (!canServe(executor.capabilities, requirements)) continue;
+      const [slot] = executor.free.get(requirements.gpu) ?? [];
+      return slot;
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,92 @@
+import type { ExecutorsRequest, ExecutorsResponse } from '@runledger/contracts/requests/executor-state';
+import type { QueuePosition } from '@runledger/contracts/requests/queue-position';
+import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { isResponsive } from '../fleet/heartbeats.ts';
+import { isTaken } from '../fleet/fleet.ts';
+import type { RegisteredExecutor } from '../fleet/registered-executor.ts';
+import type { KnownRun } from '../runs/known-run.ts';
+import type { Requirements } from '../slots/requirements.ts';
+import { runName } from '../slots/run-name.ts';
+import type { SchedulerState } from '../state.ts';
+import { executorStates } from './executor-states.ts';
+import { fleetCounts, type FleetCounts } from './fleet-counts.ts';
+
+/** What the scheduler knows, for requests and metrics. */
+export interface Queries {
+  /** Undefined when the run does not wait. */
+  queuePosition(key: RunKey): QueuePosition | undefined;
+  /** The same, and counts of the executors that can execute the run. */
+  waitReason(key: RunKey): WaitReason | undefined;
+  /** One page of the executors that are registered, and of the names that are drained. */
+  executors(request: ExecutorsRequest): ExecutorsResponse;
+  fleetCounts(): FleetCounts;
+  /** Of the executor without a heartbeat for the longest time, in milliseconds of connected time; 0 without executors. */
+  longestSilence(): number;
+}
+
+export const queriesOn = (state: SchedulerState): Queries => {
+  const { fleet, runs, drained, settings } = state;
+  const responsive = (executor: RegisteredExecutor): boolean =>
+    isResponsive(fleet, executor, { withinMs: settings.heartbeatPeriodMs / 2, now: state.connectedMs });
+  return {
+    queuePosition: (key) => {
+      const known = waitingRun(state, key);
+      return known && queuePositionOf(state, known);
+    },
+    waitReason: (key) => {
+      const known = waitingRun(state, key);
+      if (!known) return undefined;
+      const { requirements } = known;
+      const executors = countsFor(state, requirements);
+      return { ...queuePositionOf(state, known), gpu: requirements.gpu, executors };
+    },
+    executors: (request) =>
+      executorStates(
+        {
+          executors: fleet.executors.values(),
+          drained,
+          isResponsive: responsive,
+          runsIn: ({ executor, number }) => runs.inSlot({ executor: executor.id, slot: number }),
+        },
+        request,
+      ),
+    fleetCounts: () =>
+      fleetCounts({
+        executors: fleet.executors.values(),
+        isResponsive: responsive,
+        isTaken: (slot) => isTaken(fleet, slot),
+      }),
+    longestSilence: () => {
+      const now = state.connectedMs;
+      return Math.max(now - (fleet.lastSeen.oldest() ?? now), 0);
+    },
+  };
+};
+
+const waitingRun = ({ runs }: SchedulerState, key: RunKey): KnownRun | undefined => {
+  const known = runs.get(runName(key));
+  return known?.run.status === 'queued' ? known : undefined;
+};
+
+const queuePositionOf = ({ fleet, runs }: SchedulerState, known: KnownRun): QueuePosition => {
+  const able = fleet.offered.ableTo(known.requirements);
+  return {
+    // A run with a decision waits in no queue.
+    ahead: known.decided ? 0 : runs.aheadOf(known, able),
+    capacity: able.length > 0 ? 'busy' : fleet.offered.shortageFor(known.requirements),
+  };
+};
+
+/** How many executors can execute such a run, and how many slots of its GPU model they have. */
+const countsFor = ({ fleet }: SchedulerState, requirements: Requirements): WaitReason['executors'] => {
+  const { gpu } = requirements;
+  const { open, draining } = fleet.offered.executorsFor(requirements);
+  const slots = [...open].flatMap((executor) => [...executor.slots.values()]);
+  return {
+    serving: open.size,
+    busy_slots: slots.filter((slot) => slot.gpu === gpu && isTaken(fleet, slot)).length,
+    free_slots: [...open].reduce((sum, { free }) => sum + (free.get(gpu)?.size ?? 0), 0),
+    draining: draining.size,
+  };
+};

@@ -1,0 +1,45 @@
+import { FormerExecutors } from './fleet/former-executors.ts';
+import { DrainedNames } from './fleet/drained-names.ts';
+import { emptyFleet, type Fleet } from './fleet/fleet.ts';
+import type { DeadlineSettings } from './runs/deadline.ts';
+import { LiveRuns } from './runs/live-runs.ts';
+import { OrphanedRuns } from './runs/orphaned-runs.ts';
+import { SlotAllocation } from './slots/slot-allocation.ts';
+
+export interface SchedulingSettings extends DeadlineSettings {
+  /** An executor without a heartbeat for so long, in connected time, is lost. */
+  readonly heartbeatPeriodMs: number;
+}
+
+/**
+ * All that the scheduler knows. The functions in `decide/` take an input into it and return the decisions that follow; they
+ * change it in place, because it indexes a hundred thousand runs.
+ */
+export interface SchedulerState {
+  readonly settings: SchedulingSettings;
+  readonly runs: LiveRuns;
+  readonly fleet: Fleet;
+  readonly former: FormerExecutors;
+  readonly drained: DrainedNames;
+  readonly orphans: OrphanedRuns;
+  leading: boolean;
+  /** Connected time of the last tick. */
+  connectedMs: number;
+  /** Connected time before which no deadline counts: facts that executors could not store before must have a chance to arrive. */
+  deadlinesFromMs: number;
+}
+
+export const emptyState = (settings: SchedulingSettings): SchedulerState => {
+  const allocation = new SlotAllocation();
+  return {
+    settings,
+    runs: new LiveRuns(allocation, settings),
+    fleet: emptyFleet(allocation, settings.cancelEnforceMs),
+    former: new FormerExecutors(),
+    drained: new DrainedNames(),
+    orphans: new OrphanedRuns(),
+    leading: false,
+    connectedMs: 0,
+    deadlinesFromMs: 0,
+  };
+};

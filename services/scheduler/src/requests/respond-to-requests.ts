@@ -1,0 +1,34 @@
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { respondWithExecutors } from '@runledger/request-reply/executors';
+import { respondWithQueuePositions } from '@runledger/request-reply/queue-positions';
+import { respondWithWaitReasons } from '@runledger/request-reply/wait-reason';
+import type { Queries } from '../core/queries/queries.ts';
+
+interface ResponderOptions {
+  readonly queries: Queries;
+  readonly isCurrent: () => boolean;
+  /** The sequence in FLEET of the last fact that was taken. */
+  readonly fleetReadUpTo: () => number;
+}
+
+/** Answers the requests to the leading scheduler from memory, until it is disposed of. It does not answer while its state is not current. */
+export const respondToRequests = (
+  log: EventLog,
+  { queries, isCurrent, fleetReadUpTo }: ResponderOptions,
+): Disposable => {
+  const stack = new DisposableStack();
+  stack.use(
+    respondWithQueuePositions(log, (keys) =>
+      isCurrent() ? keys.map((key) => queries.queuePosition(key)) : undefined,
+    ),
+  );
+  stack.use(
+    respondWithWaitReasons(log, (key) => (isCurrent() ? (queries.waitReason(key) ?? null) : undefined)),
+  );
+  stack.use(
+    respondWithExecutors(log, (request) =>
+      isCurrent() ? { ...queries.executors(request), read_up_to: fleetReadUpTo() } : undefined,
+    ),
+  );
+  return stack;
+};
