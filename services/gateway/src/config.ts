@@ -64,7 +64,7 @@ export const configSchema = Type.Object({
     maximum: 1_000_000,
     default: 600,
     description:
-      'requests a minute of each API key and those made with it, at all gateways together; 0 is no limit',
+      'requests a minute of each API key and the keys derived from it, at all gateways together; 0 is no limit',
   }),
   RUNLEDGER_QUEUE_MAX: atMost(100_000, 10_000_000, 'queued runs of an organisation'),
   ...serviceConfig({ healthPort: 9101 }),

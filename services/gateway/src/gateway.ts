@@ -7,7 +7,9 @@ import { executors } from './executors/executors.ts';
 import { subscriptionGauges } from './gateway-gauges.ts';
 import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { apiKeyRoutes } from './auth/api-keys-routes.ts';
-import { createApp, type PlainRoute } from './server/app.ts';
+import type { PlainRoute } from './http/plain-route.ts';
+import { createApp } from './server/app.ts';
+import { knownFailures } from './known-failures.ts';
 import { identifyCaller } from './auth/identify-caller.ts';
 import { deploymentRoutes } from './catalogue/deployments-routes.ts';
 import { executorRoutes } from './executors/executors-routes.ts';
@@ -77,9 +79,12 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
   const app = createApp({
     basePath,
     routes,
-    pages: [...referencePages({ basePath, operations, publicUrl }), ...outputPages(parts, metrics.uploaded)],
+    plainRoutes: [
+      ...referencePages({ basePath, operations, publicUrl }),
+      ...outputPages(parts, metrics.uploaded),
+    ],
     serving: {
-      callers: identifyCaller(
+      identifyCaller: identifyCaller(
         cachedAuthentication({ log, now, clock }),
         rateLimit({ log, limit: config.RUNLEDGER_RATE_LIMIT, clock, counts: metrics.rate }),
       ),
@@ -91,7 +96,8 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
       publicUrl: config.RUNLEDGER_PUBLIC_URL,
       log,
     },
-    metrics,
+    failures: knownFailures,
+    onResponse: metrics.answered,
     logger,
     clock,
   });

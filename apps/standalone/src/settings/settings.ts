@@ -36,7 +36,7 @@ export const settingsSchema = Type.Object({
     minimum: 0,
     maximum: 1_000_000,
     default: 0,
-    description: 'requests a minute of each API key and those made with it; 0 is no limit',
+    description: 'requests a minute of each API key and the keys derived from it; 0 is no limit',
   }),
   RUNLEDGER_WEBHOOK_ALLOW: Type.Optional(
     list(policyConfig.RUNLEDGER_WEBHOOK_ALLOW.items, {

@@ -1,15 +1,11 @@
-import type { ApiKey, KeyScope } from '@runledger/contracts/catalogue/records';
+import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import { orgId } from '@runledger/contracts/ids';
-import type { Context } from 'koa';
 import { allows } from './scopes.ts';
 import { rateHeaders } from '../rate-limit/core/rate-decision.ts';
 import type { LimitRate } from '../rate-limit/rate-limit.ts';
 import { bearerOf } from './bearer.ts';
-import type { Caller } from '../http/operation.ts';
+import type { IdentifyCaller } from '../http/operation.ts';
 import { Refused } from '../http/refusal.ts';
-
-/** Who asks, if the key has the scope and is within its rate; else refuses with 401, 403 or 429. @throws {LogUnavailable} */
-export type IdentifyCaller = (ctx: Context, scope: KeyScope) => Promise<Caller>;
 
 export type Authenticate = (key: string) => Promise<ApiKey | undefined>;
 
@@ -25,7 +21,7 @@ export const identifyCaller =
     }
     const record = await authenticate(key);
     if (!record) {
-      throw new Refused({ kind: 'not_authenticated', why: 'This API key is not valid, or not any more' });
+      throw new Refused({ kind: 'not_authenticated', why: 'The API key is invalid, expired or revoked' });
     }
     if (!allows(record.scopes, scope)) throw new Refused({ kind: 'not_allowed', scope });
     ctx.state['org_id'] = record.org_id;
@@ -34,7 +30,7 @@ export const identifyCaller =
     if (rate?.allowed === false) {
       throw new Refused({
         kind: 'too_many',
-        why: `This API key, with those made with it, may make ${rate.limit} requests a minute. Try again in ${rate.resetS} s`,
+        why: `This API key, with the keys derived from it, may make ${rate.limit} requests a minute. Try again in ${rate.resetS} s`,
         retryAfterS: rate.resetS,
       });
     }

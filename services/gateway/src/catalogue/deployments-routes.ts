@@ -10,7 +10,7 @@ import { changeDeployment, createDeployment } from './deployments.ts';
 import { shownDeployment } from './core/deployment.ts';
 import type { DeploymentRefusal } from './core/deployment-rules.ts';
 import { operation, route, type Route } from '../http/operation.ts';
-import { cursorAt } from '../http/page-cursor.ts';
+import { cursorAt } from '../http/pagination.ts';
 import { invalid, Refused } from '../http/refusal.ts';
 import { changed, conflict, created, found, newOrigin, type RecordRoutes } from './record-answers.ts';
 import { checkRecordCursor, recordSpan } from './record-lists.ts';

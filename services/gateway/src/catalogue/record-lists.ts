@@ -1,8 +1,7 @@
 import { isUuid } from '@runledger/contracts/ids';
 import type { RecordSpan } from './store/core/record-page.ts';
 import type { ExtraCheck } from '../http/operation.ts';
-import { cursorProblems, decoded } from '../http/page-cursor.ts';
-import { DEFAULT_LIMIT } from '../runs/list/list-span.ts';
+import { cursorProblems, decodeCursor, DEFAULT_LIMIT } from '../http/pagination.ts';
 import { own } from '../validation/node.ts';
 
 interface ListQuery {
@@ -15,7 +14,7 @@ interface ListQuery {
 export const recordSpan = ({ archived = false, limit = DEFAULT_LIMIT, cursor }: ListQuery): RecordSpan => ({
   archived,
   limit,
-  after: cursor === undefined ? undefined : decoded(cursor),
+  after: cursor === undefined ? undefined : decodeCursor(cursor),
 });
 
 /** Whether a cursor is one that a list of records gave; what is no text is left to the schema. */

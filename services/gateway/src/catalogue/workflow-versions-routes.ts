@@ -13,7 +13,7 @@ import { decideArchiving } from './decide-archiving.ts';
 import type { StoredVersion } from './store/workflow-versions.ts';
 import { inputDefinitions } from './core/input-definitions.ts';
 import { operation, route, type Route } from '../http/operation.ts';
-import { cursorAt } from '../http/page-cursor.ts';
+import { cursorAt } from '../http/pagination.ts';
 import { changed, conflict, found, newOrigin, tooBusy, type RecordRoutes } from './record-answers.ts';
 import { checkNumberCursor, recordSpan } from './record-lists.ts';
 import { checkNewVersion } from './version-limits.ts';

@@ -9,7 +9,7 @@ import {
 import { decideArchiving } from './decide-archiving.ts';
 import { changedWorkflow, newWorkflow, shownWorkflow } from './core/workflow.ts';
 import { operation, route, type Route } from '../http/operation.ts';
-import { cursorAt } from '../http/page-cursor.ts';
+import { cursorAt } from '../http/pagination.ts';
 import { changed, conflict, created, found, newOrigin, type RecordRoutes } from './record-answers.ts';
 import { checkRecordCursor, recordSpan } from './record-lists.ts';
 

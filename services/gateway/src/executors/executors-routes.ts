@@ -10,9 +10,8 @@ import {
 import type { DrainExecutor } from './drain-executor.ts';
 import type { Executors, ExecutorSortKey } from './executors.ts';
 import { operation, route, type Route } from '../http/operation.ts';
-import { cursorAt, cursorProblems, decoded } from '../http/page-cursor.ts';
+import { cursorAt, cursorProblems, decodeCursor, DEFAULT_LIMIT } from '../http/pagination.ts';
 import { Refused } from '../http/refusal.ts';
-import { DEFAULT_LIMIT } from '../runs/list/list-span.ts';
 import { own } from '../validation/node.ts';
 
 const shared = { tag: 'Executors', scope: 'operator' } as const;
@@ -127,6 +126,6 @@ const isExecutorPlace = (text: string): boolean => text.length <= 130 && PLACE.t
 
 const placeIn = (cursor: string | undefined): ExecutorSortKey | null => {
   if (cursor === undefined) return null;
-  const [, name = '', executor_id = ''] = PLACE.exec(decoded(cursor)) ?? [];
+  const [, name = '', executor_id = ''] = PLACE.exec(decodeCursor(cursor)) ?? [];
   return { name, executor_id: executor_id === '' ? null : executor_id };
 };

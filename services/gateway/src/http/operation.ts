@@ -3,7 +3,7 @@ import type { OrgId } from '@runledger/contracts/ids';
 import type { JsonValue } from '@runledger/contracts/json';
 import type { Context } from 'koa';
 import type { Static, TObject, TSchema } from 'typebox';
-import type { Invalid } from './refusal.ts';
+import type { Invalid, OwnRefusal } from './refusal.ts';
 
 /** The parts of a request, each with its schema. */
 export interface RequestSchemas {
@@ -25,9 +25,6 @@ export interface SuccessResponse {
   /** No cache may store the response. */
   readonly holdsSecret?: true;
 }
-
-/** Statuses that do not follow from the schemas of the request. */
-type OwnRefusal = 404 | 409;
 
 /** One operation of the API. The router, the checks of a request and the OpenAPI document are made from it. */
 export interface Operation<
@@ -69,6 +66,9 @@ export interface Caller {
   readonly user_id: string;
   readonly key: ApiKey;
 }
+
+/** Finds the caller of a request whose API key has the scope. @throws {Refused} with 401, 403 or 429 @throws {LogUnavailable} */
+export type IdentifyCaller = (ctx: Context, scope: KeyScope) => Promise<Caller>;
 
 type Body<Response extends SuccessResponse> = Response['body'] extends TSchema
   ? Static<Response['body']>

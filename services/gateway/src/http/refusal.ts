@@ -1,13 +1,21 @@
-/** One thing that is wrong with a request, in the form of the run API, section 2.4; `type` as pydantic 2 names it. */
+import { HTTPValidationError } from '@runledger/contracts/http/problem';
+import type { TSchema } from 'typebox';
+
+/** One thing that is wrong with a request, in the form of the run API, section 2.4. `type` is named as pydantic 2 names it. */
 export interface Invalid {
   readonly loc: readonly (string | number)[];
   readonly msg: string;
   readonly type: string;
 }
 
+export const invalid = (loc: Invalid['loc'], type: string, msg: string): Invalid => ({ loc, msg, type });
+
 export type RecordKind = 'Machine' | 'Workflow' | 'Workflow version' | 'Deployment';
 
-/** Every refusal that a client can get. */
+/**
+ * Every refusal that a client can get. A new one is a member of this union and a row of `REFUSALS` below: its response and
+ * its part of the OpenAPI document follow from the row.
+ */
 export type Refusal =
   | { readonly kind: 'bad_request'; readonly why: string }
   | { readonly kind: 'not_authenticated'; readonly why: string }
@@ -25,8 +33,145 @@ export type Refusal =
   | { readonly kind: 'invalid'; readonly problems: readonly Invalid[] }
   | { readonly kind: 'too_many'; readonly why: string; readonly retryAfterS: number }
   | { readonly kind: 'headers_too_large' }
-  | { readonly kind: 'internal'; readonly why: string }
+  | { readonly kind: 'internal' }
   | { readonly kind: 'unavailable'; readonly why: string };
+
+/** How the OpenAPI document describes a refusal. */
+export interface DescribedRefusal {
+  /** Which operations can answer with it: all, those with a body, those with any schema for their request, or those that list its status. */
+  readonly of: 'all' | 'with_body' | 'with_schemas' | 'listed';
+  readonly description: string;
+  /** Of the response body; left out for the usual sentence. */
+  readonly body?: TSchema;
+  /** Headers beside those of every response. */
+  readonly headers?: readonly ('Retry-After' | 'WWW-Authenticate')[];
+  /** It comes before the rate limit, so its response has no headers about it. */
+  readonly uncounted?: true;
+}
+
+interface Row<One> {
+  readonly status: number;
+  readonly detail: (refusal: One) => RefusalResponse['detail'];
+  readonly headers?: (refusal: One) => Readonly<Record<string, string>>;
+  /** Left out for what no operation answers, only the server or a page beside the operations. */
+  readonly described?: DescribedRefusal;
+}
+
+type Rows = { readonly [Kind in Refusal['kind']]: Row<Extract<Refusal, { readonly kind: Kind }>> };
+
+const RETRY_AFTER_S = '2';
+
+/** The one table from refusals to HTTP and to the OpenAPI document. */
+export const REFUSALS = {
+  bad_request: {
+    status: 400,
+    detail: ({ why }) => why,
+    described: { of: 'all', description: 'Malformed HTTP/1.1 request, or a body that breaks off.' },
+  },
+  not_authenticated: {
+    status: 401,
+    detail: ({ why }) => why,
+    headers: () => ({ 'WWW-Authenticate': 'Bearer' }),
+    described: {
+      of: 'all',
+      description: 'The API key is missing, invalid, expired or revoked.',
+      headers: ['WWW-Authenticate'],
+      uncounted: true,
+    },
+  },
+  not_allowed: {
+    status: 403,
+    detail: ({ scope }) => `This API key lacks the scope ${scope}`,
+    described: { of: 'all', description: 'The API key is valid and lacks the scope.', uncounted: true },
+  },
+  no_such_path: { status: 404, detail: () => 'Not Found' },
+  not_found: {
+    status: 404,
+    detail: ({ what }) => `${what} not found`,
+    described: { of: 'listed', description: 'There is no such thing in the organisation of the API key.' },
+  },
+  method_not_allowed: {
+    status: 405,
+    detail: () => 'Method Not Allowed',
+    headers: ({ allow }) => ({ Allow: allow.join(', ') }),
+  },
+  too_slow: {
+    status: 408,
+    detail: ({ why }) => why,
+    headers: () => ({ Connection: 'close' }),
+    described: { of: 'with_body', description: 'The body was not sent in time.' },
+  },
+  conflict: {
+    status: 409,
+    detail: ({ why }) => why,
+    described: {
+      of: 'listed',
+      description: 'The present state forbids it, or the key was used with another request.',
+    },
+  },
+  length_required: { status: 411, detail: () => 'Send the Content-Length of the file' },
+  too_large: {
+    status: 413,
+    detail: ({ why }) => why,
+    described: { of: 'with_body', description: 'The body, or a part of it, is over the limit.' },
+  },
+  unsupported_type: {
+    status: 415,
+    detail: ({ why }) => why,
+    described: { of: 'with_body', description: 'The body is not JSON in UTF-8, or its encoding is unknown.' },
+  },
+  range_not_satisfiable: {
+    status: 416,
+    detail: ({ bytes }) => `The file has ${bytes} bytes`,
+    headers: ({ bytes }) => ({ 'Content-Range': `bytes */${bytes}` }),
+  },
+  expectation_failed: { status: 417, detail: () => 'The only supported value of Expect is "100-continue"' },
+  invalid: {
+    status: 422,
+    detail: ({ problems }) => problems,
+    described: {
+      of: 'with_schemas',
+      description: 'The request does not fit its description. The response lists everything that is wrong.',
+      body: HTTPValidationError,
+    },
+  },
+  too_many: {
+    status: 429,
+    detail: ({ why }) => why,
+    headers: ({ retryAfterS }) => ({ 'Retry-After': String(retryAfterS) }),
+    described: {
+      of: 'all',
+      description: "Too many requests with this API key, or the organisation's queue is full.",
+      headers: ['Retry-After'],
+    },
+  },
+  headers_too_large: {
+    status: 431,
+    detail: () => 'The headers of the request are too large',
+    headers: () => ({ Connection: 'close' }),
+    described: { of: 'all', description: 'The headers have more than 16 KiB.', uncounted: true },
+  },
+  internal: {
+    status: 500,
+    detail: () => 'An error of the service. Its log has the details under the X-Request-Id',
+    described: { of: 'all', description: 'An error of the service. Its log has the details.' },
+  },
+  unavailable: {
+    status: 503,
+    detail: ({ why }) => why,
+    headers: () => ({ 'Retry-After': RETRY_AFTER_S }),
+    described: {
+      of: 'all',
+      description:
+        'The log, the store of runs or the scheduler cannot be reached. Nothing was done, unless the same request with the same idempotency key says so later.',
+      headers: ['Retry-After'],
+    },
+  },
+} as const satisfies Rows;
+
+type ListedStatus<One> = One extends { described: { of: 'listed' }; status: infer Status } ? Status : never;
+/** The statuses of refusals that do not follow from the schemas of a request: an operation lists its own. */
+export type OwnRefusal = ListedStatus<(typeof REFUSALS)[Refusal['kind']]>;
 
 export interface RefusalResponse {
   readonly status: number;
@@ -34,67 +179,19 @@ export interface RefusalResponse {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-const RETRY_AFTER_S = '2';
-
-/** The one table from refusals to HTTP. */
-export const responseTo = (problem: Refusal): RefusalResponse => {
-  switch (problem.kind) {
-    case 'bad_request':
-      return answer(400, problem.why);
-    case 'not_authenticated':
-      return answer(401, problem.why, { 'WWW-Authenticate': 'Bearer' });
-    case 'not_allowed':
-      return answer(403, `This API key lacks the scope ${problem.scope}`);
-    case 'no_such_path':
-      return answer(404, 'Not Found');
-    case 'not_found':
-      return answer(404, `${problem.what} not found`);
-    case 'method_not_allowed':
-      return answer(405, 'Method Not Allowed', { Allow: problem.allow.join(', ') });
-    case 'too_slow':
-      return answer(408, problem.why, { Connection: 'close' });
-    case 'conflict':
-      return answer(409, problem.why);
-    case 'length_required':
-      return answer(411, 'Send the Content-Length of the file');
-    case 'too_large':
-      return answer(413, problem.why);
-    case 'unsupported_type':
-      return answer(415, problem.why);
-    case 'range_not_satisfiable':
-      return answer(416, `The file has ${problem.bytes} bytes`, {
-        'Content-Range': `bytes */${problem.bytes}`,
-      });
-    case 'expectation_failed':
-      return answer(417, 'Of the header Expect only "100-continue" is understood');
-    case 'invalid':
-      return answer(422, problem.problems);
-    case 'too_many':
-      return answer(429, problem.why, { 'Retry-After': String(problem.retryAfterS) });
-    case 'headers_too_large':
-      return answer(431, 'The headers of the request are too large', { Connection: 'close' });
-    case 'internal':
-      return answer(500, problem.why);
-    case 'unavailable':
-      return answer(503, problem.why, { 'Retry-After': RETRY_AFTER_S });
-  }
+export const responseTo = (refusal: Refusal): RefusalResponse => {
+  // The row of its own kind; TypeScript does not see that the two belong together.
+  const { status, detail, headers } = REFUSALS[refusal.kind] as Row<Refusal>;
+  return { status, detail: detail(refusal), headers: headers?.(refusal) ?? {} };
 };
 
-const answer = (
-  status: number,
-  detail: RefusalResponse['detail'],
-  headers: Readonly<Record<string, string>> = {},
-): RefusalResponse => ({ status, detail, headers });
-
-/** Carries a refusal from where it is seen to where it is answered. */
+/** Carries a refusal from where it is decided to where it is answered. */
 export class Refused extends Error {
   override readonly name = 'Refused';
   readonly refusal: Refusal;
 
-  constructor(problem: Refusal) {
-    super(problem.kind);
-    this.refusal = problem;
+  constructor(refusal: Refusal) {
+    super(refusal.kind);
+    this.refusal = refusal;
   }
 }
-
-export const invalid = (loc: Invalid['loc'], type: string, msg: string): Invalid => ({ loc, msg, type });

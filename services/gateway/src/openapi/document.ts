@@ -3,7 +3,7 @@ import type { Operation } from '../http/operation.ts';
 import { own } from '../validation/node.ts';
 import { components, type Components, type JsonSchema } from './components.ts';
 import { INFO, TAGS } from './introduction.ts';
-import { REFUSALS, refusalsOf, type DescribedRefusal } from './refusals.ts';
+import { REFUSAL_COMPONENTS, refusalsOf, type RefusalComponent } from './refusals.ts';
 import { webhookDescriptions } from './webhook-descriptions.ts';
 
 export type OpenApiDocument = Readonly<Record<string, unknown>> & {
@@ -19,10 +19,7 @@ export const openApiDocument = (operations: readonly Operation[], server: string
     path[operation.method.toLowerCase()] = describe(operation, schemas);
   }
   const responses = Object.fromEntries(
-    Object.entries(REFUSALS).map(([status, refusal]) => [
-      refusal.name,
-      describeRefusal(Number(status), refusal, schemas),
-    ]),
+    REFUSAL_COMPONENTS.map((refusal) => [refusal.name, describeRefusal(refusal, schemas)]),
   );
   const webhooks = webhookDescriptions(schemas);
   return {
@@ -97,10 +94,7 @@ const describe = (operation: Operation, schemas: Components): JsonSchema => {
           }
         : {}),
       ...Object.fromEntries(
-        refusalsOf(operation).map((status) => [
-          status,
-          { $ref: `#/components/responses/${REFUSALS[status]?.name ?? ''}` },
-        ]),
+        refusalsOf(operation).map(({ status, name }) => [status, { $ref: `#/components/responses/${name}` }]),
       ),
     },
   };
@@ -135,12 +129,11 @@ const parametersOf = (
   });
 
 const describeRefusal = (
-  status: number,
-  { description, body, headers }: DescribedRefusal,
+  { description, body, headers = [], uncounted }: RefusalComponent,
   schemas: Components,
 ): JsonSchema => ({
   description,
-  headers: headersOf([...(BEFORE_COUNTING.has(status) ? ALWAYS : COUNTED), ...headers]),
+  headers: headersOf([...(uncounted ? ALWAYS : COUNTED), ...headers]),
   content: { 'application/json': { schema: schemas.of(body) } },
 });
 
@@ -158,9 +151,7 @@ const HEADERS: Readonly<Record<string, JsonSchema>> = {
 };
 
 const ALWAYS = ['API-Version', 'X-Request-Id'];
-/** Requests that are refused before they count. */
-const BEFORE_COUNTING: ReadonlySet<number> = new Set([401, 403, 431]);
-/** Of a request whose key is known and may do it; none where there is no limit. */
+/** Of a request that counts against the rate limit of its key. */
 const COUNTED = [...ALWAYS, 'RateLimit-Policy', 'RateLimit'];
 
 const headersOf = (names: readonly string[]): JsonSchema =>

@@ -5,7 +5,7 @@ import { gzip } from 'node:zlib';
 import etag from 'etag';
 import type { Context, Middleware } from 'koa';
 import { LRUCache } from 'lru-cache';
-import type { PlainRoute } from '../server/app.ts';
+import type { PlainRoute } from '../http/plain-route.ts';
 import { sendTagged } from '../http/entity-tag.ts';
 import type { Operation } from '../http/operation.ts';
 import { once } from '../concurrency/once.ts';

@@ -1,3 +1,5 @@
+import type { ByteSpan } from './core/byte-range.ts';
+
 export interface OutputToStore {
   /** Unguessable; the file is asked for by it. */
   readonly key: string;
@@ -10,12 +12,6 @@ export interface StoredOutput extends OutputToStore {
   /** Hexadecimal. */
   readonly sha256: string;
   readonly stored_at: string;
-}
-
-/** The first and the last byte, both included. */
-export interface ByteSpan {
-  readonly first: number;
-  readonly last: number;
 }
 
 /** The store is away, full, or did not answer in time. */

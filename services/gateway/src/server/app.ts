@@ -2,10 +2,11 @@ import { Router } from '@koa/router';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import Koa, { type Middleware } from 'koa';
-import { answerProblems } from './answer-problems.ts';
+import { answerRefusals } from './answer-refusals.ts';
 import { clientAddress } from './client-address.ts';
 import { cors, type MethodsAt } from './cors.ts';
-import type { GatewayMetrics } from '../gateway-metrics.ts';
+import type { PlainRoute } from '../http/plain-route.ts';
+import type { KnownFailure } from './refusal-of.ts';
 import type { Route } from '../http/operation.ts';
 import { Refused } from '../http/refusal.ts';
 import { requestOf } from '../http/request-context.ts';
@@ -13,16 +14,6 @@ import { commonHeaders } from '../http/response-headers.ts';
 import { serveOperation, type Serving } from './serve-operation.ts';
 import { traceRequests } from './trace-requests.ts';
 import { waitForLog } from '../http/wait-for-log.ts';
-
-/** A path outside the operations of the API, which looks after itself. */
-export interface PlainRoute {
-  readonly method: 'GET' | 'PUT';
-  /** In the router's form. */
-  readonly path: string;
-  readonly serve: Middleware;
-  /** It waits for a log that is away, as operations do until they know who asks. */
-  readonly needsLog?: true;
-}
 
 /** What stands between the network and the routes. */
 export interface Edge {
@@ -39,10 +30,12 @@ export interface AppOptions {
   /** The prefix of the API's own paths, such as `/api`. */
   readonly basePath: string;
   readonly routes: readonly Route[];
-  readonly pages: readonly PlainRoute[];
+  readonly plainRoutes: readonly PlainRoute[];
   readonly serving: Serving;
   readonly edge: Edge;
-  readonly metrics: GatewayMetrics;
+  readonly failures: readonly KnownFailure[];
+  /** `operation` is its id, or the pattern of a plain route's path. */
+  readonly onResponse: (operation: string, status: number, seconds: number) => void;
   readonly logger: Logger;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
@@ -50,14 +43,14 @@ export interface AppOptions {
 
 /** Every path of the gateway. */
 export const createApp = (options: AppOptions): Koa => {
-  const { basePath, routes, pages, serving, edge, logger } = options;
+  const { basePath, routes, plainRoutes, serving, edge, failures, logger } = options;
   const router = new Router({ sensitive: true, strict: true });
   const withLog = onceThere(edge.log);
   for (const route of routes) {
     const { path, method } = route.operation;
     router.register(`${basePath}${inRouterForm(path)}`, [method], serveOperation(route, serving));
   }
-  for (const { path, method, serve, needsLog } of pages) {
+  for (const { path, method, serve, needsLog } of plainRoutes) {
     router.register(path, [method], [needsLog ? withLog : pass, serve]);
   }
   const methodsAt = methodsOf(router);
@@ -66,7 +59,7 @@ export const createApp = (options: AppOptions): Koa => {
   app.on('error', (err: unknown) => logger.debug({ err }, 'a response broke off'));
   app.use(traceRequests);
   app.use(measure(options));
-  app.use(answerProblems(logger, commonHeaders(edge.publicUrl)));
+  app.use(answerRefusals({ logger, headers: commonHeaders(edge.publicUrl), failures }));
   app.use(refuseUnreadableTargets);
   if (edge.corsOrigins.length > 0) app.use(cors(edge.corsOrigins, methodsAt));
   app.use(router.routes());
@@ -86,7 +79,7 @@ const onceThere = (log: Edge['log']): Middleware => {
   };
 };
 
-const measure = ({ metrics, logger, clock, edge }: AppOptions): Middleware => {
+const measure = ({ onResponse, logger, clock, edge }: AppOptions): Middleware => {
   const addressOf = clientAddress(edge.trustedProxies);
   return async (ctx, next) => {
     const began = clock();
@@ -96,7 +89,7 @@ const measure = ({ metrics, logger, clock, edge }: AppOptions): Middleware => {
     const ms = clock() - began;
     const route = String(ctx['_matchedRoute'] ?? 'none');
     const operation: unknown = ctx.state['operation'];
-    metrics.answered(typeof operation === 'string' ? operation : route, ctx.status, ms / 1000);
+    onResponse(typeof operation === 'string' ? operation : route, ctx.status, ms / 1000);
     const { request_id } = requestOf(ctx);
     const { method, status } = ctx;
     const org_id: unknown = ctx.state['org_id'];

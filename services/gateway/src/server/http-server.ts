@@ -109,7 +109,7 @@ const problemOf = (error: Error): Refusal => {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return { kind: 'too_slow', why: 'The request was not sent in time' };
   }
-  return { kind: 'bad_request', why: 'This is not a request of HTTP/1.1' };
+  return { kind: 'bad_request', why: 'Malformed HTTP/1.1 request' };
 };
 
 const rawAnswer = (

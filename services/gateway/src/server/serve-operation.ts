@@ -1,23 +1,22 @@
 import type { Context, Middleware } from 'koa';
-import type { IdentifyCaller } from '../auth/identify-caller.ts';
 import { sendTagged } from '../http/entity-tag.ts';
 import { checkedRequest } from '../validation/checked-request.ts';
 import type { JsonBody } from './json-body.ts';
-import type { Route } from '../http/operation.ts';
+import type { IdentifyCaller, Route } from '../http/operation.ts';
 
 export interface Serving {
-  readonly callers: IdentifyCaller;
+  readonly identifyCaller: IdentifyCaller;
   readonly body: JsonBody;
 }
 
 /** Serves an operation in the order of the specification: credential, scope, rate, content type, size, validation, and then what it does. */
-export const serveOperation = (route: Route, { callers, body }: Serving): Middleware => {
+export const serveOperation = (route: Route, { identifyCaller, body }: Serving): Middleware => {
   const { operation, handle } = route;
   const { scope, request, response } = operation;
   const check = checkedRequest(route);
   return async (ctx) => {
     ctx.state['operation'] = operation.id;
-    const caller = await callers(ctx, scope);
+    const caller = await identifyCaller(ctx, scope);
     const given = check(ctx, request.body ? await body(ctx) : undefined);
     const answer: unknown = await handle(given, caller, ctx);
     if (response.body) {

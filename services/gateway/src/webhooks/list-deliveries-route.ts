@@ -6,9 +6,9 @@ import { listedDelivery } from './core/delivery-response.ts';
 import { WEBHOOK_STATUSES } from '../projection/core/webhook-status.ts';
 import type { RunViews } from '../projection/run-views.ts';
 import { operation, route, type Route } from '../http/operation.ts';
-import { cursorAt, cursorProblems, sortKeyAt } from '../http/page-cursor.ts';
+import { cursorAt, DEFAULT_LIMIT } from '../http/pagination.ts';
+import { listRange, runCursorProblems, sortKeyAt } from '../runs/list/list-range.ts';
 import { own } from '../validation/node.ts';
-import { DEFAULT_LIMIT, spanOf } from '../runs/list/list-span.ts';
 
 export interface ListDeliveriesRoute {
   readonly views: RunViews;
@@ -37,7 +37,7 @@ export const listDeliveriesRoute = ({ views, states }: ListDeliveriesRoute): Rou
         org_id,
         statuses: query.status ?? WEBHOOK_STATUSES,
         ...(query.host === undefined ? {} : { host: query.host.toLowerCase() }),
-        ...spanOf(query, sortKeyAt(query.cursor)),
+        ...listRange(query, sortKeyAt(query.cursor)),
         limit: query.limit ?? DEFAULT_LIMIT,
       });
       const stored = await states(items);
@@ -46,5 +46,5 @@ export const listDeliveriesRoute = ({ views, states }: ListDeliveriesRoute): Rou
         next_cursor: cursorAt(end),
       };
     },
-    ({ query }) => cursorProblems(own(query, 'cursor'), 'query'),
+    ({ query }) => runCursorProblems(own(query, 'cursor'), 'query'),
   );

@@ -2,10 +2,10 @@ import { RedeliverRequest, RedeliverResponse } from '@runledger/contracts/http/w
 import { WebhookStatus } from '@runledger/contracts/http/runs/run';
 import type { RedeliverMany } from './redeliver-many.ts';
 import { operation, route, type Route } from '../http/operation.ts';
-import { cursorAt, cursorProblems, sortKeyAt } from '../http/page-cursor.ts';
+import { cursorAt } from '../http/pagination.ts';
+import { listRange, runCursorProblems, sortKeyAt } from '../runs/list/list-range.ts';
 import { own } from '../validation/node.ts';
 import { requestOf } from '../http/request-context.ts';
-import { spanOf } from '../runs/list/list-span.ts';
 import { wordsIn } from '../http/words-in.ts';
 
 const redeliverManyOperation = operation({
@@ -31,7 +31,7 @@ export const redeliverManyRoute = ({ redeliverMany }: { readonly redeliverMany: 
         org_id,
         statuses: wordsIn(WebhookStatus, filter.status) ?? ['failed' as const],
         ...(typeof filter.host === 'string' ? { host: filter.host.toLowerCase() } : {}),
-        ...spanOf(filter, sortKeyAt(cursor)),
+        ...listRange(filter, sortKeyAt(cursor)),
       };
       const { matched, requested, end } = await redeliverMany(
         which,
@@ -40,5 +40,5 @@ export const redeliverManyRoute = ({ redeliverMany }: { readonly redeliverMany: 
       );
       return { matched, requested, next_cursor: cursorAt(end) };
     },
-    ({ body }) => cursorProblems(own(body, 'cursor'), 'body'),
+    ({ body }) => runCursorProblems(own(body, 'cursor'), 'body'),
   );

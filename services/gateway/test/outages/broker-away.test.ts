@@ -3,6 +3,7 @@ import { LogFull } from '@runledger/event-log/append/append';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { responseTo } from '../../src/http/refusal.ts';
+import { knownFailures } from '../../src/known-failures.ts';
 import { refusalOf } from '../../src/server/refusal-of.ts';
 import { aWorld } from '../fixtures/gateway/a-world.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
@@ -69,7 +70,7 @@ describe('a log that is nearly full', () => {
 
     const fill = () => appendAll(world.log, queued(aRun(), { inputs }));
     await expect(fill().then(fill)).rejects.toThrow(LogFull);
-    const answer = responseTo(refusalOf(await fill().catch((error: unknown) => error)));
+    const answer = responseTo(refusalOf(await fill().catch((error: unknown) => error), knownFailures));
     expect([answer.status, answer.detail]).toEqual([503, expect.stringContaining('full')]);
   });
 });

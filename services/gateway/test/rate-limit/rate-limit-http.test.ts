@@ -44,7 +44,7 @@ describe('the rate limit over HTTP', () => {
     expect(before).toBeGreaterThanOrEqual(LIMIT - 2);
     expect(before).toBeLessThanOrEqual(LIMIT + flowedIn);
     const { detail } = answer.body;
-    expect(detail).toMatch(/^This API key, with those made with it, may make 20 requests a minute\./);
+    expect(detail).toMatch(/^This API key, with the keys derived from it, may make 20 requests a minute\./);
     const retryAfter = Number(answer.headers.get('retry-after'));
     expect(retryAfter).toBeGreaterThanOrEqual(1);
     expect(retryAfter).toBeLessThanOrEqual(3);

@@ -4,7 +4,7 @@ import { testNats } from '@runledger/testing/servers/nats';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import Koa from 'koa';
 import { describe, expect, it } from 'vitest';
-import { answerProblems } from '../../src/server/answer-problems.ts';
+import { answerRefusals } from '../../src/server/answer-refusals.ts';
 import { openHttpServer } from '../../src/server/http-server.ts';
 import { Refused } from '../../src/http/refusal.ts';
 import { cachedAuthentication } from '../../src/auth/cached-authentication.ts';
@@ -51,7 +51,7 @@ describe.concurrent('while the log is away', { timeout: 60_000 }, () => {
   const aWaiter = async (served: EventLog, patienceMs: number) => {
     const begun = { arrived: 0, count: 0 };
     const app = new Koa();
-    app.use(answerProblems(silentLogger));
+    app.use(answerRefusals({ logger: silentLogger, headers: {}, failures: [] }));
     app.use((_ctx, next) => {
       begun.arrived += 1;
       return next();

@@ -1,8 +1,9 @@
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import Koa from 'koa';
 import { describe, expect, it } from 'vitest';
-import { answerProblems } from '../../src/server/answer-problems.ts';
+import { answerRefusals } from '../../src/server/answer-refusals.ts';
 import { openHttpServer } from '../../src/server/http-server.ts';
+import { COMMON_HEADERS } from '../../src/http/response-headers.ts';
 import { jsonBody } from '../../src/server/json-body.ts';
 import { open as openSocket, rawRequest } from '../fixtures/requests/raw-request.ts';
 
@@ -10,7 +11,7 @@ import { open as openSocket, rawRequest } from '../fixtures/requests/raw-request
 const anEcho = () => {
   const app = new Koa();
   const body = jsonBody(1_000, 100);
-  app.use(answerProblems(silentLogger));
+  app.use(answerRefusals({ logger: silentLogger, headers: COMMON_HEADERS, failures: [] }));
   app.use(async (ctx) => {
     ctx.body = { got: ctx.path === '/unread' ? null : await body(ctx) };
   });

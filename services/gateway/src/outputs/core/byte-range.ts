@@ -1,4 +1,8 @@
-import type { ByteSpan } from '../output-store.ts';
+/** The first and the last byte, both included. */
+export interface ByteSpan {
+  readonly first: number;
+  readonly last: number;
+}
 
 export type Range =
   | { readonly kind: 'whole' }

@@ -1,10 +1,10 @@
 import { CancelRunsRequest, CancelRunsResponse } from '@runledger/contracts/http/runs/runs';
 import type { CancelMany } from './cancel-many.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
-import { cursorAt, cursorProblems, sortKeyAt } from '../../http/page-cursor.ts';
+import { cursorAt } from '../../http/pagination.ts';
+import { listRange, runCursorProblems, sortKeyAt } from '../list/list-range.ts';
 import { requestOf } from '../../http/request-context.ts';
 import { runFilterOf } from '../list/run-filter.ts';
-import { spanOf } from '../list/list-span.ts';
 import { own } from '../../validation/node.ts';
 
 const cancelManyOperation = operation({
@@ -26,7 +26,7 @@ export const cancelManyRoute = ({ cancelMany }: { readonly cancelMany: CancelMan
     cancelManyOperation,
     async ({ body: { filter, cursor, dry_run } }, { org_id, user_id }, ctx) => {
       const { traceparent } = requestOf(ctx);
-      const which = { org_id, ...runFilterOf(filter), ...spanOf(filter, sortKeyAt(cursor)) };
+      const which = { org_id, ...runFilterOf(filter), ...listRange(filter, sortKeyAt(cursor)) };
       const { createdBefore, end, ...counts } = await cancelMany(
         which,
         { user_id, traceparent },
@@ -35,5 +35,5 @@ export const cancelManyRoute = ({ cancelMany }: { readonly cancelMany: CancelMan
       const created_before = createdBefore?.toISOString() ?? null;
       return { ...counts, created_before, next_cursor: cursorAt(end) };
     },
-    ({ body }) => cursorProblems(own(body, 'cursor'), 'body'),
+    ({ body }) => runCursorProblems(own(body, 'cursor'), 'body'),
   );

@@ -1,9 +1,9 @@
 import { RunListQuery, RunPage } from '@runledger/contracts/http/runs/runs';
 import type { ListRuns } from './list-runs.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
-import { cursorAt, cursorProblems, sortKeyAt } from '../../http/page-cursor.ts';
+import { cursorAt, DEFAULT_LIMIT } from '../../http/pagination.ts';
+import { listRange, runCursorProblems, sortKeyAt } from './list-range.ts';
 import { runFilterOf } from './run-filter.ts';
-import { DEFAULT_LIMIT, spanOf } from './list-span.ts';
 import { own } from '../../validation/node.ts';
 
 const listRunsOperation = operation({
@@ -29,12 +29,12 @@ export const listRunsRoute = ({ listRuns }: { readonly listRuns: ListRuns }): Ro
         {
           org_id,
           ...runFilterOf(query),
-          ...spanOf(query, sortKeyAt(query.cursor)),
+          ...listRange(query, sortKeyAt(query.cursor)),
           limit: query.limit ?? DEFAULT_LIMIT,
         },
         { inputs: include.has('inputs'), workflow_api: include.has('workflow_api') },
       );
       return { runs: [...items], next_cursor: cursorAt(end) };
     },
-    ({ query }) => cursorProblems(own(query, 'cursor'), 'query'),
+    ({ query }) => runCursorProblems(own(query, 'cursor'), 'query'),
   );

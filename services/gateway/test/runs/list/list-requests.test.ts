@@ -2,10 +2,10 @@ import { runId } from '@runledger/contracts/ids';
 import { Type } from 'typebox';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cursorAt, cursorProblems, sortKeyAt } from '../../src/http/page-cursor.ts';
-import { spanOf } from '../../src/runs/list/list-span.ts';
-import { wordsIn } from '../../src/http/words-in.ts';
-import { sortKeyOf } from '../../src/projection/core/sort-key.ts';
+import { cursorAt } from '../../../src/http/pagination.ts';
+import { listRange, runCursorProblems, sortKeyAt } from '../../../src/runs/list/list-range.ts';
+import { wordsIn } from '../../../src/http/words-in.ts';
+import { sortKeyOf } from '../../../src/projection/core/sort-key.ts';
 
 const place = sortKeyOf({
   created_at: '2026-01-31T09:30:00.001Z',
@@ -20,7 +20,7 @@ describe('a cursor', () => {
   it('leads back to where a page ended', () => {
     const cursor = cursorAt(place) ?? '';
     expect(cursor).toMatch(/^[\w-]{1,512}$/);
-    expect(cursorProblems(cursor, 'query')).toEqual([]);
+    expect(runCursorProblems(cursor, 'query')).toEqual([]);
     expect(sortKeyAt(cursor)).toBe(place);
   });
 
@@ -35,7 +35,7 @@ describe('a cursor', () => {
   it.each(['', 'x', 'MTIz', '..%00', `${cursorAt(place)}AAAA`, cursorAt(place)?.slice(1)])(
     'that no page gave is refused: %s',
     (cursor) => {
-      expect(cursorProblems(cursor, 'query')).toEqual(refused);
+      expect(runCursorProblems(cursor, 'query')).toEqual(refused);
       expect(() => sortKeyAt(cursor)).toThrow(TypeError);
     },
   );
@@ -43,23 +43,23 @@ describe('a cursor', () => {
   it('is whatever a client sends, and leaves what is no text to the schema', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.base64String()), (text) => {
-        expect(cursorProblems(text, 'query')).toEqual(refused);
+        expect(runCursorProblems(text, 'query')).toEqual(refused);
       }),
     );
-    expect([null, undefined, 5, {}].flatMap((value) => cursorProblems(value, 'body'))).toEqual([]);
+    expect([null, undefined, 5, {}].flatMap((value) => runCursorProblems(value, 'body'))).toEqual([]);
   });
 });
 
 describe('a span', () => {
   it('has the ends that were named, at the times that they say', () => {
     expect(
-      spanOf({ created_after: '2026-01-31', created_before: '2026-01-31T10:00:00+01:00' }, place),
+      listRange({ created_after: '2026-01-31', created_before: '2026-01-31T10:00:00+01:00' }, place),
     ).toEqual({
       createdAfter: new Date('2026-01-31T00:00:00.000Z'),
       createdBefore: new Date('2026-01-31T09:00:00.000Z'),
       behind: place,
     });
-    expect(spanOf({ created_after: null }, undefined)).toEqual({});
+    expect(listRange({ created_after: null }, undefined)).toEqual({});
   });
 });
 

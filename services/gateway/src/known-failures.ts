@@ -1,0 +1,37 @@
+import { EventTooLarge, LogFull } from '@runledger/event-log/append/append';
+import { LogUnavailable } from '@runledger/event-log/connect/event-log';
+import type { Refusal } from './http/refusal.ts';
+import { OutputStoreUnavailable } from './outputs/output-store.ts';
+import { ViewsUnavailable } from './projection/run-views.ts';
+import { SchedulerUnavailable } from './scheduler/scheduler-client.ts';
+import type { KnownFailure } from './server/refusal-of.ts';
+
+const unavailable = (why: string): Refusal => ({ kind: 'unavailable', why });
+
+/** What clients get for the failures that features throw. */
+export const knownFailures: readonly KnownFailure[] = [
+  [LogFull, unavailable('The log is full and accepts nothing until older events expire. Nothing was done')],
+  [
+    LogUnavailable,
+    unavailable(
+      'The log of runs cannot be reached now. Try again: the request may or may not have taken effect',
+    ),
+  ],
+  [
+    ViewsUnavailable,
+    unavailable(
+      'The store that lists are made from cannot be reached now, or answers too slowly. Try again, or read a run by its id',
+    ),
+  ],
+  [
+    SchedulerUnavailable,
+    unavailable(
+      'No scheduler leads now, or the leader does not answer. Check that a scheduler runs, and try again',
+    ),
+  ],
+  [OutputStoreUnavailable, unavailable('The store of output files cannot be reached now. Try again')],
+  [
+    EventTooLarge,
+    { kind: 'too_large', why: 'The run is too large for an event of the log: send smaller inputs' },
+  ],
+];

@@ -1,0 +1,44 @@
+import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Context, Middleware } from 'koa';
+import { responseTo, type Refusal } from '../http/refusal.ts';
+import { requestOf } from '../http/request-context.ts';
+import { drainRequestBody } from './drain-request-body.ts';
+import { refusalOf, type KnownFailure } from './refusal-of.ts';
+
+export interface AnswerRefusals {
+  readonly logger: Logger;
+  /** On every response. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly failures: readonly KnownFailure[];
+}
+
+/** Whatever is thrown inside, the client gets a response in our form. */
+export const answerRefusals =
+  ({ logger, headers, failures }: AnswerRefusals): Middleware =>
+  async (ctx, next) => {
+    const { request_id } = requestOf(ctx);
+    ctx.set(headers);
+    ctx.set('X-Request-Id', request_id);
+    try {
+      await next();
+    } catch (error) {
+      const refusal = refusalOf(error, failures);
+      if (refusal.kind === 'internal') logger.error({ err: error, request_id }, 'a request failed');
+      else if (refusal.kind === 'unavailable') {
+        logger.warn({ err: error, request_id }, 'a request could not be served now');
+      }
+      answer(ctx, refusal);
+    }
+    drainRequestBody(ctx.req, ctx.res);
+  };
+
+const answer = (ctx: Context, refusal: Refusal): void => {
+  const { status, detail, headers } = responseTo(refusal);
+  if (ctx.res.headersSent) {
+    ctx.res.destroy();
+    return;
+  }
+  ctx.status = status;
+  ctx.set(headers);
+  ctx.body = { detail };
+};
