@@ -2,36 +2,53 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * Where in the queue the longest files stand, from 0 to 1. vitest begins large files first, and these are small: at its
- * end they would run alone for minutes. Not side by side either: each keeps a core busy.
+ * Where the longest files of the system tests start in the queue, from 0 to 1. vitest starts large files first, and these
+ * are small: at the end of the queue they would run alone for minutes. They do not run side by side either, because each
+ * keeps a core busy.
  */
-const LONGEST = [
-  { path: 'apps/soak/test/system/soak.test.ts', at: 0 },
-  { path: 'scripts/test/system/fresh-clone.test.ts', at: 0.4 },
+const LONGEST_FILES = [
+  { path: 'apps/soak/test/system/soak.test.ts', startAt: 0 },
+  { path: 'scripts/test/system/fresh-clone.test.ts', startAt: 0.4 },
 ];
 
-class LongestNotLast extends BaseSequencer {
+class LongestFilesEarly extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    for (const { path, at } of LONGEST) {
-      const found = sorted.findIndex(({ moduleId }) => moduleId.endsWith(`/${path}`));
-      if (found >= 0) sorted.splice(Math.round(at * (sorted.length - 1)), 0, ...sorted.splice(found, 1));
+    for (const { path, startAt } of LONGEST_FILES) {
+      const index = sorted.findIndex(({ moduleId }) => moduleId.endsWith(`/${path}`));
+      if (index >= 0) sorted.splice(Math.round(startAt * (sorted.length - 1)), 0, ...sorted.splice(index, 1));
     }
     return sorted;
   }
 }
 
+const TEST_FILES = ['{packages,services,apps}/*/test/**/*.test.ts', 'scripts/test/**/*.test.ts'];
+const SYSTEM_TEST_FILES = TEST_FILES.map((pattern) => pattern.replace('**', '**/system/**'));
+
 export default defineConfig({
   test: {
-    include: ['{packages,services,apps}/*/test/**/*.test.ts', 'scripts/test/**/*.test.ts'],
     globalSetup: 'packages/testing/src/servers/global-setup.ts',
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    // Most of the time of these tests is waiting for what real processes do: two cores have room for a third.
-    maxWorkers: 3,
-    // Where nobody is there to look again: on a machine that was short of time for seconds, a lease is lost or a wait is over
-    // in a test that is about neither. What needed it is shown as "retry x1". The soak has none: each seed counts.
-    retry: process.env['CI'] === 'true' ? 1 : 0,
-    sequence: { sequencer: LongestNotLast },
+    sequence: { sequencer: LongestFilesEarly },
+    projects: [
+      {
+        extends: true,
+        // Pure tests, and tests of one service: `npm test`.
+        test: {
+          name: 'service',
+          include: TEST_FILES,
+          exclude: SYSTEM_TEST_FILES,
+          isolate: false,
+          maxWorkers: 4,
+        },
+      },
+      {
+        extends: true,
+        // Kills, pauses, clusters, many processes: `npm run test:system`. Most of the time of these tests is waiting for
+        // processes, so two cores have room for a third worker.
+        test: { name: 'system', include: SYSTEM_TEST_FILES, maxWorkers: 3 },
+      },
+    ],
   },
 });

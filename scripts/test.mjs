@@ -1,12 +1,17 @@
-// npm test: all tests, or those that the arguments name. The last line is the result.
+// npm test: the pure tests and those of one service, or the files that the arguments name. The last line is the result.
+// npm run test:system: the tests that kill, pause and start many processes. Both print the same last line.
 import { installWhenNeeded } from './node24.mjs';
-import { runTests } from './run-tests.mjs';
+import { reportResult, runTests } from './run-tests.mjs';
+
+const [first, ...others] = process.argv.slice(2);
+const project = first === '--system' ? 'system' : 'service';
+const args = first === undefined || first === '--system' ? others : [first, ...others];
+/** A system test that is named runs also without --system. */
+const namesSystemTest = args.some((arg) => !arg.startsWith('-') && /(^|\/)system(\/|$)/.test(arg));
 
 if (!installWhenNeeded()) {
   console.log('0 passed, 1 failed');
   process.exit(1);
 }
-const { line, status, ranNothing } = await runTests(process.argv.slice(2));
-if (ranNothing) console.log('No test ran. Are the names right that were given?');
-console.log(line);
-process.exitCode = status;
+const projects = namesSystemTest ? [] : ['--project', project];
+reportResult(await runTests([...projects, ...args]));

@@ -15,11 +15,11 @@ const NOBODY = 65534;
 const INSTALLED_WITHIN_MS = 300_000;
 
 const isRoot = process.getuid?.() === 0;
-/** Somebody without rights. What root meets, the suite itself has shown where root runs it on a fresh clone. */
+/** A user without rights. When root runs the suite on a fresh clone, the suite itself shows what root meets. */
 const identity: SpawnOptions = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
 
-/** Installs everything anew, from the registries, which takes a minute: so only where CI says so. */
-describe.runIf(process.env['CI'] === 'true')('a fresh clone, for a user without rights', () => {
+/** Installs everything from the registries, which takes a minute. */
+describe('a fresh clone, for a user without rights', () => {
   let folder: string;
   let clone: string;
   let newcomer: SpawnOptions;
@@ -30,7 +30,7 @@ describe.runIf(process.env['CI'] === 'true')('a fresh clone, for a user without 
     const home = join(folder, 'home');
     await run('git', ['clone', '--quiet', ROOT, clone]);
     await run('mkdir', [home]);
-    // What the tests themselves run with is not there for a newcomer: only the Node of the system.
+    // A newcomer has only the Node of the system, not the tools that these tests run with.
     const path = (process.env['PATH'] ?? '')
       .split(delimiter)
       .filter((entry) => !entry.includes('node_modules'));
