@@ -1,0 +1,18 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pTimeout from 'p-timeout';
+
+/** Resolves when the signal is aborted. */
+export const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+/** Resolves after so many milliseconds, or when the signal is aborted. Never rejects. */
+export const sleep = async (ms: number, signal: AbortSignal): Promise<void> => {
+  await delay(ms, undefined, { signal }).catch(() => undefined);
+};
+
+/** What the work gives. When the signal is aborted first, rejects at once with its reason, although the work may go on. */
+export const unlessAborted = <Value>(work: PromiseLike<Value>, signal: AbortSignal): Promise<Value> =>
+  pTimeout(work, { milliseconds: Number.POSITIVE_INFINITY, signal });

@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { aborted, sleep, unlessAborted } from '../src/abort.ts';
+
+const never = new Promise<never>(() => undefined);
+const over = (): AbortSignal => AbortSignal.abort(new Error('over'));
+
+describe('waiting with a signal', () => {
+  it('ends when the signal is aborted, before or meanwhile', async () => {
+    const controller = new AbortController();
+    const waits = Promise.all([aborted(controller.signal), sleep(60_000, controller.signal)]);
+    controller.abort();
+    await waits;
+    await Promise.all([aborted(over()), sleep(60_000, over())]);
+  });
+
+  it('of work rejects with the reason of the signal', async () => {
+    await expect(unlessAborted(never, over())).rejects.toThrow('over');
+    const controller = new AbortController();
+    const work = unlessAborted(never, controller.signal);
+    controller.abort(new Error('stopped'));
+    await expect(work).rejects.toThrow('stopped');
+  });
+
+  it('of work gives its result', async () => {
+    expect(await unlessAborted(Promise.resolve(1), new AbortController().signal)).toBe(1);
+  });
+});

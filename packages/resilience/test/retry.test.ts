@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { backoff } from '../src/backoff.ts';
+import { retryWhileUnavailable, type RetryOptions } from '../src/retry.ts';
+
+class Away extends Error {}
+
+const options = {
+  isUnavailable: (error: unknown) => error instanceof Away,
+  firstMs: 1,
+  longestMs: 4,
+} satisfies RetryOptions;
+
+describe('delays', () => {
+  it('double up to the longest one and begin again after a success', () => {
+    const delays = backoff({ firstMs: 100, longestMs: 350, random: () => 0 });
+    expect([1, 2, 3, 4].map(() => delays.next())).toEqual([100, 200, 350, 350]);
+    delays.reset();
+    expect(delays.next()).toBe(100);
+  });
+
+  it('are shortened by up to a half at random', () => {
+    const delays = backoff({ firstMs: 100, longestMs: 100 });
+    for (let n = 0; n < 100; n += 1) {
+      const delay = delays.next();
+      expect(delay).toBeGreaterThanOrEqual(50);
+      expect(delay).toBeLessThanOrEqual(100);
+    }
+  });
+});
+
+describe('what is retried while something is unavailable', () => {
+  it('gives its result as soon as there is one', async () => {
+    const told: number[] = [];
+    const result = await retryWhileUnavailable({ ...options, onRetry: (_, n) => told.push(n) }, async (n) => {
+      if (n < 4) throw new Away();
+      return n;
+    });
+    expect(result).toBe(4);
+    expect(told).toEqual([1, 2, 3]);
+  });
+
+  it('throws every other error at once', async () => {
+    let tries = 0;
+    const work = retryWhileUnavailable(options, async () => {
+      tries += 1;
+      throw new RangeError('wrong');
+    });
+    await expect(work).rejects.toThrow('wrong');
+    expect(tries).toBe(1);
+  });
+
+  it('throws the last error when the time is over, without a wait for nothing', async () => {
+    const begun = performance.now();
+    const waits = { ...options, withinMs: 50, leastMs: () => 60_000 };
+    await expect(
+      retryWhileUnavailable(waits, () => Promise.reject(new Away('still away'))),
+    ).rejects.toThrow('still away');
+    expect(performance.now() - begun).toBeLessThan(10_000);
+  });
+
+  it('ends with the reason of the signal, in a try and in a wait', async () => {
+    for (const work of [() => new Promise<never>(() => undefined), () => Promise.reject(new Away())]) {
+      const controller = new AbortController();
+      const retried = retryWhileUnavailable({ ...options, signal: controller.signal }, work);
+      controller.abort(new Error('stopped'));
+      await expect(retried).rejects.toThrow('stopped');
+    }
+  });
+});
