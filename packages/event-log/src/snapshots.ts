@@ -1,5 +1,6 @@
 import { Objm } from '@nats-io/obj';
 import type { ObjectStore } from '@nats-io/obj';
+import { within } from '@runledger/resilience/within';
 import { callBroker } from './connect/broker-call.ts';
 import type { EventLog } from './connect/event-log.ts';
 
@@ -25,23 +26,18 @@ export const loadSnapshot = async (log: EventLog, name: string): Promise<Uint8Ar
   const info = await callBroker(what, () => store.info(name));
   if (!info || info.deleted) return undefined;
   try {
-    const late = AbortSignal.timeout(READ_WITHIN_MS);
-    return (
-      (await Promise.race([callBroker(what, () => store.getBlob(name)), whenLate(late, name)])) ?? undefined
-    );
+    const reading = callBroker(what, () => store.getBlob(name));
+    // The driver waits for ever for the pieces of a snapshot that another scheduler replaces meanwhile.
+    const bytes = await within(READ_WITHIN_MS, reading, () => {
+      throw new Error(`the snapshot ${name} was replaced while it was read`);
+    });
+    return bytes ?? undefined;
   } catch (error) {
     if (!(error instanceof Error) || !/corrupt|was replaced/.test(error.message)) throw error;
     log.logger.error({ err: error, snapshot: name }, 'a snapshot cannot be read and is not used');
     return undefined;
   }
 };
-
-/** The driver waits for ever for the pieces of a snapshot that another scheduler replaces meanwhile. */
-const whenLate = (late: AbortSignal, name: string): Promise<never> =>
-  new Promise((_, reject) => {
-    const refuse = (): void => reject(new Error(`the snapshot ${name} was replaced while it was read`));
-    late.addEventListener('abort', refuse, { once: true });
-  });
 
 const openStore = (log: EventLog): Promise<ObjectStore> =>
   callBroker('opening the object store SNAPSHOTS', () =>

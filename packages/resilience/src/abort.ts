@@ -9,8 +9,8 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
   });
 
 /** Resolves after so many milliseconds, or when the signal is aborted. Never rejects. */
-export const sleep = async (ms: number, signal: AbortSignal): Promise<void> => {
-  await delay(ms, undefined, { signal }).catch(() => undefined);
+export const sleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
+  await delay(ms, undefined, signal ? { signal } : {}).catch(() => undefined);
 };
 
 /** What the work gives. When the signal is aborted first, rejects at once with its reason, although the work may go on. */

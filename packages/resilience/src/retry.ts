@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { unlessAborted } from './abort.ts';
+import { sleep, unlessAborted } from './abort.ts';
 import { backoff, type BackoffOptions } from './backoff.ts';
 
 export interface RetryOptions extends BackoffOptions {
@@ -19,7 +18,7 @@ export interface RetryOptions extends BackoffOptions {
  * Does what may be done twice again and again for as long as something that it needs is away.
  * @throws the last error when the time is over, every error that is no outage, and the signal's reason
  */
-export const retryWhileUnavailable = async <Value>(
+export const retry = async <Value>(
   { isUnavailable, withinMs = Infinity, signal, leastMs = () => 0, onRetry, ...growth }: RetryOptions,
   work: (tries: number) => Promise<Value>,
 ): Promise<Value> => {
@@ -34,7 +33,7 @@ export const retryWhileUnavailable = async <Value>(
       const ms = Math.max(delays.next(), leastMs(error));
       if (performance.now() + ms >= deadline) throw error;
       onRetry?.(error, tries);
-      await delay(ms, undefined, signal ? { signal } : {});
+      await sleep(ms, signal);
     }
   }
 };

@@ -9,8 +9,8 @@ describe('waiting with a signal', () => {
     const controller = new AbortController();
     const waits = Promise.all([aborted(controller.signal), sleep(60_000, controller.signal)]);
     controller.abort();
-    await waits;
-    await Promise.all([aborted(over()), sleep(60_000, over())]);
+    await expect(waits).resolves.toHaveLength(2);
+    await expect(Promise.all([aborted(over()), sleep(60_000, over())])).resolves.toHaveLength(2);
   });
 
   it('of work rejects with the reason of the signal', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { backoff } from '../src/backoff.ts';
-import { retryWhileUnavailable, type RetryOptions } from '../src/retry.ts';
+import { retry, type RetryOptions } from '../src/retry.ts';
 
 class Away extends Error {}
 
@@ -31,7 +31,7 @@ describe('delays', () => {
 describe('what is retried while something is unavailable', () => {
   it('gives its result as soon as there is one', async () => {
     const told: number[] = [];
-    const result = await retryWhileUnavailable({ ...options, onRetry: (_, n) => told.push(n) }, async (n) => {
+    const result = await retry({ ...options, onRetry: (_, n) => told.push(n) }, async (n) => {
       if (n < 4) throw new Away();
       return n;
     });
@@ -41,7 +41,7 @@ describe('what is retried while something is unavailable', () => {
 
   it('throws every other error at once', async () => {
     let tries = 0;
-    const work = retryWhileUnavailable(options, async () => {
+    const work = retry(options, async () => {
       tries += 1;
       throw new RangeError('wrong');
     });
@@ -52,16 +52,14 @@ describe('what is retried while something is unavailable', () => {
   it('throws the last error when the time is over, without a wait for nothing', async () => {
     const begun = performance.now();
     const waits = { ...options, withinMs: 50, leastMs: () => 60_000 };
-    await expect(
-      retryWhileUnavailable(waits, () => Promise.reject(new Away('still away'))),
-    ).rejects.toThrow('still away');
+    await expect(retry(waits, () => Promise.reject(new Away('still away')))).rejects.toThrow('still away');
     expect(performance.now() - begun).toBeLessThan(10_000);
   });
 
   it('ends with the reason of the signal, in a try and in a wait', async () => {
     for (const work of [() => new Promise<never>(() => undefined), () => Promise.reject(new Away())]) {
       const controller = new AbortController();
-      const retried = retryWhileUnavailable({ ...options, signal: controller.signal }, work);
+      const retried = retry({ ...options, signal: controller.signal }, work);
       controller.abort(new Error('stopped'));
       await expect(retried).rejects.toThrow('stopped');
     }

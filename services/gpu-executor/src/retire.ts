@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { within } from '@runledger/resilience/within';
 import type { Executor } from './attempt/executor.ts';
 import type { FleetPresence } from './fleet/fleet-presence.ts';
 
@@ -20,10 +20,10 @@ export const retire = async (settings: RetireSettings): Promise<void> => {
   // Time to stop what does not finish: all of the grace period if that leaves a good part of the stop.
   const reserveMs = Math.min(cancelGraceMs + 3_000, stopWithinMs * 0.6);
   const drained = presence.drain();
-  await Promise.race([executor.idle(), pause(stopWithinMs - reserveMs, undefined, { ref: false })]);
+  await within(stopWithinMs - reserveMs, executor.idle(), () => undefined);
   abandon.abort();
   // What ignores SIGTERM dies with this process.
-  await Promise.race([executor.idle(), pause(reserveMs / 2, undefined, { ref: false })]);
+  await within(reserveMs / 2, executor.idle(), () => undefined);
   await drained;
   await presence.leave();
 };

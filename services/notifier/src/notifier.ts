@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { PARTITIONS, partitionOf } from '@runledger/contracts/deliveries/deliveries';
-import { aborted } from '@runledger/event-log/connect/abort-signal';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { NewerVersion } from '@runledger/event-log/follow/follow';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { holdPartitions } from '@runledger/coordination/partitions/hold-partitions';
 import { streamFill } from '@runledger/event-log/provision/stream-fill';
+import { aborted } from '@runledger/resilience/abort';
 import { countDeferred } from './timers/timers.ts';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';
 import type { SigningSecrets } from '@runledger/webhooks/signing/signing-secrets';

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
-import { aborted } from '@runledger/event-log/connect/abort-signal';
 import { respondToRedrives } from '@runledger/request-reply/redrive';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { watchHeartbeats } from '@runledger/coordination/heartbeats';
 import { createdAt } from '@runledger/event-log/read/read-run';
+import { aborted } from '@runledger/resilience/abort';
 import type { CheckOutcome } from '@runledger/service-kit/health/health-server';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';
 import { respondToRequests } from './requests/respond-to-requests.ts';

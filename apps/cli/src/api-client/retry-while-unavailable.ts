@@ -1,28 +1,27 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { retry } from '@runledger/resilience/retry';
 import { Unavailable } from './api-call.ts';
 import type { Screen } from '../output/screen.ts';
 
-const PATIENCE_MS = 60_000;
-const ASK_AGAIN_AFTER_MS = 1_000;
+const WITHIN_MS = 60_000;
+const AGAIN_AFTER_MS = 1_000;
 
 /**
- * Asks again while the service is away or asks for patience, for a minute in all. Whoever asks for more than to read
- * sends the same idempotency key each time.
+ * Calls again while the service is away or asks for patience, for a minute in all. A call that does more than read sends the
+ * same idempotency key each time.
  */
-export const retryWhileUnavailable = async <Result>(
-  ask: () => Promise<Result>,
-  screen: Screen,
-): Promise<Result> => {
-  const deadline = performance.now() + PATIENCE_MS;
-  for (let told = false; ; told = true) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
-      const waitMs = Math.max(error.retryAfterMs ?? 0, ASK_AGAIN_AFTER_MS);
-      if (performance.now() + waitMs > deadline) throw error;
-      if (!told) screen.hint(`${error.message}\nAsking again for up to ${PATIENCE_MS / 1_000} s.`);
-      await pause(waitMs);
-    }
-  }
-};
+export const retryWhileUnavailable = <Result>(call: () => Promise<Result>, screen: Screen): Promise<Result> =>
+  retry(
+    {
+      isUnavailable: (error) => error instanceof Unavailable,
+      leastMs: (error) => (error instanceof Unavailable ? (error.retryAfterMs ?? 0) : 0),
+      withinMs: WITHIN_MS,
+      firstMs: AGAIN_AFTER_MS,
+      longestMs: AGAIN_AFTER_MS,
+      onRetry: (error, tries) => {
+        if (tries === 1 && error instanceof Error) {
+          screen.hint(`${error.message}\nAsking again for up to ${WITHIN_MS / 1_000} s.`);
+        }
+      },
+    },
+    call,
+  );

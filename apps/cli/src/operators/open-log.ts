@@ -2,6 +2,7 @@ import { connect, isIPv6 } from 'node:net';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
 import type { BrokerSettings, EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
+import { within } from '@runledger/resilience/within';
 import type { Environment } from '../api-client/connection.ts';
 import { CommandError } from '../output/command-error.ts';
 import { findBroker, OPERATOR_WAYS } from './broker-credentials.ts';
@@ -12,25 +13,18 @@ const CONNECT_WITHIN_MS = 5_000;
 export const openLogAsOperator = async (env: Environment, cwd: string): Promise<EventLog> => {
   const settings = await findBroker(env, cwd);
   await checkReachable(settings);
-  const log = openEventLog(settings, silentLogger);
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () =>
-      late.reject(
-        new CommandError(`The broker at ${settings.url} does not answer. Is it still starting? Try again.`),
-      ),
-    CONNECT_WITHIN_MS,
-  );
   try {
-    return await Promise.race([log, late.promise]);
+    return await within(CONNECT_WITHIN_MS, openEventLog(settings, silentLogger), () => {
+      throw new CommandError(
+        `The broker at ${settings.url} does not answer. Is it still starting? Try again.`,
+      );
+    });
   } catch (error) {
     if (error instanceof CommandError) throw error;
     const why = error instanceof Error ? error.message : String(error);
     throw new CommandError(
       `The broker at ${settings.url} refused the operator's credentials: ${why}.\n${OPERATOR_WAYS}`,
     );
-  } finally {
-    clearTimeout(timer);
   }
 };
 

@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
+import { sleep } from '@runledger/resilience/abort';
 import { Compile } from 'typebox/compile';
 import type { Clock } from '../cluster/clock.ts';
 import type { StreamedFact, RunStream } from './client-records.ts';
@@ -34,7 +34,7 @@ export const streamRun = async (watch: StreamRequest): Promise<RunStream> => {
     const how = await listen(watch, gateway, after, told).catch(reasonOf);
     connections.push({ gateway, from, to: watch.now(), after, how });
     complete = how === NOTHING_FOLLOWS || told.at(-1)?.fact.finished === true;
-    if (!complete) await pause(AGAIN_AFTER_MS, undefined, { signal: watch.signal }).catch(() => undefined);
+    if (!complete) await sleep(AGAIN_AFTER_MS, watch.signal);
   }
   return { run: watch.run, facts: told, connections, complete };
 };

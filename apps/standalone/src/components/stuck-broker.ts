@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import { setTimeout as pause } from 'node:timers/promises';
+import { sleep } from '@runledger/resilience/abort';
 
 const LOOK_EVERY_MS = 2_000;
 const ANSWER_WITHIN_MS = 5_000;
@@ -24,7 +24,7 @@ interface WatchedBroker {
 export const stopWhenStuck = async (broker: WatchedBroker, over: AbortSignal): Promise<void> => {
   let told = false;
   while (!over.aborted) {
-    await pause(LOOK_EVERY_MS, undefined, { signal: over }).catch(() => undefined);
+    await sleep(LOOK_EVERY_MS, over);
     const failure = await failedWrite(broker.monitorPort);
     if (failure === undefined || over.aborted) continue;
     const room = await roomIn(broker.storeDir);

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { sleep } from '@runledger/resilience/abort';
 import { nextDelay } from './backoff.ts';
 
 /** A started process, whatever it is. */
@@ -33,7 +33,7 @@ export const keepRunning = async ({ name, start, say }: PartSpec): Promise<Async
       part = undefined;
       delayMs = nextDelay(delayMs, performance.now() - startedAt);
       say(`${name} ${how}. It is started again in ${delayMs / 1000} s.`);
-      await pause(delayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      await sleep(delayMs, stopping.signal);
       if (stopping.signal.aborted) return;
       startedAt = performance.now();
       how = await start().then(

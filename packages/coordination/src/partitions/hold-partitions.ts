@@ -1,5 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
+import { sleep } from '@runledger/resilience/abort';
+import { within } from '@runledger/resilience/within';
 import { acquireLease, type Lease } from '../lease.ts';
 import { membershipLease, newMemberName, openPartitionRegistry } from './partition-registry.ts';
 import { membershipTerm, type MembershipTerm } from './membership-term.ts';
@@ -81,13 +82,13 @@ export const holdPartitions = (
           await serve(lease, member, previous);
         } finally {
           previous = member;
-          await Promise.race([lease.release(), pause(LEAVE_WITHIN_MS, undefined, { ref: false })]);
+          await within(LEAVE_WITHIN_MS, lease.release(), () => undefined);
         }
       } catch (error) {
         if (stop.signal.aborted) return;
         if (log.nc.isClosed()) throw error;
         log.logger.warn({ err: error, service: name }, 'sharing was interrupted; it begins again');
-        await pause(AGAIN_AFTER_MS, undefined, { signal: stop.signal }).catch(() => undefined);
+        await sleep(AGAIN_AFTER_MS, stop.signal);
       }
     }
   };
@@ -101,7 +102,7 @@ export const holdPartitions = (
       stop.abort();
       await term?.ended();
       // A broker that is away may be asked for longer than a stop may take; it ends with the connection then.
-      await Promise.race([running, pause(STOP_WITHIN_MS, undefined, { ref: false })]);
+      await within(STOP_WITHIN_MS, running, () => undefined);
     },
   };
 };

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import {
   ClosedConnectionError,
@@ -6,16 +5,16 @@ import {
   RequestError,
   TimeoutError,
 } from '@nats-io/transport-node';
+import { retry } from '@runledger/resilience/retry';
 import { LogUnavailable } from './event-log.ts';
 import { explainPermissionError } from './not-allowed.ts';
 
-const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 500;
+const DELAYS = { firstMs: 50, longestMs: 500 };
 
-/** How long a request is asked again while the broker is away, unless a caller says otherwise. */
+/** How long a request is made again while the broker is away, unless a caller says otherwise. */
 export const CALL_WITHIN_MS = 8_000;
 
-/** The broker did not say no: it is away, starting, electing a leader, or slow. Asking again may help. */
+/** The broker did not say no: it is away, starting, electing a leader, or slow. Trying again may help. */
 export const isTransient = (error: unknown): boolean => {
   if (error instanceof TimeoutError) return true;
   if (error instanceof RequestError) return error.isNoResponders();
@@ -30,33 +29,31 @@ const isClosed = (error: unknown): boolean =>
   error instanceof ClosedConnectionError || error instanceof DrainingConnectionError;
 
 /**
- * Asks the broker something that may be asked twice, again and again until it answers.
+ * Makes a request of the broker that may be made twice, again and again until it answers.
  * @throws {LogUnavailable} after `withinMs`, or at once when the connection was closed on this side
- * @throws {NotAllowed} at once: asking again does not help
+ * @throws {NotAllowed} at once: trying again does not help
  */
 export const callBroker = async <Answer>(
   what: string,
-  ask: () => Promise<Answer>,
+  call: () => Promise<Answer>,
   withinMs: number = CALL_WITHIN_MS,
 ): Promise<Answer> => {
-  const deadline = performance.now() + withinMs;
-  for (let tries = 1, wait = FIRST_PAUSE_MS; ; tries += 1, wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (isClosed(error)) {
-        throw new LogUnavailable(`${what}: the connection to the broker is closed`, { cause: error });
-      }
-      if (!isTransient(error)) throw explainPermissionError(error) ?? error;
-      if (performance.now() + wait >= deadline) {
-        const times = tries === 1 ? 'once' : `${tries} times`;
-        throw new LogUnavailable(
-          `${what}: the broker was asked ${times} within ${withinMs} ms and did not answer. ` +
-            'Check that nats-server runs and that its disk is not full (its /healthz tells), and try again.',
-          { cause: error },
-        );
-      }
-      await pause(wait);
+  let tries = 0;
+  try {
+    return await retry({ isUnavailable: isTransient, withinMs, ...DELAYS }, (count) => {
+      tries = count;
+      return call();
+    });
+  } catch (error) {
+    if (isClosed(error)) {
+      throw new LogUnavailable(`${what}: the connection to the broker is closed`, { cause: error });
     }
+    if (!isTransient(error)) throw explainPermissionError(error) ?? error;
+    const times = tries === 1 ? 'once' : `${tries} times`;
+    throw new LogUnavailable(
+      `${what}: the broker was asked ${times} within ${withinMs} ms and did not answer. ` +
+        'Check that nats-server runs and that its disk is not full (its /healthz tells), and try again.',
+      { cause: error },
+    );
   }
 };

@@ -2,7 +2,8 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream';
 import { AuthorizationError, connect, nkeyAuthenticator } from '@nats-io/transport-node';
 import type { ConnectionOptions, NatsConnection } from '@nats-io/transport-node';
-import { unlessAborted } from './abort-signal.ts';
+import { unlessAborted } from '@runledger/resilience/abort';
+import { within } from '@runledger/resilience/within';
 import { API_PREFIX } from './api-subjects.ts';
 import { inboxOf, publicKeyOf } from './user-key.ts';
 import { explainPermissionError, NotAllowed } from './not-allowed.ts';
@@ -189,11 +190,8 @@ const close = async (nc: NatsConnection, connected: boolean): Promise<void> => {
   if (nc.isClosed()) return;
   if (connected && !nc.isDraining()) {
     // A broker that goes away during the drain would hold the stop for ever.
-    const late = AbortSignal.timeout(CLOSE_WITHIN_MS);
-    await Promise.race([
-      nc.drain().catch(() => undefined),
-      new Promise((resolve) => late.addEventListener('abort', resolve, { once: true })),
-    ]);
+    const drained = nc.drain().catch(() => undefined);
+    await within(CLOSE_WITHIN_MS, drained, () => undefined);
   }
   if (!nc.isClosed()) await nc.close();
 };

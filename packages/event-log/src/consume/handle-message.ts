@@ -1,6 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { JsMsg } from '@nats-io/jetstream';
 import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import { sleep } from '@runledger/resilience/abort';
+import { backoff } from '@runledger/resilience/backoff';
 import type { Handle, Outcome } from './consume.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import { newerVersionOf, type NewerVersion } from '../follow/newer-version.ts';
@@ -63,6 +64,7 @@ export const handleMessage = async (message: JsMsg, delivering: Handling): Promi
 /** False when it was stopped before the end. */
 const finish = async (message: JsMsg, stored: StoredMessage, delivering: Handling): Promise<boolean> => {
   const { stop } = delivering;
+  const delays = backoff({ firstMs: FIRST_PAUSE_MS, longestMs: LONGEST_PAUSE_MS });
   for (let throws = 0; !stop.aborted;) {
     let outcome: Outcome;
     try {
@@ -74,7 +76,7 @@ const finish = async (message: JsMsg, stored: StoredMessage, delivering: Handlin
       log.logger.error({ err: error, consumer: name, stream, sequence: stored.sequence }, 'a handler threw');
       outcome =
         throws < MOST_THROWS
-          ? { kind: 'retry', inMs: Math.min(FIRST_PAUSE_MS * 2 ** throws, LONGEST_PAUSE_MS) }
+          ? { kind: 'retry', inMs: delays.next() }
           : {
               kind: 'dead_letter',
               because: `the handler threw ${MOST_THROWS} times, at last: ${String(error)}`,
@@ -86,7 +88,7 @@ const finish = async (message: JsMsg, stored: StoredMessage, delivering: Handlin
       case 'dead_letter':
         return storeDeadLetterUntilDone(message, stored, outcome.because, delivering);
       case 'retry':
-        await pause(outcome.inMs, undefined, { signal: stop }).catch(() => undefined);
+        await sleep(outcome.inMs, stop);
     }
   }
   return false;
@@ -112,7 +114,7 @@ const storeDeadLetterUntilDone = async (
     } catch (error) {
       if (!(error instanceof LogUnavailable)) throw error;
       log.logger.warn({ err: error, consumer: name, sequence: stored.sequence }, 'parking is tried again');
-      await pause(LONGEST_PAUSE_MS, undefined, { signal: stop }).catch(() => undefined);
+      await sleep(LONGEST_PAUSE_MS, stop);
     }
   }
   return false;
@@ -125,7 +127,7 @@ const acknowledge = async (held: { readonly message: JsMsg }, stop: AbortSignal)
       await held.message.ackAck({ timeout: 2_000 });
       return;
     } catch {
-      await pause(FIRST_PAUSE_MS, undefined, { signal: stop }).catch(() => undefined);
+      await sleep(FIRST_PAUSE_MS, stop);
     }
   }
 };

@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { ConsumerInfo } from '@nats-io/jetstream';
+import { sleep } from '@runledger/resilience/abort';
 import { callBroker } from '../connect/broker-call.ts';
 import { checkAsOpened, type Owner } from './consumer-owner.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
@@ -25,7 +25,7 @@ export const waitForConsumer = async (
   const { stream_name: stream, name } = info;
   const what = `looking for the consumer ${name} of ${stream}`;
   while (!signal.aborted) {
-    await pause(LOOK_AGAIN_MS, undefined, { signal }).catch(() => undefined);
+    await sleep(LOOK_AGAIN_MS, signal);
     try {
       const found = await callBroker(what, () => findConsumer(log, stream, name));
       if (found === undefined) throw new Error(`The broker has no consumer ${name} of ${stream} any more.`);
@@ -49,7 +49,7 @@ export const watchConsumer = async (
   signal: AbortSignal,
 ): Promise<void> => {
   while (!signal.aborted) {
-    await pause(everyMs, undefined, { signal }).catch(() => undefined);
+    await sleep(everyMs, signal);
     await waitForConsumer(log, opened, signal);
   }
 };

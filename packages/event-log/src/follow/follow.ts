@@ -1,5 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import { sleep } from '@runledger/resilience/abort';
+import { backoff } from '@runledger/resilience/backoff';
 import type { JsMsg, StreamInfo } from '@nats-io/jetstream';
 import type { EventLog } from '../connect/event-log.ts';
 import { NewerVersion } from './newer-version.ts';
@@ -79,7 +80,8 @@ export const follow = async (log: EventLog, options: FollowOptions): Promise<Fol
   const take = async (delivered: readonly JsMsg[]): Promise<void> => {
     const messages = delivered.map(fromDelivered);
     const last = messages.at(-1);
-    for (let wait = 100; !stop.signal.aborted; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
+    const delays = backoff({ firstMs: 100, longestMs: LONGEST_PAUSE_MS });
+    while (!stop.signal.aborted) {
       try {
         await onBatch(messages);
         trouble = undefined;
@@ -92,7 +94,7 @@ export const follow = async (log: EventLog, options: FollowOptions): Promise<Fol
           { err: error, stream, after: position },
           'a batch could not be taken; it is given again',
         );
-        await pause(wait, undefined, { signal: stop.signal }).catch(() => undefined);
+        await sleep(delays.next(), stop.signal);
       }
     }
   };

@@ -1,4 +1,5 @@
 import type { JsMsg } from '@nats-io/jetstream';
+import { within } from '@runledger/resilience/within';
 import type { EventLog } from '../connect/event-log.ts';
 import { LogUnavailable } from '../connect/event-log.ts';
 import { pullInOrder } from './pull-in-order.ts';
@@ -17,7 +18,7 @@ export const lastPerSubject = async (
   limit: number,
 ): Promise<JsMsg[]> => {
   const found: JsMsg[] = [];
-  const done = Promise.withResolvers<'all' | 'enough'>();
+  const done = Promise.withResolvers<undefined>();
   await using pulling = await pullInOrder(log, {
     stream,
     subjects: [filter],
@@ -28,17 +29,13 @@ export const lastPerSubject = async (
     },
     take: async (messages) => {
       found.push(...messages.slice(0, limit - found.length));
-      if (found.length >= limit) done.resolve('enough');
+      if (found.length >= limit) done.resolve(undefined);
     },
-    onCaughtUp: () => done.resolve('all'),
+    onCaughtUp: () => done.resolve(undefined),
   });
-  const late = Promise.withResolvers<'late'>();
-  const timer = setTimeout(() => late.resolve('late'), WITHIN_MS);
-  const how = await Promise.race([done.promise, late.promise, pulling.failed]);
-  clearTimeout(timer);
-  if (how instanceof Error) throw how;
-  if (how === 'late') {
+  const failure = await within(WITHIN_MS, Promise.race([done.promise, pulling.failed]), () => {
     throw new LogUnavailable(`Listing ${filter} was not done within ${WITHIN_MS} ms. Try again.`);
-  }
+  });
+  if (failure) throw failure;
   return found;
 };

@@ -1,7 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Consumer, ConsumerConfig, JsMsg, StreamInfo } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
-import { unlessAborted } from '../connect/abort-signal.ts';
+import { sleep, unlessAborted } from '@runledger/resilience/abort';
+import { backoff } from '@runledger/resilience/backoff';
+import { within } from '@runledger/resilience/within';
 import { messageBatches } from './message-batches.ts';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
@@ -58,13 +59,14 @@ export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pul
   };
   const run = async (first: OpenConsumer): Promise<void> => {
     let open: OpenConsumer | undefined = first;
-    for (let wait = 100; !stop.signal.aborted; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
+    const delays = backoff({ firstMs: 100, longestMs: LONGEST_PAUSE_MS });
+    while (!stop.signal.aborted) {
       try {
         open ??= await openUnlessStopped(log, pull, stop.signal);
         state = { ok: true };
         if (open.pending === 0) reached();
         await pump(log, open.consumer, pull.take.bind(pull), reached, stop.signal);
-        wait = 100;
+        delays.reset();
       } catch (error) {
         if (error instanceof Ended) throw error.cause;
         if (log.nc.isClosed()) throw error;
@@ -74,12 +76,12 @@ export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pul
           { err: error, stream: pull.stream },
           'reading a stream was interrupted; it begins again',
         );
-        await pause(wait, undefined, { signal: stop.signal }).catch(() => undefined);
+        await sleep(delays.next(), stop.signal);
       }
       await open?.delete();
       open = undefined;
     }
-    await Promise.race([open?.delete(), pause(CLOSE_WITHIN_MS, undefined, { ref: false })]);
+    await within(CLOSE_WITHIN_MS, open?.delete(), () => undefined);
   };
 
   const first = await openConsumer(log, pull).catch((error: unknown) => {

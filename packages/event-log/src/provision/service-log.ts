@@ -1,5 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { unlessAborted } from '../connect/abort-signal.ts';
+import { sleep } from '@runledger/resilience/abort';
 import { brokerSettings, type BrokerConfig } from '../connect/broker-config.ts';
 import { openEventLog, type EventLog } from '../connect/event-log.ts';
 import type { LogObserver } from '../connect/log-observer.ts';
@@ -61,7 +60,8 @@ const connectOnceAllowed = async (
       if (!said)
         logger.error({ err: error }, 'the broker does not let this service in; trying again until it does');
       checks['broker'] = () => NOT_ALLOWED;
-      await unlessAborted(pause(TRY_EVERY_MS), stopping);
+      await sleep(TRY_EVERY_MS, stopping);
+      stopping.throwIfAborted();
     }
   }
 };

@@ -1,3 +1,4 @@
+import { within } from '@runledger/resilience/within';
 import type { Logger } from '../observability/logger.ts';
 
 export type CheckOutcome = { readonly ok: true } | { readonly ok: false; readonly why: string };
@@ -21,7 +22,10 @@ export const watchReadiness = (checks: Checks, logger: Logger): (() => Promise<R
   const ask = (name: string, check: Check): Promise<CheckOutcome> => {
     const pending = running.get(name) ?? outcomeOf(check).finally(() => running.delete(name));
     running.set(name, pending);
-    return withinLimit(pending);
+    return within(CHECK_WITHIN_MS, pending, () => ({
+      ok: false,
+      why: `no answer within ${CHECK_WITHIN_MS} ms`,
+    }));
   };
 
   const logChange = (name: string, outcome: CheckOutcome): void => {
@@ -47,18 +51,5 @@ const outcomeOf = async (check: Check): Promise<CheckOutcome> => {
     return await check();
   } catch (error) {
     return { ok: false, why: error instanceof Error ? error.message : String(error) };
-  }
-};
-
-const withinLimit = async (pending: Promise<CheckOutcome>): Promise<CheckOutcome> => {
-  const limit = Promise.withResolvers<CheckOutcome>();
-  const timer = setTimeout(
-    () => limit.resolve({ ok: false, why: `no answer within ${CHECK_WITHIN_MS} ms` }),
-    CHECK_WITHIN_MS,
-  );
-  try {
-    return await Promise.race([pending, limit.promise]);
-  } finally {
-    clearTimeout(timer);
   }
 };

@@ -1,3 +1,4 @@
+import { within } from '@runledger/resilience/within';
 import { ConfigError } from '../config/config.ts';
 import { createLogger } from '../observability/logger.ts';
 import type { Logger } from '../observability/logger.ts';
@@ -71,14 +72,6 @@ const closeWithin = async (
   logger: Logger,
 ): Promise<boolean> => {
   let starting = true;
-  const deadline = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => {
-    const waitedFor = starting
-      ? 'the start, which does not heed `stopping`'
-      : (open.closing ?? 'the last resource');
-    logger.error({ waited_for: waitedFor }, `the stop took more than ${ms} ms; waited for: ${waitedFor}`);
-    deadline.resolve(false);
-  }, ms);
   const close = async (): Promise<boolean> => {
     await started;
     starting = false;
@@ -91,9 +84,13 @@ const closeWithin = async (
       return false;
     }
   };
-  const closed = await Promise.race([close(), deadline.promise]);
-  clearTimeout(timer);
-  return closed;
+  return within(ms, close(), () => {
+    const waitedFor = starting
+      ? 'the start, which does not heed `stopping`'
+      : (open.closing ?? 'the last resource');
+    logger.error({ waited_for: waitedFor }, `the stop took more than ${ms} ms; waited for: ${waitedFor}`);
+    return false;
+  });
 };
 
 /** A wrong configuration is read by a person in a terminal, everything else by whoever reads the logs. */

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { context, propagation, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { parseKeyPairsIntoRecord, W3CTraceContextPropagator } from '@opentelemetry/core';
@@ -13,6 +12,7 @@ import {
   TracerProvider,
   type Sampler,
 } from '@opentelemetry/sdk-trace';
+import { within } from '@runledger/resilience/within';
 import packageJson from '../../package.json' with { type: 'json' };
 import { bestEffortExporter } from './best-effort-exporter.ts';
 import type { TracedService } from './tracing.ts';
@@ -60,7 +60,7 @@ export const sendTraces = (
   return {
     [Symbol.asyncDispose]: async () => {
       const sent = provider.shutdown().catch(() => undefined);
-      await Promise.race([sent, pause(flushWithinMs, undefined, { ref: false })]);
+      await within(flushWithinMs, sent, () => undefined);
       trace.disable();
       context.disable();
       propagation.disable();

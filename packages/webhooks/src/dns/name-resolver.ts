@@ -1,5 +1,5 @@
-import { unlessAborted } from '@runledger/event-log/connect/abort-signal';
 import { Resolver } from 'node:dns/promises';
+import { unlessAborted } from '@runledger/resilience/abort';
 import { answeredNames } from './answered-names.ts';
 import { canonicalAddress } from '../hosts/address-rule.ts';
 import { joinAnswers, readAnswer, type Resolution } from './dns-answer.ts';

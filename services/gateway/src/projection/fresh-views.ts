@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-subjects';
-import { aborted } from '@runledger/event-log/connect/abort-signal';
 import { lastSequence } from '@runledger/event-log/read/leader-read';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { runsIdentity } from '@runledger/event-log/read/read-run';
+import { aborted } from '@runledger/resilience/abort';
 import { ViewsUnavailable, type ProjectionPosition, type RunViews } from './run-views.ts';
 import { oneAtATime } from '../concurrency/one-at-a-time.ts';
 

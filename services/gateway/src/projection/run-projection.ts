@@ -1,7 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
 import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-subjects';
-import { aborted } from '@runledger/event-log/connect/abort-signal';
 import { respondToRedrives } from '@runledger/request-reply/redrive';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow, NewerVersion } from '@runledger/event-log/follow/follow';
@@ -9,6 +7,8 @@ import { acquireLease } from '@runledger/coordination/lease';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { readStored, runsIdentity } from '@runledger/event-log/read/read-run';
+import { aborted, sleep } from '@runledger/resilience/abort';
+import { within } from '@runledger/resilience/within';
 import { foldedOf } from './core/fold-run.ts';
 import { projectRuns, runsIn, type Gap, type RefusedFact } from './core/project-runs.ts';
 import { eventIdOf, projectionStart } from './core/projection-start.ts';
@@ -67,7 +67,7 @@ export const openRunProjection = (options: ProjectionOptions): RunProjection => 
           return;
         }
         logger.warn({ err: error }, 'the projection was interrupted; it begins again');
-        await pause(AGAIN_AFTER_MS, undefined, { signal: stop.signal }).catch(() => undefined);
+        await sleep(AGAIN_AFTER_MS, stop.signal);
       } finally {
         position = undefined;
       }
@@ -83,7 +83,7 @@ export const openRunProjection = (options: ProjectionOptions): RunProjection => 
       stop.abort();
       redriving[Symbol.dispose]();
       // A broker that is away may be asked for longer than a stop may take; it ends with the connection then.
-      await Promise.race([running, pause(STOP_WITHIN_MS, undefined, { ref: false })]);
+      await within(STOP_WITHIN_MS, running, () => undefined);
     },
   };
 };

@@ -1,5 +1,6 @@
 import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
+import { within } from '@runledger/resilience/within';
 import { LRUCache } from 'lru-cache';
 import { tokenLeaseOf, type TokenLease } from './token-lease.ts';
 import { sharedTokens } from './shared-tokens.ts';
@@ -78,7 +79,7 @@ export const rateLimit = ({ log, limit, clock, patienceMs = PATIENCE_MS, counts 
       if (decision) return decision;
       if (!log.connected()) return letThrough();
       try {
-        if ((await within(patienceMs, chunk.refill())) === 'late') return letThrough();
+        if ((await within(patienceMs, chunk.refill(), () => 'late')) === 'late') return letThrough();
       } catch (error) {
         note(error, rate_key, 'a rate limit is not known; a request is let through');
         return letThrough();
@@ -90,14 +91,4 @@ export const rateLimit = ({ log, limit, clock, patienceMs = PATIENCE_MS, counts 
 /** Keeps no process alive: what a gateway that stops has not spent flows in again. */
 const later = (ms: number, work: () => void): void => {
   setTimeout(work, ms).unref();
-};
-
-const within = async (ms: number, work: Promise<void>): Promise<'done' | 'late'> => {
-  const late = Promise.withResolvers<'late'>();
-  const timer = setTimeout(() => late.resolve('late'), ms);
-  try {
-    return await Promise.race([work.then(() => 'done' as const), late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 };

@@ -1,4 +1,5 @@
 import type { JsonValue } from '@runledger/contracts/json';
+import { within } from '@runledger/resilience/within';
 import type { Context } from 'koa';
 import bodyParser from 'koa-bodyparser';
 import { Refused } from '../http/refusal.ts';
@@ -29,10 +30,11 @@ export const jsonBody = (maxBytes: number, withinMs = READ_WITHIN_MS): JsonBody 
   return async (ctx) => {
     if (!hasBody(ctx)) return undefined;
     refuseOtherTypes(ctx);
-    await within(
-      withinMs,
-      parse(ctx, async () => undefined),
-    );
+    const reading = parse(ctx, async () => undefined);
+    // A body that is too slow ends with its connection.
+    await within(withinMs, reading, () => {
+      throw new Refused({ kind: 'too_slow', why: `The body was not sent within ${withinMs / 1000} s` });
+    });
     const { body } = ctx.request;
     if (!Buffer.isBuffer(body) || body.byteLength === 0) return undefined;
     const read = readJson(body);
@@ -64,19 +66,4 @@ const problemOf = (error: Error, maxBytes: number): Refused['refusal'] => {
     return { kind: 'unsupported_type', why: 'Of content encodings gzip, deflate and br are read' };
   }
   return { kind: 'bad_request', why: 'The body could not be read to its end as the headers describe it' };
-};
-
-const within = async (ms: number, reading: Promise<unknown>): Promise<void> => {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => late.reject(new Refused({ kind: 'too_slow', why: `The body was not sent within ${ms / 1000} s` })),
-    ms,
-  );
-  // When it is too slow, its end comes with that of the connection, and nobody waits for it any more.
-  reading.catch(() => undefined);
-  try {
-    await Promise.race([reading, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 };

@@ -1,5 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ExecutorFact, Heartbeat } from '@runledger/contracts/events/fleet-event';
+import { sleep } from '@runledger/resilience/abort';
+import { within } from '@runledger/resilience/within';
 
 /** This executor as the scheduler sees it. */
 export type FleetPresence = {
@@ -74,7 +76,7 @@ export const joinFleet = async (
         failure = err instanceof Error ? err.message : String(err);
         if (!left.signal.aborted) log.warn({ err }, 'a heartbeat was not stored');
       });
-      await pause(periodMs / 3, undefined, { signal: left.signal }).catch(() => undefined);
+      await sleep(periodMs / 3, left.signal);
     }
   };
 
@@ -83,7 +85,7 @@ export const joinFleet = async (
       () => log.info({}, type === 'ExecutorLeft' ? 'left the fleet' : 'draining'),
       (err: unknown) => log.warn({ err }, `${type} could not be told; the scheduler will miss the beats`),
     );
-    await Promise.race([told, pause(farewellWithinMs, undefined, { ref: false })]);
+    await within(farewellWithinMs, told, () => undefined);
   };
 
   await register(stopping);
@@ -97,7 +99,7 @@ export const joinFleet = async (
     },
     leave: async () => {
       left.abort();
-      await Promise.race([beating, pause(farewellWithinMs, undefined, { ref: false })]);
+      await within(farewellWithinMs, beating, () => undefined);
       await say('ExecutorLeft');
     },
   };

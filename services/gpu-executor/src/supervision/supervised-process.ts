@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { within } from '@runledger/resilience/within';
 import type { Containment } from './containment.ts';
 import { groupIsGone } from './stray-processes.ts';
 import { parseEnding, type Ending, type Start } from './supervisor-messages.ts';
@@ -117,7 +118,7 @@ const listenForReport = (link: Readable): (() => Promise<Ending | null>) => {
   link.on('data', (chunk: string) => (text += chunk));
   const closed = new Promise((resolve) => link.once('close', resolve));
   return async () => {
-    await Promise.race([closed, pause(patienceMs, undefined, { ref: false })]);
+    await within(patienceMs, closed, () => undefined);
     link.destroy();
     return parseEnding(text);
   };

@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { StoredFile } from '@runledger/contracts/events/run-event-data';
+import { sleep } from '@runledger/resilience/abort';
 import { uploadSpan } from '../attempt/attempt-spans.ts';
 import { contentTypeOf } from './content-type.ts';
 import type { Assignment } from '../attempt/core/assignment.ts';
@@ -55,7 +55,7 @@ export const storeFiles = async (
         log.warn({ run_id, attempt, file: file.filename, why: answer.why }, 'storing a file again');
       const waitMs =
         (answer.kind === 'away' ? answer.retryAfterMs : null) ?? firstRetryMs * 2 ** Math.min(tries, 10);
-      await pause(Math.min(waitMs, lastRetryMs), undefined, { signal: stop }).catch(() => undefined);
+      await sleep(Math.min(waitMs, lastRetryMs), stop);
     }
   }
   return { storing: { kind: 'stored' }, files: stored };

@@ -1,8 +1,8 @@
-import { unlessAborted } from '@runledger/event-log/connect/abort-signal';
 import type {
   DeliveryAttemptPhases,
   DeliveryAttemptResult,
 } from '@runledger/contracts/deliveries/attempt-result';
+import { unlessAborted } from '@runledger/resilience/abort';
 import type { CallbackAddresses } from '@runledger/webhooks/policy/resolve-callback';
 import { createSecureContext, getCACertificates } from 'node:tls';
 import { Connections } from './connections.ts';

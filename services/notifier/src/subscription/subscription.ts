@@ -11,6 +11,7 @@ import { partitionOf } from '@runledger/contracts/deliveries/deliveries';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { newerVersionOf } from '@runledger/event-log/follow/newer-version';
 import { follow, NewerVersion, PositionBeyondEnd, type Following } from '@runledger/event-log/follow/follow';
+import { sleep } from '@runledger/resilience/abort';
 import type { WebhookTarget, WebhookTargets } from './webhook-targets.ts';
 import { runNotice } from './run-notice.ts';
 
@@ -137,7 +138,7 @@ const openReader = (
         if (error instanceof PositionBeyondEnd) {
           for (const listener of listeners) listener.onBeyondEnd(kind, error.lastSequence);
         }
-        await pause(AGAIN_AFTER_MS, undefined, { signal }).catch(() => undefined);
+        await sleep(AGAIN_AFTER_MS, signal);
         wake.resolve();
       }
     }

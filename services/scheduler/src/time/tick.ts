@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { sleep } from '@runledger/resilience/abort';
 import type { EstimatedClock } from './estimated-clock.ts';
 import type { SchedulerInput } from '../core/scheduler-input.ts';
 
@@ -34,7 +34,7 @@ export const tickUntilAborted = async (
       const now = clock.at(connectedMs);
       if (now !== undefined) take({ type: 'tick', now, connectedMs });
     }
-    await pause(everyMs, undefined, { signal }).catch(() => undefined);
+    await sleep(everyMs, signal);
   }
 };
 

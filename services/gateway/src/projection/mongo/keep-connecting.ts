@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { MongoClient } from 'mongodb';
+import { sleep } from '@runledger/resilience/abort';
 
 const AGAIN_AFTER_MS = 500;
 
@@ -17,7 +17,7 @@ export const keepConnecting = (client: MongoClient): AsyncDisposable => {
         return;
       } catch {
         // Whoever asks for views is told why they are away.
-        await pause(AGAIN_AFTER_MS, undefined, { signal: stop.signal }).catch(() => undefined);
+        await sleep(AGAIN_AFTER_MS, stop.signal);
       }
     }
   };

@@ -1,4 +1,5 @@
 import { MongoBulkWriteError, MongoServerError } from 'mongodb';
+import { within } from '@runledger/resilience/within';
 import { ViewsUnavailable } from '../run-views.ts';
 
 const DUPLICATE_KEY = 11000;
@@ -13,15 +14,13 @@ export const orUnavailable = async <Result>(
   withinMs: number,
   work: () => Promise<Result>,
 ): Promise<Result> => {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`no answer within ${withinMs} ms`)), withinMs);
   try {
-    return await Promise.race([work(), late.promise]);
+    return await within(withinMs, work(), () => {
+      throw new Error(`no answer within ${withinMs} ms`);
+    });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new ViewsUnavailable(`${what}: MongoDB did not do it (${why})`, { cause: error });
-  } finally {
-    clearTimeout(timer);
   }
 };
 

@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { sleep } from '@runledger/resilience/abort';
 import type { RunSubscriptions } from './run-subscriptions.ts';
 
 interface Patience {
@@ -27,7 +27,7 @@ export const awaitEnd =
         return;
       case 'too_many':
         // Whoever asks again at once would only make it worse.
-        await pause(Math.min(withinMs, BUSY_PAUSE_MS), undefined, { signal }).catch(() => undefined);
+        await sleep(Math.min(withinMs, BUSY_PAUSE_MS), signal);
         return;
     }
     const over = Promise.withResolvers<void>();

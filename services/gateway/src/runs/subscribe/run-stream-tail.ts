@@ -1,9 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { aborted } from '@runledger/event-log/connect/abort-signal';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { tailRuns } from '@runledger/event-log/follow/tail-runs';
+import { aborted, sleep } from '@runledger/resilience/abort';
 import { runName } from '../../projection/core/run-name.ts';
 
 interface TailListener {
@@ -38,7 +37,7 @@ export const runStreamTail = (log: EventLog, logger: Logger): RunStreamTail => {
       } catch (error) {
         logger.warn({ err: error }, 'the log of runs cannot be watched; trying again');
       }
-      await pause(TRY_AGAIN_MS, undefined, { signal: stop.signal }).catch(() => undefined);
+      await sleep(TRY_AGAIN_MS, stop.signal);
     }
   };
   return {

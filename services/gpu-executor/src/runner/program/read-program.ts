@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { setTimeout as pause } from 'node:timers/promises';
+import { within } from '@runledger/resilience/within';
 import type { ProgressReport, RunData } from '../runner.ts';
 import { cutLines } from './cut-lines.ts';
 import { stderrTail } from './stderr-tail.ts';
@@ -62,7 +62,7 @@ export const readProgram = (
 
   return {
     drained: async () => {
-      await Promise.race([Promise.all(readers), pause(drainWithinMs, undefined, { ref: false })]);
+      await within(drainWithinMs, Promise.all(readers), () => undefined);
       // Something that bears no mark has escaped and holds the pipe open: nobody waits for it.
       stdout.destroy();
       stderr.destroy();
