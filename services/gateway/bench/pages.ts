@@ -9,7 +9,8 @@ import { memoryRunViews } from '../src/projection/memory/memory-run-views.ts';
 import { documentOf, type RunDocument } from '../src/projection/mongo/run-documents.ts';
 import { openMongoRunViews } from '../src/projection/mongo/mongo-run-views.ts';
 import { sortKeyOf } from '../src/projection/core/sort-key.ts';
-import type { RunQuery, RunView, RunViews } from '../src/projection/run-views.ts';
+import type { RunQuery, RunViews } from '../src/projection/run-views.ts';
+import type { RunView } from '../src/projection/core/run-view.ts';
 import { smallRuns } from '../test/fixtures/runs/small-runs.ts';
 
 const RUNS = Number(process.argv[2] ?? 100_000);

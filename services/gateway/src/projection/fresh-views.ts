@@ -4,7 +4,8 @@ import { lastSequence } from '@runledger/event-log/read/leader-read';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { runsIdentity } from '@runledger/event-log/read/read-run';
 import { aborted } from '@runledger/resilience/abort';
-import { ViewsUnavailable, type ProjectionPosition, type RunViews } from './run-views.ts';
+import { ViewsUnavailable, type RunViews } from './run-views.ts';
+import type { ProjectionPosition } from './core/projection-start.ts';
 import { oneAtATime } from '../concurrency/one-at-a-time.ts';
 
 export interface FreshViewsOptions {

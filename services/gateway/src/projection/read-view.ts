@@ -3,7 +3,7 @@ import type { Run } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { head, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
-import type { RunView } from './run-views.ts';
+import type { RunView } from './core/run-view.ts';
 
 type ReadView =
   | { readonly kind: 'whole'; readonly view: RunView; readonly refused: readonly RefusedMessage[] }

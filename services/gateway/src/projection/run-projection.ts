@@ -14,7 +14,8 @@ import { projectRuns, runsIn, type Gap, type RefusedFact } from './core/project-
 import { eventIdOf, projectionStart } from './core/projection-start.ts';
 import { readView } from './read-view.ts';
 import { redriveView } from './redrive-view.ts';
-import { isSameRun, type RunView, type RunViews } from './run-views.ts';
+import { isSameRun, type RunView } from './core/run-view.ts';
+import type { RunViews } from './run-views.ts';
 
 export interface RunProjection extends AsyncDisposable {
   /** Not ok when it has stopped for good: another gateway, or another release, must go on. */

@@ -26,7 +26,7 @@ describe('a MongoDB that is frozen', { timeout: 90_000 }, () => {
     expect(await statusOf(old)).toBe(200);
 
     await mongo.pause();
-    await expect(views.find(old)).rejects.toThrow('no answer within 300 ms');
+    await expect(views.find(old)).rejects.toThrow('no response within 300 ms');
     const during = await Promise.all(Array.from({ length: 30 }, () => statusOf(key)));
     expect(new Set(during)).toEqual(new Set([200]));
     expect(await statusOf(old)).toBe(503);

@@ -5,7 +5,7 @@ import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/e
 import { redeliveryRequested, webhookGivenUp } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts';
-import type { RunView } from '../../src/projection/run-views.ts';
+import type { RunView } from '../../src/projection/core/run-view.ts';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
 import { appendAll, tellWebhook } from '../fixtures/runs/appended-facts.ts';

@@ -11,7 +11,7 @@ import {
   WEBHOOK_CHAIN,
   type WebhookHistory,
 } from '@runledger/contracts/fold/webhook-chain';
-import type { RunView } from '../run-views.ts';
+import type { RunView } from './run-view.ts';
 
 /** What is known of one run while its facts are folded: two chains, each with a head of its own. */
 export interface Folded {

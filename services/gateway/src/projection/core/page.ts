@@ -1,48 +1,48 @@
 import type { SortKey } from './sort-key.ts';
 
-/** What one answer of a list holds. */
+/** One page of a list. */
 export interface Page<Item> {
   readonly items: readonly Item[];
-  /** Behind which the next page begins, however few are on this one; undefined when nothing follows. */
+  /** Where the next page begins, however few items this one has; undefined when nothing follows. */
   readonly end: SortKey | undefined;
 }
 
 export interface Listed<Item> {
   readonly item: Item;
   readonly sortKey: SortKey;
-  /** What it weighs in a page, in bytes. */
+  /** How much of the page's size it takes. */
   readonly bytes: number;
 }
 
-/** What is looked at ends here: something that is asked for may stand behind it. */
-interface LookedTo {
-  readonly lookedTo: SortKey;
+/** The search stopped here. More items may follow. */
+interface SearchEnd {
+  readonly searchedTo: SortKey;
 }
 
-/** What a search comes to, in the order of the list. */
-export type Found<Item> = Listed<Item> | LookedTo;
+/** What a search yields, in the order of the list. */
+export type Found<Item> = Listed<Item> | SearchEnd;
 
-const MOST_BYTES = 8 * 1024 * 1024;
+const MAX_BYTES = 8 * 1024 * 1024;
 
 /**
- * A page of what was found, in order: at most `limit`, and of what is large only as much as weighs 8 MiB, but always one.
- * Whether another page follows is seen by what was found behind it. It ends early, even empty, where the search does.
+ * A page of what a search finds, in its order: at most `limit` items and 8 MiB of them, but always one. It reads one item
+ * more, to know whether another page follows. It ends early, even empty, where the search does.
  */
 export const pageOf = async <Item>(
   found: Iterable<Found<Item>> | AsyncIterable<Found<Item>>,
   limit: number,
 ): Promise<Page<Item>> => {
   const items: Item[] = [];
-  let weight = 0;
+  let pageBytes = 0;
   let end: SortKey | undefined;
   for await (const next of found) {
-    if ('lookedTo' in next) return { items, end: next.lookedTo };
-    const { item, sortKey: place, bytes } = next;
-    weight += bytes;
-    if (items.length >= Math.max(limit, 1) || (items.length > 0 && weight > MOST_BYTES))
-      return { items, end };
+    if ('searchedTo' in next) return { items, end: next.searchedTo };
+    const { item, sortKey, bytes } = next;
+    pageBytes += bytes;
+    const isFull = items.length >= Math.max(limit, 1) || (items.length > 0 && pageBytes > MAX_BYTES);
+    if (isFull) return { items, end };
     items.push(item);
-    end = place;
+    end = sortKey;
   }
   return { items, end: undefined };
 };

@@ -2,7 +2,7 @@ import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { runName } from './run-name.ts';
 import { factSubject, foldedOf, foldMessage, type Folded } from './fold-run.ts';
-import type { RunView } from '../run-views.ts';
+import type { RunView } from './run-view.ts';
 
 /** Stored by the broker, but no part of any run. */
 export interface RefusedFact {

@@ -1,6 +1,14 @@
 import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
 import type { RunsIdentity } from '@runledger/event-log/read/read-run';
-import type { ProjectionPosition } from '../run-views.ts';
+
+/** How far the projection has come, and in which log: another log may have other events at the same sequences. */
+export interface ProjectionPosition {
+  /** The broker's time of the stream's creation. */
+  readonly stream_created: string;
+  readonly sequence: number;
+  /** Of the event at `sequence`; null at the beginning. */
+  readonly event_id: string | null;
+}
 
 export type ProjectionStart =
   | { readonly kind: 'go_on'; readonly after: number }

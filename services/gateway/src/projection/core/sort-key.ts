@@ -1,39 +1,41 @@
-/* oxlint-disable no-restricted-globals -- it parses and writes times; the clock is not read */
+/* oxlint-disable no-restricted-globals -- it parses and writes times; it does not read the clock */
 import { isRunId } from '@runledger/contracts/ids';
 import type { Run } from '@runledger/contracts/fold/run';
 
 declare const brand: unique symbol;
 /**
- * Where a run stands in every list: its creation, its number and its id in one text, so that the order of texts is the
- * order of runs, a page is one range over one index, and so is a span of time. It never changes.
+ * What runs are sorted by in every list: the run's creation, its number and its id in one text. The order of these texts
+ * is the order of the runs, so a page is one range over one index, and so is a span of time. It never changes.
  */
 export type SortKey = string & { readonly [brand]: true };
 
-type Placed = Pick<Run, 'created_at' | 'number' | 'run_id'>;
-
-export const sortKeyOf = ({ created_at, number, run_id }: Placed): SortKey =>
+export const sortKeyOf = ({
+  created_at,
+  number,
+  run_id,
+}: Pick<Run, 'created_at' | 'number' | 'run_id'>): SortKey =>
   asSortKey(`${startOf(new Date(created_at), number)}.${run_id}`);
 
-const PLACE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z\.\d{12}\.(.*)$/;
+const SORT_KEY = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z\.\d{12}\.(.*)$/;
 
-export const isSortKey = (text: string): text is SortKey => isRunId(PLACE.exec(text)?.[1] ?? '');
+export const isSortKey = (text: string): text is SortKey => isRunId(SORT_KEY.exec(text)?.[1] ?? '');
 
 export const asSortKey = (text: string): SortKey => {
-  if (!isSortKey(text)) throw new TypeError(`"${text}" is not the place of a run in a list`);
+  if (!isSortKey(text)) throw new TypeError(`"${text}" is not the sort key of a run`);
   return text;
 };
 
-/** Which part of a list is meant. */
+/** Which part of a list a client wants. */
 export interface ListRange {
-  /** When the run was created: from this time on. */
+  /** Only runs created at this time or later. */
   readonly createdAfter?: Date;
-  /** When the run was created: before this time. */
+  /** Only runs created before this time. */
   readonly createdBefore?: Date;
-  /** Only what comes behind this run, which is what is older. */
+  /** Only runs that follow this one in the list, which are older. */
   readonly behind?: SortKey;
 }
 
-/** The places from the first text on and before the second; undefined for no end. */
+/** The sort keys from the first text on and before the second; undefined for no end. */
 export interface SortKeyRange {
   readonly from: string;
   readonly before: string | undefined;
@@ -47,16 +49,16 @@ export const sortKeysIn = ({ createdAfter, createdBefore, behind }: ListRange): 
   return { from: createdAfter ? startOf(createdAfter) : FIRST, before: ends.sort()[0] };
 };
 
-/** Before every place. It is not empty, since SecantusDB finds nothing from the empty text on. */
+/** Before every sort key. It is not empty, since SecantusDB finds nothing from the empty text on. */
 const FIRST = '0';
-const EARLIEST = Date.parse('0000-01-01T00:00:00.000Z');
-const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
+const EARLIEST_MS = Date.parse('0000-01-01T00:00:00.000Z');
+const LATEST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * What a place begins with; with the number 0, which no run has, it is before all places of that time. Years have four
- * digits only: others begin with a sign, which is in no order with digits.
+ * What a sort key begins with. With the number 0, which no run has, it is before all sort keys of that time. Years have
+ * four digits only: other years begin with a sign, which does not sort with digits.
  */
 const startOf = (time: Date, number = 0): string => {
-  const instant = new Date(Math.min(Math.max(time.getTime(), EARLIEST), LATEST)).toISOString();
+  const instant = new Date(Math.min(Math.max(time.getTime(), EARLIEST_MS), LATEST_MS)).toISOString();
   return `${instant}.${String(number).padStart(12, '0')}`;
 };

@@ -1,6 +1,6 @@
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
-import type { RunView } from '../run-views.ts';
+import type { RunView } from './run-view.ts';
 
 /** What a list shows of a run with a webhook; its inputs and outputs, which may be large, are not read for it. */
 export interface WebhookRow extends RunKey {

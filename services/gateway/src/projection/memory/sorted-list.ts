@@ -1,44 +1,44 @@
 import type { SortKey } from '../core/sort-key.ts';
 
-/** Things in the order of their places. */
-export interface SortedList<Thing> {
-  add(thing: Thing): void;
-  remove(thing: Thing): void;
-  /** Those from the first text on and before the second, the last one first. */
-  backwards(from: string, before: string | undefined): Generator<Thing>;
+/** Items in the order of their sort keys. */
+export interface SortedList<Item> {
+  add(item: Item): void;
+  remove(item: Item): void;
+  /** The items from the first text on and before the second, the last one first. */
+  backwards(from: string, before: string | undefined): Generator<Item>;
 }
 
-/** A sorted array: nearly every run is newer than all that are there, and is put at the end. */
-export const sortedList = <Thing extends { readonly place: SortKey }>(): SortedList<Thing> => {
-  const things: Thing[] = [];
-  /** How many stand before the text. */
+/** A sorted array: nearly every run is newer than all others, and is appended. */
+export const sortedList = <Item extends { readonly sortKey: SortKey }>(): SortedList<Item> => {
+  const items: Item[] = [];
+  /** How many items have a smaller sort key than the text. */
   const countBefore = (text: string): number => {
     let low = 0;
-    let high = things.length;
+    let high = items.length;
     for (; low < high;) {
       const middle = (low + high) >>> 1;
-      const thing = things[middle];
-      if (thing && thing.place < text) low = middle + 1;
+      const item = items[middle];
+      if (item && item.sortKey < text) low = middle + 1;
       else high = middle;
     }
     return low;
   };
   return {
-    add: (thing) => {
-      const last = things.at(-1);
-      if (!last || last.place < thing.place) things.push(thing);
-      else things.splice(countBefore(thing.place), 0, thing);
+    add: (item) => {
+      const last = items.at(-1);
+      if (!last || last.sortKey < item.sortKey) items.push(item);
+      else items.splice(countBefore(item.sortKey), 0, item);
     },
-    remove: (thing) => {
-      const index = countBefore(thing.place);
-      if (things[index] === thing) things.splice(index, 1);
+    remove: (item) => {
+      const index = countBefore(item.sortKey);
+      if (items[index] === item) items.splice(index, 1);
     },
     *backwards(from, before) {
-      let index = before === undefined ? things.length : countBefore(before);
+      let index = before === undefined ? items.length : countBefore(before);
       for (index -= 1; index >= 0; index -= 1) {
-        const thing = things[index];
-        if (!thing || thing.place < from) return;
-        yield thing;
+        const item = items[index];
+        if (!item || item.sortKey < from) return;
+        yield item;
       }
     },
   };

@@ -1,12 +1,12 @@
 import type { MongoClient } from 'mongodb';
 import { sleep } from '@runledger/resilience/abort';
 
-const AGAIN_AFTER_MS = 500;
+const RETRY_AFTER_MS = 500;
 
 /**
- * Looks for the server until it was found once. A client whose first look has failed is closed by the driver, and whatever
- * it is asked from then on fails at once ("Topology is closed"): only `connect` makes it look again. Later the driver
- * finds its server by itself. Disposing closes the client.
+ * Connects until the server was found once. The driver closes a client whose first connect has failed, and every later
+ * call then fails at once ("Topology is closed"): only `connect` makes it search again. Later the driver finds its server
+ * by itself. Disposing closes the client.
  */
 export const keepConnecting = (client: MongoClient): AsyncDisposable => {
   const stop = new AbortController();
@@ -16,8 +16,8 @@ export const keepConnecting = (client: MongoClient): AsyncDisposable => {
         await client.connect();
         return;
       } catch {
-        // Whoever asks for views is told why they are away.
-        await sleep(AGAIN_AFTER_MS, stop.signal);
+        // Every call to the views says why they are away.
+        await sleep(RETRY_AFTER_MS, stop.signal);
       }
     }
   };

@@ -5,8 +5,8 @@ import { ViewsUnavailable } from '../run-views.ts';
 const DUPLICATE_KEY = 11000;
 
 /**
- * Work of the server that whoever asks does not wait for longer than so; what comes later is dropped. The driver itself
- * bounds only how long a server is looked for (7.9 takes `timeoutMS` and does nothing with it).
+ * Waits for the server, but not longer than this; a later result is dropped. The driver itself only limits how long it
+ * searches for a server (7.9 takes `timeoutMS` and ignores it).
  * @throws {ViewsUnavailable} for whatever goes wrong with the server
  */
 export const orUnavailable = async <Result>(
@@ -16,21 +16,21 @@ export const orUnavailable = async <Result>(
 ): Promise<Result> => {
   try {
     return await within(withinMs, work(), () => {
-      throw new Error(`no answer within ${withinMs} ms`);
+      throw new Error(`no response within ${withinMs} ms`);
     });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new ViewsUnavailable(`${what}: MongoDB did not do it (${why})`, { cause: error });
+    throw new ViewsUnavailable(`${what}: MongoDB failed (${why})`, { cause: error });
   }
 };
 
-/** A guarded upsert that finds a newer document tries to insert a second one, and is refused for that. */
+/** A guarded upsert that finds a newer document tries to insert a second one, which the server refuses. */
 export const ignoringStale = async (write: () => Promise<unknown>): Promise<void> => {
   try {
     await write();
   } catch (error) {
     if (error instanceof MongoBulkWriteError) {
-      // Without any of them it is no answer of the server: the driver makes one of a lost connection, too.
+      // Without any write error the server has not responded: the driver also throws this for a lost connection.
       const errors = [error.writeErrors].flat();
       const isStale = errors.length > 0 && errors.every(isDuplicate);
       if (isStale && error.result.getWriteConcernError() === undefined) return;

@@ -1,20 +1,14 @@
 import type { Db } from 'mongodb';
+import type { ProjectionPosition } from '../core/projection-start.ts';
 import { ignoringStale } from './mongo-errors.ts';
-import type { ProjectionPosition } from '../run-views.ts';
 
-const POSITION = 'run_views.3';
-/**
- * Of the first release, whose views know nothing of webhooks, and of the second, whose views have no place: where there
- * is one, that release has projected since.
- */
-const EARLIER_POSITIONS = ['run_views', 'run_views.2'] as const;
+const POSITION = 'run_views';
 
 interface PositionDocument extends ProjectionPosition {
-  readonly _id: typeof POSITION | (typeof EARLIER_POSITIONS)[number];
+  readonly _id: typeof POSITION;
 }
 
 export interface StoredPosition {
-  /** Undefined also where an earlier release has projected: its views are derived anew. */
   read(): Promise<ProjectionPosition | undefined>;
   save(position: ProjectionPosition): Promise<void>;
   reset(streamCreated: string): Promise<void>;
@@ -24,9 +18,7 @@ export const storedPosition = (database: Db): StoredPosition => {
   const positions = database.collection<PositionDocument>('projections');
   return {
     read: async () => {
-      const documents = await positions.find({ _id: { $in: [POSITION, ...EARLIER_POSITIONS] } }).toArray();
-      if (documents.some(({ _id }) => _id !== POSITION)) return undefined;
-      const [document] = documents;
+      const document = await positions.findOne({ _id: POSITION });
       if (!document) return undefined;
       const { _id, ...position } = document;
       return position;
@@ -44,7 +36,6 @@ export const storedPosition = (database: Db): StoredPosition => {
     reset: async (stream_created) => {
       const beginning = { stream_created, sequence: 0, event_id: null };
       await positions.replaceOne({ _id: POSITION }, beginning, { upsert: true });
-      await positions.deleteMany({ _id: { $in: [...EARLIER_POSITIONS] } });
     },
   };
 };

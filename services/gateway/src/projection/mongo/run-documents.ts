@@ -1,20 +1,20 @@
 import type { Run } from '@runledger/contracts/fold/run';
 import { orgId, runId } from '@runledger/contracts/ids';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
-import { EMPTY_WEBHOOK_HISTORY } from '@runledger/contracts/fold/webhook-chain';
 import type { AnyBulkWriteOperation } from 'mongodb';
-import { webhookStatus } from '../core/webhook-status.ts';
-import { sortKeyOf, type SortKey } from '../core/sort-key.ts';
-import type { RunView } from '../run-views.ts';
+import type { RunView } from '../core/run-view.ts';
+import { sortKeyOf } from '../core/sort-key.ts';
 import { webhookHost, type WebhookRow } from '../core/webhook-row.ts';
+import { webhookStatus } from '../core/webhook-status.ts';
 
 /**
- * The folds stand as JSON text: inputs and outputs may have names and values that BSON changes or refuses (`$ref`,
- * `_bsontype`, NUL, names that are numbers). What is asked for in lists stands beside them.
+ * The folds are stored as JSON text: inputs and outputs may have names and values that BSON changes or refuses (`$ref`,
+ * `_bsontype`, NUL, names that are numbers). What lists filter and sort by is stored beside them.
  */
 export interface RunDocument {
   readonly _id: string;
   readonly org_id: string;
+  readonly sort_key: string;
   readonly head: number;
   readonly number: number;
   readonly status: string;
@@ -23,41 +23,32 @@ export interface RunDocument {
   readonly gpu: string;
   readonly origin: string;
   readonly created_at: Date;
+  readonly updated_at: Date;
   readonly run: string;
-  /** Documents of the second release have none. */
-  readonly place?: string;
-  /** Documents of the first release have none of these. */
-  readonly updated_at?: Date;
-  readonly webhook_head?: number;
+  readonly webhook_head: number;
   /** The fold of the webhook facts; null before the first. */
-  readonly webhook?: string | null;
+  readonly webhook: string | null;
   /** The last three are null for a run without a webhook. */
-  readonly webhook_status?: string | null;
-  readonly webhook_host?: string | null;
-  readonly webhook_url?: string | null;
+  readonly webhook_status: string | null;
+  readonly webhook_host: string | null;
+  readonly webhook_url: string | null;
 }
 
-/** Takes the place of a document neither of whose heads is later; else it tries to insert a second one, and is refused. */
+/**
+ * Replaces a document unless one of its heads is later. When one is, MongoDB tries to insert a second document with the
+ * same id, and refuses it.
+ */
 export const guardedWrite = (view: RunView): AnyBulkWriteOperation<RunDocument> => {
   const { _id: id, ...replacement } = documentOf(view);
-  return {
-    replaceOne: {
-      filter: {
-        _id: id,
-        org_id: replacement.org_id,
-        head: { $lte: view.head },
-        // Also where there is none.
-        webhook_head: { $not: { $gt: view.webhook.head } },
-      },
-      replacement,
-      upsert: true,
-    },
-  };
+  const { org_id, head, webhook_head } = replacement;
+  const filter = { _id: id, org_id, head: { $lte: head }, webhook_head: { $lte: webhook_head } };
+  return { replaceOne: { filter, replacement, upsert: true } };
 };
 
 export const documentOf = ({ head, run, webhook }: RunView): RunDocument => ({
   _id: run.run_id,
   org_id: run.org_id,
+  sort_key: sortKeyOf(run),
   head,
   number: run.number,
   status: run.status,
@@ -66,9 +57,8 @@ export const documentOf = ({ head, run, webhook }: RunView): RunDocument => ({
   gpu: run.request.gpu,
   origin: run.request.origin,
   created_at: new Date(run.created_at),
-  place: sortKeyOf(run),
-  run: JSON.stringify(run),
   updated_at: new Date(run.updated_at),
+  run: JSON.stringify(run),
   webhook_head: webhook.head,
   webhook: webhook.webhook === undefined ? null : JSON.stringify(webhook.webhook),
   webhook_status: webhookStatus(run, webhook.webhook),
@@ -76,17 +66,17 @@ export const documentOf = ({ head, run, webhook }: RunView): RunDocument => ({
   webhook_url: run.request.webhook,
 });
 
-/** What stands in a document was written by `documentOf` only. */
-export const viewOf = ({ head, run, webhook_head, webhook }: RunDocument): RunView => {
-  const view = { run: JSON.parse(run) as Run };
-  // Of a release that knew no webhook facts: what it says of them is not to be trusted, and neither is its head.
-  if (webhook_head === undefined) return { ...view, head: 0, webhook: EMPTY_WEBHOOK_HISTORY };
-  return { ...view, head, webhook: { head: webhook_head, webhook: webhookOf(webhook) } };
-};
+/** Only `documentOf` writes documents, so their text needs no check. */
+export const viewOf = ({ head, run, webhook_head, webhook }: RunDocument): RunView => ({
+  head,
+  run: JSON.parse(run) as Run,
+  webhook: { head: webhook_head, webhook: webhookOf(webhook) },
+});
 
-/** Only what `rowOf` reads: the run itself may be large. */
+/** Only what `rowOf` and the order of a list need: the run itself may be large. */
 export const ROW_FIELDS = {
   org_id: 1,
+  sort_key: 1,
   number: 1,
   created_at: 1,
   updated_at: 1,
@@ -103,19 +93,11 @@ export const rowOf = ({
   run_id: runId(id),
   number: document.number,
   url: document.webhook_url ?? '',
-  host: document.webhook_host ?? null,
+  host: document.webhook_host,
   created_at: document.created_at.toISOString(),
-  updated_at: (document.updated_at ?? document.created_at).toISOString(),
+  updated_at: document.updated_at.toISOString(),
   webhook: webhookOf(document.webhook),
 });
 
-const webhookOf = (text: string | null | undefined): Webhook | undefined =>
-  text === null || text === undefined ? undefined : (JSON.parse(text) as Webhook);
-
-/** The place of a run by what stands beside it. */
-export const sortKeyOfDocument = ({
-  _id: id,
-  created_at,
-  number,
-}: Pick<RunDocument, '_id' | 'created_at' | 'number'>): SortKey =>
-  sortKeyOf({ run_id: runId(id), created_at: created_at.toISOString(), number });
+const webhookOf = (text: string | null): Webhook | undefined =>
+  text === null ? undefined : (JSON.parse(text) as Webhook);

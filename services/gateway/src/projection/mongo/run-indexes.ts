@@ -2,7 +2,7 @@ import { MongoServerError, type Collection, type Db } from 'mongodb';
 import type { RunDocument } from './run-documents.ts';
 import { FILTERS, indexOf, NEWEST_FIRST } from './run-queries.ts';
 
-/** The indexes of all lists, and the one by which the server drops runs that are older than the retention. */
+/** The indexes of all lists, and the index by which the server drops runs that are older than the retention. */
 export const createIndexes = async (
   database: Db,
   runs: Collection<RunDocument>,
@@ -13,12 +13,11 @@ export const createIndexes = async (
     ...FILTERS.map((filter) => ({ key: indexOf(filter) })),
   ]);
   await expireAfter(database, runs, retentionDays * SECONDS_PER_DAY);
-  await dropEarlierIndexes(runs);
 };
 
 const SECONDS_PER_DAY = 24 * 3600;
 const EXPIRY = { created_at: 1 } as const;
-/** What servers say to an index that is there with another time. */
+/** The server's codes for an index that exists with another expiry. */
 const OPTIONS_CONFLICT: readonly unknown[] = [85, 86];
 
 const expireAfter = async (
@@ -32,12 +31,5 @@ const expireAfter = async (
     if (!(error instanceof MongoServerError) || !OPTIONS_CONFLICT.includes(error.code)) throw error;
     const index = { keyPattern: EXPIRY, expireAfterSeconds };
     await database.command({ collMod: runs.collectionName, index });
-  }
-};
-
-/** Earlier releases ordered lists by number alone. */
-const dropEarlierIndexes = async (runs: Collection<RunDocument>): Promise<void> => {
-  for (const { name, key } of await runs.indexes()) {
-    if (name !== undefined && 'number' in key) await runs.dropIndex(name);
   }
 };

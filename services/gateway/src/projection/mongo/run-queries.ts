@@ -1,11 +1,12 @@
 import type { Condition, Filter } from 'mongodb';
-import type { RunDocument } from './run-documents.ts';
+import { OPEN_STATUSES } from '../core/run-view.ts';
 import type { SortKeyRange, ListRange } from '../core/sort-key.ts';
-import { OPEN_STATUSES, type RunQuery, type WebhookQuery } from '../run-views.ts';
+import type { RunQuery, WebhookQuery } from '../run-views.ts';
+import type { RunDocument } from './run-documents.ts';
 
-export const NEWEST_FIRST = { place: -1 } as const;
+export const NEWEST_FIRST = { sort_key: -1 } as const;
 
-/** What a list can be asked for by: each has an index of its own, in the order of the list. */
+/** What lists filter by. Each has an index in the order of the list. */
 export const FILTERS = [
   'status',
   'deployment_id',
@@ -23,68 +24,68 @@ export const indexOf = (field: FilterField): { readonly [name: string]: 1 | -1 }
   ...NEWEST_FIRST,
 });
 
-interface AskedField {
+interface FieldCondition {
   readonly field: FilterField;
-  readonly fits: Condition<string>;
+  readonly matches: Condition<string>;
 }
 
-/** A list of one organisation, as the documents are asked for it. */
+/** A list of one organisation, in terms of the documents. */
 export interface ListQuery {
   readonly org_id: string;
-  /** Every one of them fits. That which as a rule fits the fewest comes first: the list is read in the order of its index. */
-  readonly fields: readonly AskedField[];
-  readonly span: ListRange;
+  /** All of them match. The first is the one that few documents match as a rule: the list is read by its index. */
+  readonly conditions: readonly FieldCondition[];
+  readonly range: ListRange;
 }
 
 /**
- * The order: statuses that every run leaves, deployment, workflow, an origin other than the usual one, statuses without that
- * which most runs end with, GPU, the usual origin, the usual status.
+ * The order of the conditions: statuses that every run leaves, deployment, workflow, an origin other than the usual one,
+ * statuses without the one that most runs end with, GPU, the usual origin, the usual status.
  */
 export const runListQuery = (query: RunQuery): ListQuery => {
-  const { org_id, statuses, deploymentId, workflowId, gpu, origin, ...span } = query;
-  const ofStatus = statuses === undefined ? [] : [asked('status', anyOf(statuses))];
-  const ofOrigin = origin === undefined ? [] : [asked('origin', origin)];
+  const { org_id, statuses, deploymentId, workflowId, gpu, origin, ...range } = query;
+  const byStatus = statuses === undefined ? [] : [condition('status', anyOf(statuses))];
+  const byOrigin = origin === undefined ? [] : [condition('origin', origin)];
   const isOpen = statuses?.every((status) => OPEN_STATUSES.includes(status)) ?? false;
   const isUsual = statuses?.includes('success') ?? false;
   const isUsualOrigin = origin === 'api';
   return {
     org_id,
-    fields: [
-      ...(isOpen ? ofStatus : []),
-      ...(deploymentId === undefined ? [] : [asked('deployment_id', deploymentId)]),
-      ...(workflowId === undefined ? [] : [asked('workflow_id', workflowId)]),
-      ...(isUsualOrigin ? [] : ofOrigin),
-      ...(isOpen || isUsual ? [] : ofStatus),
-      ...(gpu === undefined ? [] : [asked('gpu', gpu)]),
-      ...(isUsualOrigin ? ofOrigin : []),
-      ...(isUsual ? ofStatus : []),
+    conditions: [
+      ...(isOpen ? byStatus : []),
+      ...(deploymentId === undefined ? [] : [condition('deployment_id', deploymentId)]),
+      ...(workflowId === undefined ? [] : [condition('workflow_id', workflowId)]),
+      ...(isUsualOrigin ? [] : byOrigin),
+      ...(isOpen || isUsual ? [] : byStatus),
+      ...(gpu === undefined ? [] : [condition('gpu', gpu)]),
+      ...(isUsualOrigin ? byOrigin : []),
+      ...(isUsual ? byStatus : []),
     ],
-    span,
+    range,
   };
 };
 
-export const webhookListQuery = ({ org_id, statuses, host, ...span }: WebhookQuery): ListQuery => ({
+export const webhookListQuery = ({ org_id, statuses, host, ...range }: WebhookQuery): ListQuery => ({
   org_id,
-  fields: [
-    ...(host === undefined ? [] : [asked('webhook_host', host)]),
-    asked('webhook_status', anyOf(statuses)),
+  conditions: [
+    ...(host === undefined ? [] : [condition('webhook_host', host)]),
+    condition('webhook_status', anyOf(statuses)),
   ],
-  span,
+  range,
 });
 
-/** The documents of a part of the list; never those without a place, so that it always is one range of an index. */
+/** The documents of a part of the list. It is one range of an index. */
 export const filterOf = (
-  { org_id, fields }: Pick<ListQuery, 'org_id' | 'fields'>,
+  { org_id, conditions }: Pick<ListQuery, 'org_id' | 'conditions'>,
   { from, before }: SortKeyRange,
 ): Filter<RunDocument> => ({
   org_id,
-  ...Object.fromEntries(fields.map(({ field, fits }) => [field, fits])),
-  place: { $gte: from, ...(before === undefined ? {} : { $lt: before }) },
+  ...Object.fromEntries(conditions.map(({ field, matches }) => [field, matches])),
+  sort_key: { $gte: from, ...(before === undefined ? {} : { $lt: before }) },
 });
 
-const asked = (field: FilterField, fits: Condition<string>): AskedField => ({ field, fits });
+const condition = (field: FilterField, matches: Condition<string>): FieldCondition => ({ field, matches });
 
-/** Of one value it is an equality, for which every server uses its index. */
+/** One value becomes an equality, for which every server uses its index. */
 const anyOf = (values: readonly string[]): Condition<string> => {
   const [only, ...others] = values;
   return only !== undefined && others.length === 0 ? only : { $in: [...values] };

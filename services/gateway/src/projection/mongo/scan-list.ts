@@ -1,74 +1,74 @@
 import { performance } from 'node:perf_hooks';
 import type { Collection, FindCursor, FindOptions } from 'mongodb';
-import { sortKeyOfDocument, type RunDocument } from './run-documents.ts';
-import { filterOf, indexOf, NEWEST_FIRST, type ListQuery } from './run-queries.ts';
 import type { Found, Listed } from '../core/page.ts';
 import { asSortKey, sortKeysIn, type SortKey, type SortKeyRange } from '../core/sort-key.ts';
+import type { RunDocument } from './run-documents.ts';
+import { filterOf, indexOf, NEWEST_FIRST, type ListQuery } from './run-queries.ts';
 
 export interface ScanLimits {
-  /** How many documents are looked at before the time is; then twice as many, and so on. */
+  /** How many documents the first piece has. Each piece has twice as many as the one before. */
   readonly firstPiece: number;
-  /** After so long the search ends, however little was found. */
+  /** After this time the scan ends, however little it found. */
   readonly giveUpAfterMs: number;
-  /** For one answer of the server. */
+  /** For each response of the server. */
   readonly maxTimeMS: number;
 }
 
-interface Shown<Item> {
+interface ListedDocuments<Item> {
   /** At most so many of each piece. */
   readonly limit: number;
   readonly projection?: Readonly<Record<string, 1>>;
-  readonly show: (document: RunDocument) => Omit<Listed<Item>, 'sortKey'>;
+  readonly toItem: (document: RunDocument) => Omit<Listed<Item>, 'sortKey'>;
 }
 
-const MOST_AT_ONCE = 8_000;
+const MAX_PIECE = 8_000;
 
 /**
- * What is asked for, newest first. By one field its index finds it, however rare it is. Of several, each may fit very many
- * and all of them none: the index of the first is gone through piece by piece, each of which is a range of places, and the
- * search ends after a while where a piece does.
+ * What a query finds, newest first. One condition has an index that finds its documents, however few they are. With
+ * several conditions, many documents may match each of them and none all of them. So the scan reads the index of the
+ * first condition in pieces, each a range of sort keys. It checks the time after each piece.
  */
 export const scanList = async function* <Item>(
   runs: Collection<RunDocument>,
-  asked: ListQuery,
-  { limit, projection, show }: Shown<Item>,
-  { firstPiece: atFirst, giveUpAfterMs: forMs, maxTimeMS }: ScanLimits,
+  query: ListQuery,
+  { limit, projection, toItem }: ListedDocuments<Item>,
+  { firstPiece, giveUpAfterMs, maxTimeMS }: ScanLimits,
 ): AsyncGenerator<Found<Item>, undefined> {
-  const found = (range: SortKeyRange, how: FindOptions = {}) =>
+  const find = (range: SortKeyRange, options: FindOptions = {}) =>
     runs
-      .find(filterOf(asked, range), { maxTimeMS, ...(projection ? { projection } : {}), ...how })
+      .find(filterOf(query, range), { maxTimeMS, ...(projection ? { projection } : {}), ...options })
       .sort(NEWEST_FIRST)
       .limit(limit)
-      .map((document) => ({ ...show(document), sortKey: sortKeyOfDocument(document) }));
-  const [first, ...others] = asked.fields;
-  const whole = sortKeysIn(asked.span);
+      .map((document) => ({ ...toItem(document), sortKey: asSortKey(document.sort_key) }));
+  const [first, ...others] = query.conditions;
+  const whole = sortKeysIn(query.range);
   if (!first || others.length === 0) {
-    yield* found(whole);
+    yield* find(whole);
     return;
   }
-  const way = { ...asked, fields: [first] };
+  const byFirst = { ...query, conditions: [first] };
   const options = { maxTimeMS, hint: indexOf(first.field) };
-  const begun = performance.now();
+  const began = performance.now();
   let rest = whole;
-  for (let piece = atFirst; ; piece = Math.min(2 * piece, MOST_AT_ONCE)) {
-    const end = await placeAfter(piece, runs.find(filterOf(way, rest), options));
-    yield* found({ ...rest, from: end ?? rest.from }, options);
+  for (let piece = firstPiece; ; piece = Math.min(2 * piece, MAX_PIECE)) {
+    const end = await lastSortKey(piece, runs.find(filterOf(byFirst, rest), options));
+    yield* find({ ...rest, from: end ?? rest.from }, options);
     if (end === undefined) return;
-    if (performance.now() - begun >= forMs) {
-      yield { lookedTo: end };
+    if (performance.now() - began >= giveUpAfterMs) {
+      yield { searchedTo: end };
       return;
     }
     rest = { ...rest, before: end };
   }
 };
 
-/** The place of the last one of so many documents, read from the index alone; undefined where there are fewer. */
-const placeAfter = async (count: number, found: FindCursor<RunDocument>): Promise<SortKey | undefined> => {
+/** The sort key of the last one of so many documents, read from the index alone; undefined when there are fewer. */
+const lastSortKey = async (count: number, found: FindCursor<RunDocument>): Promise<SortKey | undefined> => {
   const [last] = await found
-    .project<Pick<RunDocument, 'place'>>({ _id: 0, place: 1 })
+    .project<Pick<RunDocument, 'sort_key'>>({ _id: 0, sort_key: 1 })
     .sort(NEWEST_FIRST)
     .skip(count - 1)
     .limit(1)
     .toArray();
-  return last?.place === undefined ? undefined : asSortKey(last.place);
+  return last && asSortKey(last.sort_key);
 };

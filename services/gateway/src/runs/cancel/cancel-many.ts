@@ -1,5 +1,6 @@
 import type { SortKey } from '../../projection/core/sort-key.ts';
-import { OPEN_STATUSES, type RunQuery, type RunView, type RunViews } from '../../projection/run-views.ts';
+import { OPEN_STATUSES, type RunView } from '../../projection/core/run-view.ts';
+import type { RunQuery, RunViews } from '../../projection/run-views.ts';
 import type { Canceller, CancelRun } from './cancel-run.ts';
 import type { FreshViews } from '../../projection/fresh-views.ts';
 import { inFlight } from '../../concurrency/in-flight.ts';

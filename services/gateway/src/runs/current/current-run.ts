@@ -4,7 +4,8 @@ import { EMPTY_WEBHOOK_HISTORY } from '@runledger/contracts/fold/webhook-chain';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { lastOfRun, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
-import { isSettledForGood, upTo, ViewsUnavailable, type RunView } from '../../projection/run-views.ts';
+import { isSettledForGood, upTo, type RunView } from '../../projection/core/run-view.ts';
+import { ViewsUnavailable } from '../../projection/run-views.ts';
 import type { FindView } from './find-view.ts';
 import type { ShownWebhooks } from './shown-webhooks.ts';
 

@@ -1,7 +1,8 @@
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { openBreaker, type Breaker } from '../../breaker/breaker.ts';
-import { ViewsUnavailable, type RunView, type RunViews } from '../../projection/run-views.ts';
+import { ViewsUnavailable, type RunViews } from '../../projection/run-views.ts';
+import type { RunView } from '../../projection/core/run-view.ts';
 
 export type FindView = (key: RunKey) => Promise<RunView | ViewsUnavailable | undefined>;
 

@@ -8,7 +8,8 @@ import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { runResponse } from '../read/core/run-response.ts';
 import { pageOf, type Page } from '../../projection/core/page.ts';
 import { sortKeyOf } from '../../projection/core/sort-key.ts';
-import type { RunQuery, RunView, RunViews } from '../../projection/run-views.ts';
+import type { RunQuery, RunViews } from '../../projection/run-views.ts';
+import type { RunView } from '../../projection/core/run-view.ts';
 import type { FreshViews } from '../../projection/fresh-views.ts';
 import type { QueuePositions } from '../read/queue-positions.ts';
 

@@ -1,7 +1,7 @@
 import { evolveRun, isImpossible } from '@runledger/contracts/fold/evolve-run';
 import type { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
 import type { RunFact, Run } from '@runledger/contracts/fold/run';
-import type { RunView } from '../../projection/run-views.ts';
+import type { RunView } from '../../projection/core/run-view.ts';
 import { runFactEvent, lastStateEvent } from './core/run-fact-event.ts';
 
 /** What the watchers of a run are told: its facts, each with the run folded up to it. */

@@ -12,7 +12,7 @@ import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
 import { readWebhookChain } from '@runledger/contracts/fold/webhook-chain';
 import { describe, expect, it } from 'vitest';
 import { projectRuns, runsIn } from '../../../src/projection/core/project-runs.ts';
-import type { RunView } from '../../../src/projection/run-views.ts';
+import type { RunView } from '../../../src/projection/core/run-view.ts';
 import { timeOf } from '../../fixtures/runs/folded-runs.ts';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import {

@@ -23,14 +23,14 @@ it.each<[string[], Partial<RunQuery>]>([
     ['deployment_id', 'workflow_id', 'gpu', 'origin', 'status'],
     { ...all, statuses: ['success'], origin: 'api' },
   ],
-])('the field by whose index runs are read comes first: %j', (fields, query) => {
-  const asked = runListQuery({ org_id, limit: 1, ...query });
-  expect(asked.fields.map(({ field }) => field)).toEqual(fields);
+])('the first condition is the one whose index the list is read by: %j', (fields, query) => {
+  const listed = runListQuery({ org_id, limit: 1, ...query });
+  expect(listed.conditions.map(({ field }) => field)).toEqual(fields);
 });
 
-it('runs with a webhook are read by their host where one is asked for', () => {
+it('runs with a webhook are read by the index of the host when the query names one', () => {
   const fieldsOf = (host?: string) =>
-    webhookListQuery({ org_id, limit: 1, statuses: ['failed'], ...(host ? { host } : {}) }).fields.map(
+    webhookListQuery({ org_id, limit: 1, statuses: ['failed'], ...(host ? { host } : {}) }).conditions.map(
       ({ field }) => field,
     );
   expect(fieldsOf()).toEqual(['webhook_status']);

@@ -168,7 +168,7 @@ describe('cancelling many runs', () => {
   });
 
   it('goes on where the filters rarely meet and a page is empty', async () => {
-    const views = memoryRunViews({ lookAtMost: 2 });
+    const views = memoryRunViews({ maxSearched: 2 });
     const looking = await world.gateway({ views });
     const oldest = await queueSample(looking, tenant, { gpu: 'H100' });
     const others = [await queueSample(looking, tenant), await queueSample(looking, tenant)];

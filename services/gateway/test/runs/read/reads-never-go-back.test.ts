@@ -4,7 +4,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.ts';
 import { viewsThatAreAway } from '../../fixtures/views/mongo-views.ts';
-import type { RunView } from '../../../src/projection/run-views.ts';
+import type { RunView } from '../../../src/projection/core/run-view.ts';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { aWorld, type World } from '../../fixtures/gateway/a-world.ts';
 import { appendAll, tellWebhook } from '../../fixtures/runs/appended-facts.ts';

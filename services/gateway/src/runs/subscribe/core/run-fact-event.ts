@@ -2,7 +2,7 @@ import type { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
 import { liveStatus } from '@runledger/contracts/run-view/live-status';
 import { isEnded, type RunFact, type Run } from '@runledger/contracts/fold/run';
 import { shownOutputs } from '@runledger/contracts/run-view/shown-outputs';
-import type { RunView } from '../../../projection/run-views.ts';
+import type { RunView } from '../../../projection/core/run-view.ts';
 
 /** What a watcher is told of a fact: `run` is what it was once that had happened. */
 export const runFactEvent = (

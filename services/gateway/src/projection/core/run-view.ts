@@ -1,0 +1,29 @@
+import { isEnded, type Run } from '@runledger/contracts/fold/run';
+import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+
+/**
+ * What is stored of a run, for reading: everything that the log says of it up to the later of the two heads. A view whose
+ * `head` is 0 comes from another log. It is made again where the present log has the run.
+ */
+export interface RunView {
+  readonly head: number;
+  readonly run: Run;
+  readonly webhook: WebhookHistory;
+}
+
+/** Of runs that have not ended. */
+export const OPEN_STATUSES: readonly Run['status'][] = ['queued', 'started', 'running', 'uploading'];
+
+export const isSameRun = (view: RunView | undefined, key: RunKey): view is RunView =>
+  view !== undefined && view.run.org_id === key.org_id && view.run.run_id === key.run_id;
+
+/** The sequence up to which the view says everything; 0 for a view of another log. */
+export const upTo = ({ head, webhook }: RunView): number => (head === 0 ? 0 : Math.max(head, webhook.head));
+
+/** No message of the run can change what the view says, so nobody needs to compare it with the log. */
+export const isSettledForGood = ({ run }: RunView): boolean => isEnded(run) && run.request.webhook === null;
+
+/** Whether `next` may replace `present`: it is of the same run, and neither of its heads is earlier. */
+export const mayReplace = (present: RunView, next: RunView): boolean =>
+  isSameRun(present, next.run) && present.head <= next.head && present.webhook.head <= next.webhook.head;
