@@ -1,7 +1,7 @@
 import type { MongoClient } from 'mongodb';
-import { sleep } from '@runledger/resilience/abort';
+import { retry } from '@runledger/resilience/retry';
 
-const RETRY_AFTER_MS = 500;
+const DELAY_MS = { firstMs: 250, longestMs: 500 } as const;
 
 /**
  * Connects until the server was found once. The driver closes a client whose first connect has failed, and every later
@@ -10,18 +10,9 @@ const RETRY_AFTER_MS = 500;
  */
 export const keepConnecting = (client: MongoClient): AsyncDisposable => {
   const stop = new AbortController();
-  const connect = async (): Promise<void> => {
-    while (!stop.signal.aborted) {
-      try {
-        await client.connect();
-        return;
-      } catch {
-        // Every call to the views says why they are away.
-        await sleep(RETRY_AFTER_MS, stop.signal);
-      }
-    }
-  };
-  const connected = connect();
+  // Every call to the views says why they are away, so the errors are not needed here.
+  const options = { ...DELAY_MS, isUnavailable: () => true, signal: stop.signal };
+  const connected = retry(options, () => client.connect()).catch(() => undefined);
   return {
     [Symbol.asyncDispose]: async () => {
       stop.abort();
