@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { openLedger, type AttemptLedger, type LedgerSettings } from '../../src/attempt/attempt-ledger.ts';
 import { readAssignment } from '../../src/attempt/core/assignment.ts';
 import { beginFacts } from '../../src/attempt/core/attempt-facts.ts';
-import { aRun } from '../service/an-assigned-run.ts';
+import { aRun } from '../fixtures/an-assigned-run.ts';
 
 const run = aRun({ executor: executorId('box.0a1b2c3d4e5f'), publicKey: 'key', program: 'render' });
 const HEAD = 12;

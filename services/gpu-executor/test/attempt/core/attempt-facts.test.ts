@@ -13,7 +13,7 @@ import {
   type AttemptFacts,
 } from '../../../src/attempt/core/attempt-facts.ts';
 import { eventOf } from '../../../src/attempt/core/attempt-event.ts';
-import { aRun } from '../../service/an-assigned-run.ts';
+import { aRun } from '../../fixtures/an-assigned-run.ts';
 
 const run = aRun({ executor: executorId('box.0a1b2c3d4e5f'), publicKey: 'key', program: 'render' });
 

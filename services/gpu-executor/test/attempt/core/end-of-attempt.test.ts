@@ -6,7 +6,7 @@ import { begin, beginStoring, endOf, type Ending } from '../../../src/attempt/co
 import { fitsIntoEvent, runOutputs } from '../../../src/attempt/core/run-outputs.ts';
 import type { ExecutingRun } from '@runledger/contracts/fold/run';
 import { lifecycleFilter, runEventSubject } from '@runledger/contracts/subjects/run-subjects';
-import { aRun } from '../../service/an-assigned-run.ts';
+import { aRun } from '../../fixtures/an-assigned-run.ts';
 
 const started = ((): ExecutingRun => {
   const { assigned, ...run } = aRun({ executor: executorId('box.1'), publicKey: 'key', program: 'render' });

@@ -1,0 +1,143 @@
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '@runledger/local-servers/free-port';
+import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats/nats-server';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { append, appendOwn } from '../../../src/append/append.ts';
+import { openEventLog, type EventLog } from '../../../src/connect/event-log.ts';
+import { silentLogger } from '../../../src/connect/logger.ts';
+import { awaitProvisioned, provision } from '../../../src/provision/provision.ts';
+import { head, readRun } from '../../../src/read/read-run.ts';
+import { lossyProxy } from '../../fixtures/lossy-proxy.ts';
+import { aRun, assigned, cancelRequested, queued, started } from '@runledger/testing/events/run-events';
+
+const opened = new AsyncDisposableStack();
+let servers: Awaited<ReturnType<typeof startNatsServer>>[];
+let log: EventLog;
+
+beforeAll(async () => {
+  const { path: binary } = await findNatsServer({ env: process.env });
+  const folder = opened.use(await mkdtempDisposable(join(tmpdir(), 'runledger-test-cluster-')));
+  const ports = await Promise.all(Array.from({ length: 3 }, () => freePort()));
+  const routes = ports.map((port) => `"nats://127.0.0.1:${port}"`).join(', ');
+  servers = await Promise.all(
+    ports.map((port, n) =>
+      startNatsServer({
+        binary,
+        storeDir: join(folder.path, `${n}`),
+        serverName: `n${n}`,
+        authorization: `cluster { name: test, listen: "127.0.0.1:${port}", routes: [${routes}], no_advertise: true }`,
+      }),
+    ),
+  );
+  opened.defer(async () => void (await Promise.all(servers.map((server) => server.stop()))));
+  const url = servers.map((server) => server.url).join(',');
+  log = opened.use(await openEventLog({ url, name: 'test' }, silentLogger));
+  await provision(log, { replicas: 3 });
+  await awaitProvisioned(log);
+}, 120_000);
+afterAll(() => opened.disposeAsync());
+
+describe('a log with three copies', () => {
+  it('lets exactly one of 16 racing writers win, connected to different servers', async () => {
+    await using connections = new AsyncDisposableStack();
+    const writers = await Promise.all(
+      Array.from({ length: 16 }, async (_, n) => {
+        const url = servers[n % 3]?.url ?? '';
+        return connections.use(await openEventLog({ url, name: `writer-${n}` }, silentLogger));
+      }),
+    );
+    const key = aRun();
+    const first = await append(log, queued(key), 0);
+    let expected = first.kind === 'appended' ? first.sequence : 0;
+    for (let round = 1; round <= 10; round += 1) {
+      const results = await Promise.all(
+        writers.map((writer) => append(writer, started(key, round), expected)),
+      );
+      const won = results.flatMap((result) => (result.kind === 'appended' ? [result.sequence] : []));
+      expect(won).toHaveLength(1);
+      expected = won[0] ?? 0;
+    }
+    expect(await head(log, key)).toBe(expected);
+  });
+
+  it('lets one of cancel and assign win, on different subjects', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const key = aRun();
+      const first = await append(log, queued(key), 0);
+      const at = first.kind === 'appended' ? first.sequence : 0;
+      const results = await Promise.all([
+        append(log, cancelRequested(key), at),
+        append(log, assigned(key), at),
+      ]);
+      expect(results.map(({ kind }) => kind).toSorted()).toEqual(['appended', 'conflict']);
+    }
+  });
+
+  it('stores once when the acknowledgement is lost', async () => {
+    for (const { port } of servers) {
+      await using proxy = await lossyProxy(port);
+      await using unlucky = await openEventLog({ url: proxy.url, name: 'unlucky' }, silentLogger);
+      const key = aRun();
+      proxy.loseNext('"stream":"RUNS"');
+      const result = await append(unlucky, queued(key), 0);
+      expect(proxy.lost()).toBe(1);
+      expect(result).toEqual({ kind: 'appended', sequence: await head(log, key) });
+    }
+  });
+
+  it('knows an own fact again, or names where it stands, when its acknowledgement was lost', async () => {
+    for (const { port } of servers) {
+      await using proxy = await lossyProxy(port);
+      await using unlucky = await openEventLog({ url: proxy.url, name: 'unlucky' }, silentLogger);
+      const key = aRun();
+      const first = await append(log, queued(key), 0);
+      const second = await append(log, assigned(key), first.kind === 'appended' ? first.sequence : 0);
+      proxy.loseNext('"stream":"RUNS"');
+      const at = second.kind === 'appended' ? second.sequence : 0;
+      const told = await appendOwn(unlucky, started(key), at);
+      expect(proxy.lost()).toBe(1);
+      const sequence = await head(log, key);
+      expect(sequence).toBeGreaterThan(at);
+      expect([
+        { kind: 'appended', sequence },
+        { kind: 'conflict', head: sequence },
+      ]).toContainEqual(told);
+    }
+  });
+
+  it('names the head, or none, to whoever may not look, and never takes a second fact', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const key = aRun();
+      const first = await append(log, queued(key), 0);
+      const at = first.kind === 'appended' ? first.sequence : 0;
+      const told = await Promise.all([1, 2, 3, 4].map(() => appendOwn(log, started(key), at)));
+      const sequence = await head(log, key);
+      const won = told.filter(({ kind }) => kind === 'appended');
+      expect(won).toEqual([{ kind: 'appended', sequence }]);
+      for (const lost of told.filter(({ kind }) => kind === 'conflict')) {
+        expect([sequence, undefined]).toContain('head' in lost ? lost.head : null);
+      }
+    }
+  });
+
+  it('reads what was just acknowledged, whichever copy is asked', async () => {
+    await using connections = new AsyncDisposableStack();
+    const readers = await Promise.all(
+      servers.map(async ({ url }) =>
+        connections.use(await openEventLog({ url, name: 'reader' }, silentLogger)),
+      ),
+    );
+    for (let round = 0; round < 50; round += 1) {
+      const key = aRun();
+      const first = await append(log, queued(key), 0);
+      const second = await append(log, assigned(key), first.kind === 'appended' ? first.sequence : 0);
+      if (second.kind === 'conflict') throw new Error('nobody else writes');
+      for (const reader of readers) {
+        const read = await readRun(reader, key, { atLeast: second.sequence });
+        expect(read).toMatchObject({ kind: 'found', history: { head: second.sequence } });
+      }
+    }
+  });
+});

@@ -1,0 +1,51 @@
+import { aRun, EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/events/run-events';
+import type { ExecutorId } from '@runledger/contracts/ids';
+import { describe, expect, it } from 'vitest';
+import { consume, done, ConsumerInUse, type Consumption } from '../../../src/consume/consume.ts';
+import type { EventLog } from '../../../src/connect/event-log.ts';
+import { aLog } from '../../fixtures/test-log.ts';
+
+const { run_id } = aRun();
+const open = (log: EventLog, owner: ExecutorId): Promise<Consumption> =>
+  consume(
+    log,
+    {
+      name: 'for-one',
+      stream: 'RUNS',
+      subjects: [`runs.*.${run_id}.life.*.*.*.${owner}`],
+      deliver: 'new',
+      owner: { id: owner, owns: (subject) => subject.endsWith(`.${owner}`) },
+    },
+    async () => done,
+  );
+
+describe('a consumer that is for one process', () => {
+  it('is kept by the one that waits on it, also when the broker has just been started again', async () => {
+    await using test = await aLog();
+    await using first = await open(await test.open(), EXECUTOR);
+    const other = await test.open();
+    const refused = expect.objectContaining({
+      by: EXECUTOR,
+      message: expect.stringContaining(EXECUTOR) as unknown,
+    });
+    await expect(open(other, OTHER_EXECUTOR)).rejects.toEqual(refused);
+    await expect(open(other, OTHER_EXECUTOR)).rejects.toBeInstanceOf(ConsumerInUse);
+
+    await test.nats.kill9();
+    const again = open(other, OTHER_EXECUTOR);
+    await Promise.all([test.nats.restart(), expect(again).rejects.toBeInstanceOf(ConsumerInUse)]);
+    expect(first.state()).toEqual({ ok: true });
+  });
+
+  it('is made anew when the one before has let go of it', async () => {
+    await using test = await aLog();
+    const first = await open(test.log, EXECUTOR);
+    await first[Symbol.asyncDispose]();
+    await using second = await open(test.log, OTHER_EXECUTOR);
+    expect(second.state()).toEqual({ ok: true });
+    expect((await test.log.jsm.consumers.info('RUNS', 'for-one')).config).toMatchObject({
+      filter_subject: `runs.*.${run_id}.life.*.*.*.${OTHER_EXECUTOR}`,
+      metadata: { owner: OTHER_EXECUTOR },
+    });
+  });
+});

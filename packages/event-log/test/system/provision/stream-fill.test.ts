@@ -1,0 +1,19 @@
+import { aRun, queued } from '@runledger/testing/events/run-events';
+import { describe, expect, it } from 'vitest';
+import { append } from '../../../src/append/append.ts';
+import { streamFill } from '../../../src/provision/stream-fill.ts';
+import { aLog } from '../../fixtures/test-log.ts';
+
+describe('how full a stream is', () => {
+  it('is told while the broker answers, and not known without the stream or the broker', async () => {
+    await using test = await aLog({ runsMaxBytes: 100_000_000 });
+    await append(test.log, queued(aRun()), 0);
+    const fill = await streamFill(test.log, 'RUNS');
+    expect(fill).toMatchObject({ messages: 1, lastSequence: 1, maxBytes: 100_000_000 });
+    expect(fill?.bytes).toBeGreaterThan(0);
+    await test.log.jsm.streams.delete('DEAD_LETTERS');
+    expect(await streamFill(test.log, 'DEAD_LETTERS')).toBeUndefined();
+    await test.nats.kill9();
+    expect(await streamFill(test.log, 'RUNS')).toBeUndefined();
+  });
+});

@@ -1,0 +1,51 @@
+import type { ProgressReport } from '@runledger/contracts/events/activity';
+import { activitySubject } from '@runledger/contracts/subjects/run-subjects';
+import { aRun, EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/events/run-events';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { describe, expect, it } from 'vitest';
+import { reportLog, reportProgress, subscribeToProgress } from '../../../src/streams/activity.ts';
+import { aLog } from '../../fixtures/test-log.ts';
+
+const time = '2026-01-01T00:00:00.000Z';
+const aReport = (progress: number): ProgressReport => ({ progress, live_status: null, time });
+
+describe('watched progress', () => {
+  it('is what any attempt of this run reports, and nothing that does not fit', async () => {
+    await using test = await aLog();
+    const { log } = test;
+    const run = aRun();
+    const told: unknown[] = [];
+    const stop = subscribeToProgress(log, run, (...report) => told.push(report));
+    reportProgress(log, aRun(run.org_id), 1, EXECUTOR, aReport(0.1));
+    reportLog(log, run, 1, EXECUTOR, { stream: 'stdout', line: 'hello', time });
+    log.nc.publish(activitySubject(run, 1, EXECUTOR, 'progress'), '{"progress": 7}');
+    log.nc.publish(activitySubject(run, 1, EXECUTOR, 'progress'), 'no JSON');
+    reportProgress(log, run, 1, EXECUTOR, aReport(0.2));
+    reportProgress(log, run, 2, OTHER_EXECUTOR, aReport(0.3));
+    await waitFor('both reports', () => told.length === 2);
+    expect(told).toEqual([
+      [1, EXECUTOR, aReport(0.2)],
+      [2, OTHER_EXECUTOR, aReport(0.3)],
+    ]);
+    stop();
+    reportProgress(log, run, 2, OTHER_EXECUTOR, aReport(0.4));
+    await log.nc.flush();
+    expect(told).toHaveLength(2);
+  });
+
+  it('goes on when the broker was killed', async () => {
+    await using test = await aLog();
+    const run = aRun();
+    const told: number[] = [];
+    const stop = subscribeToProgress(test.log, run, (_attempt, _executor, { progress }) =>
+      told.push(progress),
+    );
+    await test.nats.kill9();
+    await test.nats.restart();
+    await waitFor('a report', () => {
+      reportProgress(test.log, run, 1, EXECUTOR, aReport(0.5));
+      return told.includes(0.5);
+    });
+    stop();
+  });
+});

@@ -1,0 +1,45 @@
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { describe, expect, it } from 'vitest';
+import { aWorld } from '../../fixtures/gateway/a-world.ts';
+import { aGateway } from '../../fixtures/gateway/a-gateway.ts';
+import { factsOf, queueKeyed, queueSample, runIn } from '../../fixtures/runs/queued-runs.ts';
+import { call, post } from '../../fixtures/requests/requests.ts';
+import { slowLink } from '../../fixtures/gateway/slow-link.ts';
+
+describe('a broker that is slow', { timeout: 120_000 }, () => {
+  it.concurrent.each([
+    ['1.5 s, for which a gateway waits,', 1_500],
+    ['3 s, which is too late,', 3_000],
+  ])(
+    'and answers after %s has every request answered or sent away for a while, and nothing queued twice',
+    async (_words, delayMs) => {
+      await using world = await aWorld();
+      const { tenant } = world;
+      await using link = await slowLink(world.nats.port);
+      await using gateway = await aGateway(link, { projecting: true });
+      const run = await queueSample(gateway, tenant);
+      link.delayMs = delayMs;
+      const answers = await Promise.all([
+        queueKeyed(gateway, tenant, 'k'),
+        queueKeyed(gateway, tenant, 'k'),
+        call(`${gateway.api}/run/${run.run_id}`, tenant.key),
+        call(`${gateway.api}/runs`, tenant.key),
+        post(`${gateway.api}/run/${run.run_id}/cancel`, tenant.key),
+      ]);
+      for (const { status, headers } of answers)
+        expect([status, headers.get('retry-after')]).toEqual(status === 200 ? [200, null] : [503, '2']);
+
+      link.delayMs = 0;
+      const queued = await waitFor('an answer', async () =>
+        runIn(tenant, await queueKeyed(gateway, tenant, 'k')),
+      );
+      await waitFor('the first to be cancelled', async () => {
+        const { body } = await post(`${gateway.api}/run/${run.run_id}/cancel`, tenant.key);
+        return body.status === 'cancelled';
+      });
+      const { body } = await call(`${gateway.api}/run/${queued.run_id}`, tenant.key);
+      expect(body.status).toBe('queued');
+      expect(await factsOf(world, tenant)).toBe(3);
+    },
+  );
+});

@@ -1,0 +1,60 @@
+import { privateMongo } from '@runledger/testing/servers/mongo';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { describe, expect, it } from 'vitest';
+import { openMongoRunViews } from '../../../src/projection/mongo/mongo-run-views.ts';
+import { aWorld } from '../../fixtures/gateway/a-world.ts';
+import { queueSample } from '../../fixtures/runs/queued-runs.ts';
+import { call } from '../../fixtures/requests/requests.ts';
+import { aView, folded } from '../../fixtures/runs/folded-runs.ts';
+import { aRun, cancelRequested, queued } from '@runledger/testing/events/run-events';
+
+describe('a MongoDB that is frozen', { timeout: 90_000 }, () => {
+  it('keeps nobody from reading a run of the log, and is used again when it goes on', async (context) => {
+    await using open = new AsyncDisposableStack();
+    const mongo = await privateMongo();
+    if (mongo.kind === 'unavailable') return context.skip(mongo.reason);
+    open.use(mongo);
+    const world = open.use(await aWorld());
+    const views = open.use(openMongoRunViews({ url: mongo.url, readWithinMs: 300 }));
+    const gateway = await world.gateway({ views });
+    // Only the views have this one.
+    const old = aRun(world.tenant.org_id);
+    await views.save([aView(1, folded(queued(old), cancelRequested(old)))]);
+    const key = await queueSample(gateway, world.tenant);
+    const statusOf = async ({ run_id }: typeof key) =>
+      (await call(`${gateway.api}/run/${run_id}`, world.tenant.key)).status;
+    expect(await statusOf(old)).toBe(200);
+
+    await mongo.pause();
+    await expect(views.find(old)).rejects.toThrow('no response within 300 ms');
+    const during = await Promise.all(Array.from({ length: 30 }, () => statusOf(key)));
+    expect(new Set(during)).toEqual(new Set([200]));
+    expect(await statusOf(old)).toBe(503);
+    mongo.resume();
+    await waitFor('the views to be used again', async () => (await statusOf(old)) === 200);
+    expect(await statusOf(key)).toBe(200);
+  });
+});
+
+describe('a MongoDB that was away when the gateway began', { timeout: 90_000 }, () => {
+  it('is used once it is there', async (context) => {
+    await using open = new AsyncDisposableStack();
+    const mongo = await privateMongo();
+    if (mongo.kind === 'unavailable') return context.skip(mongo.reason);
+    open.use(mongo);
+    await mongo.kill9();
+    const views = open.use(openMongoRunViews({ url: mongo.url, readWithinMs: 200 }));
+    const run = aRun();
+    // The driver has given up its first look by then, and says so.
+    await waitFor('the first look to have failed', () =>
+      views.find(run).then(
+        () => false,
+        (error: unknown) => /ECONNREFUSED|closed/.test(String(error)),
+      ),
+    );
+    await mongo.restart();
+    await waitFor('the views to be used', async () => (await views.find(run)) === undefined, {
+      withinMs: 60_000,
+    });
+  });
+});

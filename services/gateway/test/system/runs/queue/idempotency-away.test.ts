@@ -1,0 +1,64 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { describe, expect, it } from 'vitest';
+import { aWorld } from '../../../fixtures/gateway/a-world.ts';
+import { factsOf, queueKeyed, runIn } from '../../../fixtures/runs/queued-runs.ts';
+import { startGatewayProcess } from '../../../fixtures/gateway/a-service.ts';
+
+/** A process starts. */
+const SLOW = { timeout: 90_000 };
+
+interface Silencer extends AsyncDisposable {
+  readonly url: string;
+}
+
+/** Stands between a gateway and its broker: once a fact of a run went to the broker, nothing comes back. */
+const silencer = async (url: string): Promise<Silencer> => {
+  const sockets = new Set<Socket>();
+  let silent = false;
+  const server = createServer((client) => {
+    const upstream = connect(Number(new URL(url).port), '127.0.0.1');
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => socket.destroy());
+    }
+    client.on('data', (chunk: Buffer) => {
+      silent ||= chunk.includes('HPUB runs.');
+      upstream.write(chunk);
+    });
+    upstream.on('data', (chunk: Buffer) => {
+      if (!silent) client.write(chunk);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  // A TCP server has an address object, no path.
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `nats://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+};
+
+describe('a request with an idempotency key', SLOW, () => {
+  it('finds its run at another gateway when its own was killed between storing it and the answer', async () => {
+    await using open = new AsyncDisposableStack();
+    const world = open.use(await aWorld());
+    const { tenant } = world;
+    const between = open.use(await silencer(world.nats.url));
+    const killed = open.use(await startGatewayProcess({ NATS_URL: between.url, RUNLEDGER_VIEWS: 'memory' }));
+    const answer = queueKeyed(killed, tenant, 'k').catch((error: unknown) => error);
+    await waitFor('the run to be stored', async () => (await factsOf(world, tenant)) === 1);
+    killed.kill('SIGKILL');
+    expect(await answer).toBeInstanceOf(Error);
+    const other = await world.gateway();
+    const run = runIn(tenant, await queueKeyed(other, tenant, 'k'));
+    expect(runIn(tenant, await queueKeyed(other, tenant, 'k'))).toEqual(run);
+    expect(await factsOf(world, tenant)).toBe(1);
+  });
+});

@@ -1,0 +1,42 @@
+import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/events/run-events';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { describe, expect, it } from 'vitest';
+import { aWorld } from '../../../fixtures/gateway/a-world.ts';
+import { appendAll } from '../../../fixtures/runs/appended-facts.ts';
+import { startGatewayProcess } from '../../../fixtures/gateway/a-service.ts';
+import { openEventSource, readToEnd } from '../../../runs/subscribe/an-event-source.ts';
+
+/** Processes start. */
+const SLOW = { timeout: 60_000 };
+
+describe('a gateway that is killed while a run is watched', SLOW, () => {
+  it('has told each fact once, and the next one goes on behind the last', async () => {
+    await using open = new AsyncDisposableStack();
+    const world = open.use(await aWorld());
+    const environment = { NATS_URL: world.nats.url, RUNLEDGER_VIEWS: 'memory' };
+    const { key, org_id } = world.tenant;
+    const run = aRun(org_id);
+    await appendAll(world.log, queued(run), assigned(run));
+
+    const first = open.use(await startGatewayProcess(environment));
+    const cut = await openEventSource(`${first.api}/run/${run.run_id}/events`, key);
+    await waitFor('the facts until now to be told', () => cut.facts().length === 2);
+    await appendAll(world.log, started(run));
+    await waitFor('the next fact to be told', () => cut.facts().length === 3);
+    first.kill('SIGKILL');
+    await first.exit();
+    await appendAll(world.log, succeeded(run));
+
+    const next = open.use(await startGatewayProcess(environment));
+    const after = cut.facts().at(-1)?.id ?? '';
+    const rest = await readToEnd(`${next.api}/run/${run.run_id}/events`, key, { after });
+    const whole = await readToEnd(`${next.api}/run/${run.run_id}/events`, key);
+    expect([...cut.facts(), ...rest.facts()]).toEqual(whole.facts());
+    expect(whole.facts().map(({ data }) => data.type)).toEqual([
+      'RunQueued',
+      'RunAssigned',
+      'RunStarted',
+      'RunSucceeded',
+    ]);
+  });
+});

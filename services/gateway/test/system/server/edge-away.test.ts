@@ -1,0 +1,105 @@
+import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
+import { silentLogger } from '@runledger/event-log/connect/logger';
+import { testNats } from '@runledger/testing/servers/nats';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import Koa from 'koa';
+import { describe, expect, it } from 'vitest';
+import { answerRefusals } from '../../../src/server/answer-refusals.ts';
+import { openHttpServer } from '../../../src/server/http-server.ts';
+import { Refused } from '../../../src/http/refusal.ts';
+import { cachedAuthentication } from '../../../src/auth/cached-authentication.ts';
+import { waitForLog } from '../../../src/http/wait-for-log.ts';
+import { aWorld } from '../../fixtures/gateway/a-world.ts';
+import { anEdge } from '../../fixtures/gateway/an-edge.ts';
+
+// Beside one another: most of it is waiting.
+describe.concurrent('while the log is away', { timeout: 60_000 }, () => {
+  const away = async (served: EventLog) => waitFor('it to be away', () => !served.connected());
+
+  it('a page that needs it is refused with Retry-After, and others are answered', async () => {
+    await using nats = await testNats();
+    await using own = await openEventLog({ url: nats.url, name: 'gateway' }, silentLogger);
+    await using edge = await anEdge({ log: own });
+    const ask = (path: string) => fetch(`${edge.url}${path}`);
+    await nats.kill9();
+    await away(own);
+    const refused = await ask('/outputs/a');
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);
+    expect((await ask('/still')).status).toBe(200);
+    expect((await ask('/api/nowhere')).status).toBe(404);
+    await nats.restart();
+    await waitFor('it to be back', async () => (await ask('/outputs/a')).status === 200);
+  });
+
+  it('a key is known for a moment, and then nobody knows whether it is still good', async () => {
+    await using world = await aWorld();
+    await using own = await openEventLog({ url: world.nats.url, name: 'gateway' }, silentLogger);
+    let ms = 0;
+    const authenticate = cachedAuthentication({ log: own, now: () => new Date(), clock: () => ms });
+    const { key, org_id } = world.tenant;
+    expect(await authenticate(key)).toMatchObject({ org_id });
+    await world.nats.kill9();
+    await away(own);
+    expect(await authenticate(key)).toMatchObject({ org_id });
+    ms = 1_000;
+    await expect(authenticate(key)).rejects.toThrow(Refused);
+    await world.nats.restart();
+    await waitFor('it to be known again', async () => (await authenticate(key))?.org_id === org_id);
+  });
+
+  /** Counts what it begins. */
+  const aWaiter = async (served: EventLog, patienceMs: number) => {
+    const begun = { arrived: 0, count: 0 };
+    const app = new Koa();
+    app.use(answerRefusals({ logger: silentLogger, headers: {}, failures: [] }));
+    app.use((_ctx, next) => {
+      begun.arrived += 1;
+      return next();
+    });
+    const logIsThere = waitForLog(served, patienceMs);
+    app.use(async (ctx) => {
+      await logIsThere();
+      begun.count += 1;
+      ctx.body = 'done';
+    });
+    const server = await openHttpServer(app, { host: '127.0.0.1', port: 0, finishWithinMs: 500 });
+    return { server, begun };
+  };
+
+  it('a request that comes waits with all it does, and a restart of the broker is ridden out', async () => {
+    await using nats = await testNats();
+    await using own = await openEventLog({ url: nats.url, name: 'gateway' }, silentLogger);
+    const { server, begun } = await aWaiter(own, 50_000);
+    await using closing = new AsyncDisposableStack();
+    closing.use(server);
+    // Twice: what was learned of one outage is forgotten in the next.
+    for (const outage of [1, 2]) {
+      await nats.kill9();
+      await away(own);
+      const answers = Promise.all([fetch(server.url), fetch(server.url)]);
+      await waitFor('both to come', () => begun.arrived === outage * 2);
+      expect(begun.count).toBe((outage - 1) * 2);
+      await nats.restart();
+      expect((await answers).map(({ status }) => status)).toEqual([200, 200]);
+    }
+  });
+
+  it('a request that has waited long enough is refused, and nothing of it is done', async () => {
+    await using nats = await testNats();
+    await using own = await openEventLog({ url: nats.url, name: 'gateway' }, silentLogger);
+    const { server, begun } = await aWaiter(own, 100);
+    await using closing = new AsyncDisposableStack();
+    closing.use(server);
+    await nats.kill9();
+    await away(own);
+    const first = await fetch(server.url);
+    expect(await first.json()).toEqual({ detail: expect.stringContaining('Nothing was done') });
+    const second = await fetch(server.url);
+    for (const { status, headers } of [first, second]) {
+      expect([status, headers.get('retry-after')]).toEqual([503, '2']);
+    }
+    expect(begun.count).toBe(0);
+    await nats.restart();
+    await waitFor('it to be served', async () => (await fetch(server.url)).status === 200);
+  });
+});

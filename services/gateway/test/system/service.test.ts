@@ -1,0 +1,151 @@
+import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { describe, expect, it } from 'vitest';
+import { openMongoRunViews } from '../../src/projection/mongo/mongo-run-views.ts';
+import { aWorld } from '../fixtures/gateway/a-world.ts';
+import { appendAll } from '../fixtures/runs/appended-facts.ts';
+import { queueSample } from '../fixtures/runs/queued-runs.ts';
+import { call, post } from '../fixtures/requests/requests.ts';
+import { startGatewayProcess, type GatewayProcess } from '../fixtures/gateway/a-service.ts';
+import { mongoUrl } from '../fixtures/views/mongo-views.ts';
+import { open as openSocket } from '../fixtures/requests/raw-request.ts';
+import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
+
+/** Processes start, and waits for a broker that is away run out. */
+const SLOW = { timeout: 90_000 };
+
+const ready = async ({ health }: GatewayProcess) => {
+  const response = await fetch(`${health}/readyz`);
+  return { status: response.status, text: await response.text() };
+};
+
+describe('a gateway process', SLOW, () => {
+  it('lets no callback come to where it listens itself, its health server too', async () => {
+    await using open = new AsyncDisposableStack();
+    const world = open.use(await aWorld());
+    const environment = {
+      NATS_URL: world.nats.url,
+      RUNLEDGER_VIEWS: 'memory',
+      RUNLEDGER_WEBHOOK_ALLOW: 'loopback',
+    };
+    const gateway = open.use(await startGatewayProcess(environment));
+    for (const webhook of [gateway.url, gateway.health]) {
+      const asked = { deployment_id: world.tenant.deployment.id, webhook };
+      const { status, body } = await post(`${gateway.api}/run/deployment/queue`, world.tenant.key, asked);
+      expect([status, body.detail]).toMatchObject([
+        422,
+        [{ loc: ['body', 'webhook'], msg: expect.stringContaining('services of Runledger itself') }],
+      ]);
+    }
+    await queueSample(gateway, world.tenant, { webhook: 'http://127.0.0.1:9/' });
+  });
+
+  it('keeps views in memory, is ready, and stops in order with what it has in hand', async () => {
+    await using open = new AsyncDisposableStack();
+    const world = open.use(await aWorld());
+    const environment = { NATS_URL: world.nats.url, RUNLEDGER_VIEWS: 'memory' };
+    const gateway = open.use(await startGatewayProcess(environment));
+    await waitFor('it to be ready', async () => (await ready(gateway)).status === 200);
+    const key = await queueSample(gateway, world.tenant);
+    await appendAll(world.log, assigned(key), started(key), succeeded(key));
+    const { body } = await call(`${gateway.api}/run/${key.run_id}`, world.tenant.key);
+    expect(body).toMatchObject({ status: 'success', finished: true, progress: 1 });
+    const metrics = await (await fetch(`${gateway.health}/metrics`)).text();
+    for (const known of [
+      'projection_lag_messages{service="gateway"} ',
+      'projection_lag_seconds{service="gateway"} ',
+      'projecting{service="gateway"} 1',
+      'dead_letters{service="gateway"} 0',
+      'log_bytes{service="gateway"} ',
+      'watchers_limit{service="gateway"} 10000',
+      'run_reads_total{from="',
+    ]) {
+      expect(metrics).toContain(`runledger_gateway_${known}`);
+    }
+    expect(metrics).toMatch(/runledger_gateway_http_request_seconds_count\{.*operation="getRun".*\} [1-9]/);
+    expect(metrics).toMatch(/runledger_log_append_seconds_count\{service="gateway"\} 1/);
+
+    const socket = openSocket(gateway.url);
+    let answer = '';
+    socket.setEncoding('latin1').on('data', (text: string) => (answer += text));
+    const text = JSON.stringify({ deployment_id: world.tenant.deployment.id });
+    const head = `POST /api/run/deployment/queue HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${world.tenant.key}\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n`;
+    socket.write(head + text.slice(0, 5));
+    // Its head has been read once a later request of the same process was answered.
+    await call(`${gateway.api}/run/${key.run_id}`, world.tenant.key);
+    gateway.kill('SIGTERM');
+    await waitFor('it to take no more', async () =>
+      fetch(gateway.url).then(
+        () => false,
+        () => true,
+      ),
+    );
+    socket.write(text.slice(5));
+    expect(await gateway.exit()).toBe(0);
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect(gateway.said()).not.toContain(world.tenant.key);
+  });
+
+  it('stops in order also while the broker is away', async () => {
+    await using open = new AsyncDisposableStack();
+    const world = open.use(await aWorld());
+    const environment = { NATS_URL: world.nats.url, RUNLEDGER_VIEWS: 'memory' };
+    const gateway = open.use(await startGatewayProcess(environment));
+    await waitFor('it to be ready', async () => (await ready(gateway)).status === 200);
+    await world.nats.kill9();
+    await waitFor('it to know', async () => (await ready(gateway)).status === 503);
+    expect((await ready(gateway)).text).toContain('the broker is away');
+    const asked = call(`${gateway.api}/run/${world.tenant.org_id}`, world.tenant.key).catch(() => undefined);
+    gateway.kill('SIGTERM');
+    expect(await gateway.exit()).toBe(0);
+    await asked;
+  });
+
+  it('serves without its MongoDB, from the log', async () => {
+    await using open = new AsyncDisposableStack();
+    const world = open.use(await aWorld());
+    const MONGODB_URL = 'mongodb://nobody:secret-word@127.0.0.1:1/runledger';
+    const gateway = open.use(await startGatewayProcess({ NATS_URL: world.nats.url, MONGODB_URL }));
+    const key = await queueSample(gateway, world.tenant);
+    const { status, body } = await call(`${gateway.api}/run/${key.run_id}`, world.tenant.key);
+    expect([status, body.status]).toEqual([200, 'queued']);
+    expect((await ready(gateway)).status).toBe(200);
+    expect(gateway.said()).toContain('the run views are away');
+    expect(gateway.said()).not.toContain('secret-word');
+  });
+});
+
+describeWithMongo('two gateway processes on one MongoDB', SLOW, () => {
+  it('show each other’s runs after every 200, and go on when either is killed', async () => {
+    await using open = new AsyncDisposableStack();
+    const world = open.use(await aWorld());
+    const MONGODB_URL = mongoUrl(open.use(await testMongo()));
+    const views = open.use(openMongoRunViews({ url: MONGODB_URL }));
+    const start = () => startGatewayProcess({ NATS_URL: world.nats.url, MONGODB_URL });
+    const [one, other] = await Promise.all([start(), start()]);
+    open.use(one);
+    open.use(other);
+    const statusAt = async ({ api }: GatewayProcess, run_id: string): Promise<unknown> =>
+      (await call(`${api}/run/${run_id}`, world.tenant.key)).body.status;
+    const queueThrough = async (to: GatewayProcess, seen: GatewayProcess) => {
+      const key = await queueSample(to, world.tenant);
+      expect(await statusAt(seen, key.run_id)).toBe('queued');
+      const { body } = await post(`${seen.api}/run/${key.run_id}/cancel`, world.tenant.key);
+      expect(body.outcome).toBe('cancelled');
+      expect(await statusAt(to, key.run_id)).toBe('cancelled');
+      return key;
+    };
+    const runs = await Promise.all([
+      ...Array.from({ length: 10 }, () => queueThrough(one, other)),
+      ...Array.from({ length: 10 }, () => queueThrough(other, one)),
+    ]);
+    one.kill('SIGKILL');
+    await one.exit();
+    const after = await queueThrough(other, other);
+    await waitFor('the other to project', async () => {
+      const found = await Promise.all([...runs, after].map((key) => views.find(key)));
+      return found.every((view) => view?.run.status === 'cancelled');
+    });
+    expect((await ready(other)).status).toBe(200);
+  });
+});

@@ -1,0 +1,147 @@
+import { once } from 'node:events';
+import { Agent, request, type IncomingMessage } from 'node:http';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import Koa from 'koa';
+import { describe, expect, it } from 'vitest';
+import { openHttpServer, type HttpServerOptions } from '../../src/server/http-server.ts';
+import { aWorld } from '../fixtures/gateway/a-world.ts';
+import { startGatewayProcess } from '../fixtures/gateway/a-service.ts';
+import { open as openSocket } from '../fixtures/requests/raw-request.ts';
+import { anAttempt, numbered } from '../outputs/an-upload.ts';
+
+/** Answers when it is let; `/stream` begins at once, and ends when it is let. */
+const aServer = async (options: Partial<HttpServerOptions> = {}) => {
+  const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
+  const app = new Koa();
+  let inHand = 0;
+  app.use(async (ctx) => {
+    inHand += 1;
+    if (ctx.path === '/stream') {
+      ctx.respond = false;
+      ctx.res.write('begun ');
+      await finished;
+      ctx.res.end('over');
+      return;
+    }
+    if (ctx.path === '/slow') await finished;
+    ctx.body = 'done';
+  });
+  const { onStopping = [], ...rest } = options;
+  const server = await openHttpServer(app, {
+    host: '127.0.0.1',
+    port: 0,
+    finishWithinMs: 20_000,
+    onStopping,
+    ...rest,
+  });
+  return { server, finish, inHand: () => inHand };
+};
+
+const aKeptConnection = () => {
+  const agent = new Agent({ keepAlive: true });
+  return { agent, [Symbol.dispose]: () => agent.destroy() };
+};
+
+const get = async (url: string, agent: Agent): Promise<IncomingMessage> => {
+  const asked = request(url, { agent }).end();
+  const [answer] = await once(asked, 'response');
+  return answer.setEncoding('utf8');
+};
+const textOf = async (answer: IncomingMessage): Promise<string> => (await answer.toArray()).join('');
+const refuses = (url: string): Promise<boolean> =>
+  fetch(url).then(
+    () => false,
+    () => true,
+  );
+
+describe('a server that stops', () => {
+  it('finishes what is in hand, closes its connections and takes no more', async () => {
+    using kept = aKeptConnection();
+    const { server, finish, inHand } = await aServer();
+    const first = await get(server.url, kept.agent);
+    expect([await textOf(first), first.headers.connection]).toEqual(['done', 'keep-alive']);
+    const slow = get(`${server.url}/slow`, kept.agent);
+    await waitFor('it to be in hand', () => inHand() === 2);
+    const stopped = server[Symbol.asyncDispose]();
+    await waitFor('it to take no more', () => refuses(server.url));
+    finish();
+    const answer = await slow;
+    expect([answer.statusCode, answer.headers.connection]).toEqual([200, 'close']);
+    expect(await textOf(answer)).toBe('done');
+    await stopped;
+  });
+
+  it('tells whoever holds requests open before it waits for them', async () => {
+    const told: string[] = [];
+    const tell = (word: string) => () => {
+      told.push(word);
+      if (word === 'second') finish();
+    };
+    const onStopping = [tell('first'), tell('second')];
+    const { server, finish } = await aServer({ onStopping });
+    using kept = aKeptConnection();
+    const stream = await get(`${server.url}/stream`, kept.agent);
+    const text = textOf(stream);
+    await server[Symbol.asyncDispose]();
+    expect([told, await text]).toEqual([['first', 'second'], 'begun over']);
+  });
+
+  it('closes also when one of those that it tells fails', async () => {
+    const onStopping = [
+      () => {
+        throw new Error('it failed');
+      },
+    ];
+    const { server } = await aServer({ onStopping });
+    await expect(server[Symbol.asyncDispose]()).rejects.toThrow('it failed');
+    expect(await refuses(server.url)).toBe(true);
+  });
+
+  it('ends what does not end by itself', async () => {
+    const { server, finish, inHand } = await aServer({ finishWithinMs: 100 });
+    const ended = refuses(`${server.url}/slow`);
+    await waitFor('it to be in hand', () => inHand() === 1);
+    await server[Symbol.asyncDispose]();
+    expect(await ended).toBe(true);
+    finish();
+  });
+});
+
+describe('a gateway process that is told to stop', { timeout: 60_000 }, () => {
+  it('stores the upload in hand, says that it is not ready, and exits with 0', async () => {
+    await using open = new AsyncDisposableStack();
+    const world = open.use(await aWorld());
+    const attempt = await anAttempt(world, await world.gateway());
+    const gateway = open.use(
+      await startGatewayProcess({
+        NATS_URL: world.nats.url,
+        RUNLEDGER_VIEWS: 'memory',
+        // Half of it is for what is in hand.
+        RUNLEDGER_STOP_WITHIN_S: '30',
+      }),
+    );
+    const bytes = numbered(300_000);
+    const { org_id, run_id } = attempt.run;
+    const path = `/executions/${org_id}/${run_id}/1/outputs?filename=a.png&subfolder=&type=output`;
+    const socket = openSocket(gateway.url);
+    let answer = '';
+    socket.setEncoding('latin1').on('data', (text: string) => (answer += text));
+    socket.write(
+      `PUT ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${attempt.token}\r\n` +
+        `Content-Type: image/png\r\nContent-Length: ${bytes.byteLength}\r\n\r\n`,
+    );
+    socket.write(bytes.subarray(0, 200_000));
+    await waitFor('a part of it to be stored', async () => {
+      const { state } = await world.log.jsm.streams.info('OBJ_OUTPUTS');
+      return state.messages > 0;
+    });
+    gateway.kill('SIGTERM');
+    await waitFor('it to take no more', () => refuses(gateway.url));
+    const ready = await fetch(`${gateway.health}/readyz`);
+    expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining('SIGTERM')]);
+    socket.write(bytes.subarray(200_000));
+    expect(await gateway.exit()).toBe(0);
+    expect(answer).toMatch(/^HTTP\/1\.1 201 /);
+    expect(answer).toMatch(/^connection: close\r$/im);
+  });
+});

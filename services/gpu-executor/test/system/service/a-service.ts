@@ -1,0 +1,151 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ExecutorRegistered } from '@runledger/contracts/events/fleet-event';
+import { executorId, type ExecutorId } from '@runledger/contracts/ids';
+import type { RunEvent } from '@runledger/contracts/events/run-event';
+import { append } from '@runledger/event-log/append/append';
+import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
+import { parseFleetEvent } from '@runledger/event-log/streams/fleet';
+import { silentLogger } from '@runledger/event-log/connect/logger';
+import { provision } from '@runledger/event-log/provision/provision';
+import { readRun } from '@runledger/event-log/read/read-run';
+import { testNats } from '@runledger/testing/servers/nats';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { aRun, type ARun } from '../../fixtures/an-assigned-run.ts';
+import { startGateway, type AGateway } from './a-gateway.ts';
+
+const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
+
+/** The executor's `main.ts` beside a real broker, with a gateway that only takes files. The test is the scheduler. */
+export type AService = AsyncDisposable & {
+  log: EventLog;
+  nats: Awaited<ReturnType<typeof testNats>>;
+  gateway: AGateway;
+  executor: ExecutorId;
+  registered: ExecutorRegistered;
+  workFolder: string;
+  kill: (signal: NodeJS.Signals) => void;
+  exit: () => Promise<number | null>;
+  said: () => string;
+  ready: () => Promise<boolean>;
+  /** The checks of `/readyz`. */
+  readiness: () => Promise<unknown>;
+  /** Queues a run of a program and assigns it to the executor; its sequence is the answer. */
+  assign: (program: string, inputs?: object) => Promise<{ run: ARun; head: number }>;
+  tell: (event: RunEvent, expected: number) => Promise<number>;
+  /** The facts of a run, oldest first. */
+  facts: (run: ARun) => Promise<RunEvent[]>;
+  /** Waits until the run has a fact of the type, and gives it. */
+  fact: (run: ARun, type: RunEvent['type']) => Promise<RunEvent>;
+};
+
+const scripts: Record<string, string> = {
+  render: `echo '{"progress": 0.5, "live_status": "half"}'
+    printf 12345 >"$RUNLEDGER_OUTPUT_DIR/a.png"
+    echo '{"output": {"text": ["a caption"]}}'`,
+  quiet: 'exit 0',
+  fail: 'echo "size is too large" >&2; exit 3',
+  busy: `echo '{"progress": 0.25, "live_status": "busy"}'; sleep 600 & wait`,
+  astray: `setsid sleep 600 & echo '{"progress": 0.25, "live_status": "astray"}'; wait`,
+  patient: `echo '{"progress": 0.25, "live_status": "patient"}'
+    until [ -e "$RUNLEDGER_OUTPUT_DIR/go" ]; do sleep 0.1; done; touch "$RUNLEDGER_OUTPUT_DIR/gone"`,
+  stubborn: `trap '' TERM; echo '{"progress": 0.25, "live_status": "busy"}'; while :; do sleep 1; done`,
+};
+
+export const startService = async (env: Record<string, string> = {}): Promise<AService> => {
+  await using opened = new AsyncDisposableStack();
+  const folder = opened.use(await mkdtempDisposable(join(tmpdir(), 'gpu-executor-service-')));
+  const nats = opened.use(await testNats());
+  const log = opened.use(await openEventLog({ url: nats.url, name: 'test' }, silentLogger));
+  await provision(log);
+  const gateway = opened.use(await startGateway());
+  // It ends when the test says so, by a file in the work folder.
+  const held = `echo '{"progress": 0.25, "live_status": "held"}'; until [ -e '${folder.path}/let-go' ]; do sleep 0.1; done`;
+  const programs = Object.fromEntries(
+    Object.entries({ ...scripts, held }).map(([name, script]) => [name, ['sh', '-c', script]]),
+  );
+  const child: ChildProcess = spawn(process.execPath, [main], {
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    env: {
+      ...process.env,
+      NATS_URL: nats.url,
+      EXECUTOR_NAME: 'box',
+      EXECUTOR_GPUS: 'A10G:2',
+      EXECUTOR_PROGRAMS: JSON.stringify(programs),
+      EXECUTOR_WORK_DIR: folder.path,
+      EXECUTOR_CANCEL_GRACE_S: '0.5',
+      RUNLEDGER_GATEWAY_URL: gateway.url,
+      RUNLEDGER_HEARTBEAT_PERIOD_S: '0.6',
+      RUNLEDGER_HEALTH_PORT: '0',
+      RUNLEDGER_LOG_LEVEL: 'debug',
+      RUNLEDGER_STOP_WITHIN_S: '5',
+      ...env,
+    },
+  });
+  let said = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (said += text));
+  let health: string | undefined;
+  child.on('message', (announced) => {
+    if (typeof announced === 'object' && 'health' in announced) health = String(announced.health);
+  });
+  const exited = once(child, 'exit');
+  opened.defer(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  const registered = await waitFor('the registration', () => lastRegistration(log));
+  gateway.publicKey = registered.public_key;
+  const executor = executorId(registered.executor_id);
+
+  const tell = async (event: RunEvent, expected: number): Promise<number> => {
+    const appended = await append(log, event, expected);
+    if (appended.kind === 'conflict') throw new Error(`${event.type} met the head ${appended.head}`);
+    return appended.sequence;
+  };
+  const facts = async (run: ARun): Promise<RunEvent[]> => {
+    const read = await readRun(log, run);
+    if (read.kind !== 'found') throw new Error(read.kind);
+    return read.facts.map((fact) => fact.event);
+  };
+  const resources = opened.move();
+  return {
+    log,
+    nats,
+    gateway,
+    executor,
+    registered,
+    workFolder: folder.path,
+    kill: (signal) => void child.kill(signal),
+    exit: async () => {
+      await exited;
+      return child.exitCode;
+    },
+    said: () => said,
+    ready: async () => health !== undefined && (await fetch(`${health}/readyz`)).ok,
+    readiness: async () => {
+      const page: unknown = await (await fetch(`${health}/readyz`)).json();
+      return typeof page === 'object' && page !== null && 'checks' in page ? page.checks : page;
+    },
+    assign: async (program, inputs = {}) => {
+      const run = aRun({ executor, publicKey: registered.public_key, program, inputs });
+      return { run, head: await tell(run.assigned, await tell(run.queued, 0)) };
+    },
+    tell,
+    facts,
+    fact: (run, type) =>
+      waitFor(`${type} of ${run.run_id}`, async () =>
+        (await facts(run)).find((event) => event.type === type),
+      ),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+};
+
+const lastRegistration = async (log: EventLog): Promise<ExecutorRegistered | undefined> => {
+  const message = await log.jsm.streams.getMessage('FLEET', { last_by_subj: 'fleet.*.*.registered' });
+  const parsed = message === null ? undefined : parseFleetEvent(message.json());
+  return parsed?.kind === 'event' && parsed.event.type === 'ExecutorRegistered' ? parsed.event : undefined;
+};

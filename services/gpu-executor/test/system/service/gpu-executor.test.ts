@@ -1,0 +1,172 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { lastProgress } from '@runledger/event-log/streams/activity';
+import { head } from '@runledger/event-log/read/read-run';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startService, type AService } from './a-service.ts';
+import type { ARun } from '../../fixtures/an-assigned-run.ts';
+
+let service: AService;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service[Symbol.asyncDispose]());
+
+const types = async (run: ARun): Promise<string[]> => (await service.facts(run)).map(({ type }) => type);
+const progressOf = (run: ARun) => lastProgress(service.log, run, 1, service.executor);
+/** The attempt is over: its folders are removed last. */
+const over = (): Promise<boolean> =>
+  waitFor('an empty work folder', () => readdirSync(service.workFolder).join() === 'owner');
+
+describe('an executor', () => {
+  it('registers what it offers', () => {
+    expect(service.registered).toMatchObject({
+      executor_id: expect.stringMatching(/^box\.[0-9a-f]{12}$/),
+      slots: [
+        { slot: 0, gpu: 'A10G' },
+        { slot: 1, gpu: 'A10G' },
+      ],
+      machines: ['*'],
+      programs: expect.arrayContaining(['render', 'busy']),
+      software_version: '0.1.0',
+    });
+  });
+
+  it('executes an assigned run to success, with its files stored and its data told', async () => {
+    const { run } = await service.assign('render');
+    const ended = await service.fact(run, 'RunSucceeded');
+    expect(await types(run)).toEqual([
+      'RunQueued',
+      'RunAssigned',
+      'RunStarted',
+      'RunUploading',
+      'RunSucceeded',
+    ]);
+    expect(ended).toMatchObject({
+      executor_id: service.executor,
+      attempt: 1,
+      correlation_id: 'request-1',
+      causation_id: run.assigned.event_id,
+      data: {
+        outputs: [
+          {
+            output_id: 'render',
+            data: {
+              text: ['a caption'],
+              images: [{ filename: 'a.png', content_type: 'image/png', bytes: 5 }],
+            },
+          },
+        ],
+      },
+    });
+    expect(service.gateway.taken.get('a.png')?.toString()).toBe('12345');
+    expect(await progressOf(run)).toMatchObject({ progress: 0.5, live_status: 'half' });
+    await over();
+  });
+
+  it('tells no uploading when there are no files', async () => {
+    const { run } = await service.assign('quiet');
+    await service.fact(run, 'RunSucceeded');
+    expect(await types(run)).toEqual(['RunQueued', 'RunAssigned', 'RunStarted', 'RunSucceeded']);
+  });
+
+  it('tells why a run failed', async () => {
+    const { run } = await service.assign('fail');
+    expect(await service.fact(run, 'RunFailed')).toMatchObject({
+      data: { reason: 'workflow_error', message: expect.stringMatching(/exit code 3\.\nsize is too large$/) },
+    });
+  });
+
+  it('fails a run whose program it does not know, as an error of ours', async () => {
+    const { run } = await service.assign('unknown');
+    expect(await service.fact(run, 'RunFailed')).toMatchObject({
+      data: { reason: 'internal_error', message: expect.stringContaining('names no program "unknown"') },
+    });
+  });
+
+  it('stores again when the gateway was away, and takes what it says as said', async () => {
+    service.gateway.troubles = [503, 'broken', 409];
+    const { run } = await service.assign('render');
+    await service.fact(run, 'RunSucceeded');
+    service.gateway.troubles = [413];
+    const { run: large } = await service.assign('render');
+    expect(await service.fact(large, 'RunFailed')).toMatchObject({
+      data: {
+        reason: 'workflow_error',
+        message: expect.stringContaining('a.png could not be stored: the gateway answered 413'),
+      },
+    });
+  });
+
+  it.each(['busy', 'stubborn'])('cancels a %s run that executes', async (program) => {
+    const { run } = await service.assign(program);
+    await waitFor('progress', () => progressOf(run));
+    await service.tell(run.cancelRequested, await head(service.log, run));
+    expect(await service.fact(run, 'RunCancelled')).toMatchObject({
+      data: { forced: program === 'stubborn', outputs: [], progress: 0.25 },
+    });
+    await over();
+  });
+
+  it('kills a run that the scheduler has requeued, and tells nothing more of it', async () => {
+    const { run } = await service.assign('busy');
+    await waitFor('progress', () => progressOf(run));
+    await service.tell(run.requeued, await head(service.log, run));
+    await over();
+    expect((await types(run)).at(-1)).toBe('RunRequeued');
+  });
+
+  it.each(['goes on', 'ends'])(
+    'tells nothing of a run that was requeued while it was stopped, and whose program %s meanwhile',
+    async (what) => {
+      const { run } = await service.assign('patient');
+      await waitFor('progress', () => progressOf(run));
+      service.kill('SIGSTOP');
+      if (what === 'ends') {
+        const [folder = ''] = readdirSync(service.workFolder).filter((name) => name.startsWith('attempt-'));
+        const outputs = join(service.workFolder, folder, 'outputs');
+        writeFileSync(join(outputs, 'go'), '');
+        await waitFor('its end', () => existsSync(join(outputs, 'gone')));
+      }
+      await service.tell(run.requeued, await head(service.log, run));
+      service.kill('SIGCONT');
+      await over();
+      expect((await types(run)).at(-1)).toBe('RunRequeued');
+    },
+  );
+
+  it('begins a run only when the one before it in the slot is gone', async () => {
+    const first = await service.assign('stubborn');
+    await waitFor('progress', () => progressOf(first.run));
+    await service.tell(first.run.requeued, await head(service.log, first.run));
+    const second = await service.assign('quiet');
+    const started = await service.fact(second.run, 'RunStarted');
+    await service.fact(second.run, 'RunSucceeded');
+    const dead = service.said().indexOf(`"run_id":"${first.run.run_id}","attempt":1,"msg":"over"`);
+    const begun = service.said().indexOf(`"run_id":"${second.run.run_id}","attempt":1,"msg":"executing"`);
+    expect(started.attempt).toBe(1);
+    expect(dead).toBeGreaterThan(-1);
+    expect(begun).toBeGreaterThan(dead);
+  });
+
+  it('goes on when somebody stored a message without a fence in its run', async () => {
+    const { run } = await service.assign('busy');
+    await waitFor('progress', () => progressOf(run));
+    const forged = `runs.${run.org_id}.${run.run_id}.life.ended.scheduler.1.none`;
+    await service.log.js.publish(forged, '{}');
+    await service.tell(run.cancelRequested, await head(service.log, run));
+    expect(await service.fact(run, 'RunCancelled')).toMatchObject({ attempt: 1 });
+  });
+
+  it('ends its runs although the broker went away while they executed', async () => {
+    const { run } = await service.assign('busy');
+    await waitFor('progress', () => progressOf(run));
+    await service.nats.kill9();
+    await service.nats.restart();
+    await waitFor('the log', async () => (await service.facts(run)).length === 3);
+    await service.tell(run.cancelRequested, await head(service.log, run));
+    expect(await service.fact(run, 'RunCancelled')).toMatchObject({ attempt: 1 });
+    expect(await waitFor('readiness', () => service.ready())).toBe(true);
+  });
+});

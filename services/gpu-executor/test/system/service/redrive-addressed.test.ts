@@ -1,0 +1,76 @@
+import { newAttemptKeys } from '@runledger/contracts/access/attempt-token';
+import { executorId } from '@runledger/contracts/ids';
+import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { RedriveResponse } from '@runledger/contracts/requests/redrive';
+import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
+import { append } from '@runledger/event-log/append/append';
+import { requestRedrive } from '@runledger/request-reply/redrive';
+import { openEventLog } from '@runledger/event-log/connect/event-log';
+import { silentLogger } from '@runledger/event-log/connect/logger';
+import { provision } from '@runledger/event-log/provision/provision';
+import { testNats } from '@runledger/testing/servers/nats';
+import { describe, expect, it } from 'vitest';
+import { redriveAddressed } from '../../../src/log/redrive-addressed.ts';
+import { aRun } from '../../fixtures/an-assigned-run.ts';
+
+const ID = executorId('box.0a1b2c3d4e5f');
+
+describe('a message that an executor takes again', () => {
+  it('is handled when it is its own and still there, else the answer says why not', async () => {
+    await using nats = await testNats();
+    await using log = await openEventLog({ url: nats.url, name: 'test' }, silentLogger);
+    await using own = await openEventLog({ url: nats.url, name: 'test' }, silentLogger);
+    await provision(log);
+    const { publicKey } = await newAttemptKeys();
+    const { assigned, queued } = aRun({ executor: ID, publicKey, program: 'quiet', inputs: {} });
+    await append(log, queued, 0);
+    await append(log, assigned, 1);
+    const subject = runEventSubject(assigned);
+
+    const handled: StoredMessage[] = [];
+    let why: string | undefined;
+    using answering = redriveAddressed(own, ID, {
+      handle: (message) => {
+        handled.push(message);
+        return why === undefined ? { kind: 'taken' } : { kind: 'no_fact', why };
+      },
+    });
+    await own.nc.flush();
+    const redrive = (sequence: number, on?: string): Promise<RedriveResponse | undefined> => {
+      const question = { stream: 'RUNS' as const, sequence, ...(on === undefined ? {} : { subject: on }) };
+      return requestRedrive(log, 'executor.box', question, 10_000);
+    };
+    expect(await redrive(2, subject)).toEqual({ outcome: 'taken', why: `The executor ${ID} has taken it.` });
+    expect(handled).toMatchObject([{ sequence: 2, subject, body: { type: 'RunAssigned' } }]);
+    why = 'its version is of a later release';
+    expect(await redrive(2, subject)).toMatchObject({
+      outcome: 'refused',
+      why: `It is still refused: ${why}.`,
+    });
+    expect(handled).toHaveLength(2);
+
+    const whys: (string | undefined)[] = [];
+    const elsewhere = subject.replace('0a1b2c3d4e5f', 'another');
+    const anyFact = subject.replace('assigned', '*');
+    for (const [sequence, on] of [
+      [2],
+      [2, anyFact],
+      [2, 'fleet.box.1.left'],
+      [2, elsewhere],
+      [99, subject],
+    ] as const) {
+      const answer = await redrive(sequence, on);
+      expect(answer?.outcome).toBe('refused');
+      whys.push(answer?.why);
+    }
+    expect(whys).toEqual([
+      expect.stringContaining('has to be told the subject'),
+      expect.stringContaining('has to be told the subject'),
+      expect.stringContaining('has to be told the subject'),
+      expect.stringContaining('It is addressed to box.another'),
+      expect.stringContaining('Message 99 is not in RUNS any more'),
+    ]);
+    expect(handled).toHaveLength(2);
+    expect(answering).toBeDefined();
+  });
+});

@@ -1,0 +1,139 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { executorId } from '@runledger/contracts/ids';
+import { lastProgress } from '@runledger/event-log/streams/activity';
+import { parseFleetEvent } from '@runledger/event-log/streams/fleet';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { describe, expect, it } from 'vitest';
+import { consumeAddressed } from '../../../src/log/consume-addressed.ts';
+import type { Executor } from '../../../src/attempt/executor.ts';
+import { startService, type AService } from './a-service.ts';
+
+const nobody: Pick<Executor, 'handle'> = { handle: () => ({ kind: 'taken' }) };
+
+const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
+
+/** An executor that is expected to end by itself. */
+const runMain = async (env: Record<string, string>): Promise<{ code: number | null; said: string }> => {
+  const child = spawn(process.execPath, [main], {
+    env: { ...process.env, RUNLEDGER_HEALTH_PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+  await once(child, 'close');
+  return { code: child.exitCode, said };
+};
+
+const fleetOf = async ({ log, executor }: AService): Promise<string[]> => {
+  const told: string[] = [];
+  for (const fact of ['registered', 'draining', 'left']) {
+    const message = await log.jsm.streams.getMessage('FLEET', { last_by_subj: `fleet.${executor}.${fact}` });
+    const parsed = message === null ? undefined : parseFleetEvent(message.json());
+    if (parsed?.kind === 'event') told.push(parsed.event.type);
+  }
+  return told;
+};
+
+describe('a stop', () => {
+  it('lets what is in hand finish, leaves the fleet and ends with 0', async () => {
+    await using service = await startService();
+    const { run } = await service.assign('render');
+    await service.fact(run, 'RunStarted');
+    service.kill('SIGTERM');
+    expect(await service.exit()).toBe(0);
+    expect((await service.facts(run)).at(-1)?.type).toBe('RunSucceeded');
+    expect(await fleetOf(service)).toEqual(['ExecutorRegistered', 'ExecutorDraining', 'ExecutorLeft']);
+  });
+
+  it('kills what does not finish, tells nothing of it, and leaves it to the scheduler', async () => {
+    await using service = await startService();
+    const { run } = await service.assign('stubborn');
+    await waitFor('progress', () => lastProgress(service.log, run, 1, service.executor));
+    service.kill('SIGTERM');
+    expect(await service.exit()).toBe(0);
+    expect((await service.facts(run)).at(-1)?.type).toBe('RunStarted');
+    expect((await fleetOf(service)).at(-1)).toBe('ExecutorLeft');
+  });
+});
+
+describe('a name that two executors share', () => {
+  it('is kept by the one that runs; the other one says so and does not start', async () => {
+    await using service = await startService({ EXECUTOR_NAME: 'gpu box' });
+    const { run } = await service.assign('busy');
+    await waitFor('progress', () => lastProgress(service.log, run, 1, service.executor));
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'gpu-executor-work-'));
+    const second = await runMain({
+      NATS_URL: service.nats.url,
+      EXECUTOR_NAME: 'gpu-box',
+      EXECUTOR_GPUS: 'A10G:1',
+      EXECUTOR_WORK_DIR: folder.path,
+    });
+    expect(second.code).toBe(1);
+    expect(second.said).toContain(`Another executor named gpu-box is running (${service.executor})`);
+    expect(second.said).toContain('an EXECUTOR_NAME of its own');
+    expect(await service.ready()).toBe(true);
+    expect((await service.facts(run)).at(-1)?.type).toBe('RunStarted');
+  });
+
+  it('is lost all the same to another one: it says so and ends, and what runs there ends with it', async () => {
+    await using service = await startService({ EXECUTOR_NAME: 'gpu box' });
+    const { run } = await service.assign('busy');
+    await waitFor('progress', () => lastProgress(service.log, run, 1, service.executor));
+    await service.log.jsm.consumers.update('RUNS', 'executor-gpu-box', {
+      metadata: { owner: 'gpu-box.ffffffffffff' },
+    });
+    expect(await service.exit()).not.toBe(0);
+    expect(service.said()).toContain('Another executor named gpu-box has taken over');
+    expect(service.said()).toContain('an EXECUTOR_NAME of its own');
+    expect((await service.facts(run)).at(-1)?.type).toBe('RunStarted');
+  });
+
+  it('is free when the one that had it was killed', async () => {
+    await using service = await startService({ EXECUTOR_NAME: 'gpu box' });
+    service.kill('SIGKILL');
+    await service.exit();
+    const other = executorId('gpu-box.ffffffffffff');
+    await using next = await consumeAddressed(service.log, other, nobody, new AbortController().signal);
+    expect(next.state()).toEqual({ ok: true });
+  });
+});
+
+describe('a start', () => {
+  it('ends what an executor that was killed left running in the same work folder', async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'gpu-executor-work-'));
+    const env = { EXECUTOR_WORK_DIR: folder.path, EXECUTOR_PID_NAMESPACE: 'off' };
+    await using killed = await startService(env);
+    const { run } = await killed.assign('astray');
+    await waitFor('progress', () => lastProgress(killed.log, run, 1, killed.executor));
+    killed.kill('SIGKILL');
+    await killed.exit();
+    await using next = await startService(env);
+    expect(next.said()).toMatch(/"killed":\[\d+\].*left processes behind; they are killed/);
+    expect(next.said()).toContain('folders of attempts that are over are removed');
+  });
+
+  it('tells everything that is wrong with its settings at once, and ends with 78', async () => {
+    const forms = await runMain({
+      EXECUTOR_CANCEL_GRACE_S: 'soon',
+      RUNLEDGER_GATEWAY_URL: 'gateway',
+      NATS_PASSWORD: 'hunter2',
+    });
+    expect(forms.code).toBe(78);
+    expect(forms.said).toContain('EXECUTOR_CANCEL_GRACE_S = "soon" is not a number');
+    expect(forms.said).toContain('RUNLEDGER_GATEWAY_URL');
+    expect(forms.said).not.toContain('hunter2');
+    const offers = await runMain({
+      EXECUTOR_GPUS: 'RTX4090',
+      EXECUTOR_PROGRAMS: '{"render": ["no-such-command"]}',
+    });
+    expect(offers.code).toBe(78);
+    expect(offers.said).toContain('EXECUTOR_GPUS names "RTX4090"');
+    expect(offers.said).toContain('no-such-command is in no folder of PATH');
+  });
+});

@@ -1,0 +1,124 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { probeContainment } from '../../../src/supervision/containment.ts';
+import {
+  allProcesses,
+  MARK_VARIABLE,
+  ownMark,
+  parseMark,
+  readEnvironment,
+} from '../../../src/supervision/process-mark.ts';
+import { killOrphans } from '../../../src/supervision/stray-processes.ts';
+import { start, temporaryFolder } from '../../runner/program/run-a-program.ts';
+
+const executor = fileURLToPath(new URL('../../fixtures/an-executor.ts', import.meta.url));
+const ignoresSigterm = `trap '' TERM; echo '{"live_status": "busy"}'; while :; do sleep 600; done`;
+/** Two processes: one stays, one goes to a session of its own and outlives its parent. */
+const leavesItsGroup = `setsid sleep 600 & setsid sh -c "trap '' TERM; sleep 600 & wait" & sleep 0.2
+  echo '{"live_status": "busy"}'; wait`;
+
+const until = (condition: () => Promise<boolean>): Promise<unknown> =>
+  vi.waitUntil(condition, { timeout: 20_000, interval: 20 });
+
+/** The processes that bear the mark of an executor on this work folder. */
+const processesOf = async (workFolder: string): Promise<number[]> => {
+  const { folder } = await ownMark(workFolder);
+  const found: number[] = [];
+  for (const pid of await allProcesses())
+    if (parseMark((await readEnvironment(pid)).get(MARK_VARIABLE) ?? '')?.folder === folder) found.push(pid);
+  return found;
+};
+
+const executorWith = async (
+  containment: 'namespace' | 'group',
+  script: string,
+): Promise<{ workFolder: string; kill: () => Promise<void> }> => {
+  const workFolder = temporaryFolder();
+  const child = spawn(process.execPath, [executor, containment, workFolder, script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const kill = async (): Promise<void> => {
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+  };
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await killOrphans(await ownMark(workFolder));
+  });
+  await once(child.stdout, 'data');
+  return { workFolder, kill };
+};
+
+const namespaces = (await probeContainment()).kind === 'namespace';
+
+describe('kill -9 of an executor', () => {
+  it('ends a program in its process group that ignores SIGTERM', async () => {
+    const { workFolder, kill } = await executorWith('group', ignoresSigterm);
+    expect((await processesOf(workFolder)).length).toBeGreaterThan(1);
+    await kill();
+    await until(async () => (await processesOf(workFolder)).length === 0);
+  });
+
+  it.skipIf(!namespaces)(
+    'ends everything in its PID namespace, also what left the process group',
+    async () => {
+      const { workFolder, kill } = await executorWith('namespace', leavesItsGroup);
+      expect((await processesOf(workFolder)).length).toBeGreaterThan(3);
+      await kill();
+      await until(async () => (await processesOf(workFolder)).length === 0);
+    },
+  );
+
+  it('leaves what left the process group to the next start, which finds it by its mark', async () => {
+    const { workFolder, kill } = await executorWith('group', leavesItsGroup);
+    await kill();
+    await until(async () => (await processesOf(workFolder)).length === 3);
+    const left = await processesOf(workFolder);
+    const { killed, survivors } = await killOrphans(await ownMark(workFolder));
+    expect(new Set(killed)).toEqual(new Set(left));
+    expect(survivors).toEqual([]);
+    expect(await processesOf(workFolder)).toEqual([]);
+  });
+});
+
+describe('the search for orphans', () => {
+  it('leaves alone what belongs to an executor that lives, and to another work folder', async () => {
+    const mine = await executorWith('group', leavesItsGroup);
+    const before = await processesOf(mine.workFolder);
+    expect(await killOrphans(await ownMark(mine.workFolder))).toEqual({ killed: [], survivors: [] });
+    await mine.kill();
+    const other = join(temporaryFolder(), 'other');
+    mkdirSync(other);
+    expect(await killOrphans(await ownMark(other))).toEqual({ killed: [], survivors: [] });
+    expect(before.length).toBeGreaterThan(3);
+    await until(async () => (await processesOf(mine.workFolder)).length === 3);
+  });
+});
+
+describe('a run in a process group', () => {
+  it('takes along, at its end, what left the group', async () => {
+    const { result, workFolder } = await start('setsid sleep 600 & sleep 0.2; exit 0');
+    expect(await result).toMatchObject({ outcome: 'succeeded' });
+    expect(await processesOf(workFolder)).toEqual([]);
+  });
+
+  it('whose supervisor is killed by the program fails, and nothing of it is left', async () => {
+    const { result, workFolder } = await start('kill -9 $PPID; sleep 600');
+    expect(await result).toMatchObject({ outcome: 'failed', exit: { kind: 'unknown' } });
+    expect(await processesOf(workFolder)).toEqual([]);
+  });
+
+  it('whose supervisor is stopped by the program is killed over its head', async () => {
+    const { result, reports, cancel } = await start(`kill -STOP $PPID; echo '{"progress": 0.5}'; sleep 600`, {
+      graceMs: 100,
+    });
+    await until(async () => reports.length > 0);
+    cancel();
+    expect(await result).toMatchObject({ outcome: 'cancelled', forced: true });
+  });
+});
