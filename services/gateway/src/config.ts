@@ -6,6 +6,7 @@ import { policyConfig } from '@runledger/webhooks/policy/policy-config';
 import { secretKeysConfig } from '@runledger/webhooks/signing/secret-box';
 import { MAX_INPUTS_BYTES, MAX_WEBHOOK_URL } from '@runledger/contracts/limits';
 import { Type, type Static } from 'typebox';
+import { outputsConfig } from './outputs/output-stores.ts';
 import { edgeConfig } from './server/edge-config.ts';
 
 const KiB = 1024;
@@ -55,6 +56,7 @@ export const configSchema = Type.Object({
   RUNLEDGER_INPUTS_MAX_BYTES: atMost(MAX_INPUTS_BYTES, MAX_INPUTS_BYTES, 'bytes of all inputs as JSON'),
   RUNLEDGER_INPUT_NAME_MAX: atMost(256, 4_096, 'characters of an input name'),
   RUNLEDGER_WEBHOOK_URL_MAX: atMost(MAX_WEBHOOK_URL, MAX_WEBHOOK_URL, 'characters of a webhook URL'),
+  ...outputsConfig,
   RUNLEDGER_OUTPUT_FILE_MAX_BYTES: atMost(GiB, 1024 * GiB, 'bytes of an output file'),
   RUNLEDGER_OUTPUT_RUN_MAX_BYTES: atMost(4 * GiB, 1024 * GiB, 'bytes of all output files of a run'),
   RUNLEDGER_OUTPUT_MAX_FILES: atMost(100, 500, 'output files of a run'),

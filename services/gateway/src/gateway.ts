@@ -7,7 +7,6 @@ import { executors } from './executors/executors.ts';
 import { subscriptionGauges } from './gateway-gauges.ts';
 import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { apiKeyRoutes } from './auth/api-keys-routes.ts';
-import type { PlainRoute } from './http/plain-route.ts';
 import { createApp } from './server/app.ts';
 import { knownFailures } from './known-failures.ts';
 import { identifyCaller } from './auth/identify-caller.ts';
@@ -23,10 +22,8 @@ import { workflowRoutes } from './catalogue/workflows-routes.ts';
 import { authenticate } from './auth/api-keys.ts';
 import { rateLimit } from './rate-limit/rate-limit.ts';
 import { referencePages } from './openapi/reference-pages.ts';
-import { jetstreamOutputStore } from './outputs/jetstream/jetstream-output-store.ts';
-import { serveRoute } from './outputs/serve-route.ts';
-import { uploadReservations } from './outputs/upload-reservations.ts';
-import { uploadRoute } from './outputs/upload-route.ts';
+import { outputRoutes } from './outputs/output-routes.ts';
+import { openOutputStore } from './outputs/output-stores.ts';
 import { freshViews } from './projection/fresh-views.ts';
 import { openSchedulerClient } from './scheduler/scheduler-client.ts';
 import { runRoutes } from './run-routes.ts';
@@ -64,6 +61,7 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
   subscriptionGauges(registry, watching, mostWatchers);
   const keys = open.use(keyRevalidation({ authenticate: (key) => authenticate(log, key, now), logger }));
   const fleet = executors(scheduler);
+  const outputs = openOutputStore(config, { log, logger, now });
   const records = { records: catalogueRecords(log), now };
   const routes = [
     ...runRoutes({ parts, current, shown, bound, fresh, scheduler, watching, keys, metrics }),
@@ -81,7 +79,15 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
     routes,
     plainRoutes: [
       ...referencePages({ basePath, operations, publicUrl }),
-      ...outputPages(parts, metrics.uploaded),
+      ...outputRoutes({
+        config,
+        log,
+        logger,
+        clock,
+        store: open.use(outputs.store),
+        readNeedsLog: outputs.needsLog,
+        onUploaded: metrics.uploaded,
+      }),
     ],
     serving: {
       identifyCaller: identifyCaller(
@@ -106,31 +112,4 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
     stopping: () => watching.stop(),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
-};
-
-/** Output files: executors store them, and whoever has the address reads them. */
-const outputPages = (
-  { config, log, logger }: Pick<GatewayParts, 'config' | 'log' | 'logger'>,
-  onUploaded: (bytes: number) => void,
-): PlainRoute[] => {
-  const store = jetstreamOutputStore(log);
-  const reservations = uploadReservations(log, {
-    runBytes: config.RUNLEDGER_OUTPUT_RUN_MAX_BYTES,
-    files: config.RUNLEDGER_OUTPUT_MAX_FILES,
-  });
-  const maxFileBytes = config.RUNLEDGER_OUTPUT_FILE_MAX_BYTES;
-  return [
-    {
-      method: 'PUT',
-      path: '/executions/:org_id/:run_id/:attempt/outputs',
-      serve: uploadRoute({ log, store, reservations, maxFileBytes, logger, clock, onUploaded }),
-      needsLog: true,
-    },
-    {
-      method: 'GET',
-      path: '/outputs/:key/:filename',
-      serve: serveRoute({ store, logger }),
-      needsLog: true,
-    },
-  ];
 };

@@ -1,7 +1,15 @@
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import type { Logger } from '@runledger/event-log/connect/logger';
+import type { Static, TObject, TProperties } from 'typebox';
 import type { ByteSpan } from './core/byte-range.ts';
 
+const KEY = /^[A-Za-z0-9_-]{43}$/;
+
+/** 32 random bytes in base64url. */
+export const isOutputKey = (text: string): boolean => KEY.test(text);
+
 export interface OutputToStore {
-  /** Unguessable; the file is asked for by it. */
+  /** Unguessable: whoever knows it may read the file. */
   readonly key: string;
   readonly filename: string;
   readonly content_type: string;
@@ -14,21 +22,39 @@ export interface StoredOutput extends OutputToStore {
   readonly stored_at: string;
 }
 
-/** The store is away, full, or did not answer in time. */
+/** The store cannot be reached, is full, or did not answer in time. */
 export class OutputStoreUnavailable extends Error {
   override readonly name = 'OutputStoreUnavailable';
   readonly code = 'output_store_unavailable';
 }
 
 /**
- * Where output files are kept. A file is there as a whole or not at all, and never changes.
- * Every method may throw OutputStoreUnavailable.
+ * Where output files are kept. A file is there as a whole or not at all, never changes, and is gone once it is older than
+ * the store keeps files. Every method may throw OutputStoreUnavailable.
  */
 export interface OutputStore {
-  /** Takes the body as fast as it is stored, and holds no more than a piece of it. When the body breaks off, nothing is kept and its error is thrown. */
+  /** Reads the body as fast as it is stored, and holds no more than a piece of it. When the body breaks off, nothing is kept and its error is thrown. */
   put(output: OutputToStore, body: AsyncIterable<Uint8Array>): Promise<StoredOutput>;
+  /** Undefined for any text that is not the key of a file. */
   find(key: string): Promise<StoredOutput | undefined>;
-  /** Reads no faster than it is asked, a few pieces ahead at most. */
+  /** Reads no faster than the caller takes it, a few pieces ahead at most. */
   read(output: StoredOutput, span: ByteSpan): AsyncIterable<Uint8Array>;
+  /** Does nothing when the file is not there. */
   remove(key: string): Promise<void>;
+}
+
+export interface OutputStoreParts {
+  readonly log: EventLog;
+  readonly logger: Logger;
+  readonly now: () => Date;
+}
+
+/** A technology that can keep output files. */
+export interface OutputStoreAdapter<Settings extends TProperties> {
+  /** Its environment variables. */
+  readonly settings: Settings;
+  /** Reading a file needs the broker. */
+  readonly needsLog: boolean;
+  /** @throws {ConfigError} when its settings do not fit together */
+  open(config: Static<TObject<Settings>>, parts: OutputStoreParts): OutputStore & AsyncDisposable;
 }

@@ -11,7 +11,6 @@ export interface ServeRoute {
   readonly logger: Logger;
 }
 
-const KEY = /^[A-Za-z0-9_-]{43}$/;
 /** A reader that takes nothing for so long is gone. */
 const STALLED_MS = 300_000;
 
@@ -20,7 +19,7 @@ export const serveRoute =
   ({ store, logger }: ServeRoute): Middleware =>
   async (ctx) => {
     const { key, filename }: Record<string, unknown> = ctx['params'] ?? {};
-    const output = KEY.test(String(key)) ? await store.find(String(key)) : undefined;
+    const output = await store.find(String(key));
     if (!output || output.filename !== filename) throw new Refused({ kind: 'not_found', what: 'Output' });
     const headers = outputHeaders(output);
     if (isKnown(ctx, headers['ETag'] ?? '')) {

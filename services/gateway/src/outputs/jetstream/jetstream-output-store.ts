@@ -1,11 +1,14 @@
 import { Objm, type ObjectInfo, type ObjectStore } from '@nats-io/obj';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import {
+  isOutputKey,
   OutputStoreUnavailable,
   type OutputStore,
+  type OutputStoreAdapter,
   type OutputToStore,
   type StoredOutput,
 } from '../output-store.ts';
+import { storedBody } from '../stored-body.ts';
 import { readChunks } from './read-chunks.ts';
 
 const BUCKET = 'OUTPUTS';
@@ -13,8 +16,19 @@ const CHUNK_BYTES = 128 * 1024;
 const STORE_WITHIN_MS = 10_000;
 const DIGEST = /^SHA-256=([\w-]{43}=?)$/;
 
-/** On the JetStream object store OUTPUTS: other tools of NATS read the files too. */
-export const jetstreamOutputStore = (log: EventLog): OutputStore => {
+const settings = {};
+
+/** The JetStream object store OUTPUTS, which other tools of NATS can read. The settings of the log say how much and how long it keeps. */
+export const jetstream: OutputStoreAdapter<typeof settings> = {
+  settings,
+  needsLog: true,
+  open: (_config, { log }) => ({
+    ...jetstreamOutputStore(log),
+    [Symbol.asyncDispose]: async () => undefined,
+  }),
+};
+
+const jetstreamOutputStore = (log: EventLog): OutputStore => {
   let opened: Promise<ObjectStore> | undefined;
   const store = (): Promise<ObjectStore> => {
     opened ??= new Objm(log.js).open(BUCKET).catch((error: unknown) => {
@@ -28,23 +42,24 @@ export const jetstreamOutputStore = (log: EventLog): OutputStore => {
   return {
     put: async (output, body) => {
       const { key, filename, content_type } = output;
-      const source = watchSource(body);
+      const source = storedBody(body);
       try {
         const objects = await store();
         const metadata = { filename, content_type };
         const stored = await objects.put(
           { name: key, metadata, options: { max_chunk_size: CHUNK_BYTES } },
-          ReadableStream.from(source.body),
+          ReadableStream.from(source.pieces),
           { timeout: STORE_WITHIN_MS },
         );
         return describe(output, stored);
       } catch (error) {
         // The driver leaves a body half read when it cannot store more of it.
-        void source.body.return(undefined);
+        void source.pieces.return(undefined);
         throw source.broken() ?? unavailable('storing an output file', error);
       }
     },
     find: async (key) => {
+      if (!isOutputKey(key)) return undefined;
       const found = await info(key);
       const { filename, content_type } = found?.metadata ?? {};
       if (!found || found.deleted || filename === undefined || content_type === undefined) return undefined;
@@ -76,22 +91,6 @@ const describe = (output: OutputToStore, { size, digest, mtime }: ObjectInfo): S
     sha256: Buffer.from(sha256, 'base64url').toString('hex'),
     stored_at: mtime,
   };
-};
-
-/** Tells an upload that broke off from a store that is away. */
-const watchSource = (
-  body: AsyncIterable<Uint8Array>,
-): { readonly body: AsyncGenerator<Uint8Array, void>; readonly broken: () => unknown } => {
-  let broken: unknown;
-  const watched = async function* (): AsyncGenerator<Uint8Array, void> {
-    try {
-      yield* body;
-    } catch (error) {
-      broken = error;
-      throw error;
-    }
-  };
-  return { body: watched(), broken: () => broken };
 };
 
 const orUnavailable = async <Result>(what: string, work: () => Promise<Result>): Promise<Result> => {

@@ -1,0 +1,190 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { access, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { ConfigError } from '@runledger/service-kit/config/config';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { ByteSpan } from '../core/byte-range.ts';
+import {
+  isOutputKey,
+  OutputStoreUnavailable,
+  type OutputStore,
+  type OutputStoreAdapter,
+  type OutputToStore,
+  type StoredOutput,
+} from '../output-store.ts';
+import { storedBody } from '../stored-body.ts';
+import { openExpiry } from './expiry.ts';
+import { CONTENT, DESCRIPTION, folderOf, incomingOf, isAbsent, shardOf } from './layout.ts';
+
+const READ_BYTES = 128 * 1024;
+const DAY_MS = 86_400_000;
+
+const settings = {
+  RUNLEDGER_OUTPUTS_DIRECTORY: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        'with RUNLEDGER_OUTPUTS=directory: the directory of the output files, which has to exist; on a shared mount a directory inside it, so that a missing mount is noticed',
+    }),
+  ),
+  RUNLEDGER_OUTPUTS_KEEP_DAYS: Type.Integer({
+    minimum: 1,
+    maximum: 10_000,
+    default: 90,
+    description: 'with RUNLEDGER_OUTPUTS=directory: days for which an output file is kept',
+  }),
+};
+
+/** Files in a directory, for a standalone or on a mount that all gateways share. Its disk is the limit of all files together. */
+export const directory: OutputStoreAdapter<typeof settings> = {
+  settings,
+  needsLog: false,
+  open: ({ RUNLEDGER_OUTPUTS_DIRECTORY: root, RUNLEDGER_OUTPUTS_KEEP_DAYS: keepDays }, { logger, now }) => {
+    if (root === undefined) {
+      throw new ConfigError([
+        {
+          variable: 'RUNLEDGER_OUTPUTS_DIRECTORY',
+          wrong: 'is not set, and RUNLEDGER_OUTPUTS is "directory"',
+          right: 'an existing directory',
+        },
+      ]);
+    }
+    const keepMs = keepDays * DAY_MS;
+    const expiry = openExpiry({ root, keepMs, now, logger });
+    return {
+      ...directoryOutputStore(root, () => now().getTime() - keepMs),
+      [Symbol.asyncDispose]: () => expiry[Symbol.asyncDispose](),
+    };
+  },
+};
+
+/** What the file system itself does not know about a file. */
+const Description = Type.Object({
+  key: Type.String(),
+  filename: Type.String(),
+  content_type: Type.String(),
+  bytes: Type.Integer({ minimum: 0 }),
+  sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+});
+
+/** `keptSince`: files that were stored before it count as gone. Milliseconds since 1970. */
+const directoryOutputStore = (root: string, keptSince: () => number): OutputStore => ({
+  put: async (output, body) => {
+    if (!isOutputKey(output.key)) throw new TypeError('An output file needs a key of 43 characters.');
+    const source = storedBody(body);
+    const incoming = incomingOf(root, `${output.key}.${randomUUID()}`);
+    try {
+      return await putFile(root, incoming, output, source.pieces);
+    } catch (error) {
+      void source.pieces.return();
+      await rm(incoming, { recursive: true, force: true }).catch(() => undefined);
+      throw source.broken() ?? unavailable('storing an output file', error);
+    }
+  },
+  find: (key) => (isOutputKey(key) ? findFile(root, key, keptSince()) : Promise.resolve(undefined)),
+  read: (output, span) => readFileSpan(root, output, span),
+  remove: async (key) => {
+    if (!isOutputKey(key)) return;
+    try {
+      await rm(folderOf(root, key), { recursive: true, force: true });
+    } catch (error) {
+      throw unavailable('removing an output file', error);
+    }
+  },
+});
+
+/** The file and its description are written beside the others and appear at once, by one rename. */
+const putFile = async (
+  root: string,
+  incoming: string,
+  output: OutputToStore,
+  body: AsyncIterable<Uint8Array>,
+): Promise<StoredOutput> => {
+  await makeFolder(incomingOf(root));
+  await mkdir(incoming);
+  const content = join(incoming, CONTENT);
+  const hash = createHash('sha256');
+  const hashed = async function* (pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const piece of pieces) {
+      hash.update(piece);
+      yield piece;
+    }
+  };
+  await pipeline(body, hashed, createWriteStream(content, { flags: 'wx', flush: true }));
+  const { size, mtime } = await stat(content);
+  const { key, filename, content_type } = output;
+  const described = { key, filename, content_type, bytes: size, sha256: hash.digest('hex') };
+  await writeFile(join(incoming, DESCRIPTION), JSON.stringify(described), { flush: true });
+  const shard = shardOf(root, key);
+  await makeFolder(shard);
+  await rename(incoming, folderOf(root, key));
+  await flushFolder(shard);
+  return { ...described, stored_at: mtime.toISOString() };
+};
+
+const findFile = async (root: string, key: string, keptSince: number): Promise<StoredOutput | undefined> => {
+  const folder = folderOf(root, key);
+  try {
+    const { size, mtime } = await stat(join(folder, CONTENT));
+    if (mtime.getTime() < keptSince) return undefined;
+    const described: unknown = JSON.parse(await readFile(join(folder, DESCRIPTION), 'utf8'));
+    if (!Value.Check(Description, described) || described.bytes !== size) {
+      throw new OutputStoreUnavailable(`The output file in ${folder} is damaged.`);
+    }
+    // A file system without capital letters finds more than one key.
+    return described.key === key ? { ...described, stored_at: mtime.toISOString() } : undefined;
+  } catch (error) {
+    if (error instanceof OutputStoreUnavailable) throw error;
+    if (isAbsent(error) && (await isThere(root))) return undefined;
+    throw unavailable('looking for an output file', error);
+  }
+};
+
+async function* readFileSpan(
+  root: string,
+  output: StoredOutput,
+  { first, last }: ByteSpan,
+): AsyncGenerator<Uint8Array> {
+  const path = join(folderOf(root, output.key), CONTENT);
+  const stream = createReadStream(path, { start: first, end: last, highWaterMark: READ_BYTES });
+  let left = last + 1 - first;
+  try {
+    for await (const piece of stream) {
+      const bytes = Buffer.from(piece);
+      left -= bytes.byteLength;
+      yield bytes;
+    }
+  } catch (error) {
+    throw unavailable('reading an output file', error);
+  }
+  if (left > 0) throw new OutputStoreUnavailable(`The output file ${path} is shorter than it was.`);
+}
+
+/** Makes no parents: where the root is missing, the mount may be. */
+const makeFolder = async (path: string): Promise<void> => {
+  try {
+    await mkdir(path);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  }
+};
+
+/** A rename survives a loss of power only once its folder is on the disk. */
+const flushFolder = async (path: string): Promise<void> => {
+  await using folder = await open(path, 'r');
+  await folder.sync();
+};
+
+const isThere = (root: string): Promise<boolean> =>
+  access(root).then(
+    () => true,
+    () => false,
+  );
+
+const unavailable = (what: string, error: unknown): OutputStoreUnavailable => {
+  const why = error instanceof Error ? error.message : String(error);
+  return new OutputStoreUnavailable(`${what}: the directory did not allow it (${why})`, { cause: error });
+};

@@ -1,0 +1,39 @@
+import { oneOf } from '@runledger/service-kit/config/config-schemas';
+import type { Static, TObject } from 'typebox';
+import { directory } from './directory/directory-output-store.ts';
+import { jetstream } from './jetstream/jetstream-output-store.ts';
+import type { OutputStore, OutputStoreParts } from './output-store.ts';
+
+/** Every technology that can keep output files, by the value of RUNLEDGER_OUTPUTS. Another one is a line here. */
+const ADAPTERS = { jetstream, directory };
+
+type Name = keyof typeof ADAPTERS;
+type Both<Union> = (Union extends unknown ? (each: Union) => void : never) extends (all: infer All) => void
+  ? All
+  : never;
+type Settings = Both<(typeof ADAPTERS)[Name]['settings']>;
+
+// Object.keys and Object.assign know less of their results than we do.
+const names = Object.keys(ADAPTERS) as Name[];
+const settings = Object.assign({}, ...names.map((name) => ADAPTERS[name].settings)) as Settings;
+
+/** The environment variables of output files: to spread into the configuration schema. */
+export const outputsConfig = {
+  RUNLEDGER_OUTPUTS: oneOf(names, {
+    default: 'jetstream',
+    description:
+      'where output files are kept: the object store OUTPUTS of the broker, or a directory that all gateways share',
+  }),
+  ...settings,
+};
+
+type OutputsConfig = Static<TObject<typeof outputsConfig>>;
+
+/** The store that the settings choose. @throws {ConfigError} */
+export const openOutputStore = (
+  config: OutputsConfig,
+  parts: OutputStoreParts,
+): { readonly store: OutputStore & AsyncDisposable; readonly needsLog: boolean } => {
+  const adapter = ADAPTERS[config.RUNLEDGER_OUTPUTS];
+  return { store: adapter.open(config, parts), needsLog: adapter.needsLog };
+};

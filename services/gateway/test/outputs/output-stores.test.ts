@@ -1,0 +1,44 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { silentLogger } from '@runledger/event-log/connect/logger';
+import { readGatewayConfig } from '../../src/config.ts';
+import { openOutputStore } from '../../src/outputs/output-stores.ts';
+import { aLog } from '../fixtures/gateway/a-log.ts';
+import { outputStoreConformance } from './output-store.conformance.ts';
+
+const now = (): Date => new Date();
+const configOf = (environment: Record<string, string>) =>
+  readGatewayConfig({
+    NATS_URL: 'nats://127.0.0.1:1',
+    RUNLEDGER_SECRET_KEYS: 'A'.repeat(43) + '=',
+    ...environment,
+  });
+
+outputStoreConformance('JetStream', async () => {
+  const { log, ...world } = await aLog();
+  return {
+    open: () => openOutputStore(configOf({}), { log, logger: silentLogger, now }).store,
+    size: async () => {
+      const filter = { subjects_filter: '$O.OUTPUTS.C.>' };
+      const { state } = await log.jsm.streams.info('OBJ_OUTPUTS', filter);
+      return Object.values(state.subjects ?? {}).reduce((sum, count) => sum + count, 0);
+    },
+    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+  };
+});
+
+outputStoreConformance('a directory', async () => {
+  await using open = new AsyncDisposableStack();
+  const { log } = open.use(await aLog());
+  const root = await mkdtemp(join(tmpdir(), 'runledger-outputs-'));
+  open.defer(() => rm(root, { recursive: true }));
+  const config = configOf({ RUNLEDGER_OUTPUTS: 'directory', RUNLEDGER_OUTPUTS_DIRECTORY: root });
+  const kept = open.move();
+  return {
+    open: () => kept.use(openOutputStore(config, { log, logger: silentLogger, now }).store),
+    size: async () =>
+      (await readdir(root, { recursive: true, withFileTypes: true })).filter((one) => one.isFile()).length,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+});
