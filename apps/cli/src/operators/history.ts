@@ -1,4 +1,5 @@
-import { evolveRun, isImpossible } from '@runledger/contracts/fold/evolve-run';
+import { isImpossible } from '@runledger/contracts/fold/chain';
+import { evolveRun } from '@runledger/contracts/fold/evolve-run';
 import type { RunFact, Run } from '@runledger/contracts/fold/run';
 import { evolveWebhook } from '@runledger/contracts/fold/webhook';
 import type { Webhook, WebhookFact } from '@runledger/contracts/fold/webhook';

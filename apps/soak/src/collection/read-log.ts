@@ -1,4 +1,4 @@
-import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow } from '@runledger/event-log/follow/follow';
 

@@ -1,4 +1,4 @@
-import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { RunPlan } from '../clients/plan.ts';
 import type { Size } from '../parameters/size.ts';
 import type { LoggedRuns } from './logged-run.ts';

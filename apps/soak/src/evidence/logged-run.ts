@@ -1,9 +1,11 @@
-import { readHistory, type StoredMessage } from '@runledger/contracts/fold/run-chain';
-import { evolveRun, isImpossible } from '@runledger/contracts/fold/evolve-run';
+import { isImpossible, type StoredMessage } from '@runledger/contracts/fold/chain';
+import { evolveRun } from '@runledger/contracts/fold/evolve-run';
+import { readChain, type ReadChain } from '@runledger/contracts/fold/read-chain';
+import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
+import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
 import type { RunFact, Run } from '@runledger/contracts/fold/run';
 import { lifecycleFilter, runOfSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Webhook, WebhookFact } from '@runledger/contracts/fold/webhook';
-import { readWebhookChain } from '@runledger/contracts/fold/webhook-chain';
 
 /** What a run was once this had happened. */
 interface Situation {
@@ -41,23 +43,20 @@ const foldRun = (key: RunKey, messages: readonly StoredMessage[]): LoggedRun => 
   const [own = [], others = []] = [true, false].map((wanted) =>
     messages.filter(({ subject }) => subject.startsWith(life) === wanted),
   );
-  const read = readHistory(key, own);
-  const webhooks = readWebhookChain(others);
+  const read = readChain(RUN_CHAIN, own);
+  const webhooks = readChain(WEBHOOK_CHAIN, others);
   const facts = read.kind === 'whole' ? read.facts : [];
   return {
     key,
     facts,
     situations: situationsOf(facts),
     webhookFacts: webhooks.kind === 'whole' ? webhooks.facts : [],
-    webhook: webhooks.kind === 'whole' ? webhooks.state : undefined,
+    webhook: webhooks.kind === 'whole' ? webhooks.history.state : undefined,
     wrong: [...wrongIn(read, 'its history'), ...wrongIn(webhooks, 'what became of its notifications')],
   };
 };
 
-const wrongIn = (
-  read: ReturnType<typeof readHistory> | ReturnType<typeof readWebhookChain>,
-  what: string,
-): string[] =>
+const wrongIn = (read: ReadChain<unknown, unknown>, what: string): string[] =>
   read.kind === 'whole'
     ? read.refused.map(({ message, why }) => `${what}: message ${message.sequence} is no part of it: ${why}`)
     : [`${what} is ${read.kind} at ${read.sequence}`];

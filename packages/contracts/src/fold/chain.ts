@@ -1,5 +1,5 @@
-import type { Impossible } from './evolve-run.ts';
 import type { ParsedEvent } from '../events/event-envelope.ts';
+import type { RunKey } from '../subjects/run-subjects.ts';
 
 /** An event as the log holds it. `time` is the broker's time stamp, ISO 8601 in UTC with milliseconds. */
 export interface FactOf<Event> {
@@ -16,69 +16,116 @@ export interface StoredMessage {
   readonly time: string;
   readonly fence: string | null;
   readonly expectedSequence: number | null;
-  /** W3C trace context of its append, when there was one; nothing is decided by it. */
+  /** W3C trace context of its append, if there was one. No decision depends on it. */
   readonly traceparent?: string;
-  /** Parsed JSON; undefined when the payload is none. */
+  /** Parsed JSON; undefined when the payload is not JSON. */
   readonly body: unknown;
 }
 
-/** How the facts of one kind hang together: each is stored on the condition that nothing else was, under one filter. */
+/** A fact that cannot follow from the present state. It changes nothing. */
+export interface Impossible {
+  readonly impossible: string;
+}
+
+/** No state of ours has such a member. */
+export const isImpossible = (result: unknown): result is Impossible =>
+  typeof result === 'object' && result !== null && 'impossible' in result;
+
+/**
+ * The facts of one kind about one run. Each is appended on the condition that nothing else was stored under the chain's
+ * filter since the writer read it: so each rests on the one before it.
+ */
 export interface Chain<Type extends string, Event, State> {
-  /** The filter that fences the chain which the subject belongs to; undefined when it belongs to none. */
-  readonly fenceOf: (subject: string) => string | undefined;
+  /** The filter that fences every append to the chain of this run, and under which all of it is read. */
+  readonly filterOf: (key: RunKey) => string;
+  /** The run whose chain the subject belongs to; undefined when it belongs to none. */
+  readonly keyOf: (subject: string) => RunKey | undefined;
   readonly parse: (body: unknown) => ParsedEvent<Type, Event>;
   readonly subjectOf: (event: Event) => string;
-  /** Whether an event of this type, in whatever version, is stored under such a subject. */
-  readonly mayBe: (type: Type, subject: string) => boolean;
+  /** Whether events of this type, in whatever version, are stored under this subject. */
+  readonly belongsUnder: (type: Type, subject: string) => boolean;
   readonly evolve: (state: State | undefined, fact: FactOf<Event>) => State | Impossible;
 }
 
+/** The chain's filter for the run that the subject names; undefined when the subject is not one of this chain. */
+export const fenceOf = (
+  chain: Pick<Chain<never, never, never>, 'filterOf' | 'keyOf'>,
+  subject: string,
+): string | undefined => {
+  const key = chain.keyOf(subject);
+  return key && chain.filterOf(key);
+};
+
 /**
- * What a reader knows of a chain. `head` is the sequence of the last message stored under its fence, also of one that
- * was not accepted: it is what the broker compares the next append with. 0 when there is none.
+ * What a reader knows of a chain. `head` is the sequence of the last message stored under its filter, accepted or not:
+ * the broker compares the next append with it. 0 when there is none.
  */
-export interface ChainSoFar<State> {
+export interface History<State> {
   readonly head: number;
+  /** The fold of the accepted facts; undefined before the first. */
   readonly state: State | undefined;
 }
 
+export const EMPTY_HISTORY: History<never> = { head: 0, state: undefined };
+
 export type Refusal = 'forged_fence' | 'wrong_subject' | 'invalid' | 'impossible';
 
-export type Linked<Type extends string, Event, State> =
-  | { readonly kind: 'accepted'; readonly head: number; readonly fact: FactOf<Event>; readonly state: State }
-  /** Stored by the broker, but no part of the chain: reported, parked, not folded. `unknown_type` is merely not for us. */
-  | { readonly kind: 'refused'; readonly head: number; readonly refusal: Refusal; readonly why: string }
-  | { readonly kind: 'unknown_type'; readonly head: number; readonly type: string }
-  /** Already known: a redelivery. */
-  | { readonly kind: 'known' }
-  /** The message rests on one that this reader has not seen: read the whole chain, and if the gap stays, it is damage. */
-  | { readonly kind: 'gap'; readonly after: number; readonly expected: number; readonly sequence: number }
-  /** Written by a later release: the reader must stop, loudly. */
+/** The message rests on one that this reader has not seen. Read the whole chain; if the gap stays, the chain is damaged. */
+export interface Gap {
+  readonly kind: 'gap';
+  readonly after: number;
+  readonly expected: number;
+  readonly sequence: number;
+}
+
+/** A later release wrote it: the reader must stop and say so. */
+export interface NewerEvent {
+  readonly kind: 'newer_version';
+  readonly type: string;
+  readonly version: number;
+  readonly sequence: number;
+}
+
+export type Accepted<Event, State> =
   | {
-      readonly kind: 'newer_version';
-      readonly type: Type;
-      readonly version: number;
-      readonly sequence: number;
-    };
+      readonly kind: 'accepted';
+      readonly history: History<State>;
+      readonly fact: FactOf<Event>;
+      readonly state: State;
+    }
+  /** The broker stored it, but it is not part of the chain: report it, do not fold it. */
+  | {
+      readonly kind: 'refused';
+      readonly history: History<State>;
+      readonly refusal: Refusal;
+      readonly why: string;
+    }
+  /** Of a later release, and of no concern to this one. */
+  | { readonly kind: 'unknown_type'; readonly history: History<State>; readonly type: string }
+  /** A redelivery. */
+  | { readonly kind: 'known' }
+  | Gap
+  | NewerEvent;
 
 /**
- * Takes the next stored message into a chain. The broker stores more than it should (an append without a fence, or
- * fenced on another filter), so a message counts only if its fence is exactly the chain's and rests on the message before it.
+ * Takes the next stored message into a history. The broker stores more than it should (an append without a fence, or
+ * fenced on another filter), so a message counts only if its fence is exactly the chain's and names the message before it.
  */
-export const link = <Type extends string, Event, State>(
+export const acceptMessage = <Type extends string, Event, State>(
   chain: Chain<Type, Event, State>,
-  { head, state }: ChainSoFar<State>,
+  { head, state }: History<State>,
   message: StoredMessage,
-): Linked<Type, Event, State> => {
+): Accepted<Event, State> => {
   const { sequence, subject, fence, expectedSequence } = message;
   if (sequence <= head) return { kind: 'known' };
-  const refuse = (refusal: Refusal, why: string): Linked<Type, Event, State> => ({
+  const history = { head: sequence, state };
+  const refuse = (refusal: Refusal, why: string): Accepted<Event, State> => ({
     kind: 'refused',
-    head: sequence,
+    history,
     refusal,
     why,
   });
-  const own = chain.fenceOf(subject);
+  const own = fenceOf(chain, subject);
   if (own === undefined) return refuse('wrong_subject', `${subject} is not the subject of a fact`);
   if (fence !== own || expectedSequence === null) {
     return refuse('forged_fence', `the append was fenced on ${fence ?? 'nothing'}, not on ${own}`);
@@ -89,10 +136,10 @@ export const link = <Type extends string, Event, State>(
     case 'invalid':
       return refuse('invalid', parsed.why);
     case 'unknown_type':
-      return { kind: 'unknown_type', head: sequence, type: parsed.type };
+      return { kind: 'unknown_type', history, type: parsed.type };
     case 'newer_version':
-      // An executor could stop every reader with one message that only claims to be of another service's type.
-      return chain.mayBe(parsed.type, subject)
+      // Otherwise an executor could stop every reader with one message that claims to be of another service's type.
+      return chain.belongsUnder(parsed.type, subject)
         ? { ...parsed, sequence }
         : refuse('wrong_subject', `${parsed.type} is never stored under ${subject}`);
     case 'event':
@@ -105,68 +152,5 @@ export const link = <Type extends string, Event, State>(
   const next = chain.evolve(state, fact);
   return isImpossible(next)
     ? refuse('impossible', next.impossible)
-    : { kind: 'accepted', head: sequence, fact, state: next };
-};
-
-/** A situation is an object of ours, none of which has such a member. */
-const isImpossible = (result: unknown): result is Impossible =>
-  typeof result === 'object' && result !== null && 'impossible' in result;
-
-export interface RefusedMessage {
-  readonly message: StoredMessage;
-  readonly refusal: Refusal;
-  readonly why: string;
-}
-
-export type ReadChain<Type extends string, Event, State> =
-  | {
-      readonly kind: 'whole';
-      readonly head: number;
-      readonly state: State | undefined;
-      readonly facts: readonly FactOf<Event>[];
-      readonly refused: readonly RefusedMessage[];
-    }
-  | {
-      readonly kind: 'gap';
-      readonly after: number;
-      readonly expected: number;
-      readonly sequence: number;
-    }
-  | {
-      readonly kind: 'newer_version';
-      readonly type: Type;
-      readonly version: number;
-      readonly sequence: number;
-    };
-
-/** Folds the stored messages of one chain, in the order of their sequences. */
-export const readChain = <Type extends string, Event, State>(
-  chain: Chain<Type, Event, State>,
-  messages: readonly StoredMessage[],
-): ReadChain<Type, Event, State> => {
-  let soFar: ChainSoFar<State> = { head: 0, state: undefined };
-  const facts: FactOf<Event>[] = [];
-  const refused: RefusedMessage[] = [];
-  for (const message of messages.toSorted((a, b) => a.sequence - b.sequence)) {
-    const next = link(chain, soFar, message);
-    switch (next.kind) {
-      case 'accepted':
-        facts.push(next.fact);
-        soFar = next;
-        break;
-      case 'refused':
-        refused.push({ message, refusal: next.refusal, why: next.why });
-        soFar = { ...soFar, head: next.head };
-        break;
-      case 'unknown_type':
-        soFar = { ...soFar, head: next.head };
-        break;
-      case 'known':
-        break;
-      case 'gap':
-      case 'newer_version':
-        return next;
-    }
-  }
-  return { kind: 'whole', head: soFar.head, state: soFar.state, facts, refused };
+    : { kind: 'accepted', history: { head: sequence, state: next }, fact, state: next };
 };

@@ -1,4 +1,8 @@
+import type { RunEvent, RunEventOf } from '../events/run-event.ts';
+import type { RunOutput } from '../events/run-event-data.ts';
 import { isExecutorId, orgId, runId } from '../ids.ts';
+import type { Impossible } from './chain.ts';
+import { mayFollow } from './evolve-attempt.ts';
 import {
   isEnded,
   isExecuting,
@@ -6,55 +10,95 @@ import {
   type EndReason,
   type EndedRun,
   type ExecutingRun,
-  type RunFact,
   type FinalStatus,
+  type QueuedRun,
   type Run,
+  type RunFact,
 } from './run.ts';
-import type { RunEvent, RunEventOf } from '../events/run-event.ts';
-import type { RunOutput } from '../events/run-event-data.ts';
-
-/** A fact that cannot follow from the run's situation. It changes nothing, whatever it says. */
-export interface Impossible {
-  readonly impossible: string;
-}
 
 type FactOfType<Type extends RunEvent['type']> = RunFact & { readonly event: RunEventOf<Type> };
 
 /**
- * The one fold of a run: the situation after a fact. Every service derives what it knows of a run from it.
- * Pure and total: an impossible fact is answered, not thrown, so that a reader can report it and go on.
+ * The one fold of a run: its state after a fact. Every service derives what it knows of a run from it.
+ * Pure and total: it answers an impossible fact instead of throwing, so that a reader can report it and go on.
  */
 export const evolveRun = (run: Run | undefined, fact: RunFact): Run | Impossible => {
   const { event } = fact;
   if (event.type === 'RunQueued') return run ? impossible(run, fact) : queued({ ...fact, event });
   if (!run || isEnded(run)) return impossible(run, fact);
+  return isExecuting(run) ? evolveExecuting(run, fact) : evolveQueued(run, fact);
+};
+
+/** A queued run is assigned, or ends without another attempt. */
+const evolveQueued = (run: QueuedRun, fact: RunFact): Run | Impossible => {
+  const { event } = fact;
+  if (event.type === 'RunAssigned') return assigned(run, { ...fact, event });
+  // Such a fact is about no executor, and names the last attempt.
+  const isAddressed = event.executor_id === null && event.attempt === (run.attempt?.number ?? 0);
+  if (!isAddressed) return impossible(run, fact);
   switch (event.type) {
     case 'RunCancelRequested':
-      return cancelRequested(run, { ...fact, event });
-    case 'RunAssigned':
-      return assigned(run, { ...fact, event });
-    case 'RunRequeued':
-      return requeued(run, { ...fact, event });
-    case 'RunStarted':
-      return started(run, { ...fact, event });
-    case 'RunUploading':
-      return uploading(run, { ...fact, event });
-    case 'RunSucceeded':
-      return succeeded(run, { ...fact, event });
-    case 'RunFailed':
-      return failed(run, { ...fact, event });
-    case 'RunCancelled':
-      return cancelled(run, { ...fact, event });
+      return end(run, fact, 'cancelled', cancelReason(event.data.by), { message: null });
     case 'RunTimedOut':
-      return timedOut(run, { ...fact, event });
+      return event.data.reason === 'run_timeout'
+        ? impossible(run, fact)
+        : end(run, fact, 'timeout', event.data.reason, event.data);
     case 'RunGivenUp':
-      return givenUp(run, { ...fact, event });
+      return end(run, fact, 'failed', event.data.reason, event.data);
+    case 'RunQueued':
+    case 'RunStarted':
+    case 'RunUploading':
+    case 'RunRequeued':
+    case 'RunSucceeded':
+    case 'RunFailed':
+    case 'RunCancelled':
     case 'RunCancelEnforced':
-      return cancelEnforced(run, { ...fact, event });
+      return impossible(run, fact);
   }
 };
 
-export const isImpossible = (result: Run | Impossible): result is Impossible => 'impossible' in result;
+const evolveExecuting = (run: ExecutingRun, fact: RunFact): Run | Impossible => {
+  const { event, time } = fact;
+  const isCurrent = event.attempt === run.attempt.number && event.executor_id === run.attempt.executor_id;
+  if (!isCurrent || !mayFollow(run, fact)) return impossible(run, fact);
+  switch (event.type) {
+    case 'RunQueued':
+    case 'RunAssigned':
+      return impossible(run, fact);
+    case 'RunCancelRequested':
+      return { ...run, cancel: { requested_at: time, by: event.data.by }, updated_at: time };
+    case 'RunStarted':
+      return { ...run, status: 'running', started_at: time, updated_at: time };
+    case 'RunUploading':
+      return run.status === 'started'
+        ? impossible(run, fact)
+        : { ...run, status: 'uploading', updated_at: time };
+    case 'RunRequeued':
+      return {
+        ...identityOf(run),
+        status: 'queued',
+        attempt: run.attempt,
+        queued_at: time,
+        updated_at: time,
+      };
+    case 'RunSucceeded':
+      return end(run, fact, 'success', 'completed', {
+        outputs: event.data.outputs,
+        progress: 1,
+        message: null,
+      });
+    case 'RunFailed':
+      return end(run, fact, 'failed', event.data.reason, event.data);
+    case 'RunTimedOut':
+      return end(run, fact, 'timeout', event.data.reason, event.data);
+    case 'RunGivenUp':
+      return end(run, fact, 'failed', event.data.reason, event.data);
+    case 'RunCancelled':
+      return cancelled(run, fact, { ...event.data, message: null });
+    case 'RunCancelEnforced':
+      return cancelled(run, fact, event.data);
+  }
+};
 
 const impossible = (run: Run | undefined, { event }: RunFact): Impossible => ({
   impossible: `${event.type} of attempt ${event.attempt} (${event.executor_id ?? 'no executor'}) cannot follow ${
@@ -86,10 +130,9 @@ const queued = ({ event, sequence, time }: FactOfType<'RunQueued'>): Run | Impos
   };
 };
 
-const assigned = (run: Run, fact: FactOfType<'RunAssigned'>): Run | Impossible => {
+const assigned = (run: QueuedRun, fact: FactOfType<'RunAssigned'>): Run | Impossible => {
   const { event, time } = fact;
-  if (run.status !== 'queued' || event.executor_id === null || !isExecutorId(event.executor_id))
-    return impossible(run, fact);
+  if (event.executor_id === null || !isExecutorId(event.executor_id)) return impossible(run, fact);
   if (event.attempt !== (run.attempt?.number ?? 0) + 1) return impossible(run, fact);
   const attempt: Attempt = {
     number: event.attempt,
@@ -102,99 +145,14 @@ const assigned = (run: Run, fact: FactOfType<'RunAssigned'>): Run | Impossible =
   return { ...run, status: 'started', attempt, cancel: null, updated_at: time };
 };
 
-const requeued = (run: Run, fact: FactOfType<'RunRequeued'>): Run | Impossible => {
-  if (!isCurrent(run, fact) || run.cancel) return impossible(run, fact);
-  const { cancel: _cancel, attempt, ...identity } = withoutStart(run);
-  return { ...identity, status: 'queued', attempt, queued_at: fact.time, updated_at: fact.time };
-};
-
-const started = (run: Run, fact: FactOfType<'RunStarted'>): Run | Impossible =>
-  isCurrent(run, fact) && run.status === 'started'
-    ? { ...run, status: 'running', started_at: fact.time, updated_at: fact.time }
-    : impossible(run, fact);
-
-const uploading = (run: Run, fact: FactOfType<'RunUploading'>): Run | Impossible =>
-  isCurrent(run, fact) && run.status === 'running'
-    ? { ...run, status: 'uploading', updated_at: fact.time }
-    : impossible(run, fact);
-
-const cancelRequested = (run: Run, fact: FactOfType<'RunCancelRequested'>): Run | Impossible => {
-  const { event, time } = fact;
-  if (run.status === 'queued') {
-    if (event.executor_id !== null || event.attempt !== (run.attempt?.number ?? 0))
-      return impossible(run, fact);
-    return end(run, fact, 'cancelled', cancelReason(event.data.by), { message: null });
-  }
-  if (!isCurrent(run, fact) || run.cancel) return impossible(run, fact);
-  return { ...run, cancel: { requested_at: time, by: event.data.by }, updated_at: time };
-};
-
-const succeeded = (run: Run, fact: FactOfType<'RunSucceeded'>): Run | Impossible =>
-  isCurrent(run, fact) && (run.status === 'running' || run.status === 'uploading') && !run.cancel
-    ? end(run, fact, 'success', 'completed', { outputs: fact.event.data.outputs, progress: 1, message: null })
-    : impossible(run, fact);
-
-const failed = (run: Run, fact: FactOfType<'RunFailed'>): Run | Impossible =>
-  isCurrent(run, fact) && !run.cancel
-    ? end(run, fact, 'failed', fact.event.data.reason, fact.event.data)
-    : impossible(run, fact);
-
-const cancelled = (run: Run, fact: FactOfType<'RunCancelled'>): Run | Impossible =>
-  isCurrent(run, fact) && run.cancel
-    ? end(run, fact, 'cancelled', cancelReason(run.cancel.by), { ...fact.event.data, message: null })
-    : impossible(run, fact);
-
-const timedOut = (run: Run, fact: FactOfType<'RunTimedOut'>): Run | Impossible => {
-  const { reason } = fact.event.data;
-  if (!isAddressed(run, fact) || (isExecuting(run) && run.cancel)) return impossible(run, fact);
-  const fits = reason === 'run_timeout' ? hasStarted(run) : !hasStarted(run);
-  return fits ? end(run, fact, 'timeout', reason, fact.event.data) : impossible(run, fact);
-};
-
-const givenUp = (run: Run, fact: FactOfType<'RunGivenUp'>): Run | Impossible =>
-  isAddressed(run, fact) && !(isExecuting(run) && run.cancel)
-    ? end(run, fact, 'failed', fact.event.data.reason, fact.event.data)
-    : impossible(run, fact);
-
-const cancelEnforced = (run: Run, fact: FactOfType<'RunCancelEnforced'>): Run | Impossible =>
-  isCurrent(run, fact) && run.cancel
-    ? end(run, fact, 'cancelled', cancelReason(run.cancel.by), fact.event.data)
-    : impossible(run, fact);
-
-const hasStarted = (run: Run): boolean => run.status === 'running' || run.status === 'uploading';
+/** As the cancel request says who wanted it. */
+const cancelled = (run: ExecutingRun, fact: RunFact, ending: Ending): Run | Impossible =>
+  run.cancel ? end(run, fact, 'cancelled', cancelReason(run.cancel.by), ending) : impossible(run, fact);
 
 const cancelReason = (by: 'client' | 'operator'): EndReason =>
   by === 'client' ? 'cancelled_by_client' : 'cancelled_by_operator';
 
-/** The fact speaks of the attempt that is under way. */
-const isCurrent = (run: Run, { event }: RunFact): run is ExecutingRun =>
-  isExecuting(run) && event.attempt === run.attempt.number && event.executor_id === run.attempt.executor_id;
-
-/** The fact speaks of the attempt under way or, while the run is queued, of none. */
-const isAddressed = (run: Run, fact: RunFact): boolean =>
-  run.status === 'queued'
-    ? fact.event.executor_id === null && fact.event.attempt === (run.attempt?.number ?? 0)
-    : isCurrent(run, fact);
-
-const withoutStart = (run: ExecutingRun): Omit<ExecutingRun, 'started_at'> => {
-  if (run.status === 'started') return run;
-  const { started_at: _started_at, ...rest } = run;
-  return rest;
-};
-
-interface Ending {
-  readonly outputs?: readonly RunOutput[];
-  readonly progress?: number;
-  readonly message: string | null;
-}
-
-const end = (
-  run: Run,
-  { time }: RunFact,
-  status: FinalStatus,
-  reason: EndReason,
-  ending: Ending,
-): EndedRun => ({
+const identityOf = (run: Run): Omit<QueuedRun, 'status' | 'attempt'> => ({
   org_id: run.org_id,
   run_id: run.run_id,
   number: run.number,
@@ -203,6 +161,23 @@ const end = (
   traceparent: run.traceparent,
   created_at: run.created_at,
   queued_at: run.queued_at,
+  updated_at: run.updated_at,
+});
+
+interface Ending {
+  readonly outputs?: readonly RunOutput[];
+  readonly progress?: number;
+  readonly message: string | null;
+}
+
+const end = (
+  run: QueuedRun | ExecutingRun,
+  { time }: RunFact,
+  status: FinalStatus,
+  reason: EndReason,
+  ending: Ending,
+): EndedRun => ({
+  ...identityOf(run),
   updated_at: time,
   status,
   end_reason: reason,

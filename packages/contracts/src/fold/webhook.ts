@@ -1,5 +1,4 @@
-import type { FactOf } from './chain.ts';
-import type { Impossible } from './evolve-run.ts';
+import type { FactOf, Impossible } from './chain.ts';
 import type { DeliveryAttemptResult } from '../deliveries/attempt-result.ts';
 import type { WebhookEvent } from '../events/webhook-event.ts';
 

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { accept, EMPTY_HISTORY, readHistory, type StoredMessage } from '../../src/fold/run-chain.ts';
+import { acceptMessage, EMPTY_HISTORY, type StoredMessage } from '../../src/fold/chain.ts';
+import { readChain } from '../../src/fold/read-chain.ts';
+import { RUN_CHAIN, type RunHistory } from '../../src/fold/run-chain.ts';
 import { isEnded } from '../../src/fold/run.ts';
 import { RUN_EVENT_TYPES } from '../../src/events/run-event.ts';
 import { anEvent, EXECUTOR, ORG, OTHER_EXECUTOR, RUN, stored } from '../fixtures/run-events.ts';
@@ -11,7 +13,6 @@ const nested = (levels: number): unknown => {
   return value;
 };
 
-const KEY = { org_id: ORG, run_id: RUN };
 const chain = [
   stored(anEvent('RunQueued'), 5, 0),
   stored(anEvent('RunAssigned'), 8, 5),
@@ -21,16 +22,16 @@ const chain = [
 
 describe('a whole chain of fences', () => {
   it('is the run, in whatever order the messages come', () => {
-    const read = readHistory(KEY, chain.toReversed());
+    const read = readChain(RUN_CHAIN, chain.toReversed());
     expect(read).toMatchObject({
       kind: 'whole',
-      history: { head: 12, run: { status: 'success', number: 5 } },
+      history: { head: 12, state: { status: 'success', number: 5 } },
       refused: [],
     });
   });
 
   it('of nothing is no run, on which the first append rests', () => {
-    expect(readHistory(KEY, [])).toMatchObject({ kind: 'whole', history: EMPTY_HISTORY });
+    expect(readChain(RUN_CHAIN, [])).toMatchObject({ kind: 'whole', history: EMPTY_HISTORY });
   });
 });
 
@@ -62,40 +63,39 @@ describe('a message that the broker stored but that is no part of the run', () =
   it.each(forgeries)('%s is refused as %s, and the next append rests on it', (_what, refusal, forgery) => {
     const forged = { ...stored(anEvent('RunStarted'), 9, 8), ...forgery };
     const honest = stored(anEvent('RunFailed'), 14, 9);
-    const read = readHistory(KEY, [...chain.slice(0, 2), forged, honest]);
-    expect(read).toMatchObject({ kind: 'whole', history: { head: 14, run: { status: 'failed' } } });
+    const read = readChain(RUN_CHAIN, [...chain.slice(0, 2), forged, honest]);
+    expect(read).toMatchObject({ kind: 'whole', history: { head: 14, state: { status: 'failed' } } });
     expect(read).toMatchObject({ refused: [{ refusal, message: { sequence: 9 } }] });
   });
 
   it('is refused when it cannot follow', () => {
     const late = stored(anEvent('RunStarted'), 20, 12);
-    expect(readHistory(KEY, [...chain, late])).toMatchObject({
+    expect(readChain(RUN_CHAIN, [...chain, late])).toMatchObject({
       kind: 'whole',
-      history: { head: 20, run: { status: 'success' } },
+      history: { head: 20, state: { status: 'success' } },
       refused: [{ refusal: 'impossible' }],
     });
   });
 });
 
-describe('a broken history', () => {
-  it('is reported as damage when an event is gone', () => {
-    const read = readHistory(
-      KEY,
+describe('a chain with a gap', () => {
+  it('is not folded when an event is gone', () => {
+    const read = readChain(
+      RUN_CHAIN,
       [chain[0], chain[2]].filter((message) => message !== undefined),
     );
-    expect(read).toMatchObject({ kind: 'damaged', after: 5, expected: 8, sequence: 9 });
-    expect(read.kind === 'damaged' && read.why).toContain(RUN);
+    expect(read).toEqual({ kind: 'gap', after: 5, expected: 8, sequence: 9 });
   });
 
-  it('is reported as damage when its beginning has expired', () => {
-    expect(readHistory(KEY, chain.slice(1))).toMatchObject({ kind: 'damaged', after: 0, expected: 5 });
+  it('is not folded when its beginning has expired', () => {
+    expect(readChain(RUN_CHAIN, chain.slice(1))).toMatchObject({ kind: 'gap', after: 0, expected: 5 });
   });
 });
 
 describe('what a later release wrote', () => {
   it('stops the reader when the version is newer', () => {
     const newer = stored(anEvent('RunStarted'), 9, 8, { body: { ...anEvent('RunStarted'), version: 2 } });
-    expect(readHistory(KEY, [...chain.slice(0, 2), newer])).toEqual({
+    expect(readChain(RUN_CHAIN, [...chain.slice(0, 2), newer])).toEqual({
       kind: 'newer_version',
       type: 'RunStarted',
       version: 2,
@@ -106,7 +106,7 @@ describe('what a later release wrote', () => {
   it('stops nobody under the subject of another type', () => {
     const claim = { ...anEvent('RunQueued'), version: 99 };
     const forged = stored(anEvent('RunStarted'), 9, 8, { body: claim });
-    expect(accept({ head: 8, run: undefined }, forged)).toMatchObject({
+    expect(acceptMessage(RUN_CHAIN, { head: 8, state: undefined }, forged)).toMatchObject({
       kind: 'refused',
       refusal: 'wrong_subject',
     });
@@ -114,7 +114,7 @@ describe('what a later release wrote', () => {
 
   it('is passed over when the type is unknown', () => {
     const paused = { ...stored(anEvent('RunStarted'), 9, 8), body: { type: 'RunPaused', version: 1 } };
-    expect(accept({ head: 8, run: undefined }, paused)).toMatchObject({
+    expect(acceptMessage(RUN_CHAIN, { head: 8, state: undefined }, paused)).toMatchObject({
       kind: 'unknown_type',
       history: { head: 9 },
     });
@@ -124,7 +124,9 @@ describe('what a later release wrote', () => {
 describe('a redelivered message', () => {
   it('changes nothing', () => {
     const [first] = chain;
-    expect(first && accept({ head: 5, run: undefined }, first)).toEqual({ kind: 'known' });
+    expect(first && acceptMessage(RUN_CHAIN, { head: 5, state: undefined }, first)).toEqual({
+      kind: 'known',
+    });
   });
 });
 
@@ -140,16 +142,16 @@ describe('any sequence of well-fenced events', () => {
   it('folds to a run that never leaves a final status, whatever arrives late', () => {
     fc.assert(
       fc.property(fc.array(anyEvent, { maxLength: 40 }), (events) => {
-        let history = EMPTY_HISTORY;
+        let history: RunHistory = EMPTY_HISTORY;
         for (const [index, event] of [anEvent('RunQueued'), ...events].entries()) {
-          const next = accept(history, stored(event, index + 1, index));
+          const next = acceptMessage(RUN_CHAIN, history, stored(event, index + 1, index));
           if (next.kind !== 'accepted' && next.kind !== 'refused') throw new Error(`unexpected ${next.kind}`);
-          const expected = history.run && isEnded(history.run) ? history.run : next.history.run;
-          expect(next.history.run).toBe(expected);
+          const expected = history.state && isEnded(history.state) ? history.state : next.history.state;
+          expect(next.history.state).toBe(expected);
           expect(next.history.head).toBe(index + 1);
           history = next.history;
         }
-        expect(history.run?.number).toBe(1);
+        expect(history.state?.number).toBe(1);
       }),
     );
   });
@@ -165,7 +167,7 @@ describe('any sequence of well-fenced events', () => {
           expectedSequence,
           body,
         };
-        expect(accept(EMPTY_HISTORY, message).kind).toBe('refused');
+        expect(acceptMessage(RUN_CHAIN, EMPTY_HISTORY, message).kind).toBe('refused');
       }),
     );
   });

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { link, type ChainSoFar, type StoredMessage } from '../../src/fold/chain.ts';
+import { acceptMessage, EMPTY_HISTORY, type History, type StoredMessage } from '../../src/fold/chain.ts';
+import { readChain } from '../../src/fold/read-chain.ts';
+import { WEBHOOK_CHAIN } from '../../src/fold/webhook-chain.ts';
 import { lifecycleFilter, runFilter } from '../../src/subjects/run-subjects.ts';
 import { isSettled, type Webhook } from '../../src/fold/webhook.ts';
 import { MAX_ROUNDS, WEBHOOK_EVENT_TYPES } from '../../src/events/webhook-event.ts';
-import { EMPTY_WEBHOOK_HISTORY, readWebhookChain, WEBHOOK_CHAIN } from '../../src/fold/webhook-chain.ts';
 import { anEvent, ORG, RUN, stored } from '../fixtures/run-events.ts';
 import { aWebhookEvent, storedWebhook } from '../fixtures/webhook-events.ts';
 
@@ -14,26 +15,25 @@ const givenUp = storedWebhook(aWebhookEvent('WebhookGivenUp'), 17, 14);
 const askedAgain = storedWebhook(aWebhookEvent('WebhookRedeliveryRequested'), 20, 17);
 const delivered = storedWebhook(aWebhookEvent('WebhookDelivered', 2), 22, 20);
 const chain = [started, givenUp, askedAgain, delivered];
-const afterStart: ChainSoFar<Webhook> = {
+const afterStart: History<Webhook> = {
   head: 14,
   state: { status: 'running', round: 1, updated_at: started.time },
 };
 
 describe('a whole chain of webhook facts', () => {
   it('is what became of the notifications, in whatever order the messages come', () => {
-    expect(readWebhookChain(chain.toReversed())).toMatchObject({
+    expect(readChain(WEBHOOK_CHAIN, chain.toReversed())).toMatchObject({
       kind: 'whole',
-      head: 22,
-      state: { status: 'success', round: 2 },
+      history: { head: 22, state: { status: 'success', round: 2 } },
       facts: chain.map(({ sequence }) => ({ sequence })),
       refused: [],
     });
   });
 
   it('of nothing is nothing, on which the first append rests', () => {
-    const read = readWebhookChain([]);
-    expect(read).toMatchObject({ kind: 'whole', head: EMPTY_WEBHOOK_HISTORY.head, facts: [] });
-    expect(read.kind === 'whole' && read.state).toBe(EMPTY_WEBHOOK_HISTORY.webhook);
+    const read = readChain(WEBHOOK_CHAIN, []);
+    expect(read).toMatchObject({ kind: 'whole', facts: [] });
+    expect(read.kind === 'whole' && read.history).toEqual(EMPTY_HISTORY);
   });
 });
 
@@ -84,20 +84,18 @@ describe('a message that the broker stored but that is no webhook fact', () => {
   it.each(forgeries)('%s is refused as %s, and the next append rests on it', (_what, refusal, forgery) => {
     const forged = { ...givenUp, ...forgery };
     const honest = storedWebhook(aWebhookEvent('WebhookDelivered'), 19, forged.sequence);
-    expect(readWebhookChain([started, forged, honest])).toMatchObject({
+    expect(readChain(WEBHOOK_CHAIN, [started, forged, honest])).toMatchObject({
       kind: 'whole',
-      head: 19,
-      state: { status: 'success', round: 1 },
+      history: { head: 19, state: { status: 'success', round: 1 } },
       refused: [{ refusal, message: { sequence: forged.sequence } }],
     });
   });
 
   it('is refused when it cannot follow', () => {
     const again = storedWebhook(aWebhookEvent('WebhookDelivered'), 19, 17);
-    expect(readWebhookChain([started, givenUp, again])).toMatchObject({
+    expect(readChain(WEBHOOK_CHAIN, [started, givenUp, again])).toMatchObject({
       kind: 'whole',
-      head: 19,
-      state: { status: 'failed' },
+      history: { head: 19, state: { status: 'failed' } },
       refused: [{ refusal: 'impossible' }],
     });
   });
@@ -105,7 +103,7 @@ describe('a message that the broker stored but that is no webhook fact', () => {
 
 describe('a broken chain of webhook facts', () => {
   it('is told when a fact is gone', () => {
-    expect(readWebhookChain([started, askedAgain])).toEqual({
+    expect(readChain(WEBHOOK_CHAIN, [started, askedAgain])).toEqual({
       kind: 'gap',
       after: 14,
       expected: 17,
@@ -114,14 +112,14 @@ describe('a broken chain of webhook facts', () => {
   });
 
   it('is told when its beginning is gone', () => {
-    expect(readWebhookChain(chain.slice(1))).toMatchObject({ kind: 'gap', after: 0, expected: 14 });
+    expect(readChain(WEBHOOK_CHAIN, chain.slice(1))).toMatchObject({ kind: 'gap', after: 0, expected: 14 });
   });
 });
 
 describe('what a later release wrote of a notification', () => {
   it('stops the reader when the version is newer', () => {
     const body = { ...aWebhookEvent('WebhookGivenUp'), version: 2 };
-    expect(readWebhookChain([started, { ...givenUp, body }])).toEqual({
+    expect(readChain(WEBHOOK_CHAIN, [started, { ...givenUp, body }])).toEqual({
       kind: 'newer_version',
       type: 'WebhookGivenUp',
       version: 2,
@@ -131,7 +129,7 @@ describe('what a later release wrote of a notification', () => {
 
   it('stops nobody under the subject of another type', () => {
     const claim = { ...aWebhookEvent('WebhookRedeliveryRequested'), version: 99 };
-    expect(link(WEBHOOK_CHAIN, afterStart, { ...givenUp, body: claim })).toMatchObject({
+    expect(acceptMessage(WEBHOOK_CHAIN, afterStart, { ...givenUp, body: claim })).toMatchObject({
       kind: 'refused',
       refusal: 'wrong_subject',
     });
@@ -139,23 +137,25 @@ describe('what a later release wrote of a notification', () => {
 
   it('is passed over when the type is unknown', () => {
     const paused = { ...givenUp, body: { type: 'WebhookPaused', version: 1 } };
-    expect(readWebhookChain([started, paused])).toMatchObject({
+    expect(readChain(WEBHOOK_CHAIN, [started, paused])).toMatchObject({
       kind: 'whole',
-      head: 17,
-      state: { status: 'running' },
+      history: { head: 17, state: { status: 'running' } },
       refused: [],
     });
   });
 
   it('is passed over when a run event stands under a webhook subject', () => {
     const misplaced = { ...givenUp, body: anEvent('RunSucceeded') };
-    expect(link(WEBHOOK_CHAIN, afterStart, misplaced)).toMatchObject({ kind: 'unknown_type', head: 17 });
+    expect(acceptMessage(WEBHOOK_CHAIN, afterStart, misplaced)).toMatchObject({
+      kind: 'unknown_type',
+      history: { head: 17 },
+    });
   });
 });
 
 describe('a redelivered message', () => {
   it('changes nothing', () => {
-    expect(link(WEBHOOK_CHAIN, afterStart, started)).toEqual({ kind: 'known' });
+    expect(acceptMessage(WEBHOOK_CHAIN, afterStart, started)).toEqual({ kind: 'known' });
   });
 });
 
@@ -167,18 +167,18 @@ describe('any sequence of well-fenced webhook facts', () => {
   it('never goes back from success or failed except by a redelivery, which alone begins a round', () => {
     fc.assert(
       fc.property(fc.array(anyEvent, { maxLength: 60 }), (events) => {
-        let soFar: ChainSoFar<Webhook> = { head: 0, state: undefined };
+        let soFar: History<Webhook> = EMPTY_HISTORY;
         for (const [index, event] of events.entries()) {
-          const next = link(WEBHOOK_CHAIN, soFar, storedWebhook(event, index + 1, index));
+          const next = acceptMessage(WEBHOOK_CHAIN, soFar, storedWebhook(event, index + 1, index));
           if (next.kind === 'refused') {
-            soFar = { ...soFar, head: next.head };
+            soFar = next.history;
             continue;
           }
           if (next.kind !== 'accepted') throw new Error(`unexpected ${next.kind}`);
           const asked = event.type === 'WebhookRedeliveryRequested';
           expect(asked || !isSettled(soFar.state)).toBe(true);
           expect(next.state.round).toBe((soFar.state?.round ?? 1) + (asked ? 1 : 0));
-          soFar = { head: next.head, state: next.state };
+          soFar = next.history;
         }
         expect(soFar.head).toBe(events.length);
       }),
@@ -189,7 +189,7 @@ describe('any sequence of well-fenced webhook facts', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.option(fc.integer()), fc.string(), (body, expectedSequence, subject) => {
         const message = { ...started, body, expectedSequence, subject };
-        expect(link(WEBHOOK_CHAIN, { head: 0, state: undefined }, message).kind).toBe('refused');
+        expect(acceptMessage(WEBHOOK_CHAIN, { head: 0, state: undefined }, message).kind).toBe('refused');
       }),
     );
   });

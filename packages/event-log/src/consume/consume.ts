@@ -1,4 +1,4 @@
-import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { ConsumerTakenOver, type Owner } from './consumer-owner.ts';
 import { handleMessage, type InFlight } from './handle-message.ts';
 import type { EventLog } from '../connect/event-log.ts';

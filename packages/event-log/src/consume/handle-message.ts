@@ -1,5 +1,5 @@
 import type { JsMsg } from '@nats-io/jetstream';
-import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { sleep } from '@runledger/resilience/abort';
 import { backoff } from '@runledger/resilience/backoff';
 import type { Handle, Outcome } from './consume.ts';

@@ -1,4 +1,4 @@
-import type { Chain, StoredMessage } from '@runledger/contracts/fold/chain';
+import { fenceOf, type Chain, type StoredMessage } from '@runledger/contracts/fold/chain';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
 import { parseFleetEvent } from '../streams/fleet.ts';
@@ -43,7 +43,7 @@ const newerOf = <Type extends string, Event, State>(
   fence: string | null,
   body: unknown,
 ): ParsedFact | undefined => {
-  if (fence === null || chain.fenceOf(subject) !== fence) return undefined;
+  if (fence === null || fenceOf(chain, subject) !== fence) return undefined;
   const parsed = chain.parse(body);
-  return parsed.kind === 'newer_version' && chain.mayBe(parsed.type, subject) ? parsed : undefined;
+  return parsed.kind === 'newer_version' && chain.belongsUnder(parsed.type, subject) ? parsed : undefined;
 };

@@ -1,5 +1,5 @@
 import type { DirectBatchOptions, DirectLastFor, StoredMsg } from '@nats-io/jetstream';
-import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { TimeoutError } from '@nats-io/transport-node';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';

@@ -1,20 +1,22 @@
-import { readHistory } from '@runledger/contracts/fold/run-chain';
-import type {
-  History,
-  ReadHistory,
-  RefusedMessage,
-  StoredMessage,
-} from '@runledger/contracts/fold/run-chain';
-import type { RunFact, Run } from '@runledger/contracts/fold/run';
+import type { Chain, NewerEvent, StoredMessage } from '@runledger/contracts/fold/chain';
+import {
+  readChain,
+  type ReadChain,
+  type RefusedMessage,
+  type WholeChain,
+} from '@runledger/contracts/fold/read-chain';
+import type { Run, RunFact } from '@runledger/contracts/fold/run';
+import { RUN_CHAIN, type RunHistory } from '@runledger/contracts/fold/run-chain';
+import type { Webhook, WebhookFact } from '@runledger/contracts/fold/webhook';
+import { WEBHOOK_CHAIN, type WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
+import type { RunEvent } from '@runledger/contracts/events/run-event';
+import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
 import { lifecycleFilter, runFilter, type RunKey } from '@runledger/contracts/subjects/run-subjects';
-import type { WebhookFact } from '@runledger/contracts/fold/webhook';
-import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
 import { callBroker, isTransient } from '../connect/broker-call.ts';
-import { lastSequence } from './leader-read.ts';
-import { readDirect } from './direct-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
-import { foldWebhook, readWholeWebhook, type ReadWebhook } from './read-webhook.ts';
-import { readWholeRun } from './read-whole-run.ts';
+import { readDirect } from './direct-read.ts';
+import { lastSequence } from './leader-read.ts';
+import { readWholeRun, readWholeWebhook, type DamagedRun } from './read-whole-chain.ts';
 import { fromStored } from './stored-message.ts';
 
 export type ReadRun =
@@ -23,21 +25,16 @@ export type ReadRun =
   | {
       readonly kind: 'found';
       readonly run: Run;
-      readonly history: History;
+      readonly history: RunHistory;
       readonly facts: readonly RunFact[];
-      /** What became of its notifications; undefined when these facts do not hang together. */
+      /** Its notifications; undefined when their chain has a gap. */
       readonly webhook: WebhookHistory | undefined;
       /** What `webhook` was folded from. */
       readonly webhookFacts: readonly WebhookFact[];
       readonly refused: readonly RefusedMessage[];
     }
-  | {
-      readonly kind: 'newer_version';
-      readonly type: string;
-      readonly version: number;
-      readonly sequence: number;
-    }
-  | Extract<ReadHistory, { kind: 'damaged' }>;
+  | NewerEvent
+  | DamagedRun;
 
 export interface ReadRunOptions {
   /** A sequence of the run that the caller knows of: an answer without it is not taken. */
@@ -45,8 +42,8 @@ export interface ReadRunOptions {
 }
 
 /**
- * What the log says of a run and of its notifications. One request to any replica as a rule; an answer that is empty,
- * behind `atLeast` or not a whole chain is settled by the stream's leader.
+ * A run and its notifications as the log has them. As a rule one request to any replica; when its answer is empty, behind
+ * `atLeast` or not a whole chain, the stream's leader decides.
  * @throws {LogUnavailable}
  */
 export const readRun = async (
@@ -56,22 +53,27 @@ export const readRun = async (
 ): Promise<ReadRun> => {
   let messages: StoredMessage[] = [];
   // A replica may be a moment behind the leader, so one that is too old is asked once more.
-  for (let tries = 0; tries < 2; tries += 1) {
+  for (let reads = 0; reads < 2; reads += 1) {
     messages = await lastOfEachSubject(log, key);
-    const read = readHistory(key, partOf('life', messages));
-    const webhook = foldWebhook(partOf('webhook', messages));
-    if (!isClean(read) || webhook === 'unclear') break;
-    if (Math.max(read.history.head, headOf(webhook)) >= atLeast) return summary(read, webhook);
+    const life = readChain(RUN_CHAIN, partOf(RUN_CHAIN, key, messages));
+    const webhook = readChain(WEBHOOK_CHAIN, partOf(WEBHOOK_CHAIN, key, messages));
+    if (!isClean(life) || life.history.state === undefined) break;
+    if (webhook.kind !== 'newer_version' && !isClean(webhook)) break;
+    if (Math.max(life.history.head, headOf(webhook)) >= atLeast) return summary(life, webhook);
   }
-  const read = await readWholeRun(log, key, partOf('life', messages));
-  if (read.kind !== 'whole') return summary(read, undefined);
-  return summary(read, await readWholeWebhook(log, key, read, partOf('webhook', messages)));
+  const life = await readWholeRun(log, key, partOf(RUN_CHAIN, key, messages));
+  if (life.kind === 'damaged' || life.kind === 'newer_version') return life;
+  return summary(life, await readWholeWebhook(log, key, life, partOf(WEBHOOK_CHAIN, key, messages)));
 };
 
-const partOf = (part: 'life' | 'webhook', messages: readonly StoredMessage[]): StoredMessage[] =>
-  messages.filter(({ subject }) => subject.split('.')[3] === part);
-
-const headOf = (webhook: ReadWebhook): number => (webhook?.kind === 'read' ? webhook.history.head : 0);
+const partOf = (
+  chain: Pick<Chain<never, never, never>, 'filterOf'>,
+  key: RunKey,
+  messages: readonly StoredMessage[],
+): StoredMessage[] => {
+  const prefix = chain.filterOf(key).slice(0, -1);
+  return messages.filter(({ subject }) => subject.startsWith(prefix));
+};
 
 /**
  * Every fact has a subject of its own, so the last of each subject is the whole run, unless a message that does not
@@ -92,23 +94,28 @@ const lastOfEachSubject = async (log: EventLog, key: RunKey): Promise<StoredMess
 const isTooMany = (error: unknown): boolean =>
   !isTransient(error) && error instanceof Error && 'code' in error && error.code === 413;
 
-const isClean = (read: ReadHistory): read is Extract<ReadHistory, { kind: 'whole' }> =>
-  read.kind === 'whole' && read.refused.length === 0 && read.history.run !== undefined;
+/** Nothing is missing, and nothing hides anything. */
+const isClean = <Event, State>(read: ReadChain<Event, State>): read is WholeChain<Event, State> =>
+  read.kind === 'whole' && read.refused.length === 0;
 
-const summary = (read: ReadHistory, webhook: ReadWebhook): ReadRun => {
-  if (read.kind !== 'whole') return read;
-  if (webhook?.kind === 'newer_version') return webhook;
-  const { history, facts } = read;
-  if (history.run === undefined) return { kind: 'none', head: history.head };
-  const refused = [...read.refused, ...(webhook?.refused ?? [])];
+const headOf = (read: ReadChain<WebhookEvent, Webhook>): number =>
+  read.kind === 'whole' ? read.history.head : 0;
+
+const summary = (
+  { history, facts, refused }: WholeChain<RunEvent, Run>,
+  webhook: ReadChain<WebhookEvent, Webhook>,
+): ReadRun => {
+  if (webhook.kind === 'newer_version') return webhook;
+  if (history.state === undefined) return { kind: 'none', head: history.head };
+  const whole = webhook.kind === 'whole' ? webhook : undefined;
   return {
     kind: 'found',
-    run: history.run,
+    run: history.state,
     history,
     facts,
-    webhook: webhook?.history,
-    webhookFacts: webhook?.facts ?? [],
-    refused,
+    webhook: whole?.history,
+    webhookFacts: whole?.facts ?? [],
+    refused: [...refused, ...(whole?.refused ?? [])],
   };
 };
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { StoredMsg } from '@nats-io/jetstream';
-import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { MAX_ERROR_MESSAGE } from '@runledger/contracts/limits';
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';

@@ -59,7 +59,7 @@ describe('webhook facts', () => {
     expect(await readRun(log, key)).toMatchObject({
       kind: 'found',
       run: { status: 'queued' },
-      webhook: { head: last, webhook: { status: 'success', round: 2, tries: 3 } },
+      webhook: { head: last, state: { status: 'success', round: 2, tries: 3 } },
       refused: [],
     });
   });
@@ -68,7 +68,7 @@ describe('webhook facts', () => {
     const key = await aQueuedRun();
     const last = await tell(webhookStarted(key, 'intermediate'));
     expect(await readRun(log, key)).toMatchObject({
-      webhook: { head: last, webhook: { status: 'running', round: 1 } },
+      webhook: { head: last, state: { status: 'running', round: 1 } },
     });
   });
 
@@ -114,7 +114,7 @@ describe('webhook facts', () => {
       run: { status: 'running' },
       history: { head: running },
       facts: { length: 3 },
-      webhook: { head: told, webhook: { status: 'failed' } },
+      webhook: { head: told, state: { status: 'failed' } },
     });
   });
 
@@ -142,7 +142,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
     expect(await readRun(log, key)).toMatchObject({
       kind: 'found',
       run: { status: 'queued' },
-      webhook: { head: forged, webhook: { status: 'running' } },
+      webhook: { head: forged, state: { status: 'running' } },
       refused: [{ refusal: 'forged_fence', message: { sequence: forged } }],
     });
   });
@@ -160,7 +160,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
       webhook: { head: forged },
       refused: [{ refusal: 'forged_fence' }],
     });
-    expect(read).not.toHaveProperty('webhook.webhook.status');
+    expect(read).not.toHaveProperty('webhook.state.status');
   });
 
   it('with a subject of nothing', async () => {
@@ -170,7 +170,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
     await forge(log, `runs.${key.org_id}.${key.run_id}.webhook.nonsense`, {}, fence);
     expect(await readRun(log, key)).toMatchObject({
       kind: 'found',
-      webhook: { webhook: { status: 'running' } },
+      webhook: { state: { status: 'running' } },
       refused: [{ refusal: 'wrong_subject' }],
     });
   });
@@ -183,7 +183,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
     expect(forged).toBeGreaterThan(last);
     expect(await readRun(log, key)).toMatchObject({
       kind: 'found',
-      webhook: { head: forged, webhook: { status: 'running', round: 2 } },
+      webhook: { head: forged, state: { status: 'running', round: 2 } },
       refused: { length: 2 },
     });
   });
@@ -193,7 +193,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
     await tell(webhookGivenUp(key));
     await forge(log, webhookEventSubject(webhookGivenUp(key)), {});
     expect(await readRun(log, key)).toMatchObject({
-      webhook: { webhook: { status: 'failed' } },
+      webhook: { state: { status: 'failed' } },
       refused: { length: 1 },
     });
   });
@@ -205,7 +205,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
     expect(await readRun(log, key)).toMatchObject({ kind: 'found', webhook: { head: forged } });
     const last = await sequenceOf(appendWebhook(log, webhookStarted(key), forged));
     expect(await readRun(log, key)).toMatchObject({
-      webhook: { head: last, webhook: { status: 'running' } },
+      webhook: { head: last, state: { status: 'running' } },
       refused: [{ refusal: 'forged_fence', message: { sequence: forged } }],
     });
   });
@@ -218,7 +218,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
     await forge(log, webhookEventSubject(webhookDelivered(key)), {});
     const last = await forge(log, webhookEventSubject(webhookStarted(key)), {});
     expect(await readRun(log, key)).toMatchObject({
-      webhook: { head: last, webhook: { status: 'running' } },
+      webhook: { head: last, state: { status: 'running' } },
       refused: { length: 3 },
     });
   });
@@ -229,7 +229,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
     const forged = await forge(log, webhookEventSubject(webhookStarted(key)), {});
     const last = await sequenceOf(appendWebhook(log, webhookDelivered(key), forged));
     expect(await readRun(log, key)).toMatchObject({
-      webhook: { head: last, webhook: { status: 'success' } },
+      webhook: { head: last, state: { status: 'success' } },
       refused: { length: 1 },
     });
   });
@@ -296,10 +296,10 @@ describe('a webhook fact of a later release', () => {
     const subject = `runs.${key.org_id}.${key.run_id}.webhook.paused.notifier.1`;
     const paused = await forge(log, subject, { type: 'WebhookPaused', version: 1 }, fence);
     expect(await readRun(log, key)).toMatchObject({
-      webhook: { head: paused, webhook: { status: 'running' } },
+      webhook: { head: paused, state: { status: 'running' } },
       refused: [],
     });
     await sequenceOf(appendWebhook(log, webhookDelivered(key), paused));
-    expect(await readRun(log, key)).toMatchObject({ webhook: { webhook: { status: 'success' } } });
+    expect(await readRun(log, key)).toMatchObject({ webhook: { state: { status: 'success' } } });
   });
 });

@@ -2,7 +2,7 @@ import { cp, mkdtempDisposable, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats/nats-server';
-import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { ALL_LIFECYCLES } from '@runledger/contracts/subjects/run-subjects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';

@@ -200,7 +200,7 @@ describe('a broken history', () => {
 
     expect(await readRun(weak.log, key)).toEqual({
       kind: 'damaged',
-      why: expect.stringContaining('nothing before it is left in the log'),
+      why: expect.stringMatching(new RegExp(`run ${key.run_id} .* nothing before it is left in the log`)),
       after: 0,
       expected: first.sequence,
       sequence: second.kind === 'appended' ? second.sequence : undefined,

@@ -1,6 +1,6 @@
 import { aRun, assigned } from '@runledger/testing/events/run-events';
 import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
-import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '../../src/connect/event-log.ts';
 import { listDeadLetters, storeDeadLetter, readDeadLetter } from '../../src/streams/dead-letters.ts';

@@ -1,4 +1,4 @@
-import type { RefusedMessage } from '@runledger/contracts/fold/run-chain';
+import type { RefusedMessage } from '@runledger/contracts/fold/read-chain';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';

@@ -1,4 +1,4 @@
-import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-subjects';
 import { respondToRedrives } from '@runledger/request-reply/redrive';
 import type { EventLog } from '@runledger/event-log/connect/event-log';

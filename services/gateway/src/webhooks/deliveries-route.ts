@@ -33,5 +33,5 @@ export const deliveriesRoute = ({ current, tries }: DeliveriesRoute): Route =>
     if (found.kind !== 'found') throw notFoundRun(found);
     const { run, webhook } = found;
     const kept = run.request.webhook === null ? NO_ATTEMPTS : await tries(key);
-    return deliveriesResponse(run, webhook.webhook, kept);
+    return deliveriesResponse(run, webhook.state, kept);
   });

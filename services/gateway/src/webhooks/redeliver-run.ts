@@ -56,7 +56,7 @@ export const redeliverRun =
       if (!known.webhook) {
         return { kind: 'unreadable', why: 'what became of its notifications does not hang together' };
       }
-      const { webhook } = known.webhook;
+      const { state: webhook } = known.webhook;
       if (only && !only.includes(statusOf(webhook))) return { kind: 'not_asked_for' };
       const envelope = { event_id: newUuid(), ...key, time: now().toISOString(), writer, traceparent };
       const decision = redeliver(known.run, webhook, { user_id }, envelope);
@@ -66,7 +66,7 @@ export const redeliverRun =
       if (appended.kind === 'appended') {
         const { round, time } = decision.event;
         const running = { status: 'running', round, updated_at: time } as const;
-        shown.remember(key, { head: appended.sequence, webhook: running });
+        shown.remember(key, { head: appended.sequence, state: running });
         return { kind: 'requested', round };
       }
       onConflict();

@@ -40,7 +40,7 @@ const expectEachRunAtOnce = async (views: RunViews): Promise<void> => {
     const key = await aRunThatEnds();
     expect(await fresh()).toBe(true);
     const view = await views.find(key);
-    expect([view?.run.status, view?.webhook.webhook?.status]).toEqual(['success', 'running']);
+    expect([view?.run.status, view?.webhook.state?.status]).toEqual(['success', 'running']);
   }
   expect(projection.state()).toEqual({ ok: true });
 };

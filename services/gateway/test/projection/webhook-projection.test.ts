@@ -21,7 +21,7 @@ const anEndedRun = async (log: EventLog, key = aRun()): Promise<RunKey> => {
   return key;
 };
 const seen = async (views: RunViews, key: RunKey, status: string): Promise<RunView> => {
-  const isThere = async () => (await views.find(key))?.webhook.webhook?.status === status;
+  const isThere = async () => (await views.find(key))?.webhook.state?.status === status;
   await waitFor(`the view to say ${status}`, isThere);
   const view = await views.find(key);
   if (!view) throw new Error('the view is gone');

@@ -34,7 +34,7 @@ describe('a redelivery', () => {
     ['it was accepted', [webhookDelivered(key)]],
     ['it was given up', [webhookStarted(key), webhookGivenUp(key)]],
   ])('is stored when %s, and follows it', (_name, facts) => {
-    const present = foldedWebhook(10, ...facts).webhook;
+    const present = foldedWebhook(10, ...facts).state;
     const decision = decide(ended, present);
     if (decision.kind !== 'append') throw new Error(decision.because);
     const { event } = decision;

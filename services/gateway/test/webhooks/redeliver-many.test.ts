@@ -39,7 +39,7 @@ const aViewOfAGoneRun = (org_id: string, placed: Pick<Run, 'number' | 'created_a
 
 const roundOf = async (run: RunKey): Promise<number | undefined> => {
   const read = await readRun(world.log, run);
-  return read.kind === 'found' ? read.webhook?.webhook?.round : undefined;
+  return read.kind === 'found' ? read.webhook?.state?.round : undefined;
 };
 
 describe('many redeliveries', () => {

@@ -33,7 +33,7 @@ const redeliver = ({ run_id }: RunKey, at = gateway, key = world.tenant.key) =>
   post(`${at.api}/run/${run_id}/redeliver`, key);
 const webhookOf = async (key: RunKey) => {
   const read = await readRun(world.log, key);
-  return read.kind === 'found' ? read.webhook?.webhook : undefined;
+  return read.kind === 'found' ? read.webhook?.state : undefined;
 };
 
 describe('a redelivery', () => {

@@ -26,7 +26,7 @@ overEachViews('runs with a webhook', (here) => {
     (await call(`${here.gateway.api}/run/${run_id}`, here.tenant.key)).body.webhook_status;
   const listed = (key: RunKey, status: string) =>
     waitFor(`the view to say ${status}`, async () => {
-      const webhook = (await here.gateway.views.find(key))?.webhook.webhook;
+      const webhook = (await here.gateway.views.find(key))?.webhook.state;
       return (webhook?.status ?? 'not-started') === status;
     });
   const failedOne = async (webhook: string): Promise<RunKey> => {

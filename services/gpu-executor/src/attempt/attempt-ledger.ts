@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { ExecutingRun } from '@runledger/contracts/fold/run';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { attemptSubjects } from '@runledger/contracts/subjects/run-subjects';

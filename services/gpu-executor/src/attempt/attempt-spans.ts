@@ -1,4 +1,4 @@
-import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { activeTraceparent, inSpan, markFailed } from '@runledger/service-kit/tracing/spans';
 import type { Assignment } from './core/assignment.ts';
 import type { RunResult } from '../runner/runner.ts';

@@ -1,5 +1,5 @@
 import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
-import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import { attemptSpan } from './attempt-spans.ts';
 import { openLedger, type AttemptLedger, type LedgerSettings } from './attempt-ledger.ts';

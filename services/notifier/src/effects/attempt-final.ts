@@ -63,8 +63,8 @@ const attempt = async (
   const { run, webhook, history } = read;
   const { webhook: callback } = run.request;
   // A forged fact, or one round after another: what is due is not, or no longer.
-  if (!isEnded(run) || callback === null || isSettled(webhook.webhook)) return nothing;
-  if (delivery.round < roundOf(webhook.webhook) && source.kind !== 'fact') return nothing;
+  if (!isEnded(run) || callback === null || isSettled(webhook.state)) return nothing;
+  if (delivery.round < roundOf(webhook.state) && source.kind !== 'fact') return nothing;
   return bringOn(parts, { delivery, run, callback, webhook, sequence: history.head }, signal);
 };
 

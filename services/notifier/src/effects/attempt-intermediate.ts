@@ -41,9 +41,9 @@ const attempt = async (
   if (read.kind !== 'found' || !read.webhook || isEnded(read.run)) return 'nothing';
   const { run, webhook, history } = read;
   const { webhook: callback, webhook_intermediate_status: wanted } = run.request;
-  if (callback === null || !wanted || isSettled(webhook.webhook)) return 'nothing';
+  if (callback === null || !wanted || isSettled(webhook.state)) return 'nothing';
   const report = await progressOf(parts, run);
-  const round = roundOf(webhook.webhook);
+  const round = roundOf(webhook.state);
   // Each tells something else, and none is sent again.
   const webhook_id = `msg_${run.run_id}_${history.head}_${Math.floor(random() * 2 ** 48).toString(36)}`;
   const sequence = history.head;

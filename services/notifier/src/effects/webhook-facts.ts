@@ -26,7 +26,7 @@ export const webhookFacts = (
   read: WebhookHistory,
   signal: AbortSignal,
 ): WebhookFacts => {
-  const round = roundOf(read.webhook);
+  const round = roundOf(read.state);
   let known = read;
   let last: Promise<void> = Promise.resolve();
 
@@ -55,9 +55,9 @@ export const webhookFacts = (
         appendWebhook(log, event, known.head),
       );
       if (appended.kind === 'appended') {
-        known = { head: appended.sequence, webhook: known.webhook };
+        known = { head: appended.sequence, state: known.state };
         if (type === 'WebhookStarted') {
-          known = { ...known, webhook: { status: 'running', round, updated_at: event.time } };
+          known = { ...known, state: { status: 'running', round, updated_at: event.time } };
         }
         return;
       }
@@ -65,9 +65,9 @@ export const webhookFacts = (
     }
   };
   const isOver = (type: NotifierEvent): boolean =>
-    roundOf(known.webhook) !== round ||
-    isSettled(known.webhook) ||
-    (type === 'WebhookStarted' && known.webhook !== undefined);
+    roundOf(known.state) !== round ||
+    isSettled(known.state) ||
+    (type === 'WebhookStarted' && known.state !== undefined);
 
   const readAgain = async (atLeast: number): Promise<WebhookHistory> => {
     const { org_id, run_id } = run;

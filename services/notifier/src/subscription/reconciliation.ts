@@ -79,7 +79,7 @@ const look = async (
     const read = await readRun(log, key, { atLeast: sequence });
     if (read.kind !== 'found' || !read.webhook || !isEnded(read.run)) return undefined;
     const callback = webhookTargetOf(read.run.request);
-    const { webhook } = read.webhook;
+    const { state: webhook } = read.webhook;
     return callback && !isSettled(webhook) ? { callback, round: roundOf(webhook) } : undefined;
   };
   const found = await unsettled();

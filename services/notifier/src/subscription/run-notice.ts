@@ -3,8 +3,8 @@ import {
   parseWebhookSubject,
   type RunKey,
 } from '@runledger/contracts/subjects/run-subjects';
-import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { accept, EMPTY_HISTORY } from '@runledger/contracts/fold/run-chain';
+import { acceptMessage, EMPTY_HISTORY, type StoredMessage } from '@runledger/contracts/fold/chain';
+import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
 import { webhookTargetOf, type WebhookTarget } from './webhook-targets.ts';
 
@@ -37,8 +37,8 @@ export const runNotice = (message: StoredMessage): RunNotice | undefined => {
 
 /** Only the fact that the run begins with counts: one forged beside it would turn the callback off, or elsewhere. */
 const queued = (key: RunKey, message: StoredMessage): RunNotice => {
-  const first = accept(EMPTY_HISTORY, message);
+  const first = acceptMessage(RUN_CHAIN, EMPTY_HISTORY, message);
   return first.kind === 'accepted'
-    ? { kind: 'queued', key, callback: webhookTargetOf(first.run.request) }
+    ? { kind: 'queued', key, callback: webhookTargetOf(first.state.request) }
     : { kind: 'changed', key };
 };

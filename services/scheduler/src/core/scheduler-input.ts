@@ -1,6 +1,6 @@
 import type { FleetEvent } from '@runledger/contracts/events/fleet-event';
 import type { WriterRole } from '@runledger/contracts/events/writer';
-import type { History } from '@runledger/contracts/fold/run-chain';
+import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Decision } from './decisions/decision.ts';
 import type { DrainedName } from './fleet/drained-names.ts';
@@ -12,7 +12,7 @@ export type ResetCause = 'reconnect' | 'slow_round_trip';
 /** A run's history as the log has it. */
 export interface RunUpdate {
   readonly key: RunKey;
-  readonly history: History;
+  readonly history: RunHistory;
   readonly event_id: string | null;
   readonly writer: WriterRole;
 }

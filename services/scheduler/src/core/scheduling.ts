@@ -1,5 +1,5 @@
 import type { FleetEvent } from '@runledger/contracts/events/fleet-event';
-import type { History } from '@runledger/contracts/fold/run-chain';
+import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { isNew, onDrainedName, onFleetFact, onHeartbeat } from './decide/on-fleet-fact.ts';
 import { onLead, onStandBy } from './decide/on-leadership.ts';
@@ -23,7 +23,7 @@ import { emptyState, type SchedulerState, type SchedulingSettings } from './stat
 export interface Scheduling {
   take(input: SchedulerInput): readonly Decision[];
   /** What the next message of the run is taken into. */
-  historyOf(key: RunKey): History;
+  historyOf(key: RunKey): RunHistory;
   /** Whether a decision on the run is being stored. */
   isDeciding(key: RunKey): boolean;
   /** Whether nothing later is known about the executor or the name. */

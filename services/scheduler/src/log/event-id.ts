@@ -1,4 +1,4 @@
-import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 
 /** The id of a stored event; null for what is none. */
 export const eventIdOf = ({ body }: StoredMessage): string | null =>

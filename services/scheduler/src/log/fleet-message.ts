@@ -1,5 +1,5 @@
 import type { FleetEvent } from '@runledger/contracts/events/fleet-event';
-import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { fleetFactOf, fleetSubjectOf, parseFleetEvent } from '@runledger/event-log/streams/fleet';
 
 /** A fact of the fleet, where it stands in FLEET, and the broker's time. */

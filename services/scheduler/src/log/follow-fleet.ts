@@ -1,4 +1,4 @@
-import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { ALL_FLEET } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow, NewerVersion, type Following } from '@runledger/event-log/follow/follow';

@@ -1,4 +1,5 @@
-import { accept, type StoredMessage } from '@runledger/contracts/fold/run-chain';
+import { acceptMessage, type StoredMessage } from '@runledger/contracts/fold/chain';
+import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import type { Run } from '@runledger/contracts/fold/run';
 import { RUN_EVENTS, type RunEventType } from '@runledger/contracts/events/run-event';
 import { ALL_LIFECYCLES, runOfSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
@@ -47,13 +48,13 @@ const takeMessage = async (log: EventLog, options: FollowRuns, message: StoredMe
   const { scheduling, take } = options;
   const key = runOfSubject(message.subject);
   if (!key) return refuse(log, options, message, `${message.subject} names no run`);
-  const accepted = accept(scheduling.historyOf(key), message);
+  const accepted = acceptMessage(RUN_CHAIN, scheduling.historyOf(key), message);
   switch (accepted.kind) {
     case 'accepted': {
       const { event } = accepted.fact;
       const { writer } = RUN_EVENTS[event.type];
       take({ type: 'run_fact', key, history: accepted.history, event_id: event.event_id, writer });
-      return options.onFact(event.type, accepted.run);
+      return options.onFact(event.type, accepted.state);
     }
     case 'refused':
       await refuse(log, options, message, accepted.why);
@@ -71,9 +72,9 @@ const takeMessage = async (log: EventLog, options: FollowRuns, message: StoredMe
 
 /** The run is as it was, but the broker compares the next append with this message. */
 const moveHead = ({ scheduling, take }: FollowRuns, key: RunKey, message: StoredMessage): void => {
-  const { run } = scheduling.historyOf(key);
+  const { state: run } = scheduling.historyOf(key);
   if (!run) return;
-  const history = { head: message.sequence, run };
+  const history = { head: message.sequence, state: run };
   take({ type: 'run_fact', key, history, event_id: eventIdOf(message), writer: 'gateway' });
 };
 

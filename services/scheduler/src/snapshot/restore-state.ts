@@ -53,7 +53,7 @@ export const restoreState = async (
   }
   const { position, runs } = decoded;
   for (const line of runs) {
-    const history = { head: line.head, run: line.run };
+    const history = { head: line.head, state: line.run };
     scheduling.take({
       type: 'run_fact',
       key: keyOf(line),

@@ -41,7 +41,7 @@ export class Invariants {
       case 'run_read_again': {
         const name = this.#world.nameOf(input.key);
         this.#toldHeads.set(name, Math.max(input.history.head, this.#toldHeads.get(name) ?? 0));
-        if (input.history.run && 'ended_at' in input.history.run) this.#ended.add(name);
+        if (input.history.state && 'ended_at' in input.history.state) this.#ended.add(name);
         break;
       }
       case 'fleet_fact':
@@ -112,7 +112,7 @@ export class Invariants {
       seat ? [`${seat.executor} slot ${seat.slot}`] : [],
     );
     assert.equal(new Set(seats).size, seats.length, seats.join(', '));
-    const executing = [...this.#world.histories.values()].flatMap(({ run }) =>
+    const executing = [...this.#world.histories.values()].flatMap(({ state: run }) =>
       run && isExecuting(run) ? [`${run.attempt.executor_id} slot ${run.attempt.slot}`] : [],
     );
     assert.equal(new Set(executing).size, executing.length, executing.join(', '));

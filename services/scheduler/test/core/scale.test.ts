@@ -70,7 +70,7 @@ it('a hundred thousand queued runs go through a thousand executors in their orde
     scheduling.take({
       type: 'run_fact',
       key: { org_id: run.org_id, run_id: run.run_id },
-      history: { head, run },
+      history: { head, state: run },
       event_id: null,
       writer: 'executor',
     });

@@ -88,7 +88,7 @@ const happenToOne = (world: World, { what, any }: { readonly what: string; reado
   // Also of names that nobody bears yet.
   if (what === 'request drain') return world.requestDrain(pick(EXECUTORS, any) ?? 'a');
   if (what === 'request resume') return world.requestResume(pick(EXECUTORS, any) ?? 'a');
-  const possible = [...world.histories].filter(([, { run }]) => {
+  const possible = [...world.histories].filter(([, { state: run }]) => {
     if (!run) return false;
     if (what === 'read again') return !isEnded(run);
     if (what === 'start') return run.status === 'started' && !run.cancel;

@@ -1,5 +1,6 @@
-import { evolveRun, isImpossible } from '@runledger/contracts/fold/evolve-run';
-import { EMPTY_HISTORY, type History } from '@runledger/contracts/fold/run-chain';
+import { EMPTY_HISTORY, isImpossible } from '@runledger/contracts/fold/chain';
+import { evolveRun } from '@runledger/contracts/fold/evolve-run';
+import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import { executorId, orgId, runId, type ExecutorId } from '@runledger/contracts/ids';
 import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import type { FleetRequest } from '@runledger/contracts/events/fleet-request';
@@ -45,7 +46,7 @@ const newScheduling = (): Scheduling =>
 /** A log, a clock and a scheduler's core: runs and executors are called by short names. */
 export class World {
   scheduling = newScheduling();
-  readonly histories = new Map<string, History>();
+  readonly histories = new Map<string, RunHistory>();
   readonly executorIds = new Map<string, ExecutorId>();
   /** Decisions that are not settled yet. */
   open: Decision[] = [];
@@ -96,7 +97,7 @@ export class World {
   }
 
   run(name: string): Run | undefined {
-    return this.histories.get(name)?.run;
+    return this.histories.get(name)?.state;
   }
 
   lead(): void {
@@ -192,7 +193,7 @@ export class World {
 
   /** What an honest executor says that it executes. */
   listed(name: string): Heartbeat['runs'] {
-    return [...this.histories.values()].flatMap(({ run }) =>
+    return [...this.histories.values()].flatMap(({ state: run }) =>
       run && isExecuting(run) && run.attempt.executor_id === this.id(name)
         ? [{ slot: run.attempt.slot, run_id: run.run_id, attempt: run.attempt.number }]
         : [],
@@ -282,7 +283,7 @@ export class World {
     const time = new Date(this.nowMs).toISOString();
     const run = evolveRun(this.run(name), { event, sequence: this.sequence, time });
     if (isImpossible(run)) throw new Error(run.impossible);
-    this.#know(name, { head: this.sequence, run }, event.event_id, RUN_EVENTS[event.type].writer);
+    this.#know(name, { head: this.sequence, state: run }, event.event_id, RUN_EVENTS[event.type].writer);
   }
 
   /** Settles every open decision as the log would: what rests on the head is stored, the rest is refused. */
@@ -348,7 +349,7 @@ export class World {
 
   #know(
     name: string,
-    history: History,
+    history: RunHistory,
     event_id: string | null,
     writer: (typeof RUN_EVENTS)[RunEventType]['writer'],
   ): void {

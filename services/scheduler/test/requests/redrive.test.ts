@@ -1,4 +1,4 @@
-import type { History } from '@runledger/contracts/fold/run-chain';
+import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import { newUuid } from '@runledger/contracts/ids';
 import type { RedriveResponse } from '@runledger/contracts/requests/redrive';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
@@ -133,7 +133,7 @@ describe('a message that a scheduler takes again', () => {
   });
 });
 
-const found = async ({ log }: SchedulerTestBed, key: RunKey): Promise<{ readonly history: History }> => {
+const found = async ({ log }: SchedulerTestBed, key: RunKey): Promise<{ readonly history: RunHistory }> => {
   const read = await readRun(log, key);
   if (read.kind !== 'found') throw new Error(`run ${key.run_id} is ${read.kind}`);
   return read;

@@ -1,21 +1,23 @@
-import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { link } from '@runledger/contracts/fold/chain';
-import { accept, EMPTY_HISTORY, type History } from '@runledger/contracts/fold/run-chain';
+import {
+  acceptMessage,
+  EMPTY_HISTORY,
+  type Accepted,
+  type History,
+  type NewerEvent,
+  type StoredMessage,
+} from '@runledger/contracts/fold/chain';
+import { RUN_CHAIN, type RunHistory } from '@runledger/contracts/fold/run-chain';
+import { WEBHOOK_CHAIN, type WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
 import {
   parseLifecycleSubject,
   parseWebhookSubject,
   type RunKey,
 } from '@runledger/contracts/subjects/run-subjects';
-import {
-  EMPTY_WEBHOOK_HISTORY,
-  WEBHOOK_CHAIN,
-  type WebhookHistory,
-} from '@runledger/contracts/fold/webhook-chain';
 import type { RunView } from './run-view.ts';
 
 /** What is known of one run while its facts are folded: two chains, each with a head of its own. */
 export interface Folded {
-  readonly history: History;
+  readonly history: RunHistory;
   readonly webhook: WebhookHistory;
 }
 
@@ -25,12 +27,7 @@ export type FoldedMessage =
   | { readonly kind: 'known' }
   /** It rests on what was not seen. */
   | { readonly kind: 'gap' }
-  | {
-      readonly kind: 'newer_version';
-      readonly type: string;
-      readonly version: number;
-      readonly sequence: number;
-    };
+  | NewerEvent;
 
 export type FactSubject = RunKey & { readonly chain: 'lifecycle' | 'webhook' };
 
@@ -45,8 +42,8 @@ export const factSubject = (subject: string): FactSubject | undefined => {
 /** A view whose head went back to 0 is derived anew, from nothing. */
 export const foldedOf = (view: RunView | undefined): Folded =>
   view === undefined || view.head === 0
-    ? { history: EMPTY_HISTORY, webhook: EMPTY_WEBHOOK_HISTORY }
-    : { history: { head: view.head, run: view.run }, webhook: view.webhook };
+    ? { history: EMPTY_HISTORY, webhook: EMPTY_HISTORY }
+    : { history: { head: view.head, state: view.run }, webhook: view.webhook };
 
 /** Takes the next message of a run. */
 export const foldMessage = (
@@ -56,48 +53,33 @@ export const foldMessage = (
 ): FoldedMessage => {
   switch (chain) {
     case 'lifecycle':
-      return foldLifecycle(folded, message);
-    case 'webhook':
-      return foldWebhook(folded, message);
-  }
-};
-
-const foldLifecycle = (folded: Folded, message: StoredMessage): FoldedMessage => {
-  const next = accept(folded.history, message);
-  switch (next.kind) {
-    case 'accepted':
-    case 'unknown_type':
-      return { kind: 'changed', folded: { ...folded, history: next.history } };
-    case 'refused':
-      return { kind: 'refused', folded: { ...folded, history: next.history }, why: next.why };
-    case 'known':
-    case 'newer_version':
-      return next;
-    case 'gap':
-      return { kind: 'gap' };
-  }
-};
-
-const foldWebhook = (folded: Folded, message: StoredMessage): FoldedMessage => {
-  const { head, webhook } = folded.webhook;
-  const next = link(WEBHOOK_CHAIN, { head, state: webhook }, message);
-  switch (next.kind) {
-    case 'accepted':
+      return folding(acceptMessage(RUN_CHAIN, folded.history, message), (history) => ({
+        ...folded,
+        history,
+      }));
+    case 'webhook': {
+      const next = acceptMessage(WEBHOOK_CHAIN, folded.webhook, message);
       // A run stands in front of its webhook facts, so one that is not known was missed.
-      if (folded.history.run === undefined) return { kind: 'gap' };
-      return { kind: 'changed', folded: { ...folded, webhook: { head: next.head, webhook: next.state } } };
+      if (next.kind === 'accepted' && folded.history.state === undefined) return { kind: 'gap' };
+      return folding(next, (webhook) => ({ ...folded, webhook }));
+    }
+  }
+};
+
+const folding = <Event, State>(
+  next: Accepted<Event, State>,
+  withHistory: (history: History<State>) => Folded,
+): FoldedMessage => {
+  switch (next.kind) {
+    case 'accepted':
     case 'unknown_type':
-      return { kind: 'changed', folded: { ...folded, webhook: { head: next.head, webhook } } };
+      return { kind: 'changed', folded: withHistory(next.history) };
     case 'refused':
-      return {
-        kind: 'refused',
-        folded: { ...folded, webhook: { head: next.head, webhook } },
-        why: next.why,
-      };
+      return { kind: 'refused', folded: withHistory(next.history), why: next.why };
+    case 'gap':
+      return { kind: 'gap' };
     case 'known':
     case 'newer_version':
       return next;
-    case 'gap':
-      return { kind: 'gap' };
   }
 };

@@ -80,8 +80,8 @@ export const projectRuns = (present: readonly RunView[], messages: readonly Stor
   }
   const views = [...changed].flatMap((name) => {
     const folded = known.get(name);
-    return folded?.history.run && !gaps.has(name)
-      ? [{ head: folded.history.head, run: folded.history.run, webhook: folded.webhook }]
+    return folded?.history.state && !gaps.has(name)
+      ? [{ head: folded.history.head, run: folded.history.state, webhook: folded.webhook }]
       : [];
   });
   return { kind: 'projected', views, refused, gaps: [...gaps.values()] };

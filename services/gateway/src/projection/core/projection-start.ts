@@ -1,4 +1,4 @@
-import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { RunsIdentity } from '@runledger/event-log/read/read-run';
 
 /** How far the projection has come, and in which log: another log may have other events at the same sequences. */

@@ -27,7 +27,7 @@ export const webhookRow = ({ run, webhook }: RunView): WebhookRow | undefined =>
     host: webhookHost(url),
     created_at,
     updated_at,
-    webhook: webhook.webhook,
+    webhook: webhook.state,
   };
 };
 

@@ -60,8 +60,8 @@ export const documentOf = ({ head, run, webhook }: RunView): RunDocument => ({
   updated_at: new Date(run.updated_at),
   run: JSON.stringify(run),
   webhook_head: webhook.head,
-  webhook: webhook.webhook === undefined ? null : JSON.stringify(webhook.webhook),
-  webhook_status: webhookStatus(run, webhook.webhook),
+  webhook: webhook.state === undefined ? null : JSON.stringify(webhook.state),
+  webhook_status: webhookStatus(run, webhook.state),
   webhook_host: webhookHost(run.request.webhook),
   webhook_url: run.request.webhook,
 });
@@ -70,7 +70,7 @@ export const documentOf = ({ head, run, webhook }: RunView): RunDocument => ({
 export const viewOf = ({ head, run, webhook_head, webhook }: RunDocument): RunView => ({
   head,
   run: JSON.parse(run) as Run,
-  webhook: { head: webhook_head, webhook: webhookOf(webhook) },
+  webhook: { head: webhook_head, state: webhookOf(webhook) },
 });
 
 /** Only what `rowOf` and the order of a list need: the run itself may be large. */

@@ -1,6 +1,6 @@
 import { isEnded } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { EMPTY_WEBHOOK_HISTORY } from '@runledger/contracts/fold/webhook-chain';
+import { EMPTY_HISTORY } from '@runledger/contracts/fold/chain';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { lastOfRun, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
@@ -70,7 +70,7 @@ const readNow =
         return foundAs({
           run,
           head: history.head,
-          webhook: webhook ?? view?.webhook ?? EMPTY_WEBHOOK_HISTORY,
+          webhook: webhook ?? view?.webhook ?? EMPTY_HISTORY,
         });
       }
       case 'none':

@@ -46,7 +46,7 @@ export const listRuns =
       for (const { run, webhook } of items) {
         const workflow_api = await workflows(run.request.workflow_version_id);
         const item = runResponse(run, {
-          webhook: webhook.webhook,
+          webhook: webhook.state,
           report: reports.get(run.run_id),
           place: waiting.get(run.run_id),
           workflow_inputs: include.inputs ? run.request.inputs : null,

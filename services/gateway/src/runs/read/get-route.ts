@@ -65,7 +65,7 @@ export const getRoute = ({ current, progress, places, wait, catalogue, publicUrl
       include.has('workflow_api') ? workflowOf(catalogue, caller.org_id, workflow_version_id) : null,
     ]);
     return runResponse(run, {
-      webhook: webhook.webhook,
+      webhook: webhook.state,
       report,
       place,
       workflow_inputs: include.has('inputs') ? inputs : null,

@@ -1,4 +1,5 @@
-import { evolveRun, isImpossible } from '@runledger/contracts/fold/evolve-run';
+import { isImpossible } from '@runledger/contracts/fold/chain';
+import { evolveRun } from '@runledger/contracts/fold/evolve-run';
 import type { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
 import type { RunFact, Run } from '@runledger/contracts/fold/run';
 import type { RunView } from '../../projection/core/run-view.ts';

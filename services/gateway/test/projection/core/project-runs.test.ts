@@ -1,5 +1,7 @@
-import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
-import { readHistory } from '@runledger/contracts/fold/run-chain';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import { readChain } from '@runledger/contracts/fold/read-chain';
+import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
+import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import {
   lifecycleFilter,
@@ -9,7 +11,6 @@ import {
   type RunKey,
 } from '@runledger/contracts/subjects/run-subjects';
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
-import { readWebhookChain } from '@runledger/contracts/fold/webhook-chain';
 import { describe, expect, it } from 'vitest';
 import { projectRuns, runsIn } from '../../../src/projection/core/project-runs.ts';
 import type { RunView } from '../../../src/projection/core/run-view.ts';
@@ -75,12 +76,12 @@ const ofOne = (chain: string) =>
 
 describe('a projection of runs', () => {
   it('is the fold of each run, however the log is cut into batches', () => {
-    const whole = readHistory(one, ofOne('life'));
-    const webhook = readWebhookChain(ofOne('webhook'));
+    const whole = readChain(RUN_CHAIN, ofOne('life'));
+    const webhook = readChain(WEBHOOK_CHAIN, ofOne('webhook'));
     if (whole.kind !== 'whole' || webhook.kind !== 'whole') throw new Error(whole.kind);
-    const { head, state } = webhook;
-    const expected = { ...whole.history, webhook: { head, webhook: state } };
-    expect(expected.webhook).toMatchObject({ head: 9, webhook: { status: 'running', round: 2 } });
+    const { head, state: run } = whole.history;
+    const expected = { head, run, webhook: webhook.history };
+    expect(expected.webhook).toMatchObject({ head: 9, state: { status: 'running', round: 2 } });
     for (let cut = 0; cut <= messages.length; cut += 1) {
       const first = project([], messages.slice(0, cut));
       const second = project(first.views, messages.slice(cut));
@@ -136,7 +137,7 @@ describe('a projection of runs', () => {
     ]) {
       const { views: after, refused, gaps } = project(views, [forged]);
       expect([refused.map(({ message }) => message), gaps]).toEqual([[forged], []]);
-      expect(after).toMatchObject([{ head: 6, webhook: { head: 7, webhook: undefined } }]);
+      expect(after).toMatchObject([{ head: 6, webhook: { head: 7, state: undefined } }]);
     }
   });
 

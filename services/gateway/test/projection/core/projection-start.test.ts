@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { projectionStart } from '../../../src/projection/core/projection-start.ts';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 

@@ -1,4 +1,5 @@
-import type { History, StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import { executorId, orgId, runId, type ExecutorId } from '@runledger/contracts/ids';
 import type { StartedRun } from '@runledger/contracts/fold/run';
 import { parseRunEvent, type RunEventOf } from '@runledger/contracts/events/run-event';
@@ -17,7 +18,7 @@ export type Assignment = RunKey & {
 };
 
 export type ReadAssignment =
-  | { kind: 'assignment'; assignment: Assignment; history: History }
+  | { kind: 'assignment'; assignment: Assignment; history: RunHistory }
   | { kind: 'refused'; why: string }
   /** Written by a later release: reading on would be a guess. */
   | { kind: 'newer_version'; version: number };
@@ -62,7 +63,7 @@ export const readAssignment = (message: StoredMessage): ReadAssignment => {
   return {
     kind: 'assignment',
     assignment,
-    history: { head: message.sequence, run: justAssigned(assignment, message) },
+    history: { head: message.sequence, state: justAssigned(assignment, message) },
   };
 };
 

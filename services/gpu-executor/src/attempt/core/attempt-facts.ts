@@ -1,11 +1,12 @@
-import { evolveRun, isImpossible } from '@runledger/contracts/fold/evolve-run';
-import { accept, type History, type StoredMessage } from '@runledger/contracts/fold/run-chain';
+import { acceptMessage, isImpossible, type StoredMessage } from '@runledger/contracts/fold/chain';
+import { evolveRun } from '@runledger/contracts/fold/evolve-run';
+import { RUN_CHAIN, type RunHistory } from '@runledger/contracts/fold/run-chain';
 import { isExecuting, type ExecutingRun, type RunFact } from '@runledger/contracts/fold/run';
 import type { Assignment } from './assignment.ts';
 
 /** What an executor knows of a run that was assigned to it. */
 export type AttemptFacts = {
-  readonly history: History;
+  readonly history: RunHistory;
   /** Sequences (after, to] that were skipped: what comes from there after all still counts. */
   readonly skipped: readonly { after: number; to: number }[];
   /** A fact of the run has a version of a later release: what may be told past it, this release cannot know. */
@@ -21,7 +22,7 @@ export type Taken = {
 /** Only forged messages make an executor skip. */
 const mostSkipped = 16;
 
-export const beginFacts = (history: History): AttemptFacts => ({
+export const beginFacts = (history: RunHistory): AttemptFacts => ({
   history,
   skipped: [],
   unreadable: false,
@@ -33,7 +34,7 @@ export const take = (facts: AttemptFacts, message: StoredMessage): Taken => {
   const late = facts.skipped.some(({ after, to }) => after < message.sequence && message.sequence <= to);
   // A cancel request that was slow to come must not be lost because something was told meanwhile.
   const from = late ? { ...history, head: message.expectedSequence ?? 0 } : history;
-  const accepted = accept(from, message);
+  const accepted = acceptMessage(RUN_CHAIN, from, message);
   switch (accepted.kind) {
     case 'accepted':
     case 'unknown_type':
@@ -52,18 +53,18 @@ export const take = (facts: AttemptFacts, message: StoredMessage): Taken => {
   }
 };
 
-const moveTo = (facts: AttemptFacts, { head, run }: History): AttemptFacts => ({
+const moveTo = (facts: AttemptFacts, { head, state: run }: RunHistory): AttemptFacts => ({
   ...facts,
-  history: { head: Math.max(facts.history.head, head), run },
+  history: { head: Math.max(facts.history.head, head), state: run },
 });
 
 /** Takes a fact that this executor has just told, before it comes back from the broker. */
 export const takeOwn = (facts: AttemptFacts, fact: RunFact): AttemptFacts => {
   if (fact.sequence <= facts.history.head) return facts;
-  const run = evolveRun(facts.history.run, fact);
+  const run = evolveRun(facts.history.state, fact);
   return {
     ...facts,
-    history: { head: fact.sequence, run: isImpossible(run) ? facts.history.run : run },
+    history: { head: fact.sequence, state: isImpossible(run) ? facts.history.state : run },
   };
 };
 
@@ -77,7 +78,7 @@ export const skipTo = (facts: AttemptFacts, head: number): AttemptFacts => {
 
 /** The run while this attempt is the one under way, else null: it was requeued, given to another, has ended, or cannot be read. */
 export const underWay = (
-  { history: { run }, unreadable }: AttemptFacts,
+  { history: { state: run }, unreadable }: AttemptFacts,
   assignment: Assignment,
 ): ExecutingRun | null =>
   run !== undefined &&

@@ -1,5 +1,5 @@
 import { executorId } from '@runledger/contracts/ids';
-import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { lifecycleFilter, runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { describe, expect, it } from 'vitest';

@@ -19,8 +19,8 @@ const started = ((): ExecutingRun => {
     expectedSequence: 1,
   };
   const read = readAssignment({ ...message, body: assigned });
-  if (read.kind !== 'assignment' || read.history.run?.status !== 'started') throw new Error(read.kind);
-  return read.history.run;
+  if (read.kind !== 'assignment' || read.history.state?.status !== 'started') throw new Error(read.kind);
+  return read.history.state;
 })();
 const running: ExecutingRun = { ...started, status: 'running', started_at: '2026-01-01T00:00:01.000Z' };
 const cancelled: ExecutingRun = {

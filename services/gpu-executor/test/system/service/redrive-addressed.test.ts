@@ -1,6 +1,6 @@
 import { newAttemptKeys } from '@runledger/contracts/access/attempt-token';
 import { executorId } from '@runledger/contracts/ids';
-import type { StoredMessage } from '@runledger/contracts/fold/run-chain';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { RedriveResponse } from '@runledger/contracts/requests/redrive';
 import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { append } from '@runledger/event-log/append/append';

@@ -1,4 +1,5 @@
-import { EMPTY_HISTORY, type History } from '@runledger/contracts/fold/run-chain';
+import { EMPTY_HISTORY } from '@runledger/contracts/fold/chain';
+import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import { isExecuting } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { RunDecision } from '../decisions/decision.ts';
@@ -11,9 +12,9 @@ import type { SchedulerState } from '../state.ts';
 import { decideOn, freeSlot, refreshSlotOf } from './decide.ts';
 
 /** What the next message of the run is taken into. */
-export const historyOf = ({ runs }: SchedulerState, key: RunKey): History => {
+export const historyOf = ({ runs }: SchedulerState, key: RunKey): RunHistory => {
   const known = runs.get(runName(key));
-  return known ? { head: known.head, run: known.run } : EMPTY_HISTORY;
+  return known ? { head: known.head, state: known.run } : EMPTY_HISTORY;
 };
 
 export const onRunFact = (state: SchedulerState, update: RunUpdate): RunDecision[] =>
@@ -36,7 +37,7 @@ const replaceRun = (state: SchedulerState, { key, history, event_id, writer }: R
   const { runs, orphans } = state;
   const before = runs.get(runName(key));
   const slot = before?.slot;
-  const after = knownRun(key, history.head, history.run, event_id);
+  const after = knownRun(key, history.head, history.state, event_id);
   if (before) runs.remove(before);
   orphans.remove(runName(key));
   if (after) runs.add(after);

@@ -195,7 +195,7 @@ describe('what a run shows of its webhook', () => {
     ['it is sent again', [...delivered, redelivery], 'running'],
     ['it was accepted again', [...delivered, redelivery, webhookDelivered(key, 2)], 'success'],
   ] as const)('%s: %s', (_name, events, status) => {
-    const { webhook } = foldedWebhook(9, ...events);
+    const { state: webhook } = foldedWebhook(9, ...events);
     expect(fitting(runResponse(run, { ...alone, webhook })).webhook_status).toBe(status);
     expect(WEBHOOK_STATUSES).toContain(status);
     expect(runResponse(folded(queued(key)), { ...alone, webhook }).webhook_status).toBeNull();

@@ -1,0 +1,57 @@
+import {
+  acceptMessage,
+  EMPTY_HISTORY,
+  type Chain,
+  type FactOf,
+  type Gap,
+  type History,
+  type NewerEvent,
+  type Refusal,
+  type StoredMessage,
+} from './chain.ts';
+
+export interface RefusedMessage {
+  readonly message: StoredMessage;
+  readonly refusal: Refusal;
+  readonly why: string;
+}
+
+/** A chain without a gap. */
+export interface WholeChain<Event, State> {
+  readonly kind: 'whole';
+  readonly history: History<State>;
+  readonly facts: readonly FactOf<Event>[];
+  readonly refused: readonly RefusedMessage[];
+}
+
+export type ReadChain<Event, State> = WholeChain<Event, State> | Gap | NewerEvent;
+
+/** Folds the stored messages of one chain, in the order of their sequences. */
+export const readChain = <Type extends string, Event, State>(
+  chain: Chain<Type, Event, State>,
+  messages: readonly StoredMessage[],
+): ReadChain<Event, State> => {
+  let history: History<State> = EMPTY_HISTORY;
+  const facts: FactOf<Event>[] = [];
+  const refused: RefusedMessage[] = [];
+  for (const message of messages.toSorted((a, b) => a.sequence - b.sequence)) {
+    const next = acceptMessage(chain, history, message);
+    switch (next.kind) {
+      case 'accepted':
+        facts.push(next.fact);
+        break;
+      case 'refused':
+        refused.push({ message, refusal: next.refusal, why: next.why });
+        break;
+      case 'unknown_type':
+        break;
+      case 'known':
+        continue;
+      case 'gap':
+      case 'newer_version':
+        return next;
+    }
+    history = next.history;
+  }
+  return { kind: 'whole', history, facts, refused };
+};

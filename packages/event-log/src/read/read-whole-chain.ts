@@ -1,0 +1,79 @@
+import type { RunEvent } from '@runledger/contracts/events/run-event';
+import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
+import {
+  EMPTY_HISTORY,
+  type Chain,
+  type Gap,
+  type NewerEvent,
+  type StoredMessage,
+} from '@runledger/contracts/fold/chain';
+import { readChain, type ReadChain, type WholeChain } from '@runledger/contracts/fold/read-chain';
+import type { Run } from '@runledger/contracts/fold/run';
+import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
+import type { Webhook } from '@runledger/contracts/fold/webhook';
+import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { EventLog } from '../connect/event-log.ts';
+import { lastSequence, nextMessage } from './leader-read.ts';
+import { earliest, readAllUnder } from './read-all-under.ts';
+import { fromStored } from './stored-message.ts';
+
+/** Some facts of a run are missing, or somebody stored more under its name than a run can have. */
+export interface DamagedRun extends Omit<Gap, 'kind'> {
+  readonly kind: 'damaged';
+  readonly why: string;
+}
+
+/** A run has 5 to 7 messages; with 100 attempts, some hundreds. More are forged. */
+const MOST_OF_RUN = 2_000;
+/** At most four facts for each round. More are forged. */
+const MOST_OF_WEBHOOK = 500;
+
+const NOTHING = { kind: 'whole', history: EMPTY_HISTORY, facts: [], refused: [] } as const;
+
+/** Every message under the run's lifecycle, hidden ones too, from the first sequence that is known of the run. */
+export const readWholeRun = async (
+  log: EventLog,
+  key: RunKey,
+  known: readonly StoredMessage[],
+): Promise<WholeChain<RunEvent, Run> | NewerEvent | DamagedRun> => {
+  const filter = RUN_CHAIN.filterOf(key);
+  const head = await lastSequence(log, 'RUNS', filter);
+  if (head === 0) return NOTHING;
+  const queued = await nextMessage(log, 'RUNS', 1, `${filter.slice(0, -1)}queued.gateway.0.none`);
+  const from = earliest([...known, ...(queued ? [fromStored(queued)] : [])], filter, head);
+  const read = await readFrom(log, RUN_CHAIN, key, { from, most: MOST_OF_RUN });
+  if (read === undefined) {
+    const why = `run ${key.run_id} has more than ${MOST_OF_RUN} messages, most of which cannot be its own`;
+    return { kind: 'damaged', why, after: 0, expected: 0, sequence: head };
+  }
+  return read.kind === 'gap' ? { ...read, kind: 'damaged', why: damage(key, read) } : read;
+};
+
+/** Every webhook fact of a run, hidden ones too. No honest one is older than the run. A gap when there are too many. */
+export const readWholeWebhook = async (
+  log: EventLog,
+  key: RunKey,
+  { history }: WholeChain<RunEvent, Run>,
+  known: readonly StoredMessage[],
+): Promise<ReadChain<WebhookEvent, Webhook>> => {
+  if (history.state === undefined) return NOTHING;
+  const from = earliest(known, WEBHOOK_CHAIN.filterOf(key), history.state.number);
+  const read = await readFrom(log, WEBHOOK_CHAIN, key, { from, most: MOST_OF_WEBHOOK });
+  return read ?? { kind: 'gap', after: 0, expected: 0, sequence: from };
+};
+
+/** Undefined when there are more messages than `most`. */
+const readFrom = async <Type extends string, Event, State>(
+  log: EventLog,
+  chain: Chain<Type, Event, State>,
+  key: RunKey,
+  span: { readonly from: number; readonly most: number },
+): Promise<ReadChain<Event, State> | undefined> => {
+  const messages = await readAllUnder(log, chain.filterOf(key), span);
+  return messages && readChain(chain, messages);
+};
+
+const damage = (run: RunKey, { sequence, expected, after }: Gap): string =>
+  `the history of run ${run.run_id} is damaged: the event at sequence ${sequence} rests on ${expected}, ` +
+  (after === 0 ? 'and nothing before it is left in the log' : `but the event before it is ${after}`);
