@@ -1,10 +1,10 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import { respondToRedrives } from '@runledger/request-reply/redrive';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { watchHeartbeats } from '@runledger/coordination/heartbeats';
 import { createdAt } from '@runledger/event-log/read/read-run';
-import { aborted } from '@runledger/resilience/abort';
+import { aborted, sleep } from '@runledger/resilience/abort';
+import { within } from '@runledger/resilience/within';
 import type { CheckOutcome } from '@runledger/service-kit/health/health-server';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';
 import { respondToRequests } from './requests/respond-to-requests.ts';
@@ -187,7 +187,7 @@ export const scheduleRuns = async (
   };
 
   const beforeRelease = async (): Promise<void> => {
-    if (log.connected()) await Promise.race([snapshots.saveLast(), lastWords()]);
+    if (log.connected()) await within(LAST_WORDS_MS, snapshots.saveLast(), () => undefined);
   };
 
   const stop = new AbortController();
@@ -217,4 +217,4 @@ export const scheduleRuns = async (
   };
 };
 
-const lastWords = (): Promise<void> => pause(LAST_WORDS_MS, undefined, { ref: false });
+const lastWords = (): Promise<void> => sleep(LAST_WORDS_MS);

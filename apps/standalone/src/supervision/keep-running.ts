@@ -1,5 +1,5 @@
 import { sleep } from '@runledger/resilience/abort';
-import { nextDelay } from './backoff.ts';
+import { restartDelays } from './restart-delays.ts';
 
 /** A started process, whatever it is. */
 export interface RunningPart {
@@ -26,12 +26,12 @@ export const keepRunning = async ({ name, start, say }: PartSpec): Promise<Async
   let part: RunningPart | undefined = await start();
 
   const keep = async (): Promise<void> => {
-    let delayMs: number | undefined;
+    const delayAfter = restartDelays();
     let startedAt = performance.now();
     let how = part === undefined ? '' : await part.ended;
     while (!stopping.signal.aborted) {
       part = undefined;
-      delayMs = nextDelay(delayMs, performance.now() - startedAt);
+      const delayMs = delayAfter(performance.now() - startedAt);
       say(`${name} ${how}. It is started again in ${delayMs / 1000} s.`);
       await sleep(delayMs, stopping.signal);
       if (stopping.signal.aborted) return;

@@ -1,6 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { ExecutorFact, Heartbeat } from '@runledger/contracts/events/fleet-event';
 import { sleep } from '@runledger/resilience/abort';
+import { retry } from '@runledger/resilience/retry';
 import { within } from '@runledger/resilience/within';
 
 /** This executor as the scheduler sees it. */
@@ -43,16 +43,10 @@ export const joinFleet = async (
 
   const register = async (signal: AbortSignal): Promise<void> => {
     const event = fact('ExecutorRegistered');
-    for (;;) {
-      signal.throwIfAborted();
-      try {
-        await tell(event);
-        return log.info({ executor_id: event.executor_id }, 'registered');
-      } catch (err) {
-        log.warn({ err }, 'the log is away; registering again');
-        await pause(retryAfterMs, undefined, { signal });
-      }
-    }
+    const onRetry = (err: unknown): void => log.warn({ err }, 'the log is away; registering again');
+    const delays = { firstMs: retryAfterMs, longestMs: retryAfterMs };
+    await retry({ isUnavailable: () => true, ...delays, signal, onRetry }, () => tell(event));
+    log.info({ executor_id: event.executor_id }, 'registered');
   };
 
   const beatOnce = async (): Promise<void> => {

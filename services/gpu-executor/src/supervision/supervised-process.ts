@@ -1,8 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { sleep } from '@runledger/resilience/abort';
+import { backoff } from '@runledger/resilience/backoff';
 import { within } from '@runledger/resilience/within';
 import type { Containment } from './containment.ts';
 import { groupIsGone } from './stray-processes.ts';
@@ -99,7 +100,8 @@ const exitOf = async (child: ChildProcess): Promise<string> => {
  * not free, so there is no deadline here.
  */
 const untilGone = async (group: number): Promise<void> => {
-  for (let waitMs = 2; !(await groupIsGone(group)); waitMs = Math.min(waitMs * 2, 500)) await pause(waitMs);
+  const delays = backoff({ firstMs: 2, longestMs: 500 });
+  while (!(await groupIsGone(group))) await sleep(delays.next());
 };
 
 const killGroup = (child: ChildProcess): void => {

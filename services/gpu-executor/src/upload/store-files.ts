@@ -1,5 +1,6 @@
 import type { StoredFile } from '@runledger/contracts/events/run-event-data';
 import { sleep } from '@runledger/resilience/abort';
+import { backoff } from '@runledger/resilience/backoff';
 import { uploadSpan } from '../attempt/attempt-spans.ts';
 import { contentTypeOf } from './content-type.ts';
 import type { Assignment } from '../attempt/core/assignment.ts';
@@ -40,7 +41,8 @@ export const storeFiles = async (
       contentType: contentTypeOf(file.filename),
     };
     let disagreements = 0;
-    for (let tries = 0; ; tries += 1) {
+    const delays = backoff({ firstMs: firstRetryMs, longestMs: lastRetryMs });
+    for (;;) {
       if (stop.aborted) return { storing: { kind: 'stopped' }, files: stored };
       const answer = await uploadSpan(assignment, file.bytes, () => putFile(file, target, stop));
       if (answer.kind === 'stored') {
@@ -53,8 +55,7 @@ export const storeFiles = async (
         return { storing: { kind: 'refused', reason: 'internal_error', why: answer.why }, files: stored };
       if (!stop.aborted)
         log.warn({ run_id, attempt, file: file.filename, why: answer.why }, 'storing a file again');
-      const waitMs =
-        (answer.kind === 'away' ? answer.retryAfterMs : null) ?? firstRetryMs * 2 ** Math.min(tries, 10);
+      const waitMs = (answer.kind === 'away' ? answer.retryAfterMs : null) ?? delays.next();
       await sleep(Math.min(waitMs, lastRetryMs), stop);
     }
   }

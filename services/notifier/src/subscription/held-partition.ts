@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { OpenBreaker, PartitionPosition } from '@runledger/contracts/deliveries/deliveries';
 import type { RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { lastProgressSequence } from '@runledger/event-log/streams/activity';
 import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
 import { runsIdentity } from '@runledger/event-log/read/read-run';
+import { within } from '@runledger/resilience/within';
 import {
   removeTimer,
   followDue,
@@ -251,8 +251,7 @@ export const openShare = async (parts: ShareParts, share: number, over: AbortSig
       clearInterval(keeping);
       const deaf = due[Symbol.asyncDispose]();
       const closing = desk.close();
-      const late = pause(log.connected() ? parts.finishWithinMs : 0, undefined, { ref: false });
-      await Promise.race([closing, late]);
+      await within(log.connected() ? parts.finishWithinMs : 0, closing, () => undefined);
       sending.abort(new Error('the share is given away'));
       await Promise.all([closing, deaf]);
       await keep().catch((error: unknown) =>
