@@ -19,11 +19,9 @@ export const brokerClock = (log: EventLog, stream: string): (() => Promise<numbe
   let known: Known | undefined;
   let asking: Promise<Known> | undefined;
   const ask = async (): Promise<Known> => {
-    const info: object = await callBroker('asking the broker for the time', () =>
-      log.jsm.streams.info(stream),
-    );
+    const time = await callBroker('asking the broker for the time', () => readBrokerTime(log, stream));
     const asked = performance.now();
-    return { aheadMs: timeOf(info) - asked, asked };
+    return { aheadMs: time - asked, asked };
   };
   return async () => {
     if (known && performance.now() - known.asked < ASK_EVERY_MS) return known.aheadMs + performance.now();
@@ -60,8 +58,10 @@ export const openBrokerTime = async (log: EventLog, stream: string): Promise<Bro
   };
 };
 
-/** The driver's type of the answer does not name the time. */
-const timeOf = (info: object): number => {
+/** The broker's time in milliseconds since 1970, from the leader of the stream, by one request. */
+export const readBrokerTime = async (log: EventLog, stream: string): Promise<number> => {
+  const info: object = await log.jsm.streams.info(stream);
+  // The driver's type of the response does not have the time.
   const time = 'ts' in info && typeof info.ts === 'string' ? Date.parse(info.ts) : Number.NaN;
   if (Number.isNaN(time)) {
     throw new Error('The broker does not say what time it is: nats-server 2.10 or later is needed.');

@@ -4,7 +4,7 @@ import { openServiceLog } from '@runledger/event-log/provision/service-log';
 import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
 import { readSchedulerConfig, type SchedulerConfig } from './config.ts';
 import { contract } from './contract.ts';
-import { scheduleRuns } from './schedule-runs.ts';
+import { openScheduler } from './scheduler.ts';
 
 const start = async (
   begun: ServiceBase<SchedulerConfig>,
@@ -22,7 +22,7 @@ const start = async (
     snapshotEveryEvents: config.RUNLEDGER_SNAPSHOT_EVERY_EVENTS,
     workflowCacheBytes: config.RUNLEDGER_WORKFLOW_CACHE_BYTES,
   };
-  const scheduler = open.use(await scheduleRuns(log, settings, metrics, stopping));
+  const scheduler = open.use(await openScheduler(log, settings, metrics, stopping));
   checks['following'] = () => scheduler.following();
   return {};
 };

@@ -5,7 +5,7 @@ import { requestExecutors } from '@runledger/request-reply/executors';
 import { requestWaitReason } from '@runledger/request-reply/wait-reason';
 import { provision } from '@runledger/event-log/provision/provision';
 import { createdAt } from '@runledger/event-log/read/read-run';
-import { saveSnapshot } from '@runledger/event-log/snapshots';
+import { saveSnapshot } from '../src/snapshot/snapshot-store.ts';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { encodeSnapshot } from '../src/snapshot/snapshot-format.ts';
@@ -17,9 +17,9 @@ const executors = async ({ log }: SchedulerTestBed): Promise<ExecutorState[] | u
   (await requestExecutors(log, { name: null, after: null, limit: 200 }, PATIENT_MS))?.executors;
 
 /** Waits until the scheduler that leads tells of exactly these executors. */
-const told = (cell: SchedulerTestBed, ...states: readonly Partial<ExecutorState>[]): Promise<unknown> =>
+const told = (bed: SchedulerTestBed, ...states: readonly Partial<ExecutorState>[]): Promise<unknown> =>
   waitFor(`executors to be ${JSON.stringify(states)}`, async () => {
-    const known = await executors(cell);
+    const known = await executors(bed);
     if (known?.length !== states.length) return false;
     return known.every(
       ({ name, state, executor_id }, at) =>
@@ -29,142 +29,142 @@ const told = (cell: SchedulerTestBed, ...states: readonly Partial<ExecutorState>
     );
   });
 
-const waitsForDraining = (cell: SchedulerTestBed, key: RunKey): Promise<unknown> =>
+const waitsForDraining = (bed: SchedulerTestBed, key: RunKey): Promise<unknown> =>
   waitFor('the run to wait for executors that drain', async () => {
-    const answer = await requestWaitReason(cell.log, key, PATIENT_MS);
+    const answer = await requestWaitReason(bed.log, key, PATIENT_MS);
     return answer?.wait?.capacity === 'draining';
   });
 
 /** FLEET has room for a few messages only, and forgets its oldest; the sequence of the first that it still has. */
-const forgetFirst = async (cell: SchedulerTestBed): Promise<number> => {
-  await provision(cell.log, { fleetMaxBytes: 2_000 });
-  for (let request = 0; request < 10; request += 1) await cell.request('ExecutorResumeRequested', 'other');
-  return (await cell.log.jsm.streams.info('FLEET')).state.first_seq;
+const forgetFirst = async (bed: SchedulerTestBed): Promise<number> => {
+  await provision(bed.log, { fleetMaxBytes: 2_000 });
+  for (let request = 0; request < 10; request += 1) await bed.request('ExecutorResumeRequested', 'other');
+  return (await bed.log.jsm.streams.info('FLEET')).state.first_seq;
 };
 
 describe('a drained executor', () => {
   it('gets no runs, also when it restarts, until its name is resumed', async () => {
-    await using cell = await openTestScheduler();
-    await cell.schedule();
-    const first = await cell.executor('box');
-    await told(cell, { name: 'box', state: 'ready' });
-    const before = await cell.queue();
+    await using bed = await openTestScheduler();
+    await bed.schedule();
+    const first = await bed.executor('box');
+    await told(bed, { name: 'box', state: 'ready' });
+    const before = await bed.queue();
     await first.assigned(before);
-    await cell.request('ExecutorDrainRequested', 'box');
-    await told(cell, { name: 'box', state: 'draining' });
-    const [state] = (await executors(cell)) ?? [];
+    await bed.request('ExecutorDrainRequested', 'box');
+    await told(bed, { name: 'box', state: 'draining' });
+    const [state] = (await executors(bed)) ?? [];
     expect(state?.slots[0]?.run).toMatchObject({ run_id: before.run_id, attempt: 1 });
     expect(state?.drain?.requested_at).toBeDefined();
 
     // What runs there goes on.
     await first.tell(before, 'RunStarted', {});
     await first.tell(before, 'RunSucceeded', { outputs: [] });
-    const key = await cell.queue();
-    await waitsForDraining(cell, key);
+    const key = await bed.queue();
+    await waitsForDraining(bed, key);
     await first.leave();
-    await told(cell, { name: 'box', state: 'absent', executor_id: null });
-    const second = await cell.executor('box');
-    await told(cell, { name: 'box', state: 'draining', executor_id: second.id });
-    expect((await requestWaitReason(cell.log, key, PATIENT_MS))?.wait).toEqual({
+    await told(bed, { name: 'box', state: 'absent', executor_id: null });
+    const second = await bed.executor('box');
+    await told(bed, { name: 'box', state: 'draining', executor_id: second.id });
+    expect((await requestWaitReason(bed.log, key, PATIENT_MS))?.wait).toEqual({
       ahead: 0,
       capacity: 'draining',
       gpu: 'A10G',
       executors: { serving: 0, busy_slots: 0, free_slots: 0, draining: 1 },
     });
-    expect(await cell.events(key)).toEqual(['RunQueued']);
+    expect(await bed.events(key)).toEqual(['RunQueued']);
 
-    await cell.request('ExecutorResumeRequested', 'box');
+    await bed.request('ExecutorResumeRequested', 'box');
     await second.assigned(key);
-    await told(cell, { name: 'box', state: 'ready' });
+    await told(bed, { name: 'box', state: 'ready' });
   });
 
   it('leaves runs to others, and stays drained under the next scheduler', async () => {
-    await using cell = await openTestScheduler();
-    const one = await cell.schedule();
+    await using bed = await openTestScheduler();
+    const one = await bed.schedule();
     await waitFor('the first to lead', () => one.leading());
-    const two = await cell.schedule();
-    const other = await cell.executor('other', 10);
-    await cell.executor('box', 10);
-    await cell.request('ExecutorDrainRequested', 'box');
-    await told(cell, { name: 'box', state: 'draining' }, { name: 'other', state: 'ready' });
-    await other.assigned(await cell.queue());
+    const two = await bed.schedule();
+    const other = await bed.executor('other', 10);
+    await bed.executor('box', 10);
+    await bed.request('ExecutorDrainRequested', 'box');
+    await told(bed, { name: 'box', state: 'draining' }, { name: 'other', state: 'ready' });
+    await other.assigned(await bed.queue());
     await one[Symbol.asyncDispose]();
     await waitFor('the second to lead', () => two.leading());
-    await told(cell, { name: 'box', state: 'draining' }, { name: 'other', state: 'ready' });
-    for (const key of [await cell.queue(), await cell.queue()]) await other.assigned(key);
+    await told(bed, { name: 'box', state: 'draining' }, { name: 'other', state: 'ready' });
+    for (const key of [await bed.queue(), await bed.queue()]) await other.assigned(key);
   });
 
   it('stays drained when FLEET has forgotten the request: the snapshot has it', async () => {
-    await using cell = await openTestScheduler();
-    const one = await cell.schedule();
-    await cell.request('ExecutorDrainRequested', 'box');
-    await told(cell, { name: 'box', state: 'absent' });
-    const key = await cell.queue();
+    await using bed = await openTestScheduler();
+    const one = await bed.schedule();
+    await bed.request('ExecutorDrainRequested', 'box');
+    await told(bed, { name: 'box', state: 'absent' });
+    const key = await bed.queue();
     await waitFor('the run to be known', () => one.runs().length === 1);
     await one[Symbol.asyncDispose]();
-    expect(await forgetFirst(cell)).toBeGreaterThan(1);
+    expect(await forgetFirst(bed)).toBeGreaterThan(1);
 
-    await cell.schedule();
-    const executor = await cell.executor('box');
-    await told(cell, { name: 'box', state: 'draining' });
-    expect(await cell.events(key)).toEqual(['RunQueued']);
-    await cell.request('ExecutorResumeRequested', 'box');
+    await bed.schedule();
+    const executor = await bed.executor('box');
+    await told(bed, { name: 'box', state: 'draining' });
+    expect(await bed.events(key)).toEqual(['RunQueued']);
+    await bed.request('ExecutorResumeRequested', 'box');
     await executor.assigned(key);
   });
 
   it('stays drained over a restart of the scheduler from a snapshot', async () => {
-    await using cell = await openTestScheduler();
-    const one = await cell.schedule({ snapshotEveryEvents: 1 });
-    await cell.executor('box');
-    await cell.request('ExecutorDrainRequested', 'box');
-    await told(cell, { name: 'box', state: 'draining' });
-    const key = await cell.queue();
-    await waitsForDraining(cell, key);
+    await using bed = await openTestScheduler();
+    const one = await bed.schedule({ snapshotEveryEvents: 1 });
+    await bed.executor('box');
+    await bed.request('ExecutorDrainRequested', 'box');
+    await told(bed, { name: 'box', state: 'draining' });
+    const key = await bed.queue();
+    await waitsForDraining(bed, key);
     await one[Symbol.asyncDispose]();
 
-    const two = await cell.schedule();
-    await told(cell, { name: 'box', state: 'draining' });
+    const two = await bed.schedule();
+    await told(bed, { name: 'box', state: 'draining' });
     expect(two.runs().map(({ run }) => run.run_id)).toEqual([key.run_id]);
-    expect(await cell.events(key)).toEqual(['RunQueued']);
+    expect(await bed.events(key)).toEqual(['RunQueued']);
   });
 
   it('stays drained over a restart when no run was ever queued and FLEET has forgotten the request', async () => {
-    await using cell = await openTestScheduler();
-    const one = await cell.schedule();
-    await cell.request('ExecutorDrainRequested', 'box');
-    await told(cell, { name: 'box', state: 'absent' });
+    await using bed = await openTestScheduler();
+    const one = await bed.schedule();
+    await bed.request('ExecutorDrainRequested', 'box');
+    await told(bed, { name: 'box', state: 'absent' });
     await one[Symbol.asyncDispose]();
-    expect(await forgetFirst(cell)).toBeGreaterThan(1);
+    expect(await forgetFirst(bed)).toBeGreaterThan(1);
 
-    await cell.schedule();
-    await told(cell, { name: 'box', state: 'absent' });
+    await bed.schedule();
+    await told(bed, { name: 'box', state: 'absent' });
   });
 
   it('stays drained over a restart when RUNS has forgotten what the snapshot ends with', async () => {
-    await using cell = await openTestScheduler();
-    await cell.queue();
-    const created = await createdAt(cell.log, 'RUNS');
+    await using bed = await openTestScheduler();
+    await bed.queue();
+    const created = await createdAt(bed.log, 'RUNS');
     const position = { stream: 'RUNS', created, sequence: 1, event_id: 'another' } as const;
     const drain = { requested_at: '2026-01-01T00:00:00.000Z', requested_by: newUuid() };
     const drains = {
-      created: await createdAt(cell.log, 'FLEET'),
+      created: await createdAt(bed.log, 'FLEET'),
       names: [{ name: 'box', sequence: 1, drain }],
     };
-    await saveSnapshot(cell.log, 'scheduler', await encodeSnapshot({ position, drains, runs: [] }));
+    await saveSnapshot(bed.log, 'scheduler', await encodeSnapshot({ position, drains, runs: [] }));
 
-    const scheduler = await cell.schedule();
-    await told(cell, { name: 'box', state: 'absent' });
+    const scheduler = await bed.schedule();
+    await told(bed, { name: 'box', state: 'absent' });
     expect(scheduler.runs()).toHaveLength(1);
   });
 
   it('is not drained by what a snapshot of another FLEET says', async () => {
-    await using cell = await openTestScheduler();
+    await using bed = await openTestScheduler();
     const drain = { requested_at: '2026-01-01T00:00:00.000Z', requested_by: newUuid() };
     const drains = { created: '2020-01-01T00:00:00Z', names: [{ name: 'box', sequence: 1, drain }] };
-    await saveSnapshot(cell.log, 'scheduler', await encodeSnapshot({ drains, runs: [] }));
-    await cell.schedule();
-    const executor = await cell.executor('box');
-    const key = await cell.queue();
+    await saveSnapshot(bed.log, 'scheduler', await encodeSnapshot({ drains, runs: [] }));
+    await bed.schedule();
+    const executor = await bed.executor('box');
+    const key = await bed.queue();
     expect(await executor.assigned(key)).toMatchObject({ run_id: key.run_id });
   });
 });

@@ -6,18 +6,18 @@ import { reportProgress } from '@runledger/event-log/streams/activity';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { openTestScheduler, PERIOD_MS, type SchedulerTestBed } from './fixtures/a-scheduler.ts';
 
-const ended = (cell: SchedulerTestBed, key: RunKey) =>
+const ended = (bed: SchedulerTestBed, key: RunKey) =>
   waitFor('the run to end', async () => {
-    const run = await cell.run(key);
+    const run = await bed.run(key);
     return 'ended_at' in run ? run : undefined;
   });
 
 describe('a scheduler on a log', () => {
   it('assigns a queued run with all that its executor needs', async () => {
-    await using cell = await openTestScheduler();
-    await cell.schedule();
-    const executor = await cell.executor('box');
-    const key = await cell.queue();
+    await using bed = await openTestScheduler();
+    await bed.schedule();
+    const executor = await bed.executor('box');
+    const key = await bed.queue();
     const { data, attempt } = await executor.assigned(key);
     expect(attempt).toBe(1);
     expect(data).toMatchObject({
@@ -30,13 +30,13 @@ describe('a scheduler on a log', () => {
   });
 
   it('gives one slot to one run after the other, in their order', async () => {
-    await using cell = await openTestScheduler();
-    const scheduler = await cell.schedule();
-    const executor = await cell.executor('box');
-    const keys = [await cell.queue(), await cell.queue(), await cell.queue()];
+    await using bed = await openTestScheduler();
+    const scheduler = await bed.schedule();
+    const executor = await bed.executor('box');
+    const keys = [await bed.queue(), await bed.queue(), await bed.queue()];
     for (const key of keys) {
       await executor.assigned(key);
-      const others = await Promise.all(keys.map((other) => cell.run(other)));
+      const others = await Promise.all(keys.map((other) => bed.run(other)));
       expect(others.filter((run) => isExecuting(run))).toHaveLength(1);
       await executor.tell(key, 'RunStarted', {});
       await executor.tell(key, 'RunSucceeded', { outputs: [] });
@@ -49,22 +49,22 @@ describe('a scheduler on a log', () => {
     expect(await page()).toMatch(/runledger_scheduler_slots_busy\{gpu="A10G",.*\} 0/);
     expect(await page()).toMatch(/runledger_scheduler_executors\{state="ready",.*\} 1/);
     expect(await page()).toMatch(/runledger_scheduler_heartbeats_total\{.*\} [1-9]/);
-    await cell.request('ExecutorDrainRequested', 'box');
+    await bed.request('ExecutorDrainRequested', 'box');
     await waitFor('the drain', async () => /executors\{state="draining",.*\} 1/.test(await page()));
     expect(await page()).toMatch(/runledger_scheduler_drained_names\{.*\} 1/);
   });
 
   it('begins a run again elsewhere when its executor is lost', async () => {
-    await using cell = await openTestScheduler();
-    const scheduler = await cell.schedule();
-    const first = await cell.executor('first');
-    const key = await cell.queue();
+    await using bed = await openTestScheduler();
+    const scheduler = await bed.schedule();
+    const first = await bed.executor('first');
+    const key = await bed.queue();
     await first.assigned(key);
     await first.tell(key, 'RunStarted', {});
     await first.die();
-    const second = await cell.executor('second');
+    const second = await bed.executor('second');
     expect((await second.assigned(key)).attempt).toBe(2);
-    expect(await cell.events(key)).toEqual([
+    expect(await bed.events(key)).toEqual([
       'RunQueued',
       'RunAssigned',
       'RunStarted',
@@ -75,72 +75,72 @@ describe('a scheduler on a log', () => {
   });
 
   it('gives a run up after its third lost attempt', async () => {
-    await using cell = await openTestScheduler();
-    await cell.schedule();
-    const key = await cell.queue();
+    await using bed = await openTestScheduler();
+    await bed.schedule();
+    const key = await bed.queue();
     for (const name of ['first', 'second', 'third']) {
-      const executor = await cell.executor(name);
+      const executor = await bed.executor(name);
       await executor.assigned(key);
       if (name === 'second') await executor.die();
       else await executor.leave();
     }
-    expect(await ended(cell, key)).toMatchObject({ status: 'failed', end_reason: 'executor_lost' });
+    expect(await ended(bed, key)).toMatchObject({ status: 'failed', end_reason: 'executor_lost' });
   });
 
   it('ends runs in time: start deadline, run timeout with the last progress, no capacity, unheeded cancel', async () => {
-    await using cell = await openTestScheduler();
-    await cell.schedule();
-    const executor = await cell.executor('box', 2);
-    const slow = await cell.queue({ run_timeout_s: 0.8 });
-    const cancelled = await cell.queue();
+    await using bed = await openTestScheduler();
+    await bed.schedule();
+    const executor = await bed.executor('box', 2);
+    const slow = await bed.queue({ run_timeout_s: 0.8 });
+    const cancelled = await bed.queue();
     for (const key of [slow, cancelled]) {
       await executor.assigned(key);
       await executor.tell(key, 'RunStarted', {});
     }
     const time = new Date().toISOString();
-    reportProgress(cell.log, slow, 1, executor.id, { progress: 0.25, live_status: null, time });
-    await cell.log.nc.flush();
-    const late = await cell.queue({ start_deadline_s: 0.4 });
-    const hopeless = await cell.queue({ start_deadline_s: 0.4, gpu: 'H100' });
-    await cell.cancel(cancelled);
-    expect(await ended(cell, late)).toMatchObject({ status: 'timeout', end_reason: 'start_deadline' });
-    expect(await ended(cell, hopeless)).toMatchObject({ status: 'timeout', end_reason: 'no_capacity' });
-    expect(await ended(cell, slow)).toMatchObject({
+    reportProgress(bed.log, slow, 1, executor.id, { progress: 0.25, live_status: null, time });
+    await bed.log.nc.flush();
+    const late = await bed.queue({ start_deadline_s: 0.4 });
+    const hopeless = await bed.queue({ start_deadline_s: 0.4, gpu: 'H100' });
+    await bed.cancel(cancelled);
+    expect(await ended(bed, late)).toMatchObject({ status: 'timeout', end_reason: 'start_deadline' });
+    expect(await ended(bed, hopeless)).toMatchObject({ status: 'timeout', end_reason: 'no_capacity' });
+    expect(await ended(bed, slow)).toMatchObject({
       status: 'timeout',
       end_reason: 'run_timeout',
       progress: 0.25,
     });
-    expect(await ended(cell, cancelled)).toMatchObject({
+    expect(await ended(bed, cancelled)).toMatchObject({
       status: 'cancelled',
       end_reason: 'cancelled_by_client',
     });
   });
 
   it('gives a run up, and teaches, when its workflow version is gone or was changed', async () => {
-    await using cell = await openTestScheduler();
-    await cell.schedule();
-    await cell.executor('box');
-    const gone = await cell.queue({ workflow_version_id: '01920000-0000-7000-8000-00000000dead' });
-    const changed = await cell.queue({ workflow_sha256: 'f'.repeat(64) });
-    expect(await ended(cell, gone)).toMatchObject({
+    await using bed = await openTestScheduler();
+    await bed.schedule();
+    await bed.executor('box');
+    const gone = await bed.queue({ workflow_version_id: '01920000-0000-7000-8000-00000000dead' });
+    const changed = await bed.queue({ workflow_sha256: 'f'.repeat(64) });
+    expect(await ended(bed, gone)).toMatchObject({
       end_reason: 'deployment_removed',
       message: expect.stringContaining('Deploy the workflow again') as unknown,
     });
-    expect(await ended(cell, changed)).toMatchObject({
+    expect(await ended(bed, changed)).toMatchObject({
       end_reason: 'internal_error',
       message: expect.stringContaining('SHA-256') as unknown,
     });
-    expect(await cell.events(gone)).toEqual(['RunQueued', 'RunGivenUp']);
+    expect(await bed.events(gone)).toEqual(['RunQueued', 'RunGivenUp']);
   });
 
   it('stops deciding, loudly, at a fact that only a later release can read', async () => {
-    await using cell = await openTestScheduler();
-    const scheduler = await cell.schedule();
+    await using bed = await openTestScheduler();
+    const scheduler = await bed.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
     expect(scheduler.following()).toEqual({ ok: true });
     const key = { org_id: orgId(newUuid()), run_id: runId(newUuid()) };
     const subject = `runs.${key.org_id}.${key.run_id}.life.queued.gateway.0.none`;
-    await cell.log.js.publish(subject, JSON.stringify({ type: 'RunQueued', version: 2 }), {
+    await bed.log.js.publish(subject, JSON.stringify({ type: 'RunQueued', version: 2 }), {
       expect: { lastSubjectSequence: 0, lastSubjectSequenceSubject: lifecycleFilter(key) },
     });
     await waitFor('the scheduler to stand by', () => !scheduler.leading());
@@ -151,39 +151,39 @@ describe('a scheduler on a log', () => {
   });
 
   it('assigns every run once when the broker is killed in the middle of it', async () => {
-    await using cell = await openTestScheduler();
-    await cell.schedule();
-    const executor = await cell.executor('box', 40);
-    const keys = await Promise.all(Array.from({ length: 40 }, () => cell.queue()));
-    await cell.nats.kill9();
-    await cell.nats.restart();
+    await using bed = await openTestScheduler();
+    await bed.schedule();
+    const executor = await bed.executor('box', 40);
+    const keys = await Promise.all(Array.from({ length: 40 }, () => bed.queue()));
+    await bed.nats.kill9();
+    await bed.nats.restart();
     for (const key of keys) {
       await executor.assigned(key);
-      expect(await cell.events(key)).toEqual(['RunQueued', 'RunAssigned']);
+      expect(await bed.events(key)).toEqual(['RunQueued', 'RunAssigned']);
     }
     const seats = await Promise.all(keys.map(async (key) => (await executor.assigned(key)).data.slot));
     expect(new Set(seats).size).toBe(40);
   });
 
   it('begins no healthy run again when the broker is killed and away for three heartbeat periods', async () => {
-    await using cell = await openTestScheduler();
-    const scheduler = await cell.schedule();
-    const executor = await cell.executor('box', 3);
-    const keys = [await cell.queue(), await cell.queue(), await cell.queue()];
+    await using bed = await openTestScheduler();
+    const scheduler = await bed.schedule();
+    const executor = await bed.executor('box', 3);
+    const keys = [await bed.queue(), await bed.queue(), await bed.queue()];
     for (const key of keys) {
       await executor.assigned(key);
       await executor.tell(key, 'RunStarted', {});
     }
-    await cell.nats.kill9();
+    await bed.nats.kill9();
     const back = performance.now() + 3 * PERIOD_MS;
     await waitFor('three heartbeat periods to pass', () => performance.now() > back);
-    await cell.nats.restart();
+    await bed.nats.restart();
     await waitFor('the scheduler to lead again', () => scheduler.leading());
     // It decides again, and a period and more has passed, when a run that came later is timed out.
-    const later = await cell.queue({ start_deadline_s: (2 * PERIOD_MS) / 1_000 });
-    expect(await ended(cell, later)).toMatchObject({ end_reason: 'start_deadline' });
+    const later = await bed.queue({ start_deadline_s: (2 * PERIOD_MS) / 1_000 });
+    expect(await ended(bed, later)).toMatchObject({ end_reason: 'start_deadline' });
     for (const key of keys) {
-      expect(await cell.events(key)).toEqual(['RunQueued', 'RunAssigned', 'RunStarted']);
+      expect(await bed.events(key)).toEqual(['RunQueued', 'RunAssigned', 'RunStarted']);
       expect(await executor.tell(key, 'RunSucceeded', { outputs: [] })).toMatchObject({ kind: 'appended' });
     }
     expect(await scheduler.metrics.metrics()).toMatch(/runledger_scheduler_executors_lost_total\{.*\} 0/);

@@ -4,7 +4,7 @@ import { openBucket } from '@runledger/event-log/streams/bucket';
 import { readDeliveries, recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
 import { acquireLease } from '@runledger/coordination/lease';
 import { holdPartitions } from '@runledger/coordination/partitions/hold-partitions';
-import { loadSnapshot, saveSnapshot } from '@runledger/event-log/snapshots';
+import { loadSnapshot, saveSnapshot } from '@runledger/scheduler/snapshot/snapshot-store';
 import {
   countDeferred,
   removePending,

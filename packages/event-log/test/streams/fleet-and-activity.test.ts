@@ -6,7 +6,6 @@ import { lastProgress, reportLog, reportProgress } from '../../src/streams/activ
 import type { EventLog } from '../../src/connect/event-log.ts';
 import { parseFleetEvent, appendFleet } from '../../src/streams/fleet.ts';
 import { follow } from '../../src/follow/follow.ts';
-import { loadSnapshot, saveSnapshot } from '../../src/snapshots.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
 import { aRun, EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/events/run-events';
 
@@ -90,25 +89,5 @@ describe('progress', () => {
     await expect.poll(last, { timeout: 10_000 }).toMatchObject({ line: '49' });
     const { state } = await log.jsm.streams.info('ACTIVITY', { subjects_filter: subject });
     expect(state.subjects).toEqual({ [subject]: 10 });
-  });
-});
-
-describe('a snapshot', () => {
-  it('is the last that was saved under its name', async () => {
-    expect(await loadSnapshot(log, 'scheduler')).toBeUndefined();
-    await saveSnapshot(log, 'scheduler', new Uint8Array(3_000_000).fill(1));
-    await saveSnapshot(log, 'scheduler', new Uint8Array(2_000_000).fill(2));
-    const loaded = await loadSnapshot(log, 'scheduler');
-    expect(loaded?.byteLength).toBe(2_000_000);
-    expect(loaded?.every((byte) => byte === 2)).toBe(true);
-  });
-
-  it('is not used when it is damaged', async () => {
-    await saveSnapshot(log, 'damaged', new Uint8Array(1_000).fill(1));
-    const chunk = await log.jsm.streams.getMessage('OBJ_SNAPSHOTS', { last_by_subj: '$O.SNAPSHOTS.C.>' });
-    if (!chunk) throw new Error('the snapshot has no chunk');
-    await log.jsm.streams.deleteMessage('OBJ_SNAPSHOTS', chunk.seq);
-    await log.js.publish(chunk.subject, new Uint8Array(1_000).fill(9));
-    expect(await loadSnapshot(log, 'damaged')).toBeUndefined();
   });
 });

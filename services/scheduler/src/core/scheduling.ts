@@ -12,9 +12,9 @@ import type { RegisteredExecutor } from './fleet/registered-executor.ts';
 import { queriesOn, type Queries } from './queries/queries.ts';
 import type { KnownRun } from './runs/known-run.ts';
 import type { QueueLength } from './runs/live-runs.ts';
-import type { SchedulerInput } from './scheduler-input.ts';
+import type { SchedulerInput } from './state/scheduler-input.ts';
 import { runName } from './slots/run-name.ts';
-import { emptyState, type SchedulerState, type SchedulingSettings } from './state.ts';
+import { emptyState, type SchedulerState, type SchedulingSettings } from './state/scheduler-state.ts';
 
 /**
  * All that the scheduler decides, and nothing else: facts, heartbeats and time go in, decisions come out, the same ones for

@@ -11,11 +11,11 @@ import type { WorkflowVersions } from './workflow-versions.ts';
 export interface EventSources {
   readonly log: EventLog;
   readonly versions: WorkflowVersions;
-  /** Tells this process from others of the same service. */
+  /** Distinguishes this process from others of the same service. */
   readonly instance: string;
 }
 
-/** The event of a decision, with all that is not in the scheduler's memory. @throws {LogUnavailable} */
+/** The event of a decision, with what the scheduler does not keep in memory. @throws {LogUnavailable} */
 export const makeEvent = async (sources: EventSources, decision: RunDecision): Promise<RunEvent> => {
   switch (decision.type) {
     case 'assign':
@@ -29,7 +29,7 @@ export const makeEvent = async (sources: EventSources, decision: RunDecision): P
   }
 };
 
-/** What is told when an assignment cannot be written at all. */
+/** The event that ends a run whose assignment cannot be stored. */
 export const makeGiveUp = (sources: EventSources, decision: Assign, message: string): RunEvent =>
   endingEvent(giveUpInstead(decision, 'internal_error', message), stamp(sources));
 
@@ -75,7 +75,7 @@ const progressOf = async ({ log }: EventSources, { key, run }: RunDecision): Pro
   return (await lastProgress(log, key, number, executor_id))?.progress;
 };
 
-/** The time is for people; what counts is the broker's. */
+/** The time is for people; the broker's time counts. */
 const stamp = ({ instance }: EventSources): Stamp => ({
   event_id: newUuid(),
   time: new Date().toISOString(),

@@ -2,7 +2,7 @@ import type { FleetEvent } from '@runledger/contracts/events/fleet-event';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { fleetFactOf, fleetSubjectOf, parseFleetEvent } from '@runledger/event-log/streams/fleet';
 
-/** A fact of the fleet, where it stands in FLEET, and the broker's time. */
+/** A fact of the fleet, its sequence in FLEET, and the broker's time. */
 export interface FleetFact {
   readonly event: FleetEvent;
   readonly sequence: number;
@@ -12,7 +12,7 @@ export interface FleetFact {
 export type ReadFleetMessage =
   | { readonly kind: 'fact'; readonly fact: FleetFact }
   | { readonly kind: 'refused'; readonly why: string }
-  /** Only a later release can read what the control plane says there: deciding on without it would be a guess. */
+  /** A fact of the control plane that only a later release can read: deciding without it would be a guess. */
   | {
       readonly kind: 'newer_version';
       readonly type: string;
@@ -22,7 +22,7 @@ export type ReadFleetMessage =
   /** Of a type that this release does not know. */
   | { readonly kind: 'unknown_type'; readonly type: string };
 
-/** The last tokens of subjects that no executor may write to: drains, resumes, and who is lost. */
+/** The last tokens of the subjects that no executor may write to: drains, resumes and losses. */
 const OF_CONTROL_PLANE: ReadonlySet<string> = new Set(
   (['ExecutorLost', 'ExecutorDrainRequested', 'ExecutorResumeRequested'] as const).map(fleetFactOf),
 );
@@ -32,18 +32,18 @@ export const readFleetMessage = ({ subject, sequence, time, body }: StoredMessag
   switch (parsed.kind) {
     case 'event': {
       const { event } = parsed;
-      // Each executor's credentials allow it to write its own facts under its own name only.
+      // An executor's credentials allow it to write its own facts only, under its own name.
       if (subject === fleetSubjectOf(event)) return { kind: 'fact', fact: { event, sequence, time } };
       return {
         kind: 'refused',
-        why: `${event.type} stands under ${subject}, not under ${fleetSubjectOf(event)}`,
+        why: `${event.type} is stored under ${subject}, not under ${fleetSubjectOf(event)}`,
       };
     }
     case 'invalid':
       return { kind: 'refused', why: parsed.why };
     case 'newer_version':
       if (OF_CONTROL_PLANE.has(subject.split('.').at(-1) ?? '')) return { ...parsed, sequence };
-      // It tells of one executor, which gets no runs then; no executor shall be able to stop the scheduler.
+      // It concerns one executor, which gets no runs then. No executor may be able to stop the scheduler.
       return { kind: 'refused', why: `${parsed.type} in version ${parsed.version} is of a later release` };
     case 'unknown_type':
       return parsed;

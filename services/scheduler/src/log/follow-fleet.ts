@@ -5,19 +5,24 @@ import { follow, NewerVersion, type Following } from '@runledger/event-log/follo
 import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { readFleetMessage, type FleetFact } from './fleet-message.ts';
 
-export interface FollowFleet {
+export interface FollowFleetOptions {
   readonly take: (fact: FleetFact) => void;
   readonly onCaughtUp: () => void;
   /** False while old messages are read again. */
-  readonly parks: () => boolean;
+  readonly storesDeadLetters: () => boolean;
 }
 
-/** Tells every fact of the fleet from the first one on: there are few, so they need no snapshot. */
-export const followFleet = (log: EventLog, { take, onCaughtUp, parks }: FollowFleet): Promise<Following> => {
+/** Takes every fact of the fleet from the first one on: there are few, so they need no snapshot. */
+export const followFleet = (
+  log: EventLog,
+  { take, onCaughtUp, storesDeadLetters }: FollowFleetOptions,
+): Promise<Following> => {
   const refuse = async (stored: StoredMessage, reason: string): Promise<void> => {
     const { sequence, subject } = stored;
-    log.logger.warn({ sequence, subject, reason }, 'a message of the fleet is refused');
-    if (parks()) await storeDeadLetter(log, { consumer: 'scheduler', stored, reason, stream: 'FLEET' });
+    log.logger.warn({ sequence, subject, reason }, 'a message of FLEET is refused');
+    if (storesDeadLetters()) {
+      await storeDeadLetter(log, { consumer: 'scheduler', stored, reason, stream: 'FLEET' });
+    }
   };
   return follow(log, {
     stream: 'FLEET',

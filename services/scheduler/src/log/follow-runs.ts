@@ -8,24 +8,24 @@ import { follow, NewerVersion, type Following } from '@runledger/event-log/follo
 import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { readRun } from '@runledger/event-log/read/read-run';
 import type { Scheduling } from '../core/scheduling.ts';
-import type { SchedulerInput } from '../core/scheduler-input.ts';
+import type { SchedulerInput } from '../core/state/scheduler-input.ts';
 import { eventIdOf } from './event-id.ts';
 
-export interface FollowRuns {
+export interface FollowRunsOptions {
   readonly scheduling: Scheduling;
   readonly after: number;
   readonly take: (input: SchedulerInput) => void;
-  /** Each fact that was accepted, and what the run is by it. */
+  /** Each fact that was accepted, and the run after it. */
   readonly onFact: (type: RunEventType, run: Run) => void;
   /** Each message, once it is taken. */
   readonly onTaken: (message: StoredMessage) => void;
   readonly onCaughtUp: () => void;
-  /** False while old messages are read again that an earlier process has parked. */
-  readonly parks: () => boolean;
+  /** False while old messages are read again, of which an earlier process has stored the dead letters. */
+  readonly storesDeadLetters: () => boolean;
 }
 
-/** Folds every run's history into the scheduler's state, one message after the other. */
-export const followRuns = (log: EventLog, options: FollowRuns): Promise<Following> => {
+/** Takes the lifecycle of every run into the core, one message after the other. */
+export const followRuns = (log: EventLog, options: FollowRunsOptions): Promise<Following> => {
   let taken = options.after;
   return follow(log, {
     stream: 'RUNS',
@@ -34,7 +34,7 @@ export const followRuns = (log: EventLog, options: FollowRuns): Promise<Followin
     onCaughtUp: options.onCaughtUp,
     onBatch: async (messages) => {
       for (const message of messages) {
-        // A batch that failed in the middle is given again as a whole.
+        // A batch that failed in the middle is delivered again as a whole.
         if (message.sequence <= taken) continue;
         await takeMessage(log, options, message);
         taken = message.sequence;
@@ -44,10 +44,14 @@ export const followRuns = (log: EventLog, options: FollowRuns): Promise<Followin
   });
 };
 
-const takeMessage = async (log: EventLog, options: FollowRuns, message: StoredMessage): Promise<void> => {
+const takeMessage = async (
+  log: EventLog,
+  options: FollowRunsOptions,
+  message: StoredMessage,
+): Promise<void> => {
   const { scheduling, take } = options;
   const key = runOfSubject(message.subject);
-  if (!key) return refuse(log, options, message, `${message.subject} names no run`);
+  if (!key) return refuse(log, options, message, `${message.subject} is not the subject of a run`);
   const accepted = acceptMessage(RUN_CHAIN, scheduling.historyOf(key), message);
   switch (accepted.kind) {
     case 'accepted': {
@@ -70,18 +74,18 @@ const takeMessage = async (log: EventLog, options: FollowRuns, message: StoredMe
   }
 };
 
-/** The run is as it was, but the broker compares the next append with this message. */
-const moveHead = ({ scheduling, take }: FollowRuns, key: RunKey, message: StoredMessage): void => {
+/** The run did not change, but the broker compares the next append with this message. */
+const moveHead = ({ scheduling, take }: FollowRunsOptions, key: RunKey, message: StoredMessage): void => {
   const { state: run } = scheduling.historyOf(key);
   if (!run) return;
   const history = { head: message.sequence, state: run };
   take({ type: 'run_fact', key, history, event_id: eventIdOf(message), writer: 'gateway' });
 };
 
-/** It rests on a message that was not seen: the whole run is read, and if the gap stays, it is damage. */
+/** The message rests on one that was not delivered: the whole run is read. If the gap stays, the run is damaged. */
 const readAgain = async (
   log: EventLog,
-  options: FollowRuns,
+  options: FollowRunsOptions,
   key: RunKey,
   message: StoredMessage,
 ): Promise<void> => {
@@ -96,9 +100,9 @@ const readAgain = async (
       return options.take({ type: 'run_fact', key, history: read.history, event_id, writer });
     }
     case 'none':
-      return refuse(log, options, message, 'the run that it speaks of is not in the log');
+      return refuse(log, options, message, 'its run is not in the log');
     case 'damaged':
-      await refuse(log, options, message, `${read.why}. Nothing is decided on this run any more`);
+      await refuse(log, options, message, `${read.why}. The scheduler decides nothing more on this run`);
       return options.take({ type: 'run_unreadable', key });
     case 'newer_version':
       throw new NewerVersion(read);
@@ -107,11 +111,11 @@ const readAgain = async (
 
 const refuse = async (
   log: EventLog,
-  { parks }: FollowRuns,
+  { storesDeadLetters }: FollowRunsOptions,
   message: StoredMessage,
   reason: string,
 ): Promise<void> => {
   const { sequence, subject } = message;
-  log.logger.warn({ sequence, subject, reason }, 'a message is refused: it is no part of its run');
-  if (parks()) await storeDeadLetter(log, { consumer: 'scheduler', stored: message, reason });
+  log.logger.warn({ sequence, subject, reason }, 'a message is refused: it does not belong to its run');
+  if (storesDeadLetters()) await storeDeadLetter(log, { consumer: 'scheduler', stored: message, reason });
 };

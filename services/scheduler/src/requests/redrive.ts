@@ -1,48 +1,72 @@
-import type { RedriveResponse, RedriveRequest } from '@runledger/contracts/requests/redrive';
 import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
+import type { RedriveRequest, RedriveResponse } from '@runledger/contracts/requests/redrive';
 import { runOfSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { refused, refusedAsMissing, taken } from '@runledger/request-reply/redrive';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readRun, readStored } from '@runledger/event-log/read/read-run';
+import { refused, refusedAsMissing, respondToRedrives, taken } from '@runledger/request-reply/redrive';
 import type { Scheduling } from '../core/scheduling.ts';
-import type { SchedulerInput } from '../core/scheduler-input.ts';
+import type { SchedulerInput } from '../core/state/scheduler-input.ts';
+import type { DecisionLoop } from '../effects/decision-loop.ts';
 import { readFleetMessage, type FleetFact } from '../log/fleet-message.ts';
+import type { FollowedLog } from '../log/follow-log.ts';
 
-export interface Redrive {
+export interface RedriveResponderOptions {
+  readonly loop: DecisionLoop;
+  readonly followed: Pick<FollowedLog, 'isCurrent' | 'takeFleetFact'>;
+  readonly onRedriven: () => void;
+}
+
+/** Redrives dead letters on request. Every scheduler takes the message, because each may lead one day; the leading one responds. */
+export const respondToSchedulerRedrives = (
+  log: EventLog,
+  { loop, followed, onRedriven }: RedriveResponderOptions,
+): Disposable =>
+  respondToRedrives(log, 'scheduler', async (request) => {
+    if (!followed.isCurrent()) return undefined;
+    const { scheduling, take } = loop;
+    const { takeFleetFact } = followed;
+    const response = await redrive(log, { scheduling, take, takeFleetFact }, request);
+    onRedriven();
+    return loop.leading() ? response : undefined;
+  });
+
+export interface RedriveTarget {
   readonly scheduling: Scheduling;
   readonly take: (input: SchedulerInput) => void;
   readonly takeFleetFact: (fact: FleetFact) => void;
 }
 
-/** A run whose facts come faster than it can be read. */
-const MOST_READS = 5;
+/** A run may get facts faster than it can be read. */
+const MAX_READS = 5;
 
-/** Takes a message again that was parked, with what this release knows. @throws {LogUnavailable} */
+/** Takes a dead letter again, with what this release can read. @throws {LogUnavailable} */
 export const redrive = async (
   log: EventLog,
-  redriving: Redrive,
-  question: RedriveRequest,
+  target: RedriveTarget,
+  request: RedriveRequest,
 ): Promise<RedriveResponse> => {
-  const { stream, sequence } = question;
+  const { stream, sequence } = request;
   const stored = await readStored(log, sequence, stream);
-  if (!stored) return refusedAsMissing(question);
+  if (!stored) return refusedAsMissing(request);
   switch (stream) {
     case 'RUNS': {
       const key = runOfSubject(stored.subject);
       const isLifecycle = stored.subject.split('.')[3] === 'life';
-      if (key && isLifecycle) return redriveRun(log, redriving, key, sequence);
-      return refused(`${stored.subject} is no lifecycle of a run: the scheduler reads nothing else in RUNS.`);
+      if (key && isLifecycle) return redriveRun(log, target, key, sequence);
+      return refused(
+        `${stored.subject} is not in the lifecycle of a run: the scheduler reads nothing else in RUNS.`,
+      );
     }
     case 'FLEET': {
       const read = readFleetMessage(stored);
       switch (read.kind) {
         case 'fact':
-          return redriveFleetFact(redriving, read.fact);
+          return redriveFleetFact(target, read.fact);
         case 'refused':
           return refused(`It is still refused: ${read.why}.`);
         case 'newer_version':
           return refused(
-            `Only a later release can read ${read.type} in version ${read.version}. Start that one.`,
+            `Only a later release can read ${read.type} in version ${read.version}. Start that release.`,
           );
         case 'unknown_type':
           return refused(`This release of the scheduler does not know facts of the type ${read.type}.`);
@@ -54,30 +78,30 @@ export const redrive = async (
 /** The whole run is read again, and replaces what was known of it. */
 const redriveRun = async (
   log: EventLog,
-  { scheduling, take }: Redrive,
+  { scheduling, take }: RedriveTarget,
   key: RunKey,
   sequence: number,
 ): Promise<RedriveResponse> => {
-  for (let reads = 0; reads < MOST_READS; reads += 1) {
+  for (let reads = 0; reads < MAX_READS; reads += 1) {
     const atLeast = Math.max(sequence, scheduling.historyOf(key).head);
     const read = await readRun(log, key, { atLeast });
     switch (read.kind) {
       case 'none':
-        return refused(`Run ${key.run_id} is not in the log: nothing under its name counts.`);
+        return refused(`Run ${key.run_id} has no valid fact in the log.`);
       case 'damaged':
         return refused(`Run ${key.run_id} is still damaged: ${read.why}.`);
       case 'newer_version':
         return refused(
-          `Run ${key.run_id} has ${read.type} in version ${read.version}, which only a later release can read. Start that one.`,
+          `Run ${key.run_id} has ${read.type} in version ${read.version}, which only a later release can read. Start that release.`,
         );
       case 'found': {
         const wrong = read.refused.find(({ message }) => message.sequence === sequence);
         if (wrong) return refused(`It is still refused: ${wrong.why}.`);
         if (scheduling.isDeciding(key)) {
-          return refused(`A decision on run ${key.run_id} is being stored right now. Ask again in a moment.`);
+          return refused(`A decision on run ${key.run_id} is being stored right now. Try again in a moment.`);
         }
         const { history, facts } = read;
-        // Something was stored meanwhile, and is known already.
+        // Another fact was stored meanwhile, and is known already.
         if (history.head < scheduling.historyOf(key).head) continue;
         const last = facts.at(-1)?.event;
         const writer = last ? RUN_EVENTS[last.type].writer : 'gateway';
@@ -86,13 +110,13 @@ const redriveRun = async (
       }
     }
   }
-  return refused(`Run ${key.run_id} changed each time that it was read. Ask again in a moment.`);
+  return refused(`Run ${key.run_id} changed each time that it was read. Try again in a moment.`);
 };
 
-const redriveFleetFact = ({ scheduling, takeFleetFact }: Redrive, fact: FleetFact): RedriveResponse => {
+const redriveFleetFact = ({ scheduling, takeFleetFact }: RedriveTarget, fact: FleetFact): RedriveResponse => {
   const { event, sequence } = fact;
   if (!scheduling.isNew(event, sequence)) {
-    return refused(`${event.type} is known, or something later that it says nothing about any more.`);
+    return refused(`${event.type} is known, or a later fact is.`);
   }
   takeFleetFact(fact);
   return taken(`${event.type} counts from now on.`);

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { RunQueuedData } from '@runledger/contracts/events/run-event-data';
 import { orgId, runId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
@@ -9,7 +9,7 @@ import { Compile } from 'typebox/compile';
 import type { LiveRun } from '../core/decisions/decision.ts';
 import type { DrainedName } from '../core/fleet/drained-names.ts';
 
-/** A run that has not ended, as it stands in the scheduler's memory. */
+/** A run that has not ended, as the scheduler has it in memory. */
 export interface SnapshotRun {
   readonly head: number;
   readonly event_id: string | null;
@@ -19,7 +19,7 @@ export interface SnapshotRun {
 const Sequence = Type.Integer({ minimum: 1 });
 const MaybeId = Type.Union([Type.String(), Type.Null()]);
 
-/** Up to where a state is derived from the log, and how to tell that log from another one. */
+/** Up to where a state is derived from the log, and what distinguishes that log from another one. */
 export const Position = Type.Object({
   stream: Type.Literal('RUNS'),
   /** The broker's time of the stream's creation. */
@@ -30,7 +30,7 @@ export const Position = Type.Object({
 });
 export type Position = Static<typeof Position>;
 
-/** Names that are drained. FLEET forgets its oldest messages in time, and a name stays drained until it is resumed. */
+/** Drained names. FLEET forgets its oldest messages in time, but a name stays drained until it is resumed. */
 interface DrainsSnapshot {
   /** The broker's time of the creation of FLEET, whose sequences these are. */
   readonly created: string;
@@ -38,10 +38,9 @@ interface DrainsSnapshot {
 }
 
 export interface Snapshot {
-  /** Left out, and then there are no runs, while RUNS has had no message. */
+  /** Left out while RUNS has had no message; then there are no runs. */
   readonly position?: Position | undefined;
-  /** Left out by earlier releases. */
-  readonly drains?: DrainsSnapshot;
+  readonly drains: DrainsSnapshot;
   readonly runs: readonly SnapshotRun[];
 }
 
@@ -57,7 +56,7 @@ const Header = Type.Object({
   format: Type.Literal(FORMAT),
   position: Type.Optional(Position),
   runs: Type.Integer({ minimum: 0 }),
-  drains: Type.Optional(Type.Object({ created: Type.String(), names: Type.Array(Drained) })),
+  drains: Type.Object({ created: Type.String(), names: Type.Array(Drained) }),
 });
 
 const Attempt = Type.Object({
@@ -95,46 +94,50 @@ const headers = Compile(Header);
 const lines = Compile(Line);
 const zip = promisify(gzip);
 const unzip = promisify(gunzip);
-const MOST_BYTES = 1024 ** 3;
-const AT_ONCE = 500;
+const MAX_SNAPSHOT_BYTES = 1024 ** 3;
+const RUNS_AT_ONCE = 500;
 
-/** JSON lines, compressed: the position, then one line for each run. Other work goes on meanwhile. */
+/** JSON lines, compressed: a header, then one line for each run. Other work goes on meanwhile. */
 export const encodeSnapshot = async ({ position, runs, drains }: Snapshot): Promise<Uint8Array> => {
-  const header = { format: FORMAT, position, runs: runs.length, ...(drains ? { drains } : {}) };
+  const header = { format: FORMAT, position, runs: runs.length, drains };
   const parts = [Buffer.from(JSON.stringify(header))];
-  for (let from = 0; from < runs.length; from += AT_ONCE) {
-    const part = runs.slice(from, from + AT_ONCE).map((run) => `\n${JSON.stringify(run)}`);
+  for (let from = 0; from < runs.length; from += RUNS_AT_ONCE) {
+    const part = runs.slice(from, from + RUNS_AT_ONCE).map((run) => `\n${JSON.stringify(run)}`);
     parts.push(Buffer.from(part.join('')));
-    await breathe();
+    await yieldToOthers();
   }
   return zip(Buffer.concat(parts));
 };
 
 export type DecodedSnapshot =
   | ({ readonly kind: 'decoded' } & Snapshot)
-  /** Drains may be good when runs are not. */
-  | ({ readonly kind: 'unfit'; readonly why: string } & Pick<Snapshot, 'drains'>);
+  /** The drained names may be valid when the runs are not. */
+  | { readonly kind: 'invalid'; readonly why: string; readonly drains?: DrainsSnapshot };
 
-/** Everything is checked: a snapshot may be of another release, or damaged. */
+/** Checks everything: a snapshot may be of another release, or damaged. */
 export const decodeSnapshot = async (bytes: Uint8Array): Promise<DecodedSnapshot> => {
-  const text = await unzip(bytes, { maxOutputLength: MOST_BYTES }).catch((error: unknown) => String(error));
-  if (typeof text === 'string') return { kind: 'unfit', why: `it cannot be decompressed (${text})` };
+  const text = await unzip(bytes, { maxOutputLength: MAX_SNAPSHOT_BYTES }).catch((error: unknown) =>
+    String(error),
+  );
+  if (typeof text === 'string') return { kind: 'invalid', why: `it cannot be decompressed (${text})` };
   const [first = '', ...rest] = text.toString('utf8').split('\n');
   const header = parse(first);
-  if (!headers.Check(header)) return { kind: 'unfit', why: `it is not of format ${FORMAT}` };
+  if (!headers.Check(header)) return { kind: 'invalid', why: `it is not of format ${FORMAT}` };
   const { position, drains } = header;
-  const unfit = (why: string): DecodedSnapshot => ({ kind: 'unfit', why, ...(drains ? { drains } : {}) });
-  if (rest.length !== header.runs)
-    return unfit(`it should hold ${header.runs} runs and holds ${rest.length}`);
+  if (rest.length !== header.runs) {
+    return { kind: 'invalid', why: `it should hold ${header.runs} runs and holds ${rest.length}`, drains };
+  }
   const runs: SnapshotRun[] = [];
   for (const [index, line] of rest.entries()) {
     const value = parse(line);
-    if (!lines.Check(value)) return unfit(`the run in line ${index + 2} does not fit its schema`);
+    if (!lines.Check(value)) {
+      return { kind: 'invalid', why: `the run in line ${index + 2} does not match its schema`, drains };
+    }
     // Checked right above; the schema knows ids as plain text.
     runs.push(value as SnapshotRun);
-    if (index % AT_ONCE === 0) await breathe();
+    if (index % RUNS_AT_ONCE === 0) await yieldToOthers();
   }
-  return { kind: 'decoded', position, runs, ...(drains ? { drains } : {}) };
+  return { kind: 'decoded', position, runs, drains };
 };
 
 export const keyOf = ({ run }: SnapshotRun): RunKey => ({

@@ -4,7 +4,7 @@ import { isExecuting } from '@runledger/contracts/fold/run';
 import type { Assign, Decision } from '../../src/core/decisions/decision.ts';
 import { canServe } from '../../src/core/slots/requirements.ts';
 import type { RegisteredExecutor, Slot } from '../../src/core/fleet/registered-executor.ts';
-import type { SchedulerInput } from '../../src/core/scheduler-input.ts';
+import type { SchedulerInput } from '../../src/core/state/scheduler-input.ts';
 import { PERIOD_MS, type World } from './world.ts';
 
 /** What must hold after every single input, found out by looking at everything. */

@@ -16,7 +16,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Decision } from '../../src/core/decisions/decision.ts';
 import { assignedEvent, endingEvent } from '../../src/core/decisions/decided-event.ts';
 import { createScheduling, type Scheduling } from '../../src/core/scheduling.ts';
-import type { ResetCause, SchedulerInput } from '../../src/core/scheduler-input.ts';
+import type { ResetCause, SchedulerInput } from '../../src/core/state/scheduler-input.ts';
 
 export const PERIOD_MS = 6_000;
 export const ENFORCE_MS = 20_000;

@@ -14,10 +14,10 @@ describe('what a later release told of the fleet', () => {
     ['ExecutorResumeRequested', 'fleet.box.all.resume_requested'],
     ['ExecutorLost', 'fleet.box.0123456789ab.lost'],
   ])('stops the scheduler, which says so, when the control plane told it: %s', async (type, subject) => {
-    await using cell = await openTestScheduler();
-    const scheduler = await cell.schedule();
+    await using bed = await openTestScheduler();
+    const scheduler = await bed.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
-    await tellNewer(cell, subject, type);
+    await tellNewer(bed, subject, type);
     await waitFor('the scheduler to stand by', () => !scheduler.leading());
     expect(scheduler.following()).toMatchObject({ ok: false });
     expect(scheduler.following()).toMatchObject({
@@ -26,17 +26,17 @@ describe('what a later release told of the fleet', () => {
   });
 
   it('is parked when an executor told it: that one gets no runs, and all others do', async () => {
-    await using cell = await openTestScheduler();
-    const scheduler = await cell.schedule();
+    await using bed = await openTestScheduler();
+    const scheduler = await bed.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
-    await tellNewer(cell, 'fleet.newer.0123456789ab.registered', 'ExecutorRegistered');
+    await tellNewer(bed, 'fleet.newer.0123456789ab.registered', 'ExecutorRegistered');
     const [parked] = await waitFor('the fact to be parked', async () => {
-      const list = await listDeadLetters(cell.log, { stream: 'FLEET', after: 0, limit: 10 });
+      const list = await listDeadLetters(bed.log, { stream: 'FLEET', after: 0, limit: 10 });
       return list.length > 0 && list;
     });
     expect(parked?.reason).toBe('ExecutorRegistered in version 2 is of a later release');
-    const box = await cell.executor('box');
-    await box.assigned(await cell.queue());
+    const box = await bed.executor('box');
+    await box.assigned(await bed.queue());
     expect(scheduler.following()).toEqual({ ok: true });
   });
 });

@@ -8,13 +8,13 @@ const PATIENT_MS = 5_000;
 
 describe('a scheduler on a log', () => {
   it('tells where runs wait, and why', async () => {
-    await using cell = await openTestScheduler();
-    const scheduler = await cell.schedule();
+    await using bed = await openTestScheduler();
+    const scheduler = await bed.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
-    const keys = [await cell.queue(), await cell.queue(), await cell.queue()];
-    const other = await cell.queue({ gpu: 'H100' });
+    const keys = [await bed.queue(), await bed.queue(), await bed.queue()];
+    const other = await bed.queue({ gpu: 'H100' });
     const places = (): ReturnType<typeof requestQueuePositions> =>
-      requestQueuePositions(cell.log, [...keys, other], PATIENT_MS);
+      requestQueuePositions(bed.log, [...keys, other], PATIENT_MS);
     await waitFor('all runs to be known', async () => (await places())?.every((place) => place));
     expect(await places()).toEqual([
       { ahead: 0, capacity: 'no_gpu' },
@@ -22,7 +22,7 @@ describe('a scheduler on a log', () => {
       { ahead: 2, capacity: 'no_gpu' },
       { ahead: 0, capacity: 'no_gpu' },
     ]);
-    const executor = await cell.executor('box');
+    const executor = await bed.executor('box');
     const [first] = keys;
     if (first) await executor.assigned(first);
     await waitFor('the first to wait no more', async () => (await places())?.[0] === undefined);
@@ -35,19 +35,19 @@ describe('a scheduler on a log', () => {
   });
 
   it('tells places only while it leads', async () => {
-    await using cell = await openTestScheduler();
+    await using bed = await openTestScheduler();
     const stop = new AbortController();
-    const lease = await acquireLease(cell.log, { name: 'scheduler', holder: 'another' }, stop.signal);
-    const one = await cell.schedule();
-    const key = await cell.queue();
+    const lease = await acquireLease(bed.log, { name: 'scheduler', holder: 'another' }, stop.signal);
+    const one = await bed.schedule();
+    const key = await bed.queue();
     const place = async (): Promise<unknown> =>
-      (await requestQueuePositions(cell.log, [key], PATIENT_MS))?.[0];
+      (await requestQueuePositions(bed.log, [key], PATIENT_MS))?.[0];
     await waitFor('the run to be known', () => one.runs().length === 1);
     expect(await place()).toBeUndefined();
     await lease.release();
     await waitFor('the first to tell its place', place);
 
-    const two = await cell.schedule();
+    const two = await bed.schedule();
     await waitFor('the run to be known to the second', () => two.runs().length === 1);
     await one[Symbol.asyncDispose]();
     expect(await waitFor('the second to tell its place', place)).toEqual({ ahead: 0, capacity: 'no_gpu' });

@@ -8,8 +8,8 @@ import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
 import { readRun, runsIdentity } from '@runledger/event-log/read/read-run';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import type { SchedulerInput } from '../../src/core/scheduler-input.ts';
-import { saveState } from '../../src/snapshot/restore-state.ts';
+import type { SchedulerInput } from '../../src/core/state/scheduler-input.ts';
+import { saveState } from '../../src/snapshot/snapshot-saver.ts';
 import { redrive as redriveHere } from '../../src/requests/redrive.ts';
 import { openTestScheduler, type SchedulerTestBed } from '../fixtures/a-scheduler.ts';
 import { World } from '../core/world.ts';
@@ -25,76 +25,75 @@ const redrive = (
 
 describe('a message that a scheduler takes again', () => {
   it('brings back a run that the scheduler did not know, and it is decided on', async () => {
-    await using cell = await openTestScheduler();
-    const key = await cell.queue();
-    await cell.queue({ gpu: 'H100' });
+    await using bed = await openTestScheduler();
+    const key = await bed.queue();
+    await bed.queue({ gpu: 'H100' });
     // As an earlier release left it, which could not read the first run.
-    const { created } = await runsIdentity(cell.log);
-    const event_id = await eventIdAt(cell, 2);
-    await saveState(cell.log, { position: { stream: 'RUNS', created, sequence: 2, event_id }, runs: [] });
-    const scheduler = await cell.schedule();
+    const { created } = await runsIdentity(bed.log);
+    const event_id = await eventIdAt(bed, 2);
+    const position = { stream: 'RUNS', created, sequence: 2, event_id } as const;
+    const drains = { created, names: [] };
+    await saveState(bed.log, { position, runs: [], drains });
+    const scheduler = await bed.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
     expect(scheduler.runs()).toEqual([]);
 
-    expect(await redrive(cell, 'RUNS', 1)).toEqual({
+    expect(await redrive(bed, 'RUNS', 1)).toEqual({
       outcome: 'taken',
       why: `Run ${key.run_id} was read again from the log: its status is queued.`,
     });
-    const executor = await cell.executor('box');
+    const executor = await bed.executor('box');
     await executor.assigned(key);
     expect(scheduler.runs().map(({ run }) => run.run_id)).toEqual([key.run_id]);
   });
 
   it('changes nothing for a run that is known as it is', async () => {
-    await using cell = await openTestScheduler();
-    const scheduler = await cell.schedule();
-    const executor = await cell.executor('box');
-    const key = await cell.queue();
+    await using bed = await openTestScheduler();
+    const scheduler = await bed.schedule();
+    const executor = await bed.executor('box');
+    const key = await bed.queue();
     await executor.assigned(key);
     await waitFor('the assignment to be known', () => scheduler.runs()[0]?.run.status === 'started');
     const before = scheduler.runs();
-    expect(await redrive(cell, 'RUNS', 1)).toMatchObject({ outcome: 'taken' });
+    expect(await redrive(bed, 'RUNS', 1)).toMatchObject({ outcome: 'taken' });
     expect(scheduler.runs()).toEqual(before);
   });
 
   it('is refused while it is no part of its run', async () => {
-    await using cell = await openTestScheduler();
-    const scheduler = await cell.schedule();
+    await using bed = await openTestScheduler();
+    const scheduler = await bed.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
-    const { org_id, run_id } = await cell.queue();
+    const { org_id, run_id } = await bed.queue();
     const forged = `runs.${org_id}.${run_id}.life.started.executor.1.stranger.1`;
-    const { seq } = await cell.log.js.publish(forged, JSON.stringify({ type: 'RunStarted' }));
-    const parked = await waitFor(
-      'the message to be parked',
-      async () => (await listDeadLetters(cell.log))[0],
-    );
+    const { seq } = await bed.log.js.publish(forged, JSON.stringify({ type: 'RunStarted' }));
+    const parked = await waitFor('the message to be parked', async () => (await listDeadLetters(bed.log))[0]);
     expect(parked).toMatchObject({ consumer: 'scheduler', stream: 'RUNS', sequence: seq });
-    const answer = await redrive(cell, 'RUNS', seq);
+    const answer = await redrive(bed, 'RUNS', seq);
     expect(answer?.outcome).toBe('refused');
     expect(answer?.why).toContain('It is still refused');
   });
 
   it('is refused when it is of the fleet and known, when it belongs elsewhere, and when it is gone', async () => {
-    await using cell = await openTestScheduler();
-    const scheduler = await cell.schedule();
+    await using bed = await openTestScheduler();
+    const scheduler = await bed.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
-    await cell.executor('box');
+    await bed.executor('box');
     const elsewhere = { type: 'ExecutorLeft', version: 1, event_id: newUuid(), executor_id: 'box.1' };
     const body = JSON.stringify({ ...elsewhere, time: new Date().toISOString() });
-    const { seq } = await cell.log.js.publish('fleet.other.1.left', body);
-    await waitFor('it to be parked', async () => (await listDeadLetters(cell.log)).length === 1);
-    expect((await redrive(cell, 'FLEET', 1))?.why).toContain('ExecutorRegistered is known');
-    expect((await redrive(cell, 'FLEET', seq))?.why).toContain('not under fleet.box.1.left');
-    expect(await redrive(cell, 'RUNS', 99)).toEqual({
+    const { seq } = await bed.log.js.publish('fleet.other.1.left', body);
+    await waitFor('it to be parked', async () => (await listDeadLetters(bed.log)).length === 1);
+    expect((await redrive(bed, 'FLEET', 1))?.why).toContain('ExecutorRegistered is known');
+    expect((await redrive(bed, 'FLEET', seq))?.why).toContain('not under fleet.box.1.left');
+    expect(await redrive(bed, 'RUNS', 99)).toEqual({
       outcome: 'refused',
       why: 'Message 99 is not in RUNS any more: it has expired, or never was there.',
     });
   });
 
   it('is refused while a decision on its run is being stored', async () => {
-    await using cell = await openTestScheduler();
-    const key = await cell.queue();
-    const { history } = await found(cell, key);
+    await using bed = await openTestScheduler();
+    const key = await bed.queue();
+    const { history } = await found(bed, key);
     const world = new World();
     world.lead();
     world.register('box');
@@ -113,7 +112,7 @@ describe('a message that a scheduler takes again', () => {
       takeFleetFact: () => undefined,
     };
     const asked = (): Promise<RedriveResponse> =>
-      redriveHere(cell.log, redriving, { stream: 'RUNS', sequence: 1 });
+      redriveHere(bed.log, redriving, { stream: 'RUNS', sequence: 1 });
     expect((await asked()).why).toContain('is being stored right now');
     expect(scheduling.isDeciding(key)).toBe(true);
     if (decision) scheduling.take({ type: 'settled', decision, outcome: 'refused' });
@@ -123,13 +122,13 @@ describe('a message that a scheduler takes again', () => {
   });
 
   it('is answered about by the scheduler that leads only', async () => {
-    await using cell = await openTestScheduler();
+    await using bed = await openTestScheduler();
     const stop = new AbortController();
-    await acquireLease(cell.log, { name: 'scheduler', holder: 'another' }, stop.signal);
-    const scheduler = await cell.schedule();
-    await cell.queue();
+    await acquireLease(bed.log, { name: 'scheduler', holder: 'another' }, stop.signal);
+    const scheduler = await bed.schedule();
+    await bed.queue();
     await waitFor('the run to be known', () => scheduler.runs().length === 1);
-    expect(await requestRedrive(cell.log, 'scheduler', { stream: 'RUNS', sequence: 1 }, 500)).toBeUndefined();
+    expect(await requestRedrive(bed.log, 'scheduler', { stream: 'RUNS', sequence: 1 }, 500)).toBeUndefined();
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
-import { loadSnapshot, saveSnapshot } from '@runledger/event-log/snapshots';
+import { loadSnapshot, saveSnapshot } from '../../src/snapshot/snapshot-store.ts';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import type { SnapshotRun } from '../../src/snapshot/snapshot-format.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../src/snapshot/snapshot-format.ts';
@@ -10,92 +10,97 @@ const inOrder = (runs: readonly SnapshotRun[]): SnapshotRun[] =>
   runs.toSorted((a, b) => a.run.number - b.run.number);
 
 /** Runs in every situation: waiting, executing, cancel requested, ended. */
-const someRuns = async (cell: SchedulerTestBed): Promise<void> => {
-  const executor = await cell.executor('box', 3);
-  const keys = [await cell.queue(), await cell.queue(), await cell.queue()];
+const someRuns = async (bed: SchedulerTestBed): Promise<void> => {
+  const executor = await bed.executor('box', 3);
+  const keys = [await bed.queue(), await bed.queue(), await bed.queue()];
   for (const key of keys) {
     await executor.assigned(key);
     await executor.tell(key, 'RunStarted', {});
   }
   const [first, second] = keys;
   if (first) await executor.tell(first, 'RunSucceeded', { outputs: [] });
-  if (second) await cell.cancel(second);
-  await cell.queue({ gpu: 'H100' });
-  await cell.queue({ gpu: 'T4' });
+  if (second) await bed.cancel(second);
+  await bed.queue({ gpu: 'H100' });
+  await bed.queue({ gpu: 'T4' });
 };
 
-const saved = async (cell: SchedulerTestBed): Promise<SnapshotRun[]> => {
-  const decoded = await decodeSnapshot((await loadSnapshot(cell.log, 'scheduler')) ?? new Uint8Array());
-  if (decoded.kind === 'unfit') throw new Error(decoded.why);
+const saved = async (bed: SchedulerTestBed): Promise<SnapshotRun[]> => {
+  const decoded = await decodeSnapshot((await loadSnapshot(bed.log, 'scheduler')) ?? new Uint8Array());
+  if (decoded.kind === 'invalid') throw new Error(decoded.why);
   return inOrder(decoded.runs);
 };
 
+const NO_DRAINS = { created: '2020-01-01T00:00:00Z', names: [] };
 const quiet = { cancelEnforceMs: 3_600_000 };
 
 describe('a snapshot', () => {
   it('gives the state that a rebuild from the whole log gives, also with what came after it', async () => {
-    await using cell = await openTestScheduler();
-    const leader = await cell.schedule(quiet);
-    await someRuns(cell);
+    await using bed = await openTestScheduler();
+    const leader = await bed.schedule(quiet);
+    await someRuns(bed);
     await waitFor('the state to hold all four runs', () => leader.runs().length === 4);
     await leader[Symbol.asyncDispose]();
-    expect(await saved(cell)).toHaveLength(4);
-    await cell.queue({ gpu: 'L4' });
+    expect(await saved(bed)).toHaveLength(4);
+    await bed.queue({ gpu: 'L4' });
 
-    const restored = await cell.schedule({ ...quiet, instance: 'restored' });
+    const restored = await bed.schedule({ ...quiet, instance: 'restored' });
     await waitFor('the restored state', () => restored.runs().length === 5);
     await restored[Symbol.asyncDispose]();
-    await saveSnapshot(cell.log, 'scheduler', new Uint8Array());
-    const rebuilt = await cell.schedule({ ...quiet, instance: 'rebuilt' });
+    await saveSnapshot(bed.log, 'scheduler', new Uint8Array());
+    const rebuilt = await bed.schedule({ ...quiet, instance: 'rebuilt' });
     await waitFor('the rebuilt state', () => rebuilt.runs().length === 5);
     expect(inOrder(rebuilt.runs())).toEqual(inOrder(restored.runs()));
   });
 
   it('is saved after so many events, and while the scheduler leads', async () => {
-    await using cell = await openTestScheduler();
-    await cell.schedule({ snapshotEveryEvents: 3 });
-    for (let run = 0; run < 3; run += 1) await cell.queue({ gpu: 'H100' });
+    await using bed = await openTestScheduler();
+    await bed.schedule({ snapshotEveryEvents: 3 });
+    for (let run = 0; run < 3; run += 1) await bed.queue({ gpu: 'H100' });
     const runs = await waitFor('a snapshot', async () => {
-      const runs = await saved(cell);
+      const runs = await saved(bed);
       return runs.length > 0 && runs;
     });
     expect(runs).toHaveLength(3);
   });
 
   it('of another log is dropped', async () => {
-    await using cell = await openTestScheduler();
-    const key = await cell.queue({ gpu: 'H100' });
+    await using bed = await openTestScheduler();
+    const key = await bed.queue({ gpu: 'H100' });
     const position = {
       stream: 'RUNS',
       created: '2020-01-01T00:00:00Z',
       sequence: 1,
       event_id: null,
     } as const;
-    await saveSnapshot(cell.log, 'scheduler', await encodeSnapshot({ position, runs: [] }));
-    const scheduler = await cell.schedule();
+    await saveSnapshot(bed.log, 'scheduler', await encodeSnapshot({ position, runs: [], drains: NO_DRAINS }));
+    const scheduler = await bed.schedule();
     const known = await waitFor('the run, from the log', () => scheduler.runs()[0]);
     expect(known.run.run_id).toBe(key.run_id);
   });
 
   it('is believed when the log has its last event in its place, else dropped', async () => {
-    await using cell = await openTestScheduler();
-    const key = await cell.queue({ gpu: 'H100' });
-    const first = await cell.schedule();
+    await using bed = await openTestScheduler();
+    const key = await bed.queue({ gpu: 'H100' });
+    const first = await bed.schedule();
     await waitFor('the run', () => first.runs().length === 1);
     await first[Symbol.asyncDispose]();
-    const decoded = await decodeSnapshot((await loadSnapshot(cell.log, 'scheduler')) ?? new Uint8Array());
-    if (decoded.kind === 'unfit') throw new Error(decoded.why);
+    const decoded = await decodeSnapshot((await loadSnapshot(bed.log, 'scheduler')) ?? new Uint8Array());
+    if (decoded.kind === 'invalid') throw new Error(decoded.why);
     const { position } = decoded;
     if (!position) throw new Error('the snapshot names no place in the log');
-    await saveSnapshot(cell.log, 'scheduler', await encodeSnapshot({ position, runs: [] }));
-    const believing = await cell.schedule();
+    await saveSnapshot(bed.log, 'scheduler', await encodeSnapshot({ position, runs: [], drains: NO_DRAINS }));
+    const believing = await bed.schedule();
     await waitFor('the second to lead', () => believing.leading());
     expect(believing.runs()).toEqual([]);
     await believing[Symbol.asyncDispose]();
 
     const other = { ...position, event_id: 'another' };
-    await saveSnapshot(cell.log, 'scheduler', await encodeSnapshot({ position: other, runs: [] }));
-    const doubting = await cell.schedule();
+    await saveSnapshot(
+      bed.log,
+      'scheduler',
+      await encodeSnapshot({ position: other, runs: [], drains: NO_DRAINS }),
+    );
+    const doubting = await bed.schedule();
     const known = await waitFor('the run, from the log', () => doubting.runs()[0]);
     expect(known.run.run_id).toBe(key.run_id);
   });
@@ -103,23 +108,23 @@ describe('a snapshot', () => {
   it.each([
     ['nothing', new Uint8Array()],
     ['something else', new TextEncoder().encode('{"format": 1}')],
-  ])('that is %s is unfit, and says why', async (_what, bytes) => {
-    expect(await decodeSnapshot(bytes)).toMatchObject({ kind: 'unfit' });
+  ])('that is %s is invalid, and says why', async (_what, bytes) => {
+    expect(await decodeSnapshot(bytes)).toMatchObject({ kind: 'invalid' });
   });
 });
 
 describe('a message that is no part of its run', () => {
   it('is parked, moves the head, and does not stop the run', async () => {
-    await using cell = await openTestScheduler();
-    const scheduler = await cell.schedule();
+    await using bed = await openTestScheduler();
+    const scheduler = await bed.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
-    const key = await cell.queue();
-    await cell.log.js.publish(`runs.${key.org_id}.${key.run_id}.life.ended.executor.1.forged`, '{}');
-    const executor = await cell.executor('box');
+    const key = await bed.queue();
+    await bed.log.js.publish(`runs.${key.org_id}.${key.run_id}.life.ended.executor.1.forged`, '{}');
+    const executor = await bed.executor('box');
     await executor.assigned(key);
     const parked = await waitFor(
       'the forged message to be parked',
-      async () => (await listDeadLetters(cell.log))[0],
+      async () => (await listDeadLetters(bed.log))[0],
     );
     expect(parked).toMatchObject({ consumer: 'scheduler', stream: 'RUNS' });
   });

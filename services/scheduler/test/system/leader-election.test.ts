@@ -6,13 +6,13 @@ import { startScheduler } from '../fixtures/scheduler-process.ts';
 
 describe('two schedulers', () => {
   it('take turns: one leads, the leader is killed, the other takes over and assigns nothing twice', async () => {
-    await using cell = await openTestScheduler();
-    await using one = await startScheduler(cell.nats.url);
+    await using bed = await openTestScheduler();
+    await using one = await startScheduler(bed.nats.url);
     await waitFor('the first to lead', () => one.leading());
-    await using two = await startScheduler(cell.nats.url);
-    const executor = await cell.executor('box', 20);
+    await using two = await startScheduler(bed.nats.url);
+    const executor = await bed.executor('box', 20);
     const keys: RunKey[] = [];
-    for (let run = 0; run < 40; run += 1) keys.push(await cell.queue());
+    for (let run = 0; run < 40; run += 1) keys.push(await bed.queue());
     await waitFor('the first to be at work', async () => (await one.assignments()) > 0);
     expect(await two.leading()).toBe(false);
     await one.kill9();
@@ -24,18 +24,18 @@ describe('two schedulers', () => {
     }
     expect(await two.leading()).toBe(true);
     for (const key of keys) {
-      expect(await cell.events(key)).toEqual(['RunQueued', 'RunAssigned', 'RunStarted', 'RunSucceeded']);
+      expect(await bed.events(key)).toEqual(['RunQueued', 'RunAssigned', 'RunStarted', 'RunSucceeded']);
     }
   });
 
   it('take turns when the leader is stopped and goes on later: what it still wants to decide is refused, and it stands by', async () => {
-    await using cell = await openTestScheduler();
-    await using one = await startScheduler(cell.nats.url);
+    await using bed = await openTestScheduler();
+    await using one = await startScheduler(bed.nats.url);
     await waitFor('the first to lead', () => one.leading());
-    await using two = await startScheduler(cell.nats.url);
-    const executor = await cell.executor('box', 4);
+    await using two = await startScheduler(bed.nats.url);
+    const executor = await bed.executor('box', 4);
     const keys: RunKey[] = [];
-    for (let run = 0; run < 12; run += 1) keys.push(await cell.queue());
+    for (let run = 0; run < 12; run += 1) keys.push(await bed.queue());
     await waitFor('the first to be at work', async () => (await one.assignments()) > 0);
     one.freeze();
     const endOf = async (key: RunKey): Promise<void> => {
@@ -48,21 +48,21 @@ describe('two schedulers', () => {
     one.thaw();
     for (const key of keys.slice(6)) await endOf(key);
     for (const key of keys) {
-      expect(await cell.events(key)).toEqual(['RunQueued', 'RunAssigned', 'RunStarted', 'RunSucceeded']);
+      expect(await bed.events(key)).toEqual(['RunQueued', 'RunAssigned', 'RunStarted', 'RunSucceeded']);
     }
     await waitFor('the first to stand by', async () => !(await one.leading()));
     expect(await two.leading()).toBe(true);
     await two.kill9();
-    const next = await cell.queue();
+    const next = await bed.queue();
     await endOf(next);
     expect(await one.leading()).toBe(true);
   });
 
   it('hand over at once when the leader stops cleanly', async () => {
-    await using cell = await openTestScheduler();
-    await using one = await startScheduler(cell.nats.url);
+    await using bed = await openTestScheduler();
+    await using one = await startScheduler(bed.nats.url);
     await waitFor('the first to lead', () => one.leading());
-    await using two = await startScheduler(cell.nats.url);
+    await using two = await startScheduler(bed.nats.url);
     const readyz = await fetch(`${two.health}/readyz`);
     expect(readyz.status).toBe(200);
     expect(await one.stop()).toBe(0);

@@ -5,7 +5,7 @@ import { refreshSlot } from '../fleet/fleet.ts';
 import type { RegisteredExecutor, Slot } from '../fleet/registered-executor.ts';
 import { decisionBase, type KnownRun } from '../runs/known-run.ts';
 import type { SlotRef } from '../slots/slot-allocation.ts';
-import type { SchedulerState } from '../state.ts';
+import type { SchedulerState } from '../state/scheduler-state.ts';
 import { recovery } from './recovery.ts';
 
 /** One decision for each head. While it is being stored the run waits for nothing else. */

@@ -7,8 +7,8 @@ import type { Drain, DrainedName } from '../fleet/drained-names.ts';
 import { acceptHeartbeat, type ReceivedHeartbeat } from '../fleet/heartbeats.ts';
 import { drain, register, remove, setDrained } from '../fleet/membership.ts';
 import type { Registration } from '../fleet/registered-executor.ts';
-import type { ReceivedFleetFact } from '../scheduler-input.ts';
-import type { SchedulerState } from '../state.ts';
+import type { ReceivedFleetFact } from '../state/scheduler-input.ts';
+import type { SchedulerState } from '../state/scheduler-state.ts';
 import { offerSlots, offerSlotsOf, recoverWithoutExecutor } from './decide.ts';
 
 /** Whether nothing later is known about the executor or the name. */

@@ -2,7 +2,7 @@ import { isExecuting } from '@runledger/contracts/fold/run';
 import type { RunDecision } from '../decisions/decision.ts';
 import { giveUpLoss } from '../fleet/membership.ts';
 import type { KnownRun } from '../runs/known-run.ts';
-import type { SchedulerState } from '../state.ts';
+import type { SchedulerState } from '../state/scheduler-state.ts';
 import { recoverWithoutExecutor, refreshSlotOf } from './decide.ts';
 import { onReset } from './on-tick.ts';
 

@@ -5,10 +5,10 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { RunDecision } from '../decisions/decision.ts';
 import { keepLeftover } from '../fleet/heartbeats.ts';
 import { knownRun } from '../runs/known-run.ts';
-import type { RunUpdate } from '../scheduler-input.ts';
+import type { RunUpdate } from '../state/scheduler-input.ts';
 import { runName } from '../slots/run-name.ts';
 import { isSameSlot, type SlotRef } from '../slots/slot-allocation.ts';
-import type { SchedulerState } from '../state.ts';
+import type { SchedulerState } from '../state/scheduler-state.ts';
 import { decideOn, freeSlot, refreshSlotOf } from './decide.ts';
 
 /** What the next message of the run is taken into. */

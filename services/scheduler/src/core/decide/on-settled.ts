@@ -1,8 +1,8 @@
 import type { Decision, DeclareLost, RunDecision } from '../decisions/decision.ts';
 import { giveUpLoss } from '../fleet/membership.ts';
-import type { Outcome } from '../scheduler-input.ts';
+import type { Outcome } from '../state/scheduler-input.ts';
 import { runName } from '../slots/run-name.ts';
-import type { SchedulerState } from '../state.ts';
+import type { SchedulerState } from '../state/scheduler-state.ts';
 import { decideOn, freeSlot, offerSlots } from './decide.ts';
 import { onRunUnreadable } from './on-run.ts';
 

@@ -5,7 +5,7 @@ import { releaseLeftovers, resetHeartbeats } from '../fleet/heartbeats.ts';
 import { beginLoss } from '../fleet/membership.ts';
 import type { RegisteredExecutor } from '../fleet/registered-executor.ts';
 import { requirementsKey, type Requirements } from '../slots/requirements.ts';
-import type { SchedulerState } from '../state.ts';
+import type { SchedulerState } from '../state/scheduler-state.ts';
 import { decide, offerSlots } from './decide.ts';
 import { expired } from './expired.ts';
 import { recovery } from './recovery.ts';

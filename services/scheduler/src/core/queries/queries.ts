@@ -8,7 +8,7 @@ import type { RegisteredExecutor } from '../fleet/registered-executor.ts';
 import type { KnownRun } from '../runs/known-run.ts';
 import type { Requirements } from '../slots/requirements.ts';
 import { runName } from '../slots/run-name.ts';
-import type { SchedulerState } from '../state.ts';
+import type { SchedulerState } from '../state/scheduler-state.ts';
 import { executorStates } from './executor-states.ts';
 import { fleetCounts, type FleetCounts } from './fleet-counts.ts';
 

@@ -1,7 +1,8 @@
+import { readBrokerTime } from '@runledger/coordination/broker-clock';
+import type { EstimatedClock } from '@runledger/coordination/estimated-clock';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { sleep } from '@runledger/resilience/abort';
-import type { EstimatedClock } from './estimated-clock.ts';
-import type { SchedulerInput } from '../core/scheduler-input.ts';
+import type { SchedulerInput } from '../core/state/scheduler-input.ts';
 
 export interface TickOptions {
   readonly clock: EstimatedClock;
@@ -9,12 +10,12 @@ export interface TickOptions {
   readonly take: (input: SchedulerInput) => void;
 }
 
-/** A broker that answers later than this may hold beats back as well. */
+/** A broker that takes longer to respond may delay heartbeats as well. */
 const SLOW_MS = 1_000;
 
 /**
- * Ticks until the signal is aborted, each time behind a round trip: what the broker sent before it has arrived, and the
- * broker tells its time. While it does not answer there are no ticks, and silence says nothing.
+ * Ticks until the signal is aborted. Each tick follows a round trip to the broker: what the broker sent before has arrived,
+ * and the response has its time. Without a response there is no tick, and missing heartbeats say nothing.
  */
 export const tickUntilAborted = async (
   log: EventLog,
@@ -22,11 +23,11 @@ export const tickUntilAborted = async (
   signal: AbortSignal,
 ): Promise<void> => {
   while (!signal.aborted) {
-    const asked = performance.now();
+    const sentMs = performance.now();
     const brokerMs = log.connected() ? await brokerTime(log) : undefined;
     const connectedMs = performance.now();
     if (signal.aborted) return;
-    if (brokerMs === undefined || connectedMs - asked > SLOW_MS) {
+    if (brokerMs === undefined || connectedMs - sentMs > SLOW_MS) {
       take({ type: 'reset_heartbeats', because: 'slow_round_trip', connectedMs });
     }
     if (brokerMs !== undefined) {
@@ -38,14 +39,12 @@ export const tickUntilAborted = async (
   }
 };
 
-/** The broker's time in milliseconds since 1970; undefined when it does not answer. */
+/** Undefined when the broker does not respond. */
 const brokerTime = async (log: EventLog): Promise<number | undefined> => {
   try {
-    const info: object = await log.jsm.streams.info('FLEET');
-    // In the broker's answer since nats-server 2.10, but not in the driver's types.
-    return 'ts' in info && typeof info.ts === 'string' ? Date.parse(info.ts) : Number.NaN;
+    return await readBrokerTime(log, 'FLEET');
   } catch (error) {
-    log.logger.debug({ err: error }, 'the broker did not tell its time');
+    log.logger.debug({ err: error }, 'the broker did not report its time');
     return undefined;
   }
 };

@@ -1,10 +1,10 @@
-import { FormerExecutors } from './fleet/former-executors.ts';
-import { DrainedNames } from './fleet/drained-names.ts';
-import { emptyFleet, type Fleet } from './fleet/fleet.ts';
-import type { DeadlineSettings } from './runs/deadline.ts';
-import { LiveRuns } from './runs/live-runs.ts';
-import { OrphanedRuns } from './runs/orphaned-runs.ts';
-import { SlotAllocation } from './slots/slot-allocation.ts';
+import { FormerExecutors } from '../fleet/former-executors.ts';
+import { DrainedNames } from '../fleet/drained-names.ts';
+import { emptyFleet, type Fleet } from '../fleet/fleet.ts';
+import type { DeadlineSettings } from '../runs/deadline.ts';
+import { LiveRuns } from '../runs/live-runs.ts';
+import { OrphanedRuns } from '../runs/orphaned-runs.ts';
+import { SlotAllocation } from '../slots/slot-allocation.ts';
 
 export interface SchedulingSettings extends DeadlineSettings {
   /** An executor without a heartbeat for so long, in connected time, is lost. */

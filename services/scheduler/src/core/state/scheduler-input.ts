@@ -2,9 +2,9 @@ import type { FleetEvent } from '@runledger/contracts/events/fleet-event';
 import type { WriterRole } from '@runledger/contracts/events/writer';
 import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import type { Decision } from './decisions/decision.ts';
-import type { DrainedName } from './fleet/drained-names.ts';
-import type { ReceivedHeartbeat } from './fleet/heartbeats.ts';
+import type { Decision } from '../decisions/decision.ts';
+import type { DrainedName } from '../fleet/drained-names.ts';
+import type { ReceivedHeartbeat } from '../fleet/heartbeats.ts';
 
 /** Why heartbeats may have been missed for a while: their absence says nothing about the executors. */
 export type ResetCause = 'reconnect' | 'slow_round_trip';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EstimatedClock } from '../../src/time/estimated-clock.ts';
+import { EstimatedClock } from '../src/estimated-clock.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -1,10 +1,11 @@
-/** Two windows of this length are looked at: a broker's clock that is set back is believed after ten minutes. */
+/** The estimate covers two windows of this length, so a broker's clock that is set back is believed after ten minutes. */
 const WINDOW_MS = 300_000;
 
 /**
- * The broker's clock, estimated from the time stamps that it gives and the monotonic time at which they arrive; this machine's own
- * wall clock is never asked. A stamp is always older than its arrival, so the least delayed one is nearest to
- * the truth, and the estimate is late by that delay rather than early: nothing is ended before its time.
+ * The broker's clock, estimated from the time stamps of messages and the monotonic time at which they arrive: for a process that
+ * reads messages all the time (`brokerClock` asks, for one that does not). It never reads this machine's wall clock. A stamp
+ * is always older than its arrival, so the least delayed one is nearest to the truth, and the estimate is late by that delay
+ * rather than early: nothing ends before its time.
  */
 export class EstimatedClock {
   #before = -Infinity;

@@ -1,0 +1,67 @@
+import type { EstimatedClock } from '@runledger/coordination/estimated-clock';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { aborted } from '@runledger/resilience/abort';
+import { within } from '@runledger/resilience/within';
+import type { DecisionLoop } from '../effects/decision-loop.ts';
+import type { DecisionMetrics } from '../effects/decision-metrics.ts';
+import { executeDecisions } from '../effects/execute-decisions.ts';
+import type { WorkflowVersions } from '../effects/workflow-versions.ts';
+import type { FollowedLog } from '../log/follow-log.ts';
+import { tickUntilAborted } from './tick.ts';
+import { respondToRequests } from '../requests/respond-to-requests.ts';
+import type { SnapshotSaver } from '../snapshot/snapshot-saver.ts';
+
+export interface LeadOptions {
+  readonly loop: DecisionLoop;
+  readonly followed: FollowedLog;
+  readonly versions: WorkflowVersions;
+  readonly instance: string;
+  readonly metrics: DecisionMetrics;
+  readonly clock: EstimatedClock;
+  readonly snapshots: Pick<SnapshotSaver, 'saveOften'>;
+  readonly heartbeatPeriodMs: number;
+  /** The process stops. */
+  readonly stopping: AbortSignal;
+}
+
+const MAX_TICK_MS = 1_000;
+/** A stop does not wait longer for a broker that does not respond. */
+const STOP_WITHIN_MS = 2_000;
+
+/** Decides and answers requests until the signal is aborted. It resolves when no decision is being stored any more. */
+export const lead = async (log: EventLog, options: LeadOptions, over: AbortSignal): Promise<void> => {
+  if (over.aborted) return;
+  const { loop, followed, clock, snapshots, heartbeatPeriodMs, stopping } = options;
+  const { take, scheduling } = loop;
+  const responders = respondToRequests(log, {
+    queries: scheduling.queries,
+    isCurrent: followed.isCurrent,
+    fleetReadUpTo: followed.fleetReadUpTo,
+  });
+  const standBy = (): void => {
+    responders[Symbol.dispose]();
+    loop.standBy();
+  };
+  log.logger.info({}, 'this scheduler leads');
+  const executor = executeDecisions(
+    {
+      ...options,
+      log,
+      settle: (decision, outcome) => take({ type: 'settled', decision, outcome }),
+      onHeartbeat: followed.onHeartbeat,
+    },
+    over,
+  );
+  // At once, not after the tick under way.
+  over.addEventListener('abort', standBy, { once: true });
+  loop.lead(executor);
+  const everyMs = Math.min(heartbeatPeriodMs / 6, MAX_TICK_MS);
+  await Promise.all([tickUntilAborted(log, { clock, everyMs, take }, over), snapshots.saveOften(over)]);
+  // Appends that are still under way must be settled before another scheduler decides on the same slots.
+  await Promise.race([executor.idle(), aborted(stopping).then(() => beforeStop(executor.idle()))]);
+  log.logger.info({}, 'this scheduler stands by');
+};
+
+/** Waits for the work, but not longer than a stop may take. */
+export const beforeStop = (work: Promise<void>): Promise<void> =>
+  within(STOP_WITHIN_MS, work, () => undefined);

@@ -1,0 +1,113 @@
+import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
+import type { RunEventType } from '@runledger/contracts/events/run-event';
+import type { Run } from '@runledger/contracts/fold/run';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import type { EstimatedClock } from '@runledger/coordination/estimated-clock';
+import { watchHeartbeats } from '@runledger/coordination/heartbeats';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import type { CheckOutcome } from '@runledger/service-kit/health/health-server';
+import type { Scheduling } from '../core/scheduling.ts';
+import type { SchedulerInput } from '../core/state/scheduler-input.ts';
+import type { FleetFact } from './fleet-message.ts';
+import { followFleet } from './follow-fleet.ts';
+import { followRuns } from './follow-runs.ts';
+
+export interface FollowLogOptions {
+  readonly scheduling: Scheduling;
+  readonly take: (input: SchedulerInput) => void;
+  readonly clock: EstimatedClock;
+  /** The sequence in RUNS that the restored state ends with; undefined when it is rebuilt from the whole log. */
+  readonly restoredUpTo: number | undefined;
+  /** Each fact of a run that was accepted, and the run after it. */
+  readonly onFact: (type: RunEventType, run: Run) => void;
+  /** Each message of RUNS, once it is taken. */
+  readonly onTaken: (message: StoredMessage) => void;
+  /** A name was drained or resumed. */
+  readonly onDrain: () => void;
+  readonly onHeartbeat: () => void;
+}
+
+/** Everything that the core is told by the log and the executors. */
+export interface FollowedLog extends AsyncDisposable {
+  /** Resolves when everything is taken that was stored at the start. */
+  readonly caughtUp: Promise<unknown>;
+  /** Resolves when a stream cannot be followed any more. */
+  readonly failed: Promise<unknown>;
+  readonly state: () => CheckOutcome;
+  readonly isCurrent: () => boolean;
+  /** The sequence in FLEET of the last fact that was taken. */
+  readonly fleetReadUpTo: () => number;
+  readonly takeFleetFact: (fact: FleetFact) => void;
+  readonly onHeartbeat: (heartbeat: Heartbeat, time: string) => void;
+}
+
+/** Follows RUNS, FLEET and the heartbeats until it is disposed of. @throws {LogUnavailable} */
+export const followLog = async (log: EventLog, options: FollowLogOptions): Promise<FollowedLog> => {
+  await using opened = new AsyncDisposableStack();
+  const { scheduling, take, clock, restoredUpTo, onFact, onTaken } = options;
+  const caughtUp = { runs: Promise.withResolvers<void>(), fleet: Promise.withResolvers<void>() };
+  const bothCaughtUp = Promise.all([caughtUp.runs.promise, caughtUp.fleet.promise]);
+  let replaying = true;
+  void bothCaughtUp.then(() => (replaying = false));
+
+  const { takeFleetFact, fleetReadUpTo } = fleetReader(options);
+  const fleet = opened.use(
+    await followFleet(log, {
+      take: takeFleetFact,
+      onCaughtUp: caughtUp.fleet.resolve,
+      storesDeadLetters: () => !replaying,
+    }),
+  );
+  const runs = opened.use(
+    await followRuns(log, {
+      scheduling,
+      after: restoredUpTo ?? 0,
+      take,
+      onFact,
+      onTaken: (message) => {
+        clock.sample(Date.parse(message.time), performance.now());
+        onTaken(message);
+      },
+      onCaughtUp: caughtUp.runs.resolve,
+      storesDeadLetters: () => restoredUpTo !== undefined || !replaying,
+    }),
+  );
+  const onHeartbeat = (heartbeat: Heartbeat, time: string): void => {
+    const connectedMs = performance.now();
+    clock.sample(Date.parse(time), connectedMs);
+    options.onHeartbeat();
+    take({ type: 'heartbeat', heartbeat, time, connectedMs });
+  };
+  opened.use(await watchHeartbeats(log, onHeartbeat));
+  opened.defer(log.onReconnect(() => resetHeartbeats(take)));
+  const state = (): CheckOutcome => (runs.state().ok ? fleet.state() : runs.state());
+  const open = opened.move();
+  return {
+    caughtUp: bothCaughtUp,
+    failed: Promise.race([runs.failed, fleet.failed]),
+    state,
+    isCurrent: () => !replaying && state().ok,
+    fleetReadUpTo,
+    takeFleetFact,
+    onHeartbeat,
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+};
+
+const fleetReader = ({
+  take,
+  onDrain,
+}: FollowLogOptions): Pick<FollowedLog, 'takeFleetFact' | 'fleetReadUpTo'> => {
+  let readUpTo = 0;
+  return {
+    fleetReadUpTo: () => readUpTo,
+    takeFleetFact: (fact) => {
+      take({ type: 'fleet_fact', ...fact, connectedMs: performance.now() });
+      readUpTo = Math.max(readUpTo, fact.sequence);
+      if ('executor_name' in fact.event) onDrain();
+    },
+  };
+};
+
+const resetHeartbeats = (take: FollowLogOptions['take']): void =>
+  take({ type: 'reset_heartbeats', because: 'reconnect', connectedMs: performance.now() });

@@ -1,0 +1,69 @@
+import type { RunEventType } from '@runledger/contracts/events/run-event';
+import { isEnded, type EndReason, type FinalStatus, type Run } from '@runledger/contracts/fold/run';
+import { Counter, Histogram, type Metrics } from '@runledger/service-kit/observability/metrics';
+import { DECIDED_ENDS, type DecisionMetrics } from '../effects/decision-metrics.ts';
+import { observeScheduler, type Observed } from './observed-gauges.ts';
+
+export interface SchedulerMetrics extends DecisionMetrics {
+  readonly heartbeat: () => void;
+  /** A fact was taken, and this is the run after it. Only the leading scheduler reports it, so that each counts once. */
+  readonly onFact: (type: RunEventType, run: Run) => void;
+}
+
+const STATUS_OF_END: Readonly<Record<EndReason, FinalStatus>> = {
+  completed: 'success',
+  workflow_error: 'failed',
+  executor_lost: 'failed',
+  internal_error: 'failed',
+  no_capacity: 'timeout',
+  start_deadline: 'timeout',
+  run_timeout: 'timeout',
+  cancelled_by_client: 'cancelled',
+  cancelled_by_operator: 'cancelled',
+  deployment_removed: 'failed',
+};
+
+const WAIT_BUCKETS_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400];
+
+export const schedulerMetrics = (metrics: Metrics, observed: Observed): SchedulerMetrics => {
+  observeScheduler(metrics, observed);
+  const counter = (name: string, help: string, labelNames: string[] = []): Counter =>
+    new Counter({ name: `runledger_scheduler_${name}`, help, labelNames, registers: [metrics] });
+  const assignments = counter('assignments_total', 'Runs assigned to a slot.');
+  const losses = counter('executors_lost_total', 'Executors declared lost.');
+  const ends = counter('ends_total', 'Runs and attempts that this scheduler ended, by reason.', ['reason']);
+  const conflicts = counter('conflicts_total', 'Decisions that the log refused: another fact came first.');
+  const heartbeats = counter('heartbeats_total', 'Heartbeats received from executors.');
+  const runsEnded = counter(
+    'runs_ended_total',
+    'Runs that ended, whatever service ended them. Only the leading scheduler counts, so the sum over all is right.',
+    ['status', 'end_reason'],
+  );
+  // A series that begins at 1 hides its first event from queries for an increase.
+  for (const reason of DECIDED_ENDS) ends.inc({ reason }, 0);
+  for (const [end_reason, status] of Object.entries(STATUS_OF_END)) runsEnded.inc({ status, end_reason }, 0);
+  const waited = waitHistogram(metrics);
+  return {
+    assigned: () => assignments.inc(),
+    executorLost: () => losses.inc(),
+    ended: (reason) => ends.inc({ reason }),
+    conflict: () => conflicts.inc(),
+    heartbeat: () => heartbeats.inc(),
+    onFact: (type, run) => {
+      if (isEnded(run)) runsEnded.inc({ status: run.status, end_reason: run.end_reason });
+      else if (type === 'RunAssigned' && run.attempt) {
+        const seconds = (Date.parse(run.attempt.assigned_at) - Date.parse(run.queued_at)) / 1_000;
+        waited.observe({ gpu: run.request.gpu }, Math.max(seconds, 0));
+      }
+    },
+  };
+};
+
+const waitHistogram = (metrics: Metrics): Histogram =>
+  new Histogram({
+    name: 'runledger_scheduler_wait_seconds',
+    help: 'From the time a run was queued, or queued again, until it was assigned. Only the leading scheduler counts.',
+    labelNames: ['gpu'],
+    buckets: WAIT_BUCKETS_S,
+    registers: [metrics],
+  });

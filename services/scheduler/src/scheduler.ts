@@ -1,0 +1,130 @@
+import { EstimatedClock } from '@runledger/coordination/estimated-clock';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { aborted } from '@runledger/resilience/abort';
+import type { CheckOutcome } from '@runledger/service-kit/health/health-server';
+import type { Metrics } from '@runledger/service-kit/observability/metrics';
+import { createScheduling } from './core/scheduling.ts';
+import { createDecisionLoop, type DecisionLoop } from './effects/decision-loop.ts';
+import { workflowVersions } from './effects/workflow-versions.ts';
+import { lead, beforeStop } from './leadership/lead.ts';
+import { electLeader } from './leadership/leader-election.ts';
+import { eventIdOf } from './log/event-id.ts';
+import { followLog, type FollowedLog } from './log/follow-log.ts';
+import { respondToSchedulerRedrives } from './requests/redrive.ts';
+import { schedulerMetrics, type SchedulerMetrics } from './metrics/scheduler-metrics.ts';
+import { liveRunsOf, openSnapshots, type Snapshots } from './snapshot/snapshots.ts';
+import type { SnapshotRun } from './snapshot/snapshot-format.ts';
+
+export interface SchedulerSettings {
+  /** Distinguishes this process from others of the same service. */
+  readonly instance: string;
+  readonly heartbeatPeriodMs: number;
+  readonly cancelEnforceMs: number;
+  readonly snapshotEveryMs: number;
+  readonly snapshotEveryEvents: number;
+  readonly workflowCacheBytes: number;
+}
+
+export interface RunningScheduler extends AsyncDisposable {
+  readonly leading: () => boolean;
+  /** Whether the state follows the log, leading or standing by. */
+  readonly following: () => CheckOutcome;
+  /** Every run that has not ended, as the scheduler knows it. */
+  readonly runs: () => SnapshotRun[];
+}
+
+/**
+ * Reads the log, stands by until it holds the lease `scheduler`, and then decides, until it is disposed of.
+ * @throws {LogUnavailable} @throws the signal's reason
+ */
+export const openScheduler = async (
+  log: EventLog,
+  settings: SchedulerSettings,
+  metrics: Metrics,
+  stopping: AbortSignal = new AbortController().signal,
+): Promise<RunningScheduler> => {
+  await using opened = new AsyncDisposableStack();
+  const { heartbeatPeriodMs, cancelEnforceMs } = settings;
+  const scheduling = createScheduling({ heartbeatPeriodMs, cancelEnforceMs, instantOf: Date.parse });
+  const loop = createDecisionLoop(scheduling);
+  const clock = new EstimatedClock();
+  const counted = schedulerMetrics(metrics, {
+    scheduling,
+    leading: loop.leading,
+    now: () => clock.at(performance.now()),
+  });
+  const snapshots = await openSnapshots(log, scheduling, settings);
+  stopping.throwIfAborted();
+  const followed = opened.use(
+    await followLog(log, {
+      scheduling,
+      take: loop.take,
+      clock,
+      restoredUpTo: snapshots.restoredUpTo,
+      onFact: (type, run) => {
+        if (loop.leading()) counted.onFact(type, run);
+      },
+      onTaken: (message) => snapshots.taken(message.sequence, eventIdOf(message)),
+      onDrain: snapshots.changed,
+      onHeartbeat: counted.heartbeat,
+    }),
+  );
+  opened.use(respondToSchedulerRedrives(log, { loop, followed, onRedriven: snapshots.changed }));
+  const leadership = opened.use(
+    openLeadership(log, settings, { loop, clock, followed, snapshots, metrics: counted }),
+  );
+  const open = opened.move();
+  return {
+    leading: loop.leading,
+    following: () => leadership.failure() ?? followed.state(),
+    runs: () => liveRunsOf(scheduling),
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+};
+
+interface LeadershipParts {
+  readonly loop: DecisionLoop;
+  readonly clock: EstimatedClock;
+  readonly followed: FollowedLog;
+  readonly snapshots: Snapshots;
+  readonly metrics: SchedulerMetrics;
+}
+
+interface Leadership extends AsyncDisposable {
+  readonly failure: () => Extract<CheckOutcome, { readonly ok: false }> | undefined;
+}
+
+/** Takes part in the leader election as soon as the log is read up to its end. */
+const openLeadership = (
+  log: EventLog,
+  { instance, heartbeatPeriodMs, workflowCacheBytes }: SchedulerSettings,
+  parts: LeadershipParts,
+): Leadership => {
+  const { followed, snapshots } = parts;
+  const versions = workflowVersions(log, workflowCacheBytes);
+  const stop = new AbortController();
+  const options = { ...parts, versions, instance, heartbeatPeriodMs, stopping: stop.signal };
+  const election = {
+    holder: instance,
+    lead: (over: AbortSignal) => lead(log, options, over),
+    beforeRelease: async () => {
+      if (log.connected()) await beforeStop(snapshots.saveLast());
+    },
+  };
+  let failure: string | undefined;
+  const leading = Promise.race([followed.caughtUp, aborted(stop.signal)])
+    .then(() => electLeader(log, election, stop.signal))
+    .catch((error: unknown) => {
+      log.logger.error({ err: error }, 'this scheduler cannot lead any more; start it again');
+      failure = `it cannot lead any more: ${error instanceof Error ? error.message : String(error)}`;
+    });
+  // A fact that cannot be read may forbid the next decision.
+  void followed.failed.then(() => stop.abort());
+  return {
+    failure: () => (failure === undefined ? undefined : { ok: false, why: failure }),
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await leading;
+    },
+  };
+};
