@@ -1,28 +1,32 @@
 import { readOptions } from './parameters/options.ts';
 import { soak } from './soak.ts';
 
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const newSeed = (): number => Math.floor(Math.random() * 2 ** 31);
 
-/** As a shell tells of a program that was ended by Ctrl-C. */
-const EXIT_GIVEN_UP = 130;
+/** What a shell reports for a program that Ctrl-C ended. */
+const EXIT_INTERRUPTED = 130;
 
 const read = readOptions(process.argv.slice(2), newSeed);
 if (read.ok) {
   const { options } = read;
-  say(`Seed ${options.seed}. The same again: ${options.command}`);
-  const stopping = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort());
+  print(`Seed ${options.seed}. Repeat it with: ${options.command}`);
+  const interruption = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interruption.abort());
   try {
-    const { kept, report } = await soak(options, { env: process.env, say, stopping: stopping.signal });
-    say(report);
-    say(kept ? 'Every guarantee was kept.' : 'A guarantee was NOT kept: see above.');
-    process.exitCode = kept ? 0 : 1;
+    const { passed, report } = await soak(options, {
+      env: process.env,
+      print,
+      interrupted: interruption.signal,
+    });
+    print(report);
+    print(passed ? 'Every guarantee was kept.' : 'A guarantee was VIOLATED: see above.');
+    process.exitCode = passed ? 0 : 1;
   } catch (error) {
-    if (!stopping.signal.aborted) throw error;
-    say('The soak was given up, and what it started is ended.');
-    // Clients and blows that are left would go on into nothing.
-    process.exit(EXIT_GIVEN_UP);
+    if (!interruption.signal.aborted) throw error;
+    print('The soak was interrupted. All its processes have ended.');
+    // Clients and faults that are still scheduled have nothing to work with.
+    process.exit(EXIT_INTERRUPTED);
   }
 } else {
   process.stderr.write(`${read.why}\n`);

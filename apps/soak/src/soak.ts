@@ -2,138 +2,148 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { faultSchedule, type Fault } from './faults/fault-schedule.ts';
-import { injectFaults } from './faults/inject-faults.ts';
 import { violationsIn } from './checks/all-checks.ts';
-import { runPlans } from './clients/run-plans.ts';
-import { plans, type RunPlan } from './clients/plan.ts';
+import type { ClientRecords, Exchange, RunStream } from './clients/client-records.ts';
+import { planRuns, type RunPlan } from './clients/plan.ts';
 import { startReceiver, type Receiver } from './clients/receiver.ts';
-import { clients } from './clients/run-client.ts';
+import { clientsOf } from './clients/run-client.ts';
+import { runPlans } from './clients/run-plans.ts';
 import { steadyClock } from './cluster/clock.ts';
 import { startCluster, type Cluster } from './cluster/cluster.ts';
 import type { Part } from './cluster/part.ts';
 import { residentBytes } from './cluster/resident-bytes.ts';
 import { collectEvidence } from './collection/collect-evidence.ts';
-import type { Evidence, Violation } from './evidence/evidence.ts';
-import { recordLog, type SeenLog } from './collection/read-log.ts';
-import type { ClientRecords, Exchange, RunStream } from './clients/client-records.ts';
+import { recordLog, type RecordedLog } from './collection/read-log.ts';
 import { waitUntilSettled } from './collection/wait-until-settled.ts';
+import type { Evidence, Violation } from './evidence/evidence.ts';
+import { faultSchedule, type Fault } from './faults/fault-schedule.ts';
+import { injectFaults } from './faults/inject-faults.ts';
 import type { Options } from './parameters/options.ts';
-import { chance } from './parameters/random.ts';
+import { randomFrom } from './parameters/random-source.ts';
 import type { Size } from './parameters/size.ts';
-import { violationReport, type ReportContext } from './report/violation-report.ts';
 import { summary } from './report/summary.ts';
+import { violationReport, type ReportContext } from './report/violation-report.ts';
 
-export interface Verdict {
-  readonly kept: boolean;
-  /** The summary, and in front of it the story of the first violation. */
+export interface SoakResult {
+  readonly passed: boolean;
+  /** The violations, if any, and the summary. */
   readonly report: string;
 }
 
-/** What `soak` needs of the process that it runs in. */
-export interface Surroundings {
+/** What `soak` needs of its process. */
+export interface SoakEnvironment {
   readonly env: NodeJS.ProcessEnv;
-  readonly say: (line: string) => void;
-  /** Gives it up: what was started is ended. */
-  readonly stopping?: AbortSignal;
+  readonly print: (line: string) => void;
+  /** Aborts to end the soak early. All its processes end then. */
+  readonly interrupted?: AbortSignal;
 }
 
-/** One soak, from the first process to the verdict. Everything that it started is gone when it resolves. */
-export const soak = async (options: Options, { env, say, stopping }: Surroundings): Promise<Verdict> => {
+/** One soak, from the first process to the result. All its processes have ended when it resolves. */
+export const soak = async (
+  options: Options,
+  { env, print, interrupted }: SoakEnvironment,
+): Promise<SoakResult> => {
   const folder = await mkdtemp(join(tmpdir(), 'runledger-soak-'));
-  let kept = false;
+  let passed = false;
   try {
     await using open = new AsyncDisposableStack();
     const begunAt = steadyClock();
-    const begun = await begin(open, options.size, folder, env, say);
-    const records = await unlessAborted(liveThrough(begun, options, say), stopping);
-    const { cluster } = begun;
     const { size } = options;
-    const evidence = await collectEvidence({ ...begun, records, plans: plansOf(options), size, folder });
+    const setup = await startAll(open, { folder, size, env, print });
+    const records = await unlessAborted(runLoadAndFaults(setup, options, print), interrupted);
+    const { cluster } = setup;
+    const evidence = await collectEvidence({ ...setup, records, plans: plansOf(options), size, folder });
     const memory = await residentBytes(cluster.parts);
     const seconds = (steadyClock() - begunAt) / 1_000;
     const violations = violationsIn(evidence);
-    kept = violations.length === 0;
-    const stories = tellAll(violations, evidence, { begunAt, command: options.command });
+    passed = violations.length === 0;
+    const reports = reportsOf(violations, evidence, { begunAt, command: options.command });
     return {
-      kept,
-      report: [...stories, summary(evidence, { seconds, views: cluster.views, memory })].join('\n'),
+      passed,
+      report: [...reports, summary(evidence, { seconds, views: cluster.views, memory })].join('\n'),
     };
   } finally {
-    if (kept && !options.keep) await rm(folder, { recursive: true, force: true });
-    else say(`The store of the broker, the views and the log files are in ${folder}.`);
+    if (passed && !options.keep) await rm(folder, { recursive: true, force: true });
+    else print(`The broker's store, the views and the log files are in ${folder}.`);
   }
 };
 
-interface BegunSoak {
+interface SoakSetup {
   readonly cluster: Cluster;
   readonly receiver: Receiver;
-  readonly seen: SeenLog;
+  readonly recorded: RecordedLog;
 }
 
-const begin = async (
-  open: AsyncDisposableStack,
-  size: Size,
-  folder: string,
-  env: NodeJS.ProcessEnv,
-  say: (line: string) => void,
-): Promise<BegunSoak> => {
+interface SetupOptions {
+  readonly folder: string;
+  readonly size: Size;
+  readonly env: NodeJS.ProcessEnv;
+  readonly print: (line: string) => void;
+}
+
+const startAll = async (open: AsyncDisposableStack, options: SetupOptions): Promise<SoakSetup> => {
   const receiver = open.use(await startReceiver(steadyClock));
-  const cluster = open.use(await startCluster({ folder, size, env, now: steadyClock, say }));
-  say(`Log files: ${folder}/logs`);
-  return { receiver, cluster, seen: open.use(await recordLog(cluster.log)) };
+  const cluster = open.use(await startCluster({ ...options, now: steadyClock }));
+  options.print(`Log files: ${options.folder}/logs`);
+  return { receiver, cluster, recorded: open.use(await recordLog(cluster.log)) };
 };
 
-/** Each has a chance of its own, so that one more question of one changes nothing for the others. */
-const plansOf = ({ seed, size }: Options): RunPlan[] => plans(chance(seed), size);
-const blowsOf = ({ seed, size }: Options, parts: readonly Part[]): Fault[] =>
+/** Plans and faults have separate random numbers, so that a change of one does not change the other. */
+const plansOf = ({ seed, size }: Options): RunPlan[] => planRuns(randomFrom(seed), size);
+const faultsOf = ({ seed, size }: Options, parts: readonly Part[]): Fault[] =>
   faultSchedule(
-    chance(seed + 1),
+    randomFrom(seed + 1),
     parts.map(({ name }) => name),
     size,
   );
 
-/** The load and the blows, until all is quiet or has had its time. */
-const liveThrough = async (
-  { cluster, receiver, seen }: BegunSoak,
+/** Runs clients and injects faults, until everything is settled or the time is up. */
+const runLoadAndFaults = async (
+  { cluster, receiver, recorded }: SoakSetup,
   options: Options,
-  say: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<ClientRecords> => {
-  const { minutes, quietWithin } = options.size;
-  const [asked, blows] = [plansOf(options), blowsOf(options, cluster.parts)];
-  say(`${asked.length} requests and ${blows.length} blows in ${minutes} minutes.`);
-  const patience = new AbortController();
+  const { minutes, settleWithinMs } = options.size;
+  const [plans, faults] = [plansOf(options), faultsOf(options, cluster.parts)];
+  print(`${plans.length} requests and ${faults.length} faults in ${minutes} minutes.`);
+  const giveUp = new AbortController();
   const records = { exchanges: [] as Exchange[], streams: [] as RunStream[] };
-  const who = clients({
+  const clients = clientsOf({
     ...cluster,
     ...records,
     receiver: receiver.url,
     now: steadyClock,
-    random: chance(options.seed + 2),
-    signal: patience.signal,
+    random: randomFrom(options.seed + 2),
+    signal: giveUp.signal,
   });
-  const asking = runPlans(who, asked);
-  await injectFaults(blows, cluster.parts);
-  say('The last blow has fallen; everything is let run until it is quiet.');
-  const late = setTimeout(() => patience.abort(), quietWithin);
-  await asking;
-  clearTimeout(late);
-  await waitUntilSettled(seen, quietWithin, say);
+  const load = runPlans(clients, plans);
+  await injectFaults(faults, cluster.parts);
+  print('All faults are injected. Waiting until everything is settled.');
+  const timeout = setTimeout(() => giveUp.abort(), settleWithinMs);
+  await load;
+  clearTimeout(timeout);
+  await waitUntilSettled(recorded, settleWithinMs, print);
   return { ...records, received: receiver.received };
 };
 
-const MOST_TOLD = 20;
+const MAX_FURTHER_VIOLATIONS = 20;
 
-/** The first violation as a story, and in a line each what else there is. */
-const tellAll = (violations: readonly Violation[], evidence: Evidence, frame: ReportContext): string[] => {
+/** The first violation with its report, and one line for each further violation. */
+const reportsOf = (
+  violations: readonly Violation[],
+  evidence: Evidence,
+  context: ReportContext,
+): string[] => {
   const [first, ...others] = violations;
   if (first === undefined) return [];
-  const lines = others.slice(0, MOST_TOLD).map(({ run, says }) => `  ${run ?? 'no run'}: ${says}`);
-  return [violationReport(first, evidence, frame), `${others.length} violations more.`, ...lines];
+  const lines = others
+    .slice(0, MAX_FURTHER_VIOLATIONS)
+    .map(({ run, message }) => `  ${run ?? 'no run'}: ${message}`);
+  return [violationReport(first, evidence, context), `${others.length} more violations.`, ...lines];
 };
 
 const unlessAborted = <Value>(work: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> => {
   if (signal === undefined) return work;
-  const aborted = once(signal, 'abort').then(() => Promise.reject(new Error('the soak was given up')));
+  const aborted = once(signal, 'abort').then(() => Promise.reject(new Error('the soak was interrupted')));
   return Promise.race([work, aborted]);
 };

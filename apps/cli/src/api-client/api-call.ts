@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { explainAnswer, explainSilence } from './api-problem.ts';
+import { explainAnswer, explainNoAnswer } from './api-problem.ts';
 import type { ApiConnection } from './connection.ts';
 import { CommandError } from '../output/command-error.ts';
 import { parseJson } from '../options/parse-json.ts';
@@ -67,7 +67,7 @@ const answerTo = async (connection: ApiConnection, request: ApiRequest): Promise
   try {
     return await answerOf(await send(connection, request, AbortSignal.timeout(answerWithinMs)));
   } catch (error) {
-    throw new Unavailable(explainSilence(connection, error));
+    throw new Unavailable(explainNoAnswer(connection, error));
   }
 };
 

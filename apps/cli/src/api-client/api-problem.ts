@@ -47,7 +47,7 @@ const validationLines = (body: unknown): string[] => {
 };
 
 /** In sentences: why there was no answer at all. */
-export const explainSilence = (connection: ApiConnection, error: unknown): string => {
+export const explainNoAnswer = (connection: ApiConnection, error: unknown): string => {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   const why =

@@ -1,97 +1,68 @@
-import { createParser } from 'eventsource-parser';
-import type { EventSourceMessage, EventSourceParser } from 'eventsource-parser';
-import type { Transformer } from 'node:stream/web';
 import { RunFactEvent, RunProgressEvent } from '@runledger/contracts/http/runs/run-events';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { Unavailable, answerOf, at, refusal, send } from './api-call.ts';
-import { explainSilence } from './api-problem.ts';
-import type { ApiConnection } from './connection.ts';
-import { CommandError } from '../output/command-error.ts';
 import { parseJson } from '../options/parse-json.ts';
+import { CommandError } from '../output/command-error.ts';
+import { Unavailable, answerOf, at, refusal, send } from './api-call.ts';
+import { explainNoAnswer } from './api-problem.ts';
+import type { ApiConnection } from './connection.ts';
+import { serverSentEvents } from './server-sent-events.ts';
+import type { ServerSentEvent } from './server-sent-events.ts';
 
-/** Comments come every 15 s: a connection that says nothing for so long is dead. */
-const SILENT_FOR_MS = 45_000;
-/** In characters; the last fact has the outputs. */
-const LONGEST_EVENT = 4 * 1024 * 1024;
+/** Comments come every 15 s: a connection without data for this long is dead. */
+const IDLE_TIMEOUT_MS = 45_000;
 
 const Fact = Type.Pick(RunFactEvent, ['time']);
 const Progress = Type.Pick(RunProgressEvent, ['progress', 'live_status']);
 
-/** What a watcher needs of an event: that there is a fact, how far the run is, or that the service is still there. */
-export type WatchedEvent =
+/** What a subscriber needs of an event: a new fact, the progress of the run, or that the service still answers. */
+export type RunEventNotice =
   | { readonly kind: 'nothing_new' }
   | { readonly kind: 'fact'; readonly id: string; readonly time: string }
   | { readonly kind: 'progress'; readonly progress: number; readonly live_status: string | null };
 
 /**
- * The events of a run behind the one with the id `after`, until the service ends the stream: nothing follows, or it
- * wants to be asked again. @throws Unavailable when the connection is cut or the service is away
+ * The events of a run after the one with the id `after`. The service ends the stream when no more events follow, or
+ * when the client should connect again. @throws Unavailable when the connection is cut or the service is unavailable
  */
-export type RunEvents = (run: string, after: string | undefined) => AsyncIterable<WatchedEvent>;
+export type RunEvents = (run: string, after: string | undefined) => AsyncIterable<RunEventNotice>;
 
 export const runEvents = (connection: ApiConnection): RunEvents =>
   async function* (run, after) {
-    const gone = new AbortController();
-    const silence = setTimeout(
-      () => gone.abort(new Error(`it said nothing for ${SILENT_FOR_MS / 1_000} s`)),
-      SILENT_FOR_MS,
+    const abort = new AbortController();
+    const timeout = setTimeout(
+      () => abort.abort(new Error(`it sent nothing for ${IDLE_TIMEOUT_MS / 1_000} s`)),
+      IDLE_TIMEOUT_MS,
     );
     try {
       const headers = after === undefined ? {} : { 'last-event-id': after };
       const request = { method: 'GET', path: at`/run/${run}/events`, headers } as const;
-      const response = await send(connection, request, gone.signal);
+      const response = await send(connection, request, abort.signal);
       if (!response.ok) throw refusal(connection, await answerOf(response));
-      for await (const heard of heardFrom(response, () => silence.refresh())) {
-        const event = eventOf(heard);
-        if (event !== undefined) yield event;
+      for await (const message of serverSentEvents(response, () => timeout.refresh())) {
+        const notice = noticeOf(message);
+        if (notice !== undefined) yield notice;
       }
     } catch (error) {
       if (error instanceof CommandError) throw error;
-      throw new Unavailable(explainSilence(connection, error));
+      throw new Unavailable(explainNoAnswer(connection, error));
     } finally {
-      clearTimeout(silence);
-      gone.abort();
+      clearTimeout(timeout);
+      abort.abort();
     }
   };
 
-/** A message, or undefined for a comment, which keeps the connection alive. */
-type Heard = EventSourceMessage | undefined;
-
-const heardFrom = ({ body }: Response, onHeard: () => void): AsyncIterable<Heard> | readonly Heard[] =>
-  body?.pipeThrough(new TextDecoderStream()).pipeThrough(new TransformStream(parsing(onHeard))) ?? [];
-
-const parsing = (onHeard: () => void): Transformer<string, Heard> => {
-  let parser: EventSourceParser | undefined;
-  return {
-    start: (out) => {
-      parser = createParser({
-        onEvent: (message) => out.enqueue(message),
-        onComment: () => out.enqueue(undefined),
-        onError: (error) => {
-          if (error.type === 'max-buffer-size-exceeded') out.error(error);
-        },
-        maxBufferSize: LONGEST_EVENT,
-      });
-    },
-    transform: (text) => {
-      onHeard();
-      parser?.feed(text);
-    },
-  };
-};
-
-/** Undefined for a kind that this release does not know. */
-const eventOf = (heard: Heard): WatchedEvent | undefined => {
-  if (heard === undefined) return { kind: 'nothing_new' };
-  const { event, id, data } = heard;
+/** Undefined for a kind of event that this release does not know. */
+const noticeOf = (message: ServerSentEvent): RunEventNotice | undefined => {
+  if (message === undefined) return { kind: 'nothing_new' };
+  const { event, id, data } = message;
   if (event !== 'fact' && event !== 'progress') return undefined;
-  const told = parseJson(data);
-  if (event === 'fact' && id !== undefined && Value.Check(Fact, told))
-    return { kind: 'fact', id, time: told.time };
-  if (event === 'progress' && Value.Check(Progress, told))
-    return { kind: 'progress', progress: told.progress, live_status: told.live_status };
+  const body = parseJson(data);
+  if (event === 'fact' && id !== undefined && Value.Check(Fact, body))
+    return { kind: 'fact', id, time: body.time };
+  if (event === 'progress' && Value.Check(Progress, body))
+    return { kind: 'progress', progress: body.progress, live_status: body.live_status };
   throw new CommandError(
-    'The events of the run are none that this release understands. Use the same release of both.',
+    'This release does not understand the events of the run. Use the same release of the command and the service.',
   );
 };

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Unavailable } from '../api-client/api-call.ts';
 import { retryWhileUnavailable } from '../api-client/retry-while-unavailable.ts';
 import type { RunApi } from '../api-client/run-api.ts';
-import type { WatchedEvent } from '../api-client/run-events.ts';
+import type { RunEventNotice } from '../api-client/run-events.ts';
 import type { Screen } from '../output/screen.ts';
 import { hasEnded } from '../api-client/run-responses.ts';
 import type { ShownRun } from '../api-client/run-responses.ts';
@@ -49,7 +49,7 @@ export const followRun = async function* (
   }
 };
 
-const untilCut = async function* (events: AsyncIterable<WatchedEvent>): AsyncGenerator<WatchedEvent> {
+const untilCut = async function* (events: AsyncIterable<RunEventNotice>): AsyncGenerator<RunEventNotice> {
   try {
     yield* events;
   } catch (error) {
@@ -60,5 +60,5 @@ const untilCut = async function* (events: AsyncIterable<WatchedEvent>): AsyncGen
 /** What was read may be further than what the stream began with; another attempt begins with a fact. */
 const withProgress = (
   shown: ShownRun,
-  { progress, live_status }: Extract<WatchedEvent, { kind: 'progress' }>,
+  { progress, live_status }: Extract<RunEventNotice, { kind: 'progress' }>,
 ): ShownRun => (progress < shown.progress ? shown : { ...shown, progress, live_status });

@@ -1,7 +1,7 @@
 import type { Check, Evidence, Violation } from '../evidence/evidence.ts';
 import { acceptedRuns } from './accepted-runs.ts';
 import { attempts } from './attempts.ts';
-import { bystanders } from './bystanders.ts';
+import { serviceHealth } from './service-health.ts';
 import { cancels } from './cancels.ts';
 import { notifications } from './notifications.ts';
 import { queuedOnce } from './queued-once.ts';
@@ -18,8 +18,8 @@ const CHECKS: readonly Check[] = [
   notifications,
   views,
   streams,
-  bystanders,
+  serviceHealth,
 ];
 
-/** Everything that is not as it was promised. */
+/** Every violation of a guarantee. */
 export const violationsIn = (evidence: Evidence): Violation[] => CHECKS.flatMap((check) => check(evidence));

@@ -5,25 +5,25 @@ const guarantee = "At most one executor's result counts, and attempts are number
 
 const RESULTS: ReadonlySet<string> = new Set(['RunSucceeded', 'RunFailed', 'RunCancelled']);
 
-export const attempts: Check = ({ runs, diary }) => {
+export const attempts: Check = ({ runs, programStarts }) => {
   const violations: Violation[] = [];
-  const begun = Map.groupBy(diary, ({ run }) => run);
-  for (const [run, lines] of begun) {
+  const starts = Map.groupBy(programStarts, ({ run }) => run);
+  for (const [run, lines] of starts) {
     if (!runs.has(run))
       violations.push({
         guarantee,
         run,
-        says: `A program began ${lines.length} times for a run that the log does not have.`,
+        message: `A program started ${lines.length} times for a run that the log does not have.`,
       });
   }
   for (const [run, logged] of runs) {
-    const numbers = (begun.get(run) ?? []).map(({ attempt }) => attempt);
-    for (const says of [
+    const numbers = (starts.get(run) ?? []).map(({ attempt }) => attempt);
+    for (const message of [
       ...wrongNumbers(logged),
       ...wrongResults(logged),
-      ...wrongBeginnings(logged, numbers),
+      ...unexpectedStarts(logged, numbers),
     ])
-      violations.push({ guarantee, run, says });
+      violations.push({ guarantee, run, message });
   }
   return violations;
 };
@@ -46,12 +46,12 @@ const wrongResults = (logged: LoggedRun): string[] => {
   const { event } = result;
   if (event.attempt !== last?.attempt || event.executor_id !== last.executor_id)
     return [
-      `The result is that of attempt ${event.attempt} on ${event.executor_id}, and another one was under way.`,
+      `The result is from attempt ${event.attempt} on ${event.executor_id}, but another attempt was running.`,
     ];
   return wrongOutcome(logged);
 };
 
-/** The program says which attempt it was, and was asked for how it should end. */
+/** The inputs say how the program ends, and its output says which attempt it was. */
 const wrongOutcome = ({ facts, key }: LoggedRun): string[] => {
   const { event } = facts.at(-1) ?? {};
   const queued = facts[0]?.event;
@@ -59,24 +59,24 @@ const wrongOutcome = ({ facts, key }: LoggedRun): string[] => {
   if (event?.type === 'RunSucceeded') {
     const texts = event.data.outputs.flatMap(({ data }) => data['text'] ?? []);
     const expected = `${key.run_id}.${event.attempt}`;
-    if (asked === 'failure') return ['It succeeded, and its program was asked to fail.'];
+    if (asked === 'failure') return ['It succeeded, but its inputs asked for a failure.'];
     return texts.includes(expected)
       ? []
-      : [`It succeeded with ${JSON.stringify(texts)} and not with ${expected}.`];
+      : [`It succeeded with ${JSON.stringify(texts)}, expected ${expected}.`];
   }
-  // What a file is stored in may be away for longer than an executor waits.
+  // A run with a file may fail: the gateway may be down for longer than an executor waits.
   if (event?.type === 'RunFailed' && event.data.reason === 'workflow_error' && asked === 'success')
-    return [`It failed, and its program was asked to succeed: ${event.data.message}`];
+    return [`It failed, but its inputs asked for a success: ${event.data.message}`];
   return [];
 };
 
-const wrongBeginnings = (logged: LoggedRun, numbers: readonly number[]): string[] => {
+const unexpectedStarts = (logged: LoggedRun, numbers: readonly number[]): string[] => {
   const assigned = new Set(assignedIn(logged).map(({ event }) => event.attempt));
   const twice = numbers.filter((number, at) => numbers.indexOf(number) !== at);
   return [
     ...numbers
       .filter((number) => !assigned.has(number))
-      .map((number) => `A program began attempt ${number}, which was never assigned.`),
-    ...twice.map((number) => `A program began attempt ${number} twice.`),
+      .map((number) => `A program started attempt ${number}, which was never assigned.`),
+    ...twice.map((number) => `A program started attempt ${number} twice.`),
   ];
 };

@@ -2,10 +2,10 @@ import { isEnded } from '@runledger/contracts/fold/run';
 import { isSettled } from '@runledger/contracts/fold/webhook';
 import type { Check, Violation } from '../evidence/evidence.ts';
 import { lastOf, type LoggedRun } from '../evidence/logged-run.ts';
-import type { Received } from '../clients/client-records.ts';
+import type { ReceivedNotification } from '../clients/client-records.ts';
 
 const guarantee =
-  'The final notification is delivered at least once, in order, or ends as failed where a person sees it; nothing comes after it.';
+  'The final notification is delivered at least once, in order, or its delivery fails visibly. No notification follows it.';
 
 export const notifications: Check = ({ runs, records }) => {
   const violations: Violation[] = [];
@@ -15,48 +15,51 @@ export const notifications: Check = ({ runs, records }) => {
       violations.push({
         guarantee,
         run,
-        says: `${arrived.length} notifications came of a run that the log does not have.`,
+        message: `${arrived.length} notifications arrived for a run that the log does not have.`,
       });
   for (const [run, logged] of runs) {
     const arrived = received.get(run) ?? [];
-    const problems = [unsettled(logged, arrived), ...untrue(logged, arrived), outOfOrder(arrived)];
-    for (const says of problems) if (says !== undefined) violations.push({ guarantee, run, says });
+    const problems = [unsettled(logged, arrived), ...contradictions(logged, arrived), outOfOrder(arrived)];
+    for (const message of problems) if (message !== undefined) violations.push({ guarantee, run, message });
   }
   return violations;
 };
 
-const unsettled = ({ webhook, ...logged }: LoggedRun, arrived: readonly Received[]): string | undefined => {
+const unsettled = (
+  { webhook, ...logged }: LoggedRun,
+  arrived: readonly ReceivedNotification[],
+): string | undefined => {
   const run = lastOf({ webhook, ...logged });
   if (!run || !isEnded(run)) return undefined;
   if (run.request.webhook === null)
-    return arrived.length > 0 ? 'It has no webhook, and was notified of.' : undefined;
+    return arrived.length > 0 ? 'It has no webhook, but a notification arrived.' : undefined;
   if (!webhook || !isSettled(webhook))
-    return `Its delivery is not settled: ${webhook?.status ?? 'nothing was said of it'}.`;
+    return `Its delivery is not settled: ${webhook?.status ?? 'the log has no webhook fact'}.`;
   const finals = arrived.filter(({ payload }) => payload.finished);
-  if (webhook.status === 'success' && !finals.some(({ answered }) => answered === 200))
-    return 'The log says that the end was delivered, and the receiver accepted no such notification.';
-  if (webhook.status === 'failed' && !finals.some(({ answered }) => answered === 410))
-    return `The log says that it was given up (${webhook.reason}), and the receiver never said that it is gone.`;
+  if (webhook.status === 'success' && !finals.some(({ answer: answered }) => answered === 200))
+    return 'The log says that the final notification was delivered, but the receiver accepted none.';
+  if (webhook.status === 'failed' && !finals.some(({ answer: answered }) => answered === 410))
+    return `The log says that the delivery failed (${webhook.reason}), but the receiver never answered 410.`;
   return undefined;
 };
 
-/** Each tells what the run was at its place in the log. */
-const untrue = ({ situations }: LoggedRun, arrived: readonly Received[]): string[] =>
+/** Each notification shows the run as it was at its position in the log. */
+const contradictions = ({ situations }: LoggedRun, arrived: readonly ReceivedNotification[]): string[] =>
   arrived.flatMap(({ payload }) => {
     const then = situations.find(({ sequence }) => sequence === payload.sequence);
     if (then?.run.status === payload.status) return [];
     return [
-      `A notification says ${payload.status} at ${payload.sequence}, where the log says ${then?.run.status ?? 'nothing'}.`,
+      `A notification says ${payload.status} at ${payload.sequence}, but the log says ${then?.run.status ?? 'nothing'}.`,
     ];
   });
 
-const outOfOrder = (arrived: readonly Received[]): string | undefined => {
-  let last: Received | undefined;
+const outOfOrder = (arrived: readonly ReceivedNotification[]): string | undefined => {
+  let last: ReceivedNotification | undefined;
   for (const next of arrived) {
     if (last && next.payload.sequence < last.payload.sequence)
-      return `After ${last.payload.status} (${last.payload.sequence}) came ${next.payload.status} (${next.payload.sequence}).`;
+      return `${next.payload.status} (${next.payload.sequence}) arrived after ${last.payload.status} (${last.payload.sequence}).`;
     last = next;
   }
   const ids = new Set(arrived.filter(({ payload }) => payload.finished).map(({ webhookId }) => webhookId));
-  return ids.size > 1 ? `Its end was told as ${ids.size} messages: ${[...ids].join(', ')}.` : undefined;
+  return ids.size > 1 ? `Its final notification has ${ids.size} ids: ${[...ids].join(', ')}.` : undefined;
 };

@@ -1,28 +1,32 @@
-import type { LoggedRun } from '../evidence/logged-run.ts';
 import type { ClientRecords, Exchange, ShownRun } from '../clients/client-records.ts';
+import type { LoggedRun } from '../evidence/logged-run.ts';
 
-/** What somebody was told of a run, as the places in the log between which that lies. */
-export interface Observation {
-  /** Who told what. */
-  readonly by: string;
-  readonly sentAt: number;
-  readonly seenAt: number;
+/** The positions in the log that fit what somebody saw. */
+interface PositionRange {
   readonly atLeast: number;
   readonly atMost: number;
 }
 
-/** A later question was answered with less than was known before it was asked. */
+/** What somebody saw of a run. */
+export interface Observation extends PositionRange {
+  /** Who showed it, and what. */
+  readonly by: string;
+  readonly sentAt: number;
+  readonly seenAt: number;
+}
+
+/** A later request was answered with less than was known before it was sent. */
 export interface Regression {
   readonly known: Observation;
   readonly later: Observation;
 }
 
-/** Whoever had asked before the other was answered may be told less. */
-export const findRegression = (sights: readonly Observation[]): Regression | undefined => {
-  const bySeen = sights.toSorted((one, other) => one.seenAt - other.seenAt);
+/** Only answers that were seen before a request was sent bind the answer to that request. */
+export const findRegression = (observations: readonly Observation[]): Regression | undefined => {
+  const bySeen = observations.toSorted((one, other) => one.seenAt - other.seenAt);
   let known: Observation | undefined;
   let next = 0;
-  for (const later of sights.toSorted((one, other) => one.sentAt - other.sentAt)) {
+  for (const later of observations.toSorted((one, other) => one.sentAt - other.sentAt)) {
     for (let seen = bySeen[next]; seen && seen.seenAt < later.sentAt; seen = bySeen[++next])
       if (known === undefined || seen.atLeast > known.atLeast) known = seen;
     if (known && later.atMost < known.atLeast) return { known, later };
@@ -30,11 +34,8 @@ export const findRegression = (sights: readonly Observation[]): Regression | und
   return undefined;
 };
 
-/** The places at which the run was as it is shown; undefined when it never was. */
-export const positionsOf = (
-  { situations }: LoggedRun,
-  shown: ShownRun,
-): { readonly atLeast: number; readonly atMost: number } | undefined => {
+/** The positions at which the run was as it is shown; undefined if it never was. */
+export const positionsOf = ({ situations }: LoggedRun, shown: ShownRun): PositionRange | undefined => {
   const fits = situations.flatMap(({ sequence, run }, at) => {
     const call = run.attempt === null ? null : `${run.run_id}.${run.attempt.number}`;
     const same =
@@ -49,40 +50,35 @@ export const positionsOf = (
   return first && last && { atLeast: first.sequence, atMost: last.before };
 };
 
-/** What all clients and receivers were told of the run's lifecycle. What is shown and never was is left out here. */
+/** What all clients and receivers saw of the lifecycle of a run, without what fits no position. */
 export const observationsOf = (
   logged: LoggedRun,
   exchanges: readonly Exchange[],
   { streams, received }: Pick<ClientRecords, 'streams' | 'received'>,
 ): Observation[] => [
   ...exchanges.flatMap((exchange) => {
-    const places = placesToldBy(logged, exchange);
+    const positions = positionsIn(logged, exchange);
     const by = `${exchange.gateway} to ${exchange.kind}`;
-    return places ? [{ by, sentAt: exchange.sentAt, seenAt: exchange.seenAt, ...places }] : [];
+    return positions ? [{ by, sentAt: exchange.sentAt, seenAt: exchange.seenAt, ...positions }] : [];
   }),
-  // A stream begun before may tell old facts at any time: what it tells is known, and goes back on nothing.
-  ...streams.flatMap(({ facts: told }) =>
-    told.map(({ at, fact }) => ({
-      by: `a stream with ${fact.type}`,
-      sentAt: -Infinity,
-      seenAt: at,
-      atLeast: fact.sequence,
-      atMost: Infinity,
-    })),
+  // A stream that began earlier may send old facts at any time. It adds to what is known, and is no regression.
+  ...streams.flatMap(({ facts }) =>
+    facts.map(({ at, fact }) => pushed(`a stream with ${fact.type}`, at, fact.sequence)),
   ),
-  ...received.map(({ at, payload }) => ({
-    by: `a notification that it is ${payload.status}`,
-    sentAt: -Infinity,
-    seenAt: at,
-    atLeast: payload.sequence,
-    atMost: Infinity,
-  })),
+  ...received.map(({ at, payload }) =>
+    pushed(`a notification with status ${payload.status}`, at, payload.sequence),
+  ),
 ];
 
-const placesToldBy = (
-  logged: LoggedRun,
-  { answer }: Exchange,
-): { readonly atLeast: number; readonly atMost: number } | undefined => {
+const pushed = (by: string, seenAt: number, sequence: number): Observation => ({
+  by,
+  sentAt: -Infinity,
+  seenAt,
+  atLeast: sequence,
+  atMost: Infinity,
+});
+
+const positionsIn = (logged: LoggedRun, { answer }: Exchange): PositionRange | undefined => {
   const atLeast = (sequence: number | undefined) =>
     sequence === undefined ? undefined : { atLeast: sequence, atMost: Infinity };
   switch (answer.kind) {

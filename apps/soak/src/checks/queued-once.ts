@@ -1,9 +1,9 @@
 import type { Check, Violation } from '../evidence/evidence.ts';
 import type { LoggedRun } from '../evidence/logged-run.ts';
 
-const guarantee = 'Of all requests with one idempotency key exactly one queues a run.';
+const guarantee = 'Of all requests with the same idempotency key, exactly one queues a run.';
 
-/** A client without a key asks once, so that what it asked for is there once at most too. */
+/** A client without a key sends its request once, so that request queues at most one run too. */
 export const queuedOnce: Check = ({ plans, records, runs }) => {
   const violations: Violation[] = [];
   const known = new Set(plans.map(({ request }) => request));
@@ -14,19 +14,23 @@ export const queuedOnce: Check = ({ plans, records, runs }) => {
       violations.push({
         guarantee,
         run: first.key.run_id,
-        says: `Nobody asked for it: its inputs name request ${request}.`,
+        message: `No client requested it. Its inputs name request ${request}.`,
       });
     } else if (second !== undefined) {
       const ids = alike.map(({ key }) => key.run_id).join(' and ');
-      violations.push({ guarantee, run: second.key.run_id, says: `Request ${request} queued ${ids}.` });
+      violations.push({ guarantee, run: second.key.run_id, message: `Request ${request} queued ${ids}.` });
     }
   }
   const keyed = records.exchanges.filter(({ key, answer }) => key !== null && answer.kind === 'queued');
   for (const [key, exchanges] of Map.groupBy(keyed, ({ key }) => key)) {
-    const told = new Set(exchanges.map(({ answer }) => (answer.kind === 'queued' ? answer.run : '')));
-    const [run = null] = told;
-    if (told.size > 1)
-      violations.push({ guarantee, run, says: `Key ${key} was answered with ${[...told].join(' and ')}.` });
+    const runsAnswered = new Set(exchanges.map(({ answer }) => (answer.kind === 'queued' ? answer.run : '')));
+    const [run = null] = runsAnswered;
+    if (runsAnswered.size > 1)
+      violations.push({
+        guarantee,
+        run,
+        message: `Key ${key} was answered with ${[...runsAnswered].join(' and ')}.`,
+      });
   }
   return violations;
 };

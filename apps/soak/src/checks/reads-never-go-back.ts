@@ -11,78 +11,78 @@ import {
 } from './observations.ts';
 
 const guarantee =
-  'Reads never go back: a GET never shows less than what was shown before, and no 404 after a 200.';
+  'Reads never go back. A GET never shows less than what was shown before, and is never 404 after a 200.';
 
-export const readsNeverGoBack: Check = ({ records, runs, faults: troubles }) => {
+export const readsNeverGoBack: Check = ({ records, runs, faults }) => {
   const violations: Violation[] = [];
   const streams = Map.groupBy(records.streams, ({ run }) => run);
   const received = Map.groupBy(records.received, ({ payload }) => payload.run_id);
   for (const [run, exchanges] of Map.groupBy(records.exchanges, runOf)) {
     const logged = runs.get(run);
-    // What is not in the log is another check's matter.
+    // Another check is about runs that are not in the log.
     if (!logged) continue;
-    const found = (says: string | undefined): void => {
-      if (says !== undefined) violations.push({ guarantee, run, says });
+    const found = (message: string | undefined): void => {
+      if (message !== undefined) violations.push({ guarantee, run, message });
     };
     found(notFound(exchanges));
-    found(neverWas(logged, exchanges));
-    const told = { streams: streams.get(run) ?? [], received: received.get(run) ?? [] };
-    found(describe(findRegression(observationsOf(logged, exchanges, told)), 'its lifecycle'));
-    const back = comparable(exchanges, troubles.outages).map((alike) =>
-      findRegression(webhookSights(logged, alike)),
+    found(neverHappened(logged, exchanges));
+    const pushed = { streams: streams.get(run) ?? [], received: received.get(run) ?? [] };
+    found(describe(findRegression(observationsOf(logged, exchanges, pushed)), 'its lifecycle'));
+    const regressions = comparable(exchanges, faults.outages).map((group) =>
+      findRegression(webhookObservations(logged, group)),
     );
-    found(describe(back.find(Boolean), 'its webhook_status'));
+    found(describe(regressions.find(Boolean), 'its webhook_status'));
   }
   return violations;
 };
 
 const runOf = ({ run, answer }: Exchange): string => (answer.kind === 'queued' ? answer.run : (run ?? ''));
 
-/** A client knows a run's id from a 200 alone. */
+/** A client knows the id of a run only from an answer of 200. */
 const notFound = (exchanges: readonly Exchange[]): string | undefined => {
   const lost = exchanges.find(({ answer }) => answer.kind === 'refused' && answer.status === 404);
   return lost && `${lost.gateway} answered ${lost.kind} with 404.`;
 };
 
-const neverWas = (logged: LoggedRun, exchanges: readonly Exchange[]): string | undefined => {
+const neverHappened = (logged: LoggedRun, exchanges: readonly Exchange[]): string | undefined => {
   for (const { answer, gateway } of exchanges)
     if (answer.kind === 'shown' && positionsOf(logged, answer.shown) === undefined)
-      return `${gateway} showed it as it never was: ${JSON.stringify(answer.shown)}.`;
+      return `${gateway} showed a state that the run never had: ${JSON.stringify(answer.shown)}.`;
   return undefined;
 };
 
-/** A gateway takes the broker for away until it has had time to connect again. */
+/** A gateway needs this time to connect to the broker again. */
 const SETTLE_MS = 10_000;
 
 /**
- * While the log is away, a gateway shows what became of the notifications of an ended run as far as its view goes, and no
- * less than it has shown itself: so it is held against other gateways only while the broker was there.
+ * Without the log, a gateway shows the webhook status of an ended run from its view. That may be older than what another
+ * gateway showed, but not older than what this gateway showed. So gateways are compared only while the broker is up.
  */
 const comparable = (
   exchanges: readonly Exchange[],
-  troubles: readonly Outage[],
+  outages: readonly Outage[],
 ): readonly (readonly Exchange[])[] => [
   exchanges.filter(
-    ({ sentAt: from, seenAt: to }) => outageMsIn(troubles, ['broker'], SETTLE_MS, { from, to }) === 0,
+    ({ sentAt: from, seenAt: to }) => outageMsIn(outages, ['broker'], SETTLE_MS, { from, to }) === 0,
   ),
   ...Map.groupBy(exchanges, ({ gateway }) => gateway).values(),
 ];
 
-const webhookSights = ({ webhookFacts }: LoggedRun, exchanges: readonly Exchange[]): Observation[] =>
+const webhookObservations = ({ webhookFacts }: LoggedRun, exchanges: readonly Exchange[]): Observation[] =>
   exchanges.flatMap(({ answer, gateway, sentAt, seenAt }) => {
     if (answer.kind !== 'shown' || answer.shown.webhook_status === null) return [];
     const status = answer.shown.webhook_status;
     const end = webhookFacts.at(-1);
-    // The first fact of a round may be its end; nothing is delivered again here.
+    // The first fact of a round may be its end. The soak redelivers nothing.
     const begins = webhookFacts[0]?.sequence ?? Infinity;
     const ends = end && end.event.type !== 'WebhookStarted' ? end.sequence : Infinity;
-    const by = `${gateway}, that its webhook_status is ${status}`;
+    const by = `${gateway} with webhook_status ${status}`;
     if (status === 'not-started') return [{ by, sentAt, seenAt, atLeast: 0, atMost: begins - 1 }];
     if (status === 'running') return [{ by, sentAt, seenAt, atLeast: begins, atMost: ends - 1 }];
     return [{ by, sentAt, seenAt, atLeast: ends, atMost: Infinity }];
   });
 
-const describe = (back: Regression | undefined, what: string): string | undefined =>
-  back &&
-  `${back.later.by} told less of ${what} (up to ${back.later.atMost}) than was known before it was asked: ` +
-    `${back.known.by} had told of ${back.known.atLeast}.`;
+const describe = (regression: Regression | undefined, what: string): string | undefined =>
+  regression &&
+  `${regression.later.by} showed less of ${what} (up to ${regression.later.atMost}) than was known before the request: ` +
+    `${regression.known.by} had shown ${regression.known.atLeast}.`;

@@ -3,19 +3,19 @@ import type { Check, ShownByGateway, Violation } from '../evidence/evidence.ts';
 import { lastOf, type LoggedRun, type LoggedRuns } from '../evidence/logged-run.ts';
 import type { ShownRun } from '../clients/client-records.ts';
 
-const guarantee = 'Views equal the fold of the log, and a list is complete and without repeats.';
+const guarantee = 'Views equal the fold of the log. Lists are complete and have no duplicates.';
 
 export const views: Check = ({ runs, shown }) =>
   shown.flatMap((gateway) =>
-    gateway.refuses === undefined
-      ? wrongAt(gateway, runs)
-      : [{ guarantee, run: null, says: `Long after everything was back: ${gateway.refuses}.` }],
+    gateway.failure === undefined
+      ? defectsAt(gateway, runs)
+      : [{ guarantee, run: null, message: `Long after the last fault: ${gateway.failure}.` }],
   );
 
-const wrongAt = ({ gateway, listed, read }: ShownByGateway, runs: LoggedRuns): Violation[] => {
+const defectsAt = ({ gateway, listed, read }: ShownByGateway, runs: LoggedRuns): Violation[] => {
   const violations: Violation[] = [];
-  const found = (run: string, says: string): void =>
-    void violations.push({ guarantee, run, says: `${gateway} ${says}` });
+  const found = (run: string, message: string): void =>
+    void violations.push({ guarantee, run, message: `${gateway} ${message}` });
   const times = Map.groupBy(listed, ({ run }) => run);
   for (const run of runs.keys()) if (!times.has(run)) found(run, 'does not list it.');
   for (const [run, entries] of times) if (entries.length > 1) found(run, `lists it ${entries.length} times.`);
@@ -25,30 +25,28 @@ const wrongAt = ({ gateway, listed, read }: ShownByGateway, runs: LoggedRuns): V
   ] as const) {
     for (const { run, shown } of entries) {
       const logged = runs.get(run);
-      const wrong = logged ? differing(logged, shown) : 'the log has no such run';
-      if (wrong !== undefined) found(run, `${where} it wrongly: ${wrong}.`);
+      const difference = logged ? differenceIn(logged, shown) : 'the log has no such run';
+      if (difference !== undefined) found(run, `${where} it wrongly: ${difference}.`);
     }
   }
   return violations;
 };
 
-const differing = (logged: LoggedRun, shown: ShownRun | null): string | undefined => {
+const differenceIn = (logged: LoggedRun, shown: ShownRun | null): string | undefined => {
   const run = lastOf(logged);
   if (run === undefined) return 'the log has no such run';
-  if (shown === null) return 'not at all';
+  if (shown === null) return 'the answer is 404';
   const expected = expectedOf(run, logged);
   const wrong = (Object.keys(expected) as (keyof ShownRun)[]).filter(
     (name) => JSON.stringify(shown[name]) !== JSON.stringify(expected[name]),
   );
   if (wrong.length === 0) return undefined;
   return wrong
-    .map(
-      (name) => `${name} is ${JSON.stringify(shown[name])} and should be ${JSON.stringify(expected[name])}`,
-    )
+    .map((name) => `${name} is ${JSON.stringify(shown[name])}, expected ${JSON.stringify(expected[name])}`)
     .join(', ');
 };
 
-/** Made from the fold here, and not with the gateway's own code. */
+/** Made from the fold, without the gateway's code. */
 const expectedOf = (run: Run, { webhook }: LoggedRun): ShownRun => ({
   status: run.status,
   updated_at: run.updated_at,

@@ -3,15 +3,18 @@ import { CancelRunResponse, WorkflowRun } from '@runledger/contracts/http/runs/r
 import { CancelRunsResponse } from '@runledger/contracts/http/runs/runs';
 import { Compile } from 'typebox/compile';
 import type { Clock } from '../cluster/clock.ts';
-import type { Answer, RequestKind, Exchange, ShownRun } from './client-records.ts';
+import type { Answer, Exchange, RequestKind, ShownRun } from './client-records.ts';
 
 const Created = Compile(CreateRunResponse);
 const Run = Compile(WorkflowRun);
 const Cancelled = Compile(CancelRunResponse);
 const CancelledMany = Compile(CancelRunsResponse);
 
+/** The reason in an answer is cut to this length. */
+const MAX_REASON_LENGTH = 300;
+
 export interface Request {
-  readonly asked: RequestKind;
+  readonly kind: RequestKind;
   readonly request: number;
   readonly run: string | null;
   readonly key?: string | null;
@@ -23,14 +26,14 @@ export interface Request {
   readonly withinMs: number;
 }
 
-/** Asks a gateway, and writes down what it was told and when. Never rejects. */
+/** Sends a request to a gateway, and records the answer and its time. Never rejects. */
 export type SendRequest = (request: Request) => Promise<Answer>;
 
 export const sendAndRecord =
   (apiKey: string, now: Clock, record: (exchange: Exchange) => void): SendRequest =>
-  async ({ asked, request, run, key = null, method, path, body, gateway, withinMs }) => {
+  async ({ kind, request, run, key = null, method, path, body, gateway, withinMs }) => {
     const sentAt = now();
-    const answer = await answered(asked, async () => {
+    const answer = await answerOf(kind, async () => {
       const response = await fetch(`${gateway}${path}`, {
         method,
         headers: {
@@ -43,32 +46,33 @@ export const sendAndRecord =
       });
       return { status: response.status, text: await response.text() };
     });
-    record({ kind: asked, request, run, key, gateway, sentAt, seenAt: now(), answer });
+    record({ kind, request, run, key, gateway, sentAt, seenAt: now(), answer });
     return answer;
   };
 
-const answered = async (
-  asked: RequestKind,
+const answerOf = async (
+  kind: RequestKind,
   send: () => Promise<{ readonly status: number; readonly text: string }>,
 ): Promise<Answer> => {
   try {
     const { status, text } = await send();
-    if (status !== 200) return { kind: 'refused', status, why: text.slice(0, 300) };
-    const read = readAnswer(asked, JSON.parse(text));
-    return read ?? { kind: 'refused', status, why: `no answer of this operation: ${text.slice(0, 300)}` };
+    const start = text.slice(0, MAX_REASON_LENGTH);
+    if (status !== 200) return { kind: 'refused', status, why: start };
+    const answer = parseAnswer(kind, JSON.parse(text));
+    return answer ?? { kind: 'refused', status, why: `unknown answer: ${start}` };
   } catch (error) {
     return { kind: 'lost', why: reasonOf(error) };
   }
 };
 
-/** `fetch failed` says nothing without its cause. */
+/** Adds the cause, because `fetch failed` alone says nothing. */
 export const reasonOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 };
 
-const readAnswer = (asked: RequestKind, body: unknown): Answer | undefined => {
-  switch (asked) {
+const parseAnswer = (kind: RequestKind, body: unknown): Answer | undefined => {
+  switch (kind) {
     case 'queue':
     case 'rerun':
       return Created.Check(body) ? { kind: 'queued', run: body.run_id } : undefined;
@@ -78,7 +82,7 @@ const readAnswer = (asked: RequestKind, body: unknown): Answer | undefined => {
     case 'cancel':
       return Cancelled.Check(body) ? { kind: 'cancelled', outcome: body.outcome } : undefined;
     case 'cancel_many':
-      return CancelledMany.Check(body) ? { kind: 'cancelled_many', said: JSON.stringify(body) } : undefined;
+      return CancelledMany.Check(body) ? { kind: 'cancelled_many', body: JSON.stringify(body) } : undefined;
   }
 };
 

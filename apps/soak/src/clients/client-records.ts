@@ -2,9 +2,9 @@ import type { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
 import type { RunStatus, WebhookStatus } from '@runledger/contracts/http/runs/run';
 import type { WebhookPayload } from '@runledger/contracts/deliveries/webhook-payload';
 
-/** What clients asked, what they were told, and when: written down as it happened. Times are milliseconds since the epoch. */
+/** The requests of clients, the answers and their times, recorded as they happen. Times are milliseconds since the epoch. */
 
-/** What a GET says of a run, as far as it can be held against the log. */
+/** The members of a GET answer that the log confirms. */
 export interface ShownRun {
   readonly status: RunStatus;
   readonly updated_at: string;
@@ -25,18 +25,18 @@ export type Answer =
   | { readonly kind: 'queued'; readonly run: string }
   | { readonly kind: 'shown'; readonly shown: ShownRun }
   | { readonly kind: 'cancelled'; readonly outcome: 'cancelled' | 'cancellation_requested' | 'already_ended' }
-  | { readonly kind: 'cancelled_many'; readonly said: string }
+  | { readonly kind: 'cancelled_many'; readonly body: string }
   | { readonly kind: 'refused'; readonly status: number; readonly why: string }
-  /** Whatever was asked may or may not have been done. */
+  /** The request may or may not have had an effect. */
   | { readonly kind: 'lost'; readonly why: string };
 
 export type RequestKind = 'queue' | 'rerun' | 'get' | 'wait' | 'cancel' | 'cancel_many';
 
 export interface Exchange {
   readonly kind: RequestKind;
-  /** The number of the client's plan; 0 for none. */
+  /** The number of the client's plan; 0 without one. */
   readonly request: number;
-  /** When the client knew it. */
+  /** Null if the client did not know the run. */
   readonly run: string | null;
   readonly key: string | null;
   readonly gateway: string;
@@ -45,18 +45,18 @@ export interface Exchange {
   readonly answer: Answer;
 }
 
-/** A fact as a stream told it. */
+/** A fact event of a stream. */
 export interface StreamedFact {
   readonly at: number;
   readonly id: string | null;
   readonly fact: RunFactEvent;
 }
 
-/** One client watching one run, over as many connections as it took. */
+/** The subscription of one client to one run, over all its connections. */
 export interface RunStream {
   readonly run: string;
   readonly facts: readonly StreamedFact[];
-  /** Each connection: where, from when to when, behind which event, and how it ended. */
+  /** Each connection: gateway, time, the last event before it, and how it ended. */
   readonly connections: readonly {
     readonly gateway: string;
     readonly from: number;
@@ -64,20 +64,20 @@ export interface RunStream {
     readonly after: string | null;
     readonly how: string;
   }[];
-  /** It was told the end, or that nothing follows. */
+  /** It received the end of the run, or the answer that no more events follow. */
   readonly complete: boolean;
 }
 
-/** A notification as it arrived, and what it was answered; null: the connection was broken instead. */
-export interface Received {
+/** A notification and the status of the answer; null if the receiver closed the connection instead. */
+export interface ReceivedNotification {
   readonly at: number;
   readonly webhookId: string;
   readonly payload: WebhookPayload;
-  readonly answered: number | null;
+  readonly answer: number | null;
 }
 
 export interface ClientRecords {
   readonly exchanges: readonly Exchange[];
   readonly streams: readonly RunStream[];
-  readonly received: readonly Received[];
+  readonly received: readonly ReceivedNotification[];
 }

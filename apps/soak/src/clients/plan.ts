@@ -1,56 +1,63 @@
 import type { DeploymentName } from '../cluster/organisation.ts';
 import { MISSING_GPU } from '../cluster/organisation.ts';
-import type { Chance } from '../parameters/random.ts';
+import type { RandomSource } from '../parameters/random-source.ts';
 import type { Size } from '../parameters/size.ts';
 
-/** What a client does about one run. Times are in milliseconds. */
+/** What a client does with one run. Times are in milliseconds. */
 export interface RunPlan {
-  /** From 1; it stands in the run's inputs, so that the log tells which request a run came from. */
+  /** Counts from 1. The inputs of the run hold it, so that the log shows which request queued the run. */
   readonly request: number;
-  /** From the beginning. */
+  /** From the beginning of the soak. */
   readonly at: number;
   readonly deployment: DeploymentName;
   readonly gpu: string | null;
   readonly work: { readonly what: 'success' | 'failure' | 'file'; readonly seconds: string };
   readonly key: string | null;
-  /** The first request is broken off after so long, and sent again. */
-  readonly impatientAfter: number | null;
+  /** The client aborts its first request after this time, and sends it again. */
+  readonly abortFirstAfterMs: number | null;
   readonly webhook: 'none' | 'final' | 'every state';
-  readonly watch: 'looks' | 'waits' | 'streams';
-  readonly cancelAfter: number | null;
+  readonly follow: 'polls' | 'waits' | 'streams';
+  readonly cancelAfterMs: number | null;
   readonly rerun: boolean;
 }
 
-/** Everything that clients will ask for: the same for the same chance. */
-export const plans = (random: Chance, { minutes, rate }: Pick<Size, 'minutes' | 'rate'>): RunPlan[] => {
+/** The plans of all clients. The same random numbers give the same plans. */
+export const planRuns = (
+  random: RandomSource,
+  { minutes, rate }: Pick<Size, 'minutes' | 'rate'>,
+): RunPlan[] => {
   const count = Math.round(minutes * 60 * rate);
   const apart = 1_000 / rate;
   return Array.from({ length: count }, (_, at) => plan(random, at + 1, Math.round(at * apart)));
 };
 
-const plan = (random: Chance, request: number, at: number): RunPlan => {
+const plan = (random: RandomSource, request: number, at: number): RunPlan => {
   const kind = random.integer(1, 100);
-  const key = random.happens(75) ? `soak-${request}` : null;
+  const key = random.chance(75) ? `soak-${request}` : null;
   return {
     request,
     at: at + random.integer(0, 500),
     ...workOf(random, kind),
     key,
-    impatientAfter: key !== null && random.happens(15) ? random.integer(1, 40) : null,
+    abortFirstAfterMs: key !== null && random.chance(15) ? random.integer(1, 40) : null,
     webhook: random.pick(['none', 'none', 'final', 'final', 'every state']),
-    watch: random.pick(['looks', 'waits', 'streams']),
-    cancelAfter: random.happens(20) ? random.pick([0, 0, random.integer(0, 6_000)]) : null,
-    rerun: random.happens(4),
+    follow: random.pick(['polls', 'waits', 'streams']),
+    cancelAfterMs: random.chance(20) ? random.pick([0, 0, random.integer(0, 6_000)]) : null,
+    rerun: random.chance(4),
   };
 };
 
-const workOf = (random: Chance, kind: number): Pick<RunPlan, 'deployment' | 'gpu' | 'work'> => {
+const workOf = (random: RandomSource, kind: number): Pick<RunPlan, 'deployment' | 'gpu' | 'work'> => {
   const seconds = (from: number, to: number): string => (random.integer(from, to) / 1_000).toFixed(2);
   if (kind <= 4)
-    return { deployment: 'hasty', gpu: null, work: { what: 'success', seconds: seconds(20_000, 60_000) } };
+    return {
+      deployment: 'shortTimeout',
+      gpu: null,
+      work: { what: 'success', seconds: seconds(20_000, 60_000) },
+    };
   if (kind <= 7)
-    return { deployment: 'impatient', gpu: MISSING_GPU, work: { what: 'success', seconds: '0' } };
-  const deployment = random.happens(12) ? 'swept' : 'plain';
+    return { deployment: 'shortDeadline', gpu: MISSING_GPU, work: { what: 'success', seconds: '0' } };
+  const deployment = random.chance(12) ? 'bulkCancelled' : 'ordinary';
   if (kind <= 17) return { deployment, gpu: null, work: { what: 'failure', seconds: seconds(0, 500) } };
   if (kind <= 27) return { deployment, gpu: null, work: { what: 'success', seconds: seconds(3_000, 6_000) } };
   if (kind <= 35) return { deployment, gpu: null, work: { what: 'file', seconds: seconds(0, 500) } };

@@ -1,73 +1,74 @@
+import { serverSentEvents } from '@runledger/cli/server-sent-events';
 import { RunFactEvent } from '@runledger/contracts/http/runs/run-events';
 import { sleep } from '@runledger/resilience/abort';
 import { Compile } from 'typebox/compile';
 import type { Clock } from '../cluster/clock.ts';
-import type { StreamedFact, RunStream } from './client-records.ts';
 import { reasonOf } from './api.ts';
-import { frameReader } from './event-frames.ts';
+import type { RunStream, StreamedFact } from './client-records.ts';
 
 const Fact = Compile(RunFactEvent);
 
-/** A paused gateway says nothing and does not hang up: the client goes to another one. Comments come every 15 s. */
-const SILENT_FOR_MS = 20_000;
-const AGAIN_AFTER_MS = 500;
+/** A paused gateway sends nothing and keeps the connection open, so the client moves on. Comments come every 15 s. */
+const IDLE_TIMEOUT_MS = 20_000;
+const RECONNECT_AFTER_MS = 500;
 
 export interface StreamRequest {
   readonly run: string;
   readonly apiKey: string;
-  /** Another one for each connection. */
+  /** A gateway for the next connection. */
   readonly gateway: () => string;
   readonly now: Clock;
-  /** When it is given up. */
+  /** Aborts when the client gives up. */
   readonly signal: AbortSignal;
 }
 
-/** Watches a run to its end as a browser would: cut off, it goes on behind the last event, at whatever gateway. */
-export const streamRun = async (watch: StreamRequest): Promise<RunStream> => {
-  const told: StreamedFact[] = [];
+/** Streams a run to its end as a browser does: after a disconnect it continues after the last event, at any gateway. */
+export const streamRun = async (request: StreamRequest): Promise<RunStream> => {
+  const { run, now, signal } = request;
+  const facts: StreamedFact[] = [];
   const connections: RunStream['connections'][number][] = [];
   let complete = false;
-  while (!complete && !watch.signal.aborted) {
-    const gateway = watch.gateway();
-    const from = watch.now();
-    const after = told.at(-1)?.id ?? null;
-    const how = await listen(watch, gateway, after, told).catch(reasonOf);
-    connections.push({ gateway, from, to: watch.now(), after, how });
-    complete = how === NOTHING_FOLLOWS || told.at(-1)?.fact.finished === true;
-    if (!complete) await sleep(AGAIN_AFTER_MS, watch.signal);
+  while (!complete && !signal.aborted) {
+    const gateway = request.gateway();
+    const from = now();
+    const after = facts.at(-1)?.id ?? null;
+    const how = await readStream(request, gateway, after, facts).catch(reasonOf);
+    connections.push({ gateway, from, to: now(), after, how });
+    complete = how === NO_MORE_EVENTS || facts.at(-1)?.fact.finished === true;
+    if (!complete) await sleep(RECONNECT_AFTER_MS, signal);
   }
-  return { run: watch.run, facts: told, connections, complete };
+  return { run, facts, connections, complete };
 };
 
-const NOTHING_FOLLOWS = 'nothing follows';
+const NO_MORE_EVENTS = 'no more events';
 
-const listen = async (
+/** Resolves with how the connection ended. */
+const readStream = async (
   { run, apiKey, now, signal }: StreamRequest,
   gateway: string,
   after: string | null,
-  told: StreamedFact[],
+  facts: StreamedFact[],
 ): Promise<string> => {
-  const silent = new AbortController();
-  const silence = setTimeout(() => silent.abort(new Error('it said nothing for too long')), SILENT_FOR_MS);
+  const idle = new AbortController();
+  const timeout = setTimeout(
+    () => idle.abort(new Error('the stream was idle for too long')),
+    IDLE_TIMEOUT_MS,
+  );
   try {
     const response = await fetch(`${gateway}/run/${run}/events`, {
       headers: { authorization: `Bearer ${apiKey}`, ...(after === null ? {} : { 'last-event-id': after }) },
-      signal: AbortSignal.any([signal, silent.signal]),
+      signal: AbortSignal.any([signal, idle.signal]),
     });
-    if (response.status === 204) return NOTHING_FOLLOWS;
-    if (response.status !== 200 || response.body === null) return `it answered ${response.status}`;
-    const frames = frameReader();
-    for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
-      silence.refresh();
-      for (const { event, id, data } of frames(text)) {
-        if (event !== 'fact') continue;
-        const fact: unknown = JSON.parse(data);
-        if (!Fact.Check(fact)) throw new Error(`this is no fact: ${data.slice(0, 300)}`);
-        told.push({ at: now(), id, fact });
-      }
+    if (response.status === 204) return NO_MORE_EVENTS;
+    if (response.status !== 200) return `it answered ${response.status}`;
+    for await (const message of serverSentEvents(response, () => timeout.refresh())) {
+      if (message?.event !== 'fact') continue;
+      const fact: unknown = JSON.parse(message.data);
+      if (!Fact.Check(fact)) throw new Error(`not a fact: ${message.data.slice(0, 300)}`);
+      facts.push({ at: now(), id: message.id ?? null, fact });
     }
     return 'it closed the stream';
   } finally {
-    clearTimeout(silence);
+    clearTimeout(timeout);
   }
 };

@@ -1,4 +1,4 @@
-/** Milliseconds since the epoch, as one steady clock tells them to everything that is recorded. */
+/** Milliseconds since the epoch. Everything that is recorded takes its time from one steady clock. */
 export type Clock = () => number;
 
 export const steadyClock: Clock = () => performance.timeOrigin + performance.now();

@@ -3,113 +3,143 @@ import { join } from 'node:path';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
-import type { Clock } from './clock.ts';
 import type { Size } from '../parameters/size.ts';
-import { newBrokerAccess } from './broker-access.ts';
+import { newBrokerAccess, type BrokerAccess } from './broker-access.ts';
+import type { Clock } from './clock.ts';
 import { storeOrganisation, type Organisation } from './organisation.ts';
-import { startPart, type Journal, type Part } from './part.ts';
-import { lastingPorts } from './ports.ts';
+import { startPart, type FaultJournal, type Part, type PartOptions } from './part.ts';
+import { reservedPorts } from './ports.ts';
 import { broker, database } from './servers.ts';
 import { environmentOf, executorNameOf, originOf, type ServiceAddresses } from './service-environment.ts';
 import { runningService, type ServiceName } from './service.ts';
 
-/** Everything that a deployment has, as processes of this machine. */
+/** A whole deployment, as processes of this machine. */
 export interface Cluster extends AsyncDisposable {
   readonly parts: readonly Part[];
-  readonly journal: Journal;
-  /** Where each gateway answers, without a slash at the end. */
+  readonly journal: FaultJournal;
+  /** The URL of each gateway, without a slash at the end. */
   readonly gateways: readonly string[];
   readonly organisation: Organisation;
   /** An operator's connection. */
   readonly log: EventLog;
-  /** What keeps the views, for the summary. */
+  /** Where the run views are, for the summary. */
   readonly views: 'a database' | 'memory';
 }
 
-export interface ClusterSpec {
+export interface ClusterOptions {
   readonly folder: string;
   readonly size: Size;
   readonly env: NodeJS.ProcessEnv;
   readonly now: Clock;
-  readonly say: (line: string) => void;
-  /** More of the environment of a service, by the name of its part. */
+  readonly print: (line: string) => void;
+  /** Additional environment of a service, by the name of its part. */
   readonly more?: (part: string) => Readonly<Record<string, string>>;
 }
 
 const BASE_PATH = '/api';
 
-export const startCluster = async ({
-  folder,
-  size,
-  env,
-  now,
-  say,
-  more = () => ({}),
-}: ClusterSpec): Promise<Cluster> => {
+export const startCluster = async (options: ClusterOptions): Promise<Cluster> => {
   await using opened = new AsyncDisposableStack();
-  const journal: Journal = { outages: [], stops: [], unexpectedEnds: [] };
-  const parts: Part[] = [];
-  const add = async (spec: Pick<Part, 'name' | 'role'> & Pick<Parameters<typeof startPart>[0], 'start'>) => {
-    parts.push(opened.use(await startPart({ ...spec, journal, now })));
-  };
+  const parts = partsIn(opened, options);
+  const [brokerPort = 0, databasePort = 0, ...gatewayPorts] = await reservedPorts(4, Math.random);
+  const executors = Array.from({ length: options.size.executors }, (_, index) => executorNameOf(index));
+  const access = newBrokerAccess(executors);
+  const { natsUrl, mongoUrl } = await startServers(options, { access, parts, brokerPort, databasePort });
 
-  const [brokerPort = 0, databasePort = 0, ...gatewayPorts] = await lastingPorts(4, Math.random);
-  const logs = join(folder, 'logs');
-  const natsSpec = { folder: join(folder, 'nats'), port: brokerPort, env, say };
-  const executors = Array.from({ length: size.executors }, (_, index) => executorNameOf(index));
-  const { authorization, operator, seedOf } = newBrokerAccess(executors);
-  const nats = await broker(natsSpec, { logFile: join(folder, 'nats-server.log'), authorization });
-  await add({ name: 'broker', role: 'broker', start: nats.start });
-  const mongo = await database({ folder: join(folder, 'database'), port: databasePort, env, say });
-  if (mongo) await add({ name: 'database', role: 'database', start: mongo.start });
-
-  const log = opened.use(await openEventLog({ url: nats.url(), name: 'soak', seed: operator }, silentLogger));
+  const log = opened.use(
+    await openEventLog({ url: natsUrl, name: 'soak', seed: access.operator }, silentLogger),
+  );
   await provision(log);
   const organisation = await storeOrganisation(log, new Date());
-
-  const place: ServiceAddresses = {
+  const { folder, env, size } = options;
+  await startServices(options, parts, {
     folder,
     env,
-    natsUrl: nats.url(),
-    seedOf,
-    mongoUrl: mongo && databaseIn(mongo.url()),
+    natsUrl,
+    seedOf: access.seedOf,
+    mongoUrl: mongoUrl && withDatabase(mongoUrl),
     gatewayPorts,
     secretKey: randomBytes(32).toString('base64'),
     size,
-  };
-  const addService = (service: ServiceName, count: number): Promise<void>[] =>
-    Array.from({ length: count }, (_, index) => {
-      const name = `${service}-${index + 1}`;
-      const spec = {
-        name,
-        service,
-        env: { ...environmentOf(place, service, index), ...more(name) },
-        logFile: join(logs, `${name}.log`),
-      };
-      return add({ name, role: service, start: () => runningService(spec) });
-    });
-  await Promise.all([
-    ...addService('gateway', gatewayPorts.length),
-    ...addService('scheduler', 2),
-    ...addService('gpu-executor', size.executors),
-    ...addService('notifier', 2),
-  ]);
-  // They became ready in any order, and a seed has to strike the same ones again.
-  parts.sort((one, other) => one.name.localeCompare(other.name));
+  });
 
   const kept = opened.move();
   return {
-    parts,
-    journal,
+    // The services become ready in any order, and a seed has to hit the same parts again.
+    parts: parts.all.toSorted((one, other) => one.name.localeCompare(other.name)),
+    journal: parts.journal,
     gateways: gatewayPorts.map((port) => `${originOf(port)}${BASE_PATH}`),
     organisation,
     log,
-    views: mongo ? 'a database' : 'memory',
+    views: mongoUrl ? 'a database' : 'memory',
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 };
 
-const databaseIn = (server: string): string => {
+interface Parts {
+  readonly all: readonly Part[];
+  readonly journal: FaultJournal;
+  readonly add: (part: Pick<PartOptions, 'name' | 'role' | 'start'>) => Promise<void>;
+}
+
+const partsIn = (opened: AsyncDisposableStack, { now }: ClusterOptions): Parts => {
+  const journal: FaultJournal = { outages: [], stops: [], unexpectedEnds: [] };
+  const all: Part[] = [];
+  return {
+    all,
+    journal,
+    add: async (part) => void all.push(opened.use(await startPart({ ...part, journal, now }))),
+  };
+};
+
+interface ServerPorts {
+  readonly access: BrokerAccess;
+  readonly parts: Parts;
+  readonly brokerPort: number;
+  readonly databasePort: number;
+}
+
+const startServers = async (
+  { folder, env, print }: ClusterOptions,
+  { access, parts, brokerPort, databasePort }: ServerPorts,
+): Promise<{ readonly natsUrl: string; readonly mongoUrl: string | undefined }> => {
+  const { authorization } = access;
+  const logFile = join(folder, 'nats-server.log');
+  const nats = await broker(
+    { folder: join(folder, 'nats'), port: brokerPort, env, print },
+    { logFile, authorization },
+  );
+  await parts.add({ name: 'broker', role: 'broker', start: nats.start });
+  const mongo = await database({ folder: join(folder, 'database'), port: databasePort, env, print });
+  if (mongo) await parts.add({ name: 'database', role: 'database', start: mongo.start });
+  return { natsUrl: nats.url(), mongoUrl: mongo?.url() };
+};
+
+const startServices = async (
+  { folder, size, more = () => ({}) }: ClusterOptions,
+  parts: Parts,
+  addresses: ServiceAddresses,
+): Promise<void> => {
+  const startAll = (service: ServiceName, count: number): Promise<void>[] =>
+    Array.from({ length: count }, (_, index) => {
+      const name = `${service}-${index + 1}`;
+      const options = {
+        name,
+        service,
+        env: { ...environmentOf(addresses, service, index), ...more(name) },
+        logFile: join(folder, 'logs', `${name}.log`),
+      };
+      return parts.add({ name, role: service, start: () => runningService(options) });
+    });
+  await Promise.all([
+    ...startAll('gateway', addresses.gatewayPorts.length),
+    ...startAll('scheduler', 2),
+    ...startAll('gpu-executor', size.executors),
+    ...startAll('notifier', 2),
+  ]);
+};
+
+const withDatabase = (server: string): string => {
   const url = new URL(server);
   url.pathname = '/runledger';
   return url.href;

@@ -6,20 +6,19 @@ import { createApiKey } from '@runledger/gateway/auth/api-keys';
 import { catalogue } from '@runledger/gateway/catalogue';
 import { GPU, PROGRAM } from './service-environment.ts';
 
-/** Of the deployments, which differ in their limits alone. */
+/** The deployments. Only their limits differ. */
 const DEPLOYMENTS = {
-  /** As a rule. */
-  plain: { run_timeout_s: 120, start_deadline_s: 3_600 },
-  /** Its runs are cancelled all together from time to time. */
-  swept: { run_timeout_s: 120, start_deadline_s: 3_600 },
-  /** For runs that take longer than they may. */
-  hasty: { run_timeout_s: 1, start_deadline_s: 3_600 },
-  /** For runs that nobody can take. */
-  impatient: { run_timeout_s: 120, start_deadline_s: 4 },
+  ordinary: { run_timeout_s: 120, start_deadline_s: 3_600 },
+  /** Its runs are cancelled in bulk from time to time. */
+  bulkCancelled: { run_timeout_s: 120, start_deadline_s: 3_600 },
+  /** For runs that time out. */
+  shortTimeout: { run_timeout_s: 1, start_deadline_s: 3_600 },
+  /** For runs that no executor can take. */
+  shortDeadline: { run_timeout_s: 120, start_deadline_s: 4 },
 } as const;
 export type DeploymentName = keyof typeof DEPLOYMENTS;
 
-/** A GPU that no executor of the cluster offers. */
+/** A GPU that no executor of the cluster has. */
 export const MISSING_GPU = 'H100';
 
 export interface Organisation {
@@ -76,10 +75,10 @@ export const storeOrganisation = async (log: EventLog, now: Date): Promise<Organ
     org_id,
     api_key: key,
     deployments: {
-      plain: await deployed('plain'),
-      swept: await deployed('swept'),
-      hasty: await deployed('hasty'),
-      impatient: await deployed('impatient'),
+      ordinary: await deployed('ordinary'),
+      bulkCancelled: await deployed('bulkCancelled'),
+      shortTimeout: await deployed('shortTimeout'),
+      shortDeadline: await deployed('shortDeadline'),
     },
   };
 };

@@ -1,6 +1,7 @@
-import type { FaultKind } from '../faults/fault-schedule.ts';
+/** `kill` is SIGKILL, `stop` is SIGTERM, `pause` is SIGSTOP and later SIGCONT. */
+export type FaultKind = 'kill' | 'stop' | 'pause';
 
-/** What a part is: services of one name are alike. */
+/** Several parts may have the same role. */
 export type PartRole = 'broker' | 'database' | 'gateway' | 'scheduler' | 'gpu-executor' | 'notifier';
 
 /** Times are milliseconds since the epoch. */
@@ -9,11 +10,11 @@ export interface Outage {
   readonly role: PartRole;
   readonly kind: FaultKind;
   readonly from: number;
-  /** When it was there again, ready to work; undefined when it never was. */
+  /** When the part was ready again; undefined if it never was. */
   readonly to: number | undefined;
 }
 
-/** `clean` is a stop with nothing left undone, `gave up` an exit status that says otherwise, `killed` the end by a signal. */
+/** `clean`: exit status 0. `gave up`: another exit status. `killed`: ended by a signal. */
 export type EndKind = 'clean' | 'gave up' | 'killed';
 
 /** A stop by SIGTERM. */
@@ -27,7 +28,7 @@ export interface Stopped {
   readonly endKind: EndKind;
 }
 
-/** A process that ended although nobody had struck it. */
+/** A process that ended without a fault. */
 export interface UnexpectedEnd {
   readonly part: string;
   readonly at: number;
@@ -40,18 +41,18 @@ export interface FaultRecords {
   readonly unexpectedEnds: readonly UnexpectedEnd[];
 }
 
-/** Milliseconds between two moments in which one of these roles was away or had been back for less than `settleMs`. */
+/** How many milliseconds of a time span one of these roles was down, or back for less than `settleMs`. */
 export const outageMsIn = (
-  troubles: readonly Outage[],
+  outages: readonly Outage[],
   roles: readonly PartRole[],
   settleMs: number,
   { from, to }: { readonly from: number; readonly to: number },
 ): number => {
-  const spans = troubles
+  const spans = outages
     .filter(({ role }) => roles.includes(role))
-    .map((trouble) => ({
-      from: Math.max(from, trouble.from),
-      to: Math.min(to, (trouble.to ?? to) + settleMs),
+    .map((outage) => ({
+      from: Math.max(from, outage.from),
+      to: Math.min(to, (outage.to ?? to) + settleMs),
     }))
     .filter((span) => span.to > span.from)
     .sort((one, other) => one.from - other.from);

@@ -1,113 +1,133 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { FaultKind } from '../faults/fault-schedule.ts';
 import type { Clock } from './clock.ts';
-import type { EndKind, PartRole, Stopped, UnexpectedEnd, Outage, FaultRecords } from './outages.ts';
+import type {
+  EndKind,
+  FaultKind,
+  FaultRecords,
+  Outage,
+  PartRole,
+  Stopped,
+  UnexpectedEnd,
+} from './outages.ts';
 
 interface Ended {
   readonly how: string;
-  readonly manner: EndKind;
+  readonly endKind: EndKind;
 }
 
-/** A process of this machine, whatever it is. */
-export interface Running {
+/** A process on this machine. */
+export interface RunningProcess {
   readonly pid: number;
   readonly ended: Promise<Ended>;
   /** Settles when it works, or has ended. */
   readonly ready: Promise<void>;
-  /** Does nothing when the process has ended already. */
+  /** Sends a signal. Does nothing if the process has ended. */
   readonly kill: (signal: NodeJS.Signals) => void;
   /** SIGTERM, and after a long while SIGKILL. */
   readonly stop: () => Promise<void>;
 }
 
-/** A process that is struck, and started again. */
+/** A part of the cluster: a process that faults hit and that starts again. */
 export interface Part extends AsyncDisposable {
   readonly name: string;
   readonly role: PartRole;
   /** Undefined while it is down. */
   readonly pid: () => number | undefined;
-  /** Settles when it is back and works. */
+  /** Settles when the part works again. */
   readonly inject: (kind: FaultKind, forMs: number) => Promise<void>;
 }
 
-export interface Journal extends FaultRecords {
+export interface FaultJournal extends FaultRecords {
   readonly outages: Outage[];
   readonly stops: Stopped[];
   readonly unexpectedEnds: UnexpectedEnd[];
 }
 
-const AGAIN_AFTER_MS = 500;
+const RESTART_AFTER_MS = 500;
 
-export interface PartSpec {
+export interface PartOptions {
   readonly name: string;
   readonly role: PartRole;
-  readonly start: () => Promise<Running>;
-  readonly journal: Journal;
+  readonly start: () => Promise<RunningProcess>;
+  readonly journal: FaultJournal;
   readonly now: Clock;
 }
 
-export const startPart = async ({ name, role, start, journal, now }: PartSpec): Promise<Part> => {
-  let running: Running | undefined;
-  let starting: Promise<unknown> = Promise.resolve();
-  let closing = false;
+interface PartState {
+  running: RunningProcess | undefined;
+  /** Settles with the latest start, whether it succeeds or not. */
+  starting: Promise<unknown>;
+  closing: boolean;
+}
 
-  const begin = async (): Promise<void> => {
-    const begins = start();
-    starting = begins.catch(() => undefined);
-    const begun = await begins;
-    running = begun;
-    void begun.ended.then(async ({ how }) => {
-      // Whoever strikes takes it out before.
-      if (running !== begun || closing) return;
-      running = undefined;
-      journal.unexpectedEnds.push({ part: name, at: now(), how });
-      await pause(AGAIN_AFTER_MS);
-      if (!closing) await begin();
-    });
-    await begun.ready;
-  };
-
-  const end = async (struck: Running, kind: 'kill' | 'stop'): Promise<void> => {
-    running = undefined;
-    const at = now();
-    if (kind === 'kill') struck.kill('SIGKILL');
-    else await struck.stop();
-    const { how, manner } = await struck.ended;
-    if (kind === 'stop')
-      journal.stops.push({ part: name, role, at, tookMs: now() - at, how, endKind: manner });
-  };
-
-  const strike = async (kind: FaultKind, forMs: number): Promise<void> => {
-    const struck = running;
-    if (struck === undefined || closing) return;
-    const at = journal.outages.push({ part: name, role, kind, from: now(), to: undefined }) - 1;
-    if (kind === 'pause') {
-      struck.kill('SIGSTOP');
-      await pause(forMs);
-      if (running === struck) struck.kill('SIGCONT');
-    } else {
-      await end(struck, kind);
-      await pause(forMs);
-      if (!closing) await begin();
-    }
-    const trouble = journal.outages[at];
-    if (trouble) journal.outages[at] = { ...trouble, to: now() };
-  };
-
-  await begin();
+export const startPart = async (options: PartOptions): Promise<Part> => {
+  const state: PartState = { running: undefined, starting: Promise.resolve(), closing: false };
+  await startProcess(options, state);
   return {
-    name,
-    role,
-    pid: () => running?.pid,
-    inject: strike,
+    name: options.name,
+    role: options.role,
+    pid: () => state.running?.pid,
+    inject: (kind, forMs) => injectFault(options, state, { kind, forMs }),
     [Symbol.asyncDispose]: async () => {
-      closing = true;
-      await starting;
-      const last = running;
+      state.closing = true;
+      await state.starting;
+      const last = state.running;
       if (last === undefined) return;
-      // Nobody needs it any more, and a paused process takes no other signal.
+      // A paused process reacts to no other signal.
       last.kill('SIGKILL');
       await last.ended;
     },
   };
+};
+
+const startProcess = async (options: PartOptions, state: PartState): Promise<void> => {
+  const { name, start, journal, now } = options;
+  const begins = start();
+  state.starting = begins.catch(() => undefined);
+  const running = await begins;
+  state.running = running;
+  void running.ended.then(async ({ how }) => {
+    // A fault clears `running` before it ends the process.
+    if (state.running !== running || state.closing) return;
+    state.running = undefined;
+    journal.unexpectedEnds.push({ part: name, at: now(), how });
+    await pause(RESTART_AFTER_MS);
+    if (!state.closing) await startProcess(options, state);
+  });
+  await running.ready;
+};
+
+const injectFault = async (
+  options: PartOptions,
+  state: PartState,
+  { kind, forMs }: { readonly kind: FaultKind; readonly forMs: number },
+): Promise<void> => {
+  const { name, role, journal, now } = options;
+  const { running } = state;
+  if (running === undefined || state.closing) return;
+  const index = journal.outages.push({ part: name, role, kind, from: now(), to: undefined }) - 1;
+  if (kind === 'pause') {
+    running.kill('SIGSTOP');
+    await pause(forMs);
+    if (state.running === running) running.kill('SIGCONT');
+  } else {
+    state.running = undefined;
+    await endProcess(options, running, kind);
+    await pause(forMs);
+    if (!state.closing) await startProcess(options, state);
+  }
+  const outage = journal.outages[index];
+  if (outage) journal.outages[index] = { ...outage, to: now() };
+};
+
+const endProcess = async (
+  { name, role, journal, now }: PartOptions,
+  running: RunningProcess,
+  kind: 'kill' | 'stop',
+): Promise<void> => {
+  const at = now();
+  if (kind === 'kill') running.kill('SIGKILL');
+  else await running.stop();
+  const { how, endKind } = await running.ended;
+  if (kind === 'stop') journal.stops.push({ part: name, role, at, tookMs: now() - at, how, endKind });
 };

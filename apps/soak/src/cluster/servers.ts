@@ -4,50 +4,50 @@ import { ensureSecantusDb, startSecantusDb } from '@runledger/local-servers/mong
 import { describeExit, type Exit } from '@runledger/local-servers/process/managed-process';
 import type { ServerProcess } from '@runledger/local-servers/process/server-process';
 import type { EndKind } from './outages.ts';
-import type { Running } from './part.ts';
+import type { RunningProcess } from './part.ts';
 
-/** A server that is started again and again on the same store and the same port. */
+/** A server that can start again on the same store and the same port. */
 export interface Server {
-  readonly start: () => Promise<Running>;
-  /** Known once it was started. */
+  readonly start: () => Promise<RunningProcess>;
+  /** Known after the first start. */
   readonly url: () => string;
 }
 
 const FILE_STORE_BYTES = 32 * 1024 ** 3;
 
-export interface ServerSpec {
-  /** What it keeps. */
+export interface ServerOptions {
   readonly folder: string;
   readonly port: number;
   readonly env: NodeJS.ProcessEnv;
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
 }
 
 export const broker = async (
-  { folder, port, env, say }: ServerSpec,
+  { folder, port, env, print }: ServerOptions,
   { logFile, authorization }: { readonly logFile: string; readonly authorization: string },
 ): Promise<Server> => {
-  const { path: binary } = await findNatsServer({ env, onProgress: say });
+  const { path: binary } = await findNatsServer({ env, onProgress: print });
   const fileStoreLimit = FILE_STORE_BYTES;
-  return kept(() =>
+  return restartable(() =>
     startNatsServer({ binary, storeDir: folder, port, logFile, fileStoreLimit, authorization }),
   );
 };
 
-/** `mongod`, else SecantusDB; undefined where this machine can have neither. */
-export const database = async ({ folder, port, env, say }: ServerSpec): Promise<Server | undefined> => {
+/** `mongod`, else SecantusDB; undefined if neither can run on this machine. */
+export const database = async ({ folder, port, env, print }: ServerOptions): Promise<Server | undefined> => {
   const mongod = await findMongod({ env });
-  if (mongod !== undefined) return kept(() => startMongod({ binary: mongod.path, dataDir: folder, port }));
+  if (mongod !== undefined)
+    return restartable(() => startMongod({ binary: mongod.path, dataDir: folder, port }));
   try {
-    const secantusDb = await ensureSecantusDb({ env, onProgress: say });
-    return kept(() => startSecantusDb({ secantusDb, storageDir: folder, port }));
+    const secantusDb = await ensureSecantusDb({ env, onProgress: print });
+    return restartable(() => startSecantusDb({ secantusDb, storageDir: folder, port }));
   } catch (error) {
-    say(`The views are kept in memory: ${error instanceof Error ? error.message : String(error)}`);
+    print(`Run views are in memory: ${error instanceof Error ? error.message : String(error)}`);
     return undefined;
   }
 };
 
-const kept = (start: () => Promise<ServerProcess & { readonly url: string }>): Server => {
+const restartable = (start: () => Promise<ServerProcess & { readonly url: string }>): Server => {
   let url = '';
   return {
     url: () => url,
@@ -56,7 +56,7 @@ const kept = (start: () => Promise<ServerProcess & { readonly url: string }>): S
       ({ url } = server);
       return {
         pid: server.pid,
-        ended: server.exited.then((exit) => ({ how: describeExit(exit), manner: mannerOf(exit) })),
+        ended: server.exited.then((exit) => ({ how: describeExit(exit), endKind: endKindOf(exit) })),
         ready: Promise.resolve(),
         kill: server.kill,
         stop: async () => void (await server.stop()),
@@ -65,5 +65,5 @@ const kept = (start: () => Promise<ServerProcess & { readonly url: string }>): S
   };
 };
 
-const mannerOf = ({ code, signal }: Exit): EndKind =>
+const endKindOf = ({ code, signal }: Exit): EndKind =>
   signal === null ? (code === 0 ? 'clean' : 'gave up') : 'killed';

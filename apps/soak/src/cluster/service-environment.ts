@@ -4,14 +4,14 @@ import { serviceEnvironment } from '@runledger/standalone/service-environment';
 import type { Size } from '../parameters/size.ts';
 import type { ServiceName } from './service.ts';
 
-/** What the services of a cluster have in common. */
+/** What all services of a cluster share. */
 export interface ServiceAddresses {
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
   readonly natsUrl: string;
   /** The seed of a user of the broker. */
   readonly seedOf: (user: string) => string;
-  /** Undefined: views in memory. */
+  /** Undefined for views in memory. */
   readonly mongoUrl: string | undefined;
   /** Of each gateway. */
   readonly gatewayPorts: readonly number[];
@@ -24,24 +24,24 @@ export const GPU = 'A10G';
 
 const WORK = fileURLToPath(new URL('../programs/work.sh', import.meta.url));
 
-/** Where programs write a line when they begin, beside everything that the services know of. */
-export const programDiaryPath = (folder: string): string => join(folder, 'diary.txt');
+/** Programs append a line to this file when they start. The services do not know of it. */
+export const programStartsPath = (folder: string): string => join(folder, 'program-starts.txt');
 
-/** Each has a user of its own at the broker. */
+/** Each executor has its own user at the broker. */
 export const executorNameOf = (index: number): string => `box${index + 1}`;
 
 export const originOf = (port: number | undefined): string => `http://127.0.0.1:${port}`;
 
-/** All that a service sees of its surroundings; `index` tells those of one name apart. */
+/** The whole environment of a service. `index` counts the services of one name. */
 export const environmentOf = (
-  place: ServiceAddresses,
+  addresses: ServiceAddresses,
   service: ServiceName,
   index: number,
 ): Record<string, string> =>
-  serviceEnvironment(place.env, [], {
-    ...brokerUser(place, service, index),
+  serviceEnvironment(addresses.env, [], {
+    ...brokerUser(addresses, service, index),
     ...common,
-    ...own(place, service, index),
+    ...own(addresses, service, index),
   });
 
 const brokerUser = (
@@ -57,34 +57,34 @@ const common = {
   RUNLEDGER_HEALTH_HOST: '127.0.0.1',
   RUNLEDGER_HEALTH_PORT: '0',
   RUNLEDGER_LOG_LEVEL: 'info',
-  // Twice the default: such a machine has other things to do, and a stop that takes too long is a violation.
+  // Twice the default: the machine is busy, and a stop that takes too long counts as a violation.
   RUNLEDGER_STOP_WITHIN_S: '20',
 };
 
-const own = (place: ServiceAddresses, service: ServiceName, index: number): Record<string, string> => {
-  const { size, gatewayPorts } = place;
+const own = (addresses: ServiceAddresses, service: ServiceName, index: number): Record<string, string> => {
+  const { size, gatewayPorts } = addresses;
   const period = { RUNLEDGER_HEARTBEAT_PERIOD_S: String(size.heartbeatPeriodS) };
-  const webhooks = { RUNLEDGER_SECRET_KEYS: place.secretKey, RUNLEDGER_WEBHOOK_ALLOW: 'loopback' };
+  const webhooks = { RUNLEDGER_SECRET_KEYS: addresses.secretKey, RUNLEDGER_WEBHOOK_ALLOW: 'loopback' };
   const publicUrl = { RUNLEDGER_PUBLIC_URL: originOf(gatewayPorts[0]) };
   switch (service) {
     case 'gateway':
-      return { ...webhooks, ...publicUrl, ...viewsOf(place), ...listening(gatewayPorts[index]) };
+      return { ...webhooks, ...publicUrl, ...viewsOf(addresses), ...listening(gatewayPorts[index]) };
     case 'scheduler':
       return { ...period, RUNLEDGER_CANCEL_ENFORCE_S: String(size.cancelEnforceS) };
     case 'gpu-executor':
       return {
         ...period,
         EXECUTOR_NAME: executorNameOf(index),
-        EXECUTOR_GPUS: `${GPU}:${size.slotsOfEach}`,
+        EXECUTOR_GPUS: `${GPU}:${size.slotsPerExecutor}`,
         EXECUTOR_PROGRAMS: JSON.stringify({
           [PROGRAM]: {
             command: '/bin/sh',
             args: [WORK],
-            env: { SOAK_DIARY: programDiaryPath(place.folder) },
+            env: { SOAK_PROGRAM_STARTS: programStartsPath(addresses.folder) },
           },
         }),
         EXECUTOR_CANCEL_GRACE_S: String(size.cancelGraceS),
-        EXECUTOR_WORK_DIR: join(place.folder, `work-${index + 1}`),
+        EXECUTOR_WORK_DIR: join(addresses.folder, `work-${index + 1}`),
         RUNLEDGER_GATEWAY_URL: originOf(gatewayPorts[index % gatewayPorts.length]),
       };
     case 'notifier':

@@ -2,23 +2,28 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startService, type ServiceState } from '@runledger/standalone/service-process';
 import type { EndKind } from './outages.ts';
-import type { Running } from './part.ts';
+import type { RunningProcess } from './part.ts';
 
 export type ServiceName = 'gateway' | 'scheduler' | 'gpu-executor' | 'notifier';
 
-export interface ServiceOfCluster {
+export interface ServiceOptions {
   readonly name: string;
   readonly service: ServiceName;
   readonly env: Readonly<Record<string, string>>;
   readonly logFile: string;
 }
 
-/** Longer than the services' own deadline, which comes first. */
+/** Longer than the deadline of the services themselves. */
 const STOP_WITHIN_MS = 30_000;
-const LOOK_EVERY_MS = 100;
+const POLL_EVERY_MS = 100;
 
-/** Starts a service as its container would: from its `main.ts`, with its environment alone. */
-export const runningService = async ({ name, service, env, logFile }: ServiceOfCluster): Promise<Running> => {
+/** Starts a service as its container does: from its `main.ts`, with only its own environment. */
+export const runningService = async ({
+  name,
+  service,
+  env,
+  logFile,
+}: ServiceOptions): Promise<RunningProcess> => {
   const main = fileURLToPath(new URL(`../../../../services/${service}/src/main.ts`, import.meta.url));
   const started = startService({
     name,
@@ -29,24 +34,24 @@ export const runningService = async ({ name, service, env, logFile }: ServiceOfC
     say: () => undefined,
   });
   const { pid, state } = started;
-  if (pid === undefined) throw new Error(`${name} could not be started: ${await started.ended}`);
+  if (pid === undefined) throw new Error(`${name} did not start: ${await started.ended}`);
   let wasReady = false;
   const ready = async (): Promise<void> => {
-    while (state().kind === 'starting') await pause(LOOK_EVERY_MS);
+    while (state().kind === 'starting') await pause(POLL_EVERY_MS);
     wasReady = state().kind === 'listening';
   };
   return {
     pid,
     ready: ready(),
-    ended: started.ended.then((how) => ({ how, manner: mannerOf(how, started.state(), wasReady) })),
+    ended: started.ended.then((how) => ({ how, endKind: endKindOf(how, started.state(), wasReady) })),
     kill: started.kill,
     stop: started.stop,
   };
 };
 
-const mannerOf = (how: string, state: ServiceState, wasReady: boolean): EndKind => {
+const endKindOf = (how: string, state: ServiceState, wasReady: boolean): EndKind => {
   const code = state.kind === 'ended' ? state.code : null;
   if (code !== null) return code === 0 ? 'clean' : 'gave up';
-  // Before it listens to signals, SIGTERM ends it at once, and nothing was begun.
+  // Before a service handles signals, SIGTERM ends it at once. It has not begun any work then.
   return !wasReady && how === 'was killed by SIGTERM' ? 'clean' : 'killed';
 };

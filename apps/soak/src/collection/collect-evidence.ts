@@ -4,32 +4,33 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
 import { views } from '../checks/views.ts';
 import { reasonOf } from '../clients/api.ts';
+import type { ClientRecords } from '../clients/client-records.ts';
 import type { RunPlan } from '../clients/plan.ts';
 import type { Cluster } from '../cluster/cluster.ts';
-import { programDiaryPath } from '../cluster/service-environment.ts';
-import type { Size } from '../parameters/size.ts';
-import type { Begun, Evidence, ShownByGateway } from '../evidence/evidence.ts';
+import { programStartsPath } from '../cluster/service-environment.ts';
+import type { Evidence, ProgramStart, ShownByGateway } from '../evidence/evidence.ts';
 import { foldRuns } from '../evidence/logged-run.ts';
-import { readLog, type SeenLog } from './read-log.ts';
-import type { ClientRecords } from '../clients/client-records.ts';
+import type { Size } from '../parameters/size.ts';
+import { readLog, type RecordedLog } from './read-log.ts';
 import { shownByGateway } from './shown-by-gateways.ts';
 
 export interface CollectionOptions {
   readonly cluster: Cluster;
-  readonly seen: SeenLog;
+  readonly recorded: RecordedLog;
   readonly records: ClientRecords;
   readonly plans: readonly RunPlan[];
   readonly size: Size;
   readonly folder: string;
 }
 
-/** Views follow the log; what they have not reached after so long they never will. */
+/** The views follow the log. What they do not show after this time counts as missing. */
 const VIEWS_WITHIN_MS = 60_000;
-const LOOK_EVERY_MS = 2_000;
+const POLL_EVERY_MS = 2_000;
+const MAX_DEAD_LETTERS = 1_000;
 
 export const collectEvidence = async ({
   cluster,
-  seen,
+  recorded,
   records,
   plans,
   size,
@@ -41,33 +42,35 @@ export const collectEvidence = async ({
     plans,
     records,
     runs: foldRuns(messages),
-    vanished: seen.messages.filter((message) => !isDeepStrictEqual(stored.get(message.sequence), message)),
+    vanished: recorded.messages.filter(
+      (message) => !isDeepStrictEqual(stored.get(message.sequence), message),
+    ),
     shown: [],
-    diary: await readDiary(programDiaryPath(folder)),
-    deadLetters: await listDeadLetters(cluster.log, { limit: 1_000 }),
+    programStarts: await readProgramStarts(programStartsPath(folder)),
+    deadLetters: await listDeadLetters(cluster.log, { limit: MAX_DEAD_LETTERS }),
     faults: cluster.journal,
     size,
   };
   return { ...evidence, shown: await shownWhenCaughtUp(cluster, evidence) };
 };
 
-/** What all gateways show, once it is right or has had its time. */
+/** What all gateways show, as soon as it is correct or the time is up. */
 const shownWhenCaughtUp = async (
   { gateways, organisation }: Cluster,
   evidence: Evidence,
 ): Promise<readonly ShownByGateway[]> => {
   const runs = [...evidence.runs.keys()];
-  const look = (gateway: string): Promise<ShownByGateway> =>
+  const read = (gateway: string): Promise<ShownByGateway> =>
     shownByGateway(gateway, organisation.api_key, runs).catch((error: unknown) => {
-      return { gateway, listed: [], read: [], refuses: reasonOf(error) };
+      return { gateway, listed: [], read: [], failure: reasonOf(error) };
     });
-  for (const deadline = performance.now() + VIEWS_WITHIN_MS; ; await pause(LOOK_EVERY_MS)) {
-    const shown = await Promise.all(gateways.map(look));
+  for (const deadline = performance.now() + VIEWS_WITHIN_MS; ; await pause(POLL_EVERY_MS)) {
+    const shown = await Promise.all(gateways.map(read));
     if (performance.now() > deadline || views({ ...evidence, shown }).length === 0) return shown;
   }
 };
 
-const readDiary = async (path: string): Promise<Begun[]> => {
+const readProgramStarts = async (path: string): Promise<ProgramStart[]> => {
   const lines = (await readFile(path, 'utf8').catch(() => '')).split('\n');
   return lines.flatMap((line) => {
     const [run, attempt] = line.split(' ');

@@ -7,13 +7,13 @@ import type { RunFact, Run } from '@runledger/contracts/fold/run';
 import { lifecycleFilter, runOfSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Webhook, WebhookFact } from '@runledger/contracts/fold/webhook';
 
-/** What a run was once this had happened. */
+/** The state of a run after a fact. */
 interface Situation {
   readonly sequence: number;
   readonly run: Run;
 }
 
-/** What the log says of one run. */
+/** One run in the log. */
 export interface LoggedRun {
   readonly key: RunKey;
   readonly facts: readonly RunFact[];
@@ -21,8 +21,8 @@ export interface LoggedRun {
   readonly situations: readonly Situation[];
   readonly webhookFacts: readonly WebhookFact[];
   readonly webhook: Webhook | undefined;
-  /** What hangs together with nothing, in words. */
-  readonly wrong: readonly string[];
+  /** Messages that do not belong to the history, in words. */
+  readonly defects: readonly string[];
 }
 
 /** Every run of the log, by id. */
@@ -52,13 +52,13 @@ const foldRun = (key: RunKey, messages: readonly StoredMessage[]): LoggedRun => 
     situations: situationsOf(facts),
     webhookFacts: webhooks.kind === 'whole' ? webhooks.facts : [],
     webhook: webhooks.kind === 'whole' ? webhooks.history.state : undefined,
-    wrong: [...wrongIn(read, 'its history'), ...wrongIn(webhooks, 'what became of its notifications')],
+    defects: [...defectsIn(read, 'its history'), ...defectsIn(webhooks, 'its webhook facts')],
   };
 };
 
-const wrongIn = (read: ReadChain<unknown, unknown>, what: string): string[] =>
+const defectsIn = (read: ReadChain<unknown, unknown>, what: string): string[] =>
   read.kind === 'whole'
-    ? read.refused.map(({ message, why }) => `${what}: message ${message.sequence} is no part of it: ${why}`)
+    ? read.refused.map(({ message, why }) => `${what}: message ${message.sequence} is not part of it: ${why}`)
     : [`${what} is ${read.kind} at ${read.sequence}`];
 
 const situationsOf = (facts: readonly RunFact[]): Situation[] => {
@@ -73,5 +73,5 @@ const situationsOf = (facts: readonly RunFact[]): Situation[] => {
   return situations;
 };
 
-/** What the run has come to. */
+/** The latest state of the run. */
 export const lastOf = ({ situations }: LoggedRun): Run | undefined => situations.at(-1)?.run;

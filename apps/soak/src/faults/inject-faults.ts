@@ -2,16 +2,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Part } from '../cluster/part.ts';
 import type { Fault } from './fault-schedule.ts';
 
-/** Carries out the schedule from now on. Resolves when everything that was struck is back and works. */
-export const injectFaults = async (blows: readonly Fault[], parts: readonly Part[]): Promise<void> => {
-  const begun = performance.now();
+/** Injects the faults of the schedule, starting now. Resolves when every affected part works again. */
+export const injectFaults = async (faults: readonly Fault[], parts: readonly Part[]): Promise<void> => {
+  const begunAt = performance.now();
   const recoveries: Promise<void>[] = [];
-  for (const { at, kind, parts: names, forMs } of blows) {
-    await pause(Math.max(0, begun + at - performance.now()));
-    const struck = parts.filter(({ name }) => names.includes(name));
-    for (const part of struck) {
+  for (const { at, kind, parts: names, forMs } of faults) {
+    await pause(Math.max(0, begunAt + at - performance.now()));
+    for (const part of parts.filter(({ name }) => names.includes(name))) {
       const recovery = part.inject(kind, forMs);
-      // A failure is told at the end, with all others.
+      // The Promise.all below reports a failure.
       recovery.catch(() => undefined);
       recoveries.push(recovery);
     }

@@ -4,9 +4,9 @@ import { FULL, SMALL, type Size } from './size.ts';
 export interface Options {
   readonly seed: number;
   readonly size: Size;
-  /** The folders stay, also when nothing is wrong. */
+  /** Keep the folders even if no guarantee was violated. */
   readonly keep: boolean;
-  /** What to type to have the same again. */
+  /** The command that repeats this soak. */
   readonly command: string;
 }
 
@@ -15,15 +15,15 @@ export type ReadOptions =
   | { readonly ok: false; readonly why: string };
 
 const USAGE = `npm run soak -- [--small] [--seed N] [--minutes N] [--rate N] [--keep]
-  --small     rates and blows for a machine with two cores, ${SMALL.minutes} minutes
-  --seed      a whole number: the same requests and the same blows again; a new one when left out
-  --minutes   how long runs are queued and processes are struck (${FULL.minutes}); what is left ends after that
+  --small     rates and faults for a machine with two cores, ${SMALL.minutes} minutes
+  --seed      a whole number that repeats the same requests and faults; a new one by default
+  --minutes   how long runs are queued and faults are injected (${FULL.minutes}); the remaining runs end after that
   --rate      runs a second (${FULL.rate}; small: ${SMALL.rate})
-  --keep      keep the folder with the store of the broker and the log files`;
+  --keep      keep the folder with the broker's store and the log files`;
 
 const LARGEST_SEED = 2 ** 31 - 1;
 
-/** `newSeed` is taken when none is given. */
+/** Calls `newSeed` if the arguments name no seed. */
 export const readOptions = (args: readonly string[], newSeed: () => number): ReadOptions => {
   try {
     const { values } = parseArgs({
@@ -57,6 +57,6 @@ const numberOf = (
   const value = Number(text);
   if (text.trim() !== '' && value >= from && value <= to && (!whole || Number.isInteger(value))) return value;
   throw new RangeError(
-    `${name} is ${text}: ${whole ? 'a whole number' : 'a number'} from ${from} to ${to} is needed.`,
+    `${name} is ${text}. It must be ${whole ? 'a whole number' : 'a number'} from ${from} to ${to}.`,
   );
 };

@@ -1,12 +1,12 @@
-# A run of the soak: one line of JSON comes in on standard input, and its inputs say what is to be done.
-# The shell alone, since thousands of them are started on a machine that has better things to do.
+# A run of the soak. It reads one line of JSON from standard input; the inputs in it say what to do.
+# A plain shell script, because a busy machine starts thousands of them.
 read -r work
 field() {
   case $work in
     *"\"$1\":\""*) rest=${work#*"\"$1\":\""}; printf '%s' "${rest%%\"*}" ;;
   esac
 }
-echo "$RUNLEDGER_RUN_ID $RUNLEDGER_ATTEMPT" >> "$SOAK_DIARY"
+echo "$RUNLEDGER_RUN_ID $RUNLEDGER_ATTEMPT" >> "$SOAK_PROGRAM_STARTS"
 echo '{"progress": 0.1, "live_status": "working"}'
 sleep "$(field seconds)"
 case $(field what) in

@@ -5,35 +5,35 @@ import { aSoak, EVENTS, queuedRun, RUN, stored, succeededAs, wasQueued } from '.
 
 const LOST = '01920000-0000-7000-8000-00000000dead';
 
-describe('runs that were accepted', () => {
+describe('accepted runs', () => {
   it('are in the log', () => {
     const evidence = aSoak({ records: { exchanges: [wasQueued(1.1), wasQueued(2, LOST)] } });
     const [violation, ...others] = acceptedRuns(evidence);
     expect(violation?.run).toBe(LOST);
-    expect(violation?.says).toContain('which is not in the log');
+    expect(violation?.message).toContain('which is not in the log');
     expect(others).toEqual([]);
   });
 
   it('end', () => {
     const evidence = aSoak({ events: [queuedRun(), assigned(RUN), started(RUN)] });
     expect(acceptedRuns(evidence)).toMatchObject([
-      { run: RUN.run_id, says: 'It has not ended: it is running since 2026-01-01T00:00:03.000Z.' },
+      { run: RUN.run_id, message: 'It has not ended. It has been running since 2026-01-01T00:00:03.000Z.' },
     ]);
   });
 
   it('end once', () => {
     const evidence = aSoak({ events: [...EVENTS.slice(0, 3), succeededAs(), failed(RUN)] });
     expect(acceptedRuns(evidence)).toMatchObject([
-      { says: expect.stringContaining('RunFailed of attempt 1') as unknown },
+      { message: expect.stringContaining('RunFailed of attempt 1') as unknown },
     ]);
   });
 
-  it('stay in the log as they were', () => {
+  it('stay in the log unchanged', () => {
     const vanished = stored(EVENTS).slice(1, 2);
     expect(acceptedRuns(aSoak({ vanished }))).toMatchObject([
       {
         run: RUN.run_id,
-        says: expect.stringMatching(/^Message 2, runs\..* is not there any more/) as unknown,
+        message: expect.stringMatching(/^Message 2, runs\..* It is missing or different now/) as unknown,
       },
     ]);
   });

@@ -4,66 +4,70 @@ import { webhookGivenUp, webhookStarted } from '@runledger/testing/events/webhoo
 import { queued } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
 import { notifications } from '../../src/checks/notifications.ts';
-import type { Received } from '../../src/clients/client-records.ts';
+import type { ReceivedNotification } from '../../src/clients/client-records.ts';
 import { arrived, aSoak, EVENTS, INPUTS, RUN } from '../fixtures/a-soak.ts';
 
-const untold = EVENTS.slice(0, 4);
-const says = (
-  received: readonly Received[],
+const notNotified = EVENTS.slice(0, 4);
+const messagesOf = (
+  received: readonly ReceivedNotification[],
   events: readonly (RunEvent | WebhookEvent)[] = EVENTS,
-): string[] => notifications(aSoak({ events, records: { received } })).map((one) => one.says);
+): string[] => notifications(aSoak({ events, records: { received } })).map((one) => one.message);
 
 describe('notifications', () => {
-  it('come in order, and the final one at least once', () => {
-    expect(says([arrived(2, 1), arrived(4, 3), arrived(4.5, 4), arrived(5, 4)])).toEqual([]);
+  it('arrive in order, and the final one at least once', () => {
+    expect(messagesOf([arrived(2, 1), arrived(4, 3), arrived(4.5, 4), arrived(5, 4)])).toEqual([]);
   });
 
   it('are delivered when the log says so', () => {
-    const never = 'The log says that the end was delivered, and the receiver accepted no such notification.';
-    expect(says([])).toEqual([never]);
-    expect(says([arrived(4.5, 4, 500), arrived(5, 4, null)])).toEqual([never]);
+    const never = 'The log says that the final notification was delivered, but the receiver accepted none.';
+    expect(messagesOf([])).toEqual([never]);
+    expect(messagesOf([arrived(4.5, 4, 500), arrived(5, 4, null)])).toEqual([never]);
   });
 
   it('are settled in the end', () => {
-    expect(says([arrived(5, 4)], untold)).toEqual(['Its delivery is not settled: nothing was said of it.']);
-    expect(says([], [...untold, webhookStarted(RUN)])).toEqual(['Its delivery is not settled: running.']);
-  });
-
-  it('are given up when the receiver says that it is gone', () => {
-    const givenUp = [...untold, webhookGivenUp(RUN, 1, { reason: 'gone' })];
-    expect(says([arrived(5, 4, 410)], givenUp)).toEqual([]);
-    expect(says([arrived(5, 4, 500)], givenUp)).toEqual([
-      'The log says that it was given up (gone), and the receiver never said that it is gone.',
+    expect(messagesOf([arrived(5, 4)], notNotified)).toEqual([
+      'Its delivery is not settled: the log has no webhook fact.',
+    ]);
+    expect(messagesOf([], [...notNotified, webhookStarted(RUN)])).toEqual([
+      'Its delivery is not settled: running.',
     ]);
   });
 
-  it('never tell an earlier state after a later one, and nothing after the final one', () => {
-    expect(says([arrived(3, 3), arrived(3.5, 2), arrived(5, 4)])).toEqual([
-      'After running (3) came started (2).',
-    ]);
-    expect(says([arrived(5, 4), arrived(6, 3)])).toEqual(['After success (4) came running (3).']);
-  });
-
-  it('tell one end', () => {
-    expect(says([arrived(5, 4), { ...arrived(6, 4), webhookId: 'another' }])).toEqual([
-      'Its end was told as 2 messages: final, another.',
+  it('fail when the receiver answers 410', () => {
+    const givenUp = [...notNotified, webhookGivenUp(RUN, 1, { reason: 'gone' })];
+    expect(messagesOf([arrived(5, 4, 410)], givenUp)).toEqual([]);
+    expect(messagesOf([arrived(5, 4, 500)], givenUp)).toEqual([
+      'The log says that the delivery failed (gone), but the receiver never answered 410.',
     ]);
   });
 
-  it('tell what was so', () => {
+  it('never show an earlier state after a later one, and none follows the final one', () => {
+    expect(messagesOf([arrived(3, 3), arrived(3.5, 2), arrived(5, 4)])).toEqual([
+      'started (2) arrived after running (3).',
+    ]);
+    expect(messagesOf([arrived(5, 4), arrived(6, 3)])).toEqual(['running (3) arrived after success (4).']);
+  });
+
+  it('have one final message', () => {
+    expect(messagesOf([arrived(5, 4), { ...arrived(6, 4), webhookId: 'another' }])).toEqual([
+      'Its final notification has 2 ids: final, another.',
+    ]);
+  });
+
+  it('agree with the log', () => {
     const lie = arrived(3, 3);
-    expect(says([{ ...lie, payload: { ...lie.payload, status: 'uploading' } }, arrived(5, 4)])).toEqual([
-      'A notification says uploading at 3, where the log says running.',
-    ]);
+    expect(messagesOf([{ ...lie, payload: { ...lie.payload, status: 'uploading' } }, arrived(5, 4)])).toEqual(
+      ['A notification says uploading at 3, but the log says running.'],
+    );
   });
 
-  it('come of runs with a webhook alone', () => {
-    const silent = [queued(RUN, { inputs: INPUTS }), ...untold.slice(1)];
-    expect(says([], silent)).toEqual([]);
-    expect(says([arrived(5, 4)], silent)).toEqual(['It has no webhook, and was notified of.']);
+  it('arrive only for runs with a webhook', () => {
+    const silent = [queued(RUN, { inputs: INPUTS }), ...notNotified.slice(1)];
+    expect(messagesOf([], silent)).toEqual([]);
+    expect(messagesOf([arrived(5, 4)], silent)).toEqual(['It has no webhook, but a notification arrived.']);
     const stray = arrived(5, 4);
-    expect(says([arrived(5, 4), { ...stray, payload: { ...stray.payload, run_id: 'nobody' } }])).toEqual([
-      '1 notifications came of a run that the log does not have.',
-    ]);
+    expect(
+      messagesOf([arrived(5, 4), { ...stray, payload: { ...stray.payload, run_id: 'nobody' } }]),
+    ).toEqual(['1 notifications arrived for a run that the log does not have.']);
   });
 });

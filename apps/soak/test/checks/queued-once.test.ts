@@ -18,24 +18,24 @@ const withAnother = (inputs: Readonly<Record<string, string | number | boolean>>
 describe('a request', () => {
   it('queues one run', () => {
     expect(queuedOnce(withAnother(INPUTS))).toMatchObject([
-      { run: other.run_id, says: expect.stringMatching(/^Request 1 queued .* and /) as unknown },
+      { run: other.run_id, message: expect.stringMatching(/^Request 1 queued .* and /) as unknown },
     ]);
   });
 
-  it('may be run again', () => {
+  it('may be rerun', () => {
     expect(queuedOnce(withAnother({ ...INPUTS, again: true }))).toEqual([]);
   });
 
-  it('is there when a run is', () => {
+  it('exists for each run', () => {
     expect(queuedOnce(withAnother({ ...INPUTS, request: 2 }))).toMatchObject([
-      { run: other.run_id, says: 'Nobody asked for it: its inputs name request 2.' },
+      { run: other.run_id, message: 'No client requested it. Its inputs name request 2.' },
     ]);
   });
 
   it('with the same key is answered with the same run', () => {
     const exchanges = [wasQueued(1.1), wasQueued(2, other.run_id), exchange(3, { kind: 'lost', why: 'x' })];
     expect(queuedOnce(aSoak({ records: { exchanges } }))).toMatchObject([
-      { says: expect.stringMatching(/^Key soak-1 was answered with .* and /) as unknown },
+      { message: expect.stringMatching(/^Key soak-1 was answered with .* and /) as unknown },
     ]);
   });
 });

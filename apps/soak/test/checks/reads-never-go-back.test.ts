@@ -12,29 +12,29 @@ import {
   RUN,
   second,
   shownAfter,
-  toldFacts,
+  streamedFacts,
   wasQueued,
   wasShown,
 } from '../fixtures/a-soak.ts';
 
 const nothing = { streams: [], received: [] };
 const check = (...exchanges: readonly Exchange[]) =>
-  readsNeverGoBack(aSoak({ records: { ...nothing, exchanges } })).map(({ says }) => says);
+  readsNeverGoBack(aSoak({ records: { ...nothing, exchanges } })).map(({ message }) => message);
 
 describe('reads', () => {
-  it('show what was shown, or more', () => {
+  it('show at least what was shown before', () => {
     expect(check(wasQueued(1.1), wasShown(1.5, 1), wasShown(2, 1), wasShown(3, 2), wasShown(5, 4))).toEqual(
       [],
     );
   });
 
-  it('never show less', () => {
-    const [says, ...others] = check(wasShown(4.5, 3), wasShown(5, 2));
-    expect(says).toContain('told less of its lifecycle (up to 2) than was known before it was asked');
+  it('never show less than before', () => {
+    const [message, ...others] = check(wasShown(4.5, 3), wasShown(5, 2));
+    expect(message).toContain('showed less of its lifecycle (up to 2) than was known before the request');
     expect(others).toEqual([]);
   });
 
-  it('may show less where they were asked for before the other was answered', () => {
+  it('may show less if they were sent before the other answer arrived', () => {
     const slow = { ...wasShown(4.5, 2), seenAt: wasShown(6, 2).seenAt };
     expect(check(wasShown(4.5, 3), slow)).toEqual([]);
   });
@@ -44,25 +44,25 @@ describe('reads', () => {
     expect(check(wasQueued(1.1), missing)).toEqual(['http://127.0.0.1:1/api answered get with 404.']);
   });
 
-  it('show only what was', () => {
-    const [says] = check(wasShown(5, 4, { updated_at: '2026-01-01T00:00:03.999Z' }));
-    expect(says).toContain('showed it as it never was');
+  it('show only states that the run had', () => {
+    const [message] = check(wasShown(5, 4, { updated_at: '2026-01-01T00:00:03.999Z' }));
+    expect(message).toContain('showed a state that the run never had');
   });
 
-  it('show what a stream has told', () => {
-    const streams = [{ run: RUN.run_id, facts: toldFacts(1, 2, 3), connections: [], complete: false }];
+  it('show what a stream delivered', () => {
+    const streams = [{ run: RUN.run_id, facts: streamedFacts(1, 2, 3), connections: [], complete: false }];
     const [violation] = readsNeverGoBack(
       aSoak({ records: { ...nothing, streams, exchanges: [wasShown(5, 2)] } }),
     );
-    expect(violation?.says).toContain('a stream with RunStarted had told of 3');
+    expect(violation?.message).toContain('a stream with RunStarted had shown 3');
   });
 
-  it('show what a notification has told', () => {
+  it('show what a notification delivered', () => {
     const received = [arrived(4.6, 4)];
     const [violation] = readsNeverGoBack(
       aSoak({ records: { ...nothing, received, exchanges: [wasShown(5, 3)] } }),
     );
-    expect(violation?.says).toContain('a notification that it is success had told of 4');
+    expect(violation?.message).toContain('a notification with status success had shown 4');
   });
 
   it('show what an answered cancellation did', () => {
@@ -78,10 +78,10 @@ describe('reads', () => {
         records: { ...nothing, exchanges: [answered, wasShown(4.5, 2)] },
       }),
     );
-    expect(violation?.says).toContain('to cancel had told of 3');
+    expect(violation?.message).toContain('to cancel had shown 3');
   });
 
-  it('never take back what became of the notifications', () => {
+  it('never show an earlier webhook status', () => {
     const events = [...EVENTS.slice(0, 4), webhookStarted(RUN), webhookDelivered(RUN)];
     const shown = (at: number, webhook_status: 'not-started' | 'running' | 'success'): Exchange =>
       exchange(at, { kind: 'shown', shown: { ...shownAfter(4), webhook_status } });
@@ -90,11 +90,11 @@ describe('reads', () => {
     expect(seen(shown(5, 'not-started'), shown(6, 'running'), shown(7, 'success'))).toEqual([]);
     expect(seen(shown(5, 'running'), shown(6, 'not-started'))).toHaveLength(1);
     expect(seen(shown(7, 'success'), shown(8, 'running'))).toMatchObject([
-      { says: expect.stringContaining('less of its webhook_status') as unknown },
+      { message: expect.stringContaining('less of its webhook_status') as unknown },
     ]);
   });
 
-  it('may know less of the notifications than another gateway while the log is away', () => {
+  it('may show an earlier webhook status than another gateway while the log is away', () => {
     const events = [...EVENTS.slice(0, 4), webhookStarted(RUN), webhookDelivered(RUN)];
     const shown = (at: number, webhook_status: 'running' | 'success', gateway: string): Exchange =>
       exchange(at, { kind: 'shown', shown: { ...shownAfter(4), webhook_status } }, { gateway });

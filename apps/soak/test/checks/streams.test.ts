@@ -1,42 +1,42 @@
 import { describe, expect, it } from 'vitest';
 import { streams } from '../../src/checks/streams.ts';
 import type { StreamedFact } from '../../src/clients/client-records.ts';
-import { aSoak, RUN, toldFacts } from '../fixtures/a-soak.ts';
+import { aSoak, RUN, streamedFacts } from '../fixtures/a-soak.ts';
 
-const says = (told: readonly StreamedFact[], complete = true): string[] =>
-  streams(aSoak({ records: { streams: [{ run: RUN.run_id, facts: told, connections: [], complete }] } })).map(
-    (one) => one.says,
+const messagesOf = (facts: readonly StreamedFact[], complete = true): string[] =>
+  streams(aSoak({ records: { streams: [{ run: RUN.run_id, facts, connections: [], complete }] } })).map(
+    (one) => one.message,
   );
 
 describe('a stream', () => {
-  it('tells each fact once and in order', () => {
-    expect(says(toldFacts(1, 2, 3, 4))).toEqual([]);
+  it('delivers each fact once and in order', () => {
+    expect(messagesOf(streamedFacts(1, 2, 3, 4))).toEqual([]);
   });
 
-  it('leaves none out', () => {
-    expect(says(toldFacts(1, 3, 4))).toEqual([
-      'Told as number 2: RunStarted (3); the log has RunAssigned (2) there.',
+  it('skips no fact', () => {
+    expect(messagesOf(streamedFacts(1, 3, 4))).toEqual([
+      'Event 2 is RunStarted (3). There the log has RunAssigned (2).',
     ]);
-    expect(says(toldFacts(1, 2, 3))).toEqual(['The stream ended after 3 of 4 facts.']);
+    expect(messagesOf(streamedFacts(1, 2, 3))).toEqual(['The stream ended after 3 of 4 facts.']);
   });
 
-  it('repeats none', () => {
-    expect(says(toldFacts(1, 2, 2, 3, 4))).toEqual([
-      'Told as number 3: RunAssigned (2); the log has RunStarted (3) there.',
+  it('repeats no fact', () => {
+    expect(messagesOf(streamedFacts(1, 2, 2, 3, 4))).toEqual([
+      'Event 3 is RunAssigned (2). There the log has RunStarted (3).',
     ]);
-    expect(says(toldFacts(1, 2, 3, 4, 4))).toEqual([
-      'Told as number 5: RunSucceeded (4); the log has no more facts there.',
+    expect(messagesOf(streamedFacts(1, 2, 3, 4, 4))).toEqual([
+      'Event 5 is RunSucceeded (4). There the log has no more facts.',
     ]);
   });
 
-  it('that its client gave up may be cut short', () => {
-    expect(says(toldFacts(1, 2), false)).toEqual([]);
+  it('may be incomplete if its client gave up', () => {
+    expect(messagesOf(streamedFacts(1, 2), false)).toEqual([]);
   });
 
-  it('gives each fact its place as id', () => {
-    const [first, ...rest] = toldFacts(1, 2, 3, 4);
-    expect(says([...(first ? [{ ...first, id: '7' }] : []), ...rest])).toEqual([
-      'The event with the id 7 tells of fact 1.',
+  it('uses the sequence of a fact as its id', () => {
+    const [first, ...rest] = streamedFacts(1, 2, 3, 4);
+    expect(messagesOf([...(first ? [{ ...first, id: '7' }] : []), ...rest])).toEqual([
+      'The event with the id 7 is fact 1.',
     ]);
   });
 });

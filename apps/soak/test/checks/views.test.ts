@@ -5,47 +5,49 @@ import { aSoak, RUN, shownAfter } from '../fixtures/a-soak.ts';
 
 const shown = { ...shownAfter(4), webhook_status: 'success' as const };
 const entry = { run: RUN.run_id, shown };
-const says = (seen: Partial<ShownByGateway>): string[] =>
+const messagesOf = (seen: Partial<ShownByGateway>): string[] =>
   views(aSoak({ shown: [{ gateway: 'one', listed: [entry], read: [entry], ...seen }] })).map(
-    (one) => one.says,
+    (one) => one.message,
   );
 
 describe('views', () => {
-  it('show what the log folds to', () => {
-    expect(says({})).toEqual([]);
+  it('show the fold of the log', () => {
+    expect(messagesOf({})).toEqual([]);
   });
 
   it('are not behind the log', () => {
     const behind = { ...shown, status: 'running' as const, finished: false };
-    expect(says({ read: [{ run: RUN.run_id, shown: behind }] })).toEqual([
-      'one shows it wrongly: status is "running" and should be "success", finished is false and should be true.',
+    expect(messagesOf({ read: [{ run: RUN.run_id, shown: behind }] })).toEqual([
+      'one shows it wrongly: status is "running", expected "success", finished is false, expected true.',
     ]);
-    expect(says({ listed: [{ run: RUN.run_id, shown: { ...shown, webhook_status: 'running' } }] })).toEqual([
-      'one lists it wrongly: webhook_status is "running" and should be "success".',
-    ]);
+    expect(
+      messagesOf({ listed: [{ run: RUN.run_id, shown: { ...shown, webhook_status: 'running' } }] }),
+    ).toEqual(['one lists it wrongly: webhook_status is "running", expected "success".']);
   });
 
   it('list every run', () => {
-    expect(says({ listed: [] })).toEqual(['one does not list it.']);
+    expect(messagesOf({ listed: [] })).toEqual(['one does not list it.']);
   });
 
-  it('list none twice', () => {
-    expect(says({ listed: [entry, entry] })).toEqual(['one lists it 2 times.']);
+  it('list no run twice', () => {
+    expect(messagesOf({ listed: [entry, entry] })).toEqual(['one lists it 2 times.']);
   });
 
-  it('have no runs of their own', () => {
-    expect(says({ listed: [entry, { run: 'nobody', shown }] })).toEqual([
+  it('show no run that the log does not have', () => {
+    expect(messagesOf({ listed: [entry, { run: 'nobody', shown }] })).toEqual([
       'one lists it wrongly: the log has no such run.',
     ]);
   });
 
   it('find every run', () => {
-    expect(says({ read: [{ run: RUN.run_id, shown: null }] })).toEqual(['one shows it wrongly: not at all.']);
+    expect(messagesOf({ read: [{ run: RUN.run_id, shown: null }] })).toEqual([
+      'one shows it wrongly: the answer is 404.',
+    ]);
   });
 
-  it('are shown at all', () => {
-    expect(says({ listed: [], refuses: 'one answered its list with 503' })).toEqual([
-      'Long after everything was back: one answered its list with 503.',
+  it('are available at all', () => {
+    expect(messagesOf({ listed: [], failure: 'one answered its list with 503' })).toEqual([
+      'Long after the last fault: one answered its list with 503.',
     ]);
   });
 });

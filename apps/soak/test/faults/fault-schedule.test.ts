@@ -1,65 +1,67 @@
 import { describe, expect, it } from 'vitest';
 import { faultSchedule } from '../../src/faults/fault-schedule.ts';
-import { plans } from '../../src/clients/plan.ts';
-import { chance } from '../../src/parameters/random.ts';
+import { planRuns } from '../../src/clients/plan.ts';
+import { randomFrom } from '../../src/parameters/random-source.ts';
 import { FULL, SMALL } from '../../src/parameters/size.ts';
 
 const PARTS = ['broker', 'database', 'gateway-1', 'gateway-2', 'notifier-1', 'scheduler-1', 'scheduler-2'];
 
 describe('a seed', () => {
-  it('gives the same blows and the same requests again', () => {
-    expect(faultSchedule(chance(7), PARTS, SMALL)).toEqual(faultSchedule(chance(7), PARTS, SMALL));
-    expect(plans(chance(7), SMALL)).toEqual(plans(chance(7), SMALL));
+  it('repeats the same faults and requests', () => {
+    expect(faultSchedule(randomFrom(7), PARTS, SMALL)).toEqual(faultSchedule(randomFrom(7), PARTS, SMALL));
+    expect(planRuns(randomFrom(7), SMALL)).toEqual(planRuns(randomFrom(7), SMALL));
   });
 
-  it('gives others than another one', () => {
-    expect(faultSchedule(chance(7), PARTS, SMALL)).not.toEqual(faultSchedule(chance(8), PARTS, SMALL));
-    expect(plans(chance(7), SMALL)).not.toEqual(plans(chance(8), SMALL));
+  it('gives other faults and requests than another seed', () => {
+    expect(faultSchedule(randomFrom(7), PARTS, SMALL)).not.toEqual(
+      faultSchedule(randomFrom(8), PARTS, SMALL),
+    );
+    expect(planRuns(randomFrom(7), SMALL)).not.toEqual(planRuns(randomFrom(8), SMALL));
   });
 });
 
-describe('the blows of a soak', () => {
-  const blows = faultSchedule(chance(7), PARTS, { ...FULL, minutes: 200 });
+describe('the faults of a soak', () => {
+  const faults = faultSchedule(randomFrom(7), PARTS, { ...FULL, minutes: 200 });
 
-  it('are of every kind, against every part, and against several at once', () => {
-    expect(new Set(blows.map(({ kind }) => kind))).toEqual(new Set(['kill', 'stop', 'pause']));
-    expect(new Set(blows.flatMap(({ parts }) => parts))).toEqual(new Set(PARTS));
-    expect(Math.max(...blows.map(({ parts }) => parts.length))).toBe(PARTS.length);
+  it('are of every kind, and hit every part, alone and together', () => {
+    expect(new Set(faults.map(({ kind }) => kind))).toEqual(new Set(['kill', 'stop', 'pause']));
+    expect(new Set(faults.flatMap(({ parts }) => parts))).toEqual(new Set(PARTS));
+    expect(Math.max(...faults.map(({ parts }) => parts.length))).toBe(PARTS.length);
   });
 
-  it('come one after the other, within its time', () => {
-    const times = blows.map(({ at }) => at);
+  it('are in order, within the time of the soak', () => {
+    const times = faults.map(({ at }) => at);
     expect(times).toEqual(times.toSorted((one, other) => one - other));
     expect(Math.max(...times)).toBeLessThan(200 * 60_000);
   });
 
-  it('strike nothing that is down', () => {
+  it('hit no part that is down', () => {
     for (const part of PARTS) {
-      const own = blows.filter(({ parts }) => parts.includes(part));
-      for (const [at, blow] of own.entries())
-        expect(own[at + 1]?.at ?? Infinity).toBeGreaterThan(blow.at + blow.forMs);
+      const own = faults.filter(({ parts }) => parts.includes(part));
+      for (const [at, fault] of own.entries())
+        expect(own[at + 1]?.at ?? Infinity).toBeGreaterThan(fault.at + fault.forMs);
     }
   });
 
-  it('keep within the limits of the size', () => {
-    for (const { kind, forMs } of blows)
-      expect(forMs).toBeLessThanOrEqual(kind === 'pause' ? FULL.pause[1] : FULL.away[1]);
+  it('respect the limits of the size', () => {
+    for (const { kind, forMs } of faults)
+      expect(forMs).toBeLessThanOrEqual(kind === 'pause' ? FULL.pauseMs[1] : FULL.downMs[1]);
   });
 });
 
 describe('the requests of a soak', () => {
-  const asked = plans(chance(7), { minutes: 10, rate: 5 });
+  const asked = planRuns(randomFrom(7), { minutes: 10, rate: 5 });
 
-  it('are as many as the rate says, each with a number of its own', () => {
+  it('match the rate, and each has its own number', () => {
     expect(asked.map(({ request }) => request)).toEqual(Array.from({ length: 3_000 }, (_, at) => at + 1));
   });
 
   it('are of every kind', () => {
     expect(new Set(asked.map(({ deployment }) => deployment)).size).toBe(4);
     expect(new Set(asked.map(({ work }) => work.what)).size).toBe(3);
-    expect(new Set(asked.map(({ watch, webhook }) => `${watch} ${webhook}`)).size).toBe(9);
-    expect(asked.some(({ cancelAfter }) => cancelAfter === 0)).toBe(true);
+    expect(new Set(asked.map(({ follow: watch, webhook }) => `${watch} ${webhook}`)).size).toBe(9);
+    expect(asked.some(({ cancelAfterMs: cancelAfter }) => cancelAfter === 0)).toBe(true);
     expect(asked.some(({ rerun, key }) => rerun && key === null)).toBe(true);
-    expect(asked.some(({ impatientAfter }) => impatientAfter !== null)).toBe(true);
+    expect(asked.some(({ abortFirstAfterMs: impatientAfter }) => impatientAfter !== null)).toBe(true);
   });
 });

@@ -5,7 +5,7 @@ import { FULL, SMALL } from '../../src/parameters/size.ts';
 const newSeed = (): number => 42;
 
 describe('options', () => {
-  it('have a new seed, and say how to have it again', () => {
+  it('have a new seed, and the command that repeats it', () => {
     expect(readOptions([], newSeed)).toEqual({
       ok: true,
       options: {
@@ -17,7 +17,7 @@ describe('options', () => {
     });
   });
 
-  it('are what was given', () => {
+  it('are read from the arguments', () => {
     const given = ['--small', '--seed', '7', '--minutes', '0.5', '--rate', '3', '--keep'];
     expect(readOptions(given, newSeed)).toEqual({
       ok: true,
@@ -31,12 +31,12 @@ describe('options', () => {
   });
 
   it.for([
-    [['--seed', 'x'], '--seed is x: a whole number from 0 to 2147483647 is needed.'],
+    [['--seed', 'x'], '--seed is x. It must be a whole number from 0 to 2147483647.'],
     [['--seed', '1.5'], '--seed is 1.5'],
-    [['--minutes', '0'], '--minutes is 0: a number from 0.1 to 10000 is needed.'],
+    [['--minutes', '0'], '--minutes is 0. It must be a number from 0.1 to 10000.'],
     [['--rate', ''], '--rate is '],
     [['--fast'], "Unknown option '--fast'"],
-  ] as const)('%j are refused with what is right', ([given, says]) => {
+  ] as const)('%j are refused with the valid values', ([given, says]) => {
     const read = readOptions(given, newSeed);
     expect(read).toMatchObject({ ok: false, why: expect.stringContaining(says) as unknown });
     expect(read).toMatchObject({ why: expect.stringContaining('npm run soak -- [--small]') as unknown });

@@ -3,20 +3,20 @@ import { readOptions } from '../../src/parameters/options.ts';
 import { soak } from '../../src/soak.ts';
 import { SMALL } from '../../src/parameters/size.ts';
 
-/** A new one each time: every run of the suite tries what none has tried before. */
-const newSeed = (): number => Math.floor(Math.random() * 2 ** 31);
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
+/** Fixed, so that a failure of this test is a change of the code. `npm run soak` chooses a new seed each time. */
+const SEED = 12;
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** What it takes as a rule is the time of its size and a minute; the rest is for a machine that is short of time. */
-const WITHIN_MS = SMALL.minutes * 60_000 + SMALL.quietWithin * 2 + 180_000;
+/** The soak usually takes its minutes and one more. The rest is for a busy machine. */
+const WITHIN_MS = SMALL.minutes * 60_000 + SMALL.settleWithinMs * 2 + 180_000;
 
-describe('everything is killed, stopped and paused at random while runs are queued', () => {
-  it('and every guarantee is kept', { timeout: WITHIN_MS, retry: 0 }, async () => {
-    const read = readOptions(['--small'], newSeed);
+describe('a soak that kills, stops and pauses every part at random', () => {
+  it('violates no guarantee', { timeout: WITHIN_MS }, async () => {
+    const read = readOptions(['--small'], () => SEED);
     if (!read.ok) throw new Error(read.why);
-    say(`Seed ${read.options.seed}. The same again: ${read.options.command}`);
-    const { kept, report } = await soak(read.options, { env: process.env, say });
-    say(report);
-    expect(kept, report).toBe(true);
+    print(`Seed ${read.options.seed}. Repeat it with: ${read.options.command}`);
+    const { passed, report } = await soak(read.options, { env: process.env, print });
+    print(report);
+    expect(passed, report).toBe(true);
   });
 });

@@ -5,7 +5,7 @@ import { counted } from '../../output/counted.ts';
 import { parseJson } from '../../options/parse-json.ts';
 import { plain, shorten } from '../../output/plain-text.ts';
 import type { Checked } from './check-signature.ts';
-import type { Received } from './receiver.ts';
+import type { ReceivedRequest } from './receiver.ts';
 
 /** Of the outputs only their number is shown. */
 const ShownPayload = Type.Object({
@@ -19,7 +19,7 @@ const HEADERS = ['webhook-id', 'webhook-timestamp', 'webhook-signature', 'runled
 
 export interface Notification {
   readonly at: Date;
-  readonly received: Received;
+  readonly received: ReceivedRequest;
   readonly signature: Checked;
   /** The status of our answer. */
   readonly answered: number;
@@ -49,7 +49,7 @@ export const notificationJson = ({ at, received, signature, answered }: Notifica
 });
 
 /** Undefined also for one that was sent twice: they are joined, and such a one counts as none. */
-export const header = ({ headers }: Received, name: string): string | undefined => {
+export const header = ({ headers }: ReceivedRequest, name: string): string | undefined => {
   const value = headers[name];
   return typeof value === 'string' ? value : undefined;
 };

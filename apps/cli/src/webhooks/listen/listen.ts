@@ -8,7 +8,7 @@ import { header, notificationJson, notificationLine } from './describe-notificat
 import { fetchedSecrets, fixedSecret } from './known-secrets.ts';
 import type { KnownSecrets } from './known-secrets.ts';
 import { openReceiver } from './receiver.ts';
-import type { Received, Reply } from './receiver.ts';
+import type { ReceivedRequest, Reply } from './receiver.ts';
 import { wholeNumberIn } from '../../options/numbers.ts';
 import type { Screen } from '../../output/screen.ts';
 
@@ -33,7 +33,7 @@ export const listen = async (
   const secrets = secret === undefined ? secretsOf(client, screen) : fixedSecret(checkedSecret(secret));
   await secrets.refresh();
 
-  const receive = async (received: Received): Promise<Reply> => {
+  const receive = async (received: ReceivedRequest): Promise<Reply> => {
     const at = new Date();
     const signature = await check(received, secrets, at);
     const reply = replyTo(signature, status);
@@ -50,7 +50,7 @@ export const listen = async (
 };
 
 /** A secret that was rotated, or that could not be had before, is asked for anew. */
-const check = async (received: Received, secrets: KnownSecrets, at: Date): Promise<Checked> => {
+const check = async (received: ReceivedRequest, secrets: KnownSecrets, at: Date): Promise<Checked> => {
   const signed = {
     id: header(received, 'webhook-id'),
     timestamp: header(received, 'webhook-timestamp'),

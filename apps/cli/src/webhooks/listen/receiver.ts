@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
-/** No notification is as large. */
+/** No notification is larger. */
 const MAX_BODY_BYTES = 1024 * 1024;
-const MOST_CONNECTIONS = 64;
+const MAX_CONNECTIONS = 64;
 const REQUEST_WITHIN_MS = 15_000;
 
-export interface Received {
+export interface ReceivedRequest {
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: Buffer;
@@ -18,22 +18,26 @@ export interface Reply {
   readonly text: string;
 }
 
-/** Serves POST at every path of a port of this machine alone, and answers as `receive` says. @throws what keeps it from listening */
-export const openReceiver = async (
-  port: number,
-  receive: (received: Received) => Promise<Reply>,
-): Promise<AsyncDisposable & { readonly port: number }> => {
+/** Undefined closes the connection without an answer. */
+export type Receive = (request: ReceivedRequest) => Promise<Reply | undefined>;
+
+export interface OpenReceiver extends AsyncDisposable {
+  readonly port: number;
+}
+
+/** Receives POST requests at every path of a port of loopback. @throws the error that prevents listening */
+export const openReceiver = async (port: number, receive: Receive): Promise<OpenReceiver> => {
   const server = createServer(
     { requestTimeout: REQUEST_WITHIN_MS, headersTimeout: REQUEST_WITHIN_MS },
     (request, response) => {
       answer(request, response, receive).catch(() => {
-        // The sender went away in the middle, or what it sent cannot be shown: it may send it again.
+        // The sender disconnected early, or the request cannot be shown. The sender may repeat it.
         if (response.headersSent) response.destroy();
         else reply(response, { status: 500, text: 'The notification could not be received.' });
       });
     },
   );
-  server.maxConnections = MOST_CONNECTIONS;
+  server.maxConnections = MAX_CONNECTIONS;
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   return {
@@ -50,7 +54,7 @@ export const openReceiver = async (
 const answer = async (
   request: IncomingMessage,
   response: ServerResponse,
-  receive: (received: Received) => Promise<Reply>,
+  receive: Receive,
 ): Promise<void> => {
   if (request.method !== 'POST') {
     reply(response, { status: 405, text: 'Notifications come by POST.' });
@@ -61,10 +65,12 @@ const answer = async (
     reply(response, { status: 413, text: `More than ${MAX_BODY_BYTES} bytes.` });
     return;
   }
-  reply(response, await receive({ path: request.url ?? '/', headers: request.headers, body }));
+  const chosen = await receive({ path: request.url ?? '/', headers: request.headers, body });
+  if (chosen === undefined) request.socket.destroy();
+  else reply(response, chosen);
 };
 
-/** The connection is not used again after a request that was not read to its end. */
+/** Closes the connection after a request that was not read to its end. */
 const reply = (response: ServerResponse, { status, text }: Reply): void => {
   response.writeHead(status, {
     'content-type': 'text/plain; charset=utf-8',
@@ -73,7 +79,7 @@ const reply = (response: ServerResponse, { status, text }: Reply): void => {
   response.end(`${text}\n`);
 };
 
-/** Undefined when it is too large. */
+/** Undefined if the body is too large. */
 const readBody = async (request: IncomingMessage): Promise<Buffer | undefined> => {
   const chunks: Buffer[] = [];
   let bytes = 0;

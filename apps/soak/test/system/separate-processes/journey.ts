@@ -5,71 +5,74 @@ import { steadyClock } from '../../../src/cluster/clock.ts';
 import type { Organisation } from '../../../src/cluster/organisation.ts';
 import { originOf } from '../../../src/cluster/service-environment.ts';
 
-/** Two runs on their way: one that ends by itself, and one that is cancelled. */
+/** Two runs: one ends by itself, the other is cancelled. */
 export interface Journey {
-  /** Resolves when both have ended as they should, and their webhooks were told. */
-  arrives(gatewayPort?: number): Promise<void>;
+  /** Resolves when both have ended correctly and their final notifications were delivered. */
+  completes(gatewayPort?: number): Promise<void>;
 }
 
-const PATIENCE_MS = 60_000;
-/** Of the numbers by which the receiver tells requests apart, one that it treats well. */
-const WELL_TREATED = 3;
+const ANSWER_WITHIN_MS = 60_000;
+/** A request number for which the receiver accepts every notification. */
+const ACCEPTED_REQUEST = 3;
 
-export interface JourneySpec {
+export interface JourneyOptions {
   readonly gatewayPort: number;
   readonly organisation: Organisation;
   readonly receiver: Receiver;
 }
 
-/** Queues both, and asks for the cancel of the second, whoever else is there. */
+/** Queues both runs and cancels the second one. Only the gateway has to be up. */
 export const beginJourney = async ({
   gatewayPort,
   organisation,
   receiver,
-}: JourneySpec): Promise<Journey> => {
-  const ask = sendAndRecord(organisation.api_key, steadyClock, () => undefined);
+}: JourneyOptions): Promise<Journey> => {
+  const send = sendAndRecord(organisation.api_key, steadyClock, () => undefined);
   const queue = async (inputs: Readonly<Record<string, string>>): Promise<string> => {
-    const webhook = `${receiver.url}/${WELL_TREATED}`;
-    const body = { deployment_id: organisation.deployments.plain, inputs, webhook };
-    const answer = await post(ask, gatewayPort, 'queue', null, '/run/deployment/queue', body);
+    const webhook = `${receiver.url}/${ACCEPTED_REQUEST}`;
+    const body = { deployment_id: organisation.deployments.ordinary, inputs, webhook };
+    const answer = await post(send, gatewayPort, 'queue', null, '/run/deployment/queue', body);
     if (answer.kind !== 'queued') throw new Error(`nothing was queued: ${JSON.stringify(answer)}`);
     return answer.run;
   };
   const short = await queue({});
   const long = await queue({ lasts: 'for ever' });
-  const cancel = await post(ask, gatewayPort, 'cancel', long, `/run/${long}/cancel`);
+  const cancel = await post(send, gatewayPort, 'cancel', long, `/run/${long}/cancel`);
   if (cancel.kind !== 'cancelled') throw new Error(`nothing was cancelled: ${JSON.stringify(cancel)}`);
 
   return {
-    arrives: async (port = gatewayPort) => {
+    completes: async (port = gatewayPort) => {
       for (const [run, status] of Object.entries({ [short]: 'success', [long]: 'cancelled' })) {
         const path = `/run/${run}?wait=20`;
         await waitFor(
-          `the run to end as ${status}, and its webhook to be told`,
+          `the run to end as ${status} and its notification to be delivered`,
           async () => {
-            const answer = await ask({ ...asked(port, run), asked: 'wait', method: 'GET', path });
+            const answer = await send({ ...common(port, run), kind: 'wait', method: 'GET', path });
             if (answer.kind !== 'shown') throw new Error(JSON.stringify(answer));
             const { shown } = answer;
             if (shown.finished && shown.status !== status) throw new Error(JSON.stringify(shown));
             return shown.finished && shown.webhook_status === 'success';
           },
-          { withinMs: PATIENCE_MS },
+          { withinMs: ANSWER_WITHIN_MS },
         );
-        const told = receiver.received.find(({ payload }) => payload.run_id === run && payload.finished);
-        if (told?.payload.status !== status) throw new Error(`${run} was told as ${told?.payload.status}`);
+        const notification = receiver.received.find(
+          ({ payload }) => payload.run_id === run && payload.finished,
+        );
+        if (notification?.payload.status !== status)
+          throw new Error(`The notification of ${run} says ${notification?.payload.status}.`);
       }
     },
   };
 };
 
-const asked = (port: number, run: string | null) =>
-  ({ request: WELL_TREATED, run, gateway: `${originOf(port)}/api`, withinMs: PATIENCE_MS }) as const;
+const common = (port: number, run: string | null) =>
+  ({ request: ACCEPTED_REQUEST, run, gateway: `${originOf(port)}/api`, withinMs: ANSWER_WITHIN_MS }) as const;
 
 const post = (
-  ask: SendRequest,
+  send: SendRequest,
   port: number,
-  what: 'queue' | 'cancel',
+  kind: 'queue' | 'cancel',
   run: string | null,
   path: string,
   body?: unknown,
-): ReturnType<SendRequest> => ask({ ...asked(port, run), asked: what, method: 'POST', path, body });
+): ReturnType<SendRequest> => send({ ...common(port, run), kind, method: 'POST', path, body });

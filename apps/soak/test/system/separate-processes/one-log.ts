@@ -6,7 +6,7 @@ import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
 import type { Receiver } from '../../../src/clients/receiver.ts';
 import { storeOrganisation } from '../../../src/cluster/organisation.ts';
-import { lastingPorts } from '../../../src/cluster/ports.ts';
+import { reservedPorts } from '../../../src/cluster/ports.ts';
 import type { ServiceName } from '../../../src/cluster/service.ts';
 import { beginJourney, type Journey } from './journey.ts';
 import { MEMORY, ownEnvironment } from './own-environment.ts';
@@ -14,12 +14,12 @@ import { startOwn, type OwnProcess } from './own-process.ts';
 
 export const SERVICES = ['gateway', 'scheduler', 'gpu-executor', 'notifier'] as const;
 
-/** A log of its own, and the services that run on it. */
+/** A separate log, and the services that use it. */
 export interface OneLog extends AsyncDisposable {
-  /** Starts one more, and resolves when it is ready. A gateway is given runs at once, whoever else is there. */
+  /** Starts a service, and resolves when it is ready. A new gateway gets runs at once. */
   start(service: ServiceName): Promise<OwnProcess>;
-  /** Resolves when all runs have ended as they should, and all webhooks were told. */
-  arrive(): Promise<void>;
+  /** Resolves when all runs have ended correctly and all final notifications were delivered. */
+  complete(): Promise<void>;
 }
 
 export interface Account {
@@ -28,14 +28,14 @@ export interface Account {
   readonly password: string;
 }
 
-/** Provisioned, with an organisation. */
+/** The log is provisioned and has an organisation. */
 export const openOneLog = async ({ url, user, password }: Account, receiver: Receiver): Promise<OneLog> => {
   await using opened = new AsyncDisposableStack();
   const log = opened.use(await openEventLog({ url, user, password, name: 'test' }, silentLogger));
   await provision(log);
   const organisation = await storeOrganisation(log, new Date());
   const folder = opened.use(await mkdtempDisposable(join(tmpdir(), 'runledger-one-log-')));
-  const [gatewayPort = 0, ...healthPorts] = await lastingPorts(1 + SERVICES.length, Math.random);
+  const [gatewayPort = 0, ...healthPorts] = await reservedPorts(1 + SERVICES.length, Math.random);
   const broker = { NATS_URL: url, NATS_USER: user, NATS_PASSWORD: password };
   const shared = { broker, views: MEMORY, gatewayPort, folder: folder.path, name: 'box' };
   const journeys: Journey[] = [];
@@ -48,8 +48,8 @@ export const openOneLog = async ({ url, user, password }: Account, receiver: Rec
       if (service === 'gateway') journeys.push(await beginJourney({ gatewayPort, organisation, receiver }));
       return started;
     },
-    arrive: async () => {
-      for (const journey of journeys.splice(0)) await journey.arrives();
+    complete: async () => {
+      for (const journey of journeys.splice(0)) await journey.completes();
     },
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };

@@ -5,42 +5,42 @@ import { steadyClock } from '../../../src/cluster/clock.ts';
 import type { ServiceName } from '../../../src/cluster/service.ts';
 import { openOneLog, SERVICES, type OneLog } from './one-log.ts';
 
-/** That a service is started while exactly these others are there. */
-const startOf = (service: ServiceName, there: readonly ServiceName[]): string =>
-  `${service} beside ${there.toSorted().join(', ') || 'nobody'}`;
+/** The name of a start: a service starts while exactly these others run. */
+const startOf = (service: ServiceName, running: readonly ServiceName[]): string =>
+  `${service} with ${running.toSorted().join(', ') || 'no other'}`;
 
 const without = (services: readonly ServiceName[]): ServiceName[] =>
   SERVICES.filter((service) => !services.includes(service));
 
-/** Every order of those that are not there yet. */
-const ordersFrom = (there: readonly ServiceName[]): ServiceName[][] => {
-  const others = without(there);
-  if (others.length === 0) return [[...there]];
-  return others.flatMap((next) => ordersFrom([...there, next]));
+/** Every order of the services that do not run yet. */
+const ordersFrom = (running: readonly ServiceName[]): ServiceName[][] => {
+  const others = without(running);
+  if (others.length === 0) return [[...running]];
+  return others.flatMap((next) => ordersFrom([...running, next]));
 };
 
 /**
- * Starts every service beside these, one at a time, then whatever else beside both, and stops it again: each start once,
- * by whichever log comes to it first. With all of them there, everything that was queued arrives.
+ * Starts each missing service, one at a time, then the others in the same way, and stops it again. Each start happens
+ * once, on whichever log reaches it first. When all services run, every queued run completes.
  */
-const startAllBeside = async (
-  there: readonly ServiceName[],
+const startMissing = async (
+  running: readonly ServiceName[],
   log: OneLog,
   done: Set<string>,
 ): Promise<void> => {
-  if (without(there).length === 0) await log.arrive();
-  for (const service of without(there)) {
-    const start = startOf(service, there);
+  if (without(running).length === 0) await log.complete();
+  for (const service of without(running)) {
+    const start = startOf(service, running);
     if (done.has(start)) continue;
     done.add(start);
     const started = await log.start(service);
-    await startAllBeside([...there, service], log, done);
+    await startMissing([...running, service], log, done);
     await started.stop();
   }
 };
 
-describe('the services, each started alone', () => {
-  it('are ready whichever of the others are there, so in every order', { timeout: 300_000 }, async () => {
+describe('the services, each as a separate process', () => {
+  it('become ready in every order of starts', { timeout: 300_000 }, async () => {
     await using open = new AsyncDisposableStack();
     const user = (service: ServiceName) => ({ user: service, password: 'of-a-test' });
     const accounts = SERVICES.map(
@@ -56,12 +56,12 @@ describe('the services, each started alone', () => {
       const log = open.use(await openOneLog({ url: nats.url, ...user(first) }, receiver));
       done.add(startOf(first, []));
       const started = await log.start(first);
-      await startAllBeside([first], log, done);
+      await startMissing([first], log, done);
       await started.stop();
     };
-    // Side by side, since most of a start is waiting.
-    const lanes = await Promise.allSettled(SERVICES.map(beginWith));
-    expect(lanes.filter(({ status }) => status === 'rejected')).toEqual([]);
+    // At the same time, because a start mostly waits.
+    const results = await Promise.allSettled(SERVICES.map(beginWith));
+    expect(results.filter(({ status }) => status === 'rejected')).toEqual([]);
 
     expect(done.size).toBe(32);
     const orders = ordersFrom([]);

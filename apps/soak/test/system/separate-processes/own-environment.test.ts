@@ -5,7 +5,7 @@ import { MEMORY, ownEnvironment } from './own-environment.ts';
 
 const page = readFileSync(new URL('../../../../../docs/settings.md', import.meta.url), 'utf8');
 
-it.each(SERVICES)('a %s is started with settings that its page names, and nothing else', (service) => {
+it.each(SERVICES)('a %s starts with only the settings that its page names', (service) => {
   const section = page.split('\n## ').find((part) => part.startsWith(`${service}\n`)) ?? '';
   const broker = { NATS_URL: '', NATS_USER: '', NATS_PASSWORD: '', NATS_NKEY: '' };
   const views = { ...MEMORY, MONGODB_URL: '' };

@@ -2,16 +2,16 @@ import { join } from 'node:path';
 import type { ServiceName } from '../../../src/cluster/service.ts';
 import { GPU, originOf, PROGRAM } from '../../../src/cluster/service-environment.ts';
 
-/** What the services of one log are told, each by its own environment. */
-export interface Surroundings {
-  /** Broker and who one is there, as settings of every service. */
+/** What the environment of a service depends on. */
+export interface EnvironmentOptions {
+  /** The broker and the credentials for it, as settings of every service. */
   readonly broker: Readonly<Record<string, string>>;
-  /** Where the views are, as settings of the gateway. */
+  /** Where the run views are, as settings of the gateway. */
   readonly views: Readonly<Record<string, string>>;
   readonly gatewayPort: number;
   readonly healthPort: number;
   readonly folder: string;
-  /** Tells several of one service apart. */
+  /** Distinguishes services of one kind. */
   readonly name: string;
 }
 
@@ -20,19 +20,19 @@ export const MEMORY = { RUNLEDGER_VIEWS: 'memory' };
 const SECRET_KEY = Buffer.alloc(32, 7).toString('base64');
 const WEBHOOKS = { RUNLEDGER_SECRET_KEYS: SECRET_KEY, RUNLEDGER_WEBHOOK_ALLOW: 'loopback' };
 
-/** Leaves a file, so that the gateway is needed; a run that was told to be long ends by a cancel only. */
+/** Writes an output file, which needs the gateway. A run with "for ever" in its inputs ends only by a cancel request. */
 const WORK = [
   'read -r work',
   'case "$work" in *"for ever"*) exec sleep 600;; esac',
   'echo "$RUNLEDGER_RUN_ID" > "$RUNLEDGER_OUTPUT_DIR/result.txt"',
 ].join('\n');
 
-/** Who a service is at a broker that tells them apart. */
+/** The broker's user of a service. */
 export const userOf = (service: ServiceName, name: string): string =>
   service === 'gpu-executor' ? `executor-${name}` : service;
 
-/** All that the process sees: the settings that its page names, and nothing of whoever starts it. */
-export const ownEnvironment = (service: ServiceName, where: Surroundings): Record<string, string> => ({
+/** The whole environment of the process: the settings that its page names, and nothing of the parent process. */
+export const ownEnvironment = (service: ServiceName, where: EnvironmentOptions): Record<string, string> => ({
   ...where.broker,
   RUNLEDGER_HEALTH_PORT: String(where.healthPort),
   ...ofService(service, where),
@@ -40,7 +40,7 @@ export const ownEnvironment = (service: ServiceName, where: Surroundings): Recor
 
 const ofService = (
   service: ServiceName,
-  { views, gatewayPort, folder, name }: Surroundings,
+  { views, gatewayPort, folder, name }: EnvironmentOptions,
 ): Record<string, string> => {
   switch (service) {
     case 'gateway':

@@ -14,29 +14,29 @@ const READINESS = Type.Object({
 const Readiness = Compile(READINESS);
 type Readiness = Static<typeof READINESS>;
 
-/** A service as a process of its own. It is killed on dispose. */
+/** A service as a separate process. Dispose kills it. */
 export interface OwnProcess extends AsyncDisposable {
   readonly service: ServiceName;
-  /** What `/readyz` says. */
+  /** The answer of `/readyz`. */
   readiness(): Promise<Readiness>;
-  /** Resolves when `/readyz` is content with a check. */
+  /** Resolves when a check of `/readyz` succeeds. */
   has(check: string): Promise<void>;
-  /** Resolves when it gives this reason for one. */
+  /** Resolves when a check of `/readyz` fails with this reason. */
   lacks(check: string, why: string): Promise<void>;
   ready(): Promise<void>;
-  /** SIGTERM, and its end. */
+  /** Sends SIGTERM, and resolves when the process has ended. */
   stop(): Promise<void>;
-  /** What it wrote so far. */
-  said(): string;
+  /** Its output so far. */
+  output(): string;
 }
 
-/** The many starts of these tests share what Node makes of the sources. */
+/** The many processes of these tests share the compiled sources. */
 const COMPILED = fileURLToPath(
   new URL('../../../../../node_modules/.cache/runledger-compiled', import.meta.url),
 );
 const WITHIN = { withinMs: 60_000 };
 
-/** Starts `src/main.ts` in the folder of the service, with this environment alone. */
+/** Starts `src/main.ts` in the folder of the service, with only this environment. */
 export const startOwn = (service: ServiceName, env: Readonly<Record<string, string>>): OwnProcess => {
   const child = fork('src/main.ts', {
     cwd: fileURLToPath(new URL(`../../../../../services/${service}`, import.meta.url)),
@@ -45,24 +45,24 @@ export const startOwn = (service: ServiceName, env: Readonly<Record<string, stri
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   const exited = once(child, 'exit');
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => (said += String(text)));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => (output += String(text)));
 
   const readiness = async (): Promise<Readiness> => {
     if (child.exitCode !== null)
-      return { ready: false, checks: { [`${service} has ended: ${said}`]: { ok: false } } };
+      return { ready: false, checks: { [`${service} has ended: ${output}`]: { ok: false } } };
     const answer: unknown = await (
       await fetch(`${originOf(Number(env['RUNLEDGER_HEALTH_PORT']))}/readyz`)
     ).json();
-    if (!Readiness.Check(answer)) throw new Error(`/readyz says ${JSON.stringify(answer)}`);
+    if (!Readiness.Check(answer)) throw new Error(`/readyz answered ${JSON.stringify(answer)}`);
     return answer;
   };
-  /** Gives up with what was seen last. */
+  /** Rejects with the last answer. */
   const until = async (what: string, holds: (now: Readiness) => boolean): Promise<void> => {
     let last: Readiness | undefined;
     const look = async (): Promise<boolean> => holds((last = await readiness()));
     await waitFor(`the ${service} ${what}`, look, WITHIN).catch((error: unknown) => {
-      throw new Error(`${String(error)} ${JSON.stringify(last)} ${said.slice(-2_000)}`);
+      throw new Error(`${String(error)} ${JSON.stringify(last)} ${output.slice(-2_000)}`);
     });
   };
   return {
@@ -72,7 +72,7 @@ export const startOwn = (service: ServiceName, env: Readonly<Record<string, stri
     lacks: (check, why) =>
       until(`to lack: ${why}`, ({ ready, checks }) => !ready && (checks[check]?.why ?? '').includes(why)),
     ready: () => until('to be ready', ({ ready }) => ready),
-    said: () => said,
+    output: () => output,
     stop: async () => {
       child.kill('SIGTERM');
       await exited;

@@ -12,12 +12,12 @@ import { startReceiver } from '../../../src/clients/receiver.ts';
 import { steadyClock } from '../../../src/cluster/clock.ts';
 import { newBrokerAccess } from '../../../src/cluster/broker-access.ts';
 import { storeOrganisation } from '../../../src/cluster/organisation.ts';
-import { lastingPorts } from '../../../src/cluster/ports.ts';
+import { reservedPorts } from '../../../src/cluster/ports.ts';
 import { beginJourney } from './journey.ts';
 import { ownEnvironment, userOf } from './own-environment.ts';
 import { startOwn, type OwnProcess } from './own-process.ts';
 
-/** `at`: the gateway that it is, or that it stores files with. */
+/** `at`: which gateway it is, or which gateway it uploads files to. */
 const PARTS = [
   { service: 'gpu-executor', name: 'box-1', at: 0 },
   { service: 'scheduler', name: 'one', at: 0 },
@@ -31,45 +31,49 @@ const PARTS = [
 ] as const;
 
 describeWithMongo('two gateways, two schedulers, two notifiers and three executors', () => {
-  it('do the journey of each gateway, also when one of each has gone', { timeout: 300_000 }, async () => {
-    await using open = new AsyncDisposableStack();
-    const access = newBrokerAccess(['box-1', 'box-2', 'box-3']);
-    const nats = open.use(await testNats({ authorization: access.authorization }));
-    const mongo = open.use(await testMongo());
-    const receiver = open.use(await startReceiver(steadyClock));
-    const log = open.use(
-      await openEventLog({ url: nats.url, name: 'test', seed: access.operator }, silentLogger),
-    );
-    await provision(log);
-    const organisation = await storeOrganisation(log, new Date());
-    const folder = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-several-')));
-    const [first = 0, second = 0, ...healthPorts] = await lastingPorts(2 + PARTS.length, Math.random);
-    const database = new URL(mongo.url);
-    database.pathname = `/${mongo.database}`;
+  it(
+    'complete the runs of each gateway, also after one of each has stopped',
+    { timeout: 300_000 },
+    async () => {
+      await using open = new AsyncDisposableStack();
+      const access = newBrokerAccess(['box-1', 'box-2', 'box-3']);
+      const nats = open.use(await testNats({ authorization: access.authorization }));
+      const mongo = open.use(await testMongo());
+      const receiver = open.use(await startReceiver(steadyClock));
+      const log = open.use(
+        await openEventLog({ url: nats.url, name: 'test', seed: access.operator }, silentLogger),
+      );
+      await provision(log);
+      const organisation = await storeOrganisation(log, new Date());
+      const folder = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-several-')));
+      const [first = 0, second = 0, ...healthPorts] = await reservedPorts(2 + PARTS.length, Math.random);
+      const database = new URL(mongo.url);
+      database.pathname = `/${mongo.database}`;
 
-    const started = PARTS.map(({ service, name, at }, index): OwnProcess => {
-      const env = ownEnvironment(service, {
-        broker: { NATS_URL: nats.url, NATS_NKEY: access.seedOf(userOf(service, name)) },
-        views: { MONGODB_URL: database.href },
-        gatewayPort: at === 0 ? first : second,
-        healthPort: healthPorts[index] ?? 0,
-        folder: folder.path,
-        name,
+      const started = PARTS.map(({ service, name, at }, index): OwnProcess => {
+        const env = ownEnvironment(service, {
+          broker: { NATS_URL: nats.url, NATS_NKEY: access.seedOf(userOf(service, name)) },
+          views: { MONGODB_URL: database.href },
+          gatewayPort: at === 0 ? first : second,
+          healthPort: healthPorts[index] ?? 0,
+          folder: folder.path,
+          name,
+        });
+        return open.use(startOwn(service, env));
       });
-      return open.use(startOwn(service, env));
-    });
-    await Promise.all(started.map((service) => service.ready()));
-    const journeys = await Promise.all(
-      [first, second].map((gatewayPort) => beginJourney({ gatewayPort, organisation, receiver })),
-    );
-    // Every gateway answers for every run.
-    await Promise.all([journeys[0]?.arrives(second), journeys[1]?.arrives(first)]);
+      await Promise.all(started.map((service) => service.ready()));
+      const journeys = await Promise.all(
+        [first, second].map((gatewayPort) => beginJourney({ gatewayPort, organisation, receiver })),
+      );
+      // Every gateway answers requests about every run.
+      await Promise.all([journeys[0]?.completes(second), journeys[1]?.completes(first)]);
 
-    const lastOf = new Map(started.map((service) => [service.service, service]));
-    await Promise.all([...lastOf.values()].map((service) => service.stop()));
-    const last = await waitFor('what is left to take a run', () =>
-      beginJourney({ gatewayPort: first, organisation, receiver }),
-    );
-    await last.arrives();
-  });
+      const lastOf = new Map(started.map((service) => [service.service, service]));
+      await Promise.all([...lastOf.values()].map((service) => service.stop()));
+      const last = await waitFor('the remaining services to accept a run', () =>
+        beginJourney({ gatewayPort: first, organisation, receiver }),
+      );
+      await last.completes();
+    },
+  );
 });

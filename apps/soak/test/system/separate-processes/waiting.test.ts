@@ -13,7 +13,7 @@ import { startReceiver } from '../../../src/clients/receiver.ts';
 import { steadyClock } from '../../../src/cluster/clock.ts';
 import { newBrokerAccess } from '../../../src/cluster/broker-access.ts';
 import { storeOrganisation, type Organisation } from '../../../src/cluster/organisation.ts';
-import { lastingPorts } from '../../../src/cluster/ports.ts';
+import { reservedPorts } from '../../../src/cluster/ports.ts';
 import { broker as brokerAt, database as databaseAt, type Server } from '../../../src/cluster/servers.ts';
 import { originOf } from '../../../src/cluster/service-environment.ts';
 import type { ServiceName } from '../../../src/cluster/service.ts';
@@ -23,12 +23,12 @@ import { startOwn } from './own-process.ts';
 
 const SERVICES = ['notifier', 'gpu-executor', 'scheduler', 'gateway'] as const;
 
-/** Which check says that the log is not provisioned, and how. */
+/** The readiness check that reports an unprovisioned log, and its reason. */
 const UNPROVISIONED: Record<ServiceName, readonly [check: string, why: string]> = {
   gateway: ['provisioned', 'runledger provision makes them'],
   scheduler: ['provisioned', 'runledger provision makes them'],
   notifier: ['provisioned', 'runledger provision makes them'],
-  // It may not look at streams.
+  // Its permissions do not include stream information.
   'gpu-executor': ['consumption', 'runledger provision makes them'],
 };
 
@@ -42,66 +42,73 @@ const start = async (open: AsyncDisposableStack, server: Server): Promise<void> 
   });
 };
 
-describeWithMongo('services that were started before everything else', () => {
-  it('wait for the broker, for its streams and for MongoDB, and say so', { timeout: 300_000 }, async () => {
-    await using open = new AsyncDisposableStack();
-    const folder = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-waiting-')));
-    const [natsPort = 0, mongoPort = 0, gatewayPort = 0, ...healthPorts] = await lastingPorts(7, Math.random);
-    const server = (port: number, name: string) =>
-      ({ folder: join(folder.path, name), port, env: process.env, say: () => undefined }) as const;
+describeWithMongo('services that start before everything else', () => {
+  it(
+    'wait for the broker, its streams and MongoDB, and report what is missing',
+    { timeout: 300_000 },
+    async () => {
+      await using open = new AsyncDisposableStack();
+      const folder = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-waiting-')));
+      const [natsPort = 0, mongoPort = 0, gatewayPort = 0, ...healthPorts] = await reservedPorts(
+        7,
+        Math.random,
+      );
+      const server = (port: number, name: string) =>
+        ({ folder: join(folder.path, name), port, env: process.env, print: () => undefined }) as const;
 
-    const access = newBrokerAccess(['box']);
+      const access = newBrokerAccess(['box']);
 
-    const services = SERVICES.map((service, at) => {
-      const env = ownEnvironment(service, {
-        broker: {
-          NATS_URL: `nats://127.0.0.1:${natsPort}`,
-          NATS_NKEY: access.seedOf(userOf(service, 'box')),
-        },
-        views: { MONGODB_URL: `mongodb://127.0.0.1:${mongoPort}/runledger` },
-        gatewayPort,
-        healthPort: healthPorts[at] ?? 0,
-        folder: folder.path,
-        name: 'box',
+      const services = SERVICES.map((service, at) => {
+        const env = ownEnvironment(service, {
+          broker: {
+            NATS_URL: `nats://127.0.0.1:${natsPort}`,
+            NATS_NKEY: access.seedOf(userOf(service, 'box')),
+          },
+          views: { MONGODB_URL: `mongodb://127.0.0.1:${mongoPort}/runledger` },
+          gatewayPort,
+          healthPort: healthPorts[at] ?? 0,
+          folder: folder.path,
+          name: 'box',
+        });
+        return open.use(startOwn(service, env));
       });
-      return open.use(startOwn(service, env));
-    });
-    await Promise.all(services.map((service) => service.lacks('broker', 'the broker is away')));
+      await Promise.all(services.map((service) => service.lacks('broker', 'the broker is away')));
 
-    const nats = await brokerAt(server(natsPort, 'nats'), {
-      logFile: join(folder.path, 'nats.log'),
-      authorization: access.authorization,
-    });
-    await start(open, nats);
-    await Promise.all(services.map((service) => service.has('broker')));
-    await Promise.all(services.map((service) => service.lacks(...UNPROVISIONED[service.service])));
+      const nats = await brokerAt(server(natsPort, 'nats'), {
+        logFile: join(folder.path, 'nats.log'),
+        authorization: access.authorization,
+      });
+      await start(open, nats);
+      await Promise.all(services.map((service) => service.has('broker')));
+      await Promise.all(services.map((service) => service.lacks(...UNPROVISIONED[service.service])));
 
-    const log = open.use(
-      await openEventLog({ url: nats.url(), name: 'test', seed: access.operator }, silentLogger),
-    );
-    await provision(log);
-    const organisation = await storeOrganisation(log, new Date());
-    // MongoDB too: the gateway answers from the log, and says what it does not have.
-    await Promise.all(services.map((service) => service.ready()));
-    const receiver = open.use(await startReceiver(steadyClock));
-    await (await beginJourney({ gatewayPort, organisation, receiver })).arrives();
-    expect(await listed(gatewayPort, organisation)).toMatchObject({ status: 503 });
-    const gateway = services.find(({ service }) => service === 'gateway');
-    await waitFor('the gateway to say so', () =>
-      gateway?.said().includes('the projection was interrupted; it begins again'),
-    );
+      const log = open.use(
+        await openEventLog({ url: nats.url(), name: 'test', seed: access.operator }, silentLogger),
+      );
+      await provision(log);
+      const organisation = await storeOrganisation(log, new Date());
+      // Without MongoDB the gateway answers from the log, and refuses lists.
+      await Promise.all(services.map((service) => service.ready()));
+      const receiver = open.use(await startReceiver(steadyClock));
+      await (await beginJourney({ gatewayPort, organisation, receiver })).completes();
+      expect(await listed(gatewayPort, organisation)).toMatchObject({ status: 503 });
+      const gateway = services.find(({ service }) => service === 'gateway');
+      await waitFor('the gateway to log it', () =>
+        gateway?.output().includes('the projection was interrupted; it begins again'),
+      );
 
-    const mongo = await databaseAt(server(mongoPort, 'database'));
-    if (mongo) await start(open, mongo);
-    await waitFor(
-      'the views to catch up',
-      async () => {
-        const { status, runs } = await listed(gatewayPort, organisation);
-        return status === 200 && runs === 2;
-      },
-      { withinMs: 60_000 },
-    );
-  });
+      const mongo = await databaseAt(server(mongoPort, 'database'));
+      if (mongo) await start(open, mongo);
+      await waitFor(
+        'the views to catch up',
+        async () => {
+          const { status, runs } = await listed(gatewayPort, organisation);
+          return status === 200 && runs === 2;
+        },
+        { withinMs: 60_000 },
+      );
+    },
+  );
 });
 
 const listed = async (

@@ -1,27 +1,27 @@
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
-/** Chance from a seed: the same seed asked the same questions gives the same answers. */
-export interface Chance {
-  /** Both ends included. */
+/** Random numbers from a seed. The same seed and the same calls give the same numbers. */
+export interface RandomSource {
+  /** Includes both ends. */
   readonly integer: (from: number, to: number) => number;
-  readonly happens: (outOf100: number) => boolean;
+  readonly chance: (outOf100: number) => boolean;
   readonly pick: <Item>(items: readonly [Item, ...Item[]]) => Item;
-  /** So many of them, none twice, in their order; all of them when there are no more. */
-  readonly some: <Item>(items: readonly Item[], count: number) => Item[];
+  /** `count` different items in their order; all of them if there are fewer. */
+  readonly sample: <Item>(items: readonly Item[], count: number) => Item[];
 }
 
-export const chance = (seed: number): Chance => {
+export const randomFrom = (seed: number): RandomSource => {
   const generator = xoroshiro128plus(seed);
   const integer = (from: number, to: number): number => uniformInt(generator, from, to);
   return {
     integer,
-    happens: (outOf100) => integer(1, 100) <= outOf100,
+    chance: (outOf100) => integer(1, 100) <= outOf100,
     pick: ([first, ...others]) => {
       const at = integer(0, others.length);
       return at === 0 ? first : (others[at - 1] ?? first);
     },
-    some: (items, count) => {
+    sample: (items, count) => {
       const left = items.map((_, at) => at);
       const taken = new Set<number>();
       for (let n = 0; n < Math.min(count, items.length); n += 1) {

@@ -1,0 +1,53 @@
+import { outageMsIn, type Outage, type Stopped } from '../cluster/outages.ts';
+import type { Check, Evidence, Violation } from '../evidence/evidence.ts';
+
+/** What must hold for every service, whatever faults hit the others. */
+export const serviceHealth: Check = (evidence) => [
+  ...deadLetters(evidence),
+  ...unexpectedEnds(evidence),
+  ...uncleanStops(evidence),
+  ...refusedRequests(evidence),
+];
+
+const deadLetters = (evidence: Evidence): Violation[] =>
+  evidence.deadLetters.map(({ subject, consumer, reason }) => ({
+    guarantee: 'There are no dead letters.',
+    run: subject.split('.')[2] ?? null,
+    message: `${consumer} could not handle a message of ${subject}: ${reason}`,
+  }));
+
+const unexpectedEnds = ({ faults }: Evidence): Violation[] =>
+  faults.unexpectedEnds.map(({ part, at, how }) => ({
+    guarantee: 'No process ends by itself.',
+    run: null,
+    at,
+    message: `${part} ${how} by itself at ${new Date(at).toISOString()}.`,
+  }));
+
+const uncleanStops = ({ faults }: Evidence): Violation[] =>
+  faults.stops
+    .filter((stop) => !isClean(stop, faults.outages))
+    .map(({ part, at, how, tookMs }) => ({
+      guarantee: 'A stop by SIGTERM is clean.',
+      run: null,
+      at,
+      message: `${part} was stopped at ${new Date(at).toISOString()} and ${how} after ${tookMs.toFixed(0)} ms.`,
+    }));
+
+const refusedRequests = ({ records }: Evidence): Violation[] =>
+  records.exchanges.flatMap(({ answer, kind, gateway, run }) => {
+    // Another check is about 404.
+    if (answer.kind !== 'refused' || answer.status === 503 || answer.status === 404) return [];
+    const message = `${gateway} answered ${kind} with ${answer.status}: ${answer.why}`;
+    return [{ guarantee: 'A valid request is answered, or refused with 503 for a while.', run, message }];
+  });
+
+/** After an outage of the broker, a service connects again and repeats its requests. */
+const SETTLE_MS = 10_000;
+
+/** If the broker does not answer, a service may give up its last writes, and reports that by its exit status. */
+const isClean = ({ role, at, endKind, tookMs }: Stopped, outages: readonly Outage[]): boolean => {
+  if (endKind === 'clean' || role === 'broker' || role === 'database') return true;
+  const span = { from: at, to: at + tookMs };
+  return endKind === 'gave up' && outageMsIn(outages, ['broker'], SETTLE_MS, span) > 0;
+};
