@@ -1,12 +1,12 @@
-/** Whoever asks while the work is under way shares the next one with all others who do: it begins after they asked. */
+import pLimit from 'p-limit';
+
+/** Calls that come while the work is under way share the next run of it, which begins after all of them came. */
 export const oneAtATime = <Result>(work: () => Promise<Result>): (() => Promise<Result>) => {
-  let underWay: Promise<unknown> = Promise.resolve();
+  const limit = pLimit(1);
   let next: Promise<Result> | undefined;
-  const begin = (): Promise<Result> => {
-    next = undefined;
-    const begun = work();
-    underWay = begun.catch(() => undefined);
-    return begun;
-  };
-  return () => (next ??= underWay.then(begin));
+  return () =>
+    (next ??= limit(() => {
+      next = undefined;
+      return work();
+    }));
 };

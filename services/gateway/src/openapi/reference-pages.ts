@@ -8,7 +8,6 @@ import { LRUCache } from 'lru-cache';
 import type { PlainRoute } from '../http/plain-route.ts';
 import { sendTagged } from '../http/entity-tag.ts';
 import type { Operation } from '../http/operation.ts';
-import { once } from '../concurrency/once.ts';
 import { openApiDocument } from './document.ts';
 
 export interface ReferencePages {
@@ -77,20 +76,29 @@ const start = (basePath: string): string =>
 const compress = promisify(gzip);
 const require = createRequire(import.meta.url);
 
-/** Read at its first request, and kept. */
-const asset = (name: string, type: string): Middleware => {
-  const read = once(async () => {
+interface Asset {
+  readonly plain: Tagged;
+  readonly packed: Tagged;
+}
+
+/** Read at the first request, and kept. */
+const assets = new LRUCache<string, Asset>({
+  max: ASSETS.length,
+  fetchMethod: async (name) => {
     const plain = await readFile(require.resolve(`swagger-ui-dist/${name}`));
     return { plain: tagged(plain), packed: tagged(await compress(plain)) };
-  });
-  return async (ctx) => {
-    const { plain, packed } = await read();
+  },
+});
+
+const asset =
+  (name: string, type: string): Middleware =>
+  async (ctx) => {
+    const { plain, packed } = await assets.forceFetch(name);
     ctx.vary('Accept-Encoding');
     const isPacked = ctx.acceptsEncodings('gzip', 'identity') === 'gzip';
     if (isPacked) ctx.set('Content-Encoding', 'gzip');
     send(ctx, type, isPacked ? packed : plain);
   };
-};
 
 interface Tagged {
   readonly bytes: Buffer;

@@ -1,6 +1,6 @@
 import type { SortKey } from '../projection/core/sort-key.ts';
 import type { RunViews, WebhookQuery } from '../projection/run-views.ts';
-import { inFlight } from '../concurrency/in-flight.ts';
+import pLimit from 'p-limit';
 import type { RedeliverRun, Requester } from './redeliver-run.ts';
 
 interface RedeliveredMany {
@@ -38,9 +38,15 @@ export const redeliverMany =
     const { items, end } = await views.listWebhooks({ ...which, limit: PAGE });
     if (dryRun) return { matched: items.length, requested: 0, end };
     let requested = 0;
-    await inFlight(IN_FLIGHT, items, async ({ org_id, run_id }) => {
-      const { kind } = await redeliver({ org_id, run_id }, by, which.statuses);
-      if (kind === 'requested') requested += 1;
-    });
+    const limit = pLimit(IN_FLIGHT);
+    try {
+      await limit.map(items, async ({ org_id, run_id }) => {
+        const { kind } = await redeliver({ org_id, run_id }, by, which.statuses);
+        if (kind === 'requested') requested += 1;
+      });
+    } finally {
+      // After a failure no more are begun.
+      limit.clearQueue();
+    }
     return { matched: items.length, requested, end };
   };

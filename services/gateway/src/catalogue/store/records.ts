@@ -1,6 +1,6 @@
 import type { Bucket } from '@runledger/event-log/streams/bucket';
 import { recordPage, type Listed, type RecordPage, type RecordSpan } from './core/record-page.ts';
-import { atMost } from '../../concurrency/at-most.ts';
+import pLimit from 'p-limit';
 import { changeRecord, type ChangedRecord, type Decide } from './change-record.ts';
 import { knownRecords } from './known-records.ts';
 import { recentOrganisations } from './recent-organisations.ts';
@@ -62,7 +62,7 @@ export const openRecords = <Stored extends Owned, Entry extends Listed>(
     (await bucket.get(keyOf(org, id)))?.value;
   const known = recentOrganisations(MOST_IN_MEMORY, (org) => ({
     ...knownRecords(bucket, `${kind}.${org}`, entryOf),
-    inLine: atMost(READ_AT_ONCE),
+    inLine: pLimit(READ_AT_ONCE),
   }));
 
   return {

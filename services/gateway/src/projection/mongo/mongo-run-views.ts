@@ -1,5 +1,5 @@
 import { MongoClient, type Db } from 'mongodb';
-import { once } from '../../concurrency/once.ts';
+import { once } from './once.ts';
 import type { RunViews } from '../run-views.ts';
 import { keepConnecting } from './keep-connecting.ts';
 import { ignoringStale, orUnavailable } from './mongo-errors.ts';

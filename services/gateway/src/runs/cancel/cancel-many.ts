@@ -3,7 +3,7 @@ import { OPEN_STATUSES, type RunView } from '../../projection/core/run-view.ts';
 import type { RunQuery, RunViews } from '../../projection/run-views.ts';
 import type { Canceller, CancelRun } from './cancel-run.ts';
 import type { FreshViews } from '../../projection/fresh-views.ts';
-import { inFlight } from '../../concurrency/in-flight.ts';
+import pLimit from 'p-limit';
 
 interface CancelledMany {
   /** Runs of this page: those that had not ended and fitted the filter when they were decided on. */
@@ -52,7 +52,8 @@ export const cancelMany =
     const page = { createdBefore: behindNewest(items), end };
     if (dryRun) return { ...NONE, matched: items.length, ...page };
     const count = { ...NONE };
-    await inFlight(IN_FLIGHT, items, async ({ run: { org_id, run_id } }) => {
+    const limit = pLimit(IN_FLIGHT);
+    const cancelOne = async ({ run: { org_id, run_id } }: RunView): Promise<void> => {
       const cancellation = await cancel({ org_id, run_id }, by, statuses);
       switch (cancellation.kind) {
         case 'answered':
@@ -70,7 +71,13 @@ export const cancelMany =
         case 'none':
           return;
       }
-    });
+    };
+    try {
+      await limit.map(items, cancelOne);
+    } finally {
+      // After a failure no more are begun.
+      limit.clearQueue();
+    }
     return { ...count, ...page };
   };
 

@@ -1,6 +1,6 @@
 import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Authenticate } from '../../auth/identify-caller.ts';
-import { atMost } from '../../concurrency/at-most.ts';
+import pLimit from 'p-limit';
 
 /** Asks again and again whether the API keys of open streams are still good. */
 export interface KeyRevalidation extends Disposable {
@@ -19,7 +19,7 @@ const AT_ONCE = 32;
 
 export const keyRevalidation = ({ authenticate, logger }: KeyRevalidationOptions): KeyRevalidation => {
   const watched = new Map<string, Set<() => void>>();
-  const inLine = atMost(AT_ONCE);
+  const inLine = pLimit(AT_ONCE);
   let timer: NodeJS.Timeout | undefined;
   let asking = false;
   let closed = false;

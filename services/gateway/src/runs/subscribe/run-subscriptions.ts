@@ -4,7 +4,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import type { ReadCurrentRun } from '../current/current-run.ts';
 import { runName } from '../../projection/core/run-name.ts';
-import { atMost } from '../../concurrency/at-most.ts';
+import pLimit from 'p-limit';
 import { awaitEnd, type AwaitEnd } from './await-end.ts';
 import { runStreamTail } from './run-stream-tail.ts';
 import { liveRun, type LiveRun, type LiveRunParts, type SubscriptionListener } from './live-run.ts';
@@ -50,7 +50,7 @@ const READ_AT_ONCE = 32;
 export const openRunSubscriptions = (options: RunSubscriptionsOptions): RunSubscriptions => {
   const { log, logger, mostWatchers } = options;
   const tail = runStreamTail(log, logger);
-  const parts: LiveRunParts = { ...options, tail, inLine: atMost(READ_AT_ONCE) };
+  const parts: LiveRunParts = { ...options, tail, inLine: pLimit(READ_AT_ONCE) };
   const shared = new Map<string, SharedWatch>();
   let watchers = 0;
   let stopping = false;
