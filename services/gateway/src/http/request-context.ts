@@ -1,11 +1,6 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
+import { childTraceparent } from '@runledger/service-kit/tracing/child-traceparent';
 import { activeTraceparent } from '@runledger/service-kit/tracing/spans';
-import {
-  childOf,
-  formatTraceparent,
-  newTrace,
-  parseTraceparent,
-} from '@runledger/service-kit/tracing/trace-context';
 import type { Context } from 'koa';
 
 export interface RequestContext {
@@ -22,15 +17,11 @@ export const requestOf = ({ req }: Context): RequestContext => {
   const known = contexts.get(req);
   if (known) return known;
   const asked = req.headers['x-request-id'];
+  const header = String(req.headers['traceparent'] ?? '');
   const context = {
     request_id: typeof asked === 'string' && REQUEST_ID.test(asked) ? asked : randomUUID(),
-    traceparent: activeTraceparent() ?? ownTraceparent(req.headers['traceparent']),
+    traceparent: activeTraceparent() ?? childTraceparent(header),
   };
   contexts.set(req, context);
   return context;
-};
-
-const ownTraceparent = (given: string | string[] | undefined): string => {
-  const parent = parseTraceparent(String(given ?? ''));
-  return formatTraceparent(parent ? childOf(parent, randomBytes) : newTrace(randomBytes));
 };

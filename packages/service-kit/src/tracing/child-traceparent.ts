@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto';
+import {
+  defaultTextMapGetter,
+  defaultTextMapSetter,
+  ROOT_CONTEXT,
+  trace,
+  TraceFlags,
+} from '@opentelemetry/api';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
+
+const propagator = new W3CTraceContextPropagator();
+/** Later versions may add fields; a header longer than any sensible one is not worth reading. */
+const MAX_LENGTH = 512;
+
+/**
+ * A W3C traceparent for work below the one of a request: the same trace and sampling, a span id of its own. A new, sampled
+ * trace when the header is missing or invalid.
+ */
+export const childTraceparent = (header: string | undefined): string => {
+  const parent = header === undefined ? undefined : read(header);
+  const span = {
+    traceId: parent?.traceId ?? randomBytes(16).toString('hex'),
+    spanId: randomBytes(8).toString('hex'),
+    // The library writes two digits for known flags only.
+    traceFlags: parent === undefined ? TraceFlags.SAMPLED : parent.traceFlags & TraceFlags.SAMPLED,
+  };
+  const carrier: { traceparent?: string } = {};
+  propagator.inject(trace.setSpanContext(ROOT_CONTEXT, span), carrier, defaultTextMapSetter);
+  return carrier.traceparent ?? childTraceparent(header);
+};
+
+/** The library takes blanks around the header, which the standard does not allow. */
+const read = (traceparent: string): ReturnType<typeof trace.getSpanContext> =>
+  traceparent.length > MAX_LENGTH || traceparent !== traceparent.trim()
+    ? undefined
+    : trace.getSpanContext(propagator.extract(ROOT_CONTEXT, { traceparent }, defaultTextMapGetter));
