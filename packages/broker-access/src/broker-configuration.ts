@@ -1,9 +1,5 @@
-import {
-  inLogAccount,
-  hasStreamedResponse,
-  LOG_ACCOUNT,
-  PREFIX_MAPPINGS,
-} from '@runledger/event-log/connect/api-subjects';
+import { LOG_ACCOUNT } from '@runledger/event-log/connect/log-account';
+import { inLogAccount, hasStreamedResponse, PREFIX_MAPPINGS } from './api-subjects.ts';
 import { OPERATOR, type BrokerUser } from './broker-user.ts';
 import { subjectsOverlap } from './subject-overlap.ts';
 import { inboxOf } from '@runledger/event-log/connect/user-key';

@@ -1,11 +1,6 @@
 import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
-import {
-  streamInfo,
-  API_PREFIX,
-  directGetLast,
-  streamMessageGet,
-  directGet,
-} from '@runledger/event-log/connect/api-subjects';
+import { API_PREFIX } from '@runledger/event-log/connect/log-account';
+import { streamInfo, directGetLast, streamMessageGet, directGet } from './api-subjects.ts';
 import type { Permissions } from './service-permissions.ts';
 
 /** Secrets, what belongs to the tenants' customers, and nothing to learn from. */

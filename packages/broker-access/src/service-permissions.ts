@@ -5,9 +5,9 @@ import { ALL_PROGRESS } from '@runledger/contracts/subjects/run-subjects';
 import { WEBHOOK_EVENTS } from '@runledger/contracts/events/webhook-event';
 import { fleetFactOf } from '@runledger/event-log/streams/fleet';
 import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
+import { API_PREFIX } from '@runledger/event-log/connect/log-account';
 import {
   streamInfo,
-  API_PREFIX,
   durableConsumer,
   bucketKeys,
   directGetLast,
@@ -18,7 +18,7 @@ import {
   messageDelete,
   consumerDelete,
   directGet,
-} from '@runledger/event-log/connect/api-subjects';
+} from './api-subjects.ts';
 
 /** What a client of the broker may do; nothing that is not named. Its inbox is its key's, and not named here. */
 export interface Permissions {

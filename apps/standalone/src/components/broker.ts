@@ -1,5 +1,4 @@
 import { mkdir, rm } from 'node:fs/promises';
-import { adoptStore } from '@runledger/broker-access/adopt-store';
 import { brokerConfiguration } from '@runledger/broker-access/broker-configuration';
 import { OPERATOR } from '@runledger/broker-access/broker-user';
 import { freePort } from '@runledger/local-servers/free-port';
@@ -56,8 +55,6 @@ export const startBroker = async (
 ): Promise<Broker> => {
   const found = await findNatsServer({ env, onProgress: say });
   const storeDir = folder.at('nats');
-  if (await adoptStore(storeDir))
-    say('Took over the log of an earlier release, which cannot open this data folder any more.');
   const { seed, authorization } = await newKeys(folder.at(KEYS), executor);
   say(`Starting nats-server ${found.version} (${found.source}).`);
   let port = 0;

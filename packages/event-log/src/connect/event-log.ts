@@ -4,7 +4,7 @@ import { AuthorizationError, connect, nkeyAuthenticator } from '@nats-io/transpo
 import type { ConnectionOptions, NatsConnection } from '@nats-io/transport-node';
 import { unlessAborted } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
-import { API_PREFIX } from './api-subjects.ts';
+import { API_PREFIX } from './log-account.ts';
 import { inboxOf, publicKeyOf } from './user-key.ts';
 import { explainPermissionError, NotAllowed } from './not-allowed.ts';
 import { NO_OBSERVER, type LogObserver } from './log-observer.ts';

@@ -1,10 +1,6 @@
-/**
- * The account that holds the log. Services have accounts of their own and ask its JetStream under a prefix of ours: under
- * JetStream's own one the broker answers for the account of whoever asks, which has none.
- */
-export const LOG_ACCOUNT = 'RUNLEDGER';
+import { API_PREFIX } from '@runledger/event-log/connect/log-account';
+
 const OWN_PREFIX = '$JS.API';
-export const API_PREFIX = `$JS.${LOG_ACCOUNT}.API`;
 
 /** Requests to the broker about one stream, as the driver makes them. */
 const api = (request: string): string => `${API_PREFIX}.${request}`;
