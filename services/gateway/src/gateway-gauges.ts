@@ -62,22 +62,22 @@ export const logGauges = (metrics: Metrics, log: EventLog): void => {
 
 export const subscriptionGauges = (
   metrics: Metrics,
-  watching: Pick<RunSubscriptions, 'subscribers' | 'waits'>,
+  subscriptions: Pick<RunSubscriptions, 'subscribers' | 'waits'>,
   most: number,
 ): void => {
   observedGauge(metrics, {
     name: 'runledger_gateway_open_streams',
     help: 'Streams of events that are open.',
-    value: () => watching.subscribers() - watching.waits(),
+    value: () => subscriptions.subscribers() - subscriptions.waits(),
   });
   observedGauge(metrics, {
     name: 'runledger_gateway_open_waits',
     help: 'Requests that wait for the end of a run.',
-    value: () => watching.waits(),
+    value: () => subscriptions.waits(),
   });
   observedGauge(metrics, {
-    name: 'runledger_gateway_watchers_limit',
-    help: 'So many streams and waits this gateway holds open at most.',
+    name: 'runledger_gateway_subscriptions_limit',
+    help: 'How many streams and waits this gateway may hold open.',
     value: () => most,
   });
 };

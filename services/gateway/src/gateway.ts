@@ -31,7 +31,7 @@ import { currentRun } from './runs/current/current-run.ts';
 import { openFindView } from './runs/current/find-view.ts';
 import { openQueueBound } from './runs/queue/queue-bound.ts';
 import { shownWebhooks } from './runs/current/shown-webhooks.ts';
-import { keyRevalidation } from './runs/subscribe/key-revalidation.ts';
+import { openKeyRevalidation } from './runs/subscribe/key-revalidation.ts';
 import { openRunSubscriptions } from './runs/subscribe/run-subscriptions.ts';
 
 export interface Gateway extends AsyncDisposable {
@@ -44,7 +44,7 @@ export interface Gateway extends AsyncDisposable {
 export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gateway => {
   const open = new AsyncDisposableStack();
   const { config, log, views, logger, publicUrl } = parts;
-  const { RUNLEDGER_BASE_PATH: basePath, RUNLEDGER_STREAMS_MAX: mostWatchers } = config;
+  const { RUNLEDGER_BASE_PATH: basePath, RUNLEDGER_STREAMS_MAX: maxSubscribers } = config;
   const metrics = gatewayMetrics(registry);
   const shown = shownWebhooks();
   const current = currentRun({
@@ -57,14 +57,16 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
   const fresh = freshViews({ log, views });
   const bound = open.use(openQueueBound({ views, fresh, most: config.RUNLEDGER_QUEUE_MAX, clock }));
   const scheduler = open.use(openSchedulerClient(log));
-  const watching = open.use(openRunSubscriptions({ log, current, publicUrl, mostWatchers, logger, clock }));
-  subscriptionGauges(registry, watching, mostWatchers);
-  const keys = open.use(keyRevalidation({ authenticate: (key) => authenticate(log, key, now), logger }));
+  const subscriptions = open.use(
+    openRunSubscriptions({ log, current, publicUrl, maxSubscribers, logger, clock }),
+  );
+  subscriptionGauges(registry, subscriptions, maxSubscribers);
+  const keys = open.use(openKeyRevalidation({ authenticate: (key) => authenticate(log, key, now), logger }));
   const fleet = executors(scheduler);
   const outputs = openOutputStore(config, { log, logger, now });
   const records = { records: catalogueRecords(log), now };
   const routes = [
-    ...runRoutes({ parts, current, shown, bound, fresh, scheduler, watching, keys, metrics }),
+    ...runRoutes({ parts, current, shown, bound, fresh, scheduler, subscriptions, keys, metrics }),
     ...webhookSecretRoutes(signingSecrets(log, secretBox(config.RUNLEDGER_SECRET_KEYS), { now })),
     ...machineRoutes(records),
     ...workflowRoutes(records),
@@ -109,7 +111,7 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
   });
   return {
     app,
-    stopping: () => watching.stop(),
+    stopping: () => subscriptions.stop(),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 };

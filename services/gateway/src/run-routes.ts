@@ -45,7 +45,7 @@ export interface RunRoutes {
   readonly bound: QueueBound;
   readonly fresh: FreshViews;
   readonly scheduler: SchedulerClient;
-  readonly watching: RunSubscriptions;
+  readonly subscriptions: RunSubscriptions;
   readonly keys: KeyRevalidation;
   readonly metrics: GatewayMetrics;
 }
@@ -60,7 +60,7 @@ export const runRoutes = ({
   bound,
   fresh,
   scheduler,
-  watching,
+  subscriptions,
   keys,
   metrics,
 }: RunRoutes): Route[] => {
@@ -79,7 +79,7 @@ export const runRoutes = ({
   const redeliver = redeliverRun({ log, current, shown, writer, now, onConflict });
   const progress = runProgress((key, attempt, executor) => lastProgress(log, key, attempt, executor));
   const places = queuePositions({ scheduler, clock });
-  const wait = waitForEnd({ awaitEnd: watching.awaitEnd, keys });
+  const wait = waitForEnd({ awaitEnd: subscriptions.awaitEnd, keys });
   const limits = {
     inputs: config.RUNLEDGER_INPUTS_MAX,
     inputsBytes: config.RUNLEDGER_INPUTS_MAX_BYTES,
@@ -95,7 +95,7 @@ export const runRoutes = ({
     queueRoute({ limits, callbacks, queue, onQueued }),
     waitingRoute({ waiting: waitingRun({ scheduler, current, clock }), now }),
     getRoute({ current, progress, places, wait, catalogue, publicUrl }),
-    eventsRoute({ current, watching, keys }),
+    eventsRoute({ current, subscriptions, keys }),
     cancelRoute({ cancel }),
     rerunRoute({ limits, rerun, onQueued }),
     listRunsRoute({ listRuns: listRuns({ views, fresh, progress, places, catalogue, publicUrl }) }),

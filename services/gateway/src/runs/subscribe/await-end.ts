@@ -1,23 +1,28 @@
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { sleep } from '@runledger/resilience/abort';
-import type { RunSubscriptions } from './run-subscriptions.ts';
+import type { Subscribe, SubscriptionRefusal } from './run-subscription.ts';
 
-interface Patience {
+interface WaitLimits {
   readonly withinMs: number;
-  /** The client has gone away. */
+  /** Aborts when the client has disconnected. */
   readonly signal: AbortSignal;
 }
 
 const BUSY_PAUSE_MS = 1_000;
 
 /**
- * Resolves when the run has ended, when the patience is over, at once when the service stops, and soon when too many wait
- * already. Ask then what the run is.
+ * Resolves when the run has ended, when the time is over, at once when the service stops, and after a second when too
+ * many wait already. Read the run then.
  */
-export type AwaitEnd = (key: RunKey, patience: Patience) => Promise<void>;
+export type AwaitEnd = (key: RunKey, limits: WaitLimits) => Promise<void>;
+
+export interface AwaitEndOptions {
+  readonly subscribe: Subscribe;
+  readonly refuses: () => SubscriptionRefusal | undefined;
+}
 
 export const awaitEnd =
-  ({ subscribe: watch, refuses }: Pick<RunSubscriptions, 'subscribe' | 'refuses'>): AwaitEnd =>
+  ({ subscribe, refuses }: AwaitEndOptions): AwaitEnd =>
   async (key, { withinMs, signal }) => {
     if (signal.aborted) return;
     switch (refuses()) {
@@ -26,20 +31,24 @@ export const awaitEnd =
       case 'stopping':
         return;
       case 'too_many':
-        // Whoever asks again at once would only make it worse.
+        // A client that asks again at once would only make it worse.
         await sleep(Math.min(withinMs, BUSY_PAUSE_MS), signal);
         return;
     }
     const over = Promise.withResolvers<void>();
-    const look = (): void => {
-      if (watched.facts.at(-1)?.finished === true) over.resolve();
+    const check = (): void => {
+      if (subscription.facts.at(-1)?.finished === true) over.resolve();
     };
-    using watched = watch(key, { onFacts: look, onProgress: () => undefined, onOver: () => over.resolve() });
-    look();
-    const late = setTimeout(over.resolve, withinMs);
-    const gone = (): void => over.resolve();
-    signal.addEventListener('abort', gone, { once: true });
+    using subscription = subscribe(key, {
+      onFacts: check,
+      onProgress: () => undefined,
+      onOver: () => over.resolve(),
+    });
+    check();
+    const timer = setTimeout(over.resolve, withinMs);
+    const onAbort = (): void => over.resolve();
+    signal.addEventListener('abort', onAbort, { once: true });
     await over.promise;
-    clearTimeout(late);
-    signal.removeEventListener('abort', gone);
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
   };

@@ -1,18 +1,17 @@
 import type { ServerResponse } from 'node:http';
 import type { RunProgressEvent } from '@runledger/contracts/http/runs/run-events';
-import type { SubscriptionListener } from './live-run.ts';
-import type { RunSubscription } from './run-subscriptions.ts';
 import { COMMENT, factFrame, farewell, progressFrame } from './event-frames.ts';
+import type { RunSubscription, SubscriptionListener } from './run-subscription.ts';
 
 export interface EventStreamOptions {
   /** Its status and headers are set. */
   readonly res: ServerResponse;
-  readonly watch: (listener: SubscriptionListener) => RunSubscription;
-  /** Only facts behind this sequence are told. */
+  readonly subscribe: (listener: SubscriptionListener) => RunSubscription;
+  /** Only facts behind this sequence are sent. */
   readonly after: number;
   readonly onClosed: () => void;
   readonly commentEveryMs?: number;
-  /** A client that takes nothing for so long is cut off. */
+  /** A client that takes nothing for so long is disconnected. */
   readonly stalledAfterMs?: number;
 }
 
@@ -25,52 +24,56 @@ const COMMENT_EVERY_MS = 15_000;
 const STALLED_AFTER_MS = 60_000;
 
 /**
- * Tells a client of one run until it has ended, as server-sent events. What a slow client has not taken yet is not
- * copied for it: facts stand in the list of the watch, and of the progress only the latest counts.
+ * Sends the events of one run to a client until the run has ended. Nothing is copied for a slow client: the facts are in
+ * the list of the subscription, and only the latest progress counts.
  */
 export const eventStream = (options: EventStreamOptions): EventStream => {
   const { res, after, commentEveryMs = COMMENT_EVERY_MS, stalledAfterMs = STALLED_AFTER_MS } = options;
   let next = 0;
-  let told: RunProgressEvent | undefined;
+  let sentProgress: RunProgressEvent | undefined;
   let isFull = false;
 
   const write = (frame: string | Buffer): void => {
     isFull = !res.write(frame);
   };
-  const tell = (): void => {
+  const send = (): void => {
     for (;;) {
       if (isFull || res.writableEnded) return;
-      const fact = watched.facts[next];
+      const fact = subscription.facts[next];
       if (!fact) break;
       next += 1;
-      if (fact.sequence > after) write(factFrame(fact, watched.progress()));
+      if (fact.sequence > after) write(factFrame(fact, subscription.progress()));
       if (fact.finished) res.end();
     }
-    const progress = watched.progress();
-    if (progress === undefined || progress === told) return;
-    told = progress;
+    const progress = subscription.progress();
+    if (progress === undefined || progress === sentProgress) return;
+    sentProgress = progress;
     write(progressFrame(progress));
   };
   const end: EventStream['end'] = (...why) => {
     if (!res.writableEnded) res.end(farewell(...why));
   };
 
-  const watched = options.watch({ onFacts: tell, onProgress: tell, onOver: (why) => end(why, 'soon') });
+  const subscription = options.subscribe({
+    onFacts: send,
+    onProgress: send,
+    onOver: (why) => end(why, 'soon'),
+  });
   const comments = setInterval(() => {
     if (!isFull && !res.writableEnded) write(COMMENT);
   }, commentEveryMs);
   res.on('drain', () => {
     isFull = false;
-    tell();
+    send();
   });
   res.once('close', () => {
     clearInterval(comments);
-    watched[Symbol.dispose]();
+    subscription[Symbol.dispose]();
     options.onClosed();
   });
   // Counts from the last byte that the client's side took.
   res.setTimeout(stalledAfterMs, () => res.destroy());
   res.flushHeaders();
-  tell();
+  send();
   return { end };
 };

@@ -49,11 +49,11 @@ const eventsOperation = operation({
 
 export interface EventsRoute {
   readonly current: ReadCurrentRun;
-  readonly watching: RunSubscriptions;
+  readonly subscriptions: RunSubscriptions;
   readonly keys: KeyRevalidation;
 }
 
-export const eventsRoute = ({ current, watching, keys }: EventsRoute): Route =>
+export const eventsRoute = ({ current, subscriptions, keys }: EventsRoute): Route =>
   route(eventsOperation, async ({ path, headers }, caller, ctx) => {
     const key = runKeyOf(path, caller);
     const found = await current(key);
@@ -63,27 +63,27 @@ export const eventsRoute = ({ current, watching, keys }: EventsRoute): Route =>
       ctx.status = 204;
       return;
     }
-    refuseWhenFull(watching);
+    refuseWhenFull(subscriptions);
     ctx.status = 200;
     ctx.set({ 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' });
     if (ctx.method === 'HEAD') return;
     ctx.respond = false;
-    // It has gone away meanwhile, and nothing would tell of it again.
+    // The client has disconnected already, so `close` will not come.
     if (ctx.res.destroyed) return;
     const stream = eventStream({
       res: ctx.res,
-      watch: (listener) => watching.subscribe(key, listener),
-      // No such event of this log: the client saw another one, whose places say nothing here.
+      subscribe: (listener) => subscriptions.subscribe(key, listener),
+      // The log has no such event: the client knows another log, whose sequences mean nothing here.
       after: after > found.head ? -1 : after,
-      onClosed: () => unwatch(),
+      onClosed: () => release(),
     });
-    const unwatch = keys.watch(bearerOf(ctx.req) ?? '', () =>
-      stream.end('the API key is not valid any more', 'as usual'),
+    const release = keys.revalidate(bearerOf(ctx.req) ?? '', () =>
+      stream.end('the API key is invalid, expired or revoked', 'as usual'),
     );
   });
 
-const refuseWhenFull = (watching: RunSubscriptions): void => {
-  switch (watching.refuses()) {
+const refuseWhenFull = (subscriptions: RunSubscriptions): void => {
+  switch (subscriptions.refuses()) {
     case undefined:
       return;
     case 'too_many':

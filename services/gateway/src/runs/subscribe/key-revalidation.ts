@@ -1,63 +1,64 @@
 import type { Logger } from '@runledger/event-log/connect/logger';
-import type { Authenticate } from '../../auth/identify-caller.ts';
 import pLimit from 'p-limit';
+import type { Authenticate } from '../../auth/identify-caller.ts';
 
-/** Asks again and again whether the API keys of open streams are still good. */
+/** Checks again and again whether the API keys of open requests are still valid. */
 export interface KeyRevalidation extends Disposable {
-  /** `onLost` is called once, when the key was revoked or has expired; the answer takes it off again. */
-  watch(key: string, onLost: () => void): () => void;
+  /** Calls `onInvalid` once, when the key was revoked or has expired, until the function that it returns is called. */
+  revalidate(key: string, onInvalid: () => void): () => void;
 }
 
 export interface KeyRevalidationOptions {
-  /** One that remembers nothing: revoking has to work within a second. */
+  /** Without a cache: a revoked key is refused within a second. */
   readonly authenticate: Authenticate;
   readonly logger: Logger;
 }
 
-const EVERY_MS = 750;
-const AT_ONCE = 32;
+const CHECK_EVERY_MS = 750;
+const MAX_CONCURRENT_CHECKS = 32;
 
-export const keyRevalidation = ({ authenticate, logger }: KeyRevalidationOptions): KeyRevalidation => {
-  const watched = new Map<string, Set<() => void>>();
-  const inLine = pLimit(AT_ONCE);
+export const openKeyRevalidation = ({ authenticate, logger }: KeyRevalidationOptions): KeyRevalidation => {
+  const listenersOf = new Map<string, Set<() => void>>();
+  const limit = pLimit(MAX_CONCURRENT_CHECKS);
   let timer: NodeJS.Timeout | undefined;
-  let asking = false;
-  let closed = false;
+  let isChecking = false;
+  let isClosed = false;
 
-  const ask = async (key: string): Promise<void> => {
+  const check = async (key: string): Promise<void> => {
     try {
       if ((await authenticate(key)) !== undefined) return;
     } catch (error) {
-      // The broker is away. That is no reason to take a key for revoked.
-      logger.debug({ err: error }, 'an API key of an open stream could not be checked');
+      // The broker is away. That does not make a key invalid.
+      logger.debug({ err: error }, 'the API key of an open stream could not be checked');
       return;
     }
-    const lost = watched.get(key) ?? [];
-    watched.delete(key);
-    for (const onLost of lost) onLost();
+    const listeners = listenersOf.get(key) ?? [];
+    listenersOf.delete(key);
+    for (const onInvalid of listeners) onInvalid();
   };
-  const askAll = async (): Promise<void> => {
+  const checkAll = async (): Promise<void> => {
     timer = undefined;
-    asking = true;
-    await Promise.all([...watched.keys()].map((key) => inLine(() => ask(key))));
-    asking = false;
-    askSoon();
+    isChecking = true;
+    await limit.map(listenersOf.keys(), check);
+    isChecking = false;
+    checkSoon();
   };
-  const askSoon = (): void => {
-    if (!closed && !asking && watched.size > 0) timer ??= setTimeout(() => void askAll(), EVERY_MS);
+  const checkSoon = (): void => {
+    if (isClosed || isChecking || listenersOf.size === 0) return;
+    timer ??= setTimeout(() => void checkAll(), CHECK_EVERY_MS);
   };
   return {
-    watch: (key, onLost) => {
-      const listeners = watched.get(key) ?? new Set();
-      watched.set(key, listeners.add(onLost));
-      askSoon();
+    revalidate: (key, onInvalid) => {
+      const listeners = listenersOf.get(key) ?? new Set();
+      listenersOf.set(key, listeners.add(onInvalid));
+      checkSoon();
       return () => {
-        listeners.delete(onLost);
-        if (listeners.size === 0 && watched.get(key) === listeners) watched.delete(key);
+        listeners.delete(onInvalid);
+        if (listeners.size === 0 && listenersOf.get(key) === listeners) listenersOf.delete(key);
       };
     },
     [Symbol.dispose]: () => {
-      closed = true;
+      isClosed = true;
       clearTimeout(timer);
     },
   };

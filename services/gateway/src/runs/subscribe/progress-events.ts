@@ -10,56 +10,56 @@ export interface Reported {
   readonly report: ProgressReport;
 }
 
-/** How far the attempt under way is, told once a second at most. What other attempts say does not count. */
+/** The progress of the current attempt, once a second at most. Reports of other attempts do not count. */
 export interface ProgressEvents {
   readonly take: (reported: Reported) => void;
-  /** The run has changed, which may make something tellable. */
+  /** The run has changed, so a report may count now. */
   readonly emitLater: () => void;
-  /** Tells what is not told yet without waiting for its turn. */
+  /** Without waiting until a second is over. */
   readonly emitNow: () => void;
-  /** What was told last, if it is of the attempt under way; never less than before within an attempt. */
+  /** The last event, if it is of the current attempt. Within an attempt it never shows less than before. */
   readonly latest: () => RunProgressEvent | undefined;
   readonly close: () => void;
 }
 
 export interface ProgressEventsOptions {
   readonly run: () => Run | undefined;
-  readonly onTold: () => void;
+  readonly onProgress: () => void;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
 }
 
 const EVERY_MS = 1_000;
-const MOST_KEPT = 3;
+const MAX_ATTEMPTS = 3;
 
-export const progressEvents = ({ run, onTold, clock }: ProgressEventsOptions): ProgressEvents => {
-  // A report may overtake the fact that begins its attempt, so the last one of each of a few is kept.
+export const progressEvents = ({ run, onProgress, clock }: ProgressEventsOptions): ProgressEvents => {
+  // A report may overtake the fact that begins its attempt, so the last reports of a few attempts are kept.
   let kept: readonly Reported[] = [];
   let last: RunProgressEvent | undefined;
   let lastAt = -Infinity;
   let timer: NodeJS.Timeout | undefined;
 
-  const tell = (): void => {
+  const emitNow = (): void => {
     clearTimeout(timer);
     timer = undefined;
     const now = ofCurrent(run(), kept);
     if (!now || isSame(now, last)) return;
     last = now;
     lastAt = clock();
-    onTold();
+    onProgress();
   };
-  const look = (): void => {
-    timer ??= setTimeout(tell, Math.max(lastAt + EVERY_MS - clock(), 0));
+  const emitLater = (): void => {
+    timer ??= setTimeout(emitNow, Math.max(lastAt + EVERY_MS - clock(), 0));
   };
   return {
     take: (reported) => {
       const before = kept.find((other) => isOf(other, reported));
       if (before && before.report.progress > reported.report.progress) return;
-      kept = [reported, ...kept.filter((other) => other !== before)].slice(0, MOST_KEPT);
-      look();
+      kept = [reported, ...kept.filter((other) => other !== before)].slice(0, MAX_ATTEMPTS);
+      emitLater();
     },
-    emitLater: look,
-    emitNow: tell,
+    emitLater,
+    emitNow,
     latest: () => (last && last.attempt === attemptOf(run()) ? last : undefined),
     close: () => clearTimeout(timer),
   };

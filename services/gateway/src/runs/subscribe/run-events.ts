@@ -5,14 +5,14 @@ import type { RunFact, Run } from '@runledger/contracts/fold/run';
 import type { RunView } from '../../projection/core/run-view.ts';
 import { runFactEvent, lastStateEvent } from './core/run-fact-event.ts';
 
-/** What the watchers of a run are told: its facts, each with the run folded up to it. */
+/** The events of a run for its subscribers: its facts, each with the run folded up to it. */
 export interface RunEvents {
-  /** In the order of the log; it only grows. */
+  /** In the order of the log. It only grows. */
   readonly facts: readonly RunFactEvent[];
   run(): Run | undefined;
-  /** Takes all facts of the run; false when they are not those that were told before and more. */
+  /** Takes all facts of the run; false when they do not begin with those that were taken before. */
   take(known: readonly RunFact[]): boolean;
-  /** Takes the state of a run whose events have expired; false when it was told something before. */
+  /** Takes the last state of a run whose events have expired; false when facts were taken before. */
   takeView(view: RunView): boolean;
 }
 
@@ -42,5 +42,5 @@ export const runEvents = (publicUrl: () => string): RunEvents => {
   };
 };
 
-/** They are not told, and would be the most of what is held of a run. */
+/** Events do not show the inputs, which would be the largest part of a run in memory. */
 const withoutInputs = (run: Run): Run => ({ ...run, request: { ...run.request, inputs: {} } });

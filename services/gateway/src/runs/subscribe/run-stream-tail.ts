@@ -12,15 +12,15 @@ interface TailListener {
   readonly onGap: () => void;
 }
 
-/** Wakes those who watch a run when something is stored about it. */
+/** Says of which runs something was stored. */
 export interface RunStreamTail extends AsyncDisposable {
-  /** From now on, until the answer is called; one listener a run. */
+  /** From now on, until the function that it returns is called. A run has one listener. */
   listen(key: RunKey, listener: TailListener): () => void;
 }
 
-const TRY_AGAIN_MS = 1_000;
+const RETRY_AFTER_MS = 1_000;
 
-/** One reader of all lifecycles, for however many runs are watched. It begins with the first listener. */
+/** One reader of all lifecycles, however many runs have listeners. It begins with the first listener. */
 export const runStreamTail = (log: EventLog, logger: Logger): RunStreamTail => {
   const listeners = new Map<string, TailListener>();
   const stop = new AbortController();
@@ -35,9 +35,9 @@ export const runStreamTail = (log: EventLog, logger: Logger): RunStreamTail => {
         });
         await Promise.race([tail.failed, aborted(stop.signal)]);
       } catch (error) {
-        logger.warn({ err: error }, 'the log of runs cannot be watched; trying again');
+        logger.warn({ err: error }, 'the stream tail was interrupted; trying again');
       }
-      await sleep(TRY_AGAIN_MS, stop.signal);
+      await sleep(RETRY_AFTER_MS, stop.signal);
     }
   };
   return {

@@ -37,7 +37,7 @@ const aTeller = (begin: Run) => {
   const told: (readonly [attempt: number | undefined, progress: number | undefined])[] = [];
   const progress = progressEvents({
     run: () => run,
-    onTold: () => told.push([progress.latest()?.attempt, progress.latest()?.progress]),
+    onProgress: () => told.push([progress.latest()?.attempt, progress.latest()?.progress]),
     clock: () => performance.now(),
   });
   const become = (next: Run): void => {

@@ -5,14 +5,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunSubscriptions } from '../../../src/runs/subscribe/run-subscriptions.ts';
 import { aLog, type TestLog } from '../../fixtures/gateway/a-log.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
-import { aRunWatching } from './some-subscriptions.ts';
+import { someSubscriptions } from './some-subscriptions.ts';
 
 const open = new AsyncDisposableStack();
 let log: TestLog['log'];
 let watching: RunSubscriptions;
 beforeAll(async () => {
   ({ log } = open.use(await aLog()));
-  watching = open.use(aRunWatching(log));
+  watching = open.use(someSubscriptions(log));
 });
 afterAll(() => open[Symbol.asyncDispose]());
 
@@ -87,7 +87,7 @@ describe('waiting for the end of a run', () => {
 
   it('is over when the service stops, and does not begin then', async () => {
     const run = await aQueuedRun();
-    await using stopping = aRunWatching(log);
+    await using stopping = someSubscriptions(log);
     const waiting = stopping.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes });
     stopping.stop();
     expect(await watchersAfter(waiting, stopping)).toBe(0);
@@ -98,7 +98,7 @@ describe('waiting for the end of a run', () => {
 
   it('does not begin where too many wait', async () => {
     const run = await aQueuedRun();
-    await using full = aRunWatching(log, { mostWatchers: 0 });
+    await using full = someSubscriptions(log, { maxSubscribers: 0 });
     expect(await watchersAfter(full.awaitEnd(run, { withinMs: LONG_MS, signal: nobodyGoes }), full)).toBe(0);
   });
 });

@@ -42,7 +42,7 @@ const streaming = async (
     eventStream({
       res,
       after: 0,
-      watch: () => ({ facts, progress: () => undefined, [Symbol.dispose]: () => undefined }),
+      subscribe: () => ({ facts, progress: () => undefined, [Symbol.dispose]: () => undefined }),
       onClosed: () => (closed += 1),
       ...times,
     });

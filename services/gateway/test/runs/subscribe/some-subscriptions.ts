@@ -10,9 +10,9 @@ import {
 } from '../../../src/runs/subscribe/run-subscriptions.ts';
 
 /** What streams and waiting reads of a gateway stand on, without HTTP. */
-export const aRunWatching = (log: EventLog, { mostWatchers = 100 } = {}): RunSubscriptions => {
+export const someSubscriptions = (log: EventLog, { maxSubscribers = 100 } = {}): RunSubscriptions => {
   const views = memoryRunViews();
   const current = currentRun({ log, find: (key) => views.find(key), shown: shownWebhooks(), logger });
   const publicUrl = (): string => 'https://runs.example';
-  return openRunSubscriptions({ log, current, publicUrl, mostWatchers, logger, clock });
+  return openRunSubscriptions({ log, current, publicUrl, maxSubscribers, logger, clock });
 };

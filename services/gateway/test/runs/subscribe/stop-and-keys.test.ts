@@ -83,7 +83,10 @@ describe('the streams of a key', () => {
     );
     await revokeApiKey(world.log, revoked);
     await Promise.all([first.ended, second.ended]);
-    expect([first.comments.at(-1), first.retry()]).toEqual(['the API key is not valid any more', undefined]);
+    expect([first.comments.at(-1), first.retry()]).toEqual([
+      'the API key is invalid, expired or revoked',
+      undefined,
+    ]);
     await appendAll(world.log, assigned(run));
     await waitFor('the next fact', () => kept.facts().length === 2);
     expect(first.facts()).toHaveLength(1);

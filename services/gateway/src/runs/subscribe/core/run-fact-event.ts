@@ -4,7 +4,7 @@ import { isEnded, type RunFact, type Run } from '@runledger/contracts/fold/run';
 import { shownOutputs } from '@runledger/contracts/run-view/shown-outputs';
 import type { RunView } from '../../../projection/core/run-view.ts';
 
-/** What a watcher is told of a fact: `run` is what it was once that had happened. */
+/** The event of a fact; `run` is the run right after it. */
 export const runFactEvent = (
   { event, sequence, time }: RunFact,
   run: Run,
@@ -17,7 +17,7 @@ export const runFactEvent = (
   ...situation(run, publicUrl),
 });
 
-/** What is left of a run whose events have expired: its last state. */
+/** The only event of a run whose events have expired: its last state. */
 export const lastStateEvent = ({ head, run }: RunView, publicUrl: string): RunFactEvent => ({
   sequence: head,
   type: null,

@@ -1,0 +1,25 @@
+import type { RunFactEvent, RunProgressEvent } from '@runledger/contracts/http/runs/run-events';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+
+/** What a subscriber sees of a run. Disposing it ends the subscription. */
+export interface RunSubscription extends Disposable {
+  /** In the order of the log; the last one is final when the run has ended. It only grows. */
+  readonly facts: readonly RunFactEvent[];
+  /** The last progress of the current attempt. */
+  progress(): RunProgressEvent | undefined;
+}
+
+export interface SubscriptionListener {
+  /** `facts` has grown. */
+  readonly onFacts: () => void;
+  /** `progress` has changed. */
+  readonly onProgress: () => void;
+  /** Nothing more comes. The subscriber may subscribe again. */
+  readonly onOver: (why: string) => void;
+}
+
+/** Calls the listener from now on. What is known already is in the subscription. */
+export type Subscribe = (key: RunKey, listener: SubscriptionListener) => RunSubscription;
+
+/** Why nobody can subscribe now. */
+export type SubscriptionRefusal = 'too_many' | 'stopping';
