@@ -47,7 +47,7 @@ export default defineConfig({
         extends: true,
         // Kills, pauses, clusters, many processes: `npm run test:system`. Most of the time of these tests is waiting for
         // processes, so two cores have room for a third worker.
-        test: { name: 'system', include: SYSTEM_TEST_FILES, maxWorkers: 3 },
+        test: { name: 'system', include: SYSTEM_TEST_FILES, maxWorkers: 3, sequence: { groupOrder: 1 } },
       },
     ],
   },

@@ -4,7 +4,7 @@ import { newUuid, orgId, runId } from '@runledger/contracts/ids';
 import { lifecycleFilter, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { reportProgress } from '@runledger/event-log/streams/activity';
 import { waitFor } from '@runledger/testing/time/wait-for';
-import { openTestScheduler, PERIOD_MS, type SchedulerTestBed } from './fixtures/a-scheduler.ts';
+import { openTestScheduler, type SchedulerTestBed } from './fixtures/a-scheduler.ts';
 
 const ended = (bed: SchedulerTestBed, key: RunKey) =>
   waitFor('the run to end', async () => {
@@ -148,44 +148,5 @@ describe('a scheduler on a log', () => {
       ok: false,
       why: expect.stringContaining('version 2') as unknown,
     });
-  });
-
-  it('assigns every run once when the broker is killed in the middle of it', async () => {
-    await using bed = await openTestScheduler();
-    await bed.schedule();
-    const executor = await bed.executor('box', 40);
-    const keys = await Promise.all(Array.from({ length: 40 }, () => bed.queue()));
-    await bed.nats.kill9();
-    await bed.nats.restart();
-    for (const key of keys) {
-      await executor.assigned(key);
-      expect(await bed.events(key)).toEqual(['RunQueued', 'RunAssigned']);
-    }
-    const seats = await Promise.all(keys.map(async (key) => (await executor.assigned(key)).data.slot));
-    expect(new Set(seats).size).toBe(40);
-  });
-
-  it('begins no healthy run again when the broker is killed and away for three heartbeat periods', async () => {
-    await using bed = await openTestScheduler();
-    const scheduler = await bed.schedule();
-    const executor = await bed.executor('box', 3);
-    const keys = [await bed.queue(), await bed.queue(), await bed.queue()];
-    for (const key of keys) {
-      await executor.assigned(key);
-      await executor.tell(key, 'RunStarted', {});
-    }
-    await bed.nats.kill9();
-    const back = performance.now() + 3 * PERIOD_MS;
-    await waitFor('three heartbeat periods to pass', () => performance.now() > back);
-    await bed.nats.restart();
-    await waitFor('the scheduler to lead again', () => scheduler.leading());
-    // It decides again, and a period and more has passed, when a run that came later is timed out.
-    const later = await bed.queue({ start_deadline_s: (2 * PERIOD_MS) / 1_000 });
-    expect(await ended(bed, later)).toMatchObject({ end_reason: 'start_deadline' });
-    for (const key of keys) {
-      expect(await bed.events(key)).toEqual(['RunQueued', 'RunAssigned', 'RunStarted']);
-      expect(await executor.tell(key, 'RunSucceeded', { outputs: [] })).toMatchObject({ kind: 'appended' });
-    }
-    expect(await scheduler.metrics.metrics()).toMatch(/runledger_scheduler_executors_lost_total\{.*\} 0/);
   });
 });

@@ -266,29 +266,6 @@ describe('an event of a later release', () => {
 });
 
 describe('consume, when things go away', () => {
-  it('goes on after the broker was killed, in order and without a gap', async () => {
-    await using broken = await aLog();
-    const seen: number[] = [];
-    await using consumption = await consume(
-      broken.log,
-      { name: 'survivor', stream: 'RUNS', subjects: ['runs.>'], deliver: 'all' },
-      async ({ sequence }) => {
-        seen.push(sequence);
-        return done;
-      },
-    );
-    for (let kill = 0; kill < 2; kill += 1) {
-      await history(broken.log, aRun());
-      await broken.nats.kill9();
-      await broken.nats.restart();
-    }
-    const last = (await history(broken.log, aRun())).at(-1);
-    await expect.poll(() => seen.at(-1), { timeout: 30_000 }).toBe(last);
-    expect(consumption.state()).toEqual({ ok: true });
-    const firsts = seen.filter((sequence, at) => seen.indexOf(sequence) === at);
-    expect(firsts).toEqual(Array.from({ length: 9 }, (_, n) => n + 1));
-  }, 60_000);
-
   it('says so when its consumer was deleted', async () => {
     const key = aRun();
     await using consumption = await consume(log, of('deleted', key), async () => done);

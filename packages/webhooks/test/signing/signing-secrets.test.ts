@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { newUuid, orgId, type OrgId } from '@runledger/contracts/ids';
-import { LogUnavailable, openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
+import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
 import { testNats } from '@runledger/testing/servers/nats';
@@ -246,17 +246,4 @@ describe('at rest', () => {
     const { secret } = await later.rotate(org, { overlap_s: 0 });
     expect(await later.valid(org)).toEqual([secret]);
   });
-});
-
-it('says that the log is away, remembers no failure, and works again afterwards', async () => {
-  await using away = new AsyncDisposableStack();
-  const nats = away.use(await testNats());
-  const other = away.use(await openEventLog({ url: nats.url, name: 'test' }, silentLogger));
-  await provision(other);
-  const signing = signingSecrets(other, secretBox([key]), { now: aClock().now });
-  const org = anOrg();
-  await nats.kill9();
-  await expect(signing.valid(org)).rejects.toBeInstanceOf(LogUnavailable);
-  await nats.restart();
-  expect(await signing.valid(org)).toHaveLength(1);
 });

@@ -1,82 +1,19 @@
 import { newUuid } from '@runledger/contracts/ids';
-import type { RunEvent } from '@runledger/contracts/events/run-event';
-import { runEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
-import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
-import { readRun } from '@runledger/event-log/read/read-run';
-import { describeWithMongo, privateMongo } from '@runledger/testing/servers/mongo';
+import { describeWithMongo } from '@runledger/testing/servers/mongo';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts';
-import { openMongoRunViews } from '../../src/projection/mongo/mongo-run-views.ts';
 import type { RunViews } from '../../src/projection/run-views.ts';
 import { aLog } from '../fixtures/gateway/a-log.ts';
 import { project } from '../fixtures/views/a-projection.ts';
-import { appendAll, tellWebhook } from '../fixtures/runs/appended-facts.ts';
+import { appendAll } from '../fixtures/runs/appended-facts.ts';
 import { aView, folded } from '../fixtures/runs/folded-runs.ts';
 import { mongoViews } from '../fixtures/views/mongo-views.ts';
-import {
-  aRun,
-  assigned,
-  cancelRequested,
-  failed,
-  queued,
-  requeued,
-  started,
-  succeeded,
-} from '@runledger/testing/events/run-events';
-import {
-  redeliveryRequested,
-  webhookDelivered,
-  webhookGivenUp,
-  webhookStarted,
-} from '@runledger/testing/events/webhook-events';
-
-/** Runs that were left in every situation: six of them, one after the other. */
-const storeRuns = async (log: EventLog, count: number): Promise<RunKey[]> => {
-  const stories: ((key: RunKey) => RunEvent[])[] = [
-    (key) => [queued(key, { webhook: 'https://a.example/' })],
-    (key) => [queued(key), cancelRequested(key)],
-    (key) => [queued(key), assigned(key), started(key)],
-    (key) => [queued(key, { webhook: 'https://a.example/' }), assigned(key), started(key), succeeded(key)],
-    (key) => [queued(key), assigned(key), failed(key)],
-    (key) => [queued(key), assigned(key), requeued(key), assigned(key, { attempt: 2 })],
-  ];
-  const keys = Array.from({ length: count }, () => aRun());
-  await Promise.all(
-    keys.map((key, index) => appendAll(log, ...(stories[index % stories.length]?.(key) ?? []))),
-  );
-  await Promise.all(
-    keys.map((key, index) => tellWebhook(log, ...(webhookStories[index % stories.length]?.(key) ?? []))),
-  );
-  return keys;
-};
-
-const webhookStories: Readonly<Record<number, (key: RunKey) => WebhookEvent[]>> = {
-  0: (key) => [webhookStarted(key, 'intermediate')],
-  3: (key) => [webhookGivenUp(key), redeliveryRequested(key), webhookDelivered(key, 2)],
-};
-
-/** The views of the runs, once each is what the log says. */
-const expectFolded = async (log: EventLog, views: RunViews, keys: readonly RunKey[]): Promise<void> => {
-  const read = await Promise.all(
-    keys.map(async (key) => {
-      const found = await readRun(log, key);
-      return found.kind === 'found'
-        ? { head: found.history.head, run: found.run, webhook: found.webhook }
-        : undefined;
-    }),
-  );
-  await waitFor('the views to be as far as the log', async () => {
-    const found = await Promise.all(keys.map((key) => views.find(key)));
-    return found.every(
-      (view, index) => view?.head === read[index]?.head && view?.webhook.head === read[index]?.webhook?.head,
-    );
-  });
-  expect(await Promise.all(keys.map((key) => views.find(key)))).toEqual(read);
-};
+import { aRun, assigned, failed, queued } from '@runledger/testing/events/run-events';
+import { expectFolded, storeRuns } from '../fixtures/views/projected-runs.ts';
 
 describe('a projection into memory', () => {
   it('makes every view the fold of the log, of what is there and of what comes', async () => {
@@ -137,18 +74,6 @@ describe('a projection into memory', () => {
     await waitFor('the projection to stop', () => !projection.state().ok);
     expect(projection.state()).toMatchObject({ why: expect.stringContaining('RunQueued in version 2') });
     expect(await views.find(later)).toBeUndefined();
-  });
-
-  it('goes on after a kill -9 of the broker', async () => {
-    await using open = new AsyncDisposableStack();
-    const { nats, log } = open.use(await aLog());
-    const views = memoryRunViews();
-    open.use(project(log, views));
-    const before = await storeRuns(log, 6);
-    await expectFolded(log, views, before);
-    await nats.kill9();
-    await nats.restart();
-    await expectFolded(log, views, [...before, ...(await storeRuns(log, 6))]);
   });
 });
 
@@ -221,22 +146,5 @@ describeWithMongo('a projection into MongoDB', () => {
     open.use(project(log, unshared));
     open.use(project(log, unshared));
     await expectFolded(log, views, [...keys, ...(await storeRuns(log, 6))]);
-  });
-
-  it('goes on after a kill -9 of the database', async (context) => {
-    await using open = new AsyncDisposableStack();
-    const mongo = await privateMongo();
-    if (mongo.kind === 'unavailable') return context.skip(mongo.reason);
-    open.use(mongo);
-    const { log } = open.use(await aLog());
-    const views = open.use(openMongoRunViews({ url: mongo.url, readWithinMs: 1_000, writeWithinMs: 2_000 }));
-    const projection = open.use(project(log, views));
-    const before = await storeRuns(log, 6);
-    await expectFolded(log, views, before);
-    await mongo.kill9();
-    const meanwhile = await storeRuns(log, 6);
-    await mongo.restart();
-    await expectFolded(log, views, [...before, ...meanwhile]);
-    expect(projection.state()).toEqual({ ok: true });
   });
 });

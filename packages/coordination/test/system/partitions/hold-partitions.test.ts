@@ -6,7 +6,7 @@ import { PARTITIONS } from '@runledger/contracts/deliveries/deliveries';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { holdPartitions, type HeldPartitions } from '../../src/partitions/hold-partitions.ts';
+import { holdPartitions, type HeldPartitions } from '../../../src/partitions/hold-partitions.ts';
 import { aLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
 
 const ttlMs = 1_500;

@@ -1,0 +1,117 @@
+import { cp, mkdtempDisposable, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats/nats-server';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import { ALL_LIFECYCLES } from '@runledger/contracts/subjects/run-subjects';
+import { describe, expect, it } from 'vitest';
+import { append } from '../../../src/append/append.ts';
+import { openEventLog, type EventLog } from '../../../src/connect/event-log.ts';
+import { follow, PositionBeyondEnd, StreamReplaced } from '../../../src/follow/follow.ts';
+import { silentLogger } from '../../../src/connect/logger.ts';
+import { provision } from '../../../src/provision/provision.ts';
+import { aLog, anEmptyLog } from '../../fixtures/test-log.ts';
+import { aRun, queued } from '@runledger/testing/events/run-events';
+
+const runs = { stream: 'RUNS', subjects: [ALL_LIFECYCLES] } as const;
+
+/** Appends the first events of so many runs and gives the sequence of the last. */
+const queueRuns = async (log: EventLog, count: number): Promise<number> => {
+  let last = 0;
+  for (let n = 0; n < count; n += 1) {
+    const result = await append(log, queued(aRun()), 0, { withinMs: 30_000 });
+    if (result.kind === 'appended') last = result.sequence;
+  }
+  return last;
+};
+
+const sequencesOf = (messages: readonly StoredMessage[]): number[] =>
+  messages.map(({ sequence }) => sequence);
+const numbers = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, n) => from + n);
+
+describe('follow, while the broker is killed and started again', () => {
+  it('loses and repeats nothing', async () => {
+    await using broken = await aLog();
+    const seen: number[] = [];
+    await using following = await follow(broken.log, {
+      ...runs,
+      after: 0,
+      onBatch: async (messages) => void seen.push(...sequencesOf(messages)),
+    });
+    let last = 0;
+    const stop = new AbortController();
+    const writing = (async () => {
+      while (!stop.signal.aborted) last = await queueRuns(broken.log, 5);
+    })();
+    for (let kill = 0; kill < 3; kill += 1) {
+      const before = seen.length;
+      await expect.poll(() => seen.length, { timeout: 20_000 }).toBeGreaterThan(before + 50);
+      await broken.nats.kill9();
+      await broken.nats.restart();
+    }
+    stop.abort();
+    await writing;
+    await expect.poll(() => following.position(), { timeout: 20_000 }).toBe(last);
+    expect(seen).toEqual(numbers(1, last));
+  }, 90_000);
+
+  it('stops within a moment, also while the broker is connected and says nothing', async () => {
+    await using broken = await anEmptyLog();
+    await provision(broken.log);
+    const following = await follow(broken.log, { ...runs, after: 0, onBatch: async () => undefined });
+    await broken.nats.pause();
+    // It has noticed, and asks the broker for another consumer.
+    await expect.poll(() => following.state(), { timeout: 20_000 }).toMatchObject({ ok: false });
+    const begun = performance.now();
+    await following[Symbol.asyncDispose]();
+    const tookMs = performance.now() - begun;
+    broken.nats.resume();
+    // One question to the broker alone may take 8 s.
+    expect(tookMs).toBeLessThan(4_000);
+  });
+
+  it('reports that the log lost its end', async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-test-follow-'));
+    const { path: binary } = await findNatsServer({ env: process.env });
+    const storeDir = join(folder.path, 'store');
+    const copy = join(folder.path, 'copy');
+    const first = await startNatsServer({ binary, storeDir });
+    await using log = await openEventLog({ url: first.url, name: 'test' }, silentLogger);
+    await provision(log);
+    await queueRuns(log, 3);
+    await first.stop();
+    await cp(storeDir, copy, { recursive: true });
+
+    const second = await startNatsServer({ binary, storeDir, port: first.port });
+    await queueRuns(log, 3);
+    await using following = await follow(log, { ...runs, after: 0, onBatch: async () => undefined });
+    await expect.poll(() => following.position(), { timeout: 10_000 }).toBe(6);
+    await second.stop();
+    await rm(storeDir, { recursive: true });
+    await cp(copy, storeDir, { recursive: true });
+
+    const third = await startNatsServer({ binary, storeDir, port: first.port });
+    try {
+      const error = await following.failed;
+      expect(error).toBeInstanceOf(PositionBeyondEnd);
+      expect(error).toMatchObject({ position: 6, lastSequence: 3 });
+      expect(following.state().ok).toBe(false);
+    } finally {
+      await third.stop();
+    }
+  }, 60_000);
+
+  it('reports that the log was replaced by another', async () => {
+    await using weak = await anEmptyLog();
+    const make = () => weak.log.jsm.streams.add({ name: 'RUNS', subjects: ['runs.>'], allow_direct: true });
+    await make();
+    await queueRuns(weak.log, 1);
+    await using following = await follow(weak.log, { ...runs, after: 0, onBatch: async () => undefined });
+    await expect.poll(() => following.position(), { timeout: 10_000 }).toBe(1);
+    await weak.log.jsm.streams.delete('RUNS');
+    await make();
+    await queueRuns(weak.log, 2);
+    expect(await following.failed).toBeInstanceOf(StreamReplaced);
+  });
+});
