@@ -4,19 +4,22 @@ import { slotsFromGpus, slotsFromSetting, type GpuSlot } from './gpu/gpu-slots.t
 import { readAllowList, type AllowList } from './runner/program/allow-list.ts';
 
 /** What this executor can do: where, and with which programs. */
-export type ExecutorCapabilities = { slots: GpuSlot[]; programs: AllowList };
+export interface ExecutorCapabilities {
+  slots: GpuSlot[];
+  programs: AllowList;
+}
 
-export type CapabilitySettings = {
-  EXECUTOR_GPUS?: string;
-  EXECUTOR_PROGRAMS: string;
-  PATH: string;
-  CUDA_VISIBLE_DEVICES?: string;
-};
+export interface CapabilitySettings {
+  readonly EXECUTOR_GPUS?: string;
+  readonly EXECUTOR_PROGRAMS: string;
+  readonly PATH: string;
+  readonly CUDA_VISIBLE_DEVICES?: string;
+}
 
-type CapabilityLog = {
+interface CapabilityLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
-};
+}
 
 /** @throws {ConfigError} with everything that is wrong with the slots and the programs */
 export const readCapabilities = async (

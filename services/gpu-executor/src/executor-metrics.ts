@@ -1,17 +1,17 @@
 import { Counter, observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
 
-export type ExecutorMetrics = {
+export interface ExecutorMetrics {
   attemptOver(): void;
   /** The broker has stored a heartbeat. */
   beaten(): void;
-};
+}
 
-export type ObservedExecutor = {
-  slots: number;
-  busy: () => number;
+export interface ObservedExecutor {
+  readonly slots: number;
+  readonly busy: () => number;
   /** Monotonic, in milliseconds. */
-  clock: () => number;
-};
+  readonly clock: () => number;
+}
 
 export const executorMetrics = (
   metrics: Metrics,

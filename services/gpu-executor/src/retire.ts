@@ -2,14 +2,14 @@ import { within } from '@runledger/resilience/within';
 import type { Executor } from './attempt/executor.ts';
 import type { FleetPresence } from './fleet/fleet-presence.ts';
 
-export type RetireSettings = {
-  executor: Pick<Executor, 'idle'>;
-  presence: Pick<FleetPresence, 'drain' | 'leave'>;
+export interface RetireSettings {
+  readonly executor: Pick<Executor, 'idle'>;
+  readonly presence: Pick<FleetPresence, 'drain' | 'leave'>;
   /** Stops the workflows that still run; nothing more is told of them. */
-  abandon: AbortController;
-  stopWithinMs: number;
-  cancelGraceMs: number;
-};
+  readonly abandon: AbortController;
+  readonly stopWithinMs: number;
+  readonly cancelGraceMs: number;
+}
 
 /**
  * The clean end of an executor: takes nothing new, lets what is in hand finish for a while, stops the rest, and gives

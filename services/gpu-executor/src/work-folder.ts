@@ -5,7 +5,10 @@ import { formatMark, ownMark, parseMark, type Mark } from './supervision/process
 import { isAlive, killOrphans } from './supervision/stray-processes.ts';
 import { clearWorkFolder } from './attempt/attempt-folder.ts';
 
-export type WorkFolder = { path: string; mark: Mark };
+export interface WorkFolder {
+  path: string;
+  mark: Mark;
+}
 
 /**
  * Takes the folder for this executor, and ends what one before it left running or lying there.

@@ -1,13 +1,15 @@
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-export type AttemptFolder = AsyncDisposable & { readonly outputDir: string };
+export interface AttemptFolder extends AsyncDisposable {
+  readonly outputDir: string;
+}
 
-const prefix = 'attempt-';
+const ATTEMPT_PREFIX = 'attempt-';
 
 /** A fresh output folder for one attempt, readable by the executor's user alone; removed when the attempt is over. */
 export const openAttemptFolder = async (workFolder: string): Promise<AttemptFolder> => {
-  const folder = await mkdtemp(join(workFolder, prefix));
+  const folder = await mkdtemp(join(workFolder, ATTEMPT_PREFIX));
   const outputDir = join(folder, 'outputs');
   await mkdir(outputDir, { mode: 0o700 });
   return {
@@ -19,7 +21,7 @@ export const openAttemptFolder = async (workFolder: string): Promise<AttemptFold
 /** Removes what attempts of an executor that was killed left behind. Call it when their processes are gone. */
 export const clearWorkFolder = async (workFolder: string): Promise<number> => {
   const left = (await readdir(workFolder)).filter(
-    (name) => name.startsWith(prefix) || name.startsWith('tmp-'),
+    (name) => name.startsWith(ATTEMPT_PREFIX) || name.startsWith('tmp-'),
   );
   for (const name of left) await rm(join(workFolder, name), { recursive: true, force: true });
   return left.length;

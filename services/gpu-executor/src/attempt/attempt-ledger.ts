@@ -8,7 +8,7 @@ import { skipTo, take, takeOwn, underWay, type AttemptFacts } from './core/attem
 import { eventOf, type EventDraft } from './core/attempt-event.ts';
 
 /** One attempt's view of its run: the facts that come in, those it tells, and whether it may still go on. */
-export type AttemptLedger = {
+export interface AttemptLedger {
   readonly assignment: Assignment;
   /** Takes a fact addressed to this executor; the answer is why it is none, else null. */
   receive(message: StoredMessage): string | null;
@@ -19,7 +19,7 @@ export type AttemptLedger = {
    * A broker that is away is waited for. False when there was nothing to tell (any more).
    */
   tell(decide: (run: ExecutingRun) => EventDraft | null): Promise<boolean>;
-};
+}
 
 /** An append as the log answers it; `unavailable`: it may or may not be stored. */
 export type Appended =
@@ -28,24 +28,24 @@ export type Appended =
   | { kind: 'conflict'; head: number | undefined }
   | { kind: 'unavailable'; why: string };
 
-export type LedgerSettings = {
-  append: (event: RunEvent, expected: number) => Promise<Appended>;
+export interface LedgerSettings {
+  readonly append: (event: RunEvent, expected: number) => Promise<Appended>;
   /** The last message on each of these subjects, as far as the log has them at hand; undefined while it is away. */
-  look: (subjects: readonly string[]) => Promise<readonly StoredMessage[] | undefined>;
-  newId: () => string;
-  now: () => Date;
+  readonly look: (subjects: readonly string[]) => Promise<readonly StoredMessage[] | undefined>;
+  readonly newId: () => string;
+  readonly now: () => Date;
   /** The executor stops: nothing is told any more. */
-  closing: AbortSignal;
+  readonly closing: AbortSignal;
   /** Nothing is received any more, for whatever reason: what has not come back by now never will. */
-  deaf: AbortSignal;
-  log: { warn(fields: object, message: string): void };
-};
+  readonly deaf: AbortSignal;
+  readonly log: { warn(fields: object, message: string): void };
+}
 
 /** How long the fact that a conflict speaks of may take to come before it is looked up; one that is not addressed to us never comes. */
-const unseenAfterMs = 2_000;
-const retryAfterMs = 500;
+const LOOK_UP_AFTER_MS = 2_000;
+const RETRY_AFTER_MS = 500;
 /** Only a fact that came late makes one of ours count for nothing. */
-const mostRefused = 8;
+const MAX_REFUSED = 8;
 
 export const openLedger = (
   assignment: Assignment,
@@ -58,7 +58,7 @@ export const openLedger = (
   /** By event id: why it is no fact of the run, else null. */
   const received = new Map<string, string | null>();
   const rest = (): Promise<void> =>
-    pause(retryAfterMs, undefined, { signal: closing }).catch(() => undefined);
+    pause(RETRY_AFTER_MS, undefined, { signal: closing }).catch(() => undefined);
   let facts = begun;
   let moved = Promise.withResolvers<void>();
 
@@ -85,7 +85,7 @@ export const openLedger = (
    * ours, stored by somebody under the name of another executor, or not yet where we may look.
    */
   const reach = async (head: number): Promise<void> => {
-    const deadline = AbortSignal.timeout(unseenAfterMs);
+    const deadline = AbortSignal.timeout(LOOK_UP_AFTER_MS);
     const given = new Promise<void>((resolve) => deadline.addEventListener('abort', () => resolve()));
     while (facts.history.head < head && !deadline.aborted) await Promise.race([moved.promise, given]);
     if (facts.history.head >= head) return;
@@ -123,7 +123,7 @@ export const openLedger = (
 
   const tell: AttemptLedger['tell'] = async (decide) => {
     let told: { event: RunEvent; expected: number } | null = null;
-    for (let refused = 0; !closing.aborted && refused < mostRefused;) {
+    for (let refused = 0; !closing.aborted && refused < MAX_REFUSED;) {
       // The acknowledgement was lost, but the fact came back.
       if (told !== null && received.get(told.event.event_id) === null) return true;
       const run = underWay(facts, assignment);

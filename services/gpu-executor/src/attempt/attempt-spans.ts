@@ -2,7 +2,7 @@ import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { activeTraceparent, inSpan, markFailed } from '@runledger/service-kit/tracing/spans';
 import type { Assignment } from './core/assignment.ts';
 import type { RunResult } from '../runner/runner.ts';
-import type { PutAnswer } from '../upload/put-file.ts';
+import type { PutResult } from '../upload/put-file.ts';
 
 const about = ({ org_id, run_id, attempt, executor_id }: Assignment): Record<string, string | number> => ({
   'runledger.org_id': org_id,
@@ -48,8 +48,8 @@ export const runnerSpan = (
 export const uploadSpan = (
   assignment: Assignment,
   bytes: number,
-  put: () => Promise<PutAnswer>,
-): Promise<PutAnswer> => {
+  put: () => Promise<PutResult>,
+): Promise<PutResult> => {
   const attributes = {
     'http.request.method': 'PUT',
     'http.request.body.size': bytes,

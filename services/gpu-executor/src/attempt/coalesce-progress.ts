@@ -1,10 +1,10 @@
 import type { ProgressReport } from '../runner/runner.ts';
 
-export type Coalesced = Disposable & {
+export interface Coalesced extends Disposable {
   report(report: ProgressReport): void;
   /** The last report, whether it was sent or not. */
   last(): ProgressReport;
-};
+}
 
 /** Sends the first report at once and after that, at most every `everyMs`, the latest one. */
 export const coalesceProgress = (send: (report: ProgressReport) => void, everyMs: number): Coalesced => {

@@ -10,29 +10,33 @@ import type { GpuSlot } from '../gpu/gpu-slots.ts';
 import type { OutputFile, ProgressReport, Runner, RunResult } from '../runner/runner.ts';
 import type { StoredFiles } from '../upload/store-files.ts';
 
-export type AttemptTools = {
-  slots: readonly GpuSlot[];
-  runner: Runner;
-  workFolder: string;
-  newId: () => string;
-  sendProgress: (assignment: Assignment, report: ProgressReport) => void;
-  store: (assignment: Assignment, files: readonly OutputFile[], stop: AbortSignal) => Promise<StoredFiles>;
-};
+export interface AttemptTools {
+  readonly slots: readonly GpuSlot[];
+  readonly runner: Runner;
+  readonly workFolder: string;
+  readonly newId: () => string;
+  readonly sendProgress: (assignment: Assignment, report: ProgressReport) => void;
+  readonly store: (
+    assignment: Assignment,
+    files: readonly OutputFile[],
+    stop: AbortSignal,
+  ) => Promise<StoredFiles>;
+}
 
 /** About five reports a second for each run reach the log, however many the program makes. */
-const progressEveryMs = 200;
+const PROGRESS_EVERY_MS = 200;
 
 /** Executes one attempt from its assignment to its end. What it may tell is decided by the ledger each time. */
 export const executeAttempt = async (ledger: AttemptLedger, tools: AttemptTools): Promise<void> => {
   const { assignment } = ledger;
-  using progress = coalesceProgress((report) => tools.sendProgress(assignment, report), progressEveryMs);
+  using progress = coalesceProgress((report) => tools.sendProgress(assignment, report), PROGRESS_EVERY_MS);
   const plan = planOf(assignment, tools.slots);
   if ('why' in plan) {
     await ledger.tell((run) => endOf(run, ending({ outcome: 'not_runnable', why: plan.why }, progress)));
     return;
   }
   if (!(await ledger.tell(begin))) {
-    await ledger.tell((run) => endOf(run, ending(notBegun, progress)));
+    await ledger.tell((run) => endOf(run, ending(NOT_BEGUN, progress)));
     return;
   }
   await using folder = await openAttemptFolder(tools.workFolder);
@@ -94,7 +98,7 @@ const store = async (
       });
 };
 
-const notBegun: RunResult = { outcome: 'cancelled', forced: false, files: [] };
+const NOT_BEGUN: RunResult = { outcome: 'cancelled', forced: false, files: [] };
 
 const ending = (
   result: RunResult,

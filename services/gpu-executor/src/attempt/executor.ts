@@ -13,25 +13,25 @@ import { executeAttempt, type AttemptTools } from './execute-attempt.ts';
 /** What becomes of a message: taken, or no fact at all and why. */
 type Handled = { kind: 'taken' } | { kind: 'no_fact'; why: string };
 
-export type Executor = {
+export interface Executor {
   /** Takes a message addressed to this executor. It answers at once; the work goes on by itself. */
   handle(message: StoredMessage): Handled;
   /** The runs in the slots, the waiting ones included. */
   busy(): Heartbeat['runs'];
   /** Settles when nothing is in hand. */
   idle(): Promise<void>;
-};
+}
 
-export type ExecutorSettings = {
-  ledger: LedgerSettings;
-  tools: AttemptTools;
-  log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
+export interface ExecutorSettings {
+  readonly ledger: LedgerSettings;
+  readonly tools: AttemptTools;
+  readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
   /** An attempt is over. */
-  onOver?: (assignment: Assignment) => void;
-};
+  readonly onOver?: (assignment: Assignment) => void;
+}
 
 /** Redeliveries come within seconds; so many attempts take longer. */
-const rememberedAttempts = 10_000;
+const MAX_REMEMBERED_ATTEMPTS = 10_000;
 
 export const createExecutor = ({ ledger, tools, log, onOver }: ExecutorSettings): Executor => {
   const inHand = new Map<string, AttemptLedger>();
@@ -114,5 +114,5 @@ const failure = (run: ExecutingRun, error: unknown): EventDraft | null =>
 const remember = (seen: Set<string>, name: string): void => {
   seen.add(name);
   const [oldest] = seen;
-  if (seen.size > rememberedAttempts && oldest !== undefined) seen.delete(oldest);
+  if (seen.size > MAX_REMEMBERED_ATTEMPTS && oldest !== undefined) seen.delete(oldest);
 };

@@ -4,30 +4,30 @@ import { retry } from '@runledger/resilience/retry';
 import { within } from '@runledger/resilience/within';
 
 /** This executor as the scheduler sees it. */
-export type FleetPresence = {
+export interface FleetPresence {
   /** Null while it is registered and beats, else why not. */
   absence(): string | null;
   /** No new runs are taken. */
   drain(): Promise<void>;
   /** What is still in hand is given back to the scheduler. Nothing beats after it. */
   leave(): Promise<void>;
-};
+}
 
-export type PresenceSettings = {
+export interface PresenceSettings {
   /** The facts of this executor; each call makes a new one. */
-  fact: (type: 'ExecutorRegistered' | 'ExecutorDraining' | 'ExecutorLeft') => ExecutorFact;
+  readonly fact: (type: 'ExecutorRegistered' | 'ExecutorDraining' | 'ExecutorLeft') => ExecutorFact;
   /** Rejects while the broker is away. */
-  tell: (event: ExecutorFact) => Promise<unknown>;
+  readonly tell: (event: ExecutorFact) => Promise<unknown>;
   /** Rejects while the broker is away. */
-  beat: (beat: Pick<Heartbeat, 'beat' | 'draining'>) => Promise<unknown>;
+  readonly beat: (beat: Pick<Heartbeat, 'beat' | 'draining'>) => Promise<unknown>;
   /** Of the heartbeat: after so long without a beat the scheduler may give the executor up. */
-  periodMs: number;
-  log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
-};
+  readonly periodMs: number;
+  readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
+}
 
-const retryAfterMs = 500;
+const RETRY_AFTER_MS = 500;
 /** A stop does not wait longer for a broker that is away: the scheduler will miss the beats. */
-const farewellWithinMs = 1_000;
+const LEAVE_WITHIN_MS = 1_000;
 
 /** Registers, however long the broker is away, and beats from then on. `stopping` gives the registration up. */
 export const joinFleet = async (
@@ -44,7 +44,7 @@ export const joinFleet = async (
   const register = async (signal: AbortSignal): Promise<void> => {
     const event = fact('ExecutorRegistered');
     const onRetry = (err: unknown): void => log.warn({ err }, 'the log is away; registering again');
-    const delays = { firstMs: retryAfterMs, longestMs: retryAfterMs };
+    const delays = { firstMs: RETRY_AFTER_MS, longestMs: RETRY_AFTER_MS };
     await retry({ isUnavailable: () => true, ...delays, signal, onRetry }, () => tell(event));
     log.info({ executor_id: event.executor_id }, 'registered');
   };
@@ -79,7 +79,7 @@ export const joinFleet = async (
       () => log.info({}, type === 'ExecutorLeft' ? 'left the fleet' : 'draining'),
       (err: unknown) => log.warn({ err }, `${type} could not be told; the scheduler will miss the beats`),
     );
-    await within(farewellWithinMs, told, () => undefined);
+    await within(LEAVE_WITHIN_MS, told, () => undefined);
   };
 
   await register(stopping);
@@ -93,7 +93,7 @@ export const joinFleet = async (
     },
     leave: async () => {
       left.abort();
-      await within(farewellWithinMs, beating, () => undefined);
+      await within(LEAVE_WITHIN_MS, beating, () => undefined);
       await say('ExecutorLeft');
     },
   };

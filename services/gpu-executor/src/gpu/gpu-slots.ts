@@ -3,17 +3,17 @@ import type { ConfigProblem } from '@runledger/service-kit/config/config';
 import type { DetectedGpu } from './nvidia-smi.ts';
 
 /** A place where one run at a time may execute. */
-export type GpuSlot = {
-  index: number;
-  gpu: GpuModel;
+export interface GpuSlot {
+  readonly index: number;
+  readonly gpu: GpuModel;
   /** What `CUDA_VISIBLE_DEVICES` is set to: an index, or the UUID of the card where it is known. */
-  device: string;
-};
+  readonly device: string;
+}
 
 export type SlotsSetting = { ok: true; slots: GpuSlot[] } | { ok: false; problem: ConfigProblem };
 
 /** More is a typing error: no machine has so many, and every slot is a process and a heartbeat entry. */
-const mostSlots = 256;
+const MAX_SLOTS = 256;
 
 /**
  * Reads `EXECUTOR_GPUS` (`A10G:2,T4:1`; a model alone counts once).
@@ -25,7 +25,7 @@ export const slotsFromSetting = (setting: string, visible?: string): SlotsSettin
   for (const part of setting.split(',')) {
     const parsed = parsePart(part.trim());
     if ('wrong' in parsed) return problem(parsed.wrong);
-    if (models.length + parsed.count > mostSlots) return problem(`names more than ${mostSlots} slots`);
+    if (models.length + parsed.count > MAX_SLOTS) return problem(`names more than ${MAX_SLOTS} slots`);
     for (let n = 0; n < parsed.count; n += 1) models.push(parsed.gpu);
   }
   return placeOnDevices(models, visible);
@@ -38,7 +38,7 @@ const problem = (wrong: string): SlotsSetting => ({
     wrong,
     right:
       'entries MODEL:COUNT with commas between them, such as A10G:2,T4:1, each model one of ' +
-      `${GPU_MODELS.join(', ')}, at most ${mostSlots} slots together`,
+      `${GPU_MODELS.join(', ')}, at most ${MAX_SLOTS} slots together`,
   },
 });
 

@@ -3,19 +3,27 @@ import { promisify } from 'node:util';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import { gpuModelOf } from './gpu-models.ts';
 
-export type DetectedGpu = { index: number; uuid: string; name: string; model: GpuModel | null };
+export interface DetectedGpu {
+  index: number;
+  uuid: string;
+  name: string;
+  model: GpuModel | null;
+}
 
 export type Detection =
   | { kind: 'found'; gpus: DetectedGpu[]; unreadable: string[] }
   /** There is no `nvidia-smi`, or it could not speak with a driver. */
   | { kind: 'none'; why: string };
 
-const query = ['--query-gpu=index,uuid,name,memory.total', '--format=csv,noheader'];
+const GPU_QUERY = ['--query-gpu=index,uuid,name,memory.total', '--format=csv,noheader'];
 
 export const detectGpus = async (command = 'nvidia-smi'): Promise<Detection> => {
   try {
     // A driver that hangs must not hold the start for ever.
-    const { stdout } = await promisify(execFile)(command, query, { timeout: 20_000, maxBuffer: 256 * 1024 });
+    const { stdout } = await promisify(execFile)(command, GPU_QUERY, {
+      timeout: 20_000,
+      maxBuffer: 256 * 1024,
+    });
     return { kind: 'found', ...parseGpuQuery(stdout) };
   } catch (error) {
     return { kind: 'none', why: whyNot(command, error) };

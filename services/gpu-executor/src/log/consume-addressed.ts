@@ -12,10 +12,10 @@ import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/even
 import type { Executor } from '../attempt/executor.ts';
 
 /** An executor whose broker was away longer than this begins anew; those that never come back leave nothing behind. */
-const forgetAfterMs = 3_600_000;
-const retryAfterMs = 500;
+const EXPIRE_AFTER_MS = 3_600_000;
+const RETRY_AFTER_MS = 500;
 /** The broker takes an executor whose machine lost its power for one that waits until its last request ends, 10 s at most. */
-const goneWithinMs = 12_000;
+const OTHER_GONE_WITHIN_MS = 12_000;
 
 /**
  * Hands the executor every fact that is addressed to it, in the order of the log, from now on. It has to be open before
@@ -34,7 +34,7 @@ export const consumeAddressed = async (
     stream: 'RUNS',
     subjects: [executorFilter(executorId)],
     deliver: 'new' as const,
-    forgetAfterMs,
+    forgetAfterMs: EXPIRE_AFTER_MS,
     owner: { id: executorId, owns: (subject: string) => subject.endsWith(`.${executorId}`) },
   };
   let giveUpAt: number | undefined;
@@ -46,17 +46,18 @@ export const consumeAddressed = async (
       });
     } catch (error) {
       if (error instanceof ConsumerInUse) {
-        giveUpAt ??= performance.now() + goneWithinMs;
-        if (performance.now() >= giveUpAt) throw new Error(nameIsTaken(executorId, error), { cause: error });
+        giveUpAt ??= performance.now() + OTHER_GONE_WITHIN_MS;
+        if (performance.now() >= giveUpAt)
+          throw new Error(nameTakenMessage(executorId, error), { cause: error });
         log.logger.warn({ err: error }, 'another executor of that name is running; waiting for it to go');
       } else if (error instanceof LogUnavailable) {
         log.logger.warn({ err: error }, 'the log is away or not provisioned; opening the consumer again');
       } else throw error;
-      await pause(retryAfterMs, undefined, { signal: stopping });
+      await pause(RETRY_AFTER_MS, undefined, { signal: stopping });
     }
   }
 };
 
-const nameIsTaken = (id: ExecutorId, { by }: ConsumerInUse): string =>
+const nameTakenMessage = (id: ExecutorId, { by }: ConsumerInUse): string =>
   `Another executor named ${executorName(id)} is running (${by}). ` +
   'Give each executor an EXECUTOR_NAME of its own, or stop the other one.';

@@ -4,19 +4,23 @@ import { join } from 'node:path';
 import { MAX_FILENAME } from '@runledger/contracts/limits';
 import type { OutputFile } from './runner.ts';
 
-export type CollectedFiles = {
-  files: OutputFile[];
+export interface CollectedFiles {
+  readonly files: OutputFile[];
   /** Entries that are no output, with the reason; only the first few. */
-  skipped: { path: string; why: string }[];
+  readonly skipped: { path: string; why: string }[];
   /** True when there is more than the limits allow. */
   tooMany: boolean;
-};
+}
 
-export type FileLimits = { files: number; entries: number; depth: number };
+export interface FileLimits {
+  files: number;
+  entries: number;
+  depth: number;
+}
 
 /** Each file costs a few hundred bytes in the event that ends the run, which has to fit into 256 KiB. */
-const defaultLimits: FileLimits = { files: 500, entries: 10_000, depth: 16 };
-const skipsTold = 20;
+const FILE_LIMITS: FileLimits = { files: 500, entries: 10_000, depth: 16 };
+const MAX_SKIPPED_REPORTED = 20;
 
 /**
  * The regular files below a folder, sorted by path. Links are not followed, and what is neither file nor folder is
@@ -24,13 +28,13 @@ const skipsTold = 20;
  */
 export const collectFiles = async (
   root: string,
-  limits: FileLimits = defaultLimits,
+  limits: FileLimits = FILE_LIMITS,
 ): Promise<CollectedFiles> => {
   const found: CollectedFiles = { files: [], skipped: [], tooMany: false };
   let entries = 0;
 
   const skip = (path: string, why: string): void => {
-    if (found.skipped.length < skipsTold) found.skipped.push({ path, why });
+    if (found.skipped.length < MAX_SKIPPED_REPORTED) found.skipped.push({ path, why });
   };
 
   const take = async (entry: Dirent, subfolder: string, depth: number): Promise<void> => {

@@ -4,32 +4,35 @@ import type { GpuSlot } from '../gpu/gpu-slots.ts';
  * The port between the service and whatever executes a workflow. A runner holds no state between runs,
  * runs as many at once as there are slots, and settles only when nothing of the run is left on the machine.
  */
-export type Runner = {
+export interface Runner {
   run(work: RunnerWork, observe: RunObserver, signal: AbortSignal): Promise<RunResult>;
-};
+}
 
-export type RunnerWork = {
-  run_id: string;
-  org_id?: string;
-  workflow: unknown;
-  inputs: Readonly<Record<string, unknown>>;
-  gpu: string;
-  attempt: number;
+export interface RunnerWork {
+  readonly run_id: string;
+  readonly org_id?: string;
+  readonly workflow: unknown;
+  readonly inputs: Readonly<Record<string, unknown>>;
+  readonly gpu: string;
+  readonly attempt: number;
   /** The name under which the executor's own allow-list knows the program; never a command. */
-  program: string;
-  slot: GpuSlot;
+  readonly program: string;
+  readonly slot: GpuSlot;
   /** An empty folder of this attempt alone; what is left in it becomes the run's files. */
-  outputDir: string;
+  readonly outputDir: string;
   /** W3C trace context, for a workflow that makes traces of its own. */
-  traceparent?: string | null;
-};
+  readonly traceparent?: string | null;
+}
 
-export type RunObserver = {
+export interface RunObserver {
   progress(report: ProgressReport): void;
-};
+}
 
 /** `progress` runs from 0 to 1 and never goes back; `live_status` is one short line, null until one was said. */
-export type ProgressReport = { progress: number; live_status: string | null };
+export interface ProgressReport {
+  progress: number;
+  live_status: string | null;
+}
 
 export type RunResult =
   | { outcome: 'succeeded'; data: RunData; files: OutputFile[] }
@@ -48,10 +51,10 @@ type RunExit =
 /** What a run says rather than stores: a kind (`text`, `urls`, …) mapped to its values, in the order said. */
 export type RunData = Record<string, string[]>;
 
-export type OutputFile = {
-  path: string;
-  filename: string;
+export interface OutputFile {
+  readonly path: string;
+  readonly filename: string;
   /** Folder below the output folder, with `/` between the parts; empty at the top. */
-  subfolder: string;
-  bytes: number;
-};
+  readonly subfolder: string;
+  readonly bytes: number;
+}

@@ -1,7 +1,9 @@
 import type { SupervisedProcess } from './supervised-process.ts';
 
 /** `forced` once SIGKILL had to be sent. */
-export type Cancellation = Disposable & { readonly forced: boolean };
+export interface Cancellation extends Disposable {
+  readonly forced: boolean;
+}
 
 /** When `signal` is aborted: SIGTERM at once, SIGKILL to what is still there after the grace period. */
 export const cancelWithGrace = (

@@ -17,8 +17,8 @@ export const processGroup = (why: string): Containment => ({ kind: 'group', why 
  * with it: a program that reads `/proc/<its own pid>` would find another process's entry in the outer one.
  */
 export const probeContainment = async (): Promise<Containment> => {
-  const asUser = ['--user', '--map-current-user', ...namespace];
-  const ways = getuid?.() === 0 ? [namespace, asUser] : [asUser];
+  const asUser = ['--user', '--map-current-user', ...NAMESPACE_OPTIONS];
+  const ways = getuid?.() === 0 ? [NAMESPACE_OPTIONS, asUser] : [asUser];
   const refusals: string[] = [];
   for (const args of ways) {
     const refusal = await refusalOf(args);
@@ -28,7 +28,7 @@ export const probeContainment = async (): Promise<Containment> => {
   return processGroup(refusals.join('; '));
 };
 
-const namespace = ['--pid', '--fork', '--kill-child', '--mount-proc'];
+const NAMESPACE_OPTIONS = ['--pid', '--fork', '--kill-child', '--mount-proc'];
 
 const refusalOf = async (args: readonly string[]): Promise<string | null> => {
   try {

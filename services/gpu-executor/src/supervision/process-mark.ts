@@ -8,7 +8,11 @@ import { readFile, readdir, realpath } from 'node:fs/promises';
  */
 export const MARK_VARIABLE = 'RUNLEDGER_EXECUTOR_MARK';
 
-export type Mark = { folder: string; pid: number; started: string };
+export interface Mark {
+  folder: string;
+  pid: number;
+  started: string;
+}
 
 export const formatMark = ({ folder, pid, started }: Mark): string => `${folder}.${pid}.${started}`;
 
@@ -29,7 +33,11 @@ export const ownMark = async (workFolder: string): Promise<Mark> => ({
   started: (await readStat(process.pid))?.started ?? '0',
 });
 
-export type ProcessStat = { state: string; group: number; started: string };
+export interface ProcessStat {
+  state: string;
+  group: number;
+  started: string;
+}
 
 /** Null when there is no such process (any more). */
 export const readStat = async (pid: number): Promise<ProcessStat | null> => {

@@ -9,7 +9,10 @@ import {
   type Mark,
 } from './process-mark.ts';
 
-export type Sweep = { killed: number[]; survivors: number[] };
+export interface Sweep {
+  killed: number[];
+  survivors: number[];
+}
 
 /** Kills what an executor on the same work folder left behind when it was itself killed. */
 export const killOrphans = async (own: Mark): Promise<Sweep> =>

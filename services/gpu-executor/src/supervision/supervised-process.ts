@@ -9,40 +9,40 @@ import type { Containment } from './containment.ts';
 import { groupIsGone } from './stray-processes.ts';
 import { parseEnding, type Ending, type Start } from './supervisor-messages.ts';
 
-export type SupervisedProcess = {
-  stdin: Writable;
-  stdout: Readable;
-  stderr: Readable;
+export interface SupervisedProcess {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
   /** Settles when the program has ended and its whole process group is gone. It never rejects. */
-  ended: Promise<ProcessEnd>;
+  readonly ended: Promise<ProcessEnd>;
   /** SIGTERM to everything that belongs to the run. */
   terminate(): void;
   /** SIGKILL to everything that belongs to the run. */
   kill(): void;
-};
+}
 
 export type ProcessEnd =
   | Ending
   /** The supervisor ended without a report: it could not be started, or was itself killed. */
   | { kind: 'unreported'; why: string };
 
-export type ProcessSettings = {
-  containment: Containment;
-  start: Start;
+export interface ProcessSettings {
+  readonly containment: Containment;
+  readonly start: Start;
   /** The environment of the supervisor, by whose mark it is recognised; the program's is in `start`. */
-  env: Record<string, string>;
-  folder: string;
-};
+  readonly env: Record<string, string>;
+  readonly folder: string;
+}
 
-const supervisor = fileURLToPath(new URL('./supervisor.ts', import.meta.url));
+const SUPERVISOR_PATH = fileURLToPath(new URL('./supervisor.ts', import.meta.url));
 /** No program may make its supervisor open a debugger by sending it SIGUSR1. */
-const nodeFlags = ['--disable-sigusr1', '--no-warnings'];
+const NODE_OPTIONS = ['--disable-sigusr1', '--no-warnings'];
 
 /** How long the supervisor has to kill the group before the executor does it over its head. */
-const patienceMs = 2_000;
+const SUPERVISOR_WITHIN_MS = 2_000;
 
 export const startSupervised = ({ containment, start, env, folder }: ProcessSettings): SupervisedProcess => {
-  const node = [process.execPath, ...nodeFlags, supervisor];
+  const node = [process.execPath, ...NODE_OPTIONS, SUPERVISOR_PATH];
   const [command = '', ...args] =
     containment.kind === 'namespace' ? [containment.command, ...containment.args, '--', ...node] : node;
   const child = spawn(command, args, {
@@ -69,7 +69,7 @@ export const startSupervised = ({ containment, start, env, folder }: ProcessSett
     terminate: () => void (link.writable && link.write('t')),
     kill: () => {
       link.end();
-      const overrule = setTimeout(() => killGroup(child), patienceMs);
+      const overrule = setTimeout(() => killGroup(child), SUPERVISOR_WITHIN_MS);
       child.once('exit', () => clearTimeout(overrule));
     },
   };
@@ -120,7 +120,7 @@ const listenForReport = (link: Readable): (() => Promise<Ending | null>) => {
   link.on('data', (chunk: string) => (text += chunk));
   const closed = new Promise((resolve) => link.once('close', resolve));
   return async () => {
-    await within(patienceMs, closed, () => undefined);
+    await within(SUPERVISOR_WITHIN_MS, closed, () => undefined);
     link.destroy();
     return parseEnding(text);
   };

@@ -1,5 +1,9 @@
 /** What passes between the executor and the supervisor of a run, a line of JSON each way. */
-export type Start = { command: string; args: string[]; env: Record<string, string> };
+export interface Start {
+  command: string;
+  args: string[];
+  env: Record<string, string>;
+}
 
 export type Ending =
   | { kind: 'exited'; code: number | null; signal: string | null }

@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 
-const byExtension = new Map([
+const CONTENT_TYPES = new Map([
   ['.png', 'image/png'],
   ['.jpg', 'image/jpeg'],
   ['.jpeg', 'image/jpeg'],
@@ -35,4 +35,4 @@ const byExtension = new Map([
 
 /** The MIME type that a file's name speaks of; bytes without a known one. */
 export const contentTypeOf = (filename: string): string =>
-  byExtension.get(extname(filename).toLowerCase()) ?? 'application/octet-stream';
+  CONTENT_TYPES.get(extname(filename).toLowerCase()) ?? 'application/octet-stream';

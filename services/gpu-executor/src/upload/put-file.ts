@@ -8,7 +8,7 @@ import { activeTraceparent } from '@runledger/service-kit/tracing/spans';
 import { Value } from 'typebox/value';
 import type { OutputFile } from '../runner/runner.ts';
 
-export type PutAnswer =
+export type PutResult =
   | { kind: 'stored'; file: StoredFile }
   /** The gateway does not take the attempt for the current one: it knows more, or less, than this executor. */
   | { kind: 'not_current'; why: string }
@@ -17,18 +17,22 @@ export type PutAnswer =
   /** The gateway or its store is away. */
   | { kind: 'away'; why: string; retryAfterMs: number | null };
 
-export type PutTarget = { url: URL; token: string; contentType: string };
+export interface PutTarget {
+  url: URL;
+  token: string;
+  contentType: string;
+}
 
 /** A gateway that takes nothing for so long is taken for dead. */
-const silenceMs = 60_000;
-const longestAnswer = 64 * 1024;
+const GATEWAY_IDLE_MS = 60_000;
+const MAX_RESPONSE_BYTES = 64 * 1024;
 
 /** Sends one file, once. An abort answers `away`. */
 export const putFile = async (
   file: OutputFile,
   { url, token, contentType }: PutTarget,
   signal: AbortSignal,
-): Promise<PutAnswer> => {
+): Promise<PutResult> => {
   // The program is gone, but a name may still lead elsewhere than it did when the files were collected.
   await using source = await open(file.path, constants.O_RDONLY | constants.O_NOFOLLOW);
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
@@ -42,10 +46,10 @@ export const putFile = async (
       ...(traceparent === undefined ? {} : { traceparent }),
     },
     signal,
-    timeout: silenceMs,
+    timeout: GATEWAY_IDLE_MS,
   });
   outgoing.on('timeout', () =>
-    outgoing.destroy(new Error(`the gateway was silent for ${silenceMs / 1000} s`)),
+    outgoing.destroy(new Error(`the gateway was silent for ${GATEWAY_IDLE_MS / 1000} s`)),
   );
   // Of several errors only the first says something; the others must not go unheard.
   outgoing.on('error', () => undefined);
@@ -57,16 +61,16 @@ export const putFile = async (
   // An answer may come before the whole file was sent, and then says more than the broken pipe that follows.
   const sent = pipeline(body, outgoing).catch(() => undefined);
   try {
-    return await answerOf(await incoming);
+    return await parseResponse(await incoming);
   } catch (error) {
-    return away(error);
+    return unavailable(error);
   } finally {
     outgoing.destroy();
     await sent;
   }
 };
 
-const answerOf = async (incoming: IncomingMessage): Promise<PutAnswer> => {
+const parseResponse = async (incoming: IncomingMessage): Promise<PutResult> => {
   const text = await readText(incoming);
   const status = incoming.statusCode ?? 0;
   if (status === 201 || status === 200) {
@@ -86,7 +90,7 @@ const readText = async (incoming: IncomingMessage): Promise<string> => {
   incoming.setEncoding('utf8');
   for await (const chunk of incoming) {
     text += String(chunk);
-    if (text.length > longestAnswer) break;
+    if (text.length > MAX_RESPONSE_BYTES) break;
   }
   return text;
 };
@@ -108,7 +112,7 @@ const parseJson = (text: string): unknown => {
 const retryAfterMs = (header: string | undefined): number | null =>
   header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : null;
 
-const away = (error: unknown): PutAnswer => ({
+const unavailable = (error: unknown): PutResult => ({
   kind: 'away',
   why: error instanceof Error ? error.message : String(error),
   retryAfterMs: null,

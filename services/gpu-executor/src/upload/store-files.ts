@@ -8,18 +8,21 @@ import type { Storing } from '../attempt/core/end-of-attempt.ts';
 import { putFile } from './put-file.ts';
 import type { OutputFile } from '../runner/runner.ts';
 
-export type StoredFiles = { storing: Storing; files: StoredFile[] };
+export interface StoredFiles {
+  storing: Storing;
+  files: StoredFile[];
+}
 
-export type StoreSettings = {
-  gateway: URL;
-  signAttempt: (assignment: Assignment) => Promise<string>;
-  log: { warn(fields: object, message: string): void };
-};
+export interface StoreSettings {
+  readonly gateway: URL;
+  readonly signAttempt: (assignment: Assignment) => Promise<string>;
+  readonly log: { warn(fields: object, message: string): void };
+}
 
-const firstRetryMs = 250;
-const lastRetryMs = 10_000;
+const FIRST_RETRY_MS = 250;
+const MAX_RETRY_MS = 10_000;
 /** The gateway may know of the assignment a little later than this executor; then it knows better. */
-const mostDisagreements = 6;
+const MAX_NOT_CURRENT = 6;
 
 /**
  * Stores the files of an attempt through the gateway, one after the other. A gateway that is away is waited for;
@@ -41,7 +44,7 @@ export const storeFiles = async (
       contentType: contentTypeOf(file.filename),
     };
     let disagreements = 0;
-    const delays = backoff({ firstMs: firstRetryMs, longestMs: lastRetryMs });
+    const delays = backoff({ firstMs: FIRST_RETRY_MS, longestMs: MAX_RETRY_MS });
     for (;;) {
       if (stop.aborted) return { storing: { kind: 'stopped' }, files: stored };
       const answer = await uploadSpan(assignment, file.bytes, () => putFile(file, target, stop));
@@ -51,12 +54,12 @@ export const storeFiles = async (
       }
       if (answer.kind === 'refused') return { storing: refusal(file, answer), files: stored };
       if (answer.kind === 'not_current') disagreements += 1;
-      if (disagreements > mostDisagreements)
+      if (disagreements > MAX_NOT_CURRENT)
         return { storing: { kind: 'refused', reason: 'internal_error', why: answer.why }, files: stored };
       if (!stop.aborted)
         log.warn({ run_id, attempt, file: file.filename, why: answer.why }, 'storing a file again');
       const waitMs = (answer.kind === 'away' ? answer.retryAfterMs : null) ?? delays.next();
-      await sleep(Math.min(waitMs, lastRetryMs), stop);
+      await sleep(Math.min(waitMs, MAX_RETRY_MS), stop);
     }
   }
   return { storing: { kind: 'stored' }, files: stored };

@@ -20,7 +20,10 @@ const stored = (event: RunEvent, sequence: number, rests: number): StoredMessage
   body: event,
 });
 
-type Told = { event: RunEvent; expected: number };
+interface Told {
+  event: RunEvent;
+  expected: number;
+}
 
 const openWith = (
   settings: Pick<LedgerSettings, 'append' | 'look'> & Partial<LedgerSettings>,

@@ -3,7 +3,7 @@ import { symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { putFile, type PutAnswer } from '../../src/upload/put-file.ts';
+import { putFile, type PutResult } from '../../src/upload/put-file.ts';
 import { temporaryFolder } from '../runner/program/run-a-program.ts';
 
 const serve = async (listener: RequestListener): Promise<URL> => {
@@ -24,7 +24,7 @@ const put = (
   path: string,
   bytes: number,
   signal = new AbortController().signal,
-): Promise<PutAnswer> =>
+): Promise<PutResult> =>
   putFile(
     { path, filename: 'a.bin', subfolder: '', bytes },
     { url, token: 'token', contentType: 'text/plain' },

@@ -11,11 +11,11 @@ import {
 } from '@runledger/contracts/subjects/run-subjects';
 
 /** One attempt of a run, given to this executor. */
-export type Assignment = RunKey & {
+export interface Assignment extends RunKey {
   readonly attempt: number;
   readonly executor_id: ExecutorId;
   readonly event: RunEventOf<'RunAssigned'>;
-};
+}
 
 export type ReadAssignment =
   | { kind: 'assignment'; assignment: Assignment; history: RunHistory }

@@ -12,7 +12,10 @@ export type EventDraft = {
   [T in AttemptEventType]: { type: T; data: RunEventOf<T>['data'] };
 }[AttemptEventType];
 
-export type Stamp = { event_id: string; time: string };
+export interface Stamp {
+  event_id: string;
+  time: string;
+}
 
 /** The event of a draft. It answers the assignment, and is written only if every reader can read it. */
 export const eventOf = (assignment: Assignment, { type, data }: EventDraft, stamp: Stamp): RunEvent => {

@@ -5,22 +5,22 @@ import { isExecuting, type ExecutingRun, type RunFact } from '@runledger/contrac
 import type { Assignment } from './assignment.ts';
 
 /** What an executor knows of a run that was assigned to it. */
-export type AttemptFacts = {
+export interface AttemptFacts {
   readonly history: RunHistory;
   /** Sequences (after, to] that were skipped: what comes from there after all still counts. */
   readonly skipped: readonly { after: number; to: number }[];
   /** A fact of the run has a version of a later release: what may be told past it, this release cannot know. */
   readonly unreadable: boolean;
-};
+}
 
-export type Taken = {
+export interface Taken {
   readonly facts: AttemptFacts;
   /** Why the message is no fact of this run. */
   readonly refused: string | null;
-};
+}
 
 /** Only forged messages make an executor skip. */
-const mostSkipped = 16;
+const MAX_SKIPPED_RANGES = 16;
 
 export const beginFacts = (history: RunHistory): AttemptFacts => ({
   history,
@@ -72,7 +72,7 @@ export const takeOwn = (facts: AttemptFacts, fact: RunFact): AttemptFacts => {
 export const skipTo = (facts: AttemptFacts, head: number): AttemptFacts => {
   const after = facts.history.head;
   if (head <= after) return facts;
-  const skipped = [...facts.skipped, { after, to: head }].slice(-mostSkipped);
+  const skipped = [...facts.skipped, { after, to: head }].slice(-MAX_SKIPPED_RANGES);
   return { ...facts, history: { ...facts.history, head }, skipped };
 };
 

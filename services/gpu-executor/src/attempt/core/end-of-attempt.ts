@@ -12,14 +12,14 @@ export type Storing =
   /** The run was cancelled or taken away meanwhile. */
   | { kind: 'stopped' };
 
-export type Ending = {
-  result: RunResult;
-  storing: Storing;
+export interface Ending {
+  readonly result: RunResult;
+  readonly storing: Storing;
   /** Of the files that were stored, however it ended. */
-  outputs: RunOutput[];
+  readonly outputs: RunOutput[];
   /** 0 to 1, the last that was reported. */
-  progress: number;
-};
+  readonly progress: number;
+}
 
 /** The workflow begins to execute, unless it was cancelled before. */
 export const begin = (run: ExecutingRun): EventDraft | null =>

@@ -3,7 +3,11 @@ import { access, stat } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { ConfigProblem } from '@runledger/service-kit/config/config';
 
-export type Program = { command: string; args: string[]; env: Record<string, string> };
+export interface Program {
+  command: string;
+  args: string[];
+  env: Record<string, string>;
+}
 export type AllowList = ReadonlyMap<string, Program>;
 export type ReadAllowList = { ok: true; programs: AllowList } | { ok: false; problems: ConfigProblem[] };
 

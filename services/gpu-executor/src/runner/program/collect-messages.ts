@@ -3,12 +3,12 @@ import type { ProgressReport, RunData } from '../runner.ts';
 import type { OutputEntries, ProgramMessage } from './program-messages.ts';
 
 /** What a program has said so far: its last progress, and the data that belongs to its result. */
-export type CollectedMessages = {
+export interface CollectedMessages {
   hear(message: ProgramMessage): void;
   data(): RunData;
   /** Why the data is not all that the program said; null when it is. */
   lost(): string | null;
-};
+}
 
 export const collectMessages = (
   onProgress: (report: ProgressReport) => void,

@@ -1,11 +1,14 @@
 /** A line of a program's output without its end; `cut` when it was longer than the limit and the rest is lost. */
-export type Line = { text: string; cut: boolean };
+export interface Line {
+  text: string;
+  cut: boolean;
+}
 
-export type LineCutter = {
+export interface LineCutter {
   push(chunk: Buffer): Line[];
   /** What stands after the last line end, if anything. */
   end(): Line[];
-};
+}
 
 /** Cuts a stream of bytes into lines while never holding more than `limit` bytes of it. */
 export const cutLines = (limit: number): LineCutter => {

@@ -2,11 +2,11 @@ import type { RunnerWork } from '../runner.ts';
 import type { Program } from './allow-list.ts';
 import { formatMark, MARK_VARIABLE, type Mark } from '../../supervision/process-mark.ts';
 
-export type HostEnvironment = {
-  PATH?: string | undefined;
-  HOME?: string | undefined;
-  LANG?: string | undefined;
-};
+export interface HostEnvironment {
+  readonly PATH?: string | undefined;
+  readonly HOME?: string | undefined;
+  readonly LANG?: string | undefined;
+}
 
 /** What tells a process apart as one of this attempt; the supervisor bears it too. */
 export const attemptMarks = (work: RunnerWork, mark: Mark): Record<string, string> => ({

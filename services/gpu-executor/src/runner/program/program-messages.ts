@@ -12,7 +12,7 @@ export type ProgramMessage =
 export type OutputEntries = [kind: string, values: string[]][];
 
 /** More kinds than a person would name; each is a member of the run's data for ever. */
-const longestKind = 64;
+const MAX_KIND_LENGTH = 64;
 
 export const readMessage = ({ text, cut }: Line): ProgramMessage => {
   if (cut && /^\s*\{\s*"output"/.test(text))
@@ -51,7 +51,7 @@ const outputEntries = (output: unknown): OutputEntries | null => {
   for (const [kind, value] of Object.entries(output)) {
     const values = (Array.isArray(value) ? value : [value]).map(asText);
     const texts = values.filter((item) => item !== null);
-    if (kind === '' || kind.length > longestKind || texts.length < values.length) return null;
+    if (kind === '' || kind.length > MAX_KIND_LENGTH || texts.length < values.length) return null;
     entries.push([kind, texts]);
   }
   return entries;

@@ -15,21 +15,21 @@ import {
 } from '../../supervision/supervised-process.ts';
 import type { Runner, RunObserver, RunResult, RunnerWork } from '../runner.ts';
 
-export type ProgramRunnerSettings = {
-  programs: AllowList;
-  containment: Containment;
-  mark: Mark;
+export interface ProgramRunnerSettings {
+  readonly programs: AllowList;
+  readonly containment: Containment;
+  readonly mark: Mark;
   /** Holds the temporary folders of the programs. */
-  workFolder: string;
-  cancelGraceMs: number;
-  host: HostEnvironment;
-  log: RunnerLog;
-};
+  readonly workFolder: string;
+  readonly cancelGraceMs: number;
+  readonly host: HostEnvironment;
+  readonly log: RunnerLog;
+}
 
-type RunnerLog = {
+interface RunnerLog {
   debug(fields: object, message: string): void;
   warn(fields: object, message: string): void;
-};
+}
 
 /** Runs a program of the allow-list, one supervised process for each run; the contract is in the README. */
 export const programRunner = (settings: ProgramRunnerSettings): Runner => ({

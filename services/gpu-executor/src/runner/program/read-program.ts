@@ -7,23 +7,23 @@ import { readMessage } from './program-messages.ts';
 import { collectMessages } from './collect-messages.ts';
 import type { SupervisedProcess } from '../../supervision/supervised-process.ts';
 
-export type ProgramOutput = {
+export interface ProgramOutput {
   /** Settles when both outputs were read to their end. */
   drained(): Promise<void>;
   data(): RunData;
   lost(): string | null;
   lastWords(): string;
-};
+}
 
-const longestLine = 64 * 1024;
-const lastWordsBytes = 4 * 1024;
+const MAX_LINE_BYTES = 64 * 1024;
+const STDERR_TAIL_BYTES = 4 * 1024;
 /** What of a run's other output goes to the executor's own log, at level debug. */
-const loggedBytes = 64 * 1024;
-const longestLoggedLine = 1_000;
+const MAX_LOGGED_BYTES = 64 * 1024;
+const MAX_LOGGED_LINE = 1_000;
 /** About 80 MB a second: a program that floods its output shall not cost the executor its heartbeat. */
-const ration = { bytes: 4 * 1024 * 1024, pauseMs: 50 };
+const READ_RATE = { bytes: 4 * 1024 * 1024, pauseMs: 50 };
 /** All that can still be in a pipe when its writers are gone is read in no time, unless one of them is not gone. */
-const drainWithinMs = 5_000;
+const DRAIN_WITHIN_MS = 5_000;
 
 /** Reads what the program says, without end and within bounds. */
 export const readProgram = (
@@ -32,18 +32,18 @@ export const readProgram = (
   log: { debug(fields: object, message: string): void },
   { run_id, attempt }: { run_id: string; attempt: number },
 ): ProgramOutput => {
-  let loggable = loggedBytes;
+  let loggable = MAX_LOGGED_BYTES;
   const logLine = (stream: 'stdout' | 'stderr', text: string): void => {
     if (loggable <= 0 || text === '') return;
     loggable -= text.length;
-    log.debug({ run_id, attempt, stream, line: text.slice(0, longestLoggedLine) }, 'a line of the program');
+    log.debug({ run_id, attempt, stream, line: text.slice(0, MAX_LOGGED_LINE) }, 'a line of the program');
     if (loggable <= 0) log.debug({ run_id, attempt }, 'further lines of this attempt are not logged');
   };
 
   const said = collectMessages(onProgress, (text) => logLine('stdout', text));
-  const lines = cutLines(longestLine);
-  const words = stderrTail(lastWordsBytes);
-  const errorLines = cutLines(longestLoggedLine);
+  const lines = cutLines(MAX_LINE_BYTES);
+  const words = stderrTail(STDERR_TAIL_BYTES);
+  const errorLines = cutLines(MAX_LOGGED_LINE);
   const readers = [
     read(
       stdout,
@@ -62,7 +62,7 @@ export const readProgram = (
 
   return {
     drained: async () => {
-      await within(drainWithinMs, Promise.all(readers), () => undefined);
+      await within(DRAIN_WITHIN_MS, Promise.all(readers), () => undefined);
       // Something that bears no mark has escaped and holds the pipe open: nobody waits for it.
       stdout.destroy();
       stderr.destroy();
@@ -81,10 +81,10 @@ const read = async (stream: Readable, onChunk: (chunk: Buffer) => void, onEnd: (
   stream.on('data', (chunk: Buffer) => {
     onChunk(chunk);
     taken += chunk.length;
-    if (taken < ration.bytes) return;
+    if (taken < READ_RATE.bytes) return;
     taken = 0;
     stream.pause();
-    resume = setTimeout(() => stream.resume(), ration.pauseMs);
+    resume = setTimeout(() => stream.resume(), READ_RATE.pauseMs);
   });
   await new Promise((resolve) => stream.once('close', resolve));
   clearTimeout(resume);

@@ -1,5 +1,8 @@
 /** Keeps the end of what a program writes to standard error, whatever it writes. */
-export type StderrTail = { push(chunk: Buffer): void; text(): string };
+export interface StderrTail {
+  push(chunk: Buffer): void;
+  text(): string;
+}
 
 export const stderrTail = (limit: number): StderrTail => {
   let tail = Buffer.alloc(0);

@@ -16,23 +16,23 @@ export const containments: [string, Containment][] = await (async () => {
 
 const group = processGroup('chosen by the test');
 
-export type Started = {
-  result: Promise<RunResult>;
-  reports: ProgressReport[];
-  logged: object[];
-  cancel: () => void;
-  outputDir: string;
-  workFolder: string;
-};
+export interface Started {
+  readonly result: Promise<RunResult>;
+  readonly reports: ProgressReport[];
+  readonly logged: object[];
+  readonly cancel: () => void;
+  readonly outputDir: string;
+  readonly workFolder: string;
+}
 
-export type Options = {
-  containment?: Containment;
-  graceMs?: number;
-  workflow?: unknown;
-  program?: { command: string; args?: string[]; env?: Record<string, string> };
-  device?: string;
-  traceparent?: string;
-};
+export interface Options {
+  readonly containment?: Containment;
+  readonly graceMs?: number;
+  readonly workflow?: unknown;
+  readonly program?: { command: string; args?: string[]; env?: Record<string, string> };
+  readonly device?: string;
+  readonly traceparent?: string;
+}
 
 export const temporaryFolder = (): string => {
   const folder = mkdtempSync(join(tmpdir(), 'gpu-executor-'));

@@ -6,15 +6,15 @@ import type { StoredFile } from '@runledger/contracts/events/run-event-data';
 import { isOrgId, isRunId } from '@runledger/contracts/ids';
 
 /** The upload endpoint of a gateway, which takes the files of whoever holds `publicKey`. */
-export type AGateway = AsyncDisposable & {
-  url: string;
+export interface AGateway extends AsyncDisposable {
+  readonly url: string;
   publicKey: string;
   /** What it has taken, by filename. */
-  taken: Map<string, Buffer>;
+  readonly taken: Map<string, Buffer>;
   /** Answers to give, one each, before it behaves again: a status, or a connection that breaks. */
   troubles: (number | 'broken')[];
-  tries: number;
-};
+  readonly tries: number;
+}
 
 export const startGateway = async (): Promise<AGateway> => {
   const gateway = {

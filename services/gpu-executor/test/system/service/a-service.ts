@@ -21,27 +21,27 @@ import { startGateway, type AGateway } from './a-gateway.ts';
 const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
 /** The executor's `main.ts` beside a real broker, with a gateway that only takes files. The test is the scheduler. */
-export type AService = AsyncDisposable & {
-  log: EventLog;
-  nats: Awaited<ReturnType<typeof testNats>>;
-  gateway: AGateway;
-  executor: ExecutorId;
-  registered: ExecutorRegistered;
-  workFolder: string;
-  kill: (signal: NodeJS.Signals) => void;
-  exit: () => Promise<number | null>;
-  said: () => string;
-  ready: () => Promise<boolean>;
+export interface AService extends AsyncDisposable {
+  readonly log: EventLog;
+  readonly nats: Awaited<ReturnType<typeof testNats>>;
+  readonly gateway: AGateway;
+  readonly executor: ExecutorId;
+  readonly registered: ExecutorRegistered;
+  readonly workFolder: string;
+  readonly kill: (signal: NodeJS.Signals) => void;
+  readonly exit: () => Promise<number | null>;
+  readonly said: () => string;
+  readonly ready: () => Promise<boolean>;
   /** The checks of `/readyz`. */
-  readiness: () => Promise<unknown>;
+  readonly readiness: () => Promise<unknown>;
   /** Queues a run of a program and assigns it to the executor; its sequence is the answer. */
-  assign: (program: string, inputs?: object) => Promise<{ run: ARun; head: number }>;
-  tell: (event: RunEvent, expected: number) => Promise<number>;
+  readonly assign: (program: string, inputs?: object) => Promise<{ run: ARun; head: number }>;
+  readonly tell: (event: RunEvent, expected: number) => Promise<number>;
   /** The facts of a run, oldest first. */
-  facts: (run: ARun) => Promise<RunEvent[]>;
+  readonly facts: (run: ARun) => Promise<RunEvent[]>;
   /** Waits until the run has a fact of the type, and gives it. */
-  fact: (run: ARun, type: RunEvent['type']) => Promise<RunEvent>;
-};
+  readonly fact: (run: ARun, type: RunEvent['type']) => Promise<RunEvent>;
+}
 
 const scripts: Record<string, string> = {
   render: `echo '{"progress": 0.5, "live_status": "half"}'
