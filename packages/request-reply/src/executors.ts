@@ -4,9 +4,11 @@ import {
   ExecutorsRequest,
   type ExecutorState,
 } from '@runledger/contracts/requests/executor-state';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { maxPayloadBytes } from '@runledger/event-log/append/publish';
-import { respond, sendRequest, parserOf, type Endpoint } from './endpoint.ts';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { parserOf, type Endpoint } from './endpoint.ts';
+import { respond } from './respond.ts';
+import { sendRequest } from './send-request.ts';
 
 const EXECUTORS: Endpoint<ExecutorsRequest, ExecutorsResponse> = {
   subject: EXECUTORS_SUBJECT,
@@ -15,33 +17,34 @@ const EXECUTORS: Endpoint<ExecutorsRequest, ExecutorsResponse> = {
   parseResponse: parserOf(ExecutorsResponse),
 };
 
-/** Answers which executors there are; only the scheduler that leads does. Undefined leaves the question unanswered. */
+/** Responds with a page of the executors. Only the leading scheduler does: `executorsOf` gives undefined in another one. */
 export const respondWithExecutors = (
   log: EventLog,
-  executorsOf: (question: ExecutorsRequest) => ExecutorsResponse | undefined,
+  executorsOf: (request: ExecutorsRequest) => ExecutorsResponse | undefined,
 ): Disposable =>
-  respond(log, EXECUTORS, (question) => {
-    const page = executorsOf(question);
-    return page && fittingPage(page, maxPayloadBytes(log));
+  respond(log, EXECUTORS, (request) => {
+    const page = executorsOf(request);
+    return page && pageThatFits(page, maxPayloadBytes(log));
   });
 
-/** One page of the executors. Undefined when no scheduler leads, or none answers in time. */
+/** One page of the executors. Undefined when no scheduler leads, or none responds in time. */
 export const requestExecutors = (
   log: EventLog,
-  question: ExecutorsRequest,
+  request: ExecutorsRequest,
   withinMs: number,
-): Promise<ExecutorsResponse | undefined> => sendRequest(log, EXECUTORS, question, withinMs);
+): Promise<ExecutorsResponse | undefined> => sendRequest(log, EXECUTORS, request, withinMs);
 
-const ROOM_AROUND = 100;
+/** Of a response without its executors. */
+const OVERHEAD_BYTES = 100;
 
-/** As many of the first as fit a message, and one in any case. */
-const fittingPage = ({ executors, ...rest }: ExecutorsResponse, most: number): ExecutorsResponse => {
-  const told: ExecutorState[] = [];
-  let room = most - ROOM_AROUND;
+/** As many of the first executors as fit into a message, and one in any case. */
+const pageThatFits = ({ executors, ...rest }: ExecutorsResponse, maxBytes: number): ExecutorsResponse => {
+  const fitting: ExecutorState[] = [];
+  let left = maxBytes - OVERHEAD_BYTES;
   for (const executor of executors) {
-    room -= Buffer.byteLength(JSON.stringify(executor)) + 1;
-    if (room < 0 && told.length > 0) return { ...rest, executors: told, more: true };
-    told.push(executor);
+    left -= Buffer.byteLength(JSON.stringify(executor)) + 1;
+    if (left < 0 && fitting.length > 0) return { ...rest, executors: fitting, more: true };
+    fitting.push(executor);
   }
-  return { ...rest, executors: told };
+  return { ...rest, executors: fitting };
 };

@@ -1,3 +1,4 @@
+import { isOrgId, isRunId } from '@runledger/contracts/ids';
 import {
   MAX_REQUESTED_POSITIONS,
   QUEUE_POSITIONS_SUBJECT,
@@ -5,43 +6,43 @@ import {
   QueuePositionsRequest,
   type QueuePosition,
 } from '@runledger/contracts/requests/queue-position';
-import { isOrgId, isRunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { respond, sendRequest, parserOf, type Endpoint } from './endpoint.ts';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { parserOf, type Endpoint } from './endpoint.ts';
+import { respond } from './respond.ts';
+import { sendRequest } from './send-request.ts';
 
-const questionIn = parserOf(QueuePositionsRequest);
+const parseBody = parserOf(QueuePositionsRequest);
 
-const QUEUE_PLACES: Endpoint<{ readonly runs: readonly RunKey[] }, QueuePositionsResponse> = {
+const QUEUE_POSITIONS: Endpoint<{ readonly runs: readonly RunKey[] }, QueuePositionsResponse> = {
   subject: QUEUE_POSITIONS_SUBJECT,
-  description: 'the places of runs',
+  description: 'the queue positions of runs',
   parseRequest: (body) => {
-    const asked = questionIn(body)?.runs ?? [];
-    const runs = asked.flatMap(({ org_id, run_id }) =>
+    const requested = parseBody(body)?.runs ?? [];
+    const runs = requested.flatMap(({ org_id, run_id }) =>
       isOrgId(org_id) && isRunId(run_id) ? [{ org_id, run_id }] : [],
     );
-    return runs.length > 0 && runs.length === asked.length ? { runs } : undefined;
+    return runs.length > 0 && runs.length === requested.length ? { runs } : undefined;
   },
   parseResponse: parserOf(QueuePositionsResponse),
 };
 
 /**
- * Answers from memory where runs wait, until it is disposed of; only the scheduler that leads does. `placesOf` gives one
- * place for each run, undefined for one that does not wait; undefined altogether leaves the question unanswered.
+ * Responds with the queue positions of runs until it is disposed of. `positionsOf` gives one for each run, undefined for a
+ * run that does not wait. Only the leading scheduler responds: in another one `positionsOf` gives undefined instead.
  */
 export const respondWithQueuePositions = (
   log: EventLog,
-  placesOf: (keys: readonly RunKey[]) => readonly (QueuePosition | undefined)[] | undefined,
+  positionsOf: (keys: readonly RunKey[]) => readonly (QueuePosition | undefined)[] | undefined,
 ): Disposable =>
-  respond(log, QUEUE_PLACES, ({ runs }) => {
-    const places = placesOf(runs)?.map((place) => place ?? null);
-    return places && { places };
+  respond(log, QUEUE_POSITIONS, ({ runs }) => {
+    const positions = positionsOf(runs)?.map((position) => position ?? null);
+    return positions && { positions };
   });
 
 /**
- * Asks the scheduler where these runs wait, MAX_ASKED_PLACES at most: one place for each run, in their order, undefined
- * for one that does not wait. Undefined altogether when no scheduler leads, when none answers in time or what it
- * answers does not fit.
+ * Requests the queue positions of up to MAX_REQUESTED_POSITIONS runs: one for each run, in their order, undefined for a run
+ * that does not wait. Undefined instead when no scheduler leads, none responds in time, or the response does not match.
  */
 export const requestQueuePositions = async (
   log: EventLog,
@@ -50,13 +51,15 @@ export const requestQueuePositions = async (
 ): Promise<readonly (QueuePosition | undefined)[] | undefined> => {
   if (keys.length > MAX_REQUESTED_POSITIONS) {
     throw new RangeError(
-      `the places of ${keys.length} runs are asked, and ${MAX_REQUESTED_POSITIONS} is the most`,
+      `the queue positions of ${keys.length} runs are requested, and ${MAX_REQUESTED_POSITIONS} is the most`,
     );
   }
   if (keys.length === 0) return undefined;
   const runs = keys.map(({ org_id, run_id }) => ({ org_id, run_id }));
-  const answered = await sendRequest(log, QUEUE_PLACES, { runs }, withinMs);
-  if (answered?.places.length === keys.length) return answered.places.map((place) => place ?? undefined);
-  if (answered) log.logger.warn({ runs: keys.length }, 'the scheduler tells places of other runs than asked');
+  const response = await sendRequest(log, QUEUE_POSITIONS, { runs }, withinMs);
+  if (response?.positions.length === keys.length)
+    return response.positions.map((position) => position ?? undefined);
+  if (response)
+    log.logger.warn({ runs: keys.length }, 'the scheduler responded with queue positions of other runs');
   return undefined;
 };

@@ -5,36 +5,38 @@ import {
   type Redriver,
 } from '@runledger/contracts/requests/redrive';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { respond, sendRequest, parserOf, type Endpoint } from './endpoint.ts';
+import { parserOf, type Endpoint } from './endpoint.ts';
+import { respond } from './respond.ts';
+import { sendRequest } from './send-request.ts';
 
-const question = parserOf(RedriveRequest);
-const answerIn = parserOf(RedriveResponse);
+const parseRequest = parserOf(RedriveRequest);
+const parseResponse = parserOf(RedriveResponse);
 
 export const taken = (why: string): RedriveResponse => ({ outcome: 'taken', why });
 export const refused = (why: string): RedriveResponse => ({ outcome: 'refused', why });
 
-/** Refuses a message that cannot be read where it was parked from. */
+/** Refuses a message that cannot be read from its stream. */
 export const refusedAsMissing = ({ stream, sequence }: RedriveRequest): RedriveResponse =>
-  refused(`Message ${sequence} is not in ${stream} any more: it has expired, or never was there.`);
+  refused(`Message ${sequence} is no longer in ${stream}: it has expired, or never existed.`);
 
-const redriveOf = (who: Redriver): Endpoint<RedriveRequest, RedriveResponse> => ({
-  subject: redriveSubject(who),
-  description: 'a parked message that is to be taken again',
-  parseRequest: question,
-  parseResponse: answerIn,
+const redriveOf = (redriver: Redriver): Endpoint<RedriveRequest, RedriveResponse> => ({
+  subject: redriveSubject(redriver),
+  description: 'the redrive of a dead letter',
+  parseRequest,
+  parseResponse,
 });
 
-/** Takes parked messages again, one after the other, when somebody asks. Undefined leaves the answer to another process. */
+/** Takes dead letters again on request, one after the other. Undefined leaves the response to another process. */
 export const respondToRedrives = (
   log: EventLog,
-  who: Redriver,
-  take: (question: RedriveRequest) => Promise<RedriveResponse | undefined>,
-): Disposable => respond(log, redriveOf(who), take);
+  redriver: Redriver,
+  take: (request: RedriveRequest) => Promise<RedriveResponse | undefined>,
+): Disposable => respond(log, redriveOf(redriver), take);
 
-/** Has a parked message taken again. Undefined when that service is not there, or does not answer in time: it may take it yet. */
+/** Requests that a dead letter is taken again. Undefined when the service does not respond in time: it may still take it. */
 export const requestRedrive = (
   log: EventLog,
-  who: Redriver,
-  asked: RedriveRequest,
+  redriver: Redriver,
+  request: RedriveRequest,
   withinMs: number,
-): Promise<RedriveResponse | undefined> => sendRequest(log, redriveOf(who), asked, withinMs);
+): Promise<RedriveResponse | undefined> => sendRequest(log, redriveOf(redriver), request, withinMs);

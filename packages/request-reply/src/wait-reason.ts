@@ -1,37 +1,42 @@
 import { isOrgId, isRunId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import {
   WAIT_SUBJECT,
   WaitResponse,
   WaitRequest,
   type WaitReason,
 } from '@runledger/contracts/requests/wait-reason';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { respond, sendRequest, parserOf, type Endpoint } from './endpoint.ts';
+import { parserOf, type Endpoint } from './endpoint.ts';
+import { respond } from './respond.ts';
+import { sendRequest } from './send-request.ts';
 
-const questionIn = parserOf(WaitRequest);
+const parseBody = parserOf(WaitRequest);
 
 const WAIT: Endpoint<RunKey, WaitResponse> = {
   subject: WAIT_SUBJECT,
-  description: 'the reasons why runs wait',
+  description: 'the reason why a run waits',
   parseRequest: (body) => {
-    const { org_id = '', run_id = '' } = questionIn(body) ?? {};
+    const { org_id = '', run_id = '' } = parseBody(body) ?? {};
     return isOrgId(org_id) && isRunId(run_id) ? { org_id, run_id } : undefined;
   },
   parseResponse: parserOf(WaitResponse),
 };
 
-/** Answers why runs wait, null for one that does not; only the scheduler that leads does. Undefined leaves the question unanswered. */
+/**
+ * Responds with the reason why a run waits, null for a run that does not wait. Only the leading scheduler responds: in
+ * another one `reasonOf` gives undefined.
+ */
 export const respondWithWaitReasons = (
   log: EventLog,
-  waitOf: (key: RunKey) => WaitReason | null | undefined,
+  reasonOf: (key: RunKey) => WaitReason | null | undefined,
 ): Disposable =>
   respond(log, WAIT, (key) => {
-    const wait = waitOf(key);
+    const wait = reasonOf(key);
     return wait === undefined ? undefined : { wait };
   });
 
-/** Why the run waits. Undefined when no scheduler leads, or none answers in time. */
+/** Why the run waits. Undefined when no scheduler leads, or none responds in time. */
 export const requestWaitReason = (
   log: EventLog,
   { org_id, run_id }: RunKey,

@@ -6,70 +6,72 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { anEmptyLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
 
 let test: TestLog;
-/** Of one who asks. */
+/** The requester's connection. */
 let log: EventLog;
-/** Of one who answers. */
-let own: EventLog;
+/** The responder's connection. */
+let responder: EventLog;
 beforeAll(async () => {
   test = await anEmptyLog();
   log = test.log;
-  own = await test.open();
+  responder = await test.open();
 });
 afterAll(() => test[Symbol.asyncDispose]());
 
-/** Answers, as the broker knows, until it is disposed of. */
-const answering = async (
+/** Responds until it is disposed of. The broker knows it when this resolves. */
+const responding = async (
   take: (sequence: number) => RedriveResponse | Promise<RedriveResponse>,
 ): Promise<AsyncDisposable> => {
-  const open = respondToRedrives(own, 'gateway', async ({ sequence }) => take(sequence));
-  await own.nc.flush();
+  const open = respondToRedrives(responder, 'gateway', async ({ sequence }) => take(sequence));
+  await responder.nc.flush();
   return {
     [Symbol.asyncDispose]: async () => {
       open[Symbol.dispose]();
-      await own.nc.flush();
+      await responder.nc.flush();
     },
   };
 };
 
 const TAKEN: RedriveResponse = { outcome: 'taken', why: 'it is' };
-const PATIENT_MS = 10_000;
-/** Longer than any test: who is answered within it was told. */
+const WITHIN_MS = 10_000;
+/** Longer than any test: without a response the test would time out. */
 const FOR_EVER_MS = 600_000;
 
-describe('questions', () => {
-  it('wait in a queue that has an end, and those beyond it learn at once that there is no answer', async () => {
+describe('requests', () => {
+  it('wait in a bounded queue, and one beyond it learns at once that there is no response', async () => {
     const first = Promise.withResolvers<void>();
-    const asked: number[] = [];
+    const handled: number[] = [];
     await using open = new AsyncDisposableStack();
     open.use(
-      await answering(async (sequence) => {
-        asked.push(sequence);
+      await responding(async (sequence) => {
+        handled.push(sequence);
         await first.promise;
         return TAKEN;
       }),
     );
-    const answers = Array.from({ length: 501 }, (_, n) =>
+    const responses = Array.from({ length: 501 }, (_, n) =>
       requestRedrive(log, 'gateway', { stream: 'RUNS', sequence: n + 1 }, FOR_EVER_MS),
     );
-    expect(await answers.at(-1)).toBeUndefined();
-    expect(asked).toEqual([1]);
+    expect(await responses.at(-1)).toBeUndefined();
+    expect(handled).toEqual([1]);
     first.resolve();
-    expect((await Promise.all(answers)).filter((answer) => answer?.outcome === 'taken')).toHaveLength(500);
+    expect((await Promise.all(responses)).filter((response) => response?.outcome === 'taken')).toHaveLength(
+      500,
+    );
   });
 
-  it('are no larger than they need to be', async () => {
+  it('that are too large get no response', async () => {
     await using open = new AsyncDisposableStack();
-    open.use(await answering(() => TAKEN));
-    const question = { stream: 'RUNS' as const, sequence: 1, more: 'x'.repeat(64 * 1024) };
-    expect(await requestRedrive(log, 'gateway', question, FOR_EVER_MS)).toBeUndefined();
+    open.use(await responding(() => TAKEN));
+    const request = { stream: 'RUNS' as const, sequence: 1, more: 'x'.repeat(64 * 1024) };
+    expect(await requestRedrive(log, 'gateway', request, FOR_EVER_MS)).toBeUndefined();
   });
 
-  it('come from those who wait for an answer: what a consumer pushes is none', async () => {
-    const asked: number[] = [];
+  it('are not what a consumer pushes: nobody waits for a response to it', async () => {
+    const handled: number[] = [];
     await using open = new AsyncDisposableStack();
     open.use(
-      await answering((sequence) => {
-        asked.push(sequence);
+      await responding((sequence) => {
+        handled.push(sequence);
         return TAKEN;
       }),
     );
@@ -87,7 +89,7 @@ describe('questions', () => {
       const pushed = async () => (await consumers.info('PUSHED', name)).delivered.consumer_seq;
       await waitFor('it to be pushed', async () => (await pushed()) === 1);
     }
-    await requestRedrive(log, 'gateway', { stream: 'RUNS', sequence: 8 }, PATIENT_MS);
-    expect(asked).toEqual([8]);
+    await requestRedrive(log, 'gateway', { stream: 'RUNS', sequence: 8 }, WITHIN_MS);
+    expect(handled).toEqual([8]);
   });
 });

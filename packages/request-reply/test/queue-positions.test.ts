@@ -13,26 +13,26 @@ import { respondWithQueuePositions, requestQueuePositions } from '../src/queue-p
 import { anEmptyLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
 
 let test: TestLog;
-/** Of one who asks. */
+/** The requester's connection. */
 let log: EventLog;
-/** Of the scheduler. */
-let own: EventLog;
+/** The scheduler's connection. */
+let responder: EventLog;
 beforeAll(async () => {
   test = await anEmptyLog();
   log = test.log;
-  own = await test.open();
+  responder = await test.open();
 });
 afterAll(() => test[Symbol.asyncDispose]());
 
-const PATIENT_MS = 10_000;
+const WITHIN_MS = 10_000;
 const busy = (ahead: number): QueuePosition => ({ ahead, capacity: 'busy' });
 
-/** Answers, as the broker knows, until it is disposed of. */
-const answering = async (
-  placesOf: Parameters<typeof respondWithQueuePositions>[1],
-  on: EventLog = own,
+/** Responds until it is disposed of. The broker knows it when this resolves. */
+const responding = async (
+  positionsOf: Parameters<typeof respondWithQueuePositions>[1],
+  on: EventLog = responder,
 ): Promise<AsyncDisposable> => {
-  const open = respondWithQueuePositions(on, placesOf);
+  const open = respondWithQueuePositions(on, positionsOf);
   await on.nc.flush();
   return {
     [Symbol.asyncDispose]: async () => {
@@ -42,70 +42,70 @@ const answering = async (
   };
 };
 
-describe('the places of runs', () => {
-  it('come in the order of the question, nothing for a run that does not wait', async () => {
+describe('the queue positions of runs', () => {
+  it('come in the order of the request, with undefined for a run that does not wait', async () => {
     const keys = [aRun(), aRun(), aRun()];
-    const places = [busy(0), undefined, { ahead: 3, capacity: 'not_served' } as const];
-    const asked: (readonly RunKey[])[] = [];
+    const positions = [busy(0), undefined, { ahead: 3, capacity: 'not_served' } as const];
+    const handled: (readonly RunKey[])[] = [];
     await using open = new AsyncDisposableStack();
     open.use(
-      await answering((of) => {
-        asked.push(of);
-        return places;
+      await responding((of) => {
+        handled.push(of);
+        return positions;
       }),
     );
-    expect(await requestQueuePositions(log, keys, PATIENT_MS)).toEqual(places);
-    expect(asked).toEqual([keys]);
+    expect(await requestQueuePositions(log, keys, WITHIN_MS)).toEqual(positions);
+    expect(handled).toEqual([keys]);
   });
 
-  it('are not to be had while no scheduler leads, and nobody waits for them', async () => {
-    // Longer than a test may take: the broker says at once that nobody answers.
+  it('are unknown at once while no scheduler leads', async () => {
+    // Longer than a test may take: the broker says at once that nobody responds.
     expect(await requestQueuePositions(log, [aRun()], 600_000)).toBeUndefined();
   });
 
-  it('are not told any more by a scheduler that stands by', async () => {
-    const leading = await answering((keys) => keys.map(() => busy(0)));
-    expect(await requestQueuePositions(log, [aRun()], PATIENT_MS)).toEqual([busy(0)]);
+  it('do not come from a scheduler that leads no more', async () => {
+    const leading = await responding((keys) => keys.map(() => busy(0)));
+    expect(await requestQueuePositions(log, [aRun()], WITHIN_MS)).toEqual([busy(0)]);
     await leading[Symbol.asyncDispose]();
-    expect(await requestQueuePositions(log, [aRun()], PATIENT_MS)).toBeUndefined();
+    expect(await requestQueuePositions(log, [aRun()], WITHIN_MS)).toBeUndefined();
   });
 
-  it('are not to be had when the answer does not come in time', async () => {
-    let asked = 0;
+  it('are unknown when the response does not come in time', async () => {
+    let handled = 0;
     await using open = new AsyncDisposableStack();
     open.use(
-      await answering(() => {
-        asked += 1;
+      await responding(() => {
+        handled += 1;
         return undefined;
       }),
     );
     expect(await requestQueuePositions(log, [aRun()], 50)).toBeUndefined();
-    await waitFor('the question to come', () => asked === 1);
+    await waitFor('the request to arrive', () => handled === 1);
   });
 
   it.each([
-    ['is no JSON', 'here'],
-    ['is of another form', JSON.stringify({ places: 'none' })],
-    ['gives a place that is none', JSON.stringify({ places: [{ ahead: -1, capacity: 'busy' }] })],
-    ['says what only a later release knows', JSON.stringify({ places: [{ ahead: 1, capacity: 'asleep' }] })],
-    ['tells too many', JSON.stringify({ places: [null, null] })],
-  ])('are not to be had from an answer that %s', async (_what, answer) => {
-    const stranger = own.nc.subscribe(QUEUE_POSITIONS_SUBJECT, {
-      callback: (_error, message) => void message.respond(answer),
+    ['is not JSON', 'here'],
+    ['has another form', JSON.stringify({ positions: 'none' })],
+    ['holds an invalid position', JSON.stringify({ positions: [{ ahead: -1, capacity: 'busy' }] })],
+    ['holds a value of a later release', JSON.stringify({ positions: [{ ahead: 1, capacity: 'asleep' }] })],
+    ['holds too many', JSON.stringify({ positions: [null, null] })],
+  ])('are unknown when the response %s', async (_what, response) => {
+    const stranger = responder.nc.subscribe(QUEUE_POSITIONS_SUBJECT, {
+      callback: (_error, message) => void message.respond(response),
     });
-    await own.nc.flush();
-    expect(await requestQueuePositions(log, [aRun()], PATIENT_MS)).toBeUndefined();
+    await responder.nc.flush();
+    expect(await requestQueuePositions(log, [aRun()], WITHIN_MS)).toBeUndefined();
     stranger.unsubscribe();
-    await own.nc.flush();
+    await responder.nc.flush();
   });
 
-  it('are still told after questions that are none, and after one that could not be answered', async () => {
+  it('still come after invalid requests and after one whose handler threw', async () => {
     let fails = true;
-    let asked = 0;
+    let handled = 0;
     await using open = new AsyncDisposableStack();
     open.use(
-      await answering((keys) => {
-        asked += 1;
+      await responding((keys) => {
+        handled += 1;
         if (fails) throw new Error('not today');
         return keys.map(() => busy(1));
       }),
@@ -123,27 +123,27 @@ describe('the places of runs', () => {
       log.nc.publish(QUEUE_POSITIONS_SUBJECT, wrong);
     }
     expect(await requestQueuePositions(log, [key], 50)).toBeUndefined();
-    await waitFor('the question to come', () => asked > 0);
+    await waitFor('the request to arrive', () => handled > 0);
     fails = false;
-    expect(await requestQueuePositions(log, [key], PATIENT_MS)).toEqual([busy(1)]);
-    expect(asked).toBe(2);
+    expect(await requestQueuePositions(log, [key], WITHIN_MS)).toEqual([busy(1)]);
+    expect(handled).toBe(2);
   });
 
-  it('are told again when the broker has been away, and not asked for meanwhile', async () => {
+  it('come again after the broker was away, and are unknown at once meanwhile', async () => {
     await using away = await anEmptyLog();
     await using open = new AsyncDisposableStack();
-    open.use(await answering((keys) => keys.map(() => busy(2)), await away.open()));
+    open.use(await responding((keys) => keys.map(() => busy(2)), await away.open()));
     await away.nats.kill9();
     await waitFor('the connection to be lost', () => !away.log.connected());
     expect(await requestQueuePositions(away.log, [aRun()], 600_000)).toBeUndefined();
     await away.nats.restart();
-    const places = await waitFor('an answer', () => requestQueuePositions(away.log, [aRun()], 1_000));
-    expect(places).toEqual([busy(2)]);
+    const positions = await waitFor('a response', () => requestQueuePositions(away.log, [aRun()], 1_000));
+    expect(positions).toEqual([busy(2)]);
   });
 
-  it('are asked of no more runs than one question may have', async () => {
+  it('are requested for no more runs than one request may have', async () => {
     const keys = Array.from({ length: MAX_REQUESTED_POSITIONS + 1 }, () => aRun());
-    await expect(requestQueuePositions(log, keys, PATIENT_MS)).rejects.toThrow(RangeError);
-    expect(await requestQueuePositions(log, [], PATIENT_MS)).toBeUndefined();
+    await expect(requestQueuePositions(log, keys, WITHIN_MS)).rejects.toThrow(RangeError);
+    expect(await requestQueuePositions(log, [], WITHIN_MS)).toBeUndefined();
   });
 });

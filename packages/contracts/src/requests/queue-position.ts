@@ -41,6 +41,6 @@ export type QueuePosition = Static<typeof QueuePosition>;
 
 /** One for each run of the question, in its order; null for a run that does not wait. */
 export const QueuePositionsResponse = Type.Object({
-  places: Type.Array(Type.Union([QueuePosition, Type.Null()]), { maxItems: MAX_REQUESTED_POSITIONS }),
+  positions: Type.Array(Type.Union([QueuePosition, Type.Null()]), { maxItems: MAX_REQUESTED_POSITIONS }),
 });
 export type QueuePositionsResponse = Static<typeof QueuePositionsResponse>;

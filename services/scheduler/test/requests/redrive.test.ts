@@ -86,7 +86,7 @@ describe('a message that a scheduler takes again', () => {
     expect((await redrive(bed, 'FLEET', seq))?.why).toContain('not under fleet.box.1.left');
     expect(await redrive(bed, 'RUNS', 99)).toEqual({
       outcome: 'refused',
-      why: 'Message 99 is not in RUNS any more: it has expired, or never was there.',
+      why: 'Message 99 is no longer in RUNS: it has expired, or never existed.',
     });
   });
 

@@ -11,26 +11,26 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { anEmptyLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
 
 let test: TestLog;
-/** Of one who asks. */
+/** The requester's connection. */
 let log: EventLog;
-/** Of one who answers. */
-let own: EventLog;
+/** The responder's connection. */
+let responder: EventLog;
 beforeAll(async () => {
   test = await anEmptyLog();
   log = test.log;
-  own = await test.open();
+  responder = await test.open();
 });
 afterAll(() => test[Symbol.asyncDispose]());
 
-const PATIENT_MS = 10_000;
+const WITHIN_MS = 10_000;
 
-/** Answers, as the broker knows, until it is disposed of. */
-const known = async (open: Disposable): Promise<AsyncDisposable> => {
-  await own.nc.flush();
+/** Responds until it is disposed of. The broker knows it when this resolves. */
+const opened = async (open: Disposable): Promise<AsyncDisposable> => {
+  await responder.nc.flush();
   return {
     [Symbol.asyncDispose]: async () => {
       open[Symbol.dispose]();
-      await own.nc.flush();
+      await responder.nc.flush();
     },
   };
 };
@@ -42,27 +42,29 @@ const WAIT: WaitReason = {
   executors: { serving: 2, busy_slots: 2, free_slots: 0, draining: 1 },
 };
 
-describe('why a run waits', () => {
-  it('is told, and that it does not wait is told too', async () => {
+describe('the reason why a run waits', () => {
+  it('is given, and null for a run that does not wait', async () => {
     const [one, other] = [aRun(), aRun()];
     await using open = new AsyncDisposableStack();
-    open.use(await known(respondWithWaitReasons(own, ({ run_id }) => (run_id === one.run_id ? WAIT : null))));
-    expect(await requestWaitReason(log, one, PATIENT_MS)).toEqual({ wait: WAIT });
-    expect(await requestWaitReason(log, other, PATIENT_MS)).toEqual({ wait: null });
+    open.use(
+      await opened(respondWithWaitReasons(responder, ({ run_id }) => (run_id === one.run_id ? WAIT : null))),
+    );
+    expect(await requestWaitReason(log, one, WITHIN_MS)).toEqual({ wait: WAIT });
+    expect(await requestWaitReason(log, other, WITHIN_MS)).toEqual({ wait: null });
   });
 
-  it('is not to be had while no scheduler leads, and nobody waits for it', async () => {
+  it('is unknown at once while no scheduler leads', async () => {
     expect(await requestWaitReason(log, aRun(), 600_000)).toBeUndefined();
   });
 
-  it('is still told after a question that is none, and after one that could not be answered', async () => {
-    let asked = 0;
+  it('still comes after invalid requests and after one whose handler threw', async () => {
+    let handled = 0;
     await using open = new AsyncDisposableStack();
     open.use(
-      await known(
-        respondWithWaitReasons(own, () => {
-          asked += 1;
-          if (asked === 1) throw new Error('not today');
+      await opened(
+        respondWithWaitReasons(responder, () => {
+          handled += 1;
+          if (handled === 1) throw new Error('not today');
           return WAIT;
         }),
       ),
@@ -71,8 +73,8 @@ describe('why a run waits', () => {
       log.nc.publish(WAIT_SUBJECT, wrong);
     }
     expect(await requestWaitReason(log, aRun(), 50)).toBeUndefined();
-    await waitFor('the question to come', () => asked === 1);
-    expect(await requestWaitReason(log, aRun(), PATIENT_MS)).toEqual({ wait: WAIT });
+    await waitFor('the request to arrive', () => handled === 1);
+    expect(await requestWaitReason(log, aRun(), WITHIN_MS)).toEqual({ wait: WAIT });
   });
 });
 
@@ -93,62 +95,62 @@ const executor = (name: string, machines: string[] = ['*']): ExecutorState => ({
 const FIRST: ExecutorsRequest = { name: null, after: null, limit: 200 };
 
 describe('the executors', () => {
-  it('are told by the page', async () => {
-    const asked: ExecutorsRequest[] = [];
+  it('come page by page', async () => {
+    const handled: ExecutorsRequest[] = [];
     const page = { executors: [executor('a'), executor('b')], more: true };
     await using open = new AsyncDisposableStack();
     open.use(
-      await known(
-        respondWithExecutors(own, (question) => {
-          asked.push(question);
+      await opened(
+        respondWithExecutors(responder, (request) => {
+          handled.push(request);
           return page;
         }),
       ),
     );
-    const question = { name: 'box', after: { name: 'a', executor_id: null }, limit: 2 };
-    expect(await requestExecutors(log, question, PATIENT_MS)).toEqual(page);
-    expect(asked).toEqual([question]);
+    const request = { name: 'box', after: { name: 'a', executor_id: null }, limit: 2 };
+    expect(await requestExecutors(log, request, WITHIN_MS)).toEqual(page);
+    expect(handled).toEqual([request]);
   });
 
-  it('are told on a smaller page when they would not fit a message', async () => {
+  it('come on a smaller page when they would not fit into a message', async () => {
     const machines = Array.from({ length: 100 }, (_, machine) => `${machine}`.padStart(128, 'ä'));
     const executors = Array.from({ length: 200 }, (_, number) => executor(`box-${number}`, machines));
     await using open = new AsyncDisposableStack();
-    open.use(await known(respondWithExecutors(own, () => ({ executors, more: false }))));
-    const page = await requestExecutors(log, FIRST, PATIENT_MS);
+    open.use(await opened(respondWithExecutors(responder, () => ({ executors, more: false }))));
+    const page = await requestExecutors(log, FIRST, WITHIN_MS);
     expect(page?.more).toBe(true);
     expect(page?.executors.length).toBeGreaterThan(10);
     expect(page?.executors).toEqual(executors.slice(0, page?.executors.length));
   });
 
-  it('are not told in an answer that does not fit its schema', async () => {
+  it('are unknown when the response does not match its schema', async () => {
     await using open = new AsyncDisposableStack();
     const asleep = { ...executor('a'), state: 'asleep' } as unknown as ExecutorState;
-    open.use(await known(respondWithExecutors(own, () => ({ executors: [asleep], more: false }))));
-    expect(await requestExecutors(log, FIRST, PATIENT_MS)).toBeUndefined();
+    open.use(await opened(respondWithExecutors(responder, () => ({ executors: [asleep], more: false }))));
+    expect(await requestExecutors(log, FIRST, WITHIN_MS)).toBeUndefined();
   });
 });
 
-describe('a parked message', () => {
-  it('is taken again by the one who is asked, one after the other', async () => {
+describe('a dead letter', () => {
+  it('is taken again by the addressed service, one after the other', async () => {
     let atOnce = 0;
     let most = 0;
     await using open = new AsyncDisposableStack();
     open.use(
-      await known(
-        respondToRedrives(own, 'executor.box', async ({ stream, sequence }) => {
+      await opened(
+        respondToRedrives(responder, 'executor.box', async ({ stream, sequence }) => {
           atOnce += 1;
           most = Math.max(most, atOnce);
-          await own.nc.flush();
+          await responder.nc.flush();
           atOnce -= 1;
           return { outcome: 'taken', why: `${stream} ${sequence}` };
         }),
       ),
     );
-    const asked = [7, 8, 9].map((sequence) =>
-      requestRedrive(log, 'executor.box', { stream: 'RUNS', sequence }, PATIENT_MS),
+    const handled = [7, 8, 9].map((sequence) =>
+      requestRedrive(log, 'executor.box', { stream: 'RUNS', sequence }, WITHIN_MS),
     );
-    expect(await Promise.all(asked)).toEqual(
+    expect(await Promise.all(handled)).toEqual(
       [7, 8, 9].map((sequence) => ({ outcome: 'taken', why: `RUNS ${sequence}` })),
     );
     expect(most).toBe(1);
@@ -157,50 +159,52 @@ describe('a parked message', () => {
     ).toBeUndefined();
   });
 
-  it('is left to another process by one who says nothing', async () => {
+  it('is left to another process by one that gives no response', async () => {
     await using open = new AsyncDisposableStack();
     let passed = 0;
     open.use(
-      await known(
-        respondToRedrives(own, 'scheduler', async () => {
+      await opened(
+        respondToRedrives(responder, 'scheduler', async () => {
           passed += 1;
           return undefined;
         }),
       ),
     );
     open.use(
-      await known(respondToRedrives(own, 'scheduler', async () => ({ outcome: 'refused', why: 'no' }))),
+      await opened(
+        respondToRedrives(responder, 'scheduler', async () => ({ outcome: 'refused', why: 'no' })),
+      ),
     );
-    const answered = await requestRedrive(log, 'scheduler', { stream: 'FLEET', sequence: 1 }, PATIENT_MS);
+    const answered = await requestRedrive(log, 'scheduler', { stream: 'FLEET', sequence: 1 }, WITHIN_MS);
     expect(answered).toEqual({ outcome: 'refused', why: 'no' });
-    await waitFor('the other to be asked too', () => passed === 1);
+    await waitFor('the other process to be handled too', () => passed === 1);
   });
 
-  it('is not answered about with more than the broker takes', async () => {
+  it('gets no response that is larger than the broker takes', async () => {
     await using open = new AsyncDisposableStack();
     const why = 'x'.repeat(2 * 1024 * 1024);
-    open.use(await known(respondToRedrives(own, 'gateway', async () => ({ outcome: 'taken', why }))));
+    open.use(await opened(respondToRedrives(responder, 'gateway', async () => ({ outcome: 'taken', why }))));
     expect(await requestRedrive(log, 'gateway', { stream: 'RUNS', sequence: 1 }, 100)).toBeUndefined();
-    expect(own.connected()).toBe(true);
+    expect(responder.connected()).toBe(true);
   });
 
   it.each([
     '{}',
     JSON.stringify({ stream: 'KEYS', sequence: 1 }),
     JSON.stringify({ stream: 'RUNS', sequence: 0 }),
-  ])('is not what %s asks for', async (wrong) => {
-    const asked: unknown[] = [];
+  ])('is not what the invalid request %s names', async (wrong) => {
+    const handled: unknown[] = [];
     await using open = new AsyncDisposableStack();
     open.use(
-      await known(
-        respondToRedrives(own, 'gateway', async (question) => {
-          asked.push(question);
+      await opened(
+        respondToRedrives(responder, 'gateway', async (request) => {
+          handled.push(request);
           return { outcome: 'taken', why: 'it is' };
         }),
       ),
     );
     log.nc.publish(redriveSubject('gateway'), wrong);
-    await requestRedrive(log, 'gateway', { stream: 'RUNS', sequence: 2 }, PATIENT_MS);
-    expect(asked).toEqual([{ stream: 'RUNS', sequence: 2 }]);
+    await requestRedrive(log, 'gateway', { stream: 'RUNS', sequence: 2 }, WITHIN_MS);
+    expect(handled).toEqual([{ stream: 'RUNS', sequence: 2 }]);
   });
 });
