@@ -1,4 +1,4 @@
-import { append, appendWebhook } from '@runledger/event-log/append/append';
+import { append } from '@runledger/event-log/append/append';
 import type { Appended } from '@runledger/event-log/append/append';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
@@ -37,13 +37,13 @@ const key = aRun();
 describe('runledger history of a run with a webhook', () => {
   beforeAll(async () => {
     const first = await sequenceOf(append(log, queued(key), 0));
-    const sent = await sequenceOf(appendWebhook(log, webhookStarted(key, 'intermediate'), 0));
+    const sent = await sequenceOf(append(log, webhookStarted(key, 'intermediate'), 0));
     await append(log, cancelRequested(key), first);
     const given = await sequenceOf(
-      appendWebhook(log, webhookGivenUp(key, 1, { message: 'evil \u001B[2J answer' }), sent),
+      append(log, webhookGivenUp(key, 1, { message: 'evil \u001B[2J answer' }), sent),
     );
-    const asked = await sequenceOf(appendWebhook(log, redeliveryRequested(key), given));
-    await appendWebhook(log, webhookDelivered(key, 2, { tries: 2 }), asked);
+    const asked = await sequenceOf(append(log, redeliveryRequested(key), given));
+    await append(log, webhookDelivered(key, 2, { tries: 2 }), asked);
   });
 
   it('tells what became of its notifications among its events, in the order of the log', async () => {

@@ -12,7 +12,7 @@ import {
   reportProgress,
   subscribeToProgress,
 } from '@runledger/event-log/streams/activity';
-import { append, appendOwn, appendWebhook } from '@runledger/event-log/append/append';
+import { append, appendOwn } from '@runledger/event-log/append/append';
 import { consume, done } from '@runledger/event-log/consume/consume';
 import { appendFleet } from '@runledger/event-log/streams/fleet';
 import { follow } from '@runledger/event-log/follow/follow';
@@ -85,7 +85,7 @@ describe('with its own key, and no other', () => {
       expect(await readStored(log, 1)).toBeDefined();
       expect((await runsIdentity(log)).stream).toBe('RUNS');
     }
-    expect(await appendWebhook(notifier, webhookStarted(key), 0)).toMatchObject({ kind: 'appended' });
+    expect(await append(notifier, webhookStarted(key), 0)).toMatchObject({ kind: 'appended' });
   });
 
   it('streams are followed and tailed by those who do so', async () => {

@@ -75,6 +75,9 @@ export type WebhookEvent = { [T in WebhookEventType]: WebhookEventOf<T> }[Webhoo
 
 export const WEBHOOK_EVENT_TYPES = Object.keys(WEBHOOK_EVENTS) as WebhookEventType[];
 
+export const isWebhookEvent = (event: { readonly type: string }): event is WebhookEvent =>
+  Object.hasOwn(WEBHOOK_EVENTS, event.type);
+
 export type ParsedWebhookEvent = ParsedEvent<WebhookEventType, WebhookEvent>;
 
 /** Reads a webhook event from JSON. */

@@ -14,7 +14,7 @@ import {
   webhookStarted,
 } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { append, appendWebhook, type Appended } from '../../src/append/append.ts';
+import { append, type Appended } from '../../src/append/append.ts';
 import type { EventLog } from '../../src/connect/event-log.ts';
 import { newerVersionOf } from '../../src/follow/newer-version.ts';
 import { head, lastOfRun, readRun, readStored } from '../../src/read/read-run.ts';
@@ -42,7 +42,7 @@ const aQueuedRun = async (): Promise<RunKey & { readonly first: number }> => {
 /** One fact behind the other; the sequence of the last. */
 const tell = async (...events: readonly WebhookEvent[]): Promise<number> => {
   let expected = 0;
-  for (const event of events) expected = await sequenceOf(appendWebhook(log, event, expected));
+  for (const event of events) expected = await sequenceOf(append(log, event, expected));
   return expected;
 };
 
@@ -76,9 +76,9 @@ describe('webhook facts', () => {
     const key = await aQueuedRun();
     const before = await tell(webhookStarted(key));
     const results = await Promise.all([
-      appendWebhook(log, webhookDelivered(key), before),
-      appendWebhook(log, webhookGivenUp(key), before),
-      appendWebhook(log, redeliveryRequested(key), before),
+      append(log, webhookDelivered(key), before),
+      append(log, webhookGivenUp(key), before),
+      append(log, redeliveryRequested(key), before),
     ]);
     const won = results.find(({ kind }) => kind === 'appended');
     const lost = results.filter(({ kind }) => kind === 'conflict');
@@ -94,21 +94,21 @@ describe('webhook facts', () => {
   it('are stored once, whoever tells them again', async () => {
     const key = await aQueuedRun();
     const event = webhookStarted(key);
-    const first = await sequenceOf(appendWebhook(log, event, 0));
-    await sequenceOf(appendWebhook(log, webhookDelivered(key), first));
-    expect(await appendWebhook(log, event, 0)).toEqual({ kind: 'appended', sequence: first });
+    const first = await sequenceOf(append(log, event, 0));
+    await sequenceOf(append(log, webhookDelivered(key), first));
+    expect(await append(log, event, 0)).toEqual({ kind: 'appended', sequence: first });
   });
 
   it('of an id that is none are refused by a rejected promise', async () => {
     const event = { ...webhookStarted(aRun()), run_id: 'not.a-run' };
-    await expect(appendWebhook(log, event, 0)).rejects.toBeInstanceOf(TypeError);
+    await expect(append(log, event, 0)).rejects.toBeInstanceOf(TypeError);
   });
 
   it('never stand in the way of the lifecycle, nor it in theirs', async () => {
     const key = await aQueuedRun();
     const began = await tell(webhookStarted(key, 'intermediate'));
     const mine = await sequenceOf(append(log, assigned(key), key.first));
-    const told = await sequenceOf(appendWebhook(log, webhookGivenUp(key), began));
+    const told = await sequenceOf(append(log, webhookGivenUp(key), began));
     const running = await sequenceOf(append(log, started(key), mine));
     expect(await readRun(log, key)).toMatchObject({
       run: { status: 'running' },
@@ -203,7 +203,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
     const forged = await forge(log, webhookEventSubject(webhookDelivered(key)), webhookDelivered(key));
     await sequenceOf(append(log, queued(key), 0));
     expect(await readRun(log, key)).toMatchObject({ kind: 'found', webhook: { head: forged } });
-    const last = await sequenceOf(appendWebhook(log, webhookStarted(key), forged));
+    const last = await sequenceOf(append(log, webhookStarted(key), forged));
     expect(await readRun(log, key)).toMatchObject({
       webhook: { head: last, state: { status: 'running' } },
       refused: [{ refusal: 'forged_fence', message: { sequence: forged } }],
@@ -214,7 +214,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
     const key = aRun();
     const forged = await forge(log, webhookEventSubject(webhookDelivered(key)), {});
     await sequenceOf(append(log, queued(key), 0));
-    await sequenceOf(appendWebhook(log, webhookStarted(key), forged));
+    await sequenceOf(append(log, webhookStarted(key), forged));
     await forge(log, webhookEventSubject(webhookDelivered(key)), {});
     const last = await forge(log, webhookEventSubject(webhookStarted(key)), {});
     expect(await readRun(log, key)).toMatchObject({
@@ -227,7 +227,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
     const key = await aQueuedRun();
     await tell(webhookStarted(key));
     const forged = await forge(log, webhookEventSubject(webhookStarted(key)), {});
-    const last = await sequenceOf(appendWebhook(log, webhookDelivered(key), forged));
+    const last = await sequenceOf(append(log, webhookDelivered(key), forged));
     expect(await readRun(log, key)).toMatchObject({
       webhook: { head: last, state: { status: 'success' } },
       refused: { length: 1 },
@@ -299,7 +299,7 @@ describe('a webhook fact of a later release', () => {
       webhook: { head: paused, state: { status: 'running' } },
       refused: [],
     });
-    await sequenceOf(appendWebhook(log, webhookDelivered(key), paused));
+    await sequenceOf(append(log, webhookDelivered(key), paused));
     expect(await readRun(log, key)).toMatchObject({ webhook: { state: { status: 'success' } } });
   });
 });

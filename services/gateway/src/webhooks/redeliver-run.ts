@@ -1,8 +1,9 @@
 import { newUuid } from '@runledger/contracts/ids';
+import type { Webhook } from '@runledger/contracts/fold/webhook';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { appendWebhook } from '@runledger/event-log/append/append';
+import { decideAndAppend, type Decision } from '@runledger/event-log/append/decide-and-append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { lastOfRun, readRun } from '@runledger/event-log/read/read-run';
+import { lastOfRun, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
 import type { Envelope } from '../runs/current/core/envelope.ts';
 import { redeliver, type RedeliverRefusal } from './core/redeliver.ts';
 import { statusOf, type WebhookStatus } from '../projection/core/webhook-status.ts';
@@ -41,36 +42,53 @@ export type RedeliverRun = (
   only?: readonly WebhookStatus[],
 ) => Promise<Redelivery>;
 
-const MOST_TRIES = 10;
-
-/** Reads, decides and appends at what it decided on; when something else was stored first, it reads and decides again. */
+/** Decides on the run as the log's leader has it, and on a run whose events have expired as the views know it. */
 export const redeliverRun =
   ({ log, current, shown, writer, now, onConflict }: RedeliverRunOptions): RedeliverRun =>
   async (key, { user_id, traceparent }, only) => {
-    let atLeast = await lastOfRun(log, key);
-    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-      const read = await readRun(log, key, { atLeast });
-      // A run whose events have expired is known to the views only.
-      const known = read.kind === 'found' ? read : await current(key);
-      if (known.kind !== 'found') return known;
-      if (!known.webhook) {
-        return { kind: 'unreadable', why: 'what became of its notifications does not hang together' };
-      }
-      const { state: webhook } = known.webhook;
-      if (only && !only.includes(statusOf(webhook))) return { kind: 'not_asked_for' };
-      const envelope = { event_id: newUuid(), ...key, time: now().toISOString(), writer, traceparent };
-      const decision = redeliver(known.run, webhook, { user_id }, envelope);
-      if (decision.kind === 'refused') return decision;
-      if (read.kind !== 'found') return { kind: 'refused', because: 'expired' };
-      const appended = await appendWebhook(log, decision.event, known.webhook.head);
-      if (appended.kind === 'appended') {
-        const { round, time } = decision.event;
-        const running = { status: 'running', round, updated_at: time } as const;
-        shown.remember(key, { head: appended.sequence, state: running });
-        return { kind: 'requested', round };
-      }
-      onConflict();
-      atLeast = appended.head;
-    }
-    return { kind: 'too_busy' };
+    const decided = await decideAndAppend<Known, Decided>(log, {
+      read: async (atLeast) => {
+        const read = await readRun(log, key, { atLeast: atLeast ?? (await lastOfRun(log, key)) });
+        return read.kind === 'found'
+          ? { found: read, isInLog: true }
+          : { found: await current(key), isInLog: false };
+      },
+      decide: ({ found, isInLog }) => {
+        if (found.kind !== 'found') return answer(found);
+        if (!found.webhook) return answer(DAMAGED);
+        const { state: webhook, head } = found.webhook;
+        if (only && !only.includes(statusOf(webhook))) return answer({ kind: 'not_asked_for' });
+        const envelope = { event_id: newUuid(), ...key, time: now().toISOString(), writer, traceparent };
+        const decision = redeliver(found.run, webhook, { user_id }, envelope);
+        if (decision.kind === 'refused') return answer(decision);
+        if (!isInLog) return answer({ kind: 'refused', because: 'expired' });
+        const { event } = decision;
+        const running = { status: 'running', round: event.round, updated_at: event.time } as const;
+        const redelivery = { kind: 'requested', round: event.round } as const;
+        return { kind: 'append', event, expected: head, answer: { redelivery, running } };
+      },
+      onConflict,
+    });
+    if (decided.kind === 'too_busy') return { kind: 'too_busy' };
+    const { redelivery, running } = decided.answer;
+    if (decided.kind === 'appended') shown.remember(key, { head: decided.sequence, state: running });
+    return redelivery;
   };
+
+interface Known {
+  readonly found: Extract<ReadRun, { kind: 'found' }> | CurrentRun;
+  readonly isInLog: boolean;
+}
+
+interface Decided {
+  readonly redelivery: Redelivery;
+  /** What the request begins. */
+  readonly running?: Webhook;
+}
+
+const answer = (redelivery: Redelivery): Decision<Decided> => ({ kind: 'answer', answer: { redelivery } });
+
+const DAMAGED = {
+  kind: 'unreadable',
+  why: 'what became of its notifications does not hang together',
+} as const;

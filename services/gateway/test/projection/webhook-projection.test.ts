@@ -1,5 +1,5 @@
 import { webhookEventSubject, type RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { appendWebhook } from '@runledger/event-log/append/append';
+import { append } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
 import { head } from '@runledger/event-log/read/read-run';
@@ -64,7 +64,7 @@ describe('what became of the notifications', () => {
     const { log } = open.use(await aLog());
     const views = memoryRunViews();
     const [gone, there] = [aRun(), await anEndedRun(log)];
-    await appendWebhook(log, webhookStarted(gone), 0);
+    await append(log, webhookStarted(gone), 0);
     open.use(project(log, views));
     await tellWebhook(log, webhookStarted(there));
     await seen(views, there, 'running');

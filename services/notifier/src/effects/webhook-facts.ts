@@ -3,7 +3,7 @@ import type { Run } from '@runledger/contracts/fold/run';
 import { isSettled, roundOf } from '@runledger/contracts/fold/webhook';
 import type { WebhookEventOf, WebhookEventType } from '@runledger/contracts/events/webhook-event';
 import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
-import { appendWebhook } from '@runledger/event-log/append/append';
+import { decideAndAppend } from '@runledger/event-log/append/decide-and-append';
 import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
 import { readRun } from '@runledger/event-log/read/read-run';
 import type { DeliveryContext } from './delivery-context.ts';
@@ -49,31 +49,29 @@ export const webhookFacts = (
       data,
       // Built from its own type's members, which a union of all three cannot tell.
     } as unknown as WebhookEventOf<NotifierEvent>;
-    for (;;) {
-      if (isOver(type)) return;
-      const appended = await retryWhileUnavailable({ signal, logger }, () =>
-        appendWebhook(log, event, known.head),
-      );
-      if (appended.kind === 'appended') {
-        known = { head: appended.sequence, state: known.state };
-        if (type === 'WebhookStarted') {
-          known = { ...known, state: { status: 'running', round, updated_at: event.time } };
-        }
-        return;
-      }
-      known = await readAgain(appended.head);
-    }
+    const decided = await decideAndAppend<WebhookHistory, WebhookHistory>(log, {
+      read: async (atLeast) => (atLeast === undefined ? known : readAgain(atLeast)),
+      decide: (history) =>
+        isOver(history, type)
+          ? { kind: 'answer', answer: history }
+          : { kind: 'append', event, expected: history.head, answer: history },
+      maxAttempts: Infinity,
+      around: (work) => retryWhileUnavailable({ signal, logger }, work),
+    });
+    if (decided.kind === 'answered') known = decided.answer;
+    if (decided.kind !== 'appended') return;
+    const state =
+      type === 'WebhookStarted'
+        ? ({ status: 'running', round, updated_at: event.time } as const)
+        : decided.answer.state;
+    known = { head: decided.sequence, state };
   };
-  const isOver = (type: NotifierEvent): boolean =>
-    roundOf(known.state) !== round ||
-    isSettled(known.state) ||
-    (type === 'WebhookStarted' && known.state !== undefined);
+  const isOver = ({ state }: WebhookHistory, type: NotifierEvent): boolean =>
+    roundOf(state) !== round || isSettled(state) || (type === 'WebhookStarted' && state !== undefined);
 
   const readAgain = async (atLeast: number): Promise<WebhookHistory> => {
     const { org_id, run_id } = run;
-    const again = await retryWhileUnavailable({ signal, logger }, () =>
-      readRun(log, { org_id, run_id }, { atLeast }),
-    );
+    const again = await readRun(log, { org_id, run_id }, { atLeast });
     if (again.kind !== 'found' || !again.webhook) {
       throw new Error(`the webhook facts of run ${run_id} cannot be read: ${again.kind}`);
     }

@@ -1,9 +1,9 @@
 import { newUuid } from '@runledger/contracts/ids';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { append } from '@runledger/event-log/append/append';
+import { decideAndAppend } from '@runledger/event-log/append/decide-and-append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { head, readRun } from '@runledger/event-log/read/read-run';
+import { head, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
 import type { Envelope } from '../current/core/envelope.ts';
 import { requestCancel, type CancelAnswer } from './core/request-cancel.ts';
 import type { CurrentRun, ReadCurrentRun } from '../current/current-run.ts';
@@ -37,30 +37,41 @@ export type CancelRun = (
   only?: readonly Run['status'][],
 ) => Promise<Cancellation>;
 
-const MOST_TRIES = 10;
-
-/** Reads, decides and appends at what it decided on; when something else was stored first, it reads and decides again. */
+/** Decides on the run as the log's leader has it, and on a run whose events have expired as the views know it. */
 export const cancelRun =
   ({ log, current, writer, now, onConflict }: CancelRunOptions): CancelRun =>
   async (key, { user_id, traceparent }, only) => {
-    let atLeast = await head(log, key);
-    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-      const read = await readRun(log, key, { atLeast });
-      // A run whose events have expired is known to the views only.
-      const known = read.kind === 'found' ? read : await current(key);
-      if (known.kind !== 'found') return known;
-      if (only && !only.includes(known.run.status)) return { kind: 'not_asked_for' };
-      const envelope = { event_id: newUuid(), ...key, time: now().toISOString(), writer, traceparent };
-      const decision = requestCancel(known.run, { user_id }, envelope);
-      const { answer } = decision;
-      if (decision.kind === 'nothing_to_do') return { kind: 'answered', answer, isNew: false };
-      if (read.kind !== 'found') {
-        return { kind: 'unreadable', why: 'the log no longer holds the events of this run' };
-      }
-      const appended = await append(log, decision.event, read.history.head);
-      if (appended.kind === 'appended') return { kind: 'answered', answer, isNew: true };
-      onConflict();
-      atLeast = appended.head;
-    }
-    return { kind: 'too_busy' };
+    const decided = await decideAndAppend<Known, Cancellation>(log, {
+      read: async (atLeast) => {
+        const read = await readRun(log, key, { atLeast: atLeast ?? (await head(log, key)) });
+        return read.kind === 'found'
+          ? { found: read, head: read.history.head }
+          : { found: await current(key), head: undefined };
+      },
+      decide: ({ found, head: expected }) => {
+        if (found.kind !== 'found') return { kind: 'answer', answer: found };
+        if (only && !only.includes(found.run.status)) {
+          return { kind: 'answer', answer: { kind: 'not_asked_for' } };
+        }
+        const envelope = { event_id: newUuid(), ...key, time: now().toISOString(), writer, traceparent };
+        const decision = requestCancel(found.run, { user_id }, envelope);
+        const { answer } = decision;
+        if (decision.kind === 'nothing_to_do') {
+          return { kind: 'answer', answer: { kind: 'answered', answer, isNew: false } };
+        }
+        if (expected === undefined) return { kind: 'answer', answer: EXPIRED };
+        const { event } = decision;
+        return { kind: 'append', event, expected, answer: { kind: 'answered', answer, isNew: true } };
+      },
+      onConflict,
+    });
+    return decided.kind === 'too_busy' ? { kind: 'too_busy' } : decided.answer;
   };
+
+interface Known {
+  readonly found: Extract<ReadRun, { kind: 'found' }> | CurrentRun;
+  /** Undefined for a run that only the views know. */
+  readonly head: number | undefined;
+}
+
+const EXPIRED = { kind: 'unreadable', why: 'the log no longer holds the events of this run' } as const;
