@@ -5,7 +5,7 @@ import { members, ROOT } from './workspaces.ts';
 
 export type Compose = Readonly<Record<string, unknown>>;
 
-/** A compose file as an empty environment makes it: variables have their defaults, anchors are merged. */
+/** A compose file read with an empty environment: variables have their defaults, anchors are merged. */
 export const readCompose = (file: string): Compose => {
   let text = readFileSync(join(ROOT, file), 'utf8');
   // From the inside out: a default may hold another variable.
@@ -29,25 +29,8 @@ export const environmentOf = (service: Service): Record<string, string> =>
     Object.entries(members(service['environment'] ?? {})).map(([name, value]) => [name, String(value)]),
   );
 
-/** The environment of a service with the secrets that it names where they are in a folder, and not where they are mounted. */
-export const environmentWith = (
-  compose: Compose,
-  service: Service,
-  secrets: string,
-): Record<string, string> => {
-  const files = members(compose['secrets']);
-  const mounted = listOf(service, 'secrets').map((name) => {
-    const file = String(members(files[name])['file']);
-    return [`/run/secrets/${name}`, file.replace('./deploy/secrets', secrets)];
-  });
-  const places = new Map(mounted.map(([from = '', to = '']) => [from, to]));
-  return Object.fromEntries(
-    Object.entries(environmentOf(service)).map(([name, value]) => [name, places.get(value) ?? value]),
-  );
-};
-
 export const listOf = (service: Service, member: string): string[] => {
   const list = service[member] ?? [];
-  if (!Array.isArray(list)) throw new TypeError(`${member} is no list`);
+  if (!Array.isArray(list)) throw new TypeError(`${member} is not a list`);
   return list.map(String);
 };
