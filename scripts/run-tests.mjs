@@ -1,21 +1,46 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { root, toolEnvironment } from './node24.mjs';
 
+/** Where turbo finds the report of a workspace, from the folder of the workspace. */
+export const WORKSPACE_REPORT = join('.cache', 'test-report.json');
+
 /** Runs vitest with these arguments and shows its report. Returns the counts and the exit status. */
-export const runTests = async (args) => {
+export const runTests = async (args, reportFile) => {
   const folder = mkdtempSync(join(tmpdir(), 'runledger-test-report-'));
-  const report = join(folder, 'report.json');
+  const report = reportFile === undefined ? join(folder, 'report.json') : resolve(reportFile);
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
   try {
     const status = await statusOf('vitest', ['run', ...reporters, ...args]);
-    return resultOf(existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : undefined, status);
+    return resultOf(readReport(report), status);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 };
+
+/**
+ * Has turbo run the tests of the workspaces that differ from the branch main, or depend on one that does. What passed
+ * before with the same files comes from the cache of turbo.
+ */
+export const runAffectedTests = async () => {
+  const reports = [root, ...globSync('{packages,services,apps}/*', { cwd: root })].map((folder) =>
+    resolve(root, folder, WORKSPACE_REPORT),
+  );
+  for (const report of reports) rmSync(report, { force: true });
+  const options = ['--env-mode=loose', '--concurrency=2', '--continue', '--output-logs=new-only'];
+  const workspaces = await statusOf('turbo', ['run', 'test', '--affected', ...options]);
+  const scripts = await statusOf('turbo', ['run', 'test:scripts', ...options]);
+  // Also what came from the cache has its report there now.
+  const results = reports
+    .filter((report) => existsSync(report))
+    .map((report) => resultOf(readReport(report), 0));
+  const status = workspaces === 0 ? scripts : workspaces;
+  return sumOf([...results, { passed: 0, failed: 0, skipped: 0, status }]);
+};
+
+const readReport = (path) => (existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined);
 
 /** The result of several runs together. */
 export const sumOf = (results) =>
@@ -36,7 +61,8 @@ export const reportResult = ({ passed, failed, skipped, status }) => {
 
 const statusOf = (tool, args) =>
   new Promise((resolve) => {
-    const child = spawn(tool, args, { cwd: root, env: toolEnvironment(), stdio: 'inherit' });
+    const env = { ...toolEnvironment(), TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1' };
+    const child = spawn(tool, args, { cwd: root, env, stdio: 'inherit' });
     // The terminal sends Ctrl-C to vitest too. This process stays to clean up and to print the result.
     process.on('SIGINT', () => undefined);
     process.on('SIGTERM', () => child.kill('SIGTERM'));

@@ -1,7 +1,8 @@
 // npm test: the pure tests and those of one service, or the files that the arguments name. The last line is the result.
-// npm run test:system: the tests that kill, pause and start many processes. Both print the same last line.
+// npm test -- --affected: those of the workspaces that a change concerns. npm run test:system: the tests that kill, pause and
+// start many processes. All print the same last line.
 import { installWhenNeeded } from './node24.mjs';
-import { reportResult, runTests } from './run-tests.mjs';
+import { reportResult, runAffectedTests, runTests } from './run-tests.mjs';
 
 const [first, ...others] = process.argv.slice(2);
 const project = first === '--system' ? 'system' : 'service';
@@ -14,4 +15,4 @@ if (!installWhenNeeded()) {
   process.exit(1);
 }
 const projects = namesSystemTest ? [] : ['--project', project];
-reportResult(await runTests([...projects, ...args]));
+reportResult(first === '--affected' ? await runAffectedTests() : await runTests([...projects, ...args]));
