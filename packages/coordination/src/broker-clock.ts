@@ -1,34 +1,34 @@
 import { callBroker } from '@runledger/event-log/connect/broker-call';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 
-/** The broker's clock and ours drift apart by less than a millisecond meanwhile, unless one of them is set. */
-const ASK_EVERY_MS = 30_000;
+/** In this time the two clocks drift apart by less than a millisecond, unless one of them is set. */
+const READ_EVERY_MS = 30_000;
 
 interface Known {
-  /** Of our monotonic clock. */
+  /** How far the broker's time is ahead of our monotonic clock. */
   readonly aheadMs: number;
-  readonly asked: number;
+  readonly readAt: number;
 }
 
 /**
- * What time it is at the broker, in milliseconds since 1970, whatever the clocks of this machine say: too early by as
- * long as its answer took to come, and never too late. The stream that is asked says where: at its leader.
+ * The broker's time in milliseconds since 1970, independent of the clock of this machine. It is late by as long as the response
+ * took, and never early. The time is that of the leader of the stream.
  * @throws {LogUnavailable}
  */
 export const brokerClock = (log: EventLog, stream: string): (() => Promise<number>) => {
   let known: Known | undefined;
-  let asking: Promise<Known> | undefined;
-  const ask = async (): Promise<Known> => {
-    const time = await callBroker('asking the broker for the time', () => readBrokerTime(log, stream));
-    const asked = performance.now();
-    return { aheadMs: time - asked, asked };
+  let reading: Promise<Known> | undefined;
+  const read = async (): Promise<Known> => {
+    const time = await callBroker('reading the time of the broker', () => readBrokerTime(log, stream));
+    const readAt = performance.now();
+    return { aheadMs: time - readAt, readAt };
   };
   return async () => {
-    if (known && performance.now() - known.asked < ASK_EVERY_MS) return known.aheadMs + performance.now();
-    asking ??= ask().finally(() => {
-      asking = undefined;
+    if (known && performance.now() - known.readAt < READ_EVERY_MS) return known.aheadMs + performance.now();
+    reading ??= read().finally(() => {
+      reading = undefined;
     });
-    known = await asking;
+    known = await reading;
     return known.aheadMs + performance.now();
   };
 };
@@ -38,20 +38,20 @@ export interface BrokerTime extends Disposable {
 }
 
 /**
- * The broker's time for whoever cannot wait for it: asked now and from time to time; between the answers, and while the
- * broker is away, our monotonic clock goes on from the last one.
- * @throws {LogUnavailable} when the first question is not answered
+ * The broker's time at once, for callers that cannot wait. It is read now and from time to time; in between, and while the broker
+ * is away, our monotonic clock continues from the last reading.
+ * @throws {LogUnavailable} when it cannot be read the first time
  */
 export const openBrokerTime = async (log: EventLog, stream: string): Promise<BrokerTime> => {
-  const ask = brokerClock(log, stream);
-  const aheadMs = async (): Promise<number> => (await ask()) - performance.now();
+  const read = brokerClock(log, stream);
+  const aheadMs = async (): Promise<number> => (await read()) - performance.now();
   let known = await aheadMs();
   const again = setInterval(() => {
     aheadMs().then(
       (ahead) => (known = ahead),
-      (error: unknown) => log.logger.debug({ err: error }, 'the broker did not say what time it is'),
+      (error: unknown) => log.logger.debug({ err: error }, 'the time of the broker could not be read'),
     );
-  }, ASK_EVERY_MS);
+  }, READ_EVERY_MS);
   return {
     now: () => new Date(known + performance.now()),
     [Symbol.dispose]: () => clearInterval(again),
@@ -64,7 +64,7 @@ export const readBrokerTime = async (log: EventLog, stream: string): Promise<num
   // The driver's type of the response does not have the time.
   const time = 'ts' in info && typeof info.ts === 'string' ? Date.parse(info.ts) : Number.NaN;
   if (Number.isNaN(time)) {
-    throw new Error('The broker does not say what time it is: nats-server 2.10 or later is needed.');
+    throw new Error('The broker does not give its time: nats-server 2.10 or later is needed.');
   }
   return time;
 };

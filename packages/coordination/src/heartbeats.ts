@@ -10,13 +10,13 @@ import { deliveredTime, parseJson } from '@runledger/event-log/read/stored-messa
 
 const STREAM = 'KV_EXECUTORS';
 const PREFIX = '$KV.EXECUTORS.';
-/** A late beat is worth nothing: the next one comes. */
-const BEAT_WITHIN_MS = 2_000;
+/** A late heartbeat is useless: the next one follows. */
+const SEND_WITHIN_MS = 2_000;
 
-const Beat = Compile(Heartbeat);
+const heartbeatSchema = Compile(Heartbeat);
 const utf8 = new TextEncoder();
 
-/** Says that the executor lives; forgotten after `ttlMs` (whole seconds, rounded up). @throws {LogUnavailable} after 2 s */
+/** Shows that the executor lives. Expires after `ttlMs` (whole seconds, rounded up). @throws {LogUnavailable} after 2 s */
 export const sendHeartbeat = async (log: EventLog, heartbeat: Heartbeat, ttlMs: number): Promise<void> => {
   await publish(log, {
     stream: STREAM,
@@ -24,33 +24,35 @@ export const sendHeartbeat = async (log: EventLog, heartbeat: Heartbeat, ttlMs: 
     data: utf8.encode(JSON.stringify(heartbeat)),
     id: newUuid(),
     ttl: `${Math.max(Math.ceil(ttlMs / 1_000), 1)}s`,
-    withinMs: BEAT_WITHIN_MS,
+    withinMs: SEND_WITHIN_MS,
   });
 };
 
-/** A beat as the stream's leader holds it, with the broker's time of it. */
+/** A heartbeat as the stream's leader holds it, with the time at which the broker stored it. */
 export interface StoredHeartbeat {
   readonly heartbeat: Heartbeat;
   readonly time: string;
 }
 
-/** The executor's last beat, which a watch may not have told yet; undefined when it has expired. @throws {LogUnavailable} */
+/** The executor's last heartbeat, which a watch may not have delivered yet; undefined when it has expired. @throws {LogUnavailable} */
 export const lastHeartbeat = async (
   log: EventLog,
   executor: ExecutorId,
 ): Promise<StoredHeartbeat | undefined> => {
   const message = await lastMessage(log, STREAM, `${PREFIX}${executor}`);
   const heartbeat = message ? parseJson(message.data) : undefined;
-  return message && Beat.Check(heartbeat) ? { heartbeat, time: message.time.toISOString() } : undefined;
+  return message && heartbeatSchema.Check(heartbeat)
+    ? { heartbeat, time: message.time.toISOString() }
+    : undefined;
 };
 
 /**
- * Tells the last beat of every executor, then each new one with the broker's time of it. Heals after any restart of
- * the broker, also when that forgot beats. That a beat is missing is for the listener to notice.
+ * Delivers the last heartbeat of every executor, then each new one with the broker's time. Recovers after any restart of the
+ * broker, even one that lost heartbeats. The listener has to notice when a heartbeat is missing.
  */
 export const watchHeartbeats = (
   log: EventLog,
-  onBeat: (heartbeat: Heartbeat, brokerTime: string) => void,
+  onHeartbeat: (heartbeat: Heartbeat, brokerTime: string) => void,
 ): Promise<AsyncDisposable> => {
   let position = 0;
   const unreadable = new Set<string>();
@@ -66,27 +68,30 @@ export const watchHeartbeats = (
     take: async (messages: readonly JsMsg[]) => {
       for (const message of messages) {
         position = message.seq;
-        // A marker says that a beat has expired; it has no body.
+        // An expired heartbeat leaves a marker without a body.
         const heartbeat = parseJson(message.data);
-        if (!Beat.Check(heartbeat) || message.subject !== `${PREFIX}${heartbeat.executor_id}`) {
-          if (message.data.length > 0) tellOnce(log, unreadable, message.subject);
+        if (!heartbeatSchema.Check(heartbeat) || message.subject !== `${PREFIX}${heartbeat.executor_id}`) {
+          if (message.data.length > 0) logOnce(log, unreadable, message.subject);
           continue;
         }
         try {
-          onBeat(heartbeat, deliveredTime(message));
+          onHeartbeat(heartbeat, deliveredTime(message));
         } catch (error) {
-          log.logger.error({ err: error, executor: heartbeat.executor_id }, 'a heartbeat could not be taken');
+          log.logger.error(
+            { err: error, executor: heartbeat.executor_id },
+            'a heartbeat could not be handled',
+          );
         }
       }
     },
   });
 };
 
-const MOST_TOLD = 1_000;
+const MAX_LOGGED = 1_000;
 
-/** Its executor will count as lost, and somebody will ask why. */
-const tellOnce = (log: EventLog, told: Set<string>, subject: string): void => {
-  if (told.has(subject) || told.size === MOST_TOLD) return;
-  told.add(subject);
+/** Its executor will be lost, and the log should say why. */
+const logOnce = (log: EventLog, logged: Set<string>, subject: string): void => {
+  if (logged.has(subject) || logged.size === MAX_LOGGED) return;
+  logged.add(subject);
   log.logger.error({ subject }, 'a heartbeat cannot be read; is its executor of a later release?');
 };

@@ -6,24 +6,25 @@ import { publish } from '@runledger/event-log/append/publish';
 
 export interface LeaseRequest {
   readonly name: string;
-  /** Who asks, for people: unlike the lease itself it need not be unique. */
+  /** Names the process for people; it need not be unique. */
   readonly holder: string;
-  /** A holder that was not heard of for so long loses it; 3000 when left out. */
+  /** A holder that does not renew the lease for so long loses it; 3000 when left out. */
   readonly ttlMs?: number;
 }
 
 export interface Lease {
-  /** Aborted as soon as somebody else may hold it. Appends are fenced in any case: a lease saves work, it does not protect. */
+  /** Aborted as soon as another process may hold it. A lease saves work and protects nothing: appends are fenced in any case. */
   readonly lost: AbortSignal;
   release(): Promise<void>;
 }
 
 const STREAM = 'KV_LEASES';
+const LONGEST_LOOK_MS = 500;
 const utf8 = new TextEncoder();
 
 /**
- * Waits until the lease is held. No clock is compared with another: a waiting process takes a lease over when it saw, itself and without
- * a break in its connection, that the holder did not renew it for `ttlMs`; the broker lets one of several have it.
+ * Waits until this process holds the lease. No clock is compared with another: a waiting process takes a lease over when it
+ * observed, without a break in its connection, that the holder did not renew it for `ttlMs`. Of several the broker lets one.
  * @throws the signal's reason
  */
 export const acquireLease = async (
@@ -32,12 +33,12 @@ export const acquireLease = async (
   signal: AbortSignal,
 ): Promise<Lease> => {
   const subject = `$KV.LEASES.${name}`;
-  const lookEveryMs = Math.min(ttlMs / 6, 500);
+  const lookEveryMs = Math.min(ttlMs / 6, LONGEST_LOOK_MS);
   let seen = { revision: -1, since: 0 };
   const forget = (): void => {
     seen = { revision: -1, since: 0 };
   };
-  const forgetNoMore = log.onReconnect(forget);
+  const stopListening = log.onReconnect(forget);
   try {
     for (; ; await pause(lookEveryMs, undefined, { signal })) {
       signal.throwIfAborted();
@@ -53,16 +54,16 @@ export const acquireLease = async (
         if (taken !== false) return hold(log, { subject, holder, ttlMs, revision: taken, asked });
       } catch (error) {
         if (log.nc.isClosed()) throw error;
-        log.logger.debug({ err: error, lease: name }, 'the lease could not be asked for');
+        log.logger.debug({ err: error, lease: name }, 'the lease could not be read');
         forget();
       }
     }
   } finally {
-    forgetNoMore();
+    stopListening();
   }
 };
 
-/** The new revision, or false when somebody else wrote meanwhile. An empty value is a released lease. */
+/** The new revision, or false when another process wrote first. An empty value is a released lease. */
 const write = async (
   log: EventLog,
   subject: string,
@@ -86,7 +87,7 @@ interface Held {
   readonly holder: string;
   readonly ttlMs: number;
   readonly revision: number;
-  /** On the monotonic clock, before the broker was asked. */
+  /** On the monotonic clock, before the request was sent. */
   readonly asked: number;
 }
 
@@ -114,7 +115,7 @@ const hold = (log: EventLog, { subject, holder, ttlMs, ...taken }: Held): Lease 
       const asked = performance.now();
       try {
         const renewed = await write(log, subject, holder, revision, ttlMs / 2);
-        if (renewed === false) return lose('somebody else holds it');
+        if (renewed === false) return lose('another process holds it');
         revision = renewed;
         holdSince(asked);
       } catch (error) {
@@ -132,9 +133,9 @@ const hold = (log: EventLog, { subject, holder, ttlMs, ...taken }: Held): Lease 
       released.abort();
       await renewing;
       if (lost.signal.aborted) return;
-      // Best effort: without it the next holder only waits a little longer.
+      // Without it the next holder only waits a little longer.
       await write(log, subject, '', revision, ttlMs).catch((error: unknown) => {
-        log.logger.debug({ err: error, lease: subject }, 'the lease could not be given back; it runs out');
+        log.logger.debug({ err: error, lease: subject }, 'the lease could not be released; it expires');
       });
     },
   };

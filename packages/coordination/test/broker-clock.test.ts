@@ -2,14 +2,14 @@ import { expect, it } from 'vitest';
 import { brokerClock, openBrokerTime } from '../src/broker-clock.ts';
 import { aLog } from '@runledger/event-log/test/fixtures/test-log';
 
-it("the broker's clock is read once for many questions, and is never ahead of the time stamps that it gives", async () => {
+it("the broker's clock is read once for many callers and is never ahead of its time stamps", async () => {
   await using test = await aLog();
   const now = brokerClock(test.log, 'KV_RATES');
-  const asked = (): number => test.log.nc.stats().outMsgs;
+  const requests = (): number => test.log.nc.stats().outMsgs;
   const times = await Promise.all(Array.from({ length: 8 }, now));
-  const before = asked();
+  const before = requests();
   const time = await now();
-  expect(asked()).toBe(before);
+  expect(requests()).toBe(before);
   expect(time).toBeGreaterThanOrEqual(Math.max(...times));
   const { seq } = await test.log.js.publish('$KV.RATES.later', '{}');
   const stored = await test.log.jsm.streams.getMessage('KV_RATES', { seq });
@@ -18,7 +18,7 @@ it("the broker's clock is read once for many questions, and is never ahead of th
   expect(Date.parse(stored?.timestamp ?? '') - time).toBeLessThan(60_000);
 });
 
-it("the broker's time is told at once, also while the broker is away", async () => {
+it("the broker's time is known at once, even while the broker is away", async () => {
   await using test = await aLog();
   using time = await openBrokerTime(test.log, 'KV_RATES');
   const before = time.now();

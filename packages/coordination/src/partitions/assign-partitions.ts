@@ -1,26 +1,26 @@
 /**
- * Who should hold which share: everybody's portion differs by one at most. Whoever knows the same members and claims
- * comes to the same division, and a share stays where it is as long as its holder has no more than a fair portion.
+ * Which member should hold which partitions: their numbers differ by one at most. Processes that know the same members and
+ * claims come to the same assignment, and a partition stays where it is unless its holder has more than a fair part.
  */
 export const assignPartitions = (
-  shares: number,
+  partitions: number,
   living: readonly string[],
-  claimedBy: (share: number) => string | undefined,
+  claimedBy: (partition: number) => string | undefined,
 ): ReadonlyMap<string, readonly number[]> => {
-  const portions = new Map(living.toSorted().map((member): [string, number[]] => [member, []]));
+  const assigned = new Map(living.toSorted().map((member): [string, number[]] => [member, []]));
   const free: number[] = [];
-  for (let share = 0; share < shares; share += 1) {
-    (portions.get(claimedBy(share) ?? '') ?? free).push(share);
+  for (let partition = 0; partition < partitions; partition += 1) {
+    (assigned.get(claimedBy(partition) ?? '') ?? free).push(partition);
   }
-  const least = Math.floor(shares / portions.size);
-  const remainder = shares % portions.size;
-  // What remains goes to those that have more already, so that as little as possible moves.
-  const largestFirst = [...portions.values()].toSorted(
+  const least = Math.floor(partitions / assigned.size);
+  const remainder = partitions % assigned.size;
+  // The remainder goes to those that have more already, so that as little as possible moves.
+  const largestFirst = [...assigned.values()].toSorted(
     (one, other) => Math.min(other.length, least + 1) - Math.min(one.length, least + 1),
   );
-  const wanted = largestFirst.map((portion, n) => ({ portion, size: n < remainder ? least + 1 : least }));
-  for (const { portion, size } of wanted) free.push(...portion.splice(size));
+  const wanted = largestFirst.map((part, n) => ({ part, size: n < remainder ? least + 1 : least }));
+  for (const { part, size } of wanted) free.push(...part.splice(size));
   free.sort((one, other) => one - other);
-  for (const { portion, size } of wanted) portion.push(...free.splice(0, size - portion.length));
-  return portions;
+  for (const { part, size } of wanted) part.push(...free.splice(0, size - part.length));
+  return assigned;
 };

@@ -1,6 +1,6 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { PartitionRegistry } from './partition-registry.ts';
 import { assignPartitions } from './assign-partitions.ts';
+import type { PartitionRegistry } from './partition-registry.ts';
 
 const AGAIN_AFTER_MS = 1_000;
 
@@ -11,19 +11,19 @@ export interface MembershipTermOptions {
   /** The name of this membership. */
   readonly member: string;
   readonly ttlMs: number;
-  readonly hold: (share: number, over: AbortSignal) => Promise<void>;
-  /** Aborted when somebody else may hold what this member held. */
+  readonly hold: (partition: number, over: AbortSignal) => Promise<void>;
+  /** Aborted when another process may hold what this member held. */
   readonly lost: AbortSignal;
   /** Aborted with `lost`, and when the member leaves by itself. */
   readonly over: AbortSignal;
 }
 
-/** What a member does while it is one. */
+/** What a process holds during one membership. */
 export interface MembershipTerm {
   held(): number[];
-  /** Comes nearer to a fair division, as far as the others let it. @throws {LogUnavailable} */
+  /** Moves closer to a fair assignment, as far as the other members allow it. @throws {LogUnavailable} */
   step(): Promise<void>;
-  /** Resolves when nothing is held any more, which begins when the term is over. */
+  /** Resolves when nothing is held any more. That begins when the term is over. */
   ended(): Promise<void>;
 }
 
@@ -33,80 +33,106 @@ interface Holding {
 }
 
 export const membershipTerm = (options: MembershipTermOptions, onChange: () => void): MembershipTerm => {
-  const { log, registry: board, partitions: shares, member, ttlMs, hold, lost, over } = options;
+  const { log, registry, partitions, member, ttlMs, over } = options;
   const holdings = new Map<number, Holding>();
   const notBefore = new Map<number, number>();
-  const all = Array.from({ length: shares }, (_, share) => share);
 
-  const take = async (share: number): Promise<void> => {
-    const revision = await board.write(share, member, board.claim(share)?.revision ?? 0);
+  const take = async (partition: number): Promise<void> => {
+    const revision = await registry.write(partition, member, registry.claim(partition)?.revision ?? 0);
     if (revision === false || over.aborted) return;
-    log.logger.debug({ member, share }, 'a share is held');
+    log.logger.debug({ member, partition }, 'a partition is held');
     const giveAway = new AbortController();
-    const done = holdUntilOver(share, AbortSignal.any([giveAway.signal, over])).then(async () => {
-      await giveBack(share, revision);
-      holdings.delete(share);
-      onChange();
-    });
-    holdings.set(share, { giveAway, done });
+    const done = holdUntil(AbortSignal.any([giveAway.signal, over]), partition, options).then(
+      async (hasFailed) => {
+        if (hasFailed) notBefore.set(partition, performance.now() + AGAIN_AFTER_MS);
+        await giveBack(partition, revision, options);
+        holdings.delete(partition);
+        onChange();
+      },
+    );
+    holdings.set(partition, { giveAway, done });
   };
-  const holdUntilOver = async (share: number, end: AbortSignal): Promise<void> => {
-    try {
-      await hold(share, end);
-      if (end.aborted) return;
-      log.logger.error(
-        { member, share },
-        'a share was let go although nobody asked for it; it is taken again',
-      );
-    } catch (error) {
-      log.logger.error({ err: error, member, share }, 'a share could not be held; it is tried again');
-    }
-    notBefore.set(share, performance.now() + AGAIN_AFTER_MS);
-  };
-  const giveBack = async (share: number, revision: number): Promise<void> => {
-    if (lost.aborted || !log.connected()) return;
-    try {
-      await board.write(share, '', revision);
-    } catch (error) {
-      // The next step does it, and after the term nobody needs it.
-      log.logger.debug({ err: error, member, share }, 'a share could not be given back yet');
-    }
-  };
-  const mayTake = (share: number): boolean => {
-    const holder = board.claim(share)?.holder ?? '';
-    const isFree = holder === '' || holder === member || board.hasEnded(holder);
-    return isFree && !holdings.has(share) && performance.now() >= (notBefore.get(share) ?? 0);
+  const isClaimed = (partition: number): boolean => registry.claim(partition)?.holder === member;
+  const mayTake = (partition: number): boolean => {
+    const holder = registry.claim(partition)?.holder ?? '';
+    const isFree = holder === '' || holder === member || registry.hasEnded(holder);
+    return isFree && !holdings.has(partition) && performance.now() >= (notBefore.get(partition) ?? 0);
   };
 
   return {
     held: () => [...holdings.keys()].toSorted((one, other) => one - other),
     step: async () => {
-      if (!board.isComplete()) return;
-      await board.endUnresponsive(ttlMs, (other) => other !== member);
-      await board.lookUpHolders();
-      if (!board.isComplete()) return;
-      const living = [...new Set([...board.members(), member])];
-      const claimedBy = (share: number): string | undefined => board.claim(share)?.holder;
-      const mine = new Set(assignPartitions(shares, living, claimedBy).get(member));
-      for (const [share, { giveAway }] of holdings) {
-        // A claim that is not ours any more was lost by the broker: it is taken again.
-        // One that names another is somebody else's already: that is a loss, and no wish.
-        const by = claimedBy(share);
-        if (by !== undefined && by !== member)
-          giveAway.abort(new Error(`share ${share} is claimed by ${by}`));
-        else if (!mine.has(share) || by !== member) giveAway.abort();
-      }
-      const unused = all.filter(
-        (share) => claimedBy(share) === member && !mine.has(share) && !holdings.has(share),
-      );
+      if (!registry.isComplete()) return;
+      await registry.endUnresponsive(ttlMs, (other) => other !== member);
+      await registry.lookUpHolders();
+      if (!registry.isComplete()) return;
+      const assigned = assignedTo(options);
+      for (const [partition, { giveAway }] of holdings)
+        letGoUnlessOurs(registry.claim(partition)?.holder, { partition, giveAway, member, assigned });
+      const all = Array.from({ length: partitions }, (_, partition) => partition);
+      const unused = all.filter((one) => isClaimed(one) && !assigned.has(one) && !holdings.has(one));
       await Promise.all([
-        ...unused.map((share) => giveBack(share, board.claim(share)?.revision ?? 0)),
-        ...all.filter((share) => mine.has(share) && mayTake(share)).map(take),
+        ...unused.map((one) => giveBack(one, registry.claim(one)?.revision ?? 0, options)),
+        ...all.filter((one) => assigned.has(one) && mayTake(one)).map(take),
       ]);
-      await board.removeEnded(ttlMs);
+      await registry.removeEnded(ttlMs);
     },
     ended: async () => {
       await Promise.all([...holdings.values()].map(({ done }) => done));
     },
   };
+};
+
+const assignedTo = ({ registry, partitions, member }: MembershipTermOptions): ReadonlySet<number> => {
+  const living = [...new Set([...registry.members(), member])];
+  const claimedBy = (partition: number): string | undefined => registry.claim(partition)?.holder;
+  return new Set(assignPartitions(partitions, living, claimedBy).get(member));
+};
+
+/**
+ * A claim that is no longer stored was lost by the broker: the partition is taken again. A claim of another member means
+ * that the partition is lost already, so the abort has a reason.
+ */
+const letGoUnlessOurs = (
+  claimedBy: string | undefined,
+  held: Pick<Holding, 'giveAway'> & {
+    readonly partition: number;
+    readonly member: string;
+    readonly assigned: ReadonlySet<number>;
+  },
+): void => {
+  const { partition, giveAway, member, assigned } = held;
+  if (claimedBy !== undefined && claimedBy !== member)
+    giveAway.abort(new Error(`partition ${partition} is claimed by ${claimedBy}`));
+  else if (!assigned.has(partition) || claimedBy !== member) giveAway.abort();
+};
+
+/** Whether holding ended although nothing asked for it. */
+const holdUntil = async (
+  end: AbortSignal,
+  partition: number,
+  { log, member, hold }: MembershipTermOptions,
+): Promise<boolean> => {
+  try {
+    await hold(partition, end);
+    if (end.aborted) return false;
+    log.logger.error({ member, partition }, 'a partition was released without a request; it is taken again');
+  } catch (error) {
+    log.logger.error({ err: error, member, partition }, 'a partition could not be held; it is tried again');
+  }
+  return true;
+};
+
+const giveBack = async (
+  partition: number,
+  revision: number,
+  { log, registry, member, lost }: MembershipTermOptions,
+): Promise<void> => {
+  if (lost.aborted || !log.connected()) return;
+  try {
+    await registry.write(partition, '', revision);
+  } catch (error) {
+    // The next step does it, and after the term nobody needs it.
+    log.logger.debug({ err: error, member, partition }, 'a partition could not be given back yet');
+  }
 };

@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { newUuid } from '@runledger/contracts/ids';
 import type { JsMsg } from '@nats-io/jetstream';
-import { callBroker } from '@runledger/event-log/connect/broker-call';
-import { lastMessage } from '@runledger/event-log/read/leader-read';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { newUuid } from '@runledger/contracts/ids';
 import { publish, type Published } from '@runledger/event-log/append/publish';
-import { pullInOrder } from '@runledger/event-log/follow/pull-in-order';
+import { callBroker } from '@runledger/event-log/connect/broker-call';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { pullInOrder, type Pulling } from '@runledger/event-log/follow/pull-in-order';
+import { lastMessage } from '@runledger/event-log/read/leader-read';
+import { registryView, type Claim, type RegistryView } from './registry-view.ts';
 
 const STREAM = 'KV_LEASES';
-const ASK_WITHIN_MS = 1_000;
+const CALL_WITHIN_MS = 1_000;
 const utf8 = new TextEncoder();
 const text = new TextDecoder();
 
@@ -22,38 +23,26 @@ export const newMemberName = (holder: string): string =>
 /** The name of a member's lease. */
 export const membershipLease = (service: string, member: string): string => `${service}.member.${member}`;
 
-interface Claim {
-  /** Empty when it was given back. */
-  readonly holder: string;
-  readonly revision: number;
-}
-
-interface Seen {
-  readonly revision: number;
-  /** On the monotonic clock: when this process saw the revision, or the broker again. */
-  readonly since: number;
-}
-
-/** What the broker tells of a service's members and of their claims. It may be late, so every write is fenced. */
+/** The members of a service and their claims to partitions, as the broker stores them. Every write is fenced. */
 export interface PartitionRegistry extends AsyncDisposable {
-  /** Resolves when the board is told no more. */
+  /** Resolves when the registry can no longer be read. */
   readonly failed: Promise<Error>;
-  /** Whether everything that was stored is known. */
+  /** Whether everything that is stored has been read. */
   isComplete(): boolean;
-  /** All whose membership has not ended, among them those that died and were not noticed yet. */
+  /** All whose membership has not ended, including processes that died unnoticed. */
   members(): string[];
-  /** Whether it is certain that a membership has ended, so that what it claims is free. */
+  /** Whether a membership has ended for certain, so that its claims are free. */
   hasEnded(member: string): boolean;
-  claim(share: number): Claim | undefined;
-  /** Writes a claim, with an empty holder to give it back, over the one at `revision`. The new revision, or false if there is another claim. */
-  write(share: number, holder: string, revision: number): Promise<number | false>;
-  /** Ends the membership of those that were not heard of for so long. @throws {LogUnavailable} */
-  endUnresponsive(ttlMs: number, others: (member: string) => boolean): Promise<void>;
+  claim(partition: number): Claim | undefined;
+  /** Replaces the claim at `revision`; an empty holder gives it back. The new revision, or false if there is another claim. */
+  write(partition: number, holder: string, revision: number): Promise<number | false>;
+  /** Ends the memberships of other processes that were not renewed for so long. @throws {LogUnavailable} */
+  endUnresponsive(ttlMs: number, isOther: (member: string) => boolean): Promise<void>;
   /** Ends a membership that its holder has lost. @throws {LogUnavailable} */
   end(member: string): Promise<void>;
-  /** Asks the broker about holders of claims of whom nothing is known. @throws {LogUnavailable} */
+  /** Reads the memberships of holders about which nothing is known. @throws {LogUnavailable} */
   lookUpHolders(): Promise<void>;
-  /** Removes what memberships left behind that ended so long ago that everybody knows. @throws {LogUnavailable} */
+  /** Removes memberships that ended so long ago that every process knows. @throws {LogUnavailable} */
   removeEnded(ttlMs: number): Promise<void>;
 }
 
@@ -64,117 +53,120 @@ export const openPartitionRegistry = async (
   onChange: () => void,
 ): Promise<PartitionRegistry> => {
   const prefix = `$KV.LEASES.${service}.`;
-  const members = new Map<string, Seen>();
-  const ended = new Map<string, Seen>();
-  const claims = new Map<number, Claim>();
-  let complete = false;
+  const view = registryView(onChange);
+  const reading = await readInto(log, prefix, view, onChange);
+  const stopListening = log.onReconnect(view.restartWaiting);
+  const end = (member: string): Promise<void> => endMembership(log, service, view, member);
+  return {
+    failed: reading.failed,
+    isComplete: () => reading.isComplete() && log.connected(),
+    members: () => [...view.members.keys()],
+    hasEnded: (member) => view.ended.has(member),
+    claim: (partition) => view.claims.get(partition),
+    write: async (partition, holder, revision) => {
+      const written = await store(log, `${prefix}partition.${partition}`, holder, revision);
+      if (written.kind === 'conflict') return false;
+      view.noteClaim(partition, { holder, revision: written.sequence });
+      return written.sequence;
+    },
+    endUnresponsive: async (ttlMs, isOther) => {
+      const now = performance.now();
+      const late = [...view.members].filter(([member, { since }]) => isOther(member) && now - since >= ttlMs);
+      await Promise.all(late.map(([member]) => end(member)));
+    },
+    end,
+    lookUpHolders: async () => {
+      const holders = new Set([...view.claims.values()].map(({ holder }) => holder));
+      const isUnknown = (one: string): boolean =>
+        one !== '' && !view.members.has(one) && !view.ended.has(one);
+      for (const member of [...holders].filter(isUnknown)) {
+        const last = await lastMessage(log, STREAM, `${prefix}member.${member}`, CALL_WITHIN_MS);
+        view.noteMember(member, last?.seq ?? 0, last !== null && last.data.byteLength > 0);
+      }
+    },
+    removeEnded: (ttlMs) => removeEnded(log, prefix, view, ttlMs),
+    [Symbol.asyncDispose]: async () => {
+      stopListening();
+      await reading[Symbol.asyncDispose]();
+    },
+  };
+};
 
-  const noteMember = (member: string, revision: number, alive: boolean): void => {
-    // A name is used once, and what is told may be late.
-    if (alive && ended.has(member)) return;
-    const wasAlive = members.has(member);
-    if (!alive) members.delete(member);
-    (alive ? members : ended).set(member, { revision, since: performance.now() });
-    if (alive !== wasAlive) onChange();
-  };
-  const noteClaim = (share: number, claim: Claim): void => {
-    const known = claims.get(share);
-    // What this process wrote itself it knows before it is told.
-    if (known && known.revision >= claim.revision) return;
-    claims.set(share, claim);
-    if (known?.holder !== claim.holder) onChange();
-  };
+const readInto = async (
+  log: EventLog,
+  prefix: string,
+  view: RegistryView,
+  onChange: () => void,
+): Promise<Pulling & { isComplete(): boolean }> => {
+  let isComplete = false;
   const take = async (messages: readonly JsMsg[]): Promise<void> => {
     for (const message of messages) {
       const [, kind, key = ''] = KEY.exec(message.subject.slice(prefix.length)) ?? [];
       const holder = text.decode(message.data);
-      if (kind === 'member') noteMember(key, message.seq, holder !== '');
+      if (kind === 'member') view.noteMember(key, message.seq, holder !== '');
       if (kind === 'partition') {
-        noteClaim(Number(key), { holder: MEMBER.test(holder) ? holder : '', revision: message.seq });
+        view.noteClaim(Number(key), { holder: MEMBER.test(holder) ? holder : '', revision: message.seq });
       }
-      if (message.info.pending > 0 || complete) continue;
-      complete = true;
+      if (message.info.pending > 0 || isComplete) continue;
+      isComplete = true;
       onChange();
     }
   };
-  const store = (subject: string, holder: string, revision: number): Promise<Published> =>
-    publish(log, {
-      stream: STREAM,
-      subject,
-      data: utf8.encode(holder),
-      id: newUuid(),
-      fence: { filter: subject, sequence: revision },
-      withinMs: ASK_WITHIN_MS,
-    });
-  const end = async (member: string): Promise<void> => {
-    const known = members.get(member);
-    if (!known) return;
-    // The broker refuses it when the member was renewed after all.
-    const written = await store(`${prefix}member.${member}`, '', known.revision);
-    if (written.kind === 'stored') {
-      log.logger.warn({ service, member }, 'a member has not been heard of; its shares are free');
-      noteMember(member, written.sequence, false);
-    } else if (written.head === 0) {
-      noteMember(member, 0, false);
-    } else {
-      members.set(member, { revision: known.revision, since: performance.now() });
-    }
-  };
-
   const pulling = await pullInOrder(log, {
     stream: STREAM,
     subjects: [`${prefix}>`],
-    // Removals are not told, so after an interruption it is all read again.
+    // Removals are not delivered, so after an interruption everything is read again.
     begin: () => {
-      complete = false;
-      for (const known of [members, ended, claims]) known.clear();
+      isComplete = false;
+      view.clear();
       return { deliver_policy: 'last_per_subject' };
     },
     take,
   });
-  // While the broker was away nobody could renew.
-  const forgetNoMore = log.onReconnect(() => {
-    for (const [member, { revision }] of members) members.set(member, { revision, since: performance.now() });
+  return { ...pulling, isComplete: () => isComplete };
+};
+
+const store = (log: EventLog, subject: string, holder: string, revision: number): Promise<Published> =>
+  publish(log, {
+    stream: STREAM,
+    subject,
+    data: utf8.encode(holder),
+    id: newUuid(),
+    fence: { filter: subject, sequence: revision },
+    withinMs: CALL_WITHIN_MS,
   });
 
-  return {
-    failed: pulling.failed,
-    isComplete: () => complete && log.connected(),
-    members: () => [...members.keys()],
-    hasEnded: (member) => ended.has(member),
-    claim: (share) => claims.get(share),
-    write: async (share, holder, revision) => {
-      const written = await store(`${prefix}partition.${share}`, holder, revision);
-      if (written.kind === 'conflict') return false;
-      noteClaim(share, { holder, revision: written.sequence });
-      return written.sequence;
-    },
-    endUnresponsive: async (ttlMs, others) => {
-      const now = performance.now();
-      const silent = [...members].filter(([member, { since }]) => others(member) && now - since >= ttlMs);
-      await Promise.all(silent.map(([member]) => end(member)));
-    },
-    end,
-    lookUpHolders: async () => {
-      const holders = new Set([...claims.values()].map(({ holder }) => holder));
-      const unknown = [...holders].filter((one) => one !== '' && !members.has(one) && !ended.has(one));
-      for (const member of unknown) {
-        const last = await lastMessage(log, STREAM, `${prefix}member.${member}`, ASK_WITHIN_MS);
-        noteMember(member, last?.seq ?? 0, last !== null && last.data.byteLength > 0);
-      }
-    },
-    removeEnded: async (ttlMs) => {
-      for (const [member, { revision, since }] of ended) {
-        if (performance.now() - since < ttlMs) continue;
-        const filter = `${prefix}member.${member}`;
-        const upTo = { filter, seq: revision + 1 };
-        await callBroker(`removing ${filter}`, () => log.jsm.streams.purge(STREAM, upTo), ASK_WITHIN_MS);
-        ended.delete(member);
-      }
-    },
-    [Symbol.asyncDispose]: async () => {
-      forgetNoMore();
-      await pulling[Symbol.asyncDispose]();
-    },
-  };
+const endMembership = async (
+  log: EventLog,
+  service: string,
+  { members, noteMember }: RegistryView,
+  member: string,
+): Promise<void> => {
+  const known = members.get(member);
+  if (!known) return;
+  // The broker refuses it when the member was renewed after all.
+  const written = await store(log, `$KV.LEASES.${membershipLease(service, member)}`, '', known.revision);
+  if (written.kind === 'stored') {
+    log.logger.warn({ service, member }, 'a member is unresponsive; its partitions are free');
+    noteMember(member, written.sequence, false);
+  } else if (written.head === 0) {
+    noteMember(member, 0, false);
+  } else {
+    members.set(member, { revision: known.revision, since: performance.now() });
+  }
+};
+
+const removeEnded = async (
+  log: EventLog,
+  prefix: string,
+  { ended }: RegistryView,
+  ttlMs: number,
+): Promise<void> => {
+  for (const [member, { revision, since }] of ended) {
+    if (performance.now() - since < ttlMs) continue;
+    const filter = `${prefix}member.${member}`;
+    const upTo = { filter, seq: revision + 1 };
+    await callBroker(`removing ${filter}`, () => log.jsm.streams.purge(STREAM, upTo), CALL_WITHIN_MS);
+    ended.delete(member);
+  }
 };

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sendHeartbeat, lastHeartbeat, watchHeartbeats } from '../../src/heartbeats.ts';
 import { aLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
 
-/** What every executor may write to, and one can fill. */
+/** Every executor may write to the bucket, and one of them can fill it. */
 
 const A = executorId('a.000000000001');
 const B = executorId('b.000000000001');
@@ -16,21 +16,21 @@ beforeAll(async () => {
 });
 afterAll(() => broker[Symbol.asyncDispose]());
 
-describe('the beats of executors', () => {
-  it('are taken and told also when one executor has filled the bucket', async () => {
+describe('the heartbeats of executors', () => {
+  it('are stored and delivered even when one executor has filled the bucket', async () => {
     const { log } = broker;
     await log.jsm.streams.update('KV_EXECUTORS', { max_bytes: MiB });
-    const heard: string[] = [];
+    const received: string[] = [];
     await using open = new AsyncDisposableStack();
-    open.use(await watchHeartbeats(log, ({ executor_id }) => heard.push(executor_id)));
+    open.use(await watchHeartbeats(log, ({ executor_id }) => received.push(executor_id)));
     for (let key = 0; key < 20; key += 1)
       await log.js.publish(`$KV.EXECUTORS.a.x${key}`, new Uint8Array(100 * 1024));
     await sendHeartbeat(log, { executor_id: B, beat: 1, draining: false, runs: [] }, 60_000);
-    await waitFor('the beat to be told', () => heard.includes(B));
+    await waitFor('the heartbeat to be delivered', () => received.includes(B));
     expect((await log.jsm.streams.info('KV_EXECUTORS')).state.messages).toBeLessThan(20);
   });
 
-  it('are taken with a run in each of as many slots as an executor may have, and no larger', async () => {
+  it('are stored with a run in every slot that an executor may have, and no larger', async () => {
     const { log } = broker;
     const runs = Array.from({ length: 1_024 }, (_, slot) => ({ slot, run_id: newUuid(), attempt: 100 }));
     await sendHeartbeat(

@@ -7,7 +7,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { sendHeartbeat, lastHeartbeat, watchHeartbeats } from '../../src/heartbeats.ts';
 import { aLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
 
-/** What no permission can refuse, since it stands in the headers of a message under an allowed subject. */
+/** Permissions cannot refuse these headers: they are on a message under an allowed subject. */
 
 const A = executorId('a.000000000001');
 const B = executorId('b.000000000001');
@@ -37,24 +37,24 @@ describe('a roll-up', () => {
     expect(await lastOfRuns()).toEqual(before);
   });
 
-  it('takes no more than beats, which are told already and come again', async () => {
+  it('removes only heartbeats, which were delivered already and come again', async () => {
     const scheduler = await broker.open();
     const other = await broker.open();
-    const heard: string[] = [];
+    const received: string[] = [];
     await using watch = await watchHeartbeats(scheduler, ({ executor_id, beat: n }) =>
-      heard.push(`${executor_id} ${n}`),
+      received.push(`${executor_id} ${n}`),
     );
     expect(watch).toBeDefined();
-    const say = (log: EventLog, executor_id: string, n: number) =>
+    const send = (log: EventLog, executor_id: string, n: number) =>
       sendHeartbeat(log, { executor_id, beat: n, draining: false, runs: [] }, 10_000);
-    await say(other, B, 1);
-    await waitFor('the first beat', () => heard.includes(`${B} 1`));
+    await send(other, B, 1);
+    await waitFor('the first heartbeat', () => received.includes(`${B} 1`));
     const rollUp = headers();
     rollUp.set('Nats-Rollup', 'all');
     await executor.js.publish(`$KV.EXECUTORS.${A}`, '{}', { headers: rollUp });
     expect(await lastHeartbeat(scheduler, B)).toBeUndefined();
-    await say(other, B, 2);
-    await waitFor('the next beat', () => heard.includes(`${B} 2`));
+    await send(other, B, 2);
+    await waitFor('the next heartbeat', () => received.includes(`${B} 2`));
     expect(await lastHeartbeat(scheduler, B)).toMatchObject({ heartbeat: { beat: 2 } });
   });
 });
@@ -65,7 +65,7 @@ describe('a schedule', () => {
     '$KV.KEYS.forged',
     `fleet.${B}.left`,
     '$JS.API.STREAM.DELETE.RUNS',
-  ])('of the notifier may not be aimed at %s', async (target) => {
+  ])('of the notifier cannot target %s', async (target) => {
     const notifier = await broker.open();
     const schedule = { specification: new Date(Date.now() + 1), target };
     await expect(notifier.js.publish('timers.1.o.o.r.wait', '{}', { schedule })).rejects.toThrow(/schedule/);

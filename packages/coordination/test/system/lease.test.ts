@@ -15,7 +15,7 @@ const forEver = new AbortController().signal;
 const shortly = { ttlMs: 1_500 };
 
 describe('a lease', () => {
-  it('is held by one of several, and by the next when it is released', async () => {
+  it('is held by one of several processes, and by the next when it is released', async () => {
     const logs = await Promise.all(Array.from({ length: 4 }, () => test.open()));
     let holders = 0;
     let most = 0;
@@ -35,7 +35,7 @@ describe('a lease', () => {
     expect([turns, most]).toEqual([4, 1]);
   });
 
-  it('passes on when its holder is gone', async () => {
+  it('passes on when its holder has died', async () => {
     const dying = await test.open();
     const first = await acquireLease(dying, { name: 'failover', holder: 'first', ...shortly }, forEver);
     const waiting = acquireLease(log, { name: 'failover', holder: 'second', ...shortly }, forEver);
@@ -57,7 +57,7 @@ describe('a lease', () => {
     const revision = async () =>
       (await log.jsm.streams.getMessage('KV_LEASES', { last_by_subj: '$KV.LEASES.kept' }))?.seq ?? 0;
     const before = await revision();
-    // Four renewals are more than the time after which a silent holder would lose it.
+    // Four renewals take longer than the time after which an unresponsive holder would lose it.
     await expect.poll(revision, { timeout: 20_000 }).toBeGreaterThan(before + 4);
     expect(first.lost.aborted).toBe(false);
     stop.abort();
@@ -65,7 +65,7 @@ describe('a lease', () => {
     await first.release();
   });
 
-  it('is lost when the broker is away for longer, and can be had again', async () => {
+  it('is lost when the broker is away for longer, and can be acquired again', async () => {
     await using broken = await aLog();
     const request = { name: 'away', holder: 'one', ...shortly };
     const lease = await acquireLease(broken.log, request, forEver);

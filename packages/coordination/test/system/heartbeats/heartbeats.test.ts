@@ -6,7 +6,7 @@ import { silentLogger } from '@runledger/event-log/connect/logger';
 import { aLog } from '@runledger/event-log/test/fixtures/test-log';
 import { EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/events/run-events';
 
-const aBeat = (executor: string, count: number): Heartbeat => ({
+const aHeartbeat = (executor: string, count: number): Heartbeat => ({
   executor_id: executor,
   beat: count,
   draining: false,
@@ -16,12 +16,12 @@ const aBeat = (executor: string, count: number): Heartbeat => ({
 const TTL_MS = 60_000;
 
 describe('heartbeats', () => {
-  it('are told to a watcher: the last of each first, then each', async () => {
+  it('are delivered to a watcher: the last of each executor first, then each new one', async () => {
     await using test = await aLog();
     const { log } = test;
-    await sendHeartbeat(log, aBeat(EXECUTOR, 1), TTL_MS);
-    await sendHeartbeat(log, aBeat(EXECUTOR, 2), TTL_MS);
-    await sendHeartbeat(log, aBeat(OTHER_EXECUTOR, 1), TTL_MS);
+    await sendHeartbeat(log, aHeartbeat(EXECUTOR, 1), TTL_MS);
+    await sendHeartbeat(log, aHeartbeat(EXECUTOR, 2), TTL_MS);
+    await sendHeartbeat(log, aHeartbeat(OTHER_EXECUTOR, 1), TTL_MS);
     const seen: [string, number][] = [];
     const times: string[] = [];
     await using open = new AsyncDisposableStack();
@@ -37,15 +37,15 @@ describe('heartbeats', () => {
         [EXECUTOR, 2],
         [OTHER_EXECUTOR, 1],
       ]);
-    await sendHeartbeat(log, aBeat(EXECUTOR, 3), TTL_MS);
+    await sendHeartbeat(log, aHeartbeat(EXECUTOR, 3), TTL_MS);
     await expect.poll(() => seen.at(-1), { timeout: 10_000 }).toEqual([EXECUTOR, 3]);
     expect(times.every((time) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(time))).toBe(true);
     expect(times).toEqual(times.toSorted());
   });
 
-  it('are forgotten after their time', async () => {
+  it('expire after their time to live', async () => {
     await using test = await aLog();
-    await sendHeartbeat(test.log, aBeat(EXECUTOR, 1), 1_000);
+    await sendHeartbeat(test.log, aHeartbeat(EXECUTOR, 1), 1_000);
     const last = () =>
       test.log.jsm.streams.getMessage('KV_EXECUTORS', { last_by_subj: `$KV.EXECUTORS.${EXECUTOR}` });
     await expect
@@ -53,7 +53,7 @@ describe('heartbeats', () => {
       .toBe('MaxAge');
   });
 
-  it('are dropped, and told of once, when they say nothing that fits, or are somebody else’s', async () => {
+  it('are dropped and logged once when they are invalid or of another executor', async () => {
     await using test = await aLog();
     const errors: string[] = [];
     const logger = {
@@ -65,32 +65,34 @@ describe('heartbeats', () => {
     await using open = new AsyncDisposableStack();
     open.use(await watchHeartbeats(log, ({ executor_id, beat }) => void seen.push(`${executor_id} ${beat}`)));
     await log.js.publish(`$KV.EXECUTORS.${EXECUTOR}`, 'no json');
-    await log.js.publish(`$KV.EXECUTORS.${EXECUTOR}`, JSON.stringify(aBeat(OTHER_EXECUTOR, 1)));
-    await sendHeartbeat(log, aBeat(EXECUTOR, 5), TTL_MS);
+    await log.js.publish(`$KV.EXECUTORS.${EXECUTOR}`, JSON.stringify(aHeartbeat(OTHER_EXECUTOR, 1)));
+    await sendHeartbeat(log, aHeartbeat(EXECUTOR, 5), TTL_MS);
     await expect.poll(() => seen, { timeout: 10_000 }).toEqual([`${EXECUTOR} 5`]);
     expect(errors).toEqual(['a heartbeat cannot be read; is its executor of a later release?']);
   });
 
-  it('heal after the broker was killed', async () => {
+  it('come again after the broker was killed', async () => {
     await using test = await aLog();
     const { log, nats } = test;
     const seen: number[] = [];
     await using open = new AsyncDisposableStack();
     open.use(await watchHeartbeats(log, ({ beat }) => void seen.push(beat)));
-    await sendHeartbeat(log, aBeat(EXECUTOR, 1), TTL_MS);
+    await sendHeartbeat(log, aHeartbeat(EXECUTOR, 1), TTL_MS);
     await expect.poll(() => seen, { timeout: 10_000 }).toEqual([1]);
 
     await nats.kill9();
-    await expect(sendHeartbeat(log, aBeat(EXECUTOR, 2), TTL_MS)).rejects.toBeInstanceOf(LogUnavailable);
+    await expect(sendHeartbeat(log, aHeartbeat(EXECUTOR, 2), TTL_MS)).rejects.toBeInstanceOf(LogUnavailable);
     await nats.restart();
     await expect
-      .poll(() => sendHeartbeat(log, aBeat(EXECUTOR, 3), TTL_MS).then(() => seen.at(-1)), { timeout: 20_000 })
+      .poll(() => sendHeartbeat(log, aHeartbeat(EXECUTOR, 3), TTL_MS).then(() => seen.at(-1)), {
+        timeout: 20_000,
+      })
       .toBe(3);
   }, 60_000);
 
   it('survive an orderly restart of the broker', async () => {
     await using test = await aLog();
-    await sendHeartbeat(test.log, aBeat(EXECUTOR, 7), TTL_MS);
+    await sendHeartbeat(test.log, aHeartbeat(EXECUTOR, 7), TTL_MS);
     await test.nats.restart();
     const seen: number[] = [];
     await using open = new AsyncDisposableStack();

@@ -10,7 +10,7 @@ import { holdPartitions, type HeldPartitions } from '../../../src/partitions/hol
 import { aLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
 
 const ttlMs = 1_500;
-const everything = Array.from({ length: PARTITIONS }, (_, share) => share);
+const everything = Array.from({ length: PARTITIONS }, (_, partition) => partition);
 
 let test: TestLog;
 beforeAll(async () => {
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => test[Symbol.asyncDispose]());
 
-/** Members of one service in this process, each with its own connection, and a watch that no two hold the same share. */
+/** Members of one service in this process, each with its own connection. Notes when two hold the same partition. */
 const aService = (name: string, on: TestLog = test) => {
   const holders = new Map<number, string>();
   const overlaps: string[] = [];
@@ -26,31 +26,31 @@ const aService = (name: string, on: TestLog = test) => {
     new Promise((resolve) => over.addEventListener('abort', resolve, { once: true }));
   const join = async (holder: string): Promise<HeldPartitions & { readonly log: EventLog }> => {
     const log = await on.open();
-    const sharing = holdPartitions(
+    const held = holdPartitions(
       log,
       { name, partitions: PARTITIONS, holder, ttlMs },
-      async (share, over) => {
-        const other = holders.get(share);
-        if (other !== undefined) overlaps.push(`${share}: ${other} and ${holder}`);
-        holders.set(share, holder);
+      async (partition, over) => {
+        const other = holders.get(partition);
+        if (other !== undefined) overlaps.push(`${partition}: ${other} and ${holder}`);
+        holders.set(partition, holder);
         await until(over);
-        if (holders.get(share) === holder) holders.delete(share);
+        if (holders.get(partition) === holder) holders.delete(partition);
       },
     );
-    return Object.assign(sharing, { log });
+    return Object.assign(held, { log });
   };
   return { join, overlaps };
 };
 
-const sizes = (...sharings: readonly HeldPartitions[]): number[] =>
-  sharings.map((sharing) => sharing.held().length).toSorted((one, other) => other - one);
+const sizes = (...all: readonly HeldPartitions[]): number[] =>
+  all.map((member) => member.held().length).toSorted((one, other) => other - one);
 
-/** Everything is held, and as evenly as can be. */
-const divided = (...sharings: readonly HeldPartitions[]): Promise<true> =>
-  waitFor(`a fair division among ${sharings.length}`, () => {
-    const held = sharings.flatMap((sharing) => sharing.held());
-    const [most = 0] = sizes(...sharings);
-    const isFair = most - (sizes(...sharings).at(-1) ?? 0) <= 1;
+/** Every partition is held, as evenly as possible. */
+const assigned = (...all: readonly HeldPartitions[]): Promise<true> =>
+  waitFor(`a fair assignment to ${all.length}`, () => {
+    const held = all.flatMap((member) => member.held());
+    const [most = 0] = sizes(...all);
+    const isFair = most - (sizes(...all).at(-1) ?? 0) <= 1;
     return held.length === PARTITIONS && new Set(held).size === PARTITIONS && isFair;
   });
 
@@ -68,35 +68,35 @@ const keysOf = async ({ log }: TestLog, name: string): Promise<Map<string, numbe
 const memberKeys = async (of: TestLog, name: string): Promise<string[]> =>
   [...(await keysOf(of, name)).keys()].filter((subject) => subject.includes('.member.'));
 
-describe('shares', () => {
-  it('are all held by one who is alone, and divided evenly when others come and go', async () => {
+describe('partitions', () => {
+  it('are all held by a single member, and evenly when others come and go', async () => {
     const { join, overlaps } = aService('come-and-go');
     await using first = await join('first');
-    await divided(first);
+    await assigned(first);
     expect(first.held()).toEqual(everything);
     await using second = await join('second');
-    await divided(first, second);
+    await assigned(first, second);
     expect(sizes(first, second)).toEqual([8, 8]);
     const third = await join('third');
-    await divided(first, second, third);
+    await assigned(first, second, third);
     expect(sizes(first, second, third)).toEqual([6, 5, 5]);
     await third[Symbol.asyncDispose]();
     expect(third.held()).toEqual([]);
-    await divided(first, second);
+    await assigned(first, second);
     await second[Symbol.asyncDispose]();
-    await divided(first);
+    await assigned(first);
     expect(overlaps).toEqual([]);
     await waitFor(
-      'the memberships that ended to leave nothing behind',
+      'the ended memberships to be removed',
       async () => (await memberKeys(test, 'come-and-go')).length === 1,
     );
   });
 
-  it('cost one write for each member and nothing for each share while nothing changes', async () => {
+  it('cost one write for each member and none for each partition while nothing changes', async () => {
     const { join } = aService('idle');
     await using one = await join('one');
     await using other = await join('other');
-    await divided(one, other);
+    await assigned(one, other);
     const before = await keysOf(test, 'idle');
     await waitFor('each membership to be renewed', async () =>
       [...(await keysOf(test, 'idle'))].every(
@@ -111,13 +111,13 @@ describe('shares', () => {
 
   it('are handed over only when their holder has wound down', async () => {
     const mayEnd = Promise.withResolvers<void>();
-    const asked: number[] = [];
+    const requested: number[] = [];
     await using slow = holdPartitions(
       await test.open(),
       { name: 'slow', partitions: 2, holder: 'slow', ttlMs },
-      async (share, over) => {
+      async (partition, over) => {
         await new Promise((resolve) => over.addEventListener('abort', resolve, { once: true }));
-        asked.push(share);
+        requested.push(partition);
         await mayEnd.promise;
       },
     );
@@ -126,14 +126,14 @@ describe('shares', () => {
     await using next = holdPartitions(
       await test.open(),
       { name: 'slow', partitions: 2, holder: 'next', ttlMs },
-      async (share, over) => {
-        taken.push(share);
+      async (partition, over) => {
+        taken.push(partition);
         await new Promise((resolve) => over.addEventListener('abort', resolve, { once: true }));
       },
     );
-    await waitFor('one to be asked for', () => asked.length === 1);
+    await waitFor('one to be requested', () => requested.length === 1);
     const before = await keysOf(test, 'slow');
-    // Far more renewals than a dead holder would be given.
+    // Far more renewals than a dead holder would get.
     await waitFor('the members to be renewed for longer than the time to live', async () =>
       [...(await keysOf(test, 'slow'))].some(([key, now]) => now > (before.get(key) ?? 0) + 10),
     );
@@ -143,73 +143,75 @@ describe('shares', () => {
     expect([slow.held(), taken]).toEqual([[0], [1]]);
   });
 
-  it('are taken whatever stands in a claim, unless a member that lives wrote it', async () => {
+  it('are taken whatever a claim holds, unless a living member wrote it', async () => {
     await test.log.js.publish('$KV.LEASES.claimed.partition.0', 'nobody');
     await test.log.js.publish('$KV.LEASES.claimed.partition.1', new Uint8Array([0xff]));
     await test.log.js.publish('$KV.LEASES.claimed.partition.2', 'a.b c *');
     await test.log.js.publish('$KV.LEASES.claimed.partition.99', 'nobody');
     await test.log.js.publish('$KV.LEASES.claimed.member', 'no name');
-    await using sharing = await aService('claimed').join('one.example: *');
-    await divided(sharing);
-    expect(sharing.held()).toEqual(everything);
+    await using member = await aService('claimed').join('one.example: *');
+    await assigned(member);
+    expect(member.held()).toEqual(everything);
   });
 
   it('are given back when holding throws, and taken again', async () => {
     let tries = 0;
-    await using sharing = holdPartitions(
+    await using member = holdPartitions(
       await test.open(),
       { name: 'throws', partitions: 1, holder: 'one', ttlMs },
-      async (_share, over) => {
+      async (_partition, over) => {
         tries += 1;
         if (tries === 1) throw new Error('not yet');
         await new Promise((resolve) => over.addEventListener('abort', resolve, { once: true }));
       },
     );
-    await waitFor('a second try that holds', () => tries === 2 && sharing.held().length === 1);
+    await waitFor('a second try that holds', () => tries === 2 && member.held().length === 1);
   });
 
-  it('are let go when the connection is closed, which is told', async () => {
+  it('are released when the connection is closed, and the caller learns it', async () => {
     const { join, overlaps } = aService('closed');
     await using closed = await join('closed');
-    await divided(closed);
+    await assigned(closed);
     await using other = await join('other');
-    await divided(closed, other);
+    await assigned(closed, other);
     await closed.log.nc.close();
     expect(await closed.failed).toBeInstanceOf(Error);
     expect(closed.held()).toEqual([]);
-    await divided(other);
+    await assigned(other);
     expect(overlaps).toEqual([]);
   });
 });
 
 describe('when the broker is away', () => {
-  it('shares have one holder each after it was killed and is back, soon or late', async () => {
+  it('partitions have one holder each after it was killed and is back, soon or late', async () => {
     await using broken = await aLog();
     const { join, overlaps } = aService('broken', broken);
     await using one = await join('one');
     await using other = await join('other');
-    await divided(one, other);
+    await assigned(one, other);
 
     await broken.nats.kill9();
     await broken.nats.restart();
     await using third = await join('third');
-    await divided(one, other, third);
+    await assigned(one, other, third);
 
     await broken.nats.kill9();
-    await waitFor('everything to be let go', () => [one, other, third].every((s) => s.held().length === 0));
+    await waitFor('every partition to be released', () =>
+      [one, other, third].every((s) => s.held().length === 0),
+    );
     await broken.nats.restart();
-    await divided(one, other, third);
+    await assigned(one, other, third);
     expect(overlaps).toEqual([]);
     await waitFor(
-      'the lost memberships to leave nothing behind',
+      'the lost memberships to be removed',
       async () => (await memberKeys(broken, 'broken')).length === 3,
     );
   }, 60_000);
 
-  it.each(['killed', 'frozen'] as const)('a sharing stops nevertheless: %s', async (how) => {
+  it.each(['killed', 'frozen'] as const)('holding stops nevertheless: %s', async (how) => {
     await using broken = await aLog();
     const one = await aService('stop', broken).join('one');
-    await divided(one);
+    await assigned(one);
     await (how === 'killed' ? broken.nats.kill9() : broken.nats.pause());
     await one[Symbol.asyncDispose]();
     expect(one.held()).toEqual([]);
@@ -219,27 +221,27 @@ describe('when the broker is away', () => {
 
 interface Child extends AsyncDisposable {
   readonly held: ReadonlySet<number>;
-  /** How often it was told to let go. */
-  overs(): number;
+  /** How often it had to release a partition. */
+  releases(): number;
   kill(signal: NodeJS.Signals): void;
 }
 
 const aProcess = (name: string): Child => {
-  const fixture = fileURLToPath(new URL('fixtures/share-holder.ts', import.meta.url));
+  const fixture = fileURLToPath(new URL('fixtures/partition-holder.ts', import.meta.url));
   const child = spawn(process.execPath, [fixture, test.nats.url, name, String(PARTITIONS), String(ttlMs)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');
   const held = new Set<number>();
-  let overs = 0;
+  let releases = 0;
   createInterface({ input: child.stdout }).on('line', (line) => {
-    const [what, share] = line.split(' ');
-    if (what === 'held') held.add(Number(share));
-    else if (held.delete(Number(share))) overs += 1;
+    const [what, partition] = line.split(' ');
+    if (what === 'held') held.add(Number(partition));
+    else if (held.delete(Number(partition))) releases += 1;
   });
   return {
     held,
-    overs: () => overs,
+    releases: () => releases,
     kill: (signal) => void child.kill(signal),
     [Symbol.asyncDispose]: async () => {
       child.kill('SIGKILL');
@@ -249,37 +251,37 @@ const aProcess = (name: string): Child => {
 };
 
 describe('a process', () => {
-  it('that is killed is taken over from', async () => {
+  it('that is killed loses its partitions to another', async () => {
     await using child = aProcess('killed');
-    await waitFor('the child to hold everything', () => child.held.size === PARTITIONS);
-    await using heir = await aService('killed').join('heir');
-    await waitFor('half of it', () => heir.held().length === PARTITIONS / 2);
+    await waitFor('the child to hold every partition', () => child.held.size === PARTITIONS);
+    await using successor = await aService('killed').join('successor');
+    await waitFor('half of it', () => successor.held().length === PARTITIONS / 2);
     child.kill('SIGKILL');
-    await divided(heir);
+    await assigned(successor);
     await waitFor(
-      'the dead to leave nothing behind',
+      'the membership of the dead process to be removed',
       async () => (await memberKeys(test, 'killed')).length === 1,
     );
   });
 
-  it('that was frozen for too long lets go of everything, and takes part again', async () => {
+  it('that was frozen for too long releases every partition, and takes part again', async () => {
     await using child = aProcess('frozen');
-    await waitFor('the child to hold everything', () => child.held.size === PARTITIONS);
+    await waitFor('the child to hold every partition', () => child.held.size === PARTITIONS);
     await using other = await aService('frozen').join('other');
     await waitFor(
       'half of it',
       () => other.held().length === PARTITIONS / 2 && child.held.size === PARTITIONS / 2,
     );
-    const before = child.overs();
+    const before = child.releases();
     child.kill('SIGSTOP');
-    await divided(other);
+    await assigned(other);
     child.kill('SIGCONT');
-    await waitFor('the child to let go', () => child.overs() >= before + PARTITIONS / 2);
+    await waitFor('the child to release them', () => child.releases() >= before + PARTITIONS / 2);
     await waitFor(
-      'a fair division',
+      'a fair assignment',
       () =>
         child.held.size === PARTITIONS / 2 &&
-        everything.every((share) => child.held.has(share) !== other.held().includes(share)),
+        everything.every((partition) => child.held.has(partition) !== other.held().includes(partition)),
     );
   });
 });
