@@ -8,16 +8,15 @@ export type RunId = Branded<'RunId'>;
 /** UUID, lower case. The tenant; it comes from the caller's API key, never from the request. */
 export type OrgId = Branded<'OrgId'>;
 /**
- * `<name>.<boot id>`; a restarted executor is a new executor. Each part is a subject token of its own, so that the broker can
- * allow a name its own subjects. At most 64 of `A-Z a-z 0-9 _ -` and the point; ids of earlier releases, `<name>-<boot id>`,
- * stand in their logs and are read.
+ * `<name>.<boot id>`: a restarted executor is a new executor. Each part is a subject token of its own, so that the broker can
+ * allow a name its own subjects. At most 64 of `A-Z a-z 0-9 _ -` and the point.
  */
 export type ExecutorId = Branded<'ExecutorId'>;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** Of an executor id, for schemas. */
-export const EXECUTOR_ID_PATTERN = String.raw`^(?=.{1,64}$)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)?$`;
-/** Of an executor's name, for schemas; also of names in ids of earlier releases. */
+export const EXECUTOR_ID_PATTERN = String.raw`^(?=.{1,64}$)[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$`;
+/** Of an executor's name, for schemas. */
 export const EXECUTOR_NAME_PATTERN = '^[A-Za-z0-9_-]{1,64}$';
 const EXECUTOR_ID = new RegExp(EXECUTOR_ID_PATTERN);
 const LONGEST_NAME = 48;
@@ -25,8 +24,7 @@ const LONGEST_NAME = 48;
 export const isUuid = (text: string): boolean => UUID.test(text);
 export const isRunId = (text: string): text is RunId => UUID.test(text);
 export const isOrgId = (text: string): text is OrgId => UUID.test(text);
-/** `none` stands for "no executor" in subjects, so no executor may bear that name. */
-export const isExecutorId = (text: string): text is ExecutorId => EXECUTOR_ID.test(text) && text !== 'none';
+export const isExecutorId = (text: string): text is ExecutorId => EXECUTOR_ID.test(text);
 
 /** @throws TypeError when the text is not a lower-case UUID. */
 export const runId = (text: string): RunId => {
@@ -45,15 +43,14 @@ export const orgId = (text: string): OrgId => {
 export const executorId = (text: string): ExecutorId => {
   if (!isExecutorId(text)) {
     throw new TypeError(
-      `"${text}" is not an executor id: a name and a boot id with a point between, at most 64 letters, digits, "_" or "-", and not "none"`,
+      `"${text}" is not an executor id: a name and a boot id with a point between, together at most 64 letters, digits, "_" or "-"`,
     );
   }
   return text;
 };
 
-/** Which executor it is over its restarts. */
-export const executorName = (id: ExecutorId): string =>
-  id.includes('.') ? id.slice(0, id.indexOf('.')) : id.slice(0, Math.max(id.lastIndexOf('-'), 0)) || id;
+/** The part of the id that stays the same over restarts. */
+export const executorName = (id: ExecutorId): string => id.slice(0, id.indexOf('.'));
 
 /** A name as it stands in executor ids and subjects: what a token cannot hold becomes "-", and 48 characters are kept. */
 export const executorToken = (name: string): string => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EXECUTOR_NAME_PATTERN, executorToken } from '../src/ids.ts';
+import { EXECUTOR_NAME_PATTERN, executorToken, isExecutorId } from '../src/ids.ts';
 
 /** Names in which the cut after 48 characters falls on anything. */
 const names = fc.oneof(
@@ -43,5 +43,15 @@ describe('the name of an executor in subjects', () => {
   it('stays as it is when it is one already', () => {
     expect(executorToken('gpu-box_1')).toBe('gpu-box_1');
     expect(executorToken('--gpu box.example--')).toBe('gpu-box-example');
+  });
+});
+
+describe('the id of an executor', () => {
+  it.each(['box.0a1b2c3d4e5f', 'gpu-box_1.x'])('is a name and a boot id: %s', (id) => {
+    expect(isExecutorId(id)).toBe(true);
+  });
+
+  it.each(['box', 'none', 'box.', '.box', 'box.a.b', 'bö.x', `${'x'.repeat(64)}.x`])('is not %s', (id) => {
+    expect(isExecutorId(id)).toBe(false);
   });
 });

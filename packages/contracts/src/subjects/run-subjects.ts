@@ -58,7 +58,7 @@ export interface LifecycleSubject extends RunKey {
 
 const isWriter = (text: string): text is WriterRole => (WRITERS as readonly string[]).includes(text);
 
-/** Undefined when the subject is none of a lifecycle fact. Executors of earlier releases have ids of one token. */
+/** Undefined when the subject is not one of a lifecycle fact. */
 export const parseLifecycleSubject = (subject: string): LifecycleSubject | undefined => {
   const [runs, org, run, life, fact, writer, attempt, ...tokens] = subject.split('.');
   const executor = tokens.join('.');
@@ -110,7 +110,7 @@ export const activitySubject = (
   kind: ActivityKind,
 ): string => `activity.${run.org_id}.${run.run_id}.${attempt}.${executor}.${kind}`;
 
-/** The progress of every attempt of one run, but for those on executors of earlier releases, whose ids are one token. */
+/** The progress of every attempt of one run. */
 export const progressFilter = (run: RunKey): string => `activity.${run.org_id}.${run.run_id}.*.*.*.progress`;
 
 /** The same of every run. */

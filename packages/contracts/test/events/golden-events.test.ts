@@ -14,7 +14,7 @@ const ACCEPT = 'ACCEPT_FIXTURES=1 npm test -- packages/contracts';
 const aboutExecutor = {
   version: 1,
   event_id: '01920000-0000-7000-8000-000000000101',
-  executor_id: 'box-0a1b2c3d4e5f',
+  executor_id: 'box.0a1b2c3d4e5f',
   time: '2026-01-01T00:00:00.000Z',
 } as const;
 

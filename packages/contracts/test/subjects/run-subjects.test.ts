@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { executorId, executorName } from '../../src/ids.ts';
+import { executorName } from '../../src/ids.ts';
 import { RUN_EVENTS, RUN_EVENT_TYPES } from '../../src/events/run-event.ts';
 import {
   activitySubject,
@@ -26,8 +26,6 @@ import { aWebhookEvent } from '../fixtures/webhook-events.ts';
 import { matches } from './nats-wildcards.ts';
 
 const KEY = { org_id: ORG, run_id: RUN };
-/** As an earlier release named it. */
-const EARLIER = executorId('box-0a1b2c3d4e5f');
 const ANOTHER = '01920000-0000-7000-8000-0000000000ff';
 
 describe('the subject of an event', () => {
@@ -50,12 +48,6 @@ describe('the subject of an event', () => {
       expect(matches(executorFilter(EXECUTOR), runEventSubject(anEvent(type))), type).toBe(true);
     }
     expect(matches(executorFilter(EXECUTOR), runEventSubject(anEvent('RunQueued')))).toBe(false);
-  });
-
-  it('of an executor of an earlier release, whose id is one token, is read alike', () => {
-    const subject = `runs.${ORG}.${RUN}.life.started.executor.2.${EARLIER}`;
-    expect(parseLifecycleSubject(subject)).toMatchObject({ attempt: 2, executor_id: EARLIER });
-    expect(runEventSubject({ ...anEvent('RunStarted'), attempt: 2, executor_id: EARLIER })).toBe(subject);
   });
 
   it('holds the name of the executor as a token, so that the broker can allow a name its own', () => {
@@ -154,12 +146,6 @@ describe('the subject of activity', () => {
       run_id: RUN,
       attempt: 12,
       executor_id: EXECUTOR,
-    });
-  });
-
-  it('of an executor of an earlier release is read alike', () => {
-    expect(parseActivitySubject(activitySubject(KEY, 12, EARLIER, 'log'))).toMatchObject({
-      executor_id: EARLIER,
     });
   });
 

@@ -63,17 +63,6 @@ export const checkRequired = (definition: StreamDefinition, found: Partial<Strea
   }
 };
 
-/** What has to be changed since an earlier release made the stream: each setting that is as it was then. */
-export const outdated = (
-  { earlier = {}, required }: StreamDefinition,
-  found: Partial<StreamConfig>,
-): Partial<StreamConfig> => {
-  const later = differences(found, earlier);
-  return Object.fromEntries(
-    Object.entries(required).filter(([setting]) => setting in earlier && !(setting in later)),
-  );
-};
-
 /** Those of the wanted settings that the stream does not have. */
 export const differences = (
   found: Partial<StreamConfig>,

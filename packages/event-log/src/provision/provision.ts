@@ -1,9 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import { JetStreamApiCodes, JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
 import type { JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream';
 import { callBroker } from '../connect/broker-call.ts';
-import { checkRequired, differences, outdated } from './check-stream.ts';
+import { checkRequired, differences } from './check-stream.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import { DEFAULT_LOG_SETTINGS, logSettings, type LogSettings } from './log-settings.ts';
 import { streamDefinitions, type StreamDefinition } from './stream-definitions.ts';
@@ -38,23 +37,14 @@ const provisionStream = async (
   manager: JetStreamManager,
   definition: StreamDefinition,
 ): Promise<void> => {
-  const found = await findStream(manager, definition.name);
-  if (found && isUnusedAndOutdated(definition, found)) await manager.streams.delete(definition.name);
   const there = (await findStream(manager, definition.name)) ?? (await makeStream(log, manager, definition));
-  const renewed = outdated(definition, there.config);
-  checkRequired(definition, { ...there.config, ...renewed });
-  const changes = { ...renewed, ...differences(there.config, definition.limits) };
+  checkRequired(definition, there.config);
+  const changes = differences(there.config, definition.limits);
   if (Object.keys(changes).length === 0) return;
   log.logger.info({ stream: definition.name, changes }, 'a stream is changed');
   await explainRoom(definition, () => manager.streams.update(definition.name, changes));
   const after = await findStream(manager, definition.name);
   if (after) checkRequired(definition, after.config);
-};
-
-/** How a stream is kept is fixed when it is made; one that never held a message can be made again as this release wants it. */
-const isUnusedAndOutdated = (definition: StreamDefinition, { state, config }: StreamInfo): boolean => {
-  const wrong = differences({ ...config, ...outdated(definition, config) }, definition.required);
-  return state.last_seq === 0 && isDeepStrictEqual(Object.keys(wrong), ['persist_mode']);
 };
 
 const findStream = async (manager: JetStreamManager, name: string): Promise<StreamInfo | undefined> => {
@@ -117,15 +107,11 @@ export const awaitProvisioned = async (
       signal?.throwIfAborted();
       const there = await findStreamOrWait(log, name);
       if (there) {
-        const definition = definitionFor(name, there.config);
-        if (Object.keys(outdated(definition, there.config)).length === 0) {
-          checkRequired(definition, there.config);
-          break;
-        }
+        checkRequired(definitionFor(name, there.config), there.config);
+        break;
       }
       if (!said) {
-        const missing = there ? 'is as an earlier release made it' : 'is not there yet';
-        log.logger.warn({ stream: name }, `a stream ${missing}; runledger provision makes it as it must be`);
+        log.logger.warn({ stream: name }, 'a stream is not there yet; runledger provision makes it');
       }
       await pause(LOOK_EVERY_MS, undefined, signal ? { signal } : {});
     }

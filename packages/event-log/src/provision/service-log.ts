@@ -40,7 +40,7 @@ export const openServiceLog = async (
   if (streams?.length === 0) return log;
   checks['provisioned'] = () => ({
     ok: false,
-    why: 'the streams and buckets of the log are not there yet, or as an earlier release made them; runledger provision makes them',
+    why: 'the streams and buckets of the log are not there yet; runledger provision makes them',
   });
   await awaitProvisioned(log, stopping, streams);
   checks['provisioned'] = () => ({ ok: true });

@@ -7,8 +7,6 @@ export interface StreamDefinition {
   readonly name: string;
   /** Guarantees rest on these: another value is refused, never changed in passing. */
   readonly required: Partial<StreamConfig>;
-  /** What an earlier release required instead: provisioning changes it, and keeps what is stored. */
-  readonly earlier?: Partial<StreamConfig>;
   /** Room and time: changed to what the settings say. */
   readonly limits: Partial<StreamConfig>;
 }
@@ -106,8 +104,8 @@ const runs = (settings: LogSettings): StreamDefinition =>
   );
 
 /** Progress may be lost with the broker: the next report says more. So it is not flushed. */
-const activity = (settings: LogSettings): StreamDefinition => ({
-  ...stream(
+const activity = (settings: LogSettings): StreamDefinition =>
+  stream(
     'ACTIVITY',
     { subjects: ['activity.>'], discard: 'old', persist_mode: unflushed(settings) },
     {
@@ -116,12 +114,10 @@ const activity = (settings: LogSettings): StreamDefinition => ({
       max_age: nanos(settings.activityMaxAgeMs),
       max_msgs_per_subject: settings.activityMaxPerAttempt,
     },
-  ),
-  earlier: { subjects: ['activity.*.*.*.*.*'] },
-});
+  );
 
-const fleet = (settings: LogSettings): StreamDefinition => ({
-  ...stream(
+const fleet = (settings: LogSettings): StreamDefinition =>
+  stream(
     'FLEET',
     { subjects: [ALL_FLEET], discard: 'old', deny_delete: true, deny_purge: true, ...noRollUp },
     {
@@ -129,9 +125,7 @@ const fleet = (settings: LogSettings): StreamDefinition => ({
       max_bytes: settings.fleetMaxBytes,
       max_age: nanos(settings.fleetMaxAgeMs),
     },
-  ),
-  earlier: { subjects: ['fleet.*.*'] },
-});
+  );
 
 const bucket = (
   name: string,
@@ -158,8 +152,8 @@ const bucket = (
  * beats are there within a period. The marker tells a watcher that a key expired. Every executor writes here: when one
  * fills it, the oldest fall out, and the others still beat. A beat with 1,024 busy slots has 100 KB.
  */
-const executors = (settings: LogSettings): StreamDefinition => ({
-  ...bucket(
+const executors = (settings: LogSettings): StreamDefinition =>
+  bucket(
     'EXECUTORS',
     { persist_mode: unflushed(settings), allow_msg_ttl: true, discard: 'old' },
     {
@@ -168,9 +162,7 @@ const executors = (settings: LogSettings): StreamDefinition => ({
       max_msg_size: 128 * 1024,
       subject_delete_marker_ttl: nanos(60_000),
     },
-  ),
-  earlier: { discard: 'new' },
-});
+  );
 
 /**
  * What is left of the rate limit of a key. It is renewed within a minute, so what is older is as good as nothing, and the

@@ -1,17 +1,10 @@
 import type { StreamConfig } from '@nats-io/jetstream';
 import { headers } from '@nats-io/transport-node';
-import { executorId, type ExecutorId } from '@runledger/contracts/ids';
-import { activitySubject, fleetSubject } from '@runledger/contracts/subjects/run-subjects';
 import { describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
-import { silentLogger } from '../../src/connect/logger.ts';
 import { awaitProvisioned, ForbiddenConfiguration, provision } from '../../src/provision/provision.ts';
 import { aLog, anEmptyLog } from '../fixtures/test-log.ts';
-import { aRun, EXECUTOR, queued } from '@runledger/testing/events/run-events';
-
-/** As an earlier release named it. */
-const EARLIER = executorId('box-0a1b2c3d4e5f');
-const progressOn = (executor: ExecutorId): string => activitySubject(aRun(), 1, executor, 'progress');
+import { aRun, queued } from '@runledger/testing/events/run-events';
 
 describe('provision', () => {
   it('makes every stream, bucket and object store, and changes nothing the second time', async () => {
@@ -69,61 +62,7 @@ describe('provision', () => {
     expect((await test.log.jsm.streams.info('RUNS')).state.messages).toBe(1);
   });
 
-  it('makes a stream anew that an earlier release kept otherwise, if nothing was ever stored there', async () => {
-    await using test = await anEmptyLog();
-    const settings: Partial<StreamConfig> = {
-      subjects: ['delivery_attempts.>'],
-      discard: 'old',
-      allow_direct: true,
-    };
-    const earlier = { name: 'DELIVERY_ATTEMPTS', ...settings };
-    await test.log.jsm.streams.add(earlier);
-    await provision(test.log);
-    const { config } = await test.log.jsm.streams.info('DELIVERY_ATTEMPTS');
-    expect(config).toMatchObject({ persist_mode: 'async' });
-    await test.log.jsm.streams.delete('DELIVERY_ATTEMPTS');
-    await test.log.jsm.streams.add(earlier);
-    await test.log.js.publish('delivery_attempts.a.b.state', '{}');
-    await expect(provision(test.log)).rejects.toThrow(/persist_mode/);
-  });
-
-  it.each([
-    ['FLEET', 'fleet.*.*', fleetSubject(EARLIER, 'left'), fleetSubject(EXECUTOR, 'left')],
-    ['ACTIVITY', 'activity.*.*.*.*.*', progressOn(EARLIER), progressOn(EXECUTOR)],
-  ])(
-    'widens %s of an earlier release and keeps what is stored there',
-    async (name, narrow, before, after) => {
-      await using test = await aLog();
-      const { streams } = test.log.jsm;
-      await streams.update(name, { subjects: [narrow] });
-      const stored = await test.log.js.publish(before, '"before"');
-      const waiting = awaitProvisioned(test.log, AbortSignal.timeout(20_000));
-
-      await provision(test.log);
-      await waiting;
-      await test.log.js.publish(after, '"after"');
-      const { config, state } = await streams.info(name);
-      expect(config.subjects).toEqual([name === 'FLEET' ? 'fleet.>' : 'activity.>']);
-      expect(state.messages).toBe(2);
-      expect((await streams.getMessage(name, { seq: stored.seq }))?.string()).toBe('"before"');
-    },
-  );
-
-  it('has the oldest beats fall out of the EXECUTORS of an earlier release, and keeps what is stored there', async () => {
-    await using test = await aLog();
-    const { streams } = test.log.jsm;
-    await streams.update('KV_EXECUTORS', { discard: 'new', max_msg_size: -1 });
-    await test.log.js.publish(`$KV.EXECUTORS.${EXECUTOR}`, '{}');
-    const waiting = awaitProvisioned(test.log, AbortSignal.timeout(20_000));
-
-    await provision(test.log);
-    await waiting;
-    const { config, state } = await streams.info('KV_EXECUTORS');
-    expect(config).toMatchObject({ discard: 'old', max_msg_size: 128 * 1024 });
-    expect(state.messages).toBe(1);
-  });
-
-  it('refuses subjects that no release gave a stream', async () => {
+  it('refuses other subjects of a stream', async () => {
     await using test = await aLog();
     await test.log.jsm.streams.update('FLEET', { subjects: ['fleet.*'] });
     await expect(provision(test.log)).rejects.toThrow(/Stream FLEET has subjects = \["fleet\.\*"\]/);
@@ -200,17 +139,6 @@ describe('a RUNS stream that is set up otherwise', () => {
 });
 
 describe('awaitProvisioned', () => {
-  it('waits while a stream is as an earlier release made it', async () => {
-    await using test = await aLog();
-    await test.log.jsm.streams.update('FLEET', { subjects: ['fleet.*.*'] });
-    const said: string[] = [];
-    const logger = { ...silentLogger, warn: (_: object, message: string) => void said.push(message) };
-    const waiting = awaitProvisioned({ ...test.log, logger });
-    await expect.poll(() => said).toEqual([expect.stringContaining('as an earlier release made it')]);
-    await provision(test.log);
-    await expect(waiting).resolves.toBeUndefined();
-  });
-
   it('looks at the named streams only', async () => {
     await using test = await anEmptyLog();
     await expect(awaitProvisioned(test.log, undefined, [])).resolves.toBeUndefined();

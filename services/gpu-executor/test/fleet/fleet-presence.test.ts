@@ -21,7 +21,7 @@ const aBroker = (): {
     told.push(what);
   };
   const registration = {
-    executor_id: 'box-0a1b2c3d4e5f',
+    executor_id: 'box.0a1b2c3d4e5f',
     slots: [],
     machines: ['*'],
     programs: [],

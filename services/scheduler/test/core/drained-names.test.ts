@@ -228,7 +228,7 @@ describe('what is told of executors', () => {
   it('comes by the page, by name and then by id', () => {
     const world = new World();
     for (const name of ['c', 'a', 'b']) world.register(name);
-    world.registerAs('a', 'a-000000000000');
+    world.registerAs('a', 'a.000000000000');
     world.requestDrain('aa');
     const seen: (string | null)[] = [];
     let after: ExecutorsRequest['after'] = null;
@@ -241,9 +241,9 @@ describe('what is told of executors', () => {
       expect(pages).toBe(3);
       break;
     }
-    expect(seen).toEqual(['a-000000000000', 'a.0a1b2c3d4e5f', null, 'b.0a1b2c3d4e5f', 'c.0a1b2c3d4e5f']);
+    expect(seen).toEqual(['a.000000000000', 'a.0a1b2c3d4e5f', null, 'b.0a1b2c3d4e5f', 'c.0a1b2c3d4e5f']);
     expect(statesOf(world, { name: 'a' }).map(({ executor_id }) => executor_id)).toEqual([
-      'a-000000000000',
+      'a.000000000000',
       'a.0a1b2c3d4e5f',
     ]);
     expect(statesOf(world, { name: 'nobody' })).toEqual([]);

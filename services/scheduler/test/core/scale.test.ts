@@ -78,7 +78,7 @@ it('a hundred thousand queued runs go through a thousand executors in their orde
 
   const open: Decision[] = [];
   for (let n = 0; n < EXECUTORS; n += 1) {
-    const executor_id = executorId(`box-${n}`);
+    const executor_id = executorId(`box.${n}`);
     const slots = [{ slot: 0, gpu: n % 2 === 0 ? 'A10G' : 'H100' } as const];
     const registration = { executor_id, slots, machines: ['*'], programs: ['render'], public_key: 'k' };
     scheduling.take({
