@@ -20,7 +20,7 @@ import { webhookSecretRoutes } from './webhooks/webhook-secret-route.ts';
 import { workflowVersionRoutes } from './catalogue/workflow-versions-routes.ts';
 import { workflowRoutes } from './catalogue/workflows-routes.ts';
 import { authenticate } from './auth/api-keys.ts';
-import { rateLimit } from './rate-limit/rate-limit.ts';
+import { RATE_LIMIT_TIMEOUT_MS, rateLimit } from './rate-limit/rate-limit.ts';
 import { referencePages } from './openapi/reference-pages.ts';
 import { outputRoutes } from './outputs/output-routes.ts';
 import { openOutputStore } from './outputs/output-stores.ts';
@@ -94,7 +94,13 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
     serving: {
       identifyCaller: identifyCaller(
         cachedAuthentication({ log, now, clock }),
-        rateLimit({ log, limit: config.RUNLEDGER_RATE_LIMIT, clock, counts: metrics.rate }),
+        rateLimit({
+          log,
+          limit: config.RUNLEDGER_RATE_LIMIT,
+          clock,
+          timeoutMs: RATE_LIMIT_TIMEOUT_MS,
+          counters: metrics.rate,
+        }),
       ),
       body: jsonBody(config.RUNLEDGER_BODY_MAX_BYTES),
     },

@@ -11,56 +11,56 @@ export type LimitRate = (key: Pick<ApiKey, 'id' | 'rate_key'>) => Promise<RateDe
 
 export interface RateLimit {
   readonly log: EventLog;
-  /** Requests a minute of each key with all that were made with it, at all gateways together; 0 is none. */
+  /** Requests a minute of each key and the keys derived from it, at all gateways together. 0 is no limit. */
   readonly limit: number;
   /** Monotonic, in milliseconds. */
   readonly clock: () => number;
-  /** How long a request waits for the broker before it is let through. */
-  readonly patienceMs?: number;
-  readonly counts?: RateCounters;
+  /** A request that waits longer for the broker is let through. */
+  readonly timeoutMs: number;
+  readonly counters: RateCounters;
 }
 
-/** Who is told, to count it. */
+/** Called for each event, for metrics. */
 export interface RateCounters {
   refused(): void;
-  /** More of a limit was taken from what the gateways share. */
+  /** Tokens were taken from the shared bucket. */
   leaseTaken(): void;
-  /** A request went uncounted. */
+  /** A request was let through without a token. */
   letThrough(): void;
 }
 
-const PATIENCE_MS = 1_000;
-const MOST_KEPT = 10_000;
+export const RATE_LIMIT_TIMEOUT_MS = 1_000;
+const MAX_LEASES = 10_000;
 
 /**
- * Whether a request of a key is within its limit. Where the broker cannot say it in time, the request is let through: what it
- * asks for needs the broker too, and is answered with 503 if that is away.
+ * Decides whether a request of a key is within its limit. While the broker does not answer in time, requests are let through:
+ * the operation needs the broker too, and answers 503 by itself.
  */
-export const rateLimit = ({ log, limit, clock, patienceMs = PATIENCE_MS, counts }: RateLimit): LimitRate => {
+export const rateLimit = ({ log, limit, clock, timeoutMs, counters }: RateLimit): LimitRate => {
   if (limit === 0) return async () => undefined;
   const shared = sharedTokens(log, limit);
-  /** A limit that cannot be told is never why a request fails. */
+  /** A limit that is unknown never makes a request fail. */
   const note = (error: unknown, rate_key: string, what: string): void => {
     const level = error instanceof LogUnavailable ? 'debug' : 'error';
     log.logger[level]({ err: error, key_id: rate_key }, what);
   };
   const giveBack = async (rate_key: string, tokens: number): Promise<void> => {
-    // What a broker that is away misses flows in again until it is back.
+    // While the broker is away, the tokens flow in again anyway.
     if (!log.connected()) return;
     try {
       await shared.giveBack(rate_key, tokens);
     } catch (error) {
-      note(error, rate_key, 'what was not spent of a rate limit could not be given back');
+      note(error, rate_key, 'the unspent tokens of a rate limit could not be given back');
     }
   };
-  const kept = new LRUCache<string, TokenLease>({
-    max: MOST_KEPT,
+  const leases = new LRUCache<string, TokenLease>({
+    max: MAX_LEASES,
     memoMethod: (rate_key) =>
       tokenLeaseOf({
         limit,
         clock,
         takeTokens: (wanted) => {
-          counts?.leaseTaken();
+          counters.leaseTaken();
           return shared.take(rate_key, wanted);
         },
         giveBack: (tokens) => void giveBack(rate_key, tokens),
@@ -68,27 +68,27 @@ export const rateLimit = ({ log, limit, clock, patienceMs = PATIENCE_MS, counts 
       }),
   });
   return async ({ id, rate_key = id }) => {
-    const chunk = kept.memo(rate_key);
+    const lease = leases.memo(rate_key);
     const letThrough = (): RateDecision => {
-      counts?.letThrough();
-      return chunk.letThrough();
+      counters.letThrough();
+      return lease.letThrough();
     };
     for (;;) {
-      const decision = chunk.decide();
-      if (decision?.allowed === false) counts?.refused();
+      const decision = lease.decide();
+      if (decision?.allowed === false) counters.refused();
       if (decision) return decision;
       if (!log.connected()) return letThrough();
       try {
-        if ((await within(patienceMs, chunk.refill(), () => 'late')) === 'late') return letThrough();
+        if ((await within(timeoutMs, lease.refill(), () => 'late')) === 'late') return letThrough();
       } catch (error) {
-        note(error, rate_key, 'a rate limit is not known; a request is let through');
+        note(error, rate_key, 'a rate limit is unknown, so a request is let through');
         return letThrough();
       }
     }
   };
 };
 
-/** Keeps no process alive: what a gateway that stops has not spent flows in again. */
+/** Keeps no process alive: the tokens of a gateway that stops flow in again. */
 const later = (ms: number, work: () => void): void => {
   setTimeout(work, ms).unref();
 };

@@ -4,21 +4,21 @@ import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/even
 import { Type } from 'typebox';
 import { putBack, take, type Taken } from './core/token-bucket.ts';
 
-/** Under the id of a key: what is left of its limit at a time of the broker's clock. */
+/** Under the id of a key: the tokens left of its limit, at a time of the broker's clock. */
 const Tokens = Type.Object({ tokens: Type.Number({ minimum: 0 }), at: Type.Number() });
 
-/** Twenty gateways that come for the same key at once are heard, one after the other. */
-const MOST_TRIES = 50;
+/** Enough for twenty gateways that write the same key at once. */
+const MAX_TRIES = 50;
 
-/** What is left of each key's limit, as all gateways share it. */
+/** The tokens of each key's limit, which all gateways share. */
 export interface SharedTokens {
   /**
-   * So many as `wanted` says once it is known what is there, if there are as many.
-   * @throws {LogUnavailable} some may be taken then, and are lost
+   * Takes as many tokens as `wanted` says, if there are as many. It calls `wanted` late.
+   * @throws {LogUnavailable} some tokens may be taken then, and are lost
    */
   take(rate_key: string, wanted: () => number): Promise<Taken>;
   /**
-   * Some that were taken and not spent. A write whose answer is lost is not repeated, since it may have been heard: so
+   * Gives back tokens that were not spent. A write whose answer is lost is not repeated, because it may have happened:
    * no token comes back twice, and some may be lost.
    * @throws {LogUnavailable}
    */
@@ -26,15 +26,15 @@ export interface SharedTokens {
 }
 
 /**
- * Together gateways never take more than the limit: only one of several that take at the same time is heard, and the
- * others look again. Times are the broker's, since the gateways' clocks may differ.
+ * All gateways together never take more than the limit: of several that write at the same time one succeeds, and the
+ * others read again. Times are the broker's, because the gateways' clocks may differ.
  */
 export const sharedTokens = (log: EventLog, limit: number): SharedTokens => {
   const bucket = openBucket(log, 'RATES', Tokens);
   const brokerNow = brokerClock(log, 'KV_RATES');
   return {
     take: async (rate_key, wanted) => {
-      for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+      for (let tries = 0; tries < MAX_TRIES; tries += 1) {
         const entry = await bucket.get(rate_key);
         const taken = take(entry?.value, await brokerNow(), limit, wanted());
         if (taken.granted === 0) return taken;
@@ -46,9 +46,9 @@ export const sharedTokens = (log: EventLog, limit: number): SharedTokens => {
       throw changesTooFast(rate_key);
     },
     giveBack: async (rate_key, tokens) => {
-      for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+      for (let tries = 0; tries < MAX_TRIES; tries += 1) {
         const entry = await bucket.get(rate_key);
-        // No bucket is a full one.
+        // A bucket that does not exist is full.
         if (!entry) return;
         const left = putBack(entry.value, await brokerNow(), limit, tokens);
         if ((await bucket.updateOnce(rate_key, left, entry.revision)) !== false) return;

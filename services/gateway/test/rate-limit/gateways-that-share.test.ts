@@ -38,7 +38,7 @@ const allowedOf = async (installed: Gateways, gateway: number, requests: number)
 };
 
 describe('gateways that share a limit', () => {
-  it('never let more through than the limit and what flows in, whoever is asked when and whoever is lost', async () => {
+  it('never let more through than the limit and what flows in, whichever gateway is asked or lost', async () => {
     const property = async (limit: number, count: number, steps: readonly Step[]) => {
       const installed = gateways(limit, count);
       const answered: Answered[] = [];
@@ -74,7 +74,7 @@ describe('gateways that share a limit', () => {
     );
   });
 
-  it('refuse nothing to a key that stays within nine tenths of its limit in each minute, up to ten of them', async () => {
+  it('refuse nothing to a key that stays within nine tenths of its limit in each minute, with up to ten gateways', async () => {
     const property = async (limit: number, count: number, steps: readonly Step[]) => {
       const installed = gateways(limit, count);
       const asked: Answered[] = [];
@@ -125,7 +125,7 @@ describe('gateways that share a limit', () => {
   };
 
   it.each(table)(
-    '(%i of them) refuse nothing of a limit of 600 to bursts of %i every %i ms, and ask the broker a few times a second',
+    '(%i of them) refuse nothing of a limit of 600 to bursts of %i every %i ms, with a few writes a second',
     async (count, requests, every) => {
       const installed = gateways(600, count);
       expect(await refusedOf(installed, count, requests, every)).toBe(0);
@@ -134,7 +134,7 @@ describe('gateways that share a limit', () => {
   );
 
   it.each(GATEWAYS)(
-    '(%i of them) refuse of a burst that is all of the limit what the others hold',
+    '(%i of them) refuse only what the others hold, of a burst as large as the limit',
     async (count) => {
       const refused = await refusedOf(gateways(600, count), count, 600, 61_000);
       expect(refused).toBeLessThanOrEqual((count - 1) * 4);
@@ -142,7 +142,7 @@ describe('gateways that share a limit', () => {
     },
   );
 
-  it.each([2, 20])('let what flows in through for long, %i of them', async (count) => {
+  it.each([2, 20])('let through all that flows in over a long time: %i gateways', async (count) => {
     const installed = gateways(600, count);
     let allowed = 0;
     // Twice as many as the limit, evenly: after the first burst what flows in is all there is.

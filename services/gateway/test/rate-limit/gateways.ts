@@ -9,18 +9,18 @@ interface Due {
   readonly work: () => void;
 }
 
-/** So many gateways that share one bucket, in a time of their own. */
+/** Gateways that share one bucket, with a clock of their own. */
 export interface Gateways {
   /** One request to one of them. */
   ask(gateway: number): Promise<RateDecision>;
-  /** With all that is due meanwhile. */
+  /** Time passes, and timers fire. */
   pass(ms: number): void;
-  /** With all that it holds; another begins in its place. */
+  /** It loses the tokens that it holds; another gateway takes its place. */
   kill(gateway: number): void;
   now(): number;
-  /** What is left of what they share. */
+  /** Tokens left in the shared bucket. */
   shared(): number;
-  /** How often it was looked at to take of it, and how often it was changed. */
+  /** How often tokens were requested from it, and how often it changed. */
   asked(): number;
   writes(): number;
 }
@@ -36,7 +36,7 @@ export const gateways = (limit: number, count: number): Gateways => {
       limit,
       clock: () => now,
       takeTokens: async (wanted) => {
-        // The way to the broker: what comes at the same moment waits already when it is asked.
+        // The way to the broker: requests of the same moment already wait when it takes.
         await setImmediate();
         asked += 1;
         const taken = take(shared, now, limit, wanted());
@@ -52,15 +52,15 @@ export const gateways = (limit: number, count: number): Gateways => {
         due = [...due, { at: now + ms, gateway, work }];
       },
     });
-  const chunks = Array.from({ length: count }, (_, gateway) => start(gateway));
+  const leases = Array.from({ length: count }, (_, gateway) => start(gateway));
   return {
     ask: async (gateway) => {
-      const chunk = chunks[gateway % count];
-      if (!chunk) throw new Error('there is no gateway');
+      const lease = leases[gateway % count];
+      if (!lease) throw new Error('there is no gateway');
       for (;;) {
-        const decision = chunk.decide();
+        const decision = lease.decide();
         if (decision) return decision;
-        await chunk.refill();
+        await lease.refill();
       }
     },
     pass: (ms) => {
@@ -79,7 +79,7 @@ export const gateways = (limit: number, count: number): Gateways => {
     },
     kill: (gateway) => {
       due = due.filter((one) => one.gateway !== gateway);
-      chunks[gateway] = start(gateway);
+      leases[gateway] = start(gateway);
     },
     now: () => now,
     shared: () => refilled(shared, now, limit).tokens,

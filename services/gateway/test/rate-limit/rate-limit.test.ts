@@ -10,13 +10,15 @@ beforeAll(async () => {
 afterAll(() => test[Symbol.asyncDispose]());
 
 const clock = (): number => performance.now();
-/** A slow machine lets nothing through for lack of patience. */
-const patienceMs = 20_000;
+/** So long that a slow machine lets nothing through. */
+const timeoutMs = 20_000;
+const counters = { refused: () => undefined, leaseTaken: () => undefined, letThrough: () => undefined };
 
-const gatewayWith = async (limit: number) => rateLimit({ log: await test.open(), limit, clock, patienceMs });
+const gatewayWith = async (limit: number) =>
+  rateLimit({ log: await test.open(), limit, clock, timeoutMs, counters });
 
 describe('the rate limit of a key', () => {
-  it('is one for ten gateways', async () => {
+  it('is shared by ten gateways', async () => {
     const key = { id: newUuid() };
     const gateways = await Promise.all(Array.from({ length: 10 }, () => gatewayWith(600)));
     const began = clock();
@@ -29,20 +31,16 @@ describe('the rate limit of a key', () => {
     expect(allowed).toBeGreaterThanOrEqual(560);
   });
 
-  it('tells how often it refused', async () => {
+  it('counts its refusals', async () => {
     let refused = 0;
-    const counts = {
-      refused: () => (refused += 1),
-      leaseTaken: () => undefined,
-      letThrough: () => undefined,
-    };
-    const limit = rateLimit({ log: test.log, limit: 1, clock, patienceMs, counts });
+    const counting = { ...counters, refused: () => (refused += 1) };
+    const limit = rateLimit({ log: test.log, limit: 1, clock, timeoutMs, counters: counting });
     const key = { id: newUuid() };
     for (let n = 0; n < 3; n += 1) await limit(key);
     expect(refused).toBe(2);
   });
 
-  it('is one for a key and those that were made with it', async () => {
+  it('is shared by a key and the keys derived from it', async () => {
     const limit = await gatewayWith(2);
     const [first, made] = [{ id: newUuid() }, newUuid()];
     expect(await limit(first)).toMatchObject({ allowed: true, remaining: 1 });
@@ -51,7 +49,7 @@ describe('the rate limit of a key', () => {
     expect(await limit({ id: made })).toMatchObject({ allowed: true });
   });
 
-  it('is its own', async () => {
+  it('is separate from that of other keys', async () => {
     const limit = await gatewayWith(2);
     const [key, other] = [{ id: newUuid() }, { id: newUuid() }];
     expect(await limit(key)).toEqual({ allowed: true, limit: 2, remaining: 1, resetS: 30 });
@@ -67,33 +65,33 @@ describe('the rate limit of a key', () => {
     expect(await (await gatewayWith(3))(key)).toMatchObject({ allowed: false });
   });
 
-  it('is none where the setting says so', async () => {
+  it('does not exist when the setting is 0', async () => {
     expect(await (await gatewayWith(0))({ id: newUuid() })).toBeUndefined();
   });
 
-  it('lets through what it cannot count, for what is stored is unreadable', async () => {
+  it('lets requests through when the stored tokens are unreadable', async () => {
     const limit = await gatewayWith(60);
     const id = newUuid();
     await test.log.js.publish(`$KV.RATES.${id}`, 'no json');
     expect(await limit({ id })).toMatchObject({ allowed: true, limit: 60 });
   });
 
-  it('lets through rather than refuse while the broker does not answer', async () => {
+  it('lets requests through while the broker does not answer', async () => {
     await using alone = await aLog();
-    const told: string[] = [];
-    const counts = {
-      refused: () => told.push('refused'),
-      leaseTaken: () => told.push('chunk'),
-      letThrough: () => told.push('let through'),
+    const counted: string[] = [];
+    const counting = {
+      refused: () => counted.push('refused'),
+      leaseTaken: () => counted.push('lease'),
+      letThrough: () => counted.push('let through'),
     };
-    const limit = rateLimit({ log: alone.log, limit: 2, clock, patienceMs: 50, counts });
+    const limit = rateLimit({ log: alone.log, limit: 2, clock, timeoutMs: 50, counters: counting });
     const key = { id: newUuid() };
     expect(await limit(key)).toMatchObject({ allowed: true });
     await alone.nats.pause();
     for (let n = 0; n < 5; n += 1) expect(await limit(key)).toMatchObject({ allowed: true, limit: 2 });
     alone.nats.resume();
-    expect(told[0]).toBe('chunk');
-    expect(told.filter((what) => what === 'let through').length).toBeGreaterThan(0);
-    expect(told).not.toContain('refused');
+    expect(counted[0]).toBe('lease');
+    expect(counted.filter((what) => what === 'let through').length).toBeGreaterThan(0);
+    expect(counted).not.toContain('refused');
   });
 });

@@ -20,12 +20,13 @@ const storedOf = async (key: string) => {
   if (!entry) throw new Error('nothing was taken yet');
   return { ...entry.value, revision: entry.revision };
 };
+const counters = { refused: () => undefined, leaseTaken: () => undefined, letThrough: () => undefined };
 const clock = (): number => performance.now();
 /** So few that next to nothing flows in during a test. */
 const FEW = 60;
 
-describe('what gateways share of a limit', () => {
-  it('is as many as were there, when all that took at once give back at once', async () => {
+describe('the shared tokens of a limit', () => {
+  it('are complete again after ten gateways took and gave back at once', async () => {
     const key = newUuid();
     const gateways = await Promise.all(
       Array.from({ length: 10 }, async () => sharedTokens(await test.open(), FEW)),
@@ -39,7 +40,7 @@ describe('what gateways share of a limit', () => {
     expect(after.tokens).toBeCloseTo(putBack(before, after.at, FEW, 30).tokens);
   });
 
-  it('is never more than the limit, whoever gives back what', async () => {
+  it('never exceed the limit, whatever is given back', async () => {
     const key = newUuid();
     const shared = sharedTokens(test.log, FEW);
     // Nothing is stored of a key that was not used: its bucket is full.
@@ -49,10 +50,10 @@ describe('what gateways share of a limit', () => {
     expect((await storedOf(key)).tokens).toBe(FEW);
   });
 
-  it('has what a gateway did not spend, a second later', async () => {
+  it('include what a gateway did not spend, a second later', async () => {
     const key = newUuid();
     const limit = 240;
-    const gateway = rateLimit({ log: test.log, limit, clock, patienceMs: 20_000 });
+    const gateway = rateLimit({ log: test.log, limit, clock, timeoutMs: 20_000, counters });
     await gateway({ id: key });
     const holding = await waitFor('the gateway to take two for one request', async () => {
       const before = await storedOf(key);

@@ -3,7 +3,7 @@ import { rateHeaders } from '../../src/rate-limit/core/rate-decision.ts';
 import { WINDOW_MS } from '../../src/rate-limit/core/token-bucket.ts';
 import { gateways } from './gateways.ts';
 
-describe('a chunk', () => {
+describe('a token lease', () => {
   it('begins with one token, and doubles while it is spent quickly, up to half a second of the limit', async () => {
     const installed = gateways(6_000, 1);
     const takenUntil: number[] = [];
@@ -28,7 +28,7 @@ describe('a chunk', () => {
     expect(installed.shared()).toBeCloseTo(before - 4 + 10 + 2);
   });
 
-  it('is no larger than what was spent of the one before, where that was not used up', async () => {
+  it('is no larger than what was spent of the last one, when that was not used up', async () => {
     const installed = gateways(6_000, 1);
     for (let request = 0; request < 20; request += 1) await installed.ask(0);
     installed.pass(5_000);
@@ -40,14 +40,14 @@ describe('a chunk', () => {
     expect(full - installed.shared()).toBe(1);
   });
 
-  it('holds what all that wait need, when many come at once', async () => {
+  it('holds enough for all waiting requests, when many come at once', async () => {
     const installed = gateways(600, 1);
     const decisions = await Promise.all(Array.from({ length: 700 }, () => installed.ask(0)));
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(600);
     expect(installed.writes()).toBeLessThanOrEqual(3);
   });
 
-  it('is asked for a few times a second, however many are refused', async () => {
+  it('is taken a few times a second, however many requests are refused', async () => {
     const installed = gateways(60_000, 1);
     let allowed = 0;
     for (let ms = 0; ms < 2 * WINDOW_MS; ms += 1) {
@@ -56,21 +56,21 @@ describe('a chunk', () => {
         if ((await installed.ask(0)).allowed) allowed += 1;
       }
     }
-    // A full bucket, and what flows into it: all of it is let through, though it is looked at rarely.
+    // A full bucket and what flows into it: all of it is let through, although the gateway looks rarely.
     expect(allowed).toBeGreaterThanOrEqual(3 * 60_000 - 600);
     expect(installed.asked()).toBeLessThan(6 * 120);
   });
 });
 
-describe('the answer about a limit', () => {
-  it('tells what remains, and when all of it is back', async () => {
+describe('a decision about a limit', () => {
+  it('says what remains, and when all of it is back', async () => {
     const installed = gateways(600, 1);
     expect(await installed.ask(0)).toEqual({ allowed: true, limit: 600, remaining: 599, resetS: 1 });
     for (let request = 0; request < 298; request += 1) await installed.ask(0);
     expect(await installed.ask(0)).toEqual({ allowed: true, limit: 600, remaining: 300, resetS: 30 });
   });
 
-  it('tells a refused one when to come again', async () => {
+  it('says when to repeat a refused request', async () => {
     const installed = gateways(6, 1);
     for (let request = 0; request < 6; request += 1) expect((await installed.ask(0)).allowed).toBe(true);
     expect(await installed.ask(0)).toEqual({ allowed: false, limit: 6, remaining: 0, resetS: 10 });
@@ -80,7 +80,7 @@ describe('the answer about a limit', () => {
     expect(await installed.ask(0)).toMatchObject({ allowed: true, remaining: 0 });
   });
 
-  it('is written as the draft says', () => {
+  it('is written into headers as the draft says', () => {
     const decision = { allowed: true, limit: 600, remaining: 599, resetS: 1 };
     expect(rateHeaders(decision)).toEqual({
       'RateLimit-Policy': '"default";q=600;w=60',

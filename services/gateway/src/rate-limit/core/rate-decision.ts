@@ -4,9 +4,9 @@ export interface RateDecision {
   readonly allowed: boolean;
   /** Requests a minute. */
   readonly limit: number;
-  /** Requests that would be let through now, by the last that is known of what other gateways let through. */
+  /** Requests that would be allowed now, as far as this gateway knows. */
   readonly remaining: number;
-  /** Whole seconds: of an allowed request until all of the limit is there again, of a refused one until it may be repeated. */
+  /** Whole seconds. Of an allowed request: until the limit is complete again. Of a refused one: until it may be repeated. */
   readonly resetS: number;
 }
 

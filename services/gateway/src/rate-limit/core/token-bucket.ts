@@ -1,16 +1,16 @@
-/** What is left of a limit at a time, in milliseconds; parts of a token count. */
+/** The tokens left of a limit at a time in milliseconds. Fractions of a token count. */
 export interface Tokens {
   readonly tokens: number;
   readonly at: number;
 }
 
-/** A limit is so many requests in this time: the bucket holds as many at most, and an empty one is full again after it. */
+/** A limit is a number of requests in this time. The bucket holds as many tokens, and an empty one is full again after it. */
 export const WINDOW_MS = 60_000;
 
 /**
- * What is left later. No bucket yet is a full one. A clock that was set back refills nothing until it is where it was,
- * so no time counts twice; one that was set back by more than the window would refill nothing for too long, and is
- * taken as it is.
+ * The tokens at a later time. A bucket that does not exist yet is full. A clock that was set back refills nothing until it
+ * is where it was, so no time counts twice. One that was set back by more than the window would refill nothing for too
+ * long, so its time counts as it is.
  */
 export const refilled = (present: Tokens | undefined, now: number, limit: number): Tokens => {
   if (!present) return { tokens: limit, at: now };
@@ -24,19 +24,19 @@ export interface Taken {
   readonly left: Tokens;
 }
 
-/** Takes as many whole tokens as there are, and no more than are wanted. */
+/** Takes whole tokens, at most as many as are there and as are wanted. */
 export const take = (present: Tokens | undefined, now: number, limit: number, wanted: number): Taken => {
   const { tokens, at } = refilled(present, now, limit);
   const granted = Math.max(0, Math.min(wanted, Math.floor(tokens)));
   return { granted, left: { tokens: tokens - granted, at } };
 };
 
-/** What is left when some that were taken come back unspent: never more than the bucket holds. */
+/** The tokens after some come back unspent. Never more than the bucket holds. */
 export const putBack = (present: Tokens | undefined, now: number, limit: number, tokens: number): Tokens => {
   const left = refilled(present, now, limit);
   return { ...left, tokens: Math.min(limit, left.tokens + tokens) };
 };
 
-/** Milliseconds until there are so many, if nobody takes any. */
+/** Milliseconds until there are so many tokens, if nobody takes any. */
 export const msUntil = (wanted: number, { tokens }: Tokens, limit: number): number =>
   Math.max(0, Math.ceil(((Math.min(wanted, limit) - tokens) * WINDOW_MS) / limit));
