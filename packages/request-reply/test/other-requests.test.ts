@@ -97,7 +97,7 @@ const FIRST: ExecutorsRequest = { name: null, after: null, limit: 200 };
 describe('the executors', () => {
   it('come page by page', async () => {
     const handled: ExecutorsRequest[] = [];
-    const page = { executors: [executor('a'), executor('b')], more: true };
+    const page = { executors: [executor('a'), executor('b')], more: true, read_up_to: 7 };
     await using open = new AsyncDisposableStack();
     open.use(
       await opened(
@@ -116,7 +116,9 @@ describe('the executors', () => {
     const machines = Array.from({ length: 100 }, (_, machine) => `${machine}`.padStart(128, 'ä'));
     const executors = Array.from({ length: 200 }, (_, number) => executor(`box-${number}`, machines));
     await using open = new AsyncDisposableStack();
-    open.use(await opened(respondWithExecutors(responder, () => ({ executors, more: false }))));
+    open.use(
+      await opened(respondWithExecutors(responder, () => ({ executors, more: false, read_up_to: 7 }))),
+    );
     const page = await requestExecutors(log, FIRST, WITHIN_MS);
     expect(page?.more).toBe(true);
     expect(page?.executors.length).toBeGreaterThan(10);
@@ -126,7 +128,11 @@ describe('the executors', () => {
   it('are unknown when the response does not match its schema', async () => {
     await using open = new AsyncDisposableStack();
     const asleep = { ...executor('a'), state: 'asleep' } as unknown as ExecutorState;
-    open.use(await opened(respondWithExecutors(responder, () => ({ executors: [asleep], more: false }))));
+    open.use(
+      await opened(
+        respondWithExecutors(responder, () => ({ executors: [asleep], more: false, read_up_to: 7 })),
+      ),
+    );
     expect(await requestExecutors(log, FIRST, WITHIN_MS)).toBeUndefined();
   });
 });

@@ -35,6 +35,8 @@ let east: ExecutorState;
 let toldDrained = 0;
 /** Whether others ask for the opposite behind every request. */
 let overruled = false;
+/** The sequence in FLEET of the last message that the stand-in has read. */
+let read_up_to = 0;
 const absent = anExecutor('west', {
   executor_id: null,
   state: 'absent',
@@ -56,13 +58,13 @@ beforeAll(async () => {
       if (name === 'east' && east.drain !== null) toldDrained += 1;
       const named = [east, absent].filter((one) => name === null || one.name === name);
       const rest = named.slice(after === null ? 0 : 1);
-      const answer = { executors: rest.slice(0, limit), more: rest.length > limit };
-      return overruled ? { ...answer, read_up_to: Number.MAX_SAFE_INTEGER } : answer;
+      return { executors: rest.slice(0, limit), more: rest.length > limit, read_up_to };
     }),
   );
-  log.nc.subscribe('fleet.east.all.*', {
+  log.nc.subscribe('fleet.>', {
     callback: (_error, { subject }) => {
-      if (overruled) return;
+      read_up_to += 1;
+      if (overruled || !subject.startsWith('fleet.east.all.')) return;
       const drain = { requested_at: '2026-05-01T12:00:03.000Z', requested_by: newUuid() };
       east = subject.endsWith('drain_requested')
         ? { ...east, state: 'draining', drain }

@@ -48,8 +48,9 @@ export const storeOrganisation = async (log: EventLog, now: Date): Promise<Organ
     type: 'soak',
     version: '1',
     runner: { kind: 'program', program: PROGRAM },
+    archived: false,
   });
-  await records.putWorkflow({ ...owned, id: workflow_id, name: 'work' });
+  await records.putWorkflow({ ...owned, id: workflow_id, name: 'work', archived: false });
   const workflow = {};
   const sha256 = createHash('sha256').update(JSON.stringify(workflow)).digest('hex');
   const version = { ...owned, id: workflow_version_id, workflow_id, number: 1, workflow, sha256, inputs: [] };

@@ -44,8 +44,9 @@ export const sampleRecords = (
       type: STANDALONE_MACHINE,
       version: '1',
       runner: { kind: 'program', program: SAMPLE_PROGRAM },
+      archived: false,
     },
-    workflow: { ...owned, id: ids.workflow_id, name: 'mandelbrot' },
+    workflow: { ...owned, id: ids.workflow_id, name: 'mandelbrot', archived: false },
     version: {
       ...owned,
       id: ids.workflow_version_id,

@@ -16,8 +16,7 @@ export const Machine = Type.Object({
   type: Type.String(),
   version: Type.String(),
   runner: RunnerChoice,
-  /** Left out by records that were made before a machine could be archived. */
-  archived: Type.Optional(Type.Boolean()),
+  archived: Type.Boolean(),
   created_at: Time,
 });
 export type Machine = Static<typeof Machine>;
@@ -26,7 +25,7 @@ export const Workflow = Type.Object({
   id: Uuid,
   org_id: Uuid,
   name: Name,
-  archived: Type.Optional(Type.Boolean()),
+  archived: Type.Boolean(),
   created_at: Time,
 });
 export type Workflow = Static<typeof Workflow>;
@@ -101,8 +100,8 @@ export const ApiKey = Type.Object({
   name: Name,
   /** The first characters, by which a person recognises it. */
   prefix: Type.String(),
-  /** Of the key's text, to be compared once more after it was looked up by it; records of an earlier release lack it. */
-  sha256: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$' })),
+  /** Of the key's text. The record was looked up by it, and it is compared once more. */
+  sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
   scopes: Type.Array(KeyScope),
   /** Of a key that was made with another: the id of the first one, whose rate all of them share. */
   rate_key: Type.Optional(Uuid),

@@ -76,7 +76,7 @@ export const ExecutorsResponse = Type.Object({
   executors: Type.Array(ExecutorState, { maxItems: MAX_LISTED_EXECUTORS }),
   /** Whether there are others behind the last one. */
   more: Type.Boolean(),
-  /** The sequence in FLEET of the last fact that is in this answer. Left out by earlier releases. */
-  read_up_to: Type.Optional(Type.Integer({ minimum: 0 })),
+  /** The sequence in FLEET of the last fact that is in this response. */
+  read_up_to: Type.Integer({ minimum: 0 }),
 });
 export type ExecutorsResponse = Static<typeof ExecutorsResponse>;

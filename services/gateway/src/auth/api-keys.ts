@@ -23,26 +23,19 @@ export const createApiKey = async (
   const { record, key, stored } = newKey(wish, now());
   const { sha256 } = stored;
   const known = wish.key === undefined ? undefined : await store.find(sha256);
-  if (known) return ownedBy(wish, known, log, key);
+  if (known) return ownedBy(wish, known, key);
   await store.index(stored);
   if (await store.create(stored)) return { record, key };
   await store.eraseIndexed(record);
   const present = await store.find(sha256);
-  if (present) return ownedBy(wish, present, log, key);
+  if (present) return ownedBy(wish, present, key);
   throw new TypeError('This API key was created and revoked meanwhile. Try again.');
 };
 
-const ownedBy = async (
-  { org_id, user_id }: NewApiKey,
-  record: ApiKey,
-  log: EventLog,
-  key: string,
-): Promise<CreatedApiKey> => {
+const ownedBy = ({ org_id, user_id }: NewApiKey, record: ApiKey, key: string): CreatedApiKey => {
   if (record.org_id !== org_id || record.user_id !== user_id) {
     throw new TypeError('This API key belongs to another user. Choose another.');
   }
-  // A key of an earlier release is in no index yet.
-  await keyStore(log).index({ sha256: sha256Of(key), record });
   return { record, key };
 };
 
@@ -55,8 +48,7 @@ export const authenticate = async (
   if (!isKeyText(key)) return undefined;
   const sha256 = sha256Of(key);
   const record = await keyStore(log).find(sha256);
-  // A record of an earlier release does not name its hash; it was found by it.
-  if (record === undefined || !isSameHash(record.sha256 ?? sha256, sha256)) return undefined;
+  if (record === undefined || !isSameHash(record.sha256, sha256)) return undefined;
   return hasExpired(record, now()) ? undefined : record;
 };
 

@@ -7,7 +7,7 @@ import {
   NewMachine,
 } from '@runledger/contracts/http/catalogue/machines';
 import { decideArchiving } from './decide-archiving.ts';
-import { changedMachine, newMachine, shownMachine } from './core/machine.ts';
+import { changedMachine, newMachine } from './core/machine.ts';
 import { operation, route, type Route } from '../http/operation.ts';
 import { cursorAt } from '../http/pagination.ts';
 import { changed, conflict, created, found, newOrigin, type RecordRoutes } from './record-answers.ts';
@@ -70,23 +70,23 @@ const changeMachine = operation({
 export const machineRoutes = ({ records: { machines, deployments }, now }: RecordRoutes): Route[] => [
   route(createMachine, async ({ body }, { org_id }) => {
     const machine = newMachine(body, newOrigin(org_id, now));
-    return shownMachine(created(await machines.create<string>(machine), 'Machine', conflict));
+    return created(await machines.create<string>(machine), 'Machine', conflict);
   }),
   route(
     listMachines,
     async ({ query }, { org_id }) => {
       const page = await machines.page(org_id, recordSpan(query));
-      return { machines: page.items.map(shownMachine), next_cursor: cursorAt(page.end) };
+      return { machines: [...page.items], next_cursor: cursorAt(page.end) };
     },
     checkRecordCursor,
   ),
   route(getMachine, async ({ path }, { org_id }) =>
-    shownMachine(found(await machines.get(org_id, path.machine_id), 'Machine')),
+    found(await machines.get(org_id, path.machine_id), 'Machine'),
   ),
   route(changeMachine, async ({ path, body }, { org_id }) => {
     const result = await machines.change(org_id, path.machine_id, (machine) =>
       decideArchiving(deployments, 'machine_id', machine, changedMachine(machine, body)),
     );
-    return shownMachine(changed(result, 'Machine', conflict));
+    return changed(result, 'Machine', conflict);
   }),
 ];

@@ -7,7 +7,7 @@ import {
   WorkflowPath,
 } from '@runledger/contracts/http/catalogue/workflows';
 import { decideArchiving } from './decide-archiving.ts';
-import { changedWorkflow, newWorkflow, shownWorkflow } from './core/workflow.ts';
+import { changedWorkflow, newWorkflow } from './core/workflow.ts';
 import { operation, route, type Route } from '../http/operation.ts';
 import { cursorAt } from '../http/pagination.ts';
 import { changed, conflict, created, found, newOrigin, type RecordRoutes } from './record-answers.ts';
@@ -70,23 +70,23 @@ const changeWorkflow = operation({
 export const workflowRoutes = ({ records: { workflows, deployments }, now }: RecordRoutes): Route[] => [
   route(createWorkflow, async ({ body }, { org_id }) => {
     const workflow = newWorkflow(body, newOrigin(org_id, now));
-    return shownWorkflow(created(await workflows.create<string>(workflow), 'Workflow', conflict));
+    return created(await workflows.create<string>(workflow), 'Workflow', conflict);
   }),
   route(
     listWorkflows,
     async ({ query }, { org_id }) => {
       const page = await workflows.page(org_id, recordSpan(query));
-      return { workflows: page.items.map(shownWorkflow), next_cursor: cursorAt(page.end) };
+      return { workflows: [...page.items], next_cursor: cursorAt(page.end) };
     },
     checkRecordCursor,
   ),
   route(getWorkflow, async ({ path }, { org_id }) =>
-    shownWorkflow(found(await workflows.get(org_id, path.workflow_id), 'Workflow')),
+    found(await workflows.get(org_id, path.workflow_id), 'Workflow'),
   ),
   route(changeWorkflow, async ({ path, body }, { org_id }) => {
     const result = await workflows.change(org_id, path.workflow_id, (workflow) =>
       decideArchiving(deployments, 'workflow_id', workflow, changedWorkflow(workflow, body)),
     );
-    return shownWorkflow(changed(result, 'Workflow', conflict));
+    return changed(result, 'Workflow', conflict);
   }),
 ];

@@ -55,9 +55,7 @@ export const drainExecutor =
       const { executors: present, read_up_to } = await executors.named(name);
       // Of a name that is resumed and that nobody bears, nothing is left.
       const draining = present.some(({ drain }) => drain !== null);
-      const wanted = type === 'ExecutorDrainRequested';
-      // A scheduler of an earlier release does not say how far it has read.
-      if (read_up_to === undefined ? draining === wanted : read_up_to >= stored) {
+      if (read_up_to >= stored) {
         return { kind: 'read', name, draining, runs: runsOn(present) };
       }
       if (clock() >= deadline) return { kind: 'not_read_yet' };

@@ -94,27 +94,6 @@ describe('an API key', () => {
   });
 });
 
-describe('a key of an earlier release', () => {
-  const old = async () => {
-    const owner = wish();
-    const { key, record } = await createApiKey(test.log, { ...owner, key: `old-key-${newUuid()}` });
-    const { sha256, ...without } = record;
-    await keyStore(test.log).eraseIndexed(record);
-    await openBucket(test.log, 'KEYS', ApiKey).put(sha256 ?? '', without);
-    return { owner, key, record: without };
-  };
-
-  it('is good, and listed once it was given again', async () => {
-    const { owner, key, record } = await old();
-    expect(await authenticate(test.log, key)).toEqual(record);
-    expect(await listKeys(test.log, record)).toEqual([]);
-    expect((await createApiKey(test.log, { ...owner, key })).record).toEqual(record);
-    expect(await listKeys(test.log, record)).toMatchObject([{ ...record, last_used_at: null }]);
-    expect(await revokeKey(test.log, record, record.id)).toEqual({ kind: 'revoked' });
-    expect(await authenticate(test.log, key)).toBeUndefined();
-  });
-});
-
 describe('the keys of an organisation', () => {
   it('are listed newest first: those of the user, to an admin all', async () => {
     const mine = wish();

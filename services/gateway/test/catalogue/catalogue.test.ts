@@ -40,7 +40,7 @@ describe('the catalogue', () => {
     const created_at = '2026-01-01T00:00:00.000Z';
     const organisation = { id: newUuid(), name: 'Acme', created_at };
     const user = { id: newUuid(), org_id: organisation.id, name: 'Ada', created_at };
-    const workflow = { id: newUuid(), org_id: organisation.id, name: 'fractal', created_at };
+    const workflow = { id: newUuid(), org_id: organisation.id, name: 'fractal', archived: false, created_at };
     expect(await records.createOrganisation(organisation)).toBe(true);
     expect(await records.createOrganisation(organisation)).toBe(false);
     expect(await records.createUser(user)).toBe(true);

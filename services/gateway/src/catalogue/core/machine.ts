@@ -1,7 +1,7 @@
 import type { Machine } from '@runledger/contracts/catalogue/records';
 import type { RunnerChoice } from '@runledger/contracts/events/run-event-data';
 import type { GpuModel } from '@runledger/contracts/gpu';
-import type { Omitted, RecordOrigin, Shown } from '../store/core/decided-record.ts';
+import type { Omitted, RecordOrigin } from '../store/core/decided-record.ts';
 
 /** A runner as a request names it. */
 type RunnerWish =
@@ -42,7 +42,7 @@ export const changedMachine = (machine: Machine, change: MachineChange): Machine
     gpu: change.gpu ?? machine.gpu,
     type: change.type ?? machine.type,
     runner: change.runner ? runnerOf(change.runner) : machine.runner,
-    archived: change.archived ?? machine.archived ?? false,
+    archived: change.archived ?? machine.archived,
   };
   const isSame =
     changed.gpu === machine.gpu &&
@@ -50,12 +50,6 @@ export const changedMachine = (machine: Machine, change: MachineChange): Machine
     isSameRunner(changed.runner, machine.runner);
   return isSame ? changed : { ...changed, version: versionAfter(machine.version) };
 };
-
-/** As clients see it. */
-export const shownMachine = (machine: Machine): Shown<Machine> => ({
-  ...machine,
-  archived: machine.archived ?? false,
-});
 
 const runnerOf = (wish: RunnerWish): RunnerChoice => {
   switch (wish.kind) {

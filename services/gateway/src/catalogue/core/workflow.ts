@@ -1,5 +1,5 @@
 import type { Workflow } from '@runledger/contracts/catalogue/records';
-import type { Omitted, RecordOrigin, Shown } from '../store/core/decided-record.ts';
+import type { Omitted, RecordOrigin } from '../store/core/decided-record.ts';
 
 export interface WorkflowChange {
   readonly name?: string | Omitted;
@@ -15,11 +15,5 @@ export const newWorkflow = ({ name }: Pick<Workflow, 'name'>, origin: RecordOrig
 export const changedWorkflow = (workflow: Workflow, change: WorkflowChange): Workflow => ({
   ...workflow,
   name: change.name ?? workflow.name,
-  archived: change.archived ?? workflow.archived ?? false,
-});
-
-/** As clients see it. */
-export const shownWorkflow = (workflow: Workflow): Shown<Workflow> => ({
-  ...workflow,
-  archived: workflow.archived ?? false,
+  archived: change.archived ?? workflow.archived,
 });

@@ -73,7 +73,7 @@ export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
     create: async (version) => {
       const key = recordKey(version.org_id, version.id);
       const isNew = (await records.create(key, version)) !== false;
-      // One that a start made which was cut off, or an earlier release, has no number yet.
+      // A start that was cut off may have left a version without a number.
       const stored = isNew ? version : await getRecord(version.org_id, version.id);
       if (stored && !(await claim(stored)) && isNew) {
         await records.erase(key);

@@ -24,7 +24,10 @@ interface Row {
 }
 
 /** One page of the executors and of the drained names, by name and then by id. */
-export const executorStates = (known: KnownExecutors, request: ExecutorsRequest): ExecutorsResponse => {
+export const executorStates = (
+  known: KnownExecutors,
+  request: ExecutorsRequest,
+): Omit<ExecutorsResponse, 'read_up_to'> => {
   const { after, limit } = request;
   const rows = rowsOf(known, request.name)
     .filter((row) => !after || inOrder(after.name, after.executor_id, row) < 0)

@@ -19,7 +19,7 @@ export interface Queries {
   /** The same, and counts of the executors that can execute the run. */
   waitReason(key: RunKey): WaitReason | undefined;
   /** One page of the executors that are registered, and of the names that are drained. */
-  executors(request: ExecutorsRequest): ExecutorsResponse;
+  executors(request: ExecutorsRequest): Omit<ExecutorsResponse, 'read_up_to'>;
   fleetCounts(): FleetCounts;
   /** Of the executor without a heartbeat for the longest time, in milliseconds of connected time; 0 without executors. */
   longestSilence(): number;

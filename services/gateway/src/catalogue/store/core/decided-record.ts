@@ -12,6 +12,3 @@ export interface RecordOrigin {
 
 /** A member that a request left out, and so does not change. */
 export type Omitted = null | undefined;
-
-/** A record as clients see it: of every one they are told whether it is archived. */
-export type Shown<Stored> = Omit<Stored, 'archived'> & { readonly archived: boolean };

@@ -13,6 +13,7 @@ const machine = {
   type: 'program',
   version: '7',
   runner: { kind: 'program' as const, program: 'render' },
+  archived: false,
   created_at,
 };
 const deployment = {
