@@ -8,8 +8,11 @@ import {
   WorkflowVersionPath,
 } from '@runledger/contracts/http/catalogue/workflow-versions';
 import { WorkflowPath } from '@runledger/contracts/http/catalogue/workflows';
+import type { Workflow } from '@runledger/contracts/catalogue/records';
 import type { OrgId } from '@runledger/contracts/ids';
+import type { Static } from 'typebox';
 import { decideArchiving } from './decide-archiving.ts';
+import type { RecordOrigin } from './store/core/decided-record.ts';
 import type { StoredVersion } from './store/workflow-versions.ts';
 import { inputDefinitions } from './core/input-definitions.ts';
 import { operation, route, type Route } from '../http/operation.ts';
@@ -92,16 +95,10 @@ export const workflowVersionRoutes = ({
       createWorkflowVersion,
       async ({ path, body }, { org_id }) => {
         const workflow = await workflowOf(org_id, path);
-        if (workflow.archived === true) {
+        if (workflow.archived) {
           throw conflict('The workflow is archived, and gets no new versions. Restore it first');
         }
-        const added = await versions.add({
-          ...newOrigin(org_id, now),
-          workflow_id: workflow.id,
-          workflow: body.workflow,
-          sha256: createHash('sha256').update(JSON.stringify(body.workflow)).digest('hex'),
-          inputs: inputDefinitions(body.inputs),
-        });
+        const added = await versions.add(newVersion(workflow, body, newOrigin(org_id, now)));
         if (added.kind === 'too_busy') throw tooBusy('Workflow version');
         return added.version;
       },
@@ -134,3 +131,15 @@ export const workflowVersionRoutes = ({
     }),
   ];
 };
+
+const newVersion = (
+  { id: workflow_id }: Workflow,
+  { workflow, inputs }: Static<typeof NewWorkflowVersion>,
+  origin: RecordOrigin,
+): Omit<StoredVersion, 'number' | 'archived'> => ({
+  ...origin,
+  workflow_id,
+  workflow,
+  sha256: createHash('sha256').update(JSON.stringify(workflow)).digest('hex'),
+  inputs: inputDefinitions(inputs),
+});
