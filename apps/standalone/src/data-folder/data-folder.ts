@@ -5,12 +5,9 @@ import type { Holder } from './folder-lock.ts';
 import { writePrivateFile } from './write-file.ts';
 
 /**
- * Counts up when a release lays the folder out in a way that earlier ones would misread.
- * 1: the log is in the account that nats-server has by default. 2: in an account of its own, with a key for each service.
+ * The version of the folder's layout. It increases when earlier releases would misread the folder.
  */
-const FORMAT = 2;
-/** Of folders that this release takes over. */
-const EARLIER_FORMATS: ReadonlySet<string> = new Set(['1']);
+const FORMAT = 1;
 
 /** The folder with everything that outlives a standalone; one process at a time holds it. */
 export interface DataFolder extends AsyncDisposable {
@@ -63,8 +60,7 @@ const heldBy = (path: string, { pid, since, url }: Holder): string =>
 const checkFormat = async (path: string): Promise<string | undefined> => {
   const file = join(path, 'format');
   const found = await readFormat(file);
-  // Written first: what is half taken over is for this release to finish, and no longer for an earlier one to open.
-  if (found === undefined || EARLIER_FORMATS.has(found)) {
+  if (found === undefined) {
     await writePrivateFile(file, `${FORMAT}\n`);
     return undefined;
   }

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import type { GpuModel } from '@runledger/contracts/gpu';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { createApiKey, revokeApiKey, setKeyScopes } from '@runledger/gateway/auth/api-keys';
+import { createApiKey, revokeApiKey } from '@runledger/gateway/auth/api-keys';
 import { catalogue } from '@runledger/gateway/catalogue';
 import type { Catalogue } from '@runledger/gateway/catalogue';
 import { Type } from 'typebox';
@@ -49,14 +48,7 @@ export const openFirstOrganisation = async (
   await storeRecords(records, { name: 'first organisation', ids: first, created_at: first.created_at, gpu });
   await fitMachine(records, first, gpu);
   const key = apiKey ?? first.api_key;
-  const { record } = await createApiKey(log, {
-    org_id,
-    user_id,
-    name: 'first key',
-    key,
-    scopes: OPERATOR_SCOPES,
-  });
-  await allowOperator(log, key, record);
+  await createApiKey(log, { org_id, user_id, name: 'first key', key, scopes: OPERATOR_SCOPES });
   if (key === first.api_key) return first;
   // The old key is taken back before it is forgotten: it must not live on unknown to anybody.
   await revokeApiKey(log, first.api_key);
@@ -72,12 +64,6 @@ const fresh = (api_key: string, now: Date): FirstOrganisation => ({
 });
 
 const newKey = (): string => `rl_${randomBytes(32).toString('base64url')}`;
-
-/** An earlier release made the key with fewer scopes. */
-const allowOperator = async (log: EventLog, key: string, record: ApiKey): Promise<void> => {
-  if (OPERATOR_SCOPES.every((scope) => record.scopes.includes(scope))) return;
-  await setKeyScopes(log, key, OPERATOR_SCOPES);
-};
 
 const keep = (folder: DataFolder, first: FirstOrganisation): Promise<void> =>
   writePrivateFile(folder.at(FILE), `${JSON.stringify(first)}\n`);

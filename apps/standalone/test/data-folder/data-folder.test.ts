@@ -58,7 +58,7 @@ describe('a data folder', () => {
     await using folder = await opened(path);
     expect(mode(path)).toBe('700');
     expect(mode(folder.at('lock'))).toBe('600');
-    expect(readFileSync(folder.at('format'), 'utf8')).toBe('2\n');
+    expect(readFileSync(folder.at('format'), 'utf8')).toBe('1\n');
   });
 
   it('is closed to others when it was open', async () => {
@@ -76,18 +76,11 @@ describe('a data folder', () => {
     expect(readdirSync(path).toSorted()).toEqual(['format', 'lock']);
   });
 
-  it('of the format before has the present one from then on', async () => {
-    const path = temporaryFolder();
-    writeFileSync(join(path, 'format'), '1\n');
-    await held(path);
-    expect(readFileSync(join(path, 'format'), 'utf8')).toBe('2\n');
-  });
-
   it('of a newer format is refused', async () => {
     const path = temporaryFolder();
-    writeFileSync(join(path, 'format'), '3\n');
+    writeFileSync(join(path, 'format'), '2\n');
     expect(await whyNot(path)).toBe(
-      `The data folder ${path} has format 3, and this release of Runledger knows format 2: a newer release wrote it. ` +
+      `The data folder ${path} has format 2, and this release of Runledger knows format 1: a newer release wrote it. ` +
         'Start that release, or choose another folder with RUNLEDGER_DATA_DIR.',
     );
     expect(readdirSync(path)).toEqual(['format']);

@@ -55,18 +55,6 @@ export const authenticate = async (
 const hasExpired = ({ expires_at }: ApiKey, now: Date): boolean =>
   expires_at !== null && Date.parse(expires_at) <= now.getTime();
 
-/** Gives a known key other scopes; does nothing for an unknown one. @throws {LogUnavailable} */
-export const setKeyScopes = async (
-  log: EventLog,
-  key: string,
-  scopes: readonly KeyScope[],
-): Promise<void> => {
-  const store = keyStore(log);
-  const sha256 = sha256Of(key);
-  const record = await store.find(sha256);
-  if (record) await store.replace({ sha256, record: { ...record, scopes: [...scopes] } });
-};
-
 /** Takes back the key with this text, if it is there. @throws {LogUnavailable} */
 export const revokeApiKey = async (log: EventLog, key: string): Promise<void> => {
   const store = keyStore(log);

@@ -2,7 +2,7 @@ import { ApiKey, OrganisationScope, type KeyScope } from '@runledger/contracts/c
 import { newUuid } from '@runledger/contracts/ids';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { authenticate, createApiKey, revokeApiKey, setKeyScopes } from '../../src/auth/api-keys.ts';
+import { authenticate, createApiKey, revokeApiKey } from '../../src/auth/api-keys.ts';
 import { deriveKey } from '../../src/auth/derive-key.ts';
 import { keyStore } from '../../src/auth/key-store.ts';
 import { sha256Of } from '../../src/auth/key-text.ts';
@@ -64,14 +64,6 @@ describe('an API key', () => {
     const other = `another-key-${newUuid()}`;
     await openBucket(test.log, 'KEYS', ApiKey).put(sha256Of(other), record);
     expect(await authenticate(test.log, other)).toBeUndefined();
-  });
-
-  it('gets other scopes, where it is found and where it is listed', async () => {
-    const { key, record } = await createApiKey(test.log, wish());
-    await setKeyScopes(test.log, key, ['admin']);
-    expect(await authenticate(test.log, key)).toEqual({ ...record, scopes: ['admin'] });
-    expect(await listKeys(test.log, record)).toMatchObject([{ id: record.id, scopes: ['admin'] }]);
-    await setKeyScopes(test.log, `unknown-${newUuid()}`, ['admin']);
   });
 
   it('is revoked by its text, and leaves nothing behind', async () => {

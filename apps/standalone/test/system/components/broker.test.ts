@@ -1,9 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
-import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats/nats-server';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Operator } from '../../../src/data-folder/connection-files.ts';
@@ -14,8 +12,8 @@ import type { Broker } from '../../../src/components/broker.ts';
 import { isAlive } from '../../fixtures/processes.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
-const dataFolder = async (open: AsyncDisposableStack, path = temporaryFolder()): Promise<DataFolder> => {
-  const result = await openDataFolder(path, () => new Date());
+const dataFolder = async (open: AsyncDisposableStack): Promise<DataFolder> => {
+  const result = await openDataFolder(temporaryFolder(), () => new Date());
   if (!result.ok) throw new Error(result.why);
   mkdirSync(result.folder.at('logs'));
   return open.use(result.folder);
@@ -30,9 +28,6 @@ const startOn = (
 
 const logOf = ({ nats_url: url, nats_nkey: seed }: Operator): Promise<EventLog> =>
   openEventLog({ url, seed, name: 'test' }, silentLogger);
-
-const logOfUser = ({ operator, keyFileOf }: Broker, user: string): Promise<EventLog> =>
-  logOf({ ...operator, nats_nkey: readFileSync(keyFileOf(user), 'utf8') });
 
 const whileOpen = async <Result>(use: (open: AsyncDisposableStack) => Promise<Result>): Promise<Result> => {
   await using open = new AsyncDisposableStack();
@@ -79,45 +74,3 @@ describe('the keys of a broker', () => {
     expect(mode(folder.at('operator.json'))).toBe(0o600);
   });
 });
-
-describe('the data folder of an earlier release', () => {
-  it('goes on with its log, and has the format that the earlier release refuses', async () => {
-    const path = temporaryFolder();
-    writeFileSync(join(path, 'format'), '1\n');
-    const former = { nats_url: 'nats://127.0.0.1:1', nats_user: 'runledger', nats_password: 'of-then' };
-    writeFileSync(join(path, 'operator.json'), JSON.stringify(former));
-    await writeAsEarlier(join(path, 'nats'));
-
-    await using open = new AsyncDisposableStack();
-    const folder = await dataFolder(open, path);
-    expect(readFileSync(folder.at('format'), 'utf8')).toBe('2\n');
-    const said: string[] = [];
-    const broker = await startOn(open, folder, (line) => void said.push(line));
-    expect(said[0]).toMatch(/^Took over the log of an earlier release/);
-    await using log = await logOf(broker.operator);
-    expect((await log.jsm.streams.getMessage('RUNS', { seq: 1 }))?.string()).toBe('of then');
-    expect(existsSync(folder.at('nats/jetstream/$G'))).toBe(false);
-    expect(JSON.parse(readFileSync(folder.at('operator.json'), 'utf8'))).toEqual(broker.operator);
-    // By its own key a service reaches the streams of then.
-    await using gateway = await logOfUser(broker, 'gateway');
-    expect((await gateway.jsm.streams.info('RUNS')).state.messages).toBe(1);
-  });
-});
-
-/** A store as nats-server laid it out while it had one user with a password, and no accounts. */
-const writeAsEarlier = async (storeDir: string): Promise<void> => {
-  const { path: binary } = await findNatsServer({ env: process.env });
-  const authorization = 'authorization { user: runledger, password: of-then }';
-  const server = await startNatsServer({ binary, storeDir, authorization });
-  try {
-    const { url } = server;
-    await using log = await openEventLog(
-      { url, user: 'runledger', password: 'of-then', name: 'earlier' },
-      silentLogger,
-    );
-    await log.jsm.streams.add({ name: 'RUNS', subjects: ['runs.>'], allow_direct: true });
-    await log.js.publish('runs.one', 'of then');
-  } finally {
-    await server.stop();
-  }
-};
