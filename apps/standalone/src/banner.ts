@@ -9,14 +9,14 @@ export interface BannerFacts {
   readonly views: Views;
   readonly syncInterval: SyncInterval;
   readonly dataFolder: string;
-  /** As it was set; undefined when it was not, which allows loopback. */
+  /** The setting; undefined if it is not set, which allows loopback. */
   readonly webhookAllow: readonly string[] | undefined;
 }
 
-/** Where `runledger listen` listens when it is not told otherwise. */
+/** The default port of `runledger listen`. */
 const LISTEN_PORT = 9000;
 
-/** What a newcomer needs to know once everything runs, with lines that work when pasted. */
+/** What a newcomer needs when everything runs. The command lines can be pasted. */
 export const banner = ({
   url,
   apiKey,
@@ -54,13 +54,13 @@ Queue a run, then read it with the run_id of the answer:
 
   curl -s ${url}/run/deployment/queue ${header} -H 'Content-Type: application/json' -d '${body}'
   curl -s ${url}/run/RUN_ID ${header}
-${listening ? `\nSee its webhook arrive, in another terminal, before or after: ${listening.command}` : ''}
-Or watch one from its start to its end, in another terminal: npx runledger queue --watch
-Ctrl-C stops everything. Runs and the key are kept for the next start.
+${listening ? `\nTo see its webhook arrive, run in another terminal, before or after: ${listening.command}` : ''}
+Or watch a run from start to end, in another terminal: npx runledger queue --watch
+Ctrl-C stops everything. The runs and the key are still there after the next start.
 `;
 };
 
-/** A receiver to try webhooks with, at a port that is not the API's own. */
+/** A receiver for trying webhooks, at another port than the API. */
 const listen = (url: string): { readonly webhook: string; readonly command: string } => {
   const port = new URL(url).port === String(LISTEN_PORT) ? LISTEN_PORT + 1 : LISTEN_PORT;
   const option = port === LISTEN_PORT ? '' : ` --port ${port}`;
@@ -86,7 +86,7 @@ const viewsWords = (views: Views): string => {
     case 'mongod':
       return `mongod ${views.version} on PATH, started with this (${withoutCredentials(views.url)})`;
     case 'memory':
-      return 'in memory, rebuilt from the log at each start (set MONGODB_URL or install mongod to keep them)';
+      return 'in memory, rebuilt from the log at each start (set MONGODB_URL or install mongod to store them)';
   }
 };
 

@@ -3,7 +3,7 @@ import { ConfigError } from '@runledger/service-kit/config/config';
 import { start } from './start.ts';
 import { StartRefused } from './settings/start-refused.ts';
 
-const say = (line: string): void => {
+const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
@@ -13,12 +13,12 @@ const explain = (error: unknown): string => {
   return `Runledger cannot start: ${error instanceof Error ? error.message : String(error)}`;
 };
 
-/** The first signal is the wish to stop. A Ctrl-C comes twice, from the terminal and from npm; that is one wish. */
-const listenForStop = (): AbortSignal => {
+/** The first signal starts the stop. Ctrl-C arrives twice, from the terminal and from npm; the second one has no effect. */
+const stopOnSignal = (): AbortSignal => {
   const controller = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      if (!controller.signal.aborted) say('Stopping.');
+      if (!controller.signal.aborted) print('Stopping.');
       controller.abort();
     });
   }
@@ -26,10 +26,10 @@ const listenForStop = (): AbortSignal => {
 };
 
 const main = async (): Promise<number> => {
-  const stopping = listenForStop();
+  const stopping = stopOnSignal();
   await using open = new AsyncDisposableStack();
   try {
-    await start(open, process.env, stopping, say);
+    await start(open, process.env, stopping, print);
   } catch (error) {
     if (stopping.aborted) return 0;
     process.stderr.write(`${explain(error)}\n`);
@@ -39,8 +39,8 @@ const main = async (): Promise<number> => {
   return 0;
 };
 
-// A terminal that was closed must not end this process before its services.
+// A closed terminal must not end this process before its services.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 const code = await main();
-if (code === 0) say('Stopped.');
+if (code === 0) print('Stopped.');
 process.exit(code);

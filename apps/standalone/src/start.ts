@@ -10,7 +10,7 @@ import { CONNECTION_FILE } from './data-folder/connection-files.ts';
 import type { Connection, Operator } from './data-folder/connection-files.ts';
 import { openDataFolder } from './data-folder/data-folder.ts';
 import type { DataFolder } from './data-folder/data-folder.ts';
-import { endLeftovers } from './data-folder/leftovers.ts';
+import { endLeftoverProcesses } from './data-folder/leftovers.ts';
 import { openSecretKeys } from './keys/secret-keys.ts';
 import { writePrivateFile } from './data-folder/write-file.ts';
 import { choosePort, originOf } from './components/api-address.ts';
@@ -26,12 +26,12 @@ import { readSettings } from './settings/settings.ts';
 import type { Settings } from './settings/settings.ts';
 import { StartRefused } from './settings/start-refused.ts';
 
-/** Opens everything into `open`: order = start, reverse = stop. Resolves when runs can be queued. */
+/** Opens everything into `open`: started in this order, stopped in reverse. Resolves when clients can queue runs. */
 export const start = async (
   open: AsyncDisposableStack,
   env: NodeJS.ProcessEnv,
   stopping: AbortSignal,
-  say: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<void> => {
   const settings = readSettings(env);
   const host = settings.RUNLEDGER_HOST;
@@ -43,16 +43,16 @@ export const start = async (
   const secretKeys = await openSecretKeys(folder, settings.RUNLEDGER_SECRET_KEYS);
   const syncInterval = settings.RUNLEDGER_SYNC_INTERVAL;
   const executor = executorToken(settings.EXECUTOR_NAME);
-  const broker = await startBroker(open, folder, env, { syncInterval, executor }, say);
+  const broker = await startBroker(open, folder, env, { syncInterval, executor }, print);
   stopping.throwIfAborted();
   const slots = await chooseSlots(settings.EXECUTOR_GPUS);
-  say('Setting up the log and the sample.');
+  print('Setting up the log and the sample.');
   const first = await prepareLog(folder, broker.operator, { settings, slots, secretKeys });
   stopping.throwIfAborted();
-  const views = await startDatabase(open, folder, env, settings.MONGODB_URL, say);
+  const views = await startDatabase(open, folder, env, settings.MONGODB_URL, print);
   stopping.throwIfAborted();
 
-  say('Starting gateway, scheduler, gpu-executor and notifier.');
+  print('Starting gateway, scheduler, gpu-executor and notifier.');
   const programs = settings.EXECUTOR_PROGRAMS;
   const webhookAllow = settings.RUNLEDGER_WEBHOOK_ALLOW ?? ['loopback'];
   const moreOwnServices = settings.RUNLEDGER_WEBHOOK_OWN_SERVICES;
@@ -71,26 +71,26 @@ export const start = async (
     programs,
     ...webhooks,
     rateLimit,
-    say,
+    print,
   };
   await startServices(open, parts, stopping);
 
   const url = `${originOf(host, port)}${settings.RUNLEDGER_BASE_PATH}`;
-  await folder.tellUrl(url);
+  await folder.publishUrl(url);
   const { api_key, deployment_id, webhook_secret } = first;
   await publishConnection(open, folder, { url, api_key, deployment_id, webhook_secret });
-  const facts = { url, apiKey: api_key, deploymentId: deployment_id, slots: slots.words, views };
+  const facts = { url, apiKey: api_key, deploymentId: deployment_id, slots: slots.description, views };
   const dataFolder = folder.path;
-  say(banner({ ...facts, syncInterval, dataFolder, webhookAllow: settings.RUNLEDGER_WEBHOOK_ALLOW }));
+  print(banner({ ...facts, syncInterval, dataFolder, webhookAllow: settings.RUNLEDGER_WEBHOOK_ALLOW }));
 };
 
 const holdFolder = async (open: AsyncDisposableStack, path: string): Promise<DataFolder> => {
   const opened = await openDataFolder(path, () => new Date());
   if (!opened.ok) throw new StartRefused(opened.why);
   const folder = open.use(opened.folder);
-  await endLeftovers(folder);
+  await endLeftoverProcesses(folder);
   await mkdir(folder.at('logs'), { recursive: true, mode: 0o700 });
-  // Left by a standalone that was killed: nobody serves there.
+  // A killed standalone left it. Nothing listens at its address.
   await rm(folder.at(CONNECTION_FILE), { force: true });
   return folder;
 };
@@ -121,7 +121,7 @@ const prepareLog = async (
   return { ...first, webhook_secret: await webhookSecretOf(log, first.org_id, secretKeys, now) };
 };
 
-/** From now on until the stop begins, clients find their way in. */
+/** Clients find the connection from now on, until the stop begins. */
 const publishConnection = async (
   open: AsyncDisposableStack,
   folder: DataFolder,

@@ -12,7 +12,7 @@ const facts = {
   webhookAllow: undefined,
 } as const;
 
-it('names everything a newcomer needs, and no password of the database', () => {
+it('shows everything a newcomer needs, without the password of the database', () => {
   const text = banner(facts);
   for (const part of ['http://127.0.0.1:8080/api', 'rl_key', 'd1', 'A10G:2', '/data', 'on disk', 'Ctrl-C'])
     expect(text).toContain(part);
@@ -20,20 +20,20 @@ it('names everything a newcomer needs, and no password of the database', () => {
   expect(text).not.toContain('p%40ss');
 });
 
-it('says where the API is described, in a line like the others', () => {
+it('shows the address of the API reference, in a line like the others', () => {
   expect(banner(facts)).toContain(
     '\n  API         http://127.0.0.1:8080/api\n  reference   http://127.0.0.1:8080/api/docs\n',
   );
 });
 
-it('says what a power cut may cost when messages are not flushed one by one', () => {
+it('warns of a power cut if messages are not flushed one by one', () => {
   const text = banner({ ...facts, syncInterval: '2s' });
   expect(text).toContain('a power cut may lose the last 2s (RUNLEDGER_SYNC_INTERVAL)');
   expect(text).not.toContain('every 200 is on disk');
 });
 
 describe('webhooks in the banner', () => {
-  it('may go to loopback when nothing else was set, and can be seen to arrive', () => {
+  it('may go to loopback by default, and a command shows them', () => {
     const text = banner(facts);
     expect(text).toMatch(
       /webhooks +to public addresses, and to this machine \(loopback\) since \S+ is not set\n/,
@@ -42,7 +42,7 @@ describe('webhooks in the banner', () => {
     expect(text).toContain('npx runledger listen\n');
   });
 
-  it('are tried at another port when the API has that one', () => {
+  it('go to another port if the API has the default one', () => {
     const text = banner({ ...facts, url: 'http://127.0.0.1:9000/api', webhookAllow: ['loopback'] });
     expect(text).toContain('"webhook":"http://127.0.0.1:9001/hook"');
     expect(text).toContain('npx runledger listen --port 9001\n');
@@ -51,7 +51,7 @@ describe('webhooks in the banner', () => {
   it.each([
     [[], 'to public addresses alone (RUNLEDGER_WEBHOOK_ALLOW)'],
     [['10.0.0.0/8', 'hooks.corp'], 'to public addresses and 10.0.0.0/8,hooks.corp (RUNLEDGER_WEBHOOK_ALLOW)'],
-  ])('are not tried on this machine when that is not allowed: %j', (webhookAllow, words) => {
+  ])('have no example on this machine if loopback is not allowed: %j', (webhookAllow, words) => {
     const text = banner({ ...facts, webhookAllow });
     expect(text).toContain(words);
     expect(text).not.toContain('hook"');

@@ -31,7 +31,7 @@ export const runningService = async ({
     env,
     logFile,
     stopWithinMs: STOP_WITHIN_MS,
-    say: () => undefined,
+    print: () => undefined,
   });
   const { pid, state } = started;
   if (pid === undefined) throw new Error(`${name} did not start: ${await started.ended}`);

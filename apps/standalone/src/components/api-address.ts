@@ -6,7 +6,7 @@ export type ChosenPort =
   | { readonly ok: true; readonly port: number }
   | { readonly ok: false; readonly why: string };
 
-/** The port for the API: `wanted`, or a free one for 0. Told before anything else is started when it cannot be had. */
+/** The port of the API: `wanted`, or a free one for 0. The start fails early if the port is taken. */
 export const choosePort = async (host: string, wanted: number): Promise<ChosenPort> => {
   const server = createServer();
   try {
@@ -20,7 +20,7 @@ export const choosePort = async (host: string, wanted: number): Promise<ChosenPo
   }
 };
 
-/** So many free ports of loopback, each another one, and none of them `taken`. */
+/** `count` different free ports of loopback, without `taken`. */
 export const freePorts = async (count: number, taken: number): Promise<number[]> => {
   const servers = Array.from({ length: count + 1 }, () => createServer().listen(0, '127.0.0.1'));
   try {
@@ -36,7 +36,7 @@ export const freePorts = async (count: number, taken: number): Promise<number[]>
 
 const portOf = (server: Server): number => {
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('a TCP server has no port');
+  if (address === null || typeof address === 'string') throw new Error('A TCP server has no port.');
   return address.port;
 };
 
@@ -50,7 +50,7 @@ const sentence = (host: string, port: number, error: unknown): string => {
   return `Nothing can listen on ${host}: ${why}. Set RUNLEDGER_HOST to an address of this machine.`;
 };
 
-/** The address by which programs on this machine reach what listens on `host`. */
+/** The URL at which programs on this machine reach a server that listens on `host`. */
 export const originOf = (host: string, port: number): string => {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;

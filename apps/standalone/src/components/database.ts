@@ -1,30 +1,30 @@
 import { findMongod, startMongod } from '@runledger/local-servers/mongodb/mongodb';
 import { describeExit } from '@runledger/local-servers/process/managed-process';
 import type { DataFolder } from '../data-folder/data-folder.ts';
-import { noteProcess } from '../data-folder/leftovers.ts';
+import { recordProcess } from '../data-folder/leftovers.ts';
 import { keepRunning } from '../supervision/keep-running.ts';
-import type { RunningPart } from '../supervision/keep-running.ts';
+import type { SupervisedProcess } from '../supervision/keep-running.ts';
 
-/** Where run views are kept. */
+/** Where the run views are. */
 export type Views =
   | { readonly kind: 'given'; readonly url: string }
   | { readonly kind: 'mongod'; readonly url: string; readonly version: string }
   | { readonly kind: 'memory' };
 
-/** The MongoDB of `MONGODB_URL`, else `mongod` on PATH as a child that is kept running, else none. */
+/** The MongoDB of `MONGODB_URL`, else a `mongod` from PATH as a child process, else none. */
 export const startDatabase = async (
   open: AsyncDisposableStack,
   folder: DataFolder,
   env: NodeJS.ProcessEnv,
   given: string | undefined,
-  say: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<Views> => {
   if (given !== undefined) return { kind: 'given', url: given };
   const found = await findMongod({ env });
   if (found === undefined) return { kind: 'memory' };
-  say(`Starting mongod ${found.version}.`);
+  print(`Starting mongod ${found.version}.`);
   let port = 0;
-  const start = async (): Promise<RunningPart> => {
+  const start = async (): Promise<SupervisedProcess> => {
     const server = await startMongod({
       binary: found.path,
       dataDir: folder.at('mongod'),
@@ -32,13 +32,13 @@ export const startDatabase = async (
       logFile: folder.at('logs/mongod.log'),
     });
     port = server.port;
-    await noteProcess(folder, 'mongod', server.pid);
+    await recordProcess(folder, 'mongod', server.pid);
     return {
       ended: server.exited.then((exit) => `ended (${describeExit(exit)})`),
       stop: async () => void (await server.stop()),
     };
   };
-  open.use(await keepRunning({ name: 'mongod', start, say }));
+  open.use(await keepRunning({ name: 'mongod', start, print }));
   return {
     kind: 'mongod',
     url: `mongodb://127.0.0.1:${port}/runledger?directConnection=true`,

@@ -15,7 +15,7 @@ export interface Addresses {
   readonly healthPorts: readonly number[];
 }
 
-/** Everything that runs here, as `host:port`: a callback that may go to loopback must not reach it. */
+/** Everything that runs here, as `host:port`. A callback must not reach it, even if the policy allows loopback. */
 export const ownServices = ({ natsUrl, views, host, port, healthPorts }: Addresses): string[] => {
   const entries = [
     new URL(natsUrl).host,
@@ -23,11 +23,11 @@ export const ownServices = ({ natsUrl, views, host, port, healthPorts }: Address
     ...apiHosts(host).map((address) => `${address}:${port}`),
     ...healthPorts.map((health) => `127.0.0.1:${health}`),
   ];
-  // What a URL of MongoDB may have for a host besides, such as a path of a socket, no callback can name.
+  // A MongoDB URL may also name a socket file, which no callback can reach.
   return entries.filter((entry) => Value.Check(policyConfig.RUNLEDGER_WEBHOOK_OWN_SERVICES, [entry]));
 };
 
-/** What listens everywhere is reached by each address of this machine. */
+/** Every address of this machine reaches a server that listens on all of them. */
 const apiHosts = (host: string): string[] => {
   if (host !== '0.0.0.0' && host !== '::') return [bracketed(host)];
   const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
@@ -36,7 +36,7 @@ const apiHosts = (host: string): string[] => {
 
 const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
-/** `mongodb://user:password@one:27017,two/database`; the names behind mongodb+srv are found out by the driver alone. */
+/** Hosts in `mongodb://user:password@one:27017,two/database`. Only the driver can resolve mongodb+srv. */
 const databaseHosts = (views: Views): string[] => {
   if (views.kind === 'memory') return [];
   const [, hosts = ''] = /^mongodb:\/\/(?:[^/?#]*@)?([^/?#]*)/i.exec(views.url) ?? [];

@@ -1,13 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import type { DataFolder } from '../data-folder/data-folder.ts';
-import { noteProcess } from '../data-folder/leftovers.ts';
+import { recordProcess } from '../data-folder/leftovers.ts';
 import { SAMPLE_PROGRAM } from '../records/sample-records.ts';
 import { StartRefused } from '../settings/start-refused.ts';
 import { awaitReady } from '../supervision/await-ready.ts';
 import { keepRunning } from '../supervision/keep-running.ts';
 import { serviceEnvironment } from '../supervision/service-environment.ts';
 import { startService } from '../supervision/service-process.ts';
-import type { ServiceProcess, ServiceSpec, ServiceState } from '../supervision/service-process.ts';
+import type { ServiceProcess, ServiceProcessOptions, ServiceState } from '../supervision/service-process.ts';
 import { freePorts, originOf } from './api-address.ts';
 import type { Broker } from './broker.ts';
 import { viewsEnvironment } from './database.ts';
@@ -16,52 +16,52 @@ import type { Slots } from './gpu-slots.ts';
 import { ownServices } from './own-services.ts';
 
 const READY_WITHIN_MS = 120_000;
-/** The services stop within 10 s unless their own setting says otherwise. */
+/** The services stop within 10 s unless RUNLEDGER_STOP_WITHIN_S is set. */
 const STOP_WITHIN_S = 10;
 
 const SERVICES = ['gateway', 'scheduler', 'gpu-executor', 'notifier'] as const;
 
-export interface Surroundings {
+export interface ServicesOptions {
   readonly folder: DataFolder;
   readonly env: NodeJS.ProcessEnv;
   readonly broker: Broker;
-  /** The name of the executor, as it stands in subjects. */
+  /** The name of the executor as a token of a subject. */
   readonly executor: string;
   readonly views: Views;
   readonly slots: Slots;
   readonly host: string;
   readonly port: number;
-  /** More programs for the executor, as JSON, beside the sample. */
+  /** Programs for the executor besides the sample, as JSON. */
   readonly programs: string | undefined;
   /** The same for all services that read signing secrets. */
   readonly secretKeys: readonly string[];
-  /** Where webhooks may go beyond public addresses. */
+  /** Where webhooks may go besides public addresses. */
   readonly webhookAllow: readonly string[];
-  /** Where they may not go, beside what is started here. */
+  /** Where webhooks may not go, besides the services of this standalone. */
   readonly moreOwnServices: readonly string[];
-  /** The address of the gateway for clients, when it is another one than host and port. */
+  /** The address of the gateway for clients, if it differs from host and port. */
   readonly publicUrl: string | undefined;
   /** Requests a minute of each API key; 0 is no limit. */
   readonly rateLimit: number;
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
 }
 
-/** Starts the services, each kept running, and waits until all are ready. */
+/** Starts the services, keeps them running, and waits until all are ready. */
 export const startServices = async (
   open: AsyncDisposableStack,
-  surroundings: Surroundings,
+  options: ServicesOptions,
   stopping: AbortSignal,
 ): Promise<void> => {
-  const { say } = surroundings;
+  const { print } = options;
   const started = [];
-  for (const spec of await serviceSpecs(surroundings)) {
+  for (const spec of await serviceOptions(options)) {
     let latest: ServiceProcess | undefined;
     const start = async (): Promise<ServiceProcess> => {
       latest = startService(spec);
-      if (latest.pid !== undefined) await noteProcess(surroundings.folder, spec.name, latest.pid);
+      if (latest.pid !== undefined) await recordProcess(options.folder, spec.name, latest.pid);
       return latest;
     };
-    open.use(await keepRunning({ name: spec.name, start, say }));
+    open.use(await keepRunning({ name: spec.name, start, print }));
     const state = (): ServiceState => latest?.state() ?? { kind: 'starting' };
     started.push({ name: spec.name, logFile: spec.logFile, state });
   }
@@ -71,25 +71,25 @@ export const startServices = async (
   }
 };
 
-const serviceSpecs = async (surroundings: Surroundings): Promise<ServiceSpec[]> => {
-  const { folder, env, broker, executor, views, slots, host, port, programs, say } = surroundings;
+const serviceOptions = async (options: ServicesOptions): Promise<ServiceProcessOptions[]> => {
+  const { folder, env, broker, executor, views, slots, host, port, programs, print } = options;
   const natsUrl = broker.operator.nats_url;
   const stopWithinMs = (Number(env['RUNLEDGER_STOP_WITHIN_S'] ?? STOP_WITHIN_S) + 2) * 1_000 || 12_000;
-  // Chosen here, and the same after a restart, since webhooks are kept from them.
+  // Fixed over restarts of a service, because webhooks must not reach them.
   const healthPorts = await freePorts(SERVICES.length, port);
   const common = { NATS_URL: natsUrl, RUNLEDGER_HEALTH_HOST: '127.0.0.1' };
-  const toldPorts = [...healthPorts, broker.monitorPort];
-  const own = ownServices({ natsUrl, views, host, port, healthPorts: toldPorts });
+  const loopbackPorts = [...healthPorts, broker.monitorPort];
+  const own = ownServices({ natsUrl, views, host, port, healthPorts: loopbackPorts });
   const webhooks = {
-    RUNLEDGER_SECRET_KEYS: surroundings.secretKeys.join(','),
-    RUNLEDGER_WEBHOOK_ALLOW: surroundings.webhookAllow.join(','),
-    RUNLEDGER_WEBHOOK_OWN_SERVICES: [...own, ...surroundings.moreOwnServices].join(','),
+    RUNLEDGER_SECRET_KEYS: options.secretKeys.join(','),
+    RUNLEDGER_WEBHOOK_ALLOW: options.webhookAllow.join(','),
+    RUNLEDGER_WEBHOOK_OWN_SERVICES: [...own, ...options.moreOwnServices].join(','),
   };
   const spec = (
     name: (typeof SERVICES)[number],
     prefixes: string[],
     ours: Record<string, string>,
-  ): ServiceSpec => ({
+  ): ServiceProcessOptions => ({
     name,
     main: fileURLToPath(new URL(`../../../../services/${name}/src/main.ts`, import.meta.url)),
     env: serviceEnvironment(env, prefixes, {
@@ -100,7 +100,7 @@ const serviceSpecs = async (surroundings: Surroundings): Promise<ServiceSpec[]> 
     }),
     logFile: folder.at(`logs/${name}.log`),
     stopWithinMs,
-    say,
+    print,
   });
   return [
     spec('gateway', ['RUNLEDGER_'], {
@@ -108,12 +108,12 @@ const serviceSpecs = async (surroundings: Surroundings): Promise<ServiceSpec[]> 
       ...webhooks,
       RUNLEDGER_HOST: host,
       RUNLEDGER_PORT: String(port),
-      RUNLEDGER_RATE_LIMIT: String(surroundings.rateLimit),
+      RUNLEDGER_RATE_LIMIT: String(options.rateLimit),
     }),
     spec('scheduler', ['RUNLEDGER_'], {}),
-    spec('gpu-executor', ['RUNLEDGER_', 'EXECUTOR_', ...(slots.standIns ? [] : ['CUDA_', 'NVIDIA_'])], {
+    spec('gpu-executor', ['RUNLEDGER_', 'EXECUTOR_', ...(slots.simulated ? [] : ['CUDA_', 'NVIDIA_'])], {
       ...slots.setting,
-      // The broker knows it by this name.
+      // The broker's user has this name.
       EXECUTOR_NAME: executor,
       EXECUTOR_PROGRAMS: allowList(programs),
       EXECUTOR_WORK_DIR: env['EXECUTOR_WORK_DIR'] ?? folder.at('work'),
@@ -122,7 +122,7 @@ const serviceSpecs = async (surroundings: Surroundings): Promise<ServiceSpec[]> 
     spec('notifier', ['RUNLEDGER_'], {
       ...webhooks,
       ...given(env, ['RUNLEDGER_WEBHOOK_PROXY', 'RUNLEDGER_WEBHOOK_PROXY_FILE']),
-      RUNLEDGER_PUBLIC_URL: surroundings.publicUrl ?? originOf(host, port),
+      RUNLEDGER_PUBLIC_URL: options.publicUrl ?? originOf(host, port),
     }),
   ];
 };
@@ -130,7 +130,7 @@ const serviceSpecs = async (surroundings: Surroundings): Promise<ServiceSpec[]> 
 const given = (env: NodeJS.ProcessEnv, names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
 
-/** The sample, and what the person allows; what is no JSON object is passed on, so that the executor explains it. */
+/** The sample and the given programs. Invalid JSON goes to the executor unchanged, which explains the problem. */
 export const allowList = (programs: string | undefined): string => {
   const sample = fileURLToPath(new URL('../sample/render-image.ts', import.meta.url));
   const ours = { [SAMPLE_PROGRAM]: [process.execPath, sample] };

@@ -4,23 +4,23 @@ import { Type } from 'typebox';
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 
-/** The data folder's name when `RUNLEDGER_DATA_DIR` names none. */
+/** The default name of the data folder. */
 export const DATA_FOLDER = '.runledger';
 
-/** `connection.json`: how a client reaches a standalone. It is there while the standalone is ready. */
+/** `connection.json`: how a client reaches a standalone. It exists while the standalone is ready. */
 export const Connection = Type.Object({
   /** With the base path. */
   url: Type.String({ minLength: 1 }),
   api_key: Type.String({ minLength: 1 }),
   /** Of the sample. */
   deployment_id: Type.String({ minLength: 1 }),
-  /** What the webhooks of the sample's organisation are signed with, as of the start. */
+  /** The signing secret of the sample's organisation, as of the start. */
   webhook_secret: Type.String({ minLength: 1 }),
 });
 export type Connection = Static<typeof Connection>;
 export const CONNECTION_FILE = 'connection.json';
 
-/** `operator.json`: the credentials of whoever runs the standalone, for its broker. */
+/** `operator.json`: the operator's credentials for the broker. */
 export const Operator = Type.Object({
   nats_url: Type.String({ minLength: 1 }),
   /** The seed of its key. */
@@ -40,7 +40,7 @@ export const readConnectionFile = (folder: string): Promise<ReadFile<Connection>
 export const readOperatorFile = (folder: string): Promise<ReadFile<Operator>> =>
   readJsonFile(join(folder, OPERATOR_FILE), Operator);
 
-/** Reads a file of JSON that fits the schema. */
+/** Reads a JSON file that matches the schema. */
 export const readJsonFile = async <Schema extends TSchema>(
   path: string,
   schema: Schema,
@@ -48,7 +48,7 @@ export const readJsonFile = async <Schema extends TSchema>(
   try {
     const content: unknown = JSON.parse(await readFile(path, 'utf8'));
     if (Value.Check(schema, content)) return { kind: 'found', path, content };
-    return { kind: 'unusable', path, why: 'something is missing in it or has another form' };
+    return { kind: 'unusable', path, why: 'a member is missing or invalid' };
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
       return { kind: 'missing', path };

@@ -4,45 +4,43 @@ import { takeLock } from './folder-lock.ts';
 import type { Holder } from './folder-lock.ts';
 import { writePrivateFile } from './write-file.ts';
 
-/**
- * The version of the folder's layout. It increases when earlier releases would misread the folder.
- */
+/** The version of the folder's layout. It increases when earlier releases would misread the folder. */
 const FORMAT = 1;
 
-/** The folder with everything that outlives a standalone; one process at a time holds it. */
+/** The folder with everything that a standalone stores. One process at a time holds it. */
 export interface DataFolder extends AsyncDisposable {
   readonly path: string;
-  /** The absolute path of something inside. */
+  /** The absolute path of a file or folder inside. */
   readonly at: (name: string) => string;
-  /** Lets a second start see where this one serves. */
-  readonly tellUrl: (url: string) => Promise<void>;
+  /** Lets a second start show where this one listens. */
+  readonly publishUrl: (url: string) => Promise<void>;
 }
 
 export type OpenedFolder =
   | { readonly ok: true; readonly folder: DataFolder }
-  /** Sentences for the person who started it. */
+  /** `why` is for the person at the terminal. */
   | { readonly ok: false; readonly why: string };
 
 const CHOOSE_ANOTHER = 'choose another folder with RUNLEDGER_DATA_DIR';
 
-/** Makes the folder when there is none, and holds it until it is disposed of. `path` is absolute. */
+/** Creates the folder if it does not exist, and holds it until dispose. `path` is absolute. */
 export const openDataFolder = async (path: string, now: () => Date): Promise<OpenedFolder> => {
   const at = (name: string): string => join(path, name);
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });
     await chmod(path, 0o700);
     const locked = await takeLock(at('lock'), now);
-    if (locked.kind === 'held') return { ok: false, why: heldBy(path, locked.by) };
+    if (locked.kind === 'held') return { ok: false, why: heldByMessage(path, locked.by) };
     const { lock } = locked;
     const wrong = await checkFormat(path);
     if (wrong !== undefined) {
       await lock[Symbol.asyncDispose]();
       return { ok: false, why: wrong };
     }
-    const { tellUrl } = lock;
+    const { publishUrl: tellUrl } = lock;
     return {
       ok: true,
-      folder: { path, at, tellUrl, [Symbol.asyncDispose]: () => lock[Symbol.asyncDispose]() },
+      folder: { path, at, publishUrl: tellUrl, [Symbol.asyncDispose]: () => lock[Symbol.asyncDispose]() },
     };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
@@ -53,7 +51,7 @@ export const openDataFolder = async (path: string, now: () => Date): Promise<Ope
   }
 };
 
-const heldBy = (path: string, { pid, since, url }: Holder): string =>
+const heldByMessage = (path: string, { pid, since, url }: Holder): string =>
   `The data folder ${path} is in use: process ${pid} has held it since ${since}` +
   `${url === undefined ? '' : ` and serves ${url}`}. Use that one, stop it first (kill ${pid}), or ${CHOOSE_ANOTHER}.`;
 
@@ -66,7 +64,7 @@ const checkFormat = async (path: string): Promise<string | undefined> => {
   }
   if (found === String(FORMAT)) return undefined;
   if (!/^[1-9]\d{0,5}$/.test(found))
-    return `The data folder ${path} does not look like one: its file "format" holds no number. Restore it, or ${CHOOSE_ANOTHER}.`;
+    return `The data folder ${path} is invalid: its file "format" holds no number. Restore it, or ${CHOOSE_ANOTHER}.`;
   return (
     `The data folder ${path} has format ${found}, and this release of Runledger knows format ${FORMAT}: ` +
     `a newer release wrote it. Start that release, or ${CHOOSE_ANOTHER}.`

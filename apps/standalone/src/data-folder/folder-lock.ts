@@ -11,43 +11,43 @@ const Holder = Type.Object({
   start_ticks: Type.Number(),
   boot_id: Type.String(),
   since: Type.String(),
-  /** Where it serves, once it does. */
+  /** Where the standalone listens, once it does. */
   url: Type.Optional(Type.String()),
 });
 export type Holder = Static<typeof Holder>;
 
 interface FolderLock extends AsyncDisposable {
-  /** Lets others see where the holder serves. */
-  readonly tellUrl: (url: string) => Promise<void>;
+  /** Lets others see where the holder listens. */
+  readonly publishUrl: (url: string) => Promise<void>;
 }
 
 export type Locked =
   | { readonly kind: 'locked'; readonly lock: FolderLock }
   | { readonly kind: 'held'; readonly by: Holder };
 
-const MOST_TRIES = 20;
+const MAX_ATTEMPTS = 20;
 
 /**
- * Takes the lock file for this process. The lock of a process that is gone, however it ended, is taken over.
- * @throws Error when the file system refuses, or when other starts take the lock in turn without end
+ * Takes the lock file for this process. It replaces the lock of a process that has ended.
+ * @throws Error for a failure of the file system, or if other starts keep taking the lock
  */
 export const takeLock = async (path: string, now: () => Date): Promise<Locked> => {
   const identity = await identityOf(process.pid);
-  if (identity === undefined) throw new Error('This process is not listed in /proc, which the lock needs.');
+  if (identity === undefined) throw new Error('The lock needs /proc, which does not list this process.');
   const mine: Holder = { ...identity, since: now().toISOString() };
-  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-    if (await placeLock(path, mine)) return { kind: 'locked', lock: lockAt(path, mine) };
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    if (await createLock(path, mine)) return { kind: 'locked', lock: lockAt(path, mine) };
     const found = await read(path);
     if (found === undefined) continue;
     const holder = parseHolder(found);
     if (holder !== undefined && (await isRunning(holder))) return { kind: 'held', by: holder };
     await removeStale(path, found);
   }
-  throw new Error(`The lock ${path} is taken and given back by others all the time. Try again.`);
+  throw new Error(`Other processes keep taking and releasing the lock ${path}. Try again.`);
 };
 
-/** A link, unlike a rename, replaces nothing; and the file is whole before it has its name. */
-const placeLock = async (path: string, holder: Holder): Promise<boolean> => {
+/** A link, unlike a rename, never replaces a file. The file is complete before it gets its name. */
+const createLock = async (path: string, holder: Holder): Promise<boolean> => {
   const draft = await writeDraft(path, textOf(holder));
   try {
     await link(draft, path);
@@ -60,7 +60,7 @@ const placeLock = async (path: string, holder: Holder): Promise<boolean> => {
   }
 };
 
-/** Takes away the stale lock, and only that: another start may have replaced it since it was read. */
+/** Removes the stale lock, unless another start has replaced it since it was read. */
 const removeStale = async (path: string, stale: string): Promise<void> => {
   const aside = `${path}.${randomUUID()}.stale`;
   try {
@@ -76,7 +76,7 @@ const removeStale = async (path: string, stale: string): Promise<void> => {
 const lockAt = (path: string, mine: Holder): FolderLock => {
   let text = textOf(mine);
   return {
-    tellUrl: async (url) => {
+    publishUrl: async (url) => {
       text = textOf({ ...mine, url });
       await writePrivateFile(path, text);
     },

@@ -10,8 +10,8 @@ import { writePrivateFile } from './write-file.ts';
 const FOLDER = 'processes';
 const Identity = Type.Object({ pid: Type.Integer(), start_ticks: Type.Number(), boot_id: Type.String() });
 
-/** Notes a process that works on the data folder. */
-export const noteProcess = async (folder: DataFolder, name: string, pid: number): Promise<void> => {
+/** Records a process that works on the data folder. */
+export const recordProcess = async (folder: DataFolder, name: string, pid: number): Promise<void> => {
   const identity = await identityOf(pid);
   if (identity === undefined) return;
   await mkdir(folder.at(FOLDER), { recursive: true, mode: 0o700 });
@@ -19,16 +19,16 @@ export const noteProcess = async (folder: DataFolder, name: string, pid: number)
 };
 
 /**
- * Ends what outlived a standalone that was killed: services end by themselves, but not at once, and hold the port of
- * the API until then; and two brokers on one store would ruin it. Only for the holder of the folder.
+ * Kills processes that a killed standalone left behind. Services end by themselves, but keep the API's port until then,
+ * and two brokers on one store would damage it. Only the holder of the folder may call this.
  */
-export const endLeftovers = async (folder: DataFolder): Promise<void> => {
+export const endLeftoverProcesses = async (folder: DataFolder): Promise<void> => {
   const names = await readdir(folder.at(FOLDER)).catch(() => []);
   for (const name of names) {
-    const noted = await readJsonFile(join(folder.at(FOLDER), name), Identity);
-    if (noted.kind !== 'found') continue;
-    while (await isRunning(noted.content)) {
-      process.kill(noted.content.pid, 'SIGKILL');
+    const recorded = await readJsonFile(join(folder.at(FOLDER), name), Identity);
+    if (recorded.kind !== 'found') continue;
+    while (await isRunning(recorded.content)) {
+      process.kill(recorded.content.pid, 'SIGKILL');
       await pause(50);
     }
   }

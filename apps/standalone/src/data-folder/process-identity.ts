@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 
-/** A process that is not mixed up with a later one of the same number. */
+/** Identifies a process even if a later process has the same number. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Clock ticks from the machine's boot to the start of the process. */
+  /** Clock ticks from the boot of the machine to the start of the process. */
   readonly start_ticks: number;
-  /** Process numbers and ticks begin anew with every boot. */
+  /** Process numbers and ticks restart with every boot. */
   readonly boot_id: string;
 }
 
@@ -19,7 +19,7 @@ export const isRunning = async (process: ProcessIdentity): Promise<boolean> => {
   return now !== undefined && now.start_ticks === process.start_ticks && now.boot_id === process.boot_id;
 };
 
-/** Undefined when there is no such process, or only what its parent has not taken note of yet. */
+/** Undefined if the process does not exist or is a zombie. */
 const startTicksOf = async (pid: number): Promise<number | undefined> => {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8');

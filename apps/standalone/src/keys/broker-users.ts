@@ -11,8 +11,8 @@ import { contract as notifier } from '@runledger/notifier/contract';
 import { contract as scheduler } from '@runledger/scheduler/contract';
 
 /**
- * Everybody whom a broker knows that has executors of these names.
- * @throws TypeError for a name that cannot stand in a subject
+ * All users of a broker with executors of these names.
+ * @throws TypeError for a name that is not a valid token of a subject
  */
 export const brokerUsers = (executors: readonly string[]): BrokerUser[] => [
   ...[gateway, scheduler, notifier].map(serviceUser),

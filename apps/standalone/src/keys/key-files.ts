@@ -1,26 +1,26 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newUserKey, publicKeyOf, InvalidSeed, type UserKey } from '@runledger/event-log/connect/user-key';
-import { replaceFile, THIS_USER_ALONE } from '../data-folder/write-file.ts';
+import { replaceFile, OWNER_ONLY } from '../data-folder/write-file.ts';
 
-/** Seed files have this ending, as those of other tools for NATS. */
+/** Seed files have this ending, as with other NATS tools. */
 export const KEY_FILE_ENDING = '.nk';
-const MOST_BYTES = 1_024;
+const MAX_SEED_FILE_BYTES = 1_024;
 
-/** Where the seed of a user of the broker stands: what `NATS_NKEY_FILE` of its service names. */
+/** The file with the seed of a user of the broker: the `NATS_NKEY_FILE` of its service. */
 export const keyFileOf = (folder: string, user: string): string => join(folder, `${user}${KEY_FILE_ENDING}`);
 
-export type KeptKey =
+export type KeyFile =
   | { readonly kind: 'found'; readonly key: UserKey }
   | { readonly kind: 'missing' }
-  /** `why` tells nothing of what is in the file. */
+  /** `why` does not quote the file. */
   | { readonly kind: 'unusable'; readonly why: string };
 
-export const readKeyFile = async (path: string): Promise<KeptKey> => {
+export const readKeyFile = async (path: string): Promise<KeyFile> => {
   try {
     const file = await stat(path);
     if (!file.isFile()) return { kind: 'unusable', why: 'it is not a file' };
-    if (file.size > MOST_BYTES) return { kind: 'unusable', why: 'it is larger than a seed' };
+    if (file.size > MAX_SEED_FILE_BYTES) return { kind: 'unusable', why: 'it is larger than a seed' };
     const seed = (await readFile(path, 'utf8')).trim();
     return { kind: 'found', key: { seed, publicKey: publicKeyOf(seed) } };
   } catch (error) {
@@ -30,8 +30,8 @@ export const readKeyFile = async (path: string): Promise<KeptKey> => {
   }
 };
 
-/** A new key, in place of the one that the file may hold. Only this user may read it, unless another mode is given. */
-export const makeKeyFile = async (path: string, mode = THIS_USER_ALONE): Promise<UserKey> => {
+/** Writes a new key, and replaces the file if it exists. By default, only its owner may read it. */
+export const makeKeyFile = async (path: string, mode = OWNER_ONLY): Promise<UserKey> => {
   const key = newUserKey();
   await replaceFile(path, `${key.seed}\n`, mode);
   return key;

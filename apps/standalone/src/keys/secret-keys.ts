@@ -10,8 +10,8 @@ const FILE = 'secret-keys.json';
 const SecretKeys = Type.Object({ keys: secretKeysConfig.RUNLEDGER_SECRET_KEYS });
 
 /**
- * What the signing secrets in the log are encrypted with: the keys that are given, else one that is made at the first
- * start. It is kept, and goes on opening what it sealed when others are given later.
+ * The keys that encrypt the signing secrets in the log: the given ones, else a key that the first start makes. That key
+ * is kept, and still decrypts old secrets if other keys are given later.
  */
 export const openSecretKeys = async (
   folder: DataFolder,
@@ -23,7 +23,7 @@ export const openSecretKeys = async (
       return [...given, ...file.content.keys];
     case 'unusable':
       throw new StartRefused(
-        `${file.path} cannot be used: ${file.why}. Restore it from a copy: without it nobody can read the signing secrets of webhooks.`,
+        `${file.path} cannot be used: ${file.why}. Restore it from a copy. Without it, the signing secrets of webhooks cannot be decrypted.`,
       );
     case 'missing': {
       if (given.length > 0) return given;

@@ -18,10 +18,10 @@ export const newOrganisationIds = (): OrganisationIds => ({
   deployment_id: newUuid(),
 });
 
-/** An organisation's first key is its owner's: nobody else could give it more. */
+/** The scopes of an organisation's first key. */
 export const OWNER_SCOPES: readonly KeyScope[] = ['runs:write', 'admin'];
 
-/** Of a key that is also good for the fleet, which all organisations share: of the standalone's own, or of another operator. */
+/** The scopes of a key that may also see and drain the executors, which all organisations share. */
 export const OPERATOR_SCOPES: readonly KeyScope[] = [...OWNER_SCOPES, 'operator'];
 
 export interface CreatedOrganisation {
@@ -31,7 +31,7 @@ export interface CreatedOrganisation {
   readonly deployment_id: string;
 }
 
-/** A new organisation with a user, an API key and the sample. The key is kept nowhere: whoever calls shows it. */
+/** Creates an organisation with a user, an API key and the sample. The key is not stored: the caller shows it. */
 export const createOrganisation = async (
   log: EventLog,
   name: string,
@@ -46,7 +46,7 @@ export const createOrganisation = async (
   return { org_id, api_key: key, deployment_id };
 };
 
-/** The model of the standalone's own machine, so that the new organisation's sample can run there too. */
+/** The model of the standalone's machine, so that the sample of the new organisation can run there. */
 const gpuInUse = async (log: EventLog): Promise<GpuModel> => {
   const machines = await openBucket(log, 'CATALOGUE', Machine).list('machines');
   return machines.find(({ value }) => value.type === STANDALONE_MACHINE)?.value.gpu ?? SAMPLE_GPU;

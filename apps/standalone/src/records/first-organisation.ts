@@ -28,8 +28,8 @@ export type FirstOrganisation = Type.Static<typeof FirstOrganisation>;
 const FILE = 'first-organisation.json';
 
 /**
- * The organisation, user, key and sample of this standalone. Its ids and key are decided once and kept in a file
- * before anything is stored, so that a start that was cut off is finished by the next one. A given key replaces the kept one.
+ * The organisation, user, key and sample of this standalone. The first start writes their ids and the key to a file before
+ * it stores them, so that the next start completes an interrupted one. A given key replaces the saved one.
  */
 export const openFirstOrganisation = async (
   folder: DataFolder,
@@ -40,24 +40,24 @@ export const openFirstOrganisation = async (
     now,
   }: { readonly apiKey: string | undefined; readonly gpu: GpuModel; readonly now: () => Date },
 ): Promise<FirstOrganisation> => {
-  const kept = await readKept(folder);
-  const first = kept ?? fresh(apiKey ?? newKey(), now());
-  if (kept === undefined) await keep(folder, first);
+  const kept = await readSaved(folder);
+  const first = kept ?? newFirstOrganisation(apiKey ?? newKey(), now());
+  if (kept === undefined) await save(folder, first);
   const { org_id, user_id } = first;
   const records = catalogue(log);
   await storeRecords(records, { name: 'first organisation', ids: first, created_at: first.created_at, gpu });
-  await fitMachine(records, first, gpu);
+  await updateMachineGpu(records, first, gpu);
   const key = apiKey ?? first.api_key;
   await createApiKey(log, { org_id, user_id, name: 'first key', key, scopes: OPERATOR_SCOPES });
   if (key === first.api_key) return first;
-  // The old key is taken back before it is forgotten: it must not live on unknown to anybody.
+  // Revoke the old key before its text is lost: an unknown key must not stay valid.
   await revokeApiKey(log, first.api_key);
   const changed = { ...first, api_key: key };
-  await keep(folder, changed);
+  await save(folder, changed);
   return changed;
 };
 
-const fresh = (api_key: string, now: Date): FirstOrganisation => ({
+const newFirstOrganisation = (api_key: string, now: Date): FirstOrganisation => ({
   ...newOrganisationIds(),
   api_key,
   created_at: now.toISOString(),
@@ -65,10 +65,10 @@ const fresh = (api_key: string, now: Date): FirstOrganisation => ({
 
 const newKey = (): string => `rl_${randomBytes(32).toString('base64url')}`;
 
-const keep = (folder: DataFolder, first: FirstOrganisation): Promise<void> =>
+const save = (folder: DataFolder, first: FirstOrganisation): Promise<void> =>
   writePrivateFile(folder.at(FILE), `${JSON.stringify(first)}\n`);
 
-const readKept = async (folder: DataFolder): Promise<FirstOrganisation | undefined> => {
+const readSaved = async (folder: DataFolder): Promise<FirstOrganisation | undefined> => {
   const file = await readJsonFile(folder.at(FILE), FirstOrganisation);
   switch (file.kind) {
     case 'found':
@@ -77,13 +77,17 @@ const readKept = async (folder: DataFolder): Promise<FirstOrganisation | undefin
       return undefined;
     case 'unusable':
       throw new StartRefused(
-        `${file.path} cannot be used: ${file.why}. Restore it from a copy, or remove it to begin with a new organisation and key.`,
+        `${file.path} cannot be used: ${file.why}. Restore it from a copy, or remove it to start with a new organisation and key.`,
       );
   }
 };
 
-/** This machine may offer another GPU than at the last start, and the sample has to run on what is there. */
-const fitMachine = async (records: Catalogue, first: FirstOrganisation, gpu: GpuModel): Promise<void> => {
+/** The GPU may have changed since the last start, and the sample must run on the present one. */
+const updateMachineGpu = async (
+  records: Catalogue,
+  first: FirstOrganisation,
+  gpu: GpuModel,
+): Promise<void> => {
   const machine = await records.getMachine(first.org_id, first.machine_id);
   if (machine !== undefined && machine.gpu !== gpu) await records.putMachine({ ...machine, gpu });
 };

@@ -6,10 +6,10 @@ import { SEAHORSE_VALLEY } from '../sample/render-scene.ts';
 
 /** The name of the sample in the executor's allow-list. */
 export const SAMPLE_PROGRAM = 'render-image';
-/** What the sample asks for, and what a standalone offers where there is no GPU. */
+/** The GPU of the sample, and of the simulated slots of a machine without a GPU. */
 export const SAMPLE_GPU: GpuModel = 'A10G';
 
-/** The `type` of the machine that a standalone is. */
+/** The `type` of the machine record of a standalone. */
 export const STANDALONE_MACHINE = 'standalone';
 
 export interface SampleIds {
@@ -26,7 +26,7 @@ export interface SampleRecords {
   readonly deployment: Deployment;
 }
 
-/** All that an organisation needs to run the sample. */
+/** All records that an organisation needs for the sample. */
 export const sampleRecords = (
   org_id: string,
   ids: SampleIds,

@@ -3,7 +3,7 @@ import type { Catalogue } from '@runledger/gateway/catalogue';
 import { sampleRecords } from './sample-records.ts';
 import type { SampleIds } from './sample-records.ts';
 
-/** Who an organisation is, with the sample that it may run. */
+/** The ids of an organisation, its user and its sample. */
 export interface OrganisationIds extends SampleIds {
   readonly org_id: string;
   readonly user_id: string;
@@ -13,11 +13,11 @@ export interface NewOrganisation {
   readonly name: string;
   readonly ids: OrganisationIds;
   readonly created_at: string;
-  /** On which its sample runs. */
+  /** The GPU of its sample. */
   readonly gpu: GpuModel;
 }
 
-/** Stores an organisation, its user and its sample; what is there already stays as it is. */
+/** Stores an organisation, its user and its sample. Existing records stay unchanged. */
 export const storeRecords = async (
   records: Catalogue,
   { name, ids, created_at, gpu }: NewOrganisation,
@@ -29,7 +29,7 @@ export const storeRecords = async (
   if ((await records.getMachine(org_id, machine.id)) === undefined) await records.putMachine(machine);
   if ((await records.getWorkflow(org_id, workflow.id)) === undefined) await records.putWorkflow(workflow);
   await records.createWorkflowVersion(version);
-  // Last: whoever finds the deployment finds all that it names.
+  // Last: a reader that finds the deployment must find all records that it names.
   if ((await records.getDeployment(org_id, deployment.id)) === undefined)
     await records.putDeployment(deployment);
 };

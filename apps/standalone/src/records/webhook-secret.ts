@@ -4,7 +4,7 @@ import { secretBox, UnreadableSecret } from '@runledger/webhooks/signing/secret-
 import { signingSecrets } from '@runledger/webhooks/signing/signing-secrets';
 import { StartRefused } from '../settings/start-refused.ts';
 
-/** What the organisation verifies its webhooks with; made when there is none. */
+/** The signing secret of the organisation; a new one if it has none. */
 export const webhookSecretOf = async (
   log: EventLog,
   org_id: string,
@@ -16,8 +16,8 @@ export const webhookSecretOf = async (
   } catch (error) {
     if (!(error instanceof UnreadableSecret)) throw error;
     throw new StartRefused(
-      `The data folder holds a signing secret that cannot be read. ${error.message} ` +
-        'The keys are those of RUNLEDGER_SECRET_KEYS, if it is set, and of secret-keys.json in the data folder, which can be restored from a copy.',
+      `A signing secret in the data folder cannot be decrypted. ${error.message} ` +
+        'The keys come from RUNLEDGER_SECRET_KEYS, if it is set, and from secret-keys.json in the data folder. Restore that file from a copy.',
     );
   }
 };

@@ -1,16 +1,16 @@
-/** What a point of the plane looks like. */
+/** How a point of the plane looks. */
 export type Point =
-  /** It never leaves, as far as these iterations can tell. */
+  /** It did not escape within the iterations. */
   | { readonly kind: 'inside' }
   | {
       readonly kind: 'escaped';
-      /** The iterations until it left, with a fraction, so that neighbouring points differ by little. */
+      /** The iterations until it escaped, with a fraction, so that neighbouring points differ little. */
       readonly after: number;
       /** How much light falls on the point, 0 to 1, as if the set were a hill lit from the upper left. */
       readonly light: number;
     };
 
-/** Far out, the fraction of the last iteration is exact enough to show no bands. */
+/** Large enough that the fraction of the last iteration shows no bands. */
 const ESCAPE_SQUARED = 10_000;
 const LIGHT_FROM = { x: Math.cos(Math.PI / 4), y: Math.sin(Math.PI / 4) };
 const LIGHT_HEIGHT = 1.4;
@@ -40,7 +40,7 @@ export const mandelbrot = (x: number, y: number, iterations: number): Point => {
   return INSIDE;
 };
 
-/** The heart and the disc left of it are most of the set and would take all iterations. */
+/** The heart and the disc beside it are most of the set, and would need all iterations. */
 const isInLargeParts = (x: number, y: number): boolean => {
   const q = (x - 0.25) ** 2 + y * y;
   return q * (q + x - 0.25) <= 0.25 * y * y || (x + 1) ** 2 + y * y <= 0.0625;

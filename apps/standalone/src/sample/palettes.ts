@@ -14,11 +14,11 @@ export type PaletteName = keyof typeof STOPS;
 export const PALETTE_NAMES: readonly string[] = Object.keys(STOPS);
 export const isPaletteName = (text: string): text is PaletteName => PALETTE_NAMES.includes(text);
 
-/** The colour at a place on the circle; every whole number is the same place. */
-export const palette = (name: PaletteName): ((place: number) => Colour) => {
+/** The colour at a position on the circle. Every whole number is the same position. */
+export const palette = (name: PaletteName): ((position: number) => Colour) => {
   const stops = STOPS[name].map(linearOf);
-  return (place) => {
-    const along = (place - Math.floor(place)) * stops.length;
+  return (position) => {
+    const along = (position - Math.floor(position)) * stops.length;
     const from = stops[Math.floor(along) % stops.length] ?? [0, 0, 0];
     const to = stops[(Math.floor(along) + 1) % stops.length] ?? [0, 0, 0];
     return blend(from, to, smooth(along - Math.floor(along)));

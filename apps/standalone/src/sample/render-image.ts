@@ -1,6 +1,6 @@
-// The sample workflow: a program as any other that an executor runs. It reads one JSON object on standard input,
-// reports on standard output, and leaves a picture of the Mandelbrot set in $RUNLEDGER_OUTPUT_DIR.
-// SIGTERM is left to its default, which ends the process at once, also in the middle of a row.
+// The sample workflow is a program like any other that an executor runs. It reads one JSON object from standard input,
+// reports on standard output, and writes a picture of the Mandelbrot set to $RUNLEDGER_OUTPUT_DIR.
+// SIGTERM keeps its default, which ends the process at once, even in the middle of a row.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -12,7 +12,7 @@ import { rowPainter } from './render-row.ts';
 import { readScene } from './render-scene.ts';
 import type { Scene } from './render-scene.ts';
 
-const MOST_REPORTS = 100;
+const MAX_REPORTS = 100;
 
 const main = async (): Promise<void> => {
   const outputFolder = process.env['RUNLEDGER_OUTPUT_DIR'];
@@ -39,7 +39,7 @@ const paint = async (inputs: RenderInputs, scene: Scene): Promise<Buffer> => {
   const { size, seconds } = inputs;
   const pixels = Buffer.alloc(size * size * 3);
   const paintRow = rowPainter(inputs, scene);
-  const reportEvery = Math.ceil(size / MOST_REPORTS);
+  const reportEvery = Math.ceil(size / MAX_REPORTS);
   const startedAt = performance.now();
   for (let row = 0; row < size; row += 1) {
     paintRow(row, pixels.subarray(row * size * 3));

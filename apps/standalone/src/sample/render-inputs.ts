@@ -6,7 +6,7 @@ export interface RenderInputs {
   readonly size: number;
   readonly iterations: number;
   readonly palette: PaletteName;
-  /** How long the work should take; it takes longer when the machine needs longer. */
+  /** How long the work should take at least. */
   readonly seconds: number;
 }
 
@@ -51,7 +51,7 @@ export const PALETTE = {
   description: `The colours: ${PALETTE_NAMES.join(', ')}.`,
 } as const;
 
-/** Checks what a client sent, and names every problem at once. Names that are not ours are ignored. */
+/** Checks the inputs of a run, and names all problems at once. Ignores unknown names. */
 export const readInputs = (given: unknown): ReadInputs => {
   if (!isObject(given))
     return { ok: false, problems: [`inputs is ${describe(given)}; it must be an object.`] };

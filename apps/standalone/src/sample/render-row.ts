@@ -4,7 +4,7 @@ import type { Colour } from './palettes.ts';
 import type { RenderInputs } from './render-inputs.ts';
 import type { Scene } from './render-scene.ts';
 
-/** Four samples a pixel, in a turned square, so that lines along the axes are smooth too. */
+/** Four samples a pixel, in a rotated square, so that horizontal and vertical lines are smooth too. */
 const SAMPLES = [
   { x: 0.375, y: 0.125 },
   { x: 0.875, y: 0.375 },
@@ -26,7 +26,7 @@ export const rowPainter = (inputs: RenderInputs, scene: Scene): ((row: number, i
   const sample = (x: number, y: number): Colour => {
     const point = mandelbrot(x, y, iterations);
     if (point.kind === 'inside') return INSIDE;
-    // The logarithm keeps the rings wide near the set, where iterations grow without end.
+    // The logarithm keeps the rings wide near the set, where the iterations grow fast.
     const base = colourAt(Math.log2(Math.max(1, point.after)) * 0.42 + 0.12);
     const lit = blend([0, 0, 0], base, 0.3 + 0.85 * point.light);
     return blend(lit, WHITE, 0.35 * Math.max(0, point.light - 0.82));

@@ -1,4 +1,4 @@
-/** The part of the plane that a picture shows: the workflow's own, while inputs come with each run. */
+/** The part of the plane that a picture shows. It belongs to the workflow; inputs come with each run. */
 export interface Scene {
   readonly x: number;
   readonly y: number;

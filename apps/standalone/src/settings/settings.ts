@@ -68,10 +68,10 @@ export const settingsSchema = Type.Object({
 });
 export type Settings = Static<typeof settingsSchema>;
 
-/** @throws ConfigError with everything that is wrong */
+/** @throws ConfigError that names all invalid settings */
 export const readSettings = (env: NodeJS.ProcessEnv): Settings => readConfig(settingsSchema, env);
 
-/** The first model of `EXECUTOR_GPUS`; what is wrong with the rest, the executor says. */
+/** The first model of `EXECUTOR_GPUS`. The executor checks the whole setting. */
 export const firstModel = (gpus: string): ReturnType<typeof modelOf> => modelOf(gpus.split(',')[0] ?? '');
 
 const modelOf = (entry: string) => {

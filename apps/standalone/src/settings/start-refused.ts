@@ -1,4 +1,4 @@
-/** The standalone cannot start, for a reason that the person at the terminal can do something about. */
+/** The standalone cannot start. The message says what the person at the terminal can do. */
 export class StartRefused extends Error {
   override readonly name = 'StartRefused';
 }

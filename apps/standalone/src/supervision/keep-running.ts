@@ -1,63 +1,63 @@
 import { sleep } from '@runledger/resilience/abort';
 import { restartDelays } from './restart-delays.ts';
 
-/** A started process, whatever it is. */
-export interface RunningPart {
-  /** How it ended, in words, once it has. Never rejects. */
+/** A process that is kept running. */
+export interface SupervisedProcess {
+  /** How it ended, in words. Never rejects. */
   readonly ended: Promise<string>;
-  /** Ends it, and settles when it is gone. */
+  /** Ends the process, and settles when it has ended. */
   readonly stop: () => Promise<void>;
 }
 
-export interface PartSpec {
-  /** How messages call it. */
+export interface KeepRunningOptions {
+  /** For messages. */
   readonly name: string;
-  readonly start: () => Promise<RunningPart>;
-  /** Told in one line each what happened and what is done about it. */
-  readonly say: (line: string) => void;
+  readonly start: () => Promise<SupervisedProcess>;
+  /** Prints what happened and what follows, one line each. */
+  readonly print: (line: string) => void;
 }
 
 /**
- * Starts a part, once at first (a failure of that is the caller's), and again whenever it ends, after a wait that
- * grows while it keeps ending. Disposing stops the part and starts it no more.
+ * Starts a process, and starts it again whenever it ends, after a delay that grows while it keeps ending. The first start
+ * may reject. Dispose stops the process for good.
  */
-export const keepRunning = async ({ name, start, say }: PartSpec): Promise<AsyncDisposable> => {
+export const keepRunning = async ({ name, start, print }: KeepRunningOptions): Promise<AsyncDisposable> => {
   const stopping = new AbortController();
-  let part: RunningPart | undefined = await start();
+  let running: SupervisedProcess | undefined = await start();
 
   const keep = async (): Promise<void> => {
     const delayAfter = restartDelays();
     let startedAt = performance.now();
-    let how = part === undefined ? '' : await part.ended;
+    let how = running === undefined ? '' : await running.ended;
     while (!stopping.signal.aborted) {
-      part = undefined;
+      running = undefined;
       const delayMs = delayAfter(performance.now() - startedAt);
-      say(`${name} ${how}. It is started again in ${delayMs / 1000} s.`);
+      print(`${name} ${how}. Restarting it in ${delayMs / 1000} s.`);
       await sleep(delayMs, stopping.signal);
       if (stopping.signal.aborted) return;
       startedAt = performance.now();
       how = await start().then(
         (started) => {
-          part = started;
+          running = started;
           return settled(started);
         },
-        (error: unknown) => `could not be started: ${error instanceof Error ? error.message : String(error)}`,
+        (error: unknown) => `did not start: ${error instanceof Error ? error.message : String(error)}`,
       );
     }
   };
 
-  /** A stop that came while the part was starting takes it down again. */
-  const settled = async (started: RunningPart): Promise<string> => {
+  /** A stop during the start ends the new process. */
+  const settled = async (started: SupervisedProcess): Promise<string> => {
     if (stopping.signal.aborted) await started.stop();
     return started.ended;
   };
 
-  const kept = keep();
+  const supervision = keep();
   return {
     [Symbol.asyncDispose]: async () => {
       stopping.abort();
-      await part?.stop();
-      await kept;
+      await running?.stop();
+      await supervision;
     },
   };
 };

@@ -1,23 +1,23 @@
 import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-const MOST_BYTES = 8 * 1024 * 1024;
+const MAX_LOG_FILE_BYTES = 8 * 1024 * 1024;
 
 export interface LogFile extends Disposable {
   readonly write: (line: string) => void;
 }
 
 /**
- * Appends lines to a file that only this user may read. When it is full it becomes `<path>.1`, in place of the one
- * before, so two files hold the latest lines. Written at once and in order: log lines are few, and after a crash
- * the last ones matter most.
+ * Appends lines to a file that only its owner may read. A full file is renamed to `<path>.1` and replaces the previous one,
+ * so that two files hold the latest lines. Writes are synchronous and in order: there are few lines, and the last ones
+ * matter most after a crash.
  */
-export const openLogFile = (path: string, mostBytes = MOST_BYTES): LogFile => {
+export const openLogFile = (path: string, maxBytes = MAX_LOG_FILE_BYTES): LogFile => {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const open = (): number => openSync(path, 'a', 0o600);
   let file = open();
   let bytes = fstatSync(file).size;
-  const turn = (): void => {
+  const rotate = (): void => {
     closeSync(file);
     renameSync(path, `${path}.1`);
     file = open();
@@ -27,10 +27,10 @@ export const openLogFile = (path: string, mostBytes = MOST_BYTES): LogFile => {
     write: (line) => {
       const record = Buffer.from(`${line}\n`);
       try {
-        if (bytes > 0 && bytes + record.length > mostBytes) turn();
+        if (bytes > 0 && bytes + record.length > maxBytes) rotate();
         bytes += writeSync(file, record);
       } catch {
-        // A full disk must not end the process that could report it; the services meet it too and say so.
+        // A full disk must not end this process. The services report the problem.
       }
     },
     [Symbol.dispose]: () => closeSync(file),

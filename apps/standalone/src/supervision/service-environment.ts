@@ -1,5 +1,5 @@
-/** What programs expect to find wherever they run. */
-const SURROUNDINGS = [
+/** Variables that any program may need. */
+const COMMON_VARIABLES = [
   'PATH',
   'HOME',
   'LANG',
@@ -10,37 +10,37 @@ const SURROUNDINGS = [
   'LD_LIBRARY_PATH',
 ];
 
-/** Settings of every service: where traces go. */
-const OF_ALL = 'OTEL_';
+/** Settings of every service for traces. */
+const TRACING_PREFIX = 'OTEL_';
 
-/** Settings of the standalone itself, and credentials for those services alone that are given them; also as `…_FILE`. */
-const OURS_ALONE: ReadonlySet<string> = new Set([
+/** Settings of the standalone itself, and credentials that only some services get. Also with `_FILE`. */
+const STANDALONE_VARIABLES: ReadonlySet<string> = new Set([
   'RUNLEDGER_API_KEY',
   'RUNLEDGER_SECRET_KEYS',
   'RUNLEDGER_WEBHOOK_PROXY',
   'RUNLEDGER_URL',
   'RUNLEDGER_DATA_DIR',
 ]);
-/** Of the operator, for commands. */
-const OPERATORS = 'RUNLEDGER_NATS_';
+/** Settings of the operator's commands. */
+const OPERATOR_PREFIX = 'RUNLEDGER_NATS_';
 
-const isOurs = (name: string): boolean =>
-  name.startsWith(OPERATORS) || OURS_ALONE.has(name.replace(/_FILE$/, ''));
+const isWithheld = (name: string): boolean =>
+  name.startsWith(OPERATOR_PREFIX) || STANDALONE_VARIABLES.has(name.replace(/_FILE$/, ''));
 
 /**
- * The environment of one service: the surroundings, the settings with its prefixes as the person gave them, and
- * `ours`, which win. A service sees no credentials but those that it is given there.
+ * The environment of one service: common variables, the given settings with its prefixes, and `own`, which override them.
+ * A service gets no credentials except those in `own`.
  */
 export const serviceEnvironment = (
   given: NodeJS.ProcessEnv,
   prefixes: readonly string[],
-  ours: Readonly<Record<string, string>>,
+  own: Readonly<Record<string, string>>,
 ): Record<string, string> => {
   const isFor = (name: string): boolean =>
-    SURROUNDINGS.includes(name) ||
-    ([OF_ALL, ...prefixes].some((prefix) => name.startsWith(prefix)) && !isOurs(name));
+    COMMON_VARIABLES.includes(name) ||
+    ([TRACING_PREFIX, ...prefixes].some((prefix) => name.startsWith(prefix)) && !isWithheld(name));
   const chosen: Record<string, string> = {};
   for (const [name, value] of Object.entries(given))
     if (value !== undefined && isFor(name)) chosen[name] = value;
-  return { ...chosen, ...ours };
+  return { ...chosen, ...own };
 };

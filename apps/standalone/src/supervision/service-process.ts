@@ -1,18 +1,18 @@
 import { launchProcess, type Exit } from '@runledger/local-servers/process/managed-process';
 import { openLogFile } from './log-file.ts';
 import { terminalLine } from './terminal-line.ts';
-import type { RunningPart } from './keep-running.ts';
+import type { SupervisedProcess } from './keep-running.ts';
 
-export interface ServiceSpec {
+export interface ServiceProcessOptions {
   readonly name: string;
   /** The path of its `main.ts`. */
   readonly main: string;
-  /** All that it sees of the environment. */
+  /** Its whole environment. */
   readonly env: Readonly<Record<string, string>>;
   readonly logFile: string;
-  /** From SIGTERM to SIGKILL: longer than the service's own deadline, which should come first. */
+  /** From SIGTERM to SIGKILL. Longer than the deadline of the service itself. */
   readonly stopWithinMs: number;
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
 }
 
 export type ServiceState =
@@ -20,16 +20,16 @@ export type ServiceState =
   | { readonly kind: 'listening'; readonly health: string }
   | { readonly kind: 'ended'; readonly how: string; readonly code: number | null };
 
-export interface ServiceProcess extends RunningPart {
-  /** Undefined when it could not be started. */
+export interface ServiceProcess extends SupervisedProcess {
+  /** Undefined if it did not start. */
   readonly pid: number | undefined;
   readonly state: () => ServiceState;
   readonly kill: (signal: NodeJS.Signals) => void;
 }
 
 /**
- * Starts a service as a child process. It has a channel to this process, by whose end it notices our death. It is a
- * process group of its own, so Ctrl-C in the terminal reaches only this process, which stops its services in order.
+ * Starts a service as a child process. An IPC channel tells it when this process ends. It has its own process group, so
+ * that Ctrl-C reaches only this process, which stops its services in order.
  */
 export const startService = ({
   name,
@@ -37,8 +37,8 @@ export const startService = ({
   env,
   logFile,
   stopWithinMs,
-  say,
-}: ServiceSpec): ServiceProcess => {
+  print,
+}: ServiceProcessOptions): ServiceProcess => {
   const log = openLogFile(logFile);
   let health: string | undefined;
   const launched = launchProcess({
@@ -48,8 +48,8 @@ export const startService = ({
     stopWithinMs,
     onLine: (line) => {
       log.write(line);
-      const shown = terminalLine(name, line);
-      if (shown !== undefined) say(shown);
+      const short = terminalLine(name, line);
+      if (short !== undefined) print(short);
     },
     onMessage: (message) => {
       health = healthOf(message) ?? health;
@@ -73,13 +73,13 @@ export const startService = ({
   };
 };
 
-/** EX_CONFIG, with which our services refuse their settings. */
+/** EX_CONFIG: the exit status of a service that refuses its settings. */
 export const EXIT_CONFIG = 78;
 
 const describeEnd = ({ code, signal, failure }: Exit): string => {
-  if (failure !== undefined) return `could not be started: ${failure}`;
+  if (failure !== undefined) return `did not start: ${failure}`;
   if (signal !== null) return `was killed by ${signal}`;
-  return code === EXIT_CONFIG ? 'refuses its settings' : `ended with exit status ${code}`;
+  return code === EXIT_CONFIG ? 'refused its settings' : `ended with exit status ${code}`;
 };
 
 const healthOf = (message: unknown): string | undefined => {

@@ -1,17 +1,17 @@
 const SHOWN_LEVELS: ReadonlySet<unknown> = new Set(['warn', 'error', 'fatal']);
-const LONGEST = 500;
-/** Where a crash came from is in the log file. */
+const MAX_LINE_LENGTH = 500;
+/** The log file has the stack of a crash. */
 const STACK_FRAME = /^\s+at /;
 
 /**
- * What a person at the terminal should see of a service's log line: warnings and errors in a short form, and what
- * is no log line at all (a crash of the runtime, a wrong configuration). Undefined for everything else.
+ * The short form of a service's log line for the terminal: warnings, errors, and lines that are not JSON (a crash of the
+ * runtime, an invalid configuration). Undefined for other lines.
  */
 export const terminalLine = (service: string, line: string): string | undefined => {
   const record = parse(line);
   if (record === undefined) return STACK_FRAME.test(line) ? undefined : short(`${service}: ${line}`);
   if (!SHOWN_LEVELS.has(record['level'])) return undefined;
-  const message = textOf(record['msg']) ?? 'a message without words';
+  const message = textOf(record['msg']) ?? 'an empty message';
   const error = record['err'];
   const cause = textOf(record['why']) ?? (isObject(error) ? textOf(error['message']) : undefined);
   const because = cause === undefined || message.includes(cause) ? '' : ` (${cause})`;
@@ -22,7 +22,7 @@ export const terminalLine = (service: string, line: string): string | undefined 
 
 const short = (text: string): string => {
   const plain = text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
-  return plain.length > LONGEST ? `${plain.slice(0, LONGEST)}…` : plain;
+  return plain.length > MAX_LINE_LENGTH ? `${plain.slice(0, MAX_LINE_LENGTH)}…` : plain;
 };
 
 const textOf = (value: unknown): string | undefined =>

@@ -3,16 +3,16 @@ import { chooseSlots } from '../../src/components/gpu-slots.ts';
 import { allowList } from '../../src/components/services.ts';
 
 describe('the GPU slots of a standalone', () => {
-  it('are those that the person set, and the sample runs on the first model', async () => {
+  it('are the given ones, and the sample runs on the first model', async () => {
     expect(await chooseSlots('T4:1, A100:2')).toEqual({
       setting: { EXECUTOR_GPUS: 'T4:1, A100:2' },
       model: 'T4',
-      standIns: false,
-      words: 'T4:1, A100:2 (EXECUTOR_GPUS)',
+      simulated: false,
+      description: 'T4:1, A100:2 (EXECUTOR_GPUS)',
     });
   });
 
-  it('that nobody can make sense of are left to the executor to explain', async () => {
+  it('that are invalid are passed to the executor, which explains the problem', async () => {
     expect(await chooseSlots('RTX:1')).toMatchObject({ setting: { EXECUTOR_GPUS: 'RTX:1' }, model: 'A10G' });
   });
 });
@@ -20,7 +20,7 @@ describe('the GPU slots of a standalone', () => {
 describe('the programs of a standalone', () => {
   const sample = [process.execPath, expect.stringMatching(/\/sample\/render-image\.ts$/)];
 
-  it('are the sample, and what the person allows beside it', () => {
+  it('are the sample and the given programs', () => {
     expect(JSON.parse(allowList(undefined))).toEqual({ 'render-image': sample });
     expect(JSON.parse(allowList('{"mine": ["/bin/true"]}'))).toEqual({
       'render-image': sample,

@@ -17,7 +17,7 @@ const opened = async (path: string): Promise<DataFolder> => {
   return result.folder;
 };
 
-/** Opened, and closed when the test has ended. */
+/** Opens the folder until the end of the test. */
 const held = async (path: string): Promise<void> => {
   const folder = await opened(path);
   onTestFinished(() => folder[Symbol.asyncDispose]());
@@ -53,7 +53,7 @@ const holdElsewhere = async (
 };
 
 describe('a data folder', () => {
-  it('is made for this user alone, with its format', async () => {
+  it('is created with its format, only for its owner', async () => {
     const path = join(temporaryFolder(), 'deep', '.runledger');
     await using folder = await opened(path);
     expect(mode(path)).toBe('700');
@@ -61,14 +61,14 @@ describe('a data folder', () => {
     expect(readFileSync(folder.at('format'), 'utf8')).toBe('1\n');
   });
 
-  it('is closed to others when it was open', async () => {
+  it('is closed to other users if it was open', async () => {
     const path = temporaryFolder();
     chmodSync(path, 0o755);
     await held(path);
     expect(mode(path)).toBe('700');
   });
 
-  it('opens again after it was closed, and keeps nothing of the lock', async () => {
+  it('opens again after it was closed, without a lock file', async () => {
     const path = temporaryFolder();
     await (await opened(path))[Symbol.asyncDispose]();
     expect(readdirSync(path)).toEqual(['format']);
@@ -86,10 +86,10 @@ describe('a data folder', () => {
     expect(readdirSync(path)).toEqual(['format']);
   });
 
-  it('with a format that is no number is refused', async () => {
+  it('with a format that is not a number is refused', async () => {
     const path = temporaryFolder();
     writeFileSync(join(path, 'format'), 'photos\n');
-    expect(await whyNot(path)).toMatch(/does not look like one/);
+    expect(await whyNot(path)).toMatch(/is invalid: its file "format" holds no number/);
   });
 
   it('that is a file is refused', async () => {
@@ -100,18 +100,18 @@ describe('a data folder', () => {
 });
 
 describe('the lock of a data folder', () => {
-  it('tells a second start who holds it, since when and where', async () => {
+  it('shows a second start who holds it, since when and where', async () => {
     const path = temporaryFolder();
     await using folder = await opened(path);
     expect(await whyNot(path)).toBe(
       `The data folder ${path} is in use: process ${process.pid} has held it since ${NOON}. ` +
         `Use that one, stop it first (kill ${process.pid}), or choose another folder with RUNLEDGER_DATA_DIR.`,
     );
-    await folder.tellUrl('http://127.0.0.1:8080/api');
+    await folder.publishUrl('http://127.0.0.1:8080/api');
     expect(await whyNot(path)).toContain(`since ${NOON} and serves http://127.0.0.1:8080/api. Use that one`);
   });
 
-  it('holds between processes, and is taken over from one that was killed', async () => {
+  it('holds between processes, and is taken over from a killed one', async () => {
     const path = temporaryFolder();
     const other = await holdElsewhere(path);
     expect(await whyNot(path)).toContain(`process ${other.pid} has held it since`);
@@ -120,7 +120,7 @@ describe('the lock of a data folder', () => {
     expect(readLock(path)).toMatchObject({ pid: process.pid, since: NOON });
   });
 
-  it('of a process whose number another one has now is taken over', async () => {
+  it('of a process whose number was reused is taken over', async () => {
     const path = temporaryFolder();
     await using first = await opened(path);
     const lock = readLock(path);
@@ -132,7 +132,7 @@ describe('the lock of a data folder', () => {
     expect(readLock(path)).toEqual(lock);
   });
 
-  it('of the time before a restart of the machine is taken over', async () => {
+  it('from before a restart of the machine is taken over', async () => {
     const path = temporaryFolder();
     await using first = await opened(path);
     const lock = readLock(path);
@@ -149,7 +149,7 @@ describe('the lock of a data folder', () => {
     expect(readLock(path)).toMatchObject({ pid: process.pid });
   });
 
-  it('has one winner when many take over a stale one at once', async () => {
+  it('has one winner when many starts take over a stale one', async () => {
     const path = temporaryFolder();
     writeFileSync(join(path, 'lock'), 'stale');
     const results = await Promise.all(Array.from({ length: 8 }, () => open(path)));

@@ -39,7 +39,7 @@ const start = (
   openFirstOrganisation(folder, log, { apiKey: undefined, gpu: 'A10G', now, ...changes });
 
 describe('the first organisation of a standalone', () => {
-  it('has a key that is stored as a hash, and a sample whose records fit each other', async () => {
+  it('has a key that is stored as a hash, and a consistent sample', async () => {
     const folder = await dataFolder();
     const first = await start(folder);
     expect(first.api_key).toMatch(/^rl_[\w-]{43}$/);
@@ -63,13 +63,13 @@ describe('the first organisation of a standalone', () => {
     expect(await start(folder)).toEqual(await start(folder));
   });
 
-  it('has a key for all of it and for the fleet', async () => {
+  it('has a key with all scopes, including operator', async () => {
     const { org_id, api_key } = await start(await dataFolder());
     const keyed = { org_id, scopes: ['runs:write', 'admin', 'operator'] };
     expect(await authenticate(log, api_key)).toMatchObject(keyed);
   });
 
-  it('is finished by the next start when the first one was cut off after it had decided', async () => {
+  it('is completed by the next start if the first one was interrupted after it wrote its file', async () => {
     const other = await dataFolder();
     const decided = {
       ...(await start(other)),
@@ -82,7 +82,7 @@ describe('the first organisation of a standalone', () => {
     expect(await authenticate(log, decided.api_key)).toMatchObject({ org_id: decided.org_id });
   });
 
-  it('takes a key that is given, at the first start or later, and the one before is no longer valid', async () => {
+  it('takes a given key, at the first start or later, and revokes the previous one', async () => {
     const folder = await dataFolder();
     const first = await start(folder, { apiKey: 'a-key-of-my-own-1' });
     expect(first.api_key).toBe('a-key-of-my-own-1');
@@ -94,23 +94,23 @@ describe('the first organisation of a standalone', () => {
     expect(readFileSync(folder.at('first-organisation.json'), 'utf8')).not.toContain('a-key-of-my-own-1');
   });
 
-  it('runs its sample on the GPU that the machine has now', async () => {
+  it('runs its sample on the present GPU of the machine', async () => {
     const folder = await dataFolder();
     const first = await start(folder);
     await start(folder, { gpu: 'T4' });
     expect(await catalogue(log).getMachine(first.org_id, first.machine_id)).toMatchObject({ gpu: 'T4' });
   });
 
-  it('whose file is broken is not replaced without being asked', async () => {
+  it('is not replaced if its file is invalid', async () => {
     const folder = await dataFolder();
     writeFileSync(folder.at('first-organisation.json'), '{}');
     await expect(start(folder)).rejects.toThrow(
-      /first-organisation\.json cannot be used: .* remove it to begin/,
+      /first-organisation\.json cannot be used: .* remove it to start/,
     );
   });
 });
 
-it('a further organisation has a key, a user and a sample of its own', async () => {
+it('another organisation has its own key, user and sample', async () => {
   const [one, other] = [
     await createOrganisation(log, 'one', now),
     await createOrganisation(log, 'other', now),

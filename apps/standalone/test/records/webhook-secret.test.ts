@@ -8,7 +8,7 @@ import { expect, it } from 'vitest';
 import { webhookSecretOf } from '../../src/records/webhook-secret.ts';
 import { StartRefused } from '../../src/settings/start-refused.ts';
 
-it('a start gives the secret that is there, and refuses to begin when the keys are not those it was stored with', async () => {
+it('a start returns the stored secret, and is refused without the keys that encrypted it', async () => {
   await using nats = await testNats();
   await using log = await openEventLog({ url: nats.url, name: 'test' }, silentLogger);
   await provision(log);
@@ -18,6 +18,6 @@ it('a start gives the secret that is there, and refuses to begin when the keys a
   const secret = await secretWith(key);
   expect(await secretWith(key)).toBe(secret);
   await expect(secretWith(other)).rejects.toThrow(StartRefused);
-  await expect(secretWith(other)).rejects.toThrow(/RUNLEDGER_SECRET_KEYS.* and of secret-keys\.json/);
+  await expect(secretWith(other)).rejects.toThrow(/RUNLEDGER_SECRET_KEYS.* and from secret-keys\.json/);
   expect(await secretWith(other, key)).toBe(secret);
 });

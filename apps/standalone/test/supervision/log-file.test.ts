@@ -5,7 +5,7 @@ import { openLogFile } from '../../src/supervision/log-file.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 describe('a log file', () => {
-  it('is appended to, and readable by this user only', () => {
+  it('is appended to, and readable only by its owner', () => {
     const path = join(temporaryFolder(), 'logs', 'gateway.log');
     for (const line of ['one', 'two']) {
       using log = openLogFile(path);
@@ -15,7 +15,7 @@ describe('a log file', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  it('keeps the latest lines in two files of bounded size', () => {
+  it('keeps the latest lines in two files of limited size', () => {
     const path = join(temporaryFolder(), 'gateway.log');
     using log = openLogFile(path, 40);
     for (let count = 10; count < 40; count += 1) log.write(`line ${count}`);
@@ -25,7 +25,7 @@ describe('a log file', () => {
     for (const file of [path, `${path}.1`]) expect(statSync(file).size).toBeLessThanOrEqual(40);
   });
 
-  it('that is full already is turned at the first line', () => {
+  it('that is full already is rotated at the first line', () => {
     const path = join(temporaryFolder(), 'gateway.log');
     writeFileSync(path, 'x'.repeat(50));
     using log = openLogFile(path, 40);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { serviceEnvironment } from '../../src/supervision/service-environment.ts';
 
-it('gives a service the surroundings, its own settings and ours, and no credentials of others', () => {
+it('gives a service common variables and its settings, without other credentials', () => {
   const given = {
     PATH: '/bin',
     AWS_SECRET_ACCESS_KEY: 'x',

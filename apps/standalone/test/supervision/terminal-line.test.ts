@@ -21,16 +21,16 @@ describe('a line of a service', () => {
       { level: 'error', msg: 'it failed: disk full', err: { message: 'disk full' } },
       'gateway reports an error: it failed: disk full',
     ],
-    [{ level: 'fatal' }, 'gateway reports an error: a message without words'],
-  ])('%j is shown in short', (record, shown) => {
+    [{ level: 'fatal' }, 'gateway reports an error: an empty message'],
+  ])('%j has a short form', (record, shown) => {
     expect(terminalLine('gateway', line(record))).toBe(shown);
   });
 
-  it('that is a frame of a stack is not shown', () => {
+  it('with a stack frame is not shown', () => {
     expect(terminalLine('gateway', '    at node:internal/main/run_main_module:33:47')).toBeUndefined();
   });
 
-  it('that is no log line is shown as it is, without control characters and not endless', () => {
+  it('that is not JSON is shown, shortened and without control characters', () => {
     expect(terminalLine('gateway', '\u001B[31mno\u0007 config')).toBe('gateway:  [31mno  config');
     expect(terminalLine('gateway', 'x'.repeat(9_000))?.length).toBeLessThan(600);
   });

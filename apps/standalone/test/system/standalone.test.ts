@@ -122,7 +122,7 @@ describe('a standalone', () => {
     if (before === undefined) throw new Error('no gateway runs');
     process.kill(before, 'SIGKILL');
     await waitFor('another gateway', () => find() !== before && find() !== undefined);
-    expect(standalone.output()).toContain('gateway was killed by SIGKILL. It is started again in 0.5 s.');
+    expect(standalone.output()).toContain('gateway was killed by SIGKILL. Restarting it in 0.5 s.');
     const api = runApi(standalone);
     await waitFor('it to answer', () => api.queue({ size: 16, seconds: 0 }));
   });

@@ -28,8 +28,6 @@ export interface KeyStore {
   index(key: IndexedKey): Promise<number | false>;
   /** False when the hash has a record already. The key must be indexed; one that was revoked since is not good. */
   create(key: IndexedKey): Promise<boolean>;
-  /** In place of the present record. */
-  replace(key: IndexedKey): Promise<void>;
   /** Erases all of a key. */
   revoke(key: IndexedKey): Promise<void>;
   /** With the last use. The record must be gone. */
@@ -69,11 +67,6 @@ const openKeyStore = (log: EventLog): KeyStore => {
       if ((await records.create(key.sha256, key.record)) === false) return false;
       await eraseUnlessIndexed(key);
       return true;
-    },
-    replace: async (key) => {
-      await indexed.put(indexName(key.record), key);
-      await records.put(key.sha256, key.record);
-      await eraseUnlessIndexed(key);
     },
     revoke: async ({ sha256, record }) => {
       await records.erase(sha256);

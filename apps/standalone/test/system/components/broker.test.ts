@@ -22,9 +22,9 @@ const dataFolder = async (open: AsyncDisposableStack): Promise<DataFolder> => {
 const startOn = (
   open: AsyncDisposableStack,
   folder: DataFolder,
-  say: (line: string) => void = () => undefined,
+  print: (line: string) => void = () => undefined,
 ): Promise<Broker> =>
-  startBroker(open, folder, process.env, { syncInterval: 'always', executor: 'box' }, say);
+  startBroker(open, folder, process.env, { syncInterval: 'always', executor: 'box' }, print);
 
 const logOf = ({ nats_url: url, nats_nkey: seed }: Operator): Promise<EventLog> =>
   openEventLog({ url, seed, name: 'test' }, silentLogger);
@@ -39,7 +39,7 @@ const pidOf = (folder: DataFolder): number =>
 
 const mode = (path: string): number => statSync(path).mode & 0o777;
 
-it('a broker that was killed is back on the same port with the same data', async () => {
+it('a killed broker is back on the same port with the same data', async () => {
   await using open = new AsyncDisposableStack();
   const folder = await dataFolder(open);
   const said: string[] = [];
@@ -51,11 +51,11 @@ it('a broker that was killed is back on the same port with the same data', async
   process.kill(pidOf(folder), 'SIGKILL');
   const kept = await waitFor('the stream to be back', () => log.jsm.streams.getMessage('KEPT', { seq: 1 }));
   expect(kept.string()).toBe('one');
-  expect(said).toContain('nats-server ended (killed by SIGKILL). It is started again in 0.5 s.');
+  expect(said).toContain('nats-server ended (killed by SIGKILL). Restarting it in 0.5 s.');
 });
 
 describe('the keys of a broker', () => {
-  it('are in files for this user alone, one for each service, and new at each start', async () => {
+  it('are in files that only the owner may read, one for each service, and new at each start', async () => {
     const folderOf = new AsyncDisposableStack();
     onTestFinished(() => folderOf.disposeAsync());
     const folder = await dataFolder(folderOf);

@@ -14,7 +14,7 @@ const main = fileURLToPath(new URL('../../fixtures/a-service.ts', import.meta.ur
 const never = new AbortController().signal;
 
 const aService = (does: string) => {
-  const said: string[] = [];
+  const printed: string[] = [];
   const logFile = join(temporaryFolder(), 'logs', 'a-service.log');
   const env = serviceEnvironment(process.env, [], { SERVICE_DOES: does });
   const spec = {
@@ -23,13 +23,13 @@ const aService = (does: string) => {
     env,
     logFile,
     stopWithinMs: 200,
-    say: (line: string) => void said.push(line),
+    print: (line: string) => void printed.push(line),
   };
   const log = (): Record<string, unknown>[] => {
     const lines = readFileSync(logFile, 'utf8').split('\n');
     return lines.filter((line) => line !== '').map((line) => JSON.parse(line));
   };
-  return { spec, said, log };
+  return { spec, printed, log };
 };
 
 const started = (does: string) => {
@@ -40,16 +40,16 @@ const started = (does: string) => {
 };
 
 describe('a service as a child process', () => {
-  it('is ready when its health server says so, logs to its file and shows warnings', async () => {
-    const { process, said, log, named } = started('serve');
+  it('is ready when /readyz says so, logs to its file and shows warnings', async () => {
+    const { process, printed, log, named } = started('serve');
     expect(await awaitReady(named, 20_000, never)).toEqual({ ok: true });
     expect(log()).toMatchObject([{ msg: 'up' }]);
-    expect(said).toEqual(['a-service warns: up']);
+    expect(printed).toEqual(['a-service warns: up']);
     await process.stop();
     expect(process.state()).toMatchObject({ kind: 'ended', code: 0 });
   });
 
-  it('sees only what it needs of the environment', async () => {
+  it('gets only the environment that it needs', async () => {
     const { log, named } = started('serve');
     await awaitReady(named, 20_000, never);
     const seen = Object.keys(log()[0]?.['env'] ?? {});
@@ -57,24 +57,24 @@ describe('a service as a child process', () => {
     expect(seen).not.toContain('VITEST');
   });
 
-  it('that refuses its settings is told at once', async () => {
-    const { said, named } = started('refuse');
+  it('that refuses its settings fails at once', async () => {
+    const { printed, named } = started('refuse');
     expect(await awaitReady(named, 20_000, never)).toEqual({
       ok: false,
-      why: 'a-service refuses its settings; see the lines above.',
+      why: 'a-service refused its settings: see the lines above.',
     });
-    expect(said).toEqual(['a-service: a-service cannot start: PORT is not set.']);
+    expect(printed).toEqual(['a-service: a-service cannot start: PORT is not set.']);
   });
 
-  it('that does not get ready is told with what it answered and where its log is', async () => {
+  it('that does not become ready fails with its last answer and its log file', async () => {
     const { named } = started('unready');
     await waitFor('it to listen', () => named.state().kind === 'listening');
     const ready = await awaitReady(named, 300, never);
-    expect(ready).toMatchObject({ ok: false, why: expect.stringContaining('/readyz answers 503: unready') });
+    expect(ready).toMatchObject({ ok: false, why: expect.stringContaining('/readyz answered 503: unready') });
     expect(ready).toMatchObject({ why: expect.stringContaining(named.logFile) });
   });
 
-  it('that does not heed SIGTERM is killed', async () => {
+  it('that ignores SIGTERM is killed', async () => {
     const { process, named } = started('hang');
     await awaitReady(named, 20_000, never);
     await process.stop();
@@ -82,32 +82,32 @@ describe('a service as a child process', () => {
   });
 });
 
-describe('a part that is kept running', () => {
-  it('is started again when it dies, which is said in one line, and no more once it is stopped', async () => {
-    const { spec, said, log } = aService('serve');
+describe('a process that is kept running', () => {
+  it('restarts after it ends, with one line about it, and not after a stop', async () => {
+    const { spec, printed, log } = aService('serve');
     let latest: ServiceProcess | undefined;
     const state = (): ServiceState => latest?.state() ?? { kind: 'starting' };
     const start = async (): Promise<ServiceProcess> => (latest = startService(spec));
-    const kept = await keepRunning({ name: spec.name, start, say: spec.say });
+    const supervision = await keepRunning({ name: spec.name, start, print: spec.print });
     await awaitReady({ ...spec, state }, 20_000, never);
 
     process.kill(Number(log()[0]?.['pid']), 'SIGKILL');
     await waitFor('the second one', () => log().length === 2);
     expect(await awaitReady({ ...spec, state }, 20_000, never)).toEqual({ ok: true });
-    expect(said).toContain('a-service was killed by SIGKILL. It is started again in 0.5 s.');
+    expect(printed).toContain('a-service was killed by SIGKILL. Restarting it in 0.5 s.');
 
-    await kept[Symbol.asyncDispose]();
+    await supervision[Symbol.asyncDispose]();
     expect(state()).toMatchObject({ kind: 'ended', code: 0 });
     expect(log()).toHaveLength(2);
   });
 
-  it('that cannot be started is tried again', async () => {
-    const said: string[] = [];
+  it('whose start fails is started again', async () => {
+    const printed: string[] = [];
     const end = Promise.withResolvers<string>();
     let starts = 0;
-    const kept = await keepRunning({
-      name: 'a part',
-      say: (line) => void said.push(line),
+    const supervision = await keepRunning({
+      name: 'a process',
+      print: (line) => void printed.push(line),
       start: async () => {
         starts += 1;
         if (starts === 2) throw new Error('no such file');
@@ -117,11 +117,11 @@ describe('a part that is kept running', () => {
       },
     });
     await waitFor('the third start', () => starts === 3);
-    expect(said).toEqual([
-      'a part ended. It is started again in 0.5 s.',
-      'a part could not be started: no such file. It is started again in 1 s.',
+    expect(printed).toEqual([
+      'a process ended. Restarting it in 0.5 s.',
+      'a process did not start: no such file. Restarting it in 1 s.',
     ]);
-    await kept[Symbol.asyncDispose]();
+    await supervision[Symbol.asyncDispose]();
     expect(starts).toBe(3);
   });
 });
