@@ -1,4 +1,4 @@
-import type { ApiKey, KeyScope } from '@runledger/contracts/catalogue/records';
+import type { ApiKey } from '@runledger/contracts/catalogue/records';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { keyStore } from './key-store.ts';
 import { isKeyText, isSameHash, sha256Of } from './key-text.ts';
