@@ -35,7 +35,11 @@ const parseFact = (stream: string, { subject, fence, body }: StoredMessage): Par
   return newerOf(RUN_CHAIN, subject, fence, body) ?? newerOf(WEBHOOK_CHAIN, subject, fence, body);
 };
 
-type ParsedFact = { readonly kind: 'newer_version'; readonly type: string; readonly version: number };
+interface ParsedFact {
+  readonly kind: 'newer_version';
+  readonly type: string;
+  readonly version: number;
+}
 
 const newerOf = <Type extends string, Event, State>(
   chain: Chain<Type, Event, State>,

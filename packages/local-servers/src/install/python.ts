@@ -1,10 +1,10 @@
 import { runCommand } from '../process/run-command.ts';
 
-export type Python = {
+export interface Python {
   readonly path: string;
   /** For example `3.11`. */
   readonly version: string;
-};
+}
 
 type Version = readonly [major: number, minor: number];
 

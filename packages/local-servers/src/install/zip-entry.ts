@@ -15,14 +15,14 @@ export const readZipEntry = (zip: Buffer, name: string): Buffer | undefined => {
   return undefined;
 };
 
-type Entry = {
+interface Entry {
   readonly name: string;
   readonly method: number;
   readonly crc: number;
   readonly packedSize: number;
   readonly size: number;
   readonly offset: number;
-};
+}
 
 function* directoryOf(zip: Buffer): Generator<Entry> {
   const end = zip.lastIndexOf(Buffer.from([0x50, 0x4b, 0x05, 0x06]));

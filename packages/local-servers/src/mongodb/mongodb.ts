@@ -5,11 +5,11 @@ import { runCommand } from '../process/run-command.ts';
 
 export type { MongoServer } from './mongo-process.ts';
 
-export type MongodBinary = {
+export interface MongodBinary {
   readonly path: string;
   /** For example `8.0.4`. */
   readonly version: string;
-};
+}
 
 /** The `mongod` on `PATH`, or undefined when there is none that runs. */
 export const findMongod = async (options: {

@@ -9,12 +9,12 @@ import { findPython } from '../install/python.ts';
 import { runCommand } from '../process/run-command.ts';
 
 /** How to run SecantusDB here. */
-export type SecantusDb = {
+export interface SecantusDb {
   readonly python: string;
   /** The folder with its packages. */
   readonly packages: string;
   readonly version: string;
-};
+}
 
 const VERSION = '0.7.0b3';
 const REQUIREMENTS = fileURLToPath(new URL('../requirements/secantusdb.txt', import.meta.url));

@@ -1,7 +1,7 @@
 /** `always`: each message before it is acknowledged. Else all of them, so often. */
 export type SyncInterval = 'always' | `${number}${'ms' | 's' | 'm'}`;
 
-export type NatsServerSettings = {
+export interface NatsServerSettings {
   readonly storeDir: string;
   readonly host: string;
   /** 0: any free port. */
@@ -20,7 +20,7 @@ export type NatsServerSettings = {
   readonly logFile?: string;
   /** A part of nats-server's configuration, taken over as it is: `authorization {…}` or `accounts {…}`. */
   readonly authorization?: string;
-};
+}
 
 const LOG_FILE_BYTES = 16 * 1024 * 1024;
 

@@ -13,20 +13,20 @@ import type { ServerProcess } from '../process/server-process.ts';
 
 export type { SyncInterval } from './nats-server-config.ts';
 
-export type NatsServerBinary = {
+export interface NatsServerBinary {
   readonly path: string;
   /** For example `2.15.1`. */
   readonly version: string;
   readonly source: 'NATS_SERVER_BIN' | 'PATH' | 'cache' | 'download';
-};
+}
 
-export type FindNatsServerOptions = {
+export interface FindNatsServerOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Where a download is kept; the usual cache folder when left out. */
   readonly cacheDir?: string;
   /** Told, in one sentence each, what is passed over and what takes time. */
   readonly onProgress?: (sentence: string) => void;
-};
+}
 
 const OLDEST = { major: 2, minor: 14 };
 const HOW_TO_INSTALL =

@@ -5,7 +5,6 @@ import { openSharedMongo } from './shared-mongo.ts';
 import type { SharedMongo } from './shared-mongo.ts';
 
 declare module 'vitest' {
-  // oxlint-disable-next-line typescript/consistent-type-definitions -- only an interface can be added to
   interface ProvidedContext {
     /** Where the nats-server of this run comes from. */
     natsServerSource: NatsServerBinary['source'];

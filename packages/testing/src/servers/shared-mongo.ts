@@ -11,10 +11,12 @@ export const MONGO_IMAGE = 'mongo:8.0.15';
 
 export type MongoSource = 'MONGODB_URL' | 'mongod' | 'Docker' | 'SecantusDB';
 
-export type SharedMongo = { readonly url: string; readonly source: MongoSource };
+export interface SharedMongo {
+  readonly url: string;
+  readonly source: MongoSource;
+}
 
 declare module 'vitest' {
-  // oxlint-disable-next-line typescript/consistent-type-definitions -- only an interface can be added to
   interface ProvidedContext {
     /** What the global setup found; null: the run was told to do without MongoDB. */
     sharedMongo: SharedMongo | null;

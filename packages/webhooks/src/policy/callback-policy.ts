@@ -74,7 +74,10 @@ export const isExempt = (policy: CallbackPolicy, host: Host): boolean =>
     ? policy.allowedNetworks.includes(host.address)
     : policy.allowedNames.has(host.name) || (policy.allowsLoopback && host.name === 'localhost');
 
-export type HostRefusal = { readonly refusal: 'name' | 'ip' | 'port'; readonly why: string };
+export interface HostRefusal {
+  readonly refusal: 'name' | 'ip' | 'port';
+  readonly why: string;
+}
 
 /** What the rules for names, addresses and ports say of a host as it is written; undefined when they let it pass. */
 export const refuseHost = (policy: CallbackPolicy, host: Host, port: number): HostRefusal | undefined => {
