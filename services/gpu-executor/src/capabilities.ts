@@ -1,19 +1,13 @@
 import { ConfigError, type ConfigProblem } from '@runledger/service-kit/config/config';
 import { detectGpus } from './gpu/nvidia-smi.ts';
 import { slotsFromGpus, slotsFromSetting, type GpuSlot } from './gpu/gpu-slots.ts';
-import { readAllowList, type AllowList } from './runner/program/allow-list.ts';
+import { configureRunners, RUNNER_TYPES } from './runner/registry.ts';
+import type { ConfiguredRunner, HostEnvironment } from './runner/runner-type.ts';
 
-/** What this executor can do: where, and with which programs. */
+/** What this executor can do: on which slots, with which runners. */
 export interface ExecutorCapabilities {
-  slots: GpuSlot[];
-  programs: AllowList;
-}
-
-export interface CapabilitySettings {
-  readonly EXECUTOR_GPUS?: string;
-  readonly EXECUTOR_PROGRAMS: string;
-  readonly PATH: string;
-  readonly CUDA_VISIBLE_DEVICES?: string;
+  readonly slots: readonly GpuSlot[];
+  readonly runners: readonly ConfiguredRunner[];
 }
 
 interface CapabilityLog {
@@ -21,42 +15,41 @@ interface CapabilityLog {
   warn(fields: object, message: string): void;
 }
 
-/** @throws {ConfigError} with everything that is wrong with the slots and the programs */
+/** @throws {ConfigError} with everything that is wrong with the slots and the runners */
 export const readCapabilities = async (
-  settings: CapabilitySettings,
+  config: { readonly EXECUTOR_GPUS?: string },
+  host: HostEnvironment & { readonly CUDA_VISIBLE_DEVICES?: string | undefined },
   log: CapabilityLog,
 ): Promise<ExecutorCapabilities> => {
-  const { EXECUTOR_GPUS, EXECUTOR_PROGRAMS, PATH, CUDA_VISIBLE_DEVICES } = settings;
+  const { CUDA_VISIBLE_DEVICES } = host;
   const problems: ConfigProblem[] = [];
-  let slots: GpuSlot[] = [];
-  if (EXECUTOR_GPUS === undefined) slots = await detectSlots(CUDA_VISIBLE_DEVICES, log);
+  let slots: readonly GpuSlot[] = [];
+  if (config.EXECUTOR_GPUS === undefined) slots = await detectSlots(CUDA_VISIBLE_DEVICES, log);
   else {
-    const read = slotsFromSetting(EXECUTOR_GPUS, CUDA_VISIBLE_DEVICES);
+    const read = slotsFromSetting(config.EXECUTOR_GPUS, CUDA_VISIBLE_DEVICES);
     if (read.ok) ({ slots } = read);
     else problems.push(read.problem);
   }
-  const list = await readAllowList(EXECUTOR_PROGRAMS, PATH);
-  if (!list.ok) problems.push(...list.problems);
-  if (!list.ok || problems.length > 0) throw new ConfigError(problems);
-  if (list.programs.size === 0)
-    log.warn({}, 'EXECUTOR_PROGRAMS names no program: every run that is assigned here will fail');
-  return { slots, programs: list.programs };
+  const runners = await configureRunners(RUNNER_TYPES, { ...config }, host, log);
+  if ('problems' in runners) throw new ConfigError([...problems, ...runners.problems]);
+  if (problems.length > 0) throw new ConfigError(problems);
+  return { slots, runners };
 };
 
 const detectSlots = async (visible: string | undefined, log: CapabilityLog): Promise<GpuSlot[]> => {
   const detection = await detectGpus();
   if (detection.kind === 'none') {
     const advice =
-      'no GPU is offered; name slots in EXECUTOR_GPUS, such as A10G:2, to offer some all the same';
+      'this executor offers no GPU; name slots in EXECUTOR_GPUS, such as A10G:2, to offer some anyway';
     log.warn({ why: detection.why }, advice);
     return [];
   }
-  for (const line of detection.unreadable) log.warn({ line }, 'nvidia-smi said something unexpected');
+  for (const line of detection.unreadable) log.warn({ line }, 'nvidia-smi printed an unexpected line');
   const { slots, unknown } = slotsFromGpus(detection.gpus, visible);
   for (const { index, name } of unknown)
     log.warn(
       { index, name },
-      'the API knows no such GPU model; name it in EXECUTOR_GPUS as one that it knows to offer it',
+      'the API does not know this GPU model; to offer it, name it in EXECUTOR_GPUS as a known one',
     );
   return slots;
 };

@@ -5,6 +5,10 @@ import { list, oneOf, seconds, url } from '@runledger/service-kit/config/config-
 import { readConfig, type Environment } from '@runledger/service-kit/config/config';
 import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
 import { Type, type Static } from 'typebox';
+import { RUNNER_TYPES, settingsOf } from './runner/registry.ts';
+
+// Each runner reads its own settings; their types are known to it alone.
+const runnerSettings: object = settingsOf(RUNNER_TYPES);
 
 export const configSchema = Type.Object({
   ...brokerConfig,
@@ -16,10 +20,7 @@ export const configSchema = Type.Object({
   EXECUTOR_GPUS: Type.Optional(
     Type.String({ description: 'the slots to offer, such as A10G:2,T4:1; without it what nvidia-smi shows' }),
   ),
-  EXECUTOR_PROGRAMS: Type.String({
-    default: '{}',
-    description: 'the allow-list of programs as JSON: {"name": ["command", "argument"]}',
-  }),
+  ...runnerSettings,
   EXECUTOR_MACHINES: list(Type.String({ minLength: 1, maxLength: 128 }), {
     default: ['*'],
     maxItems: 1024,

@@ -1,9 +1,9 @@
 import { Counter, observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
 
 export interface ExecutorMetrics {
-  attemptOver(): void;
+  readonly attemptOver: () => void;
   /** The broker has stored a heartbeat. */
-  beaten(): void;
+  readonly heartbeat: () => void;
 }
 
 export interface ObservedExecutor {
@@ -18,23 +18,23 @@ export const executorMetrics = (
   { slots, busy, clock }: ObservedExecutor,
 ): ExecutorMetrics => {
   const counter = (name: string, help: string): Counter => new Counter({ name, help, registers: [metrics] });
-  const over = counter('runledger_executor_attempts_total', 'Attempts that are over, however they ended.');
-  const beats = counter('runledger_executor_heartbeats_total', 'Heartbeats that the broker has stored.');
+  const over = counter('runledger_executor_attempts_total', 'Attempts that are over, whatever the outcome.');
+  const heartbeats = counter('runledger_executor_heartbeats_total', 'Heartbeats that the broker has stored.');
   const gauge = (name: string, help: string, value: () => number): void =>
     observedGauge(metrics, { name, help, value });
-  let lastBeat = clock();
+  let lastHeartbeatMs = clock();
   gauge('runledger_executor_slots', 'GPU slots that this executor offers.', () => slots);
-  gauge('runledger_executor_slots_busy', 'Runs in the slots, the waiting ones included.', busy);
+  gauge('runledger_executor_slots_busy', 'Runs in the slots, including runs that wait for one to end.', busy);
   gauge(
     'runledger_executor_silence_seconds',
-    'How long the broker has stored no heartbeat. After a heartbeat period the scheduler gives this executor up.',
-    () => (clock() - lastBeat) / 1_000,
+    'Time since the broker stored the last heartbeat. After a heartbeat period the scheduler declares this executor lost.',
+    () => (clock() - lastHeartbeatMs) / 1_000,
   );
   return {
     attemptOver: () => over.inc(),
-    beaten: () => {
-      lastBeat = clock();
-      beats.inc();
+    heartbeat: () => {
+      lastHeartbeatMs = clock();
+      heartbeats.inc();
     },
   };
 };

@@ -15,7 +15,7 @@ describe('the metrics of an executor', () => {
     await told('slots_busy{service="gpu-executor"} 3');
     now += 2_500;
     await told('silence_seconds{service="gpu-executor"} 2.5');
-    counts.beaten();
+    counts.heartbeat();
     await told('silence_seconds{service="gpu-executor"} 0');
     await told('heartbeats_total{service="gpu-executor"} 1');
   });

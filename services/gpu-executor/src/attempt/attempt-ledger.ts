@@ -1,163 +1,209 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import type { ExecutingRun } from '@runledger/contracts/fold/run';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { attemptSubjects } from '@runledger/contracts/subjects/run-subjects';
+import { sleep } from '@runledger/resilience/abort';
 import type { Assignment } from './core/assignment.ts';
-import { skipTo, take, takeOwn, underWay, type AttemptFacts } from './core/attempt-facts.ts';
 import { eventOf, type EventDraft } from './core/attempt-event.ts';
+import { skipTo, take, takeOwn, underWay, type AttemptFacts } from './core/attempt-facts.ts';
+import type { AttemptUnderWay } from './core/attempt-state.ts';
 
-/** One attempt's view of its run: the facts that come in, those it tells, and whether it may still go on. */
+/** One attempt in the log: the facts that arrive, the facts that are stored, and whether the attempt may go on. */
 export interface AttemptLedger {
   readonly assignment: Assignment;
-  /** Takes a fact addressed to this executor; the answer is why it is none, else null. */
+  /** Takes a fact addressed to this executor. Returns why it is not one, else null. */
   receive(message: StoredMessage): string | null;
   /** Aborted when the workflow has to stop: cancelled, taken away, or the executor itself stops. */
   readonly stop: AbortSignal;
   /**
-   * Tells what `decide` makes of the run as it is, and decides again whenever something else was told first.
-   * A broker that is away is waited for. False when there was nothing to tell (any more).
+   * Stores what `decide` returns for the attempt as it is, and decides again whenever another fact came first. It waits
+   * while the broker is unavailable. False when there is nothing to store (any more).
    */
-  tell(decide: (run: ExecutingRun) => EventDraft | null): Promise<boolean>;
+  append(decide: Decide): Promise<boolean>;
 }
 
-/** An append as the log answers it; `unavailable`: it may or may not be stored. */
+export type Decide = (attempt: AttemptUnderWay) => EventDraft | null;
+
+/** The result of an append; with `unavailable` the event may be stored or not. */
 export type Appended =
-  | { kind: 'appended'; sequence: number }
-  /** `head`: the last message of the run; undefined when the log did not say. */
-  | { kind: 'conflict'; head: number | undefined }
-  | { kind: 'unavailable'; why: string };
+  | { readonly kind: 'appended'; readonly sequence: number }
+  /** `head`: the last message of the run; undefined when the log did not report it. */
+  | { readonly kind: 'conflict'; readonly head: number | undefined }
+  | { readonly kind: 'unavailable'; readonly why: string };
 
 export interface LedgerSettings {
   readonly append: (event: RunEvent, expected: number) => Promise<Appended>;
-  /** The last message on each of these subjects, as far as the log has them at hand; undefined while it is away. */
+  /** The last message on each of these subjects that the log has at hand; undefined while it is unavailable. */
   readonly look: (subjects: readonly string[]) => Promise<readonly StoredMessage[] | undefined>;
   readonly newId: () => string;
   readonly now: () => Date;
-  /** The executor stops: nothing is told any more. */
+  /** The executor stops: nothing more is stored. */
   readonly closing: AbortSignal;
-  /** Nothing is received any more, for whatever reason: what has not come back by now never will. */
-  readonly deaf: AbortSignal;
+  /** The consumer has ended: facts that have not come back by now never will. */
+  readonly disconnected: AbortSignal;
   readonly log: { warn(fields: object, message: string): void };
 }
 
-/** How long the fact that a conflict speaks of may take to come before it is looked up; one that is not addressed to us never comes. */
+/** How long to wait for the fact of a conflict before it is looked up. One that is not addressed to this executor never comes. */
 const LOOK_UP_AFTER_MS = 2_000;
 const RETRY_AFTER_MS = 500;
-/** Only a fact that came late makes one of ours count for nothing. */
+/** A stored fact is refused only when another one arrived late. */
 const MAX_REFUSED = 8;
 
-export const openLedger = (
-  assignment: Assignment,
-  begun: AttemptFacts,
-  { append, look, newId, now, closing, deaf, log }: LedgerSettings,
-): AttemptLedger => {
-  const { run_id, attempt } = assignment;
+interface OpenLedger {
+  readonly settings: LedgerSettings;
+  readonly assignment: Assignment;
+  readonly stopping: AbortController;
+  /** By event id: why it is not a fact of the attempt, else null. */
+  readonly received: Map<string, string | null>;
+  facts: AttemptFacts;
+  /** Resolves with the next change of the facts. */
+  changed: PromiseWithResolvers<void>;
+}
+
+export const openLedger = (facts: AttemptFacts, settings: LedgerSettings): AttemptLedger => {
+  const { assignment } = facts;
   const stopping = new AbortController();
-  const stop = AbortSignal.any([stopping.signal, closing]);
-  /** By event id: why it is no fact of the run, else null. */
-  const received = new Map<string, string | null>();
-  const rest = (): Promise<void> =>
-    pause(RETRY_AFTER_MS, undefined, { signal: closing }).catch(() => undefined);
-  let facts = begun;
-  let moved = Promise.withResolvers<void>();
-
-  const settle = (next: AttemptFacts): void => {
-    facts = next;
-    const run = underWay(facts, assignment);
-    if (run === null || run.cancel !== null) stopping.abort();
-    moved.resolve();
-    moved = Promise.withResolvers();
+  const ledger: OpenLedger = {
+    settings,
+    assignment,
+    stopping,
+    received: new Map(),
+    facts,
+    changed: Promise.withResolvers(),
   };
-
-  const receive = (message: StoredMessage): string | null => {
-    const taken = take(facts, message);
-    const { body } = message;
-    const id = typeof body === 'object' && body !== null && 'event_id' in body ? String(body.event_id) : null;
-    // What was looked up comes again.
-    if (id !== null && !received.has(id)) received.set(id, taken.refused);
-    settle(taken.facts);
-    return taken.refused;
+  return {
+    assignment,
+    stop: AbortSignal.any([stopping.signal, settings.closing]),
+    receive: (message) => receive(ledger, message),
+    append: (decide) => append(ledger, decide),
   };
+};
 
-  /**
-   * Waits for a fact up to `head`, looks where one can stand when it is late, and goes on without it: then it is none of
-   * ours, stored by somebody under the name of another executor, or not yet where we may look.
-   */
-  const reach = async (head: number): Promise<void> => {
-    const deadline = AbortSignal.timeout(LOOK_UP_AFTER_MS);
-    const given = new Promise<void>((resolve) => deadline.addEventListener('abort', () => resolve()));
-    while (facts.history.head < head && !deadline.aborted) await Promise.race([moved.promise, given]);
-    if (facts.history.head >= head) return;
-    // It may be a cancel request that waits its turn: an end told past it would count for nobody.
-    const found = await look(attemptSubjects(assignment));
-    if (found === undefined) return;
-    for (const late of found.toSorted((a, b) => a.sequence - b.sequence))
-      if (late.sequence > facts.history.head) receive(late);
-    if (facts.unreadable) {
-      log.warn(
-        { run_id, attempt, head },
-        'a fact that only a later release can read: this attempt is left to others',
-      );
-      return;
-    }
-    if (facts.history.head >= head) return;
-    log.warn({ run_id, attempt, head }, 'something was stored in this run that this executor does not see');
-    settle(skipTo(facts, head));
-  };
+const setFacts = (ledger: OpenLedger, next: AttemptFacts): void => {
+  ledger.facts = next;
+  const attempt = underWay(next);
+  if (attempt === null || attempt.cancel !== null) ledger.stopping.abort();
+  ledger.changed.resolve();
+  ledger.changed = Promise.withResolvers();
+};
 
-  /**
-   * Whether a fact that was told counts. Past something unseen that is known when it comes back: what stands before it in
-   * the log has come by then, also a cancel request that makes it count for nobody. Undefined when it will not be known.
-   */
-  const counts = async (event: RunEvent, sequence: number): Promise<boolean | undefined> => {
-    if (facts.skipped.length === 0) {
-      settle(takeOwn(facts, { event, sequence, time: now().toISOString() }));
-      return true;
-    }
-    const open = (): boolean => !received.has(event.event_id) && !closing.aborted && !deaf.aborted;
-    while (open()) await Promise.race([moved.promise, rest()]);
-    const refused = received.get(event.event_id);
-    return refused === undefined ? undefined : refused === null;
-  };
+const receive = (ledger: OpenLedger, message: StoredMessage): string | null => {
+  const { facts, refused } = take(ledger.facts, message);
+  const { body } = message;
+  const id = typeof body === 'object' && body !== null && 'event_id' in body ? String(body.event_id) : null;
+  // A fact that was looked up is delivered again.
+  if (id !== null && !ledger.received.has(id)) ledger.received.set(id, refused);
+  setFacts(ledger, facts);
+  return refused;
+};
 
-  const tell: AttemptLedger['tell'] = async (decide) => {
-    let told: { event: RunEvent; expected: number } | null = null;
-    for (let refused = 0; !closing.aborted && refused < MAX_REFUSED;) {
-      // The acknowledgement was lost, but the fact came back.
-      if (told !== null && received.get(told.event.event_id) === null) return true;
-      const run = underWay(facts, assignment);
-      const draft = run === null ? null : decide(run);
-      if (draft === null) return false;
-      const expected = facts.history.head;
-      // The same event is tried again as long as nothing has changed, so that the broker can tell it from a second one.
-      if (told === null || told.expected !== expected)
-        told = {
-          event: eventOf(assignment, draft, { event_id: newId(), time: now().toISOString() }),
-          expected,
-        };
-      const appended = await append(told.event, expected);
-      switch (appended.kind) {
-        case 'appended': {
-          const counted = await counts(told.event, appended.sequence);
-          if (counted !== false) return counted ?? false;
-          refused += 1;
-          break;
-        }
-        case 'conflict':
-          if (appended.head !== undefined && appended.head > expected) await reach(appended.head);
-          else await rest();
-          break;
-        case 'unavailable':
-          log.warn(
-            { run_id, attempt, type: told.event.type, why: appended.why },
-            'the log is away; trying again',
-          );
-          await rest();
-      }
-    }
-    return false;
-  };
+interface Attempted {
+  readonly event: RunEvent;
+  readonly expected: number;
+}
 
-  return { assignment, receive, stop, tell };
+const append = async (ledger: OpenLedger, decide: Decide): Promise<boolean> => {
+  const { settings, received } = ledger;
+  let last: Attempted | null = null;
+  for (let refused = 0; !settings.closing.aborted && refused < MAX_REFUSED;) {
+    // The acknowledgement was lost, but the fact came back.
+    if (last !== null && received.get(last.event.event_id) === null) return true;
+    last = nextEvent(ledger, decide, last);
+    if (last === null) return false;
+    const appended = await settings.append(last.event, last.expected);
+    if (appended.kind === 'appended') {
+      const counted = await isCounted(ledger, last.event, appended.sequence);
+      if (counted !== false) return counted ?? false;
+      refused += 1;
+    } else await afterFailedAppend(ledger, appended, last);
+  }
+  return false;
+};
+
+/** The same event is appended again as long as nothing has changed, so that the broker can recognise it. */
+const nextEvent = (
+  { settings, facts, assignment }: OpenLedger,
+  decide: Decide,
+  last: Attempted | null,
+): Attempted | null => {
+  const attempt = underWay(facts);
+  const draft = attempt === null ? null : decide(attempt);
+  if (draft === null) return null;
+  const expected = facts.history.head;
+  if (last?.expected === expected) return last;
+  const stamp = { event_id: settings.newId(), time: settings.now().toISOString() };
+  return { event: eventOf(assignment, draft, stamp), expected };
+};
+
+const afterFailedAppend = async (
+  ledger: OpenLedger,
+  appended: Exclude<Appended, { readonly kind: 'appended' }>,
+  { event, expected }: Attempted,
+): Promise<void> => {
+  const { closing, log } = ledger.settings;
+  if (appended.kind === 'conflict') {
+    if (appended.head !== undefined && appended.head > expected) await readUpTo(ledger, appended.head);
+    else await sleep(RETRY_AFTER_MS, closing);
+    return;
+  }
+  const { run_id, attempt } = ledger.assignment;
+  log.warn(
+    { run_id, attempt, type: event.type, why: appended.why },
+    'the log is unavailable; the append is tried again',
+  );
+  await sleep(RETRY_AFTER_MS, closing);
+};
+
+/**
+ * Waits for a fact up to `head`, looks it up when it is late, and continues without it: then it is not addressed to this
+ * executor, was stored under the name of another executor, or is not at hand yet.
+ */
+const readUpTo = async (ledger: OpenLedger, head: number): Promise<void> => {
+  const { settings, assignment } = ledger;
+  const isBehind = (): boolean => ledger.facts.history.head < head;
+  await waitForChanges(ledger, isBehind);
+  if (!isBehind()) return;
+  // It may be a cancel request that is still in the queue of the consumer; an end stored after it would be refused.
+  const found = await settings.look(attemptSubjects(assignment));
+  if (found === undefined) return;
+  for (const late of found.toSorted((a, b) => a.sequence - b.sequence)) {
+    if (late.sequence > ledger.facts.history.head) receive(ledger, late);
+  }
+  const { run_id, attempt } = assignment;
+  if (ledger.facts.unreadable) {
+    settings.log.warn(
+      { run_id, attempt, head },
+      'only a later release can read a fact of this run: the scheduler has to end or requeue it',
+    );
+  } else if (isBehind()) {
+    settings.log.warn({ run_id, attempt, head }, 'a message of this run is not visible to this executor');
+    setFacts(ledger, skipTo(ledger.facts, head));
+  }
+};
+
+const waitForChanges = async (ledger: OpenLedger, isBehind: () => boolean): Promise<void> => {
+  const over = AbortSignal.timeout(LOOK_UP_AFTER_MS);
+  const late = new Promise<void>((resolve) => over.addEventListener('abort', () => resolve()));
+  while (isBehind() && !over.aborted) await Promise.race([ledger.changed.promise, late]);
+};
+
+/**
+ * Whether a stored fact counts. After a skipped message that is known only when the fact comes back: every message before it in
+ * the log has arrived by then, also a cancel request because of which the fact is refused. Undefined when it will not be known.
+ */
+const isCounted = async (
+  ledger: OpenLedger,
+  event: RunEvent,
+  sequence: number,
+): Promise<boolean | undefined> => {
+  const { received } = ledger;
+  const { now, closing, disconnected } = ledger.settings;
+  if (ledger.facts.skipped.length === 0) {
+    setFacts(ledger, takeOwn(ledger.facts, { event, sequence, time: now().toISOString() }));
+    return true;
+  }
+  const isOpen = (): boolean => !received.has(event.event_id) && !closing.aborted && !disconnected.aborted;
+  while (isOpen()) await Promise.race([ledger.changed.promise, sleep(RETRY_AFTER_MS, closing)]);
+  const refused = received.get(event.event_id);
+  return refused === undefined ? undefined : refused === null;
 };

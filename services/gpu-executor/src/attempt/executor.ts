@@ -1,24 +1,24 @@
-import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
-import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
-import { attemptSpan } from './attempt-spans.ts';
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
 import { openLedger, type AttemptLedger, type LedgerSettings } from './attempt-ledger.ts';
+import { attemptSpan } from './attempt-spans.ts';
 import { attemptName, readAssignment, type Assignment } from './core/assignment.ts';
-import { endOf } from './core/end-of-attempt.ts';
 import type { EventDraft } from './core/attempt-event.ts';
-import type { ExecutingRun } from '@runledger/contracts/fold/run';
 import { beginFacts } from './core/attempt-facts.ts';
+import type { AttemptUnderWay } from './core/attempt-state.ts';
+import { endOf } from './core/end-of-attempt.ts';
 import { executeAttempt, type AttemptTools } from './execute-attempt.ts';
 
-/** What becomes of a message: taken, or no fact at all and why. */
-type Handled = { kind: 'taken' } | { kind: 'no_fact'; why: string };
+/** The outcome of handling a message. */
+export type Handled = { readonly kind: 'taken' } | { readonly kind: 'no_fact'; readonly why: string };
 
 export interface Executor {
-  /** Takes a message addressed to this executor. It answers at once; the work goes on by itself. */
+  /** Takes a message addressed to this executor. It returns at once; the work goes on by itself. */
   handle(message: StoredMessage): Handled;
-  /** The runs in the slots, the waiting ones included. */
+  /** The run of each slot, also a run that waits for the one before it to end. */
   busy(): Heartbeat['runs'];
-  /** Settles when nothing is in hand. */
+  /** Resolves when no attempt is under way. */
   idle(): Promise<void>;
 }
 
@@ -26,55 +26,39 @@ export interface ExecutorSettings {
   readonly ledger: LedgerSettings;
   readonly tools: AttemptTools;
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
-  /** An attempt is over. */
-  readonly onOver?: (assignment: Assignment) => void;
+  readonly onOver: (assignment: Assignment) => void;
 }
 
 /** Redeliveries come within seconds; so many attempts take longer. */
 const MAX_REMEMBERED_ATTEMPTS = 10_000;
 
-export const createExecutor = ({ ledger, tools, log, onOver }: ExecutorSettings): Executor => {
-  const inHand = new Map<string, AttemptLedger>();
-  /** By slot: a run that was taken away may still be dying when the next one is assigned. */
+export const createExecutor = (settings: ExecutorSettings): Executor => {
+  const underWay = new Map<string, AttemptLedger>();
+  /** By slot: a run that was taken away may still be ending when the next one is assigned. */
   const occupied = new Map<number, Promise<void>>();
   const seen = new Set<string>();
-
-  const execute = async (
-    name: string,
-    opened: AttemptLedger,
-    before: Promise<void> | undefined,
-  ): Promise<void> => {
-    await before;
-    const { run_id, attempt } = opened.assignment;
-    log.info({ run_id, attempt }, 'executing');
-    try {
-      await executeAttempt(opened, tools);
-    } catch (err) {
-      // The scheduler ends or requeues what has no end; this process goes on with its other runs.
-      log.error({ err, run_id, attempt }, 'an attempt was given up because of a bug');
-      await opened.tell((run) => failure(run, err)).catch(() => undefined);
-    }
-    inHand.delete(name);
-    log.info({ run_id, attempt }, 'over');
-    onOver?.(opened.assignment);
-  };
 
   const assign = (message: StoredMessage): Handled => {
     const read = readAssignment(message);
     if (read.kind === 'refused') return { kind: 'no_fact', why: read.why };
-    if (read.kind === 'newer_version')
-      return {
-        kind: 'no_fact',
-        why: `RunAssigned has version ${read.version}, which this release does not know`,
-      };
-    const name = attemptName(read.assignment);
+    if (read.kind === 'newer_version') {
+      const why = `RunAssigned has version ${read.version}, which this release does not know`;
+      return { kind: 'no_fact', why };
+    }
+    const { assignment, head } = read;
+    const name = attemptName(assignment);
     if (seen.has(name)) return { kind: 'taken' };
     remember(seen, name);
-    const opened = openLedger(read.assignment, beginFacts(read.history), ledger);
-    inHand.set(name, opened);
-    const { slot } = read.assignment.event.data;
+    const ledger = openLedger(beginFacts(assignment, head), settings.ledger);
+    underWay.set(name, ledger);
+    const { slot } = assignment.event.data;
     const before = occupied.get(slot);
-    const done = attemptSpan(read.assignment, message, () => execute(name, opened, before));
+    const done = attemptSpan(assignment, message, async () => {
+      await before;
+      await execute(settings, ledger);
+      underWay.delete(name);
+      settings.onOver(assignment);
+    });
     occupied.set(slot, done);
     void done.finally(() => occupied.get(slot) === done && occupied.delete(slot));
     return { kind: 'taken' };
@@ -83,13 +67,15 @@ export const createExecutor = ({ ledger, tools, log, onOver }: ExecutorSettings)
   return {
     handle: (message) => {
       const subject = parseLifecycleSubject(message.subject);
-      if (subject === undefined) return { kind: 'no_fact', why: 'its subject is none of a lifecycle fact' };
+      if (subject === undefined) {
+        return { kind: 'no_fact', why: 'its subject is not the subject of a lifecycle fact' };
+      }
       if (subject.fact === 'assigned') return assign(message);
-      const why = inHand.get(attemptName(subject))?.receive(message) ?? null;
+      const why = underWay.get(attemptName(subject))?.receive(message) ?? null;
       return why === null ? { kind: 'taken' } : { kind: 'no_fact', why };
     },
     busy: () =>
-      [...inHand.values()].map(({ assignment: { run_id, attempt, event } }) => ({
+      [...underWay.values()].map(({ assignment: { run_id, attempt, event } }) => ({
         slot: event.data.slot,
         run_id,
         attempt,
@@ -100,8 +86,21 @@ export const createExecutor = ({ ledger, tools, log, onOver }: ExecutorSettings)
   };
 };
 
-const failure = (run: ExecutingRun, error: unknown): EventDraft | null =>
-  endOf(run, {
+const execute = async ({ tools, log }: ExecutorSettings, ledger: AttemptLedger): Promise<void> => {
+  const { run_id, attempt } = ledger.assignment;
+  log.info({ run_id, attempt }, 'executing');
+  try {
+    await executeAttempt(ledger, tools);
+  } catch (err) {
+    // The scheduler ends or requeues an attempt without an end; this process goes on with its other runs.
+    log.error({ err, run_id, attempt }, 'an attempt was given up because of a bug');
+    await ledger.append((state) => failure(state, err)).catch(() => undefined);
+  }
+  log.info({ run_id, attempt }, 'over');
+};
+
+const failure = (state: AttemptUnderWay, error: unknown): EventDraft | null =>
+  endOf(state, {
     result: {
       outcome: 'not_runnable',
       why: `the executor failed: ${error instanceof Error ? error.message : String(error)}`,

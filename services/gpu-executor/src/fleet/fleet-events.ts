@@ -2,7 +2,7 @@ import type { ExecutorFact, ExecutorRegistered } from '@runledger/contracts/even
 
 export type Registration = Omit<ExecutorRegistered, 'type' | 'version' | 'event_id' | 'time'>;
 
-/** Makes the facts that an executor tells of itself. */
+/** Makes the facts of an executor about itself. */
 export const fleetEvents =
   (registration: Registration, newId: () => string, now: () => Date) =>
   (type: 'ExecutorRegistered' | 'ExecutorDraining' | 'ExecutorLeft'): ExecutorFact => {

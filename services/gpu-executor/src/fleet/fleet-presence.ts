@@ -5,96 +5,113 @@ import { within } from '@runledger/resilience/within';
 
 /** This executor as the scheduler sees it. */
 export interface FleetPresence {
-  /** Null while it is registered and beats, else why not. */
-  absence(): string | null;
-  /** No new runs are taken. */
-  drain(): Promise<void>;
-  /** What is still in hand is given back to the scheduler. Nothing beats after it. */
-  leave(): Promise<void>;
+  /** Null while it is registered and sends heartbeats, else why it does not. */
+  readonly absence: () => string | null;
+  /** Announces that it takes no new runs. */
+  readonly drain: () => Promise<void>;
+  /** Returns the runs under way to the scheduler. It sends no heartbeat afterwards. */
+  readonly leave: () => Promise<void>;
 }
 
 export interface PresenceSettings {
-  /** The facts of this executor; each call makes a new one. */
+  /** Makes a new fact of this executor with each call. */
   readonly fact: (type: 'ExecutorRegistered' | 'ExecutorDraining' | 'ExecutorLeft') => ExecutorFact;
-  /** Rejects while the broker is away. */
-  readonly tell: (event: ExecutorFact) => Promise<unknown>;
-  /** Rejects while the broker is away. */
-  readonly beat: (beat: Pick<Heartbeat, 'beat' | 'draining'>) => Promise<unknown>;
-  /** Of the heartbeat: after so long without a beat the scheduler may give the executor up. */
+  /** Rejects while the broker is unavailable. */
+  readonly append: (event: ExecutorFact) => Promise<unknown>;
+  /** Rejects while the broker is unavailable. */
+  readonly sendHeartbeat: (heartbeat: Pick<Heartbeat, 'beat' | 'draining'>) => Promise<unknown>;
+  /** After so long without a heartbeat the scheduler may declare this executor lost. */
   readonly periodMs: number;
   readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
 }
 
 const RETRY_AFTER_MS = 500;
-/** A stop does not wait longer for a broker that is away: the scheduler will miss the beats. */
+/** A stop does not wait longer for an unavailable broker: the scheduler will miss the heartbeats. */
 const LEAVE_WITHIN_MS = 1_000;
 
-/** Registers, however long the broker is away, and beats from then on. `stopping` gives the registration up. */
+interface Presence {
+  readonly settings: PresenceSettings;
+  readonly left: AbortController;
+  draining: boolean;
+  count: number;
+  lastHeartbeatMs: number;
+  failure: string | null;
+}
+
+/** Registers, however long the broker is unavailable, and sends heartbeats from then on. `stopping` ends the registration. */
 export const joinFleet = async (
   settings: PresenceSettings,
   stopping: AbortSignal,
 ): Promise<FleetPresence> => {
-  const { fact, tell, beat, periodMs, log } = settings;
-  const left = new AbortController();
-  let draining = false;
-  let beats = 0;
-  let lastBeat = performance.now();
-  let failure: string | null = null;
-
-  const register = async (signal: AbortSignal): Promise<void> => {
-    const event = fact('ExecutorRegistered');
-    const onRetry = (err: unknown): void => log.warn({ err }, 'the log is away; registering again');
-    const delays = { firstMs: RETRY_AFTER_MS, longestMs: RETRY_AFTER_MS };
-    await retry({ isUnavailable: () => true, ...delays, signal, onRetry }, () => tell(event));
-    log.info({ executor_id: event.executor_id }, 'registered');
+  const presence: Presence = {
+    settings,
+    left: new AbortController(),
+    draining: false,
+    count: 0,
+    lastHeartbeatMs: performance.now(),
+    failure: null,
   };
-
-  const beatOnce = async (): Promise<void> => {
-    // After so long a silence (a broker away, a process frozen) the scheduler may have given this executor up.
-    if (performance.now() - lastBeat > periodMs && !draining) {
-      await register(left.signal);
-      lastBeat = performance.now();
-    }
-    await beat({ beat: beats, draining });
-    beats += 1;
-    // The beat itself may have waited for the broker for as long.
-    const silent = performance.now() - lastBeat > periodMs;
-    lastBeat = performance.now();
-    if (silent && !draining) await register(left.signal);
-    failure = null;
-  };
-
-  const beatForEver = async (): Promise<void> => {
-    while (!left.signal.aborted) {
-      await beatOnce().catch((err: unknown) => {
-        failure = err instanceof Error ? err.message : String(err);
-        if (!left.signal.aborted) log.warn({ err }, 'a heartbeat was not stored');
-      });
-      await sleep(periodMs / 3, left.signal);
-    }
-  };
-
-  const say = async (type: 'ExecutorDraining' | 'ExecutorLeft'): Promise<void> => {
-    const told = tell(fact(type)).then(
-      () => log.info({}, type === 'ExecutorLeft' ? 'left the fleet' : 'draining'),
-      (err: unknown) => log.warn({ err }, `${type} could not be told; the scheduler will miss the beats`),
-    );
-    await within(LEAVE_WITHIN_MS, told, () => undefined);
-  };
-
-  await register(stopping);
-  const beating = beatForEver();
+  await register(settings, stopping);
+  const heartbeats = sendHeartbeats(presence);
   return {
-    absence: () => failure,
+    absence: () => presence.failure,
     drain: async () => {
-      if (draining) return;
-      draining = true;
-      await say('ExecutorDraining');
+      if (presence.draining) return;
+      presence.draining = true;
+      await announce(settings, 'ExecutorDraining');
     },
     leave: async () => {
-      left.abort();
-      await within(LEAVE_WITHIN_MS, beating, () => undefined);
-      await say('ExecutorLeft');
+      presence.left.abort();
+      await within(LEAVE_WITHIN_MS, heartbeats, () => undefined);
+      await announce(settings, 'ExecutorLeft');
     },
   };
+};
+
+const register = async ({ fact, append, log }: PresenceSettings, signal: AbortSignal): Promise<void> => {
+  const event = fact('ExecutorRegistered');
+  const onRetry = (err: unknown): void => log.warn({ err }, 'the log is unavailable; registering again');
+  const delays = { firstMs: RETRY_AFTER_MS, longestMs: RETRY_AFTER_MS };
+  await retry({ isUnavailable: () => true, ...delays, signal, onRetry }, () => append(event));
+  log.info({ executor_id: event.executor_id }, 'registered');
+};
+
+const sendHeartbeats = async (presence: Presence): Promise<void> => {
+  const { settings, left } = presence;
+  while (!left.signal.aborted) {
+    await sendOne(presence).catch((err: unknown) => {
+      presence.failure = err instanceof Error ? err.message : String(err);
+      if (!left.signal.aborted) settings.log.warn({ err }, 'a heartbeat was not stored');
+    });
+    await sleep(settings.periodMs / 3, left.signal);
+  }
+};
+
+const sendOne = async (presence: Presence): Promise<void> => {
+  const { settings, left } = presence;
+  const isLate = (): boolean => performance.now() - presence.lastHeartbeatMs > settings.periodMs;
+  // After so long without a heartbeat (an unavailable broker, a frozen process) the scheduler may have declared the loss.
+  if (isLate() && !presence.draining) {
+    await register(settings, left.signal);
+    presence.lastHeartbeatMs = performance.now();
+  }
+  await settings.sendHeartbeat({ beat: presence.count, draining: presence.draining });
+  presence.count += 1;
+  // The heartbeat itself may have waited for the broker for as long.
+  const late = isLate();
+  presence.lastHeartbeatMs = performance.now();
+  if (late && !presence.draining) await register(settings, left.signal);
+  presence.failure = null;
+};
+
+const announce = async (
+  { fact, append, log }: PresenceSettings,
+  type: 'ExecutorDraining' | 'ExecutorLeft',
+): Promise<void> => {
+  const stored = append(fact(type)).then(
+    () => log.info({}, type === 'ExecutorLeft' ? 'left the fleet' : 'draining'),
+    (err: unknown) =>
+      log.warn({ err }, `${type} could not be stored; the scheduler will miss the heartbeats`),
+  );
+  await within(LEAVE_WITHIN_MS, stored, () => undefined);
 };

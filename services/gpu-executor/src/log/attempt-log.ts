@@ -4,8 +4,8 @@ import { lastOfSubjects } from '@runledger/event-log/read/direct-read';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import type { Appended, LedgerSettings } from '../attempt/attempt-ledger.ts';
 
-/** What stands on subjects of this executor; undefined while the log is away. */
-export const lookIn =
+/** Reads the last messages on subjects of this executor; undefined while the log is unavailable. */
+export const readSubjects =
   (log: EventLog): LedgerSettings['look'] =>
   async (subjects) => {
     try {
@@ -16,15 +16,16 @@ export const lookIn =
     }
   };
 
-/** An attempt waits for a log that is away or full; everything else that goes wrong is a bug. */
+/** An attempt waits while the log is unavailable or full. Every other error is a bug. */
 export const appendTo =
   (log: EventLog) =>
   async (event: RunEvent, expected: number): Promise<Appended> => {
     try {
       return await appendOwn(log, event, expected);
     } catch (error) {
-      if (error instanceof LogUnavailable || error instanceof LogFull)
+      if (error instanceof LogUnavailable || error instanceof LogFull) {
         return { kind: 'unavailable', why: error.message };
+      }
       throw error;
     }
   };

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { executorName, type ExecutorId } from '@runledger/contracts/ids';
 import { executorFilter } from '@runledger/contracts/subjects/run-subjects';
 import {
@@ -9,19 +8,20 @@ import {
   type Consumption,
 } from '@runledger/event-log/consume/consume';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
+import { sleep } from '@runledger/resilience/abort';
 import type { Executor } from '../attempt/executor.ts';
 
-/** An executor whose broker was away longer than this begins anew; those that never come back leave nothing behind. */
+/** The broker removes the consumer of an executor that was disconnected longer than this. */
 const EXPIRE_AFTER_MS = 3_600_000;
 const RETRY_AFTER_MS = 500;
-/** The broker takes an executor whose machine lost its power for one that waits until its last request ends, 10 s at most. */
+/** When a machine loses its power, its executor looks connected to the broker until its last request ends, 10 s at most. */
 const OTHER_GONE_WITHIN_MS = 12_000;
 
 /**
- * Hands the executor every fact that is addressed to it, in the order of the log, from now on. It has to be open before
- * the executor registers, so that no assignment comes before it. The consumer bears the executor's name, so that the
- * broker can allow it to this executor alone; while another one of that name is alive, that one has it.
- * @throws {Error} when that one does not go
+ * Delivers every fact that is addressed to the executor, in the order of the log, from now on. It must be open before the
+ * executor registers, so that no assignment comes before it. The consumer has the executor's name, so that the broker can
+ * allow it to this executor alone; while another executor of that name is alive, that one keeps it.
+ * @throws {Error} when the other one does not end
  */
 export const consumeAddressed = async (
   log: EventLog,
@@ -49,15 +49,19 @@ export const consumeAddressed = async (
         giveUpAt ??= performance.now() + OTHER_GONE_WITHIN_MS;
         if (performance.now() >= giveUpAt)
           throw new Error(nameTakenMessage(executorId, error), { cause: error });
-        log.logger.warn({ err: error }, 'another executor of that name is running; waiting for it to go');
+        log.logger.warn({ err: error }, 'another executor of that name is running; waiting for it to end');
       } else if (error instanceof LogUnavailable) {
-        log.logger.warn({ err: error }, 'the log is away or not provisioned; opening the consumer again');
+        log.logger.warn(
+          { err: error },
+          'the log is unavailable or not provisioned; opening the consumer again',
+        );
       } else throw error;
-      await pause(RETRY_AFTER_MS, undefined, { signal: stopping });
+      await sleep(RETRY_AFTER_MS, stopping);
+      stopping.throwIfAborted();
     }
   }
 };
 
 const nameTakenMessage = (id: ExecutorId, { by }: ConsumerInUse): string =>
   `Another executor named ${executorName(id)} is running (${by}). ` +
-  'Give each executor an EXECUTOR_NAME of its own, or stop the other one.';
+  'Give each executor its own EXECUTOR_NAME, or stop the other one.';

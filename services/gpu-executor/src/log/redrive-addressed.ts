@@ -7,35 +7,33 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Executor } from '../attempt/executor.ts';
 
 /**
- * Takes messages again that this executor parked, until it is disposed of. It may read by its own subjects only, and each
- * fact has one. What the run has left behind meanwhile does no harm: what is told of it then is refused by the log.
+ * Redrives the dead letters of this executor on request, until it is disposed of. It may read by its own subjects only, and each
+ * fact has its own subject. A fact that the run has passed meanwhile does no harm: the log refuses what follows from it.
  */
 export const redriveAddressed = (
   log: EventLog,
   id: ExecutorId,
   executor: Pick<Executor, 'handle'>,
 ): Disposable =>
-  respondToRedrives(log, `executor.${executorName(id)}`, async (question): Promise<RedriveResponse> => {
-    const { stream, sequence, subject } = question;
+  respondToRedrives(log, `executor.${executorName(id)}`, async (request): Promise<RedriveResponse> => {
+    const { stream, sequence, subject } = request;
     const about =
       subject === undefined || /[*>\s]/.test(subject) ? undefined : parseLifecycleSubject(subject);
     if (stream !== 'RUNS' || subject === undefined || !about) {
-      return refused(
-        'An executor takes facts of runs again, and has to be told the subject as it was parked.',
-      );
+      return refused('An executor redrives facts of runs only, and needs the subject of the dead letter.');
     }
     if (about.executor_id !== id) {
       return refused(
         `It is addressed to ${about.executor_id ?? 'no executor'}, and this is ${id}. ` +
-          'That process is gone; the scheduler begins its runs again.',
+          'That process has ended; the scheduler requeues its runs.',
       );
     }
     const [stored] = await lastOfSubjects(log, [subject]);
-    if (stored?.sequence !== sequence) return refusedAsMissing(question);
+    if (stored?.sequence !== sequence) return refusedAsMissing(request);
     const handled = executor.handle(stored);
     switch (handled.kind) {
       case 'taken':
-        return taken(`The executor ${id} has taken it.`);
+        return taken(`Executor ${id} has taken it.`);
       case 'no_fact':
         return refused(`It is still refused: ${handled.why}.`);
     }

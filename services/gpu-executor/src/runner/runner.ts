@@ -1,8 +1,13 @@
+import type { RunnerChoice } from '@runledger/contracts/events/run-event-data';
 import type { GpuSlot } from '../gpu/gpu-slots.ts';
 
 /**
- * The port between the service and whatever executes a workflow. A runner holds no state between runs,
- * runs as many at once as there are slots, and settles only when nothing of the run is left on the machine.
+ * The port between the service and what executes a workflow. The contract, which `test/runner/runner-conformance.ts` checks:
+ * - It keeps no state between runs, and executes as many runs at once as there are slots.
+ * - Progress goes to the observer while the run executes; it never decreases.
+ * - When the signal is aborted (a cancel, a time limit, a lost run, a stop), the workflow may clean up for the grace period; then it is
+ *   ended by force. The result is `cancelled` in both cases, with the files that exist by then.
+ * - The promise settles only when nothing of the run is left on the machine. It rejects only because of a bug.
  */
 export interface Runner {
   run(work: RunnerWork, observe: RunObserver, signal: AbortSignal): Promise<RunResult>;
@@ -15,12 +20,12 @@ export interface RunnerWork {
   readonly inputs: Readonly<Record<string, unknown>>;
   readonly gpu: string;
   readonly attempt: number;
-  /** The name under which the executor's own allow-list knows the program; never a command. */
-  readonly program: string;
+  /** What the machine's record says about its runner, such as the name of a program. */
+  readonly choice: RunnerChoice;
   readonly slot: GpuSlot;
-  /** An empty folder of this attempt alone; what is left in it becomes the run's files. */
+  /** An empty folder of this attempt alone. What is left in it becomes the run's files. */
   readonly outputDir: string;
-  /** W3C trace context, for a workflow that makes traces of its own. */
+  /** W3C trace context, for a workflow with traces of its own. */
   readonly traceparent?: string | null;
 }
 
@@ -28,28 +33,33 @@ export interface RunObserver {
   progress(report: ProgressReport): void;
 }
 
-/** `progress` runs from 0 to 1 and never goes back; `live_status` is one short line, null until one was said. */
+/** `progress` goes from 0 to 1 and never decreases; `live_status` is one short line, null until there is one. */
 export interface ProgressReport {
-  progress: number;
-  live_status: string | null;
+  readonly progress: number;
+  readonly live_status: string | null;
 }
 
 export type RunResult =
-  | { outcome: 'succeeded'; data: RunData; files: OutputFile[] }
-  | { outcome: 'failed'; message: string; exit: RunExit; files: OutputFile[] }
-  /** `forced`: it did not end by itself within the grace period. */
-  | { outcome: 'cancelled'; forced: boolean; files: OutputFile[] }
+  | { readonly outcome: 'succeeded'; readonly data: RunData; readonly files: readonly OutputFile[] }
+  | {
+      readonly outcome: 'failed';
+      readonly message: string;
+      readonly exit: RunExit;
+      readonly files: readonly OutputFile[];
+    }
+  /** `forced`: it did not end within the grace period. */
+  | { readonly outcome: 'cancelled'; readonly forced: boolean; readonly files: readonly OutputFile[] }
   /** Nothing was begun: another executor, or this one after a correction, may be able to. */
-  | { outcome: 'not_runnable'; why: string };
+  | { readonly outcome: 'not_runnable'; readonly why: string };
 
-type RunExit =
-  | { kind: 'code'; code: number }
-  | { kind: 'signal'; signal: string }
-  /** The process that watched over the program was itself killed, so how the program ended is not known. */
-  | { kind: 'unknown' };
+export type RunExit =
+  | { readonly kind: 'code'; readonly code: number }
+  | { readonly kind: 'signal'; readonly signal: string }
+  /** How the workflow ended is not known, for example because its supervisor was killed. */
+  | { readonly kind: 'unknown' };
 
-/** What a run says rather than stores: a kind (`text`, `urls`, …) mapped to its values, in the order said. */
-export type RunData = Record<string, string[]>;
+/** Text outputs: a kind (`text`, `urls`, …) mapped to its values, in the order written. */
+export type RunData = Readonly<Record<string, readonly string[]>>;
 
 export interface OutputFile {
   readonly path: string;

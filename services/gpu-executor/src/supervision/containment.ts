@@ -7,8 +7,12 @@ import { promisify } from 'node:util';
  * ends, however far it went; in a process group what moved to a session of its own must be looked for by its mark.
  */
 export type Containment =
-  | { kind: 'namespace'; command: string; args: string[] }
-  | { kind: 'group'; why: string };
+  | { readonly kind: 'namespace'; readonly command: string; readonly args: readonly string[] }
+  | { readonly kind: 'group'; readonly why: string };
+
+/** `off` is for machines where PID namespaces disturb the programs. */
+export const chooseContainment = (setting: 'auto' | 'off'): Promise<Containment> =>
+  setting === 'off' ? Promise.resolve(processGroup('EXECUTOR_PID_NAMESPACE is off')) : probeContainment();
 
 export const processGroup = (why: string): Containment => ({ kind: 'group', why });
 

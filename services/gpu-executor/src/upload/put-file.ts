@@ -10,12 +10,12 @@ import type { OutputFile } from '../runner/runner.ts';
 
 export type PutResult =
   | { kind: 'stored'; file: StoredFile }
-  /** The gateway does not take the attempt for the current one: it knows more, or less, than this executor. */
+  /** The gateway does not regard the attempt as the current one: it knows more, or less, than this executor. */
   | { kind: 'not_current'; why: string }
-  /** It will never be taken as it is. */
+  /** The gateway will never accept the file as it is. */
   | { kind: 'refused'; status: number; why: string }
-  /** The gateway or its store is away. */
-  | { kind: 'away'; why: string; retryAfterMs: number | null };
+  /** The gateway or its store is unavailable. */
+  | { kind: 'unavailable'; why: string; retryAfterMs: number | null };
 
 export interface PutTarget {
   url: URL;
@@ -23,17 +23,17 @@ export interface PutTarget {
   contentType: string;
 }
 
-/** A gateway that takes nothing for so long is taken for dead. */
+/** A gateway that accepts no data for so long counts as dead. */
 const GATEWAY_IDLE_MS = 60_000;
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
-/** Sends one file, once. An abort answers `away`. */
+/** Sends one file, once. An abort gives `unavailable`. */
 export const putFile = async (
   file: OutputFile,
   { url, token, contentType }: PutTarget,
   signal: AbortSignal,
 ): Promise<PutResult> => {
-  // The program is gone, but a name may still lead elsewhere than it did when the files were collected.
+  // The program has ended, but the name may now be a link to another file than when the files were collected.
   await using source = await open(file.path, constants.O_RDONLY | constants.O_NOFOLLOW);
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const traceparent = activeTraceparent();
@@ -49,16 +49,16 @@ export const putFile = async (
     timeout: GATEWAY_IDLE_MS,
   });
   outgoing.on('timeout', () =>
-    outgoing.destroy(new Error(`the gateway was silent for ${GATEWAY_IDLE_MS / 1000} s`)),
+    outgoing.destroy(new Error(`the gateway sent nothing for ${GATEWAY_IDLE_MS / 1000} s`)),
   );
-  // Of several errors only the first says something; the others must not go unheard.
+  // The first error is reported below; later ones must not become unhandled.
   outgoing.on('error', () => undefined);
   const incoming = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.once('response', resolve);
     outgoing.once('error', reject);
   });
   const body = file.bytes === 0 ? [] : source.createReadStream({ end: file.bytes - 1, autoClose: false });
-  // An answer may come before the whole file was sent, and then says more than the broken pipe that follows.
+  // A response may come before the whole file is sent; it says more than the broken pipe that follows.
   const sent = pipeline(body, outgoing).catch(() => undefined);
   try {
     return await parseResponse(await incoming);
@@ -76,12 +76,12 @@ const parseResponse = async (incoming: IncomingMessage): Promise<PutResult> => {
   if (status === 201 || status === 200) {
     const value = parseJson(text);
     if (Value.Check(StoredFile, value)) return { kind: 'stored', file: value };
-    return { kind: 'refused', status, why: 'the gateway answered with something else than a stored file' };
+    return { kind: 'refused', status, why: 'the response of the gateway is not a stored file' };
   }
-  const why = `the gateway answered ${status}: ${detailOf(text)}`;
+  const why = `the gateway responded with ${status}: ${detailOf(text)}`;
   if (status === 401 || status === 409) return { kind: 'not_current', why };
   if (status === 408 || status === 425 || status === 429 || status >= 500)
-    return { kind: 'away', why, retryAfterMs: retryAfterMs(incoming.headers['retry-after']) };
+    return { kind: 'unavailable', why, retryAfterMs: retryAfterMs(incoming.headers['retry-after']) };
   return { kind: 'refused', status, why };
 };
 
@@ -113,7 +113,7 @@ const retryAfterMs = (header: string | undefined): number | null =>
   header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : null;
 
 const unavailable = (error: unknown): PutResult => ({
-  kind: 'away',
+  kind: 'unavailable',
   why: error instanceof Error ? error.message : String(error),
   retryAfterMs: null,
 });

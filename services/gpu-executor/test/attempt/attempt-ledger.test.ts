@@ -30,11 +30,11 @@ const openWith = (
 ): AttemptLedger => {
   const read = readAssignment(stored(run.assigned, 10, 5));
   if (read.kind !== 'assignment') throw new Error(read.kind);
-  return openLedger(read.assignment, beginFacts(read.history), {
+  return openLedger(beginFacts(read.assignment, read.head), {
     newId: newUuid,
     now: () => new Date(),
     closing: new AbortController().signal,
-    deaf: new AbortController().signal,
+    disconnected: new AbortController().signal,
     log: { warn: () => undefined },
     ...settings,
   });
@@ -57,7 +57,7 @@ const ledgerOn = (unseen?: StoredMessage): { ledger: AttemptLedger; told: [strin
 };
 
 const tellEnd = (ledger: AttemptLedger): Promise<boolean> =>
-  ledger.tell(({ cancel }) =>
+  ledger.append(({ cancel }) =>
     cancel === null
       ? { type: 'RunFailed', data: { reason: 'workflow_error', message: 'no', outputs: [] } }
       : { type: 'RunCancelled', data: { forced: false, outputs: [] } },
@@ -143,17 +143,17 @@ describe('a fact that was told past something unseen', () => {
 
 describe('a fact that was told past something unseen, when nothing is received any more', () => {
   it('is not waited for: whether it counts is for others to see', async () => {
-    const deaf = new AbortController();
+    const disconnected = new AbortController();
     const told: string[] = [];
     const ledger = openWith({
       append: async (event, expected) => {
         if (expected < HEAD) return { kind: 'conflict', head: HEAD };
         told.push(event.type);
-        queueMicrotask(() => deaf.abort());
+        queueMicrotask(() => disconnected.abort());
         return { kind: 'appended', sequence: HEAD + 1 };
       },
       look: async () => [],
-      deaf: deaf.signal,
+      disconnected: disconnected.signal,
     });
     expect(await tellEnd(ledger)).toBe(false);
     expect(told).toEqual(['RunFailed']);

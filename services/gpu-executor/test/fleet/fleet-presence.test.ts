@@ -30,8 +30,8 @@ const aBroker = (): {
   };
   const settings: PresenceSettings = {
     fact: fleetEvents(registration, newUuid, () => new Date()),
-    tell: (event) => take(event.type),
-    beat: ({ beat, draining }) => take(draining ? `last ${beat}` : `beat ${beat}`),
+    append: (event) => take(event.type),
+    sendHeartbeat: ({ beat, draining }) => take(draining ? `last ${beat}` : `beat ${beat}`),
     periodMs: 300,
     log: { info: () => undefined, warn: () => undefined },
   };

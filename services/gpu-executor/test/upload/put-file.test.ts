@@ -46,7 +46,7 @@ describe('sending a file', () => {
     expect(await put(url, aFile(50_000_000), 50_000_000)).toEqual({
       kind: 'refused',
       status: 413,
-      why: 'the gateway answered 413: a file has at most 1 MiB',
+      why: 'the gateway responded with 413: a file has at most 1 MiB',
     });
   });
 
@@ -55,10 +55,10 @@ describe('sending a file', () => {
       request.resume();
       response.writeHead(503, { 'retry-after': '3' }).end('{"detail": "the log is away"}');
     });
-    expect(await put(busy, aFile(3), 3)).toMatchObject({ kind: 'away', retryAfterMs: 3_000 });
+    expect(await put(busy, aFile(3), 3)).toMatchObject({ kind: 'unavailable', retryAfterMs: 3_000 });
     const gone = new URL('http://127.0.0.1:1/');
     expect(await put(gone, aFile(3), 3)).toMatchObject({
-      kind: 'away',
+      kind: 'unavailable',
       why: expect.stringContaining('ECONNREFUSED'),
     });
   });
@@ -73,7 +73,7 @@ describe('sending a file', () => {
   it('ends at once when it is stopped', async () => {
     const stop = new AbortController();
     const url = await serve((request) => void request.once('data', () => stop.abort()));
-    expect(await put(url, aFile(50_000_000), 50_000_000, stop.signal)).toMatchObject({ kind: 'away' });
+    expect(await put(url, aFile(50_000_000), 50_000_000, stop.signal)).toMatchObject({ kind: 'unavailable' });
   });
 
   it('does not follow a link', async () => {

@@ -1,7 +1,5 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import type { RunHistory } from '@runledger/contracts/fold/run-chain';
 import { executorId, orgId, runId, type ExecutorId } from '@runledger/contracts/ids';
-import type { StartedRun } from '@runledger/contracts/fold/run';
 import { parseRunEvent, type RunEventOf } from '@runledger/contracts/events/run-event';
 import {
   lifecycleFilter,
@@ -18,19 +16,17 @@ export interface Assignment extends RunKey {
 }
 
 export type ReadAssignment =
-  | { kind: 'assignment'; assignment: Assignment; history: RunHistory }
-  | { kind: 'refused'; why: string }
-  /** Written by a later release: reading on would be a guess. */
-  | { kind: 'newer_version'; version: number };
+  /** `head` is the sequence of the assignment: the first fact of the attempt rests on it. */
+  | { readonly kind: 'assignment'; readonly assignment: Assignment; readonly head: number }
+  | { readonly kind: 'refused'; readonly why: string }
+  /** A later release wrote it: reading it would be a guess. */
+  | { readonly kind: 'newer_version'; readonly version: number };
 
 /** Names one attempt in maps and logs; the run API shows it as `compute_function_call_id`. */
-export const attemptName = (attempt: { run_id: string; attempt: number }): string =>
+export const attemptName = (attempt: { readonly run_id: string; readonly attempt: number }): string =>
   `${attempt.run_id}.${attempt.attempt}`;
 
-/**
- * The beginning of an attempt, as far as an executor may know the run: what was before the assignment is not shown
- * to it. The message must have been appended as the facts of a run are; its own sequence is the head to go on from.
- */
+/** Reads the message that begins an attempt. It must have been appended as every fact of a run is. */
 export const readAssignment = (message: StoredMessage): ReadAssignment => {
   const subject = parseLifecycleSubject(message.subject);
   if (subject === undefined) return refused(`${message.subject} is not the subject of a lifecycle fact`);
@@ -41,7 +37,7 @@ export const readAssignment = (message: StoredMessage): ReadAssignment => {
     case 'invalid':
       return refused(parsed.why);
     case 'unknown_type':
-      return refused(`${parsed.type} is no RunAssigned`);
+      return refused(`${parsed.type} is not a RunAssigned`);
     case 'newer_version':
       return { kind: 'newer_version', version: parsed.version };
     case 'event':
@@ -60,59 +56,20 @@ export const readAssignment = (message: StoredMessage): ReadAssignment => {
     executor_id: executorId(event.executor_id),
     event,
   };
-  return {
-    kind: 'assignment',
-    assignment,
-    history: { head: message.sequence, state: justAssigned(assignment, message) },
-  };
+  return { kind: 'assignment', assignment, head: message.sequence };
 };
 
-const refused = (why: string): ReadAssignment => ({ kind: 'refused', why });
-
-const unseen = '00000000-0000-0000-0000-000000000000';
-
-/** The run as the fold would have it, but for the request, which the executor does not see and the fold never asks for. */
-const justAssigned = (
-  { org_id, run_id, attempt, executor_id, event }: Assignment,
-  { sequence, time }: StoredMessage,
-): StartedRun => ({
-  status: 'started',
+/** For spans. */
+export const attemptAttributes = ({
   org_id,
   run_id,
-  number: sequence,
-  request: {
-    user_id: unseen,
-    origin: 'api',
-    deployment_id: unseen,
-    workflow_id: unseen,
-    workflow_version_id: event.data.workflow_version_id,
-    workflow_sha256: event.data.workflow_sha256,
-    machine_id: unseen,
-    machine_name: '',
-    machine_type: '',
-    machine_version: '',
-    runner: event.data.runner,
-    gpu: event.data.gpu,
-    inputs: event.data.inputs,
-    webhook: null,
-    webhook_intermediate_status: false,
-    start_deadline_s: event.data.run_timeout_s,
-    run_timeout_s: event.data.run_timeout_s,
-    max_attempts: 1,
-    rerun_of: null,
-  },
-  correlation_id: event.correlation_id,
-  traceparent: event.traceparent,
-  created_at: time,
-  queued_at: time,
-  updated_at: time,
-  attempt: {
-    number: attempt,
-    executor_id,
-    occupancy_id: event.data.occupancy_id,
-    slot: event.data.slot,
-    executor_public_key: event.data.executor_public_key,
-    assigned_at: time,
-  },
-  cancel: null,
+  attempt,
+  executor_id,
+}: Assignment): Record<string, string | number> => ({
+  'runledger.org_id': org_id,
+  'runledger.run_id': run_id,
+  'runledger.attempt': attempt,
+  'runledger.executor_id': executor_id,
 });
+
+const refused = (why: string): ReadAssignment => ({ kind: 'refused', why });

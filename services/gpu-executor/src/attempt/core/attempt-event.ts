@@ -7,17 +7,17 @@ import {
 import type { Assignment } from './assignment.ts';
 
 type AttemptEventType = 'RunStarted' | 'RunUploading' | 'RunSucceeded' | 'RunFailed' | 'RunCancelled';
-/** A fact that an executor wants to tell; the envelope follows from the assignment. */
+/** An event that an executor wants to store, without what follows from the assignment. */
 export type EventDraft = {
   [T in AttemptEventType]: { type: T; data: RunEventOf<T>['data'] };
 }[AttemptEventType];
 
 export interface Stamp {
-  event_id: string;
-  time: string;
+  readonly event_id: string;
+  readonly time: string;
 }
 
-/** The event of a draft. It answers the assignment, and is written only if every reader can read it. */
+/** The event of a draft, caused by the assignment. @throws when a reader could not parse it, which is a bug */
 export const eventOf = (assignment: Assignment, { type, data }: EventDraft, stamp: Stamp): RunEvent => {
   const { org_id, run_id, attempt, executor_id, event } = assignment;
   const parsed = parseRunEvent({
@@ -35,6 +35,6 @@ export const eventOf = (assignment: Assignment, { type, data }: EventDraft, stam
     data,
   });
   if (parsed.kind !== 'event')
-    throw new Error(`the executor drafted a ${type} that no reader takes: ${JSON.stringify(parsed)}`);
+    throw new Error(`the executor made a ${type} that no reader can parse: ${JSON.stringify(parsed)}`);
   return parsed.event;
 };

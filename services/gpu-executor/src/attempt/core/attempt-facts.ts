@@ -1,40 +1,48 @@
-import { acceptMessage, isImpossible, type StoredMessage } from '@runledger/contracts/fold/chain';
-import { evolveRun } from '@runledger/contracts/fold/evolve-run';
-import { RUN_CHAIN, type RunHistory } from '@runledger/contracts/fold/run-chain';
-import { isExecuting, type ExecutingRun, type RunFact } from '@runledger/contracts/fold/run';
+import {
+  acceptMessage,
+  isImpossible,
+  type FactOf,
+  type History,
+  type StoredMessage,
+} from '@runledger/contracts/fold/chain';
+import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { Assignment } from './assignment.ts';
+import { ASSIGNED, attemptChain, type AttemptState, type AttemptUnderWay } from './attempt-state.ts';
 
-/** What an executor knows of a run that was assigned to it. */
+/** What an executor has read of its attempt. */
 export interface AttemptFacts {
-  readonly history: RunHistory;
-  /** Sequences (after, to] that were skipped: what comes from there after all still counts. */
-  readonly skipped: readonly { after: number; to: number }[];
-  /** A fact of the run has a version of a later release: what may be told past it, this release cannot know. */
+  readonly assignment: Assignment;
+  readonly history: History<AttemptState>;
+  /** Sequences (after, to] that were skipped: a fact from there that arrives later still counts. */
+  readonly skipped: readonly { readonly after: number; readonly to: number }[];
+  /** A fact of the run has a version of a later release: this release cannot know what may follow it. */
   readonly unreadable: boolean;
 }
 
 export interface Taken {
   readonly facts: AttemptFacts;
-  /** Why the message is no fact of this run. */
+  /** Why the message is not a fact of this attempt; null when it is. */
   readonly refused: string | null;
 }
 
 /** Only forged messages make an executor skip. */
 const MAX_SKIPPED_RANGES = 16;
 
-export const beginFacts = (history: RunHistory): AttemptFacts => ({
-  history,
+/** `head` is the sequence of the assignment. */
+export const beginFacts = (assignment: Assignment, head: number): AttemptFacts => ({
+  assignment,
+  history: { head, state: ASSIGNED },
   skipped: [],
   unreadable: false,
 });
 
 /** Takes the next message that is addressed to this executor. They come in the order of the log. */
 export const take = (facts: AttemptFacts, message: StoredMessage): Taken => {
-  const { history } = facts;
+  const { history, assignment } = facts;
   const late = facts.skipped.some(({ after, to }) => after < message.sequence && message.sequence <= to);
-  // A cancel request that was slow to come must not be lost because something was told meanwhile.
+  // A late cancel request must not be lost because a fact was stored meanwhile.
   const from = late ? { ...history, head: message.expectedSequence ?? 0 } : history;
-  const accepted = acceptMessage(RUN_CHAIN, from, message);
+  const accepted = acceptMessage(attemptChain(assignment), from, message);
   switch (accepted.kind) {
     case 'accepted':
     case 'unknown_type':
@@ -42,33 +50,31 @@ export const take = (facts: AttemptFacts, message: StoredMessage): Taken => {
     case 'refused':
       return { facts: moveTo(facts, accepted.history), refused: accepted.why };
     case 'gap':
-      // What it rests on was not addressed to this executor, as every fact of its attempt is: somebody forged it.
+      // Every fact of the attempt is addressed to this executor, but the one before was not: it was forged.
       if (accepted.expected > history.head) return take(skipTo(facts, accepted.expected), message);
       return { facts, refused: `it rests on ${accepted.expected}, which is not the last fact` };
     case 'known':
       return { facts, refused: null };
-    // The consumption stops before it, so it was looked up.
+    // The consumer stops before such a message, so this one was looked up.
     case 'newer_version':
       return { facts: { ...facts, unreadable: true }, refused: null };
   }
 };
 
-const moveTo = (facts: AttemptFacts, { head, state: run }: RunHistory): AttemptFacts => ({
+const moveTo = (facts: AttemptFacts, { head, state }: History<AttemptState>): AttemptFacts => ({
   ...facts,
-  history: { head: Math.max(facts.history.head, head), state: run },
+  history: { head: Math.max(facts.history.head, head), state },
 });
 
-/** Takes a fact that this executor has just told, before it comes back from the broker. */
-export const takeOwn = (facts: AttemptFacts, fact: RunFact): AttemptFacts => {
-  if (fact.sequence <= facts.history.head) return facts;
-  const run = evolveRun(facts.history.state, fact);
-  return {
-    ...facts,
-    history: { head: fact.sequence, state: isImpossible(run) ? facts.history.state : run },
-  };
+/** Takes a fact that this executor has just stored, before it comes back from the broker. */
+export const takeOwn = (facts: AttemptFacts, fact: FactOf<RunEvent>): AttemptFacts => {
+  const { head, state } = facts.history;
+  if (fact.sequence <= head) return facts;
+  const next = attemptChain(facts.assignment).evolve(state, fact);
+  return { ...facts, history: { head: fact.sequence, state: isImpossible(next) ? state : next } };
 };
 
-/** Goes on from `head` although what is stored there was never seen: late, or not meant for this executor. */
+/** Continues from `head` although the messages before it were not read: they are late, or not addressed to this executor. */
 export const skipTo = (facts: AttemptFacts, head: number): AttemptFacts => {
   const after = facts.history.head;
   if (head <= after) return facts;
@@ -76,15 +82,6 @@ export const skipTo = (facts: AttemptFacts, head: number): AttemptFacts => {
   return { ...facts, history: { ...facts.history, head }, skipped };
 };
 
-/** The run while this attempt is the one under way, else null: it was requeued, given to another, has ended, or cannot be read. */
-export const underWay = (
-  { history: { state: run }, unreadable }: AttemptFacts,
-  assignment: Assignment,
-): ExecutingRun | null =>
-  run !== undefined &&
-  !unreadable &&
-  isExecuting(run) &&
-  run.attempt.number === assignment.attempt &&
-  run.attempt.executor_id === assignment.executor_id
-    ? run
-    : null;
+/** Null when the attempt is over or cannot be read. */
+export const underWay = ({ history: { state }, unreadable }: AttemptFacts): AttemptUnderWay | null =>
+  state !== undefined && !unreadable && state.status !== 'over' ? state : null;

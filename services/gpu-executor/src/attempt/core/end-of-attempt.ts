@@ -1,48 +1,54 @@
 import type { RunOutput } from '@runledger/contracts/events/run-event-data';
 import { MAX_ERROR_MESSAGE } from '@runledger/contracts/limits';
-import type { ExecutingRun } from '@runledger/contracts/fold/run';
 import type { RunResult } from '../../runner/runner.ts';
 import type { EventDraft } from './attempt-event.ts';
+import type { AttemptUnderWay } from './attempt-state.ts';
 
-/** What became of the files that the workflow left. */
+/** The outcome of storing the files of a workflow. */
 export type Storing =
-  | { kind: 'stored' }
-  /** They can never be stored: too large, too many, or the gateway will not have them. */
-  | { kind: 'refused'; reason: 'workflow_error' | 'internal_error'; why: string }
+  | { readonly kind: 'stored' }
+  /** They can never be stored: they are too large or too many, or the gateway refuses them. */
+  | {
+      readonly kind: 'refused';
+      readonly reason: 'workflow_error' | 'internal_error';
+      readonly why: string;
+    }
   /** The run was cancelled or taken away meanwhile. */
-  | { kind: 'stopped' };
+  | { readonly kind: 'stopped' };
 
 export interface Ending {
   readonly result: RunResult;
   readonly storing: Storing;
-  /** Of the files that were stored, however it ended. */
-  readonly outputs: RunOutput[];
-  /** 0 to 1, the last that was reported. */
+  /** With the files that were stored, whatever the outcome. */
+  readonly outputs: readonly RunOutput[];
+  /** The last progress that was reported, 0 to 1. */
   readonly progress: number;
 }
 
 /** The workflow begins to execute, unless it was cancelled before. */
-export const begin = (run: ExecutingRun): EventDraft | null =>
-  run.status === 'started' && run.cancel === null ? { type: 'RunStarted', data: {} } : null;
+export const begin = (attempt: AttemptUnderWay): EventDraft | null =>
+  attempt.status === 'started' && attempt.cancel === null ? { type: 'RunStarted', data: {} } : null;
 
-export const beginStoring = (run: ExecutingRun, files: number, bytes: number): EventDraft | null =>
-  run.status === 'running' && run.cancel === null ? { type: 'RunUploading', data: { files, bytes } } : null;
+export const beginStoring = (attempt: AttemptUnderWay, files: number, bytes: number): EventDraft | null =>
+  attempt.status === 'running' && attempt.cancel === null
+    ? { type: 'RunUploading', data: { files, bytes } }
+    : null;
 
 /**
- * How the attempt is told to have ended. After a cancel request the only end is `cancelled`, whatever the workflow
- * did meanwhile. Null when nothing is to be told: it was stopped for the executor's own reasons.
+ * The event that ends the attempt. After a cancel request the only end is `cancelled`, whatever the workflow did meanwhile.
+ * Null when the executor itself stopped the workflow: then the scheduler decides what follows.
  */
 export const endOf = (
-  run: ExecutingRun,
+  attempt: AttemptUnderWay,
   { result, storing, outputs, progress }: Ending,
 ): EventDraft | null => {
-  if (run.cancel !== null) {
+  if (attempt.cancel !== null) {
     const forced = result.outcome === 'cancelled' && result.forced;
-    return { type: 'RunCancelled', data: { forced, outputs, progress } };
+    return { type: 'RunCancelled', data: { forced, outputs: [...outputs], progress } };
   }
   const failed = (reason: 'workflow_error' | 'internal_error', message: string): EventDraft => ({
     type: 'RunFailed',
-    data: { reason, message: shorten(message), outputs, progress },
+    data: { reason, message: shorten(message), outputs: [...outputs], progress },
   });
   switch (result.outcome) {
     case 'cancelled':
@@ -54,10 +60,10 @@ export const endOf = (
     case 'succeeded':
       if (storing.kind === 'stopped') return null;
       if (storing.kind === 'refused') return failed(storing.reason, storing.why);
-      return { type: 'RunSucceeded', data: { outputs } };
+      return { type: 'RunSucceeded', data: { outputs: [...outputs] } };
   }
 };
 
-/** The end of a message says more than its beginning, and no character is cut in two. */
+/** Keeps the end of a message, which says more than its beginning, and cuts no character in two. */
 const shorten = (message: string): string =>
   message.length <= MAX_ERROR_MESSAGE ? message : message.slice(-MAX_ERROR_MESSAGE).toWellFormed();

@@ -3,26 +3,29 @@ import { jsonBytes } from '@runledger/contracts/json';
 import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
 import type { RunData } from '../../runner/runner.ts';
 
-/** The outputs of a run: one item that holds what the program said and the files that it left; none without either. */
+/** The outputs of a run: one item with its text data and its stored files; none without either. */
 export const runOutputs = (
   id: string,
-  program: string,
-  said: RunData,
+  outputId: string,
+  text: RunData,
   files: readonly StoredFile[],
 ): RunOutput[] => {
-  const data = new Map<string, (string | StoredFile)[]>(Object.entries(said));
+  const data = new Map<string, (string | StoredFile)[]>(
+    Object.entries(text).map(([kind, values]) => [kind, [...values]]),
+  );
   for (const file of files) {
     const kind = kindOf(file.content_type);
     data.set(kind, [...(data.get(kind) ?? []), file]);
   }
   if (data.size === 0) return [];
   return [
-    { id, output_id: program, node_id: null, node_meta: null, type: null, data: Object.fromEntries(data) },
+    { id, output_id: outputId, node_id: null, node_meta: null, type: null, data: Object.fromEntries(data) },
   ];
 };
 
-/** Every event has to fit into the broker's payload. */
-export const fitsIntoEvent = (outputs: RunOutput[]): boolean => jsonBytes(outputs) <= MAX_OUTPUTS_BYTES;
+/** Every event must fit into the broker's maximum payload. */
+export const fitsIntoEvent = (outputs: readonly RunOutput[]): boolean =>
+  jsonBytes([...outputs]) <= MAX_OUTPUTS_BYTES;
 
 const kindOf = (contentType: string): string => {
   if (contentType.startsWith('image/')) return 'images';

@@ -12,7 +12,7 @@ export interface ProgramOutput {
   drained(): Promise<void>;
   data(): RunData;
   lost(): string | null;
-  lastWords(): string;
+  stderrTail(): string;
 }
 
 const MAX_LINE_BYTES = 64 * 1024;
@@ -70,7 +70,7 @@ export const readProgram = (
     },
     data: () => said.data(),
     lost: () => said.lost(),
-    lastWords: () => words.text(),
+    stderrTail: () => words.text(),
   };
 };
 

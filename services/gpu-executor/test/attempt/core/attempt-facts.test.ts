@@ -29,14 +29,14 @@ const stored = (event: RunEvent, sequence: number, rests: number): StoredMessage
 const assigned = (): { facts: AttemptFacts; assignment: Assignment } => {
   const read = readAssignment(stored(run.assigned, 10, 5));
   if (read.kind !== 'assignment') throw new Error(read.kind);
-  return { facts: beginFacts(read.history), assignment: read.assignment };
+  return { facts: beginFacts(read.assignment, read.head), assignment: read.assignment };
 };
 
 describe('an assignment', () => {
   it('begins an attempt that is under way, at its own sequence', () => {
-    const { facts, assignment } = assigned();
+    const { facts } = assigned();
     expect(facts.history.head).toBe(10);
-    expect(underWay(facts, assignment)).toMatchObject({ status: 'started', cancel: null });
+    expect(underWay(facts)).toMatchObject({ status: 'started', cancel: null });
   });
 
   it.each([
@@ -61,15 +61,15 @@ describe('an assignment', () => {
 
 describe('the facts of an attempt', () => {
   it('tell a cancel request', () => {
-    const { facts, assignment } = assigned();
+    const { facts } = assigned();
     const next = take(facts, stored(run.cancelRequested, 12, 10));
     expect(next.refused).toBeNull();
-    expect(underWay(next.facts, assignment)?.cancel).toMatchObject({ by: 'client' });
+    expect(underWay(next.facts)?.cancel).toMatchObject({ by: 'client' });
   });
 
   it('tell that the attempt is over when the scheduler requeued the run', () => {
-    const { facts, assignment } = assigned();
-    expect(underWay(take(facts, stored(run.requeued, 12, 10)).facts, assignment)).toBeNull();
+    const { facts } = assigned();
+    expect(underWay(take(facts, stored(run.requeued, 12, 10)).facts)).toBeNull();
   });
 
   it('are the same whether an own fact came back or not', () => {
@@ -79,21 +79,21 @@ describe('the facts of an attempt', () => {
     const told = takeOwn(facts, { event, sequence: 11, time: '2026-01-01T00:00:00.000Z' });
     expect(take(told, stored(event, 11, 10)).facts).toEqual(told);
     expect(take(facts, stored(event, 11, 10)).facts).toEqual(told);
-    expect(underWay(told, assignment)?.status).toBe('running');
+    expect(underWay(told)?.status).toBe('running');
   });
 
   it('go on behind a forged one that this executor does not see', () => {
-    const { facts, assignment } = assigned();
+    const { facts } = assigned();
     const next = take(facts, stored(run.cancelRequested, 14, 13));
     expect(next.facts.history.head).toBe(14);
-    expect(underWay(next.facts, assignment)?.cancel).not.toBeNull();
+    expect(underWay(next.facts)?.cancel).not.toBeNull();
   });
 
   it('do not lose a cancel request that came after it was skipped', () => {
-    const { facts, assignment } = assigned();
+    const { facts } = assigned();
     const next = take(skipTo(facts, 12), stored(run.cancelRequested, 12, 10));
     expect(next.facts.history.head).toBe(12);
-    expect(underWay(next.facts, assignment)?.cancel).not.toBeNull();
+    expect(underWay(next.facts)?.cancel).not.toBeNull();
   });
 
   it('refuse what is no fact of the run', () => {

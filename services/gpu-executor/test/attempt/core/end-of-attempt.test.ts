@@ -1,32 +1,12 @@
-import { executorId } from '@runledger/contracts/ids';
 import type { StoredFile } from '@runledger/contracts/events/run-event-data';
 import { describe, expect, it } from 'vitest';
-import { readAssignment } from '../../../src/attempt/core/assignment.ts';
+import type { AttemptUnderWay } from '../../../src/attempt/core/attempt-state.ts';
 import { begin, beginStoring, endOf, type Ending } from '../../../src/attempt/core/end-of-attempt.ts';
 import { fitsIntoEvent, runOutputs } from '../../../src/attempt/core/run-outputs.ts';
-import type { ExecutingRun } from '@runledger/contracts/fold/run';
-import { lifecycleFilter, runEventSubject } from '@runledger/contracts/subjects/run-subjects';
-import { aRun } from '../../fixtures/an-assigned-run.ts';
 
-const started = ((): ExecutingRun => {
-  const { assigned, ...run } = aRun({ executor: executorId('box.1'), publicKey: 'key', program: 'render' });
-  const time = '2026-01-01T00:00:00.000Z';
-  const message = {
-    subject: runEventSubject(assigned),
-    sequence: 2,
-    time,
-    fence: lifecycleFilter(run),
-    expectedSequence: 1,
-  };
-  const read = readAssignment({ ...message, body: assigned });
-  if (read.kind !== 'assignment' || read.history.state?.status !== 'started') throw new Error(read.kind);
-  return read.history.state;
-})();
-const running: ExecutingRun = { ...started, status: 'running', started_at: '2026-01-01T00:00:01.000Z' };
-const cancelled: ExecutingRun = {
-  ...running,
-  cancel: { requested_at: '2026-01-01T00:00:02.000Z', by: 'client' },
-};
+const started: AttemptUnderWay = { status: 'started', cancel: null };
+const running: AttemptUnderWay = { ...started, status: 'running' };
+const cancelled: AttemptUnderWay = { ...running, cancel: { by: 'client' } };
 
 const file: StoredFile = {
   key: 'k'.repeat(43),

@@ -54,7 +54,7 @@ export const start = async (script: string, options: Options = {}): Promise<Star
     mark: await ownMark(workFolder),
     workFolder,
     cancelGraceMs: options.graceMs ?? 60_000,
-    host: process.env,
+    env: process.env,
     log: { debug: (fields) => logged.push(fields), warn: (fields) => logged.push(fields) },
   });
   const cancelling = new AbortController();
@@ -65,7 +65,7 @@ export const start = async (script: string, options: Options = {}): Promise<Star
       inputs: { size: 512 },
       gpu: 'A10G',
       attempt: 2,
-      program: 'script',
+      choice: { kind: 'program', program: 'script' },
       slot: { index: 0, gpu: 'A10G', device: options.device ?? '1' },
       outputDir,
       ...(options.traceparent === undefined ? {} : { traceparent: options.traceparent }),

@@ -94,7 +94,7 @@ describe('an executor', () => {
     expect(await service.fact(large, 'RunFailed')).toMatchObject({
       data: {
         reason: 'workflow_error',
-        message: expect.stringContaining('a.png could not be stored: the gateway answered 413'),
+        message: expect.stringContaining('a.png could not be stored: the gateway responded with 413'),
       },
     });
   });

@@ -40,7 +40,7 @@ describe('a message that an executor takes again', () => {
       const question = { stream: 'RUNS' as const, sequence, ...(on === undefined ? {} : { subject: on }) };
       return requestRedrive(log, 'executor.box', question, 10_000);
     };
-    expect(await redrive(2, subject)).toEqual({ outcome: 'taken', why: `The executor ${ID} has taken it.` });
+    expect(await redrive(2, subject)).toEqual({ outcome: 'taken', why: `Executor ${ID} has taken it.` });
     expect(handled).toMatchObject([{ sequence: 2, subject, body: { type: 'RunAssigned' } }]);
     why = 'its version is of a later release';
     expect(await redrive(2, subject)).toMatchObject({
@@ -64,9 +64,9 @@ describe('a message that an executor takes again', () => {
       whys.push(answer?.why);
     }
     expect(whys).toEqual([
-      expect.stringContaining('has to be told the subject'),
-      expect.stringContaining('has to be told the subject'),
-      expect.stringContaining('has to be told the subject'),
+      expect.stringContaining('needs the subject'),
+      expect.stringContaining('needs the subject'),
+      expect.stringContaining('needs the subject'),
       expect.stringContaining('It is addressed to box.another'),
       expect.stringContaining('Message 99 is not in RUNS any more'),
     ]);

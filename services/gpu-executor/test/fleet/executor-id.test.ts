@@ -1,7 +1,7 @@
 import { isExecutorId } from '@runledger/contracts/ids';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { newExecutorId } from '../src/identity.ts';
+import { newExecutorId } from '../../src/fleet/executor-id.ts';
 
 it('an executor id is the name and what is new with every start', () => {
   expect(newExecutorId('gpu box.example', () => Buffer.from('0a1b2c3d4e5f', 'hex'))).toBe(

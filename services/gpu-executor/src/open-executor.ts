@@ -1,0 +1,73 @@
+import { signAttempt, type AttemptKeys } from '@runledger/contracts/access/attempt-token';
+import { newUuid, type ExecutorId } from '@runledger/contracts/ids';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { reportProgress } from '@runledger/event-log/streams/activity';
+import type { Metrics } from '@runledger/service-kit/observability/metrics';
+import type { AttemptTools } from './attempt/execute-attempt.ts';
+import { createExecutor, type Executor } from './attempt/executor.ts';
+import { executorMetrics, type ExecutorMetrics } from './executor-metrics.ts';
+import type { GpuSlot } from './gpu/gpu-slots.ts';
+import { appendTo, readSubjects } from './log/attempt-log.ts';
+import type { RunnerFor } from './runner/registry.ts';
+import { storeFiles } from './upload/store-files.ts';
+
+export interface ExecutorOptions {
+  readonly executor_id: ExecutorId;
+  readonly slots: readonly GpuSlot[];
+  readonly runnerFor: RunnerFor;
+  readonly workFolder: string;
+  readonly keys: AttemptKeys;
+  readonly gateway: URL;
+  readonly metrics: Metrics;
+  /** Stops the workflows that still run; nothing more is stored. */
+  readonly closing: AbortSignal;
+  /** The consumer has ended. */
+  readonly disconnected: AbortSignal;
+}
+
+export interface CountedExecutor {
+  readonly executor: Executor;
+  readonly counts: ExecutorMetrics;
+}
+
+/** The executor of attempts on this log, with its metrics. */
+export const openExecutor = (log: EventLog, options: ExecutorOptions): CountedExecutor => {
+  const { metrics, slots, closing, disconnected } = options;
+  const { logger } = log;
+  const executor = createExecutor({
+    ledger: {
+      append: appendTo(log),
+      look: readSubjects(log),
+      newId: newUuid,
+      now: () => new Date(),
+      closing,
+      disconnected,
+      log: logger,
+    },
+    tools: toolsOf(log, options),
+    log: logger,
+    onOver: () => counts.attemptOver(),
+  });
+  const counts = executorMetrics(metrics, {
+    slots: slots.length,
+    busy: () => executor.busy().length,
+    clock: () => performance.now(),
+  });
+  return { executor, counts };
+};
+
+const toolsOf = (
+  log: EventLog,
+  { executor_id, slots, runnerFor, workFolder, keys, gateway }: ExecutorOptions,
+): AttemptTools => ({
+  slots,
+  runnerFor,
+  workFolder,
+  newId: newUuid,
+  sendProgress: (run, report) =>
+    reportProgress(log, run, run.attempt, executor_id, { ...report, time: new Date().toISOString() }),
+  store: (assignment, files, stop) => {
+    const sign = () => signAttempt(keys, assignment, assignment.attempt);
+    return storeFiles({ gateway, signAttempt: sign, log: log.logger }, assignment, files, stop);
+  },
+});

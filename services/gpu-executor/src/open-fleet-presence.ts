@@ -1,0 +1,55 @@
+import type { GpuModel } from '@runledger/contracts/gpu';
+import { newUuid, type ExecutorId } from '@runledger/contracts/ids';
+import { sendHeartbeat } from '@runledger/coordination/heartbeats';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { appendFleet } from '@runledger/event-log/streams/fleet';
+import packageJson from '../package.json' with { type: 'json' };
+import type { Executor } from './attempt/executor.ts';
+import type { ExecutorCapabilities } from './capabilities.ts';
+import { fleetEvents } from './fleet/fleet-events.ts';
+import { joinFleet, type FleetPresence } from './fleet/fleet-presence.ts';
+import { registeredBy } from './runner/registry.ts';
+
+export interface PresenceOptions {
+  readonly executor_id: ExecutorId;
+  readonly capabilities: ExecutorCapabilities;
+  readonly machines: readonly string[];
+  /** Verifies the upload tokens of this executor's attempts. */
+  readonly publicKey: string;
+  readonly periodMs: number;
+  readonly executor: Pick<Executor, 'busy'>;
+  readonly onHeartbeat: () => void;
+}
+
+/** Registers this executor with its capabilities, and sends heartbeats with the runs of its slots. */
+export const openFleetPresence = (
+  log: EventLog,
+  options: PresenceOptions,
+  stopping: AbortSignal,
+): Promise<FleetPresence> => {
+  const { executor_id, capabilities, machines, publicKey, periodMs, executor, onHeartbeat } = options;
+  const registration = {
+    executor_id,
+    slots: capabilities.slots.map(({ index, gpu }): { slot: number; gpu: GpuModel } => ({
+      slot: index,
+      gpu,
+    })),
+    machines: [...machines],
+    ...registeredBy(capabilities.runners),
+    public_key: publicKey,
+    software_version: packageJson.version,
+  };
+  return joinFleet(
+    {
+      fact: fleetEvents(registration, newUuid, () => new Date()),
+      append: (event) => appendFleet(log, event),
+      sendHeartbeat: async (heartbeat) => {
+        await sendHeartbeat(log, { executor_id, runs: executor.busy(), ...heartbeat }, periodMs * 3);
+        onHeartbeat();
+      },
+      periodMs,
+      log: log.logger,
+    },
+    stopping,
+  );
+};

@@ -1,0 +1,46 @@
+import type { RunnerChoice } from '@runledger/contracts/events/run-event-data';
+import type { TProperties } from 'typebox';
+import { programRunnerType } from './program/program-runner-type.ts';
+import type {
+  ConfiguredRunner,
+  HostEnvironment,
+  InvalidSettings,
+  OpenRunner,
+  RunnerCapabilities,
+  RunnerHost,
+  RunnerType,
+  StartLog,
+} from './runner-type.ts';
+
+/** One line for each way of executing workflows. */
+export const RUNNER_TYPES: readonly RunnerType[] = [programRunnerType];
+
+export const settingsOf = (types: readonly RunnerType[]): TProperties =>
+  Object.assign({}, ...types.map(({ settings }) => settings));
+
+/** Everything that is wrong with the settings of any runner, or all runners. */
+export const configureRunners = async (
+  types: readonly RunnerType[],
+  settings: Readonly<Record<string, unknown>>,
+  host: HostEnvironment,
+  log: StartLog,
+): Promise<readonly ConfiguredRunner[] | InvalidSettings> => {
+  const configured = await Promise.all(types.map((type) => type.configure({ ...settings }, host, log)));
+  const problems = configured.flatMap((runner) => ('problems' in runner ? runner.problems : []));
+  return problems.length > 0
+    ? { problems }
+    : configured.flatMap((runner) => ('problems' in runner ? [] : [runner]));
+};
+
+/** What the executor registers because it has these runners. */
+export const registeredBy = (runners: readonly ConfiguredRunner[]): Required<RunnerCapabilities> => ({
+  programs: runners.flatMap(({ capabilities }) => capabilities.programs ?? []),
+});
+
+/** The opened runner of a choice; undefined when this executor has none of that kind. */
+export type RunnerFor = (choice: RunnerChoice) => OpenRunner | undefined;
+
+export const openRunners = (runners: readonly ConfiguredRunner[], host: RunnerHost): RunnerFor => {
+  const opened = new Map(runners.map((runner) => [runner.kind, runner.open(host)]));
+  return ({ kind }) => opened.get(kind);
+};

@@ -1,0 +1,71 @@
+import type { RunnerChoice } from '@runledger/contracts/events/run-event-data';
+import type { ExecutorRegistered } from '@runledger/contracts/events/fleet-event';
+import type { ConfigProblem } from '@runledger/service-kit/config/config';
+import type { Static, TObject, TProperties } from 'typebox';
+import type { Containment } from '../supervision/containment.ts';
+import type { Mark } from '../supervision/process-mark.ts';
+import type { Runner } from './runner.ts';
+
+/**
+ * One way of executing workflows. Each has a folder below `runner/` and one line in `registry.ts`; everything else that the
+ * executor knows of it comes from here.
+ */
+export interface RunnerType<Settings extends TProperties = TProperties> {
+  /** The kind in a machine's record, such as `program`. */
+  readonly kind: string;
+  /** Its environment variables, as members of the configuration schema. */
+  readonly settings: Settings;
+  /** Checks the settings at the start, so that a wrong one is not first found by a run. */
+  configure(
+    settings: Static<TObject<Settings>>,
+    host: HostEnvironment,
+    log: StartLog,
+  ): Promise<ConfiguredRunner | InvalidSettings>;
+}
+
+export interface InvalidSettings {
+  readonly problems: readonly ConfigProblem[];
+}
+
+export interface ConfiguredRunner {
+  readonly kind: string;
+  /** What the executor registers because it has this runner. */
+  readonly capabilities: RunnerCapabilities;
+  readonly open: (host: RunnerHost) => OpenRunner;
+}
+
+export type RunnerCapabilities = Partial<Pick<ExecutorRegistered, 'programs'>>;
+
+export interface OpenRunner extends Runner {
+  /** Names the outputs of such a run, for people. */
+  readonly outputId: (choice: RunnerChoice) => string;
+}
+
+/** What of the executor's own environment a workflow may see. */
+export interface HostEnvironment {
+  readonly PATH?: string | undefined;
+  readonly HOME?: string | undefined;
+  readonly LANG?: string | undefined;
+}
+
+/** What the executor provides to every runner. */
+export interface RunnerHost {
+  readonly env: HostEnvironment;
+  /** For temporary folders. */
+  readonly workFolder: string;
+  /** How the processes of a run are kept together. */
+  readonly containment: Containment;
+  /** How processes of this executor are recognised. */
+  readonly mark: Mark;
+  readonly cancelGraceMs: number;
+  readonly log: RunnerLog;
+}
+
+export interface RunnerLog {
+  debug(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+export interface StartLog {
+  warn(fields: object, message: string): void;
+}
