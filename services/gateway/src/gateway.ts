@@ -12,69 +12,37 @@ import { knownFailures } from './known-failures.ts';
 import { identifyCaller } from './auth/identify-caller.ts';
 import { deploymentRoutes } from './catalogue/deployments-routes.ts';
 import { executorRoutes } from './executors/executors-routes.ts';
-import { gatewayMetrics } from './gateway-metrics.ts';
+import { gatewayMetrics, type GatewayMetrics } from './gateway-metrics.ts';
+import type { Route } from './http/operation.ts';
 import { jsonBody } from './server/json-body.ts';
 import { machineRoutes } from './catalogue/machines-routes.ts';
 import { cachedAuthentication } from './auth/cached-authentication.ts';
 import { webhookSecretRoutes } from './webhooks/webhook-secret-route.ts';
 import { workflowVersionRoutes } from './catalogue/workflow-versions-routes.ts';
 import { workflowRoutes } from './catalogue/workflows-routes.ts';
-import { authenticate } from './auth/api-keys.ts';
 import { RATE_LIMIT_TIMEOUT_MS, rateLimit } from './rate-limit/rate-limit.ts';
 import { referencePages } from './openapi/reference-pages.ts';
 import { outputRoutes } from './outputs/output-routes.ts';
 import { openOutputStore } from './outputs/output-stores.ts';
-import { freshViews } from './projection/fresh-views.ts';
-import { openSchedulerClient } from './scheduler/scheduler-client.ts';
 import { runRoutes } from './run-routes.ts';
-import { currentRun } from './runs/current/current-run.ts';
-import { openFindView } from './runs/current/find-view.ts';
-import { openQueueBound } from './runs/queue/queue-bound.ts';
-import { shownWebhooks } from './runs/current/shown-webhooks.ts';
-import { openKeyRevalidation } from './runs/subscribe/key-revalidation.ts';
-import { openRunSubscriptions } from './runs/subscribe/run-subscriptions.ts';
+import { openRunServices, type RunServices } from './run-services.ts';
 
 export interface Gateway extends AsyncDisposable {
   readonly app: Koa;
-  /** The service stops: whoever holds a request open gets an answer, or is told to come again. */
+  /** The service stops: requests that are held open get a response, and streams end. */
   readonly stopping: () => void;
 }
 
 /** The HTTP side of the gateway, put together. */
 export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gateway => {
   const open = new AsyncDisposableStack();
-  const { config, log, views, logger, publicUrl } = parts;
-  const { RUNLEDGER_BASE_PATH: basePath, RUNLEDGER_STREAMS_MAX: maxSubscribers } = config;
+  const { config, log, logger, publicUrl } = parts;
+  const basePath = config.RUNLEDGER_BASE_PATH;
   const metrics = gatewayMetrics(registry);
-  const shown = shownWebhooks();
-  const current = currentRun({
-    log,
-    find: open.use(openFindView(views, logger)).call,
-    shown,
-    logger,
-    onRead: metrics.runRead,
-  });
-  const fresh = freshViews({ log, views });
-  const bound = open.use(openQueueBound({ views, fresh, most: config.RUNLEDGER_QUEUE_MAX, clock }));
-  const scheduler = open.use(openSchedulerClient(log));
-  const subscriptions = open.use(
-    openRunSubscriptions({ log, current, publicUrl, maxSubscribers, logger, clock }),
-  );
-  subscriptionGauges(registry, subscriptions, maxSubscribers);
-  const keys = open.use(openKeyRevalidation({ authenticate: (key) => authenticate(log, key, now), logger }));
-  const fleet = executors(scheduler);
+  const services = openRunServices(parts, metrics, open);
+  subscriptionGauges(registry, services.subscriptions, config.RUNLEDGER_STREAMS_MAX);
+  const routes = allRoutes(parts, services, metrics);
   const outputs = openOutputStore(config, { log, logger, now });
-  const records = { records: catalogueRecords(log), now };
-  const routes = [
-    ...runRoutes({ parts, current, shown, bound, fresh, scheduler, subscriptions, keys, metrics }),
-    ...webhookSecretRoutes(signingSecrets(log, secretBox(config.RUNLEDGER_SECRET_KEYS), { now })),
-    ...machineRoutes(records),
-    ...workflowRoutes(records),
-    ...workflowVersionRoutes(records),
-    ...deploymentRoutes(records),
-    ...apiKeyRoutes({ log, now }),
-    ...executorRoutes({ executors: fleet, drain: drainExecutor({ log, executors: fleet, now, clock }) }),
-  ];
   const operations = routes.map((route) => route.operation);
   const app = createApp({
     basePath,
@@ -117,7 +85,27 @@ export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gate
   });
   return {
     app,
-    stopping: () => subscriptions.stop(),
+    stopping: () => services.subscriptions.stop(),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
+};
+
+const allRoutes = (
+  parts: Omit<GatewayParts, 'metrics'>,
+  services: RunServices,
+  metrics: GatewayMetrics,
+): Route[] => {
+  const { config, log } = parts;
+  const records = { records: catalogueRecords(log), now };
+  const fleet = executors(services.scheduler);
+  return [
+    ...runRoutes({ parts, services, metrics }),
+    ...webhookSecretRoutes(signingSecrets(log, secretBox(config.RUNLEDGER_SECRET_KEYS), { now })),
+    ...machineRoutes(records),
+    ...workflowRoutes(records),
+    ...workflowVersionRoutes(records),
+    ...deploymentRoutes(records),
+    ...apiKeyRoutes({ log, now }),
+    ...executorRoutes({ executors: fleet, drain: drainExecutor({ log, executors: fleet, now, clock }) }),
+  ];
 };

@@ -18,59 +18,38 @@ import { rerunRoute } from './runs/rerun/rerun-route.ts';
 import { waitingRoute } from './runs/read/waiting-route.ts';
 import { waitForEnd } from './runs/subscribe/wait-for-end.ts';
 import { callbackRules } from './runs/queue/callback-rules.ts';
-import type { QueueBound } from './runs/queue/queue-bound.ts';
 import { acceptRun, type AcceptRun } from './runs/queue/accept-run.ts';
 import { cancelMany } from './runs/cancel/cancel-many.ts';
 import { cancelRun } from './runs/cancel/cancel-run.ts';
-import type { ReadCurrentRun } from './runs/current/current-run.ts';
-import type { FreshViews } from './projection/fresh-views.ts';
 import { listRuns } from './runs/list/list-runs.ts';
 import { logCapacity } from './runs/queue/log-capacity.ts';
-import type { SchedulerClient } from './scheduler/scheduler-client.ts';
 import { queueDeployment } from './runs/queue/queue-deployment.ts';
 import { queuePositions } from './runs/read/queue-positions.ts';
 import { redeliverMany } from './webhooks/redeliver-many.ts';
 import { redeliverRun } from './webhooks/redeliver-run.ts';
 import { rerunRun } from './runs/rerun/rerun-run.ts';
 import { runProgress } from './runs/read/run-progress.ts';
-import type { ShownWebhooks } from './runs/current/shown-webhooks.ts';
 import { waitingRun } from './runs/read/waiting-run.ts';
-import type { KeyRevalidation } from './runs/subscribe/key-revalidation.ts';
-import type { RunSubscriptions } from './runs/subscribe/run-subscriptions.ts';
+import type { RunServices } from './run-services.ts';
 
 export interface RunRoutes {
   readonly parts: Omit<GatewayParts, 'metrics'>;
-  readonly current: ReadCurrentRun;
-  readonly shown: ShownWebhooks;
-  readonly bound: QueueBound;
-  readonly fresh: FreshViews;
-  readonly scheduler: SchedulerClient;
-  readonly subscriptions: RunSubscriptions;
-  readonly keys: KeyRevalidation;
+  readonly services: RunServices;
   readonly metrics: GatewayMetrics;
 }
 
 const RESOLVE_WITHIN_MS = 1_000;
 
-/** Everything that is done with runs, and with the notifications of them. */
-export const runRoutes = ({
-  parts,
-  current,
-  shown,
-  bound,
-  fresh,
-  scheduler,
-  subscriptions,
-  keys,
-  metrics,
-}: RunRoutes): Route[] => {
+/** The operations on runs and on their notifications. */
+export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
+  const { current, shown, bound, fresh, scheduler, subscriptions, keys } = services;
   const { config, log, views, logger, instance, publicUrl, policy, resolver } = parts;
   const writer = { service: 'gateway', instance };
   const onConflict = metrics.conflict;
   const onQueued = metrics.queued;
   const catalogue = openCatalogue(log);
   const accept = counted(
-    acceptRun({ log, current, room: logCapacity(log, clock), bound, writer, now }),
+    acceptRun({ log, current, capacity: logCapacity(log, clock), bound, writer, now }),
     metrics,
   );
   const queue = queueDeployment({ accept, catalogue, logger });
@@ -78,7 +57,7 @@ export const runRoutes = ({
   const cancel = cancelRun({ log, current, writer, now, onConflict });
   const redeliver = redeliverRun({ log, current, shown, writer, now, onConflict });
   const progress = runProgress((key, attempt, executor) => lastProgress(log, key, attempt, executor));
-  const places = queuePositions({ scheduler, clock });
+  const positions = queuePositions({ scheduler, clock });
   const wait = waitForEnd({ awaitEnd: subscriptions.awaitEnd, keys });
   const limits = {
     inputs: config.RUNLEDGER_INPUTS_MAX,
@@ -94,11 +73,13 @@ export const runRoutes = ({
   return [
     queueRoute({ limits, callbacks, queue, onQueued }),
     waitingRoute({ waiting: waitingRun({ scheduler, current, clock }), now }),
-    getRoute({ current, progress, places, wait, catalogue, publicUrl }),
+    getRoute({ current, progress, positions: positions, wait, catalogue, publicUrl }),
     eventsRoute({ current, subscriptions, keys }),
     cancelRoute({ cancel }),
     rerunRoute({ limits, rerun, onQueued }),
-    listRunsRoute({ listRuns: listRuns({ views, fresh, progress, places, catalogue, publicUrl }) }),
+    listRunsRoute({
+      listRuns: listRuns({ views, fresh, progress, positions: positions, catalogue, publicUrl }),
+    }),
     cancelManyRoute({ cancelMany: cancelMany({ views, fresh, cancel }) }),
     deliveriesRoute({ current, tries: (key) => readDeliveries(log, key) }),
     redeliverRoute({ redeliver }),

@@ -3,9 +3,8 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { RecordedDeliveries } from '@runledger/event-log/streams/delivery-attempts';
 import { deliveriesResponse, NO_ATTEMPTS } from './core/delivery-response.ts';
 import type { ReadCurrentRun } from '../runs/current/current-run.ts';
-import { notFoundRun } from '../runs/current/not-found-run.ts';
 import { operation, route, type Route } from '../http/operation.ts';
-import { RunPath, runKeyOf } from '../runs/current/run-path.ts';
+import { notFoundRun, RunPath, runKeyOf } from '../runs/current/run-path.ts';
 
 export interface DeliveriesRoute {
   readonly current: ReadCurrentRun;

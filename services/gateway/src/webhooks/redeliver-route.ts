@@ -2,11 +2,10 @@ import { RunRedelivery } from '@runledger/contracts/http/webhooks';
 import { MAX_ROUNDS } from '@runledger/contracts/events/webhook-event';
 import type { RedeliverRefusal } from './core/redeliver.ts';
 import type { RedeliverRun } from './redeliver-run.ts';
-import { notFoundRun } from '../runs/current/not-found-run.ts';
 import { operation, route, type Route } from '../http/operation.ts';
 import { Refused } from '../http/refusal.ts';
 import { requestOf } from '../http/request-context.ts';
-import { RunPath, runKeyOf } from '../runs/current/run-path.ts';
+import { notFoundRun, RunPath, runKeyOf } from '../runs/current/run-path.ts';
 
 const redeliverOperation = operation({
   id: 'redeliverRun',

@@ -6,17 +6,17 @@ import type { FreshViews } from '../../projection/fresh-views.ts';
 import pLimit from 'p-limit';
 
 interface CancelledMany {
-  /** Runs of this page: those that had not ended and fitted the filter when they were decided on. */
+  /** Runs of this page that had not ended and matched the filter when they were decided on. */
   readonly matched: number;
-  /** Those of them that ended at once. */
+  /** Matched runs that ended at once. */
   readonly cancelled: number;
-  /** Those of them that execute and were not asked to stop before. */
+  /** Matched runs that execute and were not asked to stop before. */
   readonly requested: number;
-  /** Runs of this page, none of the matched ones, that nothing could be decided on now. */
+  /** Other runs of this page on which no decision was possible now. */
   readonly failed: number;
-  /** Just behind the creation of the newest run that was looked at; undefined where there is none. */
+  /** A millisecond after the creation of the newest run of this page; undefined when the page is empty. */
   readonly createdBefore: Date | undefined;
-  /** Where the page ended, however few were on it; undefined when nothing follows it. */
+  /** Where the next page begins; undefined when nothing follows. */
   readonly end: SortKey | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface CancelManyOptions {
   readonly cancel: CancelRun;
 }
 
-/** @throws {LogUnavailable} when a part of them may have been cancelled @throws {ViewsUnavailable} */
+/** @throws {LogUnavailable} when some of them may have been cancelled @throws {ViewsUnavailable} */
 export type CancelMany = (
   which: Omit<RunQuery, 'limit'>,
   by: Canceller,
@@ -35,12 +35,12 @@ export type CancelMany = (
 
 const NONE = { matched: 0, cancelled: 0, requested: 0, failed: 0 };
 const PAGE = 1_000;
-const IN_FLIGHT = 16;
+const MAX_CONCURRENT = 16;
 
 /**
- * The newest first. The views say which runs these are, and the log, which is ahead of them, whether each still is what
- * was asked for: whoever cancels what is queued does not stop a run that began meanwhile. Asked again, none is counted
- * as cancelled or requested twice.
+ * The newest first. The views say which runs match. The log is ahead of them and says whether each still matches: a
+ * request to cancel queued runs does not stop a run that began meanwhile. A repeated request counts no run as cancelled
+ * or requested twice.
  */
 export const cancelMany =
   ({ views, fresh, cancel }: CancelManyOptions): CancelMany =>
@@ -52,7 +52,7 @@ export const cancelMany =
     const page = { createdBefore: behindNewest(items), end };
     if (dryRun) return { ...NONE, matched: items.length, ...page };
     const count = { ...NONE };
-    const limit = pLimit(IN_FLIGHT);
+    const limit = pLimit(MAX_CONCURRENT);
     const cancelOne = async ({ run: { org_id, run_id } }: RunView): Promise<void> => {
       const cancellation = await cancel({ org_id, run_id }, by, statuses);
       switch (cancellation.kind) {
@@ -75,7 +75,7 @@ export const cancelMany =
     try {
       await limit.map(items, cancelOne);
     } finally {
-      // After a failure no more are begun.
+      // After a failure, no more cancellations begin.
       limit.clearQueue();
     }
     return { ...count, ...page };

@@ -1,10 +1,9 @@
 import { CancelRunResponse } from '@runledger/contracts/http/runs/run';
 import type { CancelRun } from './cancel-run.ts';
-import { notFoundRun } from '../current/not-found-run.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { Refused } from '../../http/refusal.ts';
 import { requestOf } from '../../http/request-context.ts';
-import { RunPath, runKeyOf } from '../current/run-path.ts';
+import { notFoundRun, RunPath, runKeyOf } from '../current/run-path.ts';
 
 const cancelOperation = operation({
   id: 'cancelRun',
@@ -13,10 +12,10 @@ const cancelOperation = operation({
   tag: 'Runs',
   summary: 'Cancel a run',
   description:
-    'A queued run is cancelled at once and for good. One that executes is asked to stop, and is cancelled within the grace period, by force if need be. Asking again, or after the end, changes nothing.',
+    'A queued run is cancelled at once and for good. A run that executes is asked to stop, and is cancelled within the grace period, by force if necessary. Repeating the request, or sending it after the end, changes nothing.',
   scope: 'runs:write',
   request: { path: RunPath },
-  response: { status: 200, description: 'What became of it.', body: CancelRunResponse },
+  response: { status: 200, description: 'The outcome.', body: CancelRunResponse },
   refusals: [404],
 });
 
@@ -28,7 +27,7 @@ export const cancelRoute = ({ cancel }: { readonly cancel: CancelRun }): Route =
     switch (cancellation.kind) {
       case 'answered':
         return { run_id: key.run_id, ...cancellation.answer };
-      // Every status is asked for.
+      // The request names no statuses.
       case 'not_asked_for':
       case 'too_busy':
         throw new Refused({

@@ -12,9 +12,9 @@ import type { ShownWebhooks } from './shown-webhooks.ts';
 export type CurrentRun =
   | ({ readonly kind: 'found' } & RunView)
   | { readonly kind: 'none' }
-  /** What the log and the views have does not tell what the run is now. */
+  /** The log and the views do not say what the run is now. */
   | { readonly kind: 'unreadable'; readonly why: string }
-  /** The views cannot be asked, and the log does not have it (any more). */
+  /** The views cannot be read, and the log does not have the run (any more). */
   | { readonly kind: 'views_away'; readonly why: string };
 
 /** @throws {LogUnavailable} */
@@ -25,15 +25,15 @@ export interface CurrentRunOptions {
   readonly find: FindView;
   readonly shown: ShownWebhooks;
   readonly logger: Logger;
-  /** Where a run was found that is shown. */
+  /** Called with where a run was found. */
   readonly onRead?: (from: 'views' | 'log') => void;
 }
 
 /**
- * What the run is now, never less than what anybody was shown before: a view that nothing can change any more is taken
- * as it is, any other one is compared with the last message of the run at the stream's leader, and the log is folded
- * when the view is behind or not there. While the log is away, a run that has ended is shown as far as its view goes,
- * and no less than this gateway showed.
+ * What the run is now, never less than what any response showed before. A view that nothing can change any more is
+ * returned as it is. Any other view is compared with the last message of the run at the stream's leader; when the view is
+ * behind or missing, the log is folded. While the log is away, a run that has ended is shown as its view has it, and no
+ * less than this gateway showed.
  */
 export const currentRun = (options: CurrentRunOptions): ReadCurrentRun => {
   const { shown } = options;
@@ -65,7 +65,7 @@ const readNow =
       case 'found': {
         const { run, history, webhook } = read;
         if (!webhook) {
-          logger.error({ run_id: key.run_id }, 'the webhook facts of a run do not hang together');
+          logger.error({ run_id: key.run_id }, 'the webhook facts of a run contradict each other');
         }
         return foundAs({
           run,
@@ -79,7 +79,7 @@ const readNow =
           ? { kind: 'views_away', why: found.message }
           : { kind: 'none' };
       case 'damaged':
-        // As a rule its beginning has expired, which a view outlives.
+        // As a rule the beginning of the run has expired. Its view is kept longer.
         logger[view ? 'debug' : 'error'](
           { run_id: key.run_id, why: read.why },
           'the history of a run is damaged',
@@ -110,7 +110,7 @@ const unlessEnded = async (
   read: () => Promise<ReadBehind>,
 ): Promise<ReadBehind> => {
   if (!view || !isEnded(view.run)) return read();
-  // An ask would wait for the broker for seconds.
+  // A read would wait for the broker for seconds.
   if (!log.connected()) return { kind: 'log_away', view };
   try {
     return await read();

@@ -2,6 +2,8 @@ import { Uuid } from '@runledger/contracts/http/fields/values';
 import { runId, type OrgId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { Type } from 'typebox';
+import { Refused } from '../../http/refusal.ts';
+import type { CurrentRun } from './current-run.ts';
 
 /** The parameters of a path that names a run. */
 export const RunPath = Type.Object({ run_id: Uuid });
@@ -11,3 +13,18 @@ export const runKeyOf = (
   { run_id }: { readonly run_id: string },
   { org_id }: { readonly org_id: OrgId },
 ): RunKey => ({ org_id, run_id: runId(run_id) });
+
+/** The refusal for a run that cannot be shown. */
+export const notFoundRun = (found: Exclude<CurrentRun, { kind: 'found' }>): Refused => {
+  switch (found.kind) {
+    case 'none':
+      return new Refused({ kind: 'not_found', what: 'Run' });
+    case 'views_away':
+      return new Refused({
+        kind: 'unavailable',
+        why: 'The store of older runs cannot be reached now, and the log does not have this one. Try again',
+      });
+    case 'unreadable':
+      return new Refused({ kind: 'unavailable', why: `The run cannot be read now: ${found.why}` });
+  }
+};

@@ -2,17 +2,17 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
 import { LRUCache } from 'lru-cache';
 
-/** What this gateway last said of the notifications of runs: for a while without the log, when the views may be behind it. */
+/** What this gateway last showed of the notifications of runs. Without the log, the views may be behind it. */
 export interface ShownWebhooks {
   readonly remember: (key: RunKey, webhook: WebhookHistory) => void;
-  /** The later one of what was said and what a view has. */
+  /** The later one of what was shown and what a view has. */
   readonly latest: (key: RunKey, viewed: WebhookHistory) => WebhookHistory;
 }
 
-const MOST_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 export const shownWebhooks = (): ShownWebhooks => {
-  const shown = new LRUCache<string, WebhookHistory>({ max: MOST_REMEMBERED });
+  const shown = new LRUCache<string, WebhookHistory>({ max: MAX_REMEMBERED });
   return {
     remember: ({ run_id }, webhook) => {
       if (webhook.head <= (shown.get(run_id)?.head ?? 0)) return;

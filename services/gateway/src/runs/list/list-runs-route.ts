@@ -13,10 +13,10 @@ const listRunsOperation = operation({
   tag: 'Runs',
   summary: 'List runs',
   description:
-    'Newest first, those that every filter fits. It waits up to 2 seconds until it can show all that was stored when it was asked for. From page to page no run is skipped and none comes twice, however many are queued meanwhile.',
+    'The runs that match every filter, newest first. The request waits up to 2 seconds until the list shows all that was stored before. From page to page no run is skipped and none comes twice, however many are queued meanwhile.',
   scope: 'runs:read',
   request: { query: RunListQuery },
-  response: { status: 200, description: 'A page of them.', body: RunPage },
+  response: { status: 200, description: 'A page of runs.', body: RunPage },
   refusals: [],
 });
 

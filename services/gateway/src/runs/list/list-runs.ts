@@ -17,29 +17,29 @@ export interface ListRunsOptions {
   readonly views: RunViews;
   readonly fresh: FreshViews;
   readonly progress: (run: Run) => Promise<ProgressReport | undefined>;
-  readonly places: QueuePositions;
+  readonly positions: QueuePositions;
   readonly catalogue: Pick<Catalogue, 'getWorkflowVersion'>;
   readonly publicUrl: () => string;
 }
 
-/** Members that are null unless they are asked for. */
+/** Members that are null unless the request includes them. */
 interface Included {
   readonly inputs: boolean;
   readonly workflow_api: boolean;
 }
 
-/** @throws {ViewsUnavailable} @throws {LogUnavailable} when workflows are asked for */
+/** @throws {ViewsUnavailable} @throws {LogUnavailable} when workflows are included */
 export type ListRuns = (query: RunQuery, include: Included) => Promise<Page<WorkflowRun>>;
 
-/** Runs as they are shown one by one; no more of them than a page may weigh with the workflows that it shows. */
+/** Runs as a read of each shows them. A page ends early when the workflows in it become too large. */
 export const listRuns =
-  ({ views, fresh, progress, places, catalogue, publicUrl }: ListRunsOptions): ListRuns =>
+  ({ views, fresh, progress, positions, catalogue, publicUrl }: ListRunsOptions): ListRuns =>
   async (query, include) => {
     await fresh();
     const { items, end } = await views.listRuns(query);
     const [reports, waiting] = await Promise.all([
       reportsOf(items, progress),
-      places(items.flatMap(({ run }) => (run.status === 'queued' ? [keyOf(run)] : []))),
+      positions(items.flatMap(({ run }) => (run.status === 'queued' ? [keyOf(run)] : []))),
     ]);
     const shown = async function* () {
       const workflows = workflowsOf(query.org_id, include.workflow_api ? catalogue : undefined);
@@ -48,7 +48,7 @@ export const listRuns =
         const item = runResponse(run, {
           webhook: webhook.state,
           report: reports.get(run.run_id),
-          place: waiting.get(run.run_id),
+          position: waiting.get(run.run_id),
           workflow_inputs: include.inputs ? run.request.inputs : null,
           workflow_api,
           publicUrl: publicUrl(),
@@ -70,7 +70,7 @@ const reportsOf = async (
   return new Map(await Promise.all(executing.map(async (run) => [run.run_id, await progress(run)] as const)));
 };
 
-/** Each version is read once for a page; null where none are asked for, or it is not there. */
+/** Reads each version once for a page; null when workflows are not included, or the version does not exist. */
 const workflowsOf = (
   org: string,
   catalogue: Pick<Catalogue, 'getWorkflowVersion'> | undefined,

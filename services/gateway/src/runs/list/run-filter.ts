@@ -8,7 +8,7 @@ type Fields = Pick<RunFilter, 'deployment_id' | 'workflow_id' | 'gpu' | 'origin'
   readonly status?: string | readonly RunStatus[] | null | undefined;
 };
 
-/** Which runs a filter asks for, in a query or a body; their time is another matter. */
+/** What a filter selects, in a query or a body, apart from times. */
 export const runFilterOf = ({
   status,
   deployment_id,
@@ -26,5 +26,5 @@ export const runFilterOf = ({
   };
 };
 
-/** No run is held back yet. */
+/** No run has the status `not-started` yet. */
 const isOfRuns = (status: RunStatus): status is Run['status'] => status !== 'not-started';

@@ -1,9 +1,10 @@
 import { newUuid, type OrgId, type RunId } from '@runledger/contracts/ids';
+import type { RunRequest } from '@runledger/contracts/fold/run';
 import { append } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { inTurns } from '@runledger/event-log/connect/in-turns';
 import type { Envelope } from '../current/core/envelope.ts';
-import { isRunOf, type AskedFor } from './core/idempotency.ts';
+import { isRunOf, type RequestedRun } from './core/idempotency.ts';
 import { runQueued, type QueueDecision } from './core/queue-run.ts';
 import type { QueueBound } from './queue-bound.ts';
 import type { CurrentRun, ReadCurrentRun } from '../current/current-run.ts';
@@ -13,20 +14,20 @@ import { runIdentity, type RunIdentity } from './run-identity.ts';
 export type Acceptance =
   /** The broker has acknowledged it. */
   | { readonly kind: 'accepted'; readonly run_id: RunId }
-  /** The same request was accepted before, under the same key; whatever became of its run. */
+  /** The same request was accepted before, with the same key. Its run may be in any state. */
   | { readonly kind: 'accepted_before'; readonly run_id: RunId }
-  /** Another request was accepted under the key. */
+  /** Another request was accepted with this key. */
   | { readonly kind: 'key_taken' }
   | { readonly kind: 'log_nearly_full' }
   /** The organisation has as many queued runs as it may have. */
   | { readonly kind: 'queue_full' }
-  /** Whether there is a run of this key. */
+  /** Nobody can say whether the key was used. */
   | Extract<CurrentRun, { kind: 'views_away' | 'unreadable' }>;
 
-export interface Requested {
+export interface QueueCaller {
   readonly org_id: OrgId;
   readonly user_id: string;
-  /** The client's, for requests that may be sent again. */
+  /** From the client, for requests that it may repeat. */
   readonly idempotencyKey: string | undefined;
   readonly correlation_id: string;
   readonly traceparent: string | null;
@@ -35,7 +36,7 @@ export interface Requested {
 export interface AcceptRunOptions {
   readonly log: EventLog;
   readonly current: ReadCurrentRun;
-  readonly room: LogCapacity;
+  readonly capacity: LogCapacity;
   readonly bound: QueueBound;
   readonly writer: Envelope['writer'];
   readonly now: () => Date;
@@ -44,20 +45,47 @@ export interface AcceptRunOptions {
 type Refused<No> = Extract<QueueDecision<No>, { kind: 'refused' }>;
 
 /**
- * The one place where runs begin. `decide` is asked only when there is no run of the request yet.
- * @throws {LogUnavailable} when the run may be stored, which the same request with the same key tells
+ * Every run begins here. `decide` is only called when the request has no run yet.
+ * @throws {LogUnavailable} when the run may be stored; repeating the request with its key tells
  * @throws {EventTooLarge}
  */
 export type AcceptRun = <No>(
-  given: Requested,
-  asked: AskedFor,
+  caller: QueueCaller,
+  requested: RequestedRun,
   decide: () => Promise<QueueDecision<No>>,
 ) => Promise<Acceptance | Refused<No>>;
 
-export const acceptRun = ({ log, current, room, bound, writer, now }: AcceptRunOptions): AcceptRun => {
+export const acceptRun = (options: AcceptRunOptions): AcceptRun => {
   const inTurn = inTurns();
-  /** What became of an earlier request with the key; undefined for none. */
-  const before = async (org_id: OrgId, identity: RunIdentity): Promise<Acceptance | undefined> => {
+  const earlier = earlierAcceptance(options);
+  return async (caller, requested, decide) => {
+    const { org_id } = caller;
+    const identity = runIdentity(org_id, caller.idempotencyKey, requested);
+    const { run_id } = identity;
+    // Equal requests run one after the other: one begins the run, and none is refused for a run that another one began.
+    const begun = await inTurn(run_id, async () => {
+      const present = await earlier(org_id, identity);
+      if (present) return present;
+      const decision = await decide();
+      if (decision.kind === 'refused') return decision;
+      const begun = await begin(options, caller, identity, decision.data);
+      if (begun.kind !== 'exists') return begun;
+      const first = await earlier(org_id, identity);
+      if (first) return first;
+      throw new Error(`The id ${run_id} of a new run is in the log already, at ${begun.head}.`);
+    });
+    const mayBeElsewhere =
+      begun.kind === 'refused' || begun.kind === 'log_nearly_full' || begun.kind === 'queue_full';
+    return (mayBeElsewhere ? await earlier(org_id, identity) : undefined) ?? begun;
+  };
+};
+
+type EarlierAcceptance = (org_id: OrgId, identity: RunIdentity) => Promise<Acceptance | undefined>;
+
+/** The acceptance of an earlier request with the key; undefined for none. */
+const earlierAcceptance =
+  ({ current, capacity }: AcceptRunOptions): EarlierAcceptance =>
+  async (org_id, identity) => {
     if (identity.kind === 'random') return undefined;
     const { run_id, request_sha256 } = identity;
     const found = await current({ org_id, run_id });
@@ -69,44 +97,29 @@ export const acceptRun = ({ log, current, room, bound, writer, now }: AcceptRunO
       case 'none':
         return undefined;
       case 'views_away':
-        // Only what the log has forgotten could be known to the views alone.
-        return (await room.forgotNothing()) ? undefined : found;
+        // Only a run that has expired from the log could be in the views alone.
+        return (await capacity.hasEverything()) ? undefined : found;
       case 'unreadable':
         return found;
     }
   };
-  const accept: AcceptRun = async (
-    { org_id, idempotencyKey, correlation_id, traceparent },
-    asked,
-    decide,
-  ) => {
-    const identity = runIdentity(org_id, idempotencyKey, asked);
-    const { run_id } = identity;
-    const begin = async () => {
-      const earlier = await before(org_id, identity);
-      if (earlier) return earlier;
-      const decision = await decide();
-      if (decision.kind === 'refused') return decision;
-      if (!(await room.hasRoom())) return { kind: 'log_nearly_full' } as const;
-      const time = now().toISOString();
-      const envelope = { event_id: newUuid(), run_id, org_id, time, writer, correlation_id, traceparent };
-      const idempotency =
-        identity.kind === 'of_key' ? { request_sha256: identity.request_sha256 } : undefined;
-      const event = runQueued(decision.data, idempotency, envelope);
-      const appended = await bound.within(org_id, () => append(log, event, 0));
-      if (appended === 'queue_full') return { kind: 'queue_full' } as const;
-      if (appended.kind === 'appended') return { kind: 'accepted', run_id } as const;
-      const first = await before(org_id, identity);
-      if (first) return first;
-      throw new Error(
-        `The new run ${run_id} is in the log already, at ${appended.head}: an id was given twice.`,
-      );
-    };
-    // Of equal requests one begins the run, and no other is told that there is no room for it.
-    const begun = await inTurn(run_id, begin);
-    const mayBeElsewhere =
-      begun.kind === 'refused' || begun.kind === 'log_nearly_full' || begun.kind === 'queue_full';
-    return (mayBeElsewhere ? await before(org_id, identity) : undefined) ?? begun;
-  };
-  return accept;
+
+/** Stores the first event of the run, if there is room for it. */
+const begin = async (
+  { log, capacity, bound, writer, now }: AcceptRunOptions,
+  { org_id, correlation_id, traceparent }: QueueCaller,
+  identity: RunIdentity,
+  data: RunRequest,
+): Promise<Acceptance | { readonly kind: 'exists'; readonly head: number }> => {
+  if (!(await capacity.hasRoom())) return { kind: 'log_nearly_full' };
+  const { run_id } = identity;
+  const time = now().toISOString();
+  const envelope = { event_id: newUuid(), run_id, org_id, time, writer, correlation_id, traceparent };
+  const idempotency = identity.kind === 'of_key' ? { request_sha256: identity.request_sha256 } : undefined;
+  const event = runQueued(data, idempotency, envelope);
+  const appended = await bound.within(org_id, () => append(log, event, 0));
+  if (appended === 'queue_full') return { kind: 'queue_full' };
+  return appended.kind === 'appended'
+    ? { kind: 'accepted', run_id }
+    : { kind: 'exists', head: appended.head };
 };

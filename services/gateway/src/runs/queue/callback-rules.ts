@@ -5,20 +5,20 @@ import { resolveCallback } from '@runledger/webhooks/policy/resolve-callback';
 import { invalid, type Invalid } from '../../http/refusal.ts';
 
 export interface CallbackRulesOptions {
-  /** Asked for each address: the gateway's own one is known once it listens. */
+  /** Called for each address: the gateway knows its own address only once it listens. */
   readonly policy: () => CallbackPolicy;
   readonly resolver: NameResolver;
   /** Characters. */
   readonly maxLength: number;
-  /** How long a name is resolved. */
+  /** How long to wait for the name's addresses. */
   readonly resolveWithinMs: number;
 }
 
-/** What the webhook policy says of a callback address when a run is queued; the notifier asks it again before each try. */
+/** What the webhook policy says of a callback address when a run is queued. The notifier checks it again before each delivery attempt. */
 export interface CallbackRules {
-  /** What is wrong with it by its text alone. */
+  /** What is wrong with its text. */
   readonly problem: (text: string) => Invalid | undefined;
-  /** What is wrong with where it leads now; nothing, when its name cannot be resolved in time. */
+  /** What is wrong with the addresses of its name; undefined also when they cannot be resolved in time. */
   readonly destination: (text: string) => Promise<Invalid | undefined>;
 }
 

@@ -9,10 +9,10 @@ export interface InputLimits {
   readonly inputNameLength: number;
 }
 
-/** What is wrong with inputs beyond their types. Refuses what is too much of it. */
+/** What is wrong with inputs beyond their types. @throws {Refused} for too many inputs or too large ones */
 export const inputsProblems = (value: unknown, limits: InputLimits): Invalid[] => {
   if (!isRecord(value)) return [];
-  // A body is JSON.
+  // It comes from a JSON body.
   const inputs = value as JsonObject;
   const names = Object.keys(inputs);
   if (names.length > limits.inputs) {
@@ -40,7 +40,7 @@ const inputProblems = (name: string, value: unknown, { inputNameLength }: InputL
   return [...problems, ...nestingProblems(value, loc)];
 };
 
-/** In characters as Unicode and pydantic count them: an emoji outside the first plane is one. */
+/** Counts characters as Unicode and pydantic do: an emoji outside the first plane is one. */
 const isAtMost = (most: number, text: string): boolean =>
   text.length <= most || (text.length <= 2 * most && Array.from(text).length <= most);
 

@@ -2,33 +2,33 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { runsIdentity, type RunsIdentity } from '@runledger/event-log/read/read-run';
 
 export interface LogCapacity {
-  /** False when the rest is kept for the facts of runs that were accepted. @throws {LogUnavailable} */
+  /** False when the rest of the log is reserved for the facts of accepted runs. @throws {LogUnavailable} */
   hasRoom(): Promise<boolean>;
-  /** Whether every run that was ever accepted still stands in the log. @throws {LogUnavailable} */
-  forgotNothing(): Promise<boolean>;
+  /** Whether the log still has every run that was ever accepted. @throws {LogUnavailable} */
+  hasEverything(): Promise<boolean>;
 }
 
-const FULL_AT = 0.8;
-const LOOK_EVERY_MS = 1_000;
+const MAX_FILL = 0.8;
+const CACHED_MS = 1_000;
 
-/** `clock` is monotonic, in milliseconds. Asks the broker at most once a second, whatever the load. */
+/** Asks the broker once a second at most, whatever the load. `clock` is monotonic, in milliseconds. */
 export const logCapacity = (log: EventLog, clock: () => number): LogCapacity => {
-  let looked: { readonly at: number; readonly identity: Promise<RunsIdentity> } | undefined;
-  const look = (): Promise<RunsIdentity> => {
-    if (!looked || clock() - looked.at >= LOOK_EVERY_MS) {
-      const mine = { at: clock(), identity: runsIdentity(log) };
-      looked = mine;
-      mine.identity.catch(() => {
-        if (looked === mine) looked = undefined;
+  let cached: { readonly at: number; readonly identity: Promise<RunsIdentity> } | undefined;
+  const identity = (): Promise<RunsIdentity> => {
+    if (!cached || clock() - cached.at >= CACHED_MS) {
+      const read = { at: clock(), identity: runsIdentity(log) };
+      cached = read;
+      read.identity.catch(() => {
+        if (cached === read) cached = undefined;
       });
     }
-    return looked.identity;
+    return cached.identity;
   };
   return {
     hasRoom: async () => {
-      const { bytes, maxBytes } = await look();
-      return maxBytes <= 0 || bytes < maxBytes * FULL_AT;
+      const { bytes, maxBytes } = await identity();
+      return maxBytes <= 0 || bytes < maxBytes * MAX_FILL;
     },
-    forgotNothing: async () => (await look()).firstSequence <= 1,
+    hasEverything: async () => (await identity()).firstSequence <= 1,
   };
 };

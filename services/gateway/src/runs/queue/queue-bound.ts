@@ -14,48 +14,47 @@ export interface QueueBoundOptions {
   readonly clock: () => number;
 }
 
-/** The bound of every organisation's queue. */
+/** Limits how many queued runs an organisation has. */
 export interface QueueBound extends Disposable {
   /** Calls `accept`, which queues one run at most, unless the queue of the organisation is full. @throws what `accept` throws */
   readonly within: <Result>(org_id: OrgId, accept: () => Promise<Result>) => Promise<Result | 'queue_full'>;
 }
 
 interface Queue {
-  /** As the views said. */
+  /** In the views. */
   counted: number;
   countedAt: number;
-  /** Runs that were let in since then. */
-  letIn: number;
-  /** Runs whose `accept` ended since views were counted that hold all of the log. */
+  /** Runs that were accepted since then. */
+  admitted: number;
+  /** Runs accepted since a count of views that had everything of the log. */
   since: number;
-  /** Runs whose `accept` is under way. */
-  underWay: number;
+  /** Runs that are being accepted. */
+  pending: number;
   readonly count: () => Promise<void>;
 }
 
-/** The bound is near when less than a tenth of it is free, or less than this. */
+/** The queue is nearly full when fewer runs than this are free, or less than a tenth. */
 const NEAR_RUNS = 100;
 const NEAR_PART = 0.1;
 const COUNTED_FOR_MS = 1_000;
-/** A count is good for so much of what is free when the bound gets near: ten gateways that are as busy stay within it. */
+/** A count is used for so much of what is free: ten equally busy gateways stay within the limit. */
 const COUNTED_FOR_PART = 0.1;
-const MOST_KEPT = 10_000;
+const MAX_QUEUES = 10_000;
 /** A count reads the views twice, and waits for fresh ones in between. */
 const COUNT_TIMEOUT_MS = 10_000;
 
 const nearOf = (most: number): number => Math.max(NEAR_RUNS, most * NEAR_PART);
 
 /**
- * Far from the bound the views are counted once a second or once for many runs, and what this gateway accepted
- * meanwhile is added. Near it they are counted for each request, once they hold what the log holds; requests that come
- * meanwhile share the next count. So a gateway never goes beyond the bound by itself; several do by what they accept at
- * the same moment, and a place or two may stay empty for a moment. Where the views are away the bound is not known, and
- * nothing is refused.
+ * Far from the limit, the queued runs in the views are counted once a second or once for many runs, and the runs that this
+ * gateway accepted meanwhile are added. Near the limit they are counted for each request, once the views have everything
+ * of the log; requests that come meanwhile share the next count. So one gateway never exceeds the limit. Several gateways
+ * may exceed it by what they accept at the same moment. While the views are away, nothing is refused.
  */
 export const openQueueBound = (options: QueueBoundOptions): QueueBound => {
   const { most, clock } = options;
   const queues = new LRUCache<OrgId, Queue>({
-    max: MOST_KEPT,
+    max: MAX_QUEUES,
     memoMethod: (org_id) => newQueue(options, org_id),
   });
   const counting = openBreaker<[Queue], boolean>({
@@ -70,30 +69,30 @@ export const openQueueBound = (options: QueueBoundOptions): QueueBound => {
       return false;
     },
   });
-  /** False where the views are away. */
+  /** False while the views are away. */
   const isCounted = async (queue: Queue): Promise<boolean> => {
     const isRecent =
-      clock() - queue.countedAt < COUNTED_FOR_MS && queue.letIn < nearOf(most) * COUNTED_FOR_PART;
+      clock() - queue.countedAt < COUNTED_FOR_MS && queue.admitted < nearOf(most) * COUNTED_FOR_PART;
     if (isRecent && most - sizeOf(queue) > nearOf(most)) return true;
     return counting.call(queue);
   };
   const within: QueueBound['within'] = async (org_id, accept) => {
     const queue = queues.memo(org_id);
-    // Looked at and taken in one step: many may have waited for the same count.
+    // No await between check and increment: many requests may have waited for the same count.
     if ((await isCounted(queue)) && sizeOf(queue) >= most) return 'queue_full';
-    queue.underWay += 1;
-    queue.letIn += 1;
+    queue.pending += 1;
+    queue.admitted += 1;
     try {
       return await accept();
     } finally {
-      queue.underWay -= 1;
+      queue.pending -= 1;
       queue.since += 1;
     }
   };
   return { within, [Symbol.dispose]: () => counting[Symbol.dispose]() };
 };
 
-const sizeOf = ({ counted, since, underWay }: Queue): number => counted + since + underWay;
+const sizeOf = ({ counted, since, pending }: Queue): number => counted + since + pending;
 
 const newQueue = ({ views, fresh, most, clock }: QueueBoundOptions, org_id: OrgId): Queue => {
   const isNear = (): boolean => most - sizeOf(queue) <= nearOf(most);
@@ -106,14 +105,14 @@ const newQueue = ({ views, fresh, most, clock }: QueueBoundOptions, org_id: OrgI
       if (holdsAll) queue.since -= since;
     }
     queue.countedAt = clock();
-    queue.letIn = 0;
+    queue.admitted = 0;
   };
   const queue: Queue = {
     counted: 0,
     countedAt: Number.NEGATIVE_INFINITY,
-    letIn: 0,
+    admitted: 0,
     since: 0,
-    underWay: 0,
+    pending: 0,
     count: oneAtATime(count),
   };
   return queue;

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { queueRun, type MissingPart, type QueueDecision, type QueueRequest } from './core/queue-run.ts';
-import type { AcceptRun, Acceptance, Requested } from './accept-run.ts';
+import type { AcceptRun, Acceptance, QueueCaller } from './accept-run.ts';
 
 export interface QueueDeploymentOptions {
   readonly accept: AcceptRun;
@@ -12,9 +12,9 @@ export interface QueueDeploymentOptions {
 
 type Decision<No> = QueueDecision<'no_deployment' | No>;
 
-/** Queues a run of a deployment, as it is now. `refuse` says what else speaks against it. @throws as `AcceptRun` does */
+/** Queues a run of a deployment as it is now. `refuse` gives any other reason against it. @throws as `AcceptRun` does */
 export type QueueDeployment = <No extends object>(
-  given: Requested,
+  given: QueueCaller,
   request: QueueRequest,
   refuse: () => Promise<No | undefined>,
 ) => Promise<Acceptance | Extract<Decision<No>, { kind: 'refused' }>>;
@@ -22,7 +22,7 @@ export type QueueDeployment = <No extends object>(
 export const queueDeployment = ({ accept, catalogue, logger }: QueueDeploymentOptions): QueueDeployment => {
   const versionHash = versionHashes(catalogue);
   return <No extends object>(
-    given: Requested,
+    given: QueueCaller,
     request: QueueRequest,
     refuse: () => Promise<No | undefined>,
   ) =>

@@ -5,11 +5,10 @@ import {
 } from '@runledger/contracts/http/runs/queue-run';
 import { Type } from 'typebox';
 import type { QueueDeployment } from './queue-deployment.ts';
-import { acceptedRun } from './accepted-run.ts';
+import { acceptedRun, queueCallerOf } from './queue-response.ts';
 import { inputsProblems, type InputLimits } from './input-limits.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { Refused } from '../../http/refusal.ts';
-import { requestedBy } from './requested-by.ts';
 import { own } from '../../validation/node.ts';
 import type { CallbackRules } from './callback-rules.ts';
 
@@ -27,7 +26,7 @@ const queueOperation = operation({
   tag: 'Runs',
   summary: 'Queue a run of a deployment',
   description:
-    'Answered once the run is stored: it is never lost, and a GET right after it finds it. It keeps the version and the settings that the deployment has now.',
+    'The response comes once the run is stored: it is never lost, and a GET right after it finds it. The run keeps the version and the settings that the deployment has now.',
   scope: 'runs:write',
   request: {
     headers: Type.Object({ 'Idempotency-Key': Type.Optional(IdempotencyKey) }),
@@ -49,8 +48,8 @@ export const queueRoute = ({ limits, callbacks, queue, onQueued }: QueueRoute): 
         gpu: body.gpu ?? null,
       };
       const { webhook } = request;
-      const forbidden = async () => (webhook === null ? undefined : callbacks.destination(webhook));
-      const queued = await queue(requestedBy(ctx, caller, headers), request, forbidden);
+      const checkDestination = async () => (webhook === null ? undefined : callbacks.destination(webhook));
+      const queued = await queue(queueCallerOf(ctx, caller, headers), request, checkDestination);
       if (queued.kind !== 'refused') return acceptedRun(queued, onQueued);
       if (queued.why === 'no_deployment') throw new Refused({ kind: 'not_found', what: 'Deployment' });
       throw new Refused({ kind: 'invalid', problems: [queued.why] });

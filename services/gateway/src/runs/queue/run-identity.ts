@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { newUuid, runId, type OrgId, type RunId } from '@runledger/contracts/ids';
-import { identityText, requestText, type AskedFor } from './core/idempotency.ts';
+import { identityText, requestText, type RequestedRun } from './core/idempotency.ts';
 
 export type RunIdentity =
   | { readonly kind: 'random'; readonly run_id: RunId }
-  /** The same for every request with the key, of any gateway. */
+  /** The same at every gateway for every request with the key. */
   | { readonly kind: 'of_key'; readonly run_id: RunId; readonly request_sha256: string };
 
-/** Of the run that a request asks for, with the client's idempotency key if it has one. */
-export const runIdentity = (org_id: OrgId, key: string | undefined, asked: AskedFor): RunIdentity =>
+/** The id of the run that a request asks for. With an idempotency key, it is made from the key. */
+export const runIdentity = (org_id: OrgId, key: string | undefined, asked: RequestedRun): RunIdentity =>
   key === undefined
     ? { kind: 'random', run_id: runId(newUuid()) }
     : {
@@ -19,7 +19,7 @@ export const runIdentity = (org_id: OrgId, key: string | undefined, asked: Asked
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** RFC 9562, section 5.8: 122 bits of our own choice. */
+/** RFC 9562, section 5.8: a UUID with 122 bits of any content. */
 const uuid8 = (hash: Buffer): string => {
   const bytes = Buffer.from(hash.subarray(0, 16));
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);

@@ -9,15 +9,14 @@ import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { runResponse } from './core/run-response.ts';
 import type { ReadCurrentRun } from '../current/current-run.ts';
 import type { QueuePositions } from './queue-positions.ts';
-import { notFoundRun } from '../current/not-found-run.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
-import { RunPath, runKeyOf } from '../current/run-path.ts';
+import { notFoundRun, RunPath, runKeyOf } from '../current/run-path.ts';
 import type { WaitForEnd } from '../subscribe/wait-for-end.ts';
 
 export interface GetRoute {
   readonly current: ReadCurrentRun;
   readonly progress: (run: Run) => Promise<ProgressReport | undefined>;
-  readonly places: QueuePositions;
+  readonly positions: QueuePositions;
   readonly wait: WaitForEnd;
   readonly catalogue: Catalogue;
   readonly publicUrl: () => string;
@@ -29,7 +28,8 @@ const GetQuery = Type.Object({
     Type.Number({
       minimum: 0,
       maximum: 60,
-      description: 'Seconds to wait for the end of the run; then it is shown as it is.',
+      description:
+        'How many seconds to wait for the end of the run. Then the response shows the run as it is.',
     }),
   ),
 });
@@ -40,14 +40,14 @@ const getOperation = operation({
   path: '/run/{run_id}',
   tag: 'Runs',
   summary: 'Read a run',
-  description: 'Never less than what any earlier answer, webhook or event said of the run.',
+  description: 'The response never shows less than any earlier response, webhook or event.',
   scope: 'runs:read',
   request: { path: RunPath, query: GetQuery },
   response: { status: 200, description: 'The run.', body: WorkflowRun },
   refusals: [404],
 });
 
-export const getRoute = ({ current, progress, places, wait, catalogue, publicUrl }: GetRoute): Route =>
+export const getRoute = ({ current, progress, positions, wait, catalogue, publicUrl }: GetRoute): Route =>
   route(getOperation, async ({ path, query }, caller, ctx) => {
     const key = runKeyOf(path, caller);
     const first = await current(key);
@@ -59,23 +59,23 @@ export const getRoute = ({ current, progress, places, wait, catalogue, publicUrl
     const { run, webhook } = found;
     const { inputs, workflow_version_id } = run.request;
     const include = new Set(query.include);
-    const [report, place, workflow_api] = await Promise.all([
+    const [report, position, workflow_api] = await Promise.all([
       isExecuting(run) ? progress(run) : undefined,
-      run.status === 'queued' ? queuePlaceOf(places, key) : undefined,
+      run.status === 'queued' ? positionOf(positions, key) : undefined,
       include.has('workflow_api') ? workflowOf(catalogue, caller.org_id, workflow_version_id) : null,
     ]);
     return runResponse(run, {
       webhook: webhook.state,
       report,
-      place,
+      position,
       workflow_inputs: include.has('inputs') ? inputs : null,
       workflow_api,
       publicUrl: publicUrl(),
     });
   });
 
-const queuePlaceOf = async (places: QueuePositions, key: RunKey): Promise<QueuePosition | undefined> =>
-  (await places([key])).get(key.run_id);
+const positionOf = async (positions: QueuePositions, key: RunKey): Promise<QueuePosition | undefined> =>
+  (await positions([key])).get(key.run_id);
 
 const workflowOf = async (catalogue: Catalogue, org: string, id: string): Promise<JsonValue> =>
   (await catalogue.getWorkflowVersion(org, id))?.workflow ?? null;

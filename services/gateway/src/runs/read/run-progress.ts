@@ -4,21 +4,21 @@ import { isExecuting, type Run } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { LRUCache } from 'lru-cache';
 
-/** The last report of an attempt; undefined when there is none, or none to be had in time. */
+/** The last report of an attempt; undefined when there is none, or when it cannot be read in time. */
 export type ReadProgress = (
   key: RunKey,
   attempt: number,
   executor: ExecutorId,
 ) => Promise<ProgressReport | undefined>;
 
-const MOST_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 /**
- * How far the attempt under way is; what an earlier one said does not count. Never less than what was shown here before:
- * reports are not flushed, and a broker that starts again may have lost the last ones.
+ * The progress of the current attempt. It never shows less than before: the broker does not flush reports to disk, and may
+ * lose the last ones when it restarts.
  */
 export const runProgress = (read: ReadProgress): ((run: Run) => Promise<ProgressReport | undefined>) => {
-  const shown = new LRUCache<string, ProgressReport>({ max: MOST_REMEMBERED });
+  const shown = new LRUCache<string, ProgressReport>({ max: MAX_REMEMBERED });
   return async (run) => {
     if (!isExecuting(run)) return undefined;
     const { number, executor_id } = run.attempt;

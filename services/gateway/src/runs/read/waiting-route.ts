@@ -1,10 +1,9 @@
 import { RunWaiting } from '@runledger/contracts/http/runs/waiting';
 import { waitingResponse } from './core/waiting-response.ts';
 import type { ReadWaitingRun } from './waiting-run.ts';
-import { notFoundRun } from '../current/not-found-run.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { Refused } from '../../http/refusal.ts';
-import { RunPath, runKeyOf } from '../current/run-path.ts';
+import { notFoundRun, RunPath, runKeyOf } from '../current/run-path.ts';
 
 const waitingOperation = operation({
   id: 'getRunWaiting',
@@ -13,10 +12,10 @@ const waitingOperation = operation({
   tag: 'Runs',
   summary: 'Read why a run waits',
   description:
-    'What it waits for, how many are served before it, and how many executors there are for it. The scheduler that leads is asked.',
+    'What the run waits for, how many runs are served before it, and how many executors can run it. The leading scheduler says so.',
   scope: 'runs:read',
   request: { path: RunPath },
-  response: { status: 200, description: 'Why it waits, or that it does not.', body: RunWaiting },
+  response: { status: 200, description: 'Why the run waits, or that it does not wait.', body: RunWaiting },
   refusals: [404],
 });
 

@@ -8,7 +8,7 @@ import type { CurrentRun, ReadCurrentRun } from '../current/current-run.ts';
 type WaitingRun =
   | { readonly kind: 'waits'; readonly run: QueuedRun; readonly wait: WaitReason }
   | { readonly kind: 'waits_not'; readonly run: Run }
-  /** It was queued a moment ago, or the scheduler is behind. */
+  /** The run was queued a moment ago, or the scheduler is behind. */
   | { readonly kind: 'not_read_yet' }
   | Exclude<CurrentRun, { kind: 'found' }>;
 
@@ -23,9 +23,12 @@ export interface WaitingRunOptions {
 }
 
 const KNOWN_WITHIN_MS = 3_000;
-const ASK_AGAIN_AFTER_MS = 50;
+const RETRY_AFTER_MS = 50;
 
-/** The scheduler may know nothing of a run that was queued a moment ago, or has assigned one that is not read as such yet. */
+/**
+ * Asks again for up to three seconds: the scheduler may not know a run yet that was queued a moment ago, or may have
+ * assigned a run that is still read as queued.
+ */
 export const waitingRun =
   ({ scheduler, current, clock }: WaitingRunOptions): ReadWaitingRun =>
   async (key) => {
@@ -38,6 +41,6 @@ export const waitingRun =
       const wait = await scheduler.waitReason(key);
       if (wait !== null) return { kind: 'waits', run, wait };
       if (clock() >= deadline) return { kind: 'not_read_yet' };
-      await pause(ASK_AGAIN_AFTER_MS);
+      await pause(RETRY_AFTER_MS);
     }
   };

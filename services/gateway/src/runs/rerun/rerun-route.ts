@@ -2,13 +2,11 @@ import { CreateRunResponse, IdempotencyKey } from '@runledger/contracts/http/run
 import { RerunRequest } from '@runledger/contracts/http/runs/runs';
 import { Type } from 'typebox';
 import type { RerunRun } from './rerun-run.ts';
-import { acceptedRun } from '../queue/accepted-run.ts';
+import { acceptedRun, queueCallerOf } from '../queue/queue-response.ts';
 import { inputsProblems, type InputLimits } from '../queue/input-limits.ts';
-import { notFoundRun } from '../current/not-found-run.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { Refused } from '../../http/refusal.ts';
-import { requestedBy } from '../queue/requested-by.ts';
-import { RunPath, runKeyOf } from '../current/run-path.ts';
+import { notFoundRun, RunPath, runKeyOf } from '../current/run-path.ts';
 import { own } from '../../validation/node.ts';
 
 export interface RerunRoute {
@@ -24,7 +22,7 @@ const rerunOperation = operation({
   tag: 'Runs',
   summary: 'Run it again',
   description:
-    'Queues another run with the inputs of this one, or with others. It keeps the version, the GPU, the webhook and all settings that this one was queued with, whatever the deployment says now; `rerun_of` names this one.',
+    'Queues another run with the inputs of this run, or with others. It keeps the version, the GPU, the webhook and all settings of this run, whatever the deployment says now. `rerun_of` names this run.',
   scope: 'runs:write',
   request: {
     path: RunPath,
@@ -40,9 +38,9 @@ export const rerunRoute = ({ limits, rerun, onQueued }: RerunRoute): Route =>
   route(
     rerunOperation,
     async ({ path, headers, body }, caller, ctx) => {
-      // The body may be left out, which its type does not say.
+      // The body may be missing, which its type does not say.
       const inputs = (body as typeof body | undefined)?.inputs ?? undefined;
-      const queued = await rerun(requestedBy(ctx, caller, headers), runKeyOf(path, caller), inputs);
+      const queued = await rerun(queueCallerOf(ctx, caller, headers), runKeyOf(path, caller), inputs);
       if (queued.kind !== 'refused') return acceptedRun(queued, onQueued);
       if (queued.why === 'no_deployment') throw new Refused({ kind: 'not_found', what: 'Deployment' });
       throw notFoundRun(queued.why);

@@ -3,7 +3,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import type { QueueDecision } from '../queue/core/queue-run.ts';
 import { rerun } from './core/rerun.ts';
-import type { AcceptRun, Acceptance, Requested } from '../queue/accept-run.ts';
+import type { AcceptRun, Acceptance, QueueCaller } from '../queue/accept-run.ts';
 import type { CurrentRun, ReadCurrentRun } from '../current/current-run.ts';
 
 export interface RerunRunOptions {
@@ -14,9 +14,9 @@ export interface RerunRunOptions {
 
 type NoRun = Exclude<CurrentRun, { kind: 'found' }>;
 
-/** Queues a run again, with its inputs or other ones. @throws as `AcceptRun` does */
+/** Queues a run again, with its inputs or with others. @throws as `AcceptRun` does */
 export type RerunRun = (
-  given: Requested,
+  given: QueueCaller,
   of: RunKey,
   inputs: JsonObject | undefined,
 ) => Promise<Acceptance | Extract<QueueDecision<NoRun | 'no_deployment'>, { kind: 'refused' }>>;

@@ -6,10 +6,9 @@ import type { KeyRevalidation } from './key-revalidation.ts';
 import type { RunSubscriptions } from './run-subscriptions.ts';
 import { bearerOf } from '../../auth/bearer.ts';
 import { eventStream } from './event-stream.ts';
-import { notFoundRun } from '../current/not-found-run.ts';
 import { operation, route, type Route } from '../../http/operation.ts';
 import { Refused } from '../../http/refusal.ts';
-import { RunPath, runKeyOf } from '../current/run-path.ts';
+import { notFoundRun, RunPath, runKeyOf } from '../current/run-path.ts';
 
 const NOT_A_SEQUENCE = {
   type: 'int_parsing',
@@ -21,7 +20,7 @@ const EventsHeaders = Type.Object({
     Type.Integer({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: 'The id of the last event that was received: the stream goes on behind it.',
+      description: 'The id of the last event that was received: the stream continues after it.',
       'x-refusal': NOT_A_SEQUENCE,
     }),
   ),
@@ -34,7 +33,7 @@ const eventsOperation = operation({
   tag: 'Runs',
   summary: 'Watch a run',
   description:
-    "Server-sent events. `event: fact` (RunFactEvent) tells each fact of the run from the first one on, in order and with the fact's place in the log as `id`; `event: progress` (RunProgressEvent) tells, once a second at most, how far the attempt under way is. A comment comes every 15 s. The stream closes after the final fact. A client that was cut off sends the last `id` as `Last-Event-ID` and misses nothing.",
+    'Server-sent events. `event: fact` (RunFactEvent) is a fact of the run. The facts come in order from the first one on, with their sequence in the log as `id`. `event: progress` (RunProgressEvent) is the progress of the current attempt, once a second at most. A comment comes every 15 s. The stream closes after the final fact. A client that was disconnected sends the last `id` as `Last-Event-ID` and misses nothing.',
   scope: 'runs:read',
   request: { path: RunPath, headers: EventsHeaders },
   response: {

@@ -8,7 +8,7 @@ export interface CancelAnswer {
 }
 
 export type CancelDecision =
-  /** The answer holds once the event is stored right behind what was decided on. */
+  /** The answer holds once the event is stored at the head that was decided on. */
   | {
       readonly kind: 'append';
       readonly event: RunEventOf<'RunCancelRequested'>;
@@ -16,7 +16,7 @@ export type CancelDecision =
     }
   | { readonly kind: 'nothing_to_do'; readonly answer: CancelAnswer };
 
-/** A queued run ends at once; one that executes is asked to end; asking again, or after the end, changes nothing. */
+/** A queued run ends at once. A run that executes is asked to stop. A second request, or one after the end, changes nothing. */
 export const requestCancel = (
   run: Run,
   by: { readonly user_id: string },

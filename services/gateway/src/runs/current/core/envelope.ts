@@ -1,6 +1,6 @@
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 
-/** What every event says of its writing; it comes in from outside, since it is made of chance and time. */
+/** The members of every event that depend on chance and time, so they come in as a parameter. */
 export type Envelope = Pick<
   RunEvent,
   'event_id' | 'run_id' | 'org_id' | 'time' | 'writer' | 'correlation_id' | 'traceparent'

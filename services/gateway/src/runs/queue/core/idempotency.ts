@@ -1,16 +1,15 @@
-import type { JsonObject } from '@runledger/contracts/json';
+import type { JsonObject, JsonValue } from '@runledger/contracts/json';
 import type { OrgId, RunId } from '@runledger/contracts/ids';
 import type { Run } from '@runledger/contracts/fold/run';
-import { canonicalJson } from './canonical-json.ts';
 import type { QueueRequest } from './queue-run.ts';
 
-/** What a run is asked for with; two that are the same are the same request. */
-export type AskedFor =
+/** What a request asks for. Equal ones are the same request. */
+export type RequestedRun =
   | { readonly kind: 'queue'; readonly request: QueueRequest }
   | { readonly kind: 'rerun'; readonly of: RunId; readonly inputs: JsonObject | undefined };
 
-/** The text by which requests are compared; the same in every release, since runs keep its hash. */
-export const requestText = (asked: AskedFor): string => {
+/** The text by which requests are compared. It never changes, since runs keep its hash. */
+export const requestText = (asked: RequestedRun): string => {
   switch (asked.kind) {
     case 'queue': {
       const { deployment_id, inputs, webhook, webhook_intermediate_status, gpu } = asked.request;
@@ -22,9 +21,22 @@ export const requestText = (asked: AskedFor): string => {
   }
 };
 
-/** The text of which the id of a run is made: an organisation's id has no line break, so that no two share one. */
+/** The text that the id of a run is made from. An organisation's id has no line break, so no two requests share it. */
 export const identityText = (org_id: OrgId, key: string): string => `run\n${org_id}\n${key}`;
 
-/** Whether the run was queued by that request. One whose id is a random one was queued by no request with a key. */
+/** Whether that request queued the run. No request with a key queued a run with a random id. */
 export const isRunOf = ({ request }: Run, request_sha256: string): boolean =>
   request.idempotency?.request_sha256 === request_sha256;
+
+/**
+ * The canonical text of a JSON value: names sorted by their UTF-16 code units, no white space, numbers and texts as
+ * JavaScript writes them (RFC 8785). It is recursive, so only for values of little depth.
+ */
+export const canonicalJson = (value: JsonValue): string => {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.keys(value)
+    .toSorted()
+    .map((name) => `${JSON.stringify(name)}:${canonicalJson(value[name] ?? null)}`);
+  return `{${members.join(',')}}`;
+};

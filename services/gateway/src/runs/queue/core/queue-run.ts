@@ -5,7 +5,7 @@ import type { RunRequest } from '@runledger/contracts/fold/run';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import type { Envelope } from '../../current/core/envelope.ts';
 
-/** What a client asks for, with its defaults filled in. */
+/** A client's request, with its defaults filled in. */
 export interface QueueRequest {
   readonly deployment_id: string;
   readonly inputs: JsonObject;
@@ -15,7 +15,7 @@ export interface QueueRequest {
   readonly gpu: GpuModel | null;
 }
 
-/** What the catalogue says of the deployment at this moment; undefined for what it does not have. */
+/** What the catalogue has now; undefined for what is missing. */
 export interface DeploymentFacts {
   readonly deployment: Deployment | undefined;
   readonly machine: Machine | undefined;
@@ -26,10 +26,10 @@ export type QueueDecision<No> =
   | { readonly kind: 'queued'; readonly data: RunRequest }
   | { readonly kind: 'refused'; readonly why: No };
 
-/** For the operator: a client is told no more than that there is no such deployment. */
+/** For the operator. A client only learns that the deployment does not exist. */
 export type MissingPart = 'deployment' | 'archived' | 'machine' | 'workflow version';
 
-/** The run keeps the settings and the version that it is queued with, whatever the catalogue says later. */
+/** The run keeps the settings and the version of this moment, whatever the catalogue says later. */
 export const queueRun = (
   request: QueueRequest,
   { deployment, machine, versionSha256 }: DeploymentFacts,
@@ -65,7 +65,7 @@ export const queueRun = (
   };
 };
 
-/** `idempotency` is undefined for a run whose id is a random one. */
+/** `idempotency` is undefined for a run with a random id. */
 export const runQueued = (
   data: RunRequest,
   idempotency: RunRequest['idempotency'],

@@ -8,15 +8,15 @@ import { shownOutputs } from '@runledger/contracts/run-view/shown-outputs';
 import { runTimes } from './run-times.ts';
 import { webhookStatus } from '../../../projection/core/webhook-status.ts';
 
-/** What stands beside the run itself. */
+/** What is shown of a run beside the run itself. */
 export interface Shown {
-  /** What became of its notifications. */
+  /** The state of its notifications. */
   readonly webhook: Webhook | undefined;
-  /** The last report of the attempt under way. */
+  /** The last report of the current attempt. */
   readonly report: { readonly progress: number; readonly live_status: string | null } | undefined;
-  /** Where a queued run waits, if that is known. */
-  readonly place: QueuePosition | undefined;
-  /** Null unless the client asked for them. */
+  /** The position of a queued run, if it is known. */
+  readonly position: QueuePosition | undefined;
+  /** Null unless the request includes them. */
   readonly workflow_inputs: JsonValue;
   readonly workflow_api: JsonValue;
   readonly publicUrl: string;
@@ -40,7 +40,7 @@ export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
     compute_function_call_id: attempt ? `${run.run_id}.${attempt.number}` : null,
     user_id: request.user_id,
     org_id: run.org_id,
-    live_status: liveStatus(run, shown.report?.live_status ?? null, shown.place),
+    live_status: liveStatus(run, shown.report?.live_status ?? null, shown.position),
     webhook: request.webhook,
     webhook_status: webhookStatus(run, shown.webhook),
     number: run.number,
@@ -51,7 +51,7 @@ export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
     outputs: isEnded(run) ? shownOutputs(run, shown.publicUrl) : [],
     finished: isEnded(run),
     end_reason: isEnded(run) ? run.end_reason : null,
-    queue_position: run.status === 'queued' && shown.place ? shown.place.ahead + 1 : null,
+    queue_position: run.status === 'queued' && shown.position ? shown.position.ahead + 1 : null,
     rerun_of: request.rerun_of,
   };
 };

@@ -13,7 +13,7 @@ export interface RunTimes {
   readonly run_duration: number | null;
 }
 
-/** Times are the broker's time stamps of the facts; no clock of a service is read. */
+/** Times are the broker's time stamps of the facts, never those of a service's clock. */
 export const runTimes = (run: Run): RunTimes => {
   const { created_at, updated_at, queued_at } = run;
   const started_at = 'started_at' in run ? run.started_at : null;
@@ -34,5 +34,5 @@ export const runTimes = (run: Run): RunTimes => {
 const seconds = (from: string | null, to: string | null): number | null =>
   from === null || to === null ? null : (millisecondsOf(to) - millisecondsOf(from)) / 1000;
 
-// oxlint-disable-next-line no-restricted-globals -- it takes a text apart; the clock is not read
+// oxlint-disable-next-line no-restricted-globals -- it parses a time; it does not read the clock
 const millisecondsOf = (time: string): number => Date.parse(time);

@@ -3,15 +3,15 @@ import { liveStatus } from '@runledger/contracts/run-view/live-status';
 import type { QueuedRun } from '@runledger/contracts/fold/run';
 import type { WaitReason } from '@runledger/contracts/requests/wait-reason';
 
-/** Why a queued run waits, as a client is told. */
+/** Why a queued run waits, for the client. */
 export const waitingResponse = (run: QueuedRun, wait: WaitReason, now: Date): Waiting => {
   const { ahead, capacity, gpu, executors } = wait;
   const queuedAt = instantOf(run.queued_at);
   return {
-    // The broker's clock says since when, and may be ahead of this one.
+    // The time of queueing comes from the broker's clock, which may be ahead of this one.
     for_s: Math.max(0, now.getTime() - queuedAt) / 1_000,
     reason: capacity,
-    // Of a run that waits there is always one.
+    // A run that waits always has one.
     sentence: liveStatus(run, null, { ahead, capacity }) ?? '',
     ahead,
     gpu,
@@ -20,8 +20,8 @@ export const waitingResponse = (run: QueuedRun, wait: WaitReason, now: Date): Wa
   };
 };
 
-// oxlint-disable-next-line no-restricted-globals -- it takes a text apart; the clock is not read
+// oxlint-disable-next-line no-restricted-globals -- it parses a time; it does not read the clock
 const instantOf = (time: string): number => Date.parse(time);
 
-// oxlint-disable-next-line no-restricted-globals -- it writes a time; the clock is not read
+// oxlint-disable-next-line no-restricted-globals -- it writes a time; it does not read the clock
 const timeOf = (instant: number): string => new Date(instant).toISOString();

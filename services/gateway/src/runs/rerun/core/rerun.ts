@@ -3,21 +3,21 @@ import type { JsonObject } from '@runledger/contracts/json';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { MissingPart, QueueDecision } from '../../queue/core/queue-run.ts';
 
-export interface RerunWish {
-  /** Instead of those of the origin. */
+export interface RerunRequest {
+  /** Instead of the inputs of the origin. */
   readonly inputs: JsonObject | undefined;
   readonly user_id: string;
 }
 
-/** A run repeats its origin: with the settings and the version that it was queued with, not those of now. */
+/** A rerun repeats its origin, with the settings and the version that the origin was queued with. */
 export const rerun = (
   { run_id, request }: Run,
   deployment: Deployment | undefined,
-  { inputs, user_id }: RerunWish,
+  { inputs, user_id }: RerunRequest,
 ): QueueDecision<MissingPart> => {
   if (!deployment) return { kind: 'refused', why: 'deployment' };
   if (deployment.archived) return { kind: 'refused', why: 'archived' };
-  // It says how its origin was asked for, and by which key the origin is found.
+  // It belongs to the request that queued the origin.
   const { idempotency: _idempotency, ...kept } = request;
   return {
     kind: 'queued',

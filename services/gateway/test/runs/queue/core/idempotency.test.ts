@@ -1,8 +1,7 @@
 import { newUuid, orgId, runId } from '@runledger/contracts/ids';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
-import { canonicalJson } from '../../../../src/runs/queue/core/canonical-json.ts';
-import { isRunOf, requestText } from '../../../../src/runs/queue/core/idempotency.ts';
+import { canonicalJson, isRunOf, requestText } from '../../../../src/runs/queue/core/idempotency.ts';
 import type { QueueRequest } from '../../../../src/runs/queue/core/queue-run.ts';
 import { runIdentity } from '../../../../src/runs/queue/run-identity.ts';
 import { folded } from '../../../fixtures/runs/folded-runs.ts';

@@ -29,7 +29,7 @@ const other = '01920000-0000-7000-8000-0000000000bb';
 const alone: Shown = {
   webhook: undefined,
   report: undefined,
-  place: undefined,
+  position: undefined,
   workflow_inputs: null,
   workflow_api: null,
   publicUrl: 'https://files.example',
@@ -129,13 +129,16 @@ describe('what a run shows of its present', () => {
     [{ ahead: 0, capacity: 'no_gpu' }, 1, 'waiting for an A10G: no executor offers one now'],
   ])('is where it waits: %j', (place, queue_position, live_status) => {
     const run = folded(queued(key));
-    expect(fitting(runResponse(run, { ...alone, place }))).toMatchObject({ queue_position, live_status });
+    expect(fitting(runResponse(run, { ...alone, position: place }))).toMatchObject({
+      queue_position,
+      live_status,
+    });
   });
 
   it('is no place once it has left the queue', () => {
     const place: QueuePosition = { ahead: 2, capacity: 'busy' };
     for (const { events, is } of situations.filter(({ is }) => is.status !== 'queued')) {
-      expect(runResponse(folded(...events), { ...shown, place })).toMatchObject({
+      expect(runResponse(folded(...events), { ...shown, position: place })).toMatchObject({
         queue_position: null,
         live_status: is.live_status,
       });

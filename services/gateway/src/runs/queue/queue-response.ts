@@ -1,11 +1,25 @@
 import type { RunId } from '@runledger/contracts/ids';
-import type { Acceptance } from './accept-run.ts';
+import type { Context } from 'koa';
+import type { Caller } from '../../http/operation.ts';
 import { Refused } from '../../http/refusal.ts';
+import { requestOf } from '../../http/request-context.ts';
+import type { Acceptance, QueueCaller } from './accept-run.ts';
 
-/** Runs leave a full queue as they begin, which no retry hastens. */
+/** Who requests a run, and with which request. */
+export const queueCallerOf = (
+  ctx: Context,
+  { org_id, user_id }: Caller,
+  headers: { readonly 'Idempotency-Key'?: string },
+): QueueCaller => {
+  const { request_id, traceparent } = requestOf(ctx);
+  const idempotencyKey = headers['Idempotency-Key'];
+  return { org_id, user_id, idempotencyKey, correlation_id: request_id, traceparent };
+};
+
+/** Runs leave a full queue when they begin. Retrying earlier does not help. */
 const RETRY_AFTER_S = 5;
 
-/** What a client is told of its run. @throws {Refused} when it has none */
+/** The response to a client. @throws {Refused} when no run was accepted */
 export const acceptedRun = (acceptance: Acceptance, onQueued: () => void): { run_id: RunId } => {
   switch (acceptance.kind) {
     case 'accepted':

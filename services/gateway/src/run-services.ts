@@ -1,0 +1,44 @@
+import { authenticate } from './auth/api-keys.ts';
+import type { GatewayMetrics } from './gateway-metrics.ts';
+import { clock, now, type GatewayParts } from './gateway-parts.ts';
+import { freshViews, type FreshViews } from './projection/fresh-views.ts';
+import { currentRun, type ReadCurrentRun } from './runs/current/current-run.ts';
+import { openFindView } from './runs/current/find-view.ts';
+import { shownWebhooks, type ShownWebhooks } from './runs/current/shown-webhooks.ts';
+import { openQueueBound, type QueueBound } from './runs/queue/queue-bound.ts';
+import { openKeyRevalidation, type KeyRevalidation } from './runs/subscribe/key-revalidation.ts';
+import { openRunSubscriptions, type RunSubscriptions } from './runs/subscribe/run-subscriptions.ts';
+import { openSchedulerClient, type SchedulerClient } from './scheduler/scheduler-client.ts';
+
+/** What the operations on runs share. */
+export interface RunServices {
+  readonly current: ReadCurrentRun;
+  readonly shown: ShownWebhooks;
+  readonly fresh: FreshViews;
+  readonly bound: QueueBound;
+  readonly scheduler: SchedulerClient;
+  readonly subscriptions: RunSubscriptions;
+  readonly keys: KeyRevalidation;
+}
+
+/** `open` closes them in reverse order. */
+export const openRunServices = (
+  { config, log, views, logger, publicUrl }: Omit<GatewayParts, 'metrics'>,
+  metrics: GatewayMetrics,
+  open: AsyncDisposableStack,
+): RunServices => {
+  const shown = shownWebhooks();
+  const find = open.use(openFindView(views, logger)).call;
+  const current = currentRun({ log, find, shown, logger, onRead: metrics.runRead });
+  const fresh = freshViews({ log, views });
+  const maxSubscribers = config.RUNLEDGER_STREAMS_MAX;
+  return {
+    current,
+    shown,
+    fresh,
+    bound: open.use(openQueueBound({ views, fresh, most: config.RUNLEDGER_QUEUE_MAX, clock })),
+    scheduler: open.use(openSchedulerClient(log)),
+    subscriptions: open.use(openRunSubscriptions({ log, current, publicUrl, maxSubscribers, logger, clock })),
+    keys: open.use(openKeyRevalidation({ authenticate: (key) => authenticate(log, key, now), logger })),
+  };
+};
