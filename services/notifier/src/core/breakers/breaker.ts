@@ -1,3 +1,12 @@
+import { openingMs, type BreakerSettings } from './breaker-settings.ts';
+import {
+  countFailures,
+  countResult,
+  countResults,
+  EMPTY_WINDOW,
+  type ResultWindow,
+} from './result-window.ts';
+
 /** How many requests may be in flight: one probe, then twice as many whenever so many have succeeded. */
 type ProbeLimit = 1 | 2 | 4 | 8;
 
@@ -5,7 +14,7 @@ export interface OpenState {
   readonly kind: 'open';
   /** How often in a row, 1 or more. */
   readonly opens: number;
-  /** Milliseconds since 1970. The probe is due then, or up to a thirtieth of the first opening later. */
+  /** Monotonic, in milliseconds: when the probe is due. */
   readonly until: number;
 }
 
@@ -19,8 +28,77 @@ export type BreakerState = { readonly kind: 'closed' } | OpenState | ProbingStat
 export const CLOSED: BreakerState = { kind: 'closed' };
 export const PROBE: ProbingState = { kind: 'probing', limit: 1 };
 
-/** What follows when as many requests have succeeded as might be in flight. */
-export const afterRound = (limit: ProbeLimit): BreakerState => {
+/** A circuit breaker: what is known of one origin, or of one receiver. */
+export interface Breaker {
+  readonly state: BreakerState;
+  /** When the state was entered. */
+  readonly enteredAt: number;
+  /** How often it opened in a row. It counts until a success after the recovery. */
+  readonly opens: number;
+  readonly failuresInARow: number;
+  /** Since the state was entered, while it is probed. */
+  readonly successes: number;
+  readonly window: ResultWindow;
+}
+
+export const NEW_BREAKER: Breaker = {
+  state: CLOSED,
+  enteredAt: -Infinity,
+  opens: 0,
+  failuresInARow: 0,
+  successes: 0,
+  window: EMPTY_WINDOW,
+};
+
+export const enterState = (breaker: Breaker, state: BreakerState, at: number): Breaker => ({
+  ...breaker,
+  state,
+  enteredAt: at,
+  successes: 0,
+});
+
+/** The breaker after a failure. It opens on a failed probe, on too many failures in a row, and on too many of all results. */
+export const afterFailure = (breaker: Breaker, at: number, settings: BreakerSettings): Breaker => {
+  const window = countResult(breaker.window, 'failure', at, settings);
+  const failed = { ...breaker, window, failuresInARow: breaker.failuresInARow + 1 };
+  const trips =
+    breaker.state.kind === 'probing' ||
+    failed.failuresInARow >= settings.inARow ||
+    isFailing(window, settings);
+  if (!trips) return failed;
+  const opens = breaker.opens + 1;
+  const open: OpenState = { kind: 'open', opens, until: at + openingMs(settings, opens) };
+  return enterState({ ...failed, opens, failuresInARow: 0 }, open, at);
+};
+
+/** The breaker after a success. While it is probed, so many successes as requests may be in flight let more through. */
+export const afterSuccess = (breaker: Breaker, at: number, settings: BreakerSettings): Breaker => {
+  const { state } = breaker;
+  const window = countResult(breaker.window, 'success', at, settings);
+  const succeeded = { ...breaker, window, failuresInARow: 0, successes: breaker.successes + 1 };
+  switch (state.kind) {
+    case 'open':
+      return breaker;
+    case 'closed':
+      return { ...succeeded, opens: 0 };
+    case 'probing':
+      return succeeded.successes < state.limit
+        ? succeeded
+        : enterState(succeeded, afterRound(state.limit), at);
+  }
+};
+
+/** No failure is left in the window, and how often it opened has lost its meaning. */
+export const isQuiet = (breaker: Breaker, at: number, settings: BreakerSettings): boolean =>
+  countFailures(breaker.window, at, settings) === 0 &&
+  (breaker.opens === 0 || breaker.enteredAt <= at - settings.windowMs);
+
+const isFailing = (window: ResultWindow, { fewestResults, failingPercent }: BreakerSettings): boolean => {
+  const { results, failures } = countResults(window);
+  return results >= fewestResults && failures * 100 > failingPercent * results;
+};
+
+const afterRound = (limit: ProbeLimit): BreakerState => {
   switch (limit) {
     case 1:
       return { kind: 'probing', limit: 2 };
@@ -32,12 +110,3 @@ export const afterRound = (limit: ProbeLimit): BreakerState => {
       return CLOSED;
   }
 };
-
-/** What is remembered of a receiver, with or without an opossum breaker. */
-export interface Receiver {
-  readonly state: BreakerState;
-  /** How often it opened in a row, also while it is probed, and when closed until it has had a success. */
-  readonly opens: number;
-  /** The number of the change that led here: tickets from before it are late. */
-  readonly since: number;
-}

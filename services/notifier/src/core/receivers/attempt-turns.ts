@@ -1,28 +1,32 @@
-import { roundRobin } from './round-robin.ts';
-import { STANDINGS, type Lane, type Standing } from './receiver-queues.ts';
-import type { Places } from './concurrency-limits.ts';
+import type { ConcurrencyLimits } from './concurrency-limits.ts';
+import { HEALTHS, type Health, type ReceiverQueue } from './receiver-queues.ts';
+import { roundRobin, type RoundRobin } from './round-robin.ts';
 
 /**
- * Lanes with something to send. Those of each standing take turns, so that who answers does not keep out who never had the
- * chance, nor who fails the others.
+ * Receivers with something to send. Those of each health take turns, so that receivers that answer do not keep out those that never
+ * had the chance, nor failing ones the others.
  */
-export interface Turns {
-  add(lane: Lane): void;
-  /** One that may take a place. Its situation may have changed since it was added. */
-  next(): Lane | undefined;
+export interface AttemptTurns {
+  add(queue: ReceiverQueue): void;
+  /** One that may get a permit. Its situation may have changed since it was added. */
+  next(): ReceiverQueue | undefined;
 }
 
-export const openTurns = (places: Places): Turns => {
-  const rings = { proven: roundRobin<Lane>(), new: roundRobin<Lane>(), suspect: roundRobin<Lane>() };
+export const attemptTurns = (limits: ConcurrencyLimits): AttemptTurns => {
+  const rings: Readonly<Record<Health, RoundRobin<ReceiverQueue>>> = {
+    healthy: roundRobin(),
+    unknown: roundRobin(),
+    failing: roundRobin(),
+  };
   let first = 0;
 
-  const add = (lane: Lane): void => rings[lane.standing].add(lane.receiver.org_id, lane);
+  const add = (queue: ReceiverQueue): void => rings[queue.health].add(queue.receiver.org_id, queue);
 
-  const nextOf = (standing: Standing): Lane | undefined => {
-    while (places.hasFreeFor(standing)) {
-      const lane = rings[standing].next((org) => places.hasFreeOf(org, standing));
-      if (!lane || lane.standing === standing) return lane;
-      add(lane);
+  const nextOf = (health: Health): ReceiverQueue | undefined => {
+    while (limits.hasFreeFor(health)) {
+      const queue = rings[health].next((org) => limits.hasFreeOf(org, health));
+      if (!queue || queue.health === health) return queue;
+      add(queue);
     }
     return undefined;
   };
@@ -31,10 +35,10 @@ export const openTurns = (places: Places): Turns => {
     add,
     next: () => {
       first += 1;
-      for (let turn = 0; turn < STANDINGS.length; turn += 1) {
-        const standing = STANDINGS[(first + turn) % STANDINGS.length];
-        const lane = standing && nextOf(standing);
-        if (lane) return lane;
+      for (let turn = 0; turn < HEALTHS.length; turn += 1) {
+        const health = HEALTHS[(first + turn) % HEALTHS.length];
+        const queue = health && nextOf(health);
+        if (queue) return queue;
       }
       return undefined;
     },

@@ -1,112 +1,118 @@
-import { SOON_MS, type Lane, type Standing } from './receiver-queues.ts';
+import { SOON_MS, type Health, type ReceiverQueue } from './receiver-queues.ts';
 
-/** One try that is being made. */
-interface Flight {
-  readonly lane: Lane;
+/** The permit of one attempt that is being made. */
+export interface Permit {
+  readonly queue: ReceiverQueue;
   /** Monotonic, in milliseconds. */
   readonly since: number;
-  /** That of the lane when it began; suspect once it is slow. */
-  standing: Standing;
+  /** That of the receiver when the attempt began; `failing` once it is slow. */
+  health: Health;
 }
 
 /**
- * The places of all receivers together. Whoever has not proven to answer soon may take up half of them, and one
- * organisation's half of these; of either, suspects three quarters, so that newcomers need not wait for time-outs.
+ * The permits of all receivers together. Receivers that have not proven to answer soon may take up half of them, and those of one
+ * organisation half of that. Of either, failing ones get three quarters, so that newcomers need not wait for time-outs.
  */
-export interface Places {
-  readonly inFlight: number;
-  readonly hasFree: boolean;
-  hasFreeFor(standing: Standing): boolean;
-  hasFreeOf(org: string, standing: Standing): boolean;
-  atOrigin(origin: string): number;
-  take(lane: Lane, now: number): Flight;
-  leave(flight: Flight): void;
-  /** Who does not answer soon is suspect from then on, or those who fall silent together would take every place. */
-  lookForSlow(now: number): void;
+export class ConcurrencyLimits {
+  readonly #max: number;
+  readonly #atOrigin = new Map<string, number>();
+  readonly #all: UnprovenLimit;
+  readonly #ofOrg = new Map<string, UnprovenLimit>();
+  /** Those that are not failing, the oldest first. */
+  readonly #trusted = new Set<Permit>();
+  #inFlight = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+    this.#all = unprovenLimit(max / 2);
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  get hasFree(): boolean {
+    return this.#inFlight < this.#max;
+  }
+
+  hasFreeFor(health: Health): boolean {
+    return this.#all.hasFreeFor(health);
+  }
+
+  hasFreeOf(org: string, health: Health): boolean {
+    return this.#ofOrg.get(org)?.hasFreeFor(health) ?? true;
+  }
+
+  atOrigin(origin: string): number {
+    return this.#atOrigin.get(origin) ?? 0;
+  }
+
+  acquire(queue: ReceiverQueue, since: number): Permit {
+    const permit: Permit = { queue, since, health: queue.health };
+    this.#inFlight += 1;
+    queue.inFlight += 1;
+    this.#countAtOrigin(queue, 1);
+    this.#count(permit, 1);
+    if (permit.health !== 'failing') this.#trusted.add(permit);
+    return permit;
+  }
+
+  release(permit: Permit): void {
+    this.#inFlight -= 1;
+    permit.queue.inFlight -= 1;
+    this.#countAtOrigin(permit.queue, -1);
+    this.#count(permit, -1);
+    this.#trusted.delete(permit);
+  }
+
+  /** A receiver that does not answer soon is failing from then on, or those that fall silent together would take every permit. */
+  findSlow(at: number): void {
+    for (const permit of this.#trusted) {
+      if (at - permit.since <= SOON_MS) return;
+      this.#trusted.delete(permit);
+      this.#count(permit, -1);
+      permit.health = 'failing';
+      permit.queue.health = 'failing';
+      this.#count(permit, 1);
+    }
+  }
+
+  #countAtOrigin({ receiver: { origin } }: ReceiverQueue, by: 1 | -1): void {
+    const now = this.atOrigin(origin) + by;
+    if (now === 0) this.#atOrigin.delete(origin);
+    else this.#atOrigin.set(origin, now);
+  }
+
+  #count({ queue, health }: Permit, by: 1 | -1): void {
+    const { org_id } = queue.receiver;
+    const own = this.#ofOrg.get(org_id) ?? unprovenLimit(this.#max / 4);
+    this.#all.count(health, by);
+    own.count(health, by);
+    if (own.isEmpty) this.#ofOrg.delete(org_id);
+    else this.#ofOrg.set(org_id, own);
+  }
 }
 
-export const openPlaces = (most: number): Places => {
-  const atOrigin = new Map<string, number>();
-  const all = openShare(most / 2);
-  const ofOrg = new Map<string, Share>();
-  /** Those that are not suspect, the oldest first. */
-  const trusted = new Set<Flight>();
-  let inFlight = 0;
-
-  const count = ({ lane, standing }: Flight, by: 1 | -1): void => {
-    const { org_id } = lane.receiver;
-    const own = ofOrg.get(org_id) ?? openShare(most / 4);
-    all.count(standing, by);
-    own.count(standing, by);
-    if (own.isEmpty) ofOrg.delete(org_id);
-    else ofOrg.set(org_id, own);
-  };
-  return {
-    get inFlight() {
-      return inFlight;
-    },
-    get hasFree() {
-      return inFlight < most;
-    },
-    hasFreeFor: (standing) => all.hasFreeFor(standing),
-    hasFreeOf: (org, standing) => ofOrg.get(org)?.hasFreeFor(standing) ?? true,
-    atOrigin: (origin) => atOrigin.get(origin) ?? 0,
-    take: (lane, since) => {
-      const flight: Flight = { lane, since, standing: lane.standing };
-      inFlight += 1;
-      lane.inFlight += 1;
-      add(atOrigin, lane.receiver.origin, 1);
-      count(flight, 1);
-      if (flight.standing !== 'suspect') trusted.add(flight);
-      return flight;
-    },
-    leave: (flight) => {
-      const { lane } = flight;
-      inFlight -= 1;
-      lane.inFlight -= 1;
-      add(atOrigin, lane.receiver.origin, -1);
-      count(flight, -1);
-      trusted.delete(flight);
-    },
-    lookForSlow: (now) => {
-      for (const flight of trusted) {
-        if (now - flight.since <= SOON_MS) return;
-        trusted.delete(flight);
-        count(flight, -1);
-        flight.standing = 'suspect';
-        flight.lane.standing = 'suspect';
-        count(flight, 1);
-      }
-    },
-  };
-};
-
-/** What those may take that are not proven. */
-interface Share {
+/** What receivers may take together that are not proven to be healthy. */
+interface UnprovenLimit {
   readonly isEmpty: boolean;
-  hasFreeFor(standing: Standing): boolean;
-  count(standing: Standing, by: 1 | -1): void;
+  hasFreeFor(health: Health): boolean;
+  count(health: Health, by: 1 | -1): void;
 }
 
-const openShare = (size: number): Share => {
-  const most = Math.max(Math.floor(size), 1);
-  const mostSuspects = Math.max(Math.floor((size * 3) / 4), 1);
-  const taken = { proven: 0, new: 0, suspect: 0 };
-  const unproven = (): number => taken.new + taken.suspect;
+const unprovenLimit = (size: number): UnprovenLimit => {
+  const max = Math.max(Math.floor(size), 1);
+  const maxFailing = Math.max(Math.floor((size * 3) / 4), 1);
+  const taken = { healthy: 0, unknown: 0, failing: 0 };
+  const unproven = (): number => taken.unknown + taken.failing;
   return {
     get isEmpty() {
       return unproven() === 0;
     },
-    hasFreeFor: (standing) =>
-      standing === 'proven' || (unproven() < most && (standing === 'new' || taken.suspect < mostSuspects)),
-    count: (standing, by) => {
-      taken[standing] += by;
+    hasFreeFor: (health) =>
+      health === 'healthy' || (unproven() < max && (health === 'unknown' || taken.failing < maxFailing)),
+    count: (health, by) => {
+      taken[health] += by;
     },
   };
-};
-
-const add = (counts: Map<string, number>, key: string, by: number): void => {
-  const now = (counts.get(key) ?? 0) + by;
-  if (now === 0) counts.delete(key);
-  else counts.set(key, now);
 };

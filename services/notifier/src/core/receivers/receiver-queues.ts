@@ -1,125 +1,155 @@
-import { isCharged, outcomesOf } from '../verdict.ts';
-import { nameOf, type Item, type Receiver, type Sent } from './receiver.ts';
+import { partitionOf } from '@runledger/contracts/deliveries/deliveries';
+import type { RunId } from '@runledger/contracts/ids';
+import { isCharged, outcomesOf } from '../delivery/verdict.ts';
+import { receiverKey, type Receiver, type Sent } from './receiver.ts';
 
 /**
- * What is to be expected of a receiver. `proven`: it took the last try, and soon, so that it will not hold a place for long.
- * `suspect`: it failed, is slow, or has a breaker that opened.
+ * What to expect of a receiver. `healthy`: it accepted the last attempt, and soon, so it will not hold a permit for long.
+ * `failing`: it failed, is slow, or has a breaker that opened.
  */
-export type Standing = 'proven' | 'new' | 'suspect';
+export type Health = 'healthy' | 'unknown' | 'failing';
 
-export const STANDINGS = ['proven', 'new', 'suspect'] as const;
+export const HEALTHS = ['healthy', 'unknown', 'failing'] as const;
 
 /** What waits for one receiver, and how it took what was sent to it. */
-export interface Lane {
+export interface ReceiverQueue {
   readonly receiver: Receiver;
-  readonly name: string;
+  readonly key: string;
+  /** That of the origin. */
+  readonly partition: number;
   /** The longest waiting first. */
   readonly finals: Waiting[];
-  readonly others: Waiting[];
+  readonly intermediates: Waiting[];
   inFlight: number;
-  /** How many may be in flight: it grows with every success, and falls to one with a failure. */
+  /** How many may be in flight. It grows with every success, and falls to one with a failure. */
   limit: number;
-  standing: Standing;
-  /** More stands in the log than here. */
-  parked: boolean;
-  /** How many came since the log was asked for what is parked; undefined when it is not being asked. */
-  refilled: number | undefined;
+  health: Health;
+  readonly deferred: DeferredPart;
 }
 
-interface Waiting {
-  readonly item: Item;
+/** What is known of the deliveries of a receiver that are deferred in the log. */
+interface DeferredPart {
+  /** There are some, or there may be. */
+  expected: boolean;
+  /** How many were queued since loading began; undefined while nothing is loaded. */
+  loaded: number | undefined;
+  /** The sequence behind which to load; 0 to begin. */
+  after: number;
+  /** How many are being deferred right now. */
+  deferring: number;
+  /** Whether a timer of the broker reminds of them: the sequence of one that is due, null for one that waits. */
+  reminder: number | null | undefined;
+}
+
+export interface Waiting {
+  readonly run: RunId;
   /** Monotonic, in milliseconds. */
   readonly since: number;
 }
 
-/** Until it has answered: however many there are that never will, each of them takes one place. */
+/** Until it has answered: however many receivers there are that never will, each of them takes one permit. */
 const FIRST_LIMIT = 1;
 const HIGHEST_LIMIT = 32;
 
 /** What takes longer may take until its time is over. */
 export const SOON_MS = 1_000;
 
-export const hasWaiting = ({ finals, others }: Lane): boolean => finals.length + others.length > 0;
+export const hasWaiting = ({ finals, intermediates }: ReceiverQueue): boolean =>
+  finals.length + intermediates.length > 0;
 
 /** Takes out what has waited since before then, finals first. */
-export const takeOlder = (lane: Lane, than: number): Item[] =>
-  [lane.finals, lane.others].flatMap((queue) => {
-    const younger = queue.findIndex(({ since }) => since >= than);
-    return queue.splice(0, younger < 0 ? queue.length : younger).map(({ item }) => item);
+export const takeOlder = (queue: ReceiverQueue, than: number): RunId[] =>
+  [queue.finals, queue.intermediates].flatMap((waiting) => {
+    const younger = waiting.findIndex(({ since }) => since >= than);
+    return waiting.splice(0, younger < 0 ? waiting.length : younger).map(({ run }) => run);
   });
 
-/** How it took a try that lasted so long. */
-export const learn = (lane: Lane, sent: Sent, tookMs: number): void => {
+/** Remembers how the receiver took an attempt that lasted so long. */
+export const learn = (queue: ReceiverQueue, sent: Sent, tookMs: number): void => {
   if (sent === 'nothing') return;
   if (isCharged(sent)) {
-    lane.standing = 'suspect';
-    lane.limit = 1;
+    queue.health = 'failing';
+    queue.limit = 1;
   } else if (outcomesOf(sent).receiver === 'success') {
-    lane.standing = tookMs <= SOON_MS ? 'proven' : 'suspect';
-    lane.limit = Math.min(lane.limit + 1, HIGHEST_LIMIT);
+    queue.health = tookMs <= SOON_MS ? 'healthy' : 'failing';
+    queue.limit = Math.min(queue.limit + 1, HIGHEST_LIMIT);
   }
 };
 
-export interface Lanes {
-  of(receiver: Receiver): Lane;
-  find(receiver: Receiver): Lane | undefined;
-  at(origin: string): Iterable<Lane>;
-  /** Forgets a lane that has nothing to do, when many are known. */
-  release(lane: Lane): void;
-  readonly size: number;
+const newQueue = (receiver: Receiver): ReceiverQueue => ({
+  receiver,
+  key: receiverKey(receiver),
+  partition: partitionOf(receiver.origin),
+  finals: [],
+  intermediates: [],
+  inFlight: 0,
+  limit: FIRST_LIMIT,
+  health: 'unknown',
+  deferred: { expected: false, loaded: undefined, after: 0, deferring: 0, reminder: undefined },
+});
+
+/** Queues without work that are remembered, for how their receivers did. */
+const MAX_IDLE = 20_000;
+
+/** The queues of all receivers. Those without work that were idle longest are forgotten. */
+export class ReceiverQueues {
+  readonly #queues = new Map<string, ReceiverQueue>();
+  readonly #byOrigin = new Map<string, Set<ReceiverQueue>>();
+  readonly #idle = new Set<ReceiverQueue>();
+  readonly #maxIdle: number;
+
+  constructor(maxIdle = MAX_IDLE) {
+    this.#maxIdle = maxIdle;
+  }
+
+  of(receiver: Receiver): ReceiverQueue {
+    const queue = this.#queues.get(receiverKey(receiver)) ?? this.#add(newQueue(receiver));
+    this.#idle.delete(queue);
+    return queue;
+  }
+
+  find(receiver: Receiver): ReceiverQueue | undefined {
+    return this.#queues.get(receiverKey(receiver));
+  }
+
+  all(): Iterable<ReceiverQueue> {
+    return this.#queues.values();
+  }
+
+  at(origin: string): Iterable<ReceiverQueue> {
+    return this.#byOrigin.get(origin) ?? [];
+  }
+
+  /** Forgets a queue that has nothing to do, when many are known. */
+  release(queue: ReceiverQueue): void {
+    const { expected, loaded, deferring } = queue.deferred;
+    const isBusy =
+      queue.inFlight > 0 || expected || loaded !== undefined || deferring > 0 || hasWaiting(queue);
+    if (isBusy || this.#queues.get(queue.key) !== queue) return;
+    this.#idle.delete(queue);
+    this.#idle.add(queue);
+    const [oldest] = this.#idle;
+    if (oldest && this.#idle.size > this.#maxIdle) this.#remove(oldest);
+  }
+
+  get size(): number {
+    return this.#queues.size;
+  }
+
+  #add(queue: ReceiverQueue): ReceiverQueue {
+    const { origin } = queue.receiver;
+    this.#queues.set(queue.key, queue);
+    const there = this.#byOrigin.get(origin) ?? new Set();
+    this.#byOrigin.set(origin, there.add(queue));
+    return queue;
+  }
+
+  #remove(queue: ReceiverQueue): void {
+    const { origin } = queue.receiver;
+    this.#idle.delete(queue);
+    this.#queues.delete(queue.key);
+    const there = this.#byOrigin.get(origin);
+    there?.delete(queue);
+    if (there?.size === 0) this.#byOrigin.delete(origin);
+  }
 }
-
-/** Lanes without work that are remembered, for how their receivers did. */
-const MOST_IDLE = 20_000;
-
-export const openLanes = (mostIdle = MOST_IDLE): Lanes => {
-  const lanes = new Map<string, Lane>();
-  const byOrigin = new Map<string, Set<Lane>>();
-  const idle = new Set<Lane>();
-  const forget = (lane: Lane): void => {
-    idle.delete(lane);
-    lanes.delete(lane.name);
-    const there = byOrigin.get(lane.receiver.origin);
-    there?.delete(lane);
-    if (there?.size === 0) byOrigin.delete(lane.receiver.origin);
-  };
-  const make = (receiver: Receiver): Lane => {
-    const lane: Lane = {
-      receiver,
-      name: nameOf(receiver),
-      finals: [],
-      others: [],
-      inFlight: 0,
-      limit: FIRST_LIMIT,
-      standing: 'new',
-      parked: false,
-      refilled: undefined,
-    };
-    lanes.set(lane.name, lane);
-    const there = byOrigin.get(receiver.origin);
-    if (there) there.add(lane);
-    else byOrigin.set(receiver.origin, new Set([lane]));
-    return lane;
-  };
-  return {
-    of: (receiver) => {
-      const lane = lanes.get(nameOf(receiver)) ?? make(receiver);
-      idle.delete(lane);
-      return lane;
-    },
-    find: (receiver) => lanes.get(nameOf(receiver)),
-    at: (origin) => byOrigin.get(origin) ?? [],
-    release: (lane) => {
-      const isBusy = lane.inFlight > 0 || lane.parked || lane.refilled !== undefined || hasWaiting(lane);
-      if (isBusy || lanes.get(lane.name) !== lane) return;
-      idle.delete(lane);
-      idle.add(lane);
-      if (idle.size <= mostIdle) return;
-      const [oldest] = idle;
-      if (oldest) forget(oldest);
-    },
-    get size() {
-      return lanes.size;
-    },
-  };
-};

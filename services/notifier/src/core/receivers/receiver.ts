@@ -1,23 +1,21 @@
 import type { DeliveryAttemptResult } from '@runledger/contracts/deliveries/attempt-result';
 
-/** One organisation's callbacks at one origin: what is slow, dead or hostile alone. */
+/** One organisation's webhooks at one origin. What is slow, dead or hostile is slow, dead or hostile there. */
 export interface Receiver {
   readonly org_id: string;
   readonly origin: string;
 }
 
-export const nameOf = ({ org_id, origin }: Receiver): string => `${org_id} ${origin}`;
+/** Also the key of its own breaker; the origin is the key of the breaker that it shares. */
+export const receiverKey = ({ org_id, origin }: Receiver): string => `${org_id} ${origin}`;
 
-/** `nothing`: it turned out that there was nothing to send. */
+/** The receiver or the origin that a breaker's key names. */
+export const receiverOfKey = (key: string): { readonly org_id: string | null; readonly origin: string } => {
+  const space = key.indexOf(' ');
+  return space < 0
+    ? { org_id: null, origin: key }
+    : { org_id: key.slice(0, space), origin: key.slice(space + 1) };
+};
+
+/** How an attempt ended. `nothing`: there was nothing to send. */
 export type Sent = DeliveryAttemptResult | 'nothing';
-
-/** Something to send, and when is the dispatcher's to say. */
-export interface Item {
-  readonly receiver: Receiver;
-  /** Goes before intermediate ones. */
-  readonly final: boolean;
-  /** Makes one try. Never rejects. */
-  send(): Promise<Sent>;
-  /** It is not its turn for a while: its breaker is open, or too much waits before it. The dispatcher forgets it. */
-  putOff(): void;
-}

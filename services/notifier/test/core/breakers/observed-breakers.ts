@@ -1,53 +1,60 @@
-import { afterEach, beforeEach, vi } from 'vitest';
-import { openBreakers, type Breakers, type BreakerState } from '../../../src/breaker/breakers.ts';
+import { beforeEach } from 'vitest';
+import { BREAKER_SETTINGS, type BreakerSettings } from '../../../src/core/breakers/breaker-settings.ts';
+import type { BreakerState } from '../../../src/core/breakers/breaker.ts';
+import { Breakers } from '../../../src/core/breakers/breakers.ts';
 
 export const SECOND = 1_000;
 export const MINUTE = 60 * SECOND;
 export const A = 'https://a.example:443';
 
-/** The clock and all timers stand still until `pass`. */
+let at = 0;
+let observed: Breakers | undefined;
+
+/** The clock stands still until `pass`. */
 export const useStoppedTime = (): void => {
   beforeEach(() => {
-    vi.useFakeTimers({ now: 1_700_000_000_000 });
-  });
-  afterEach(() => {
-    vi.useRealTimers();
+    at = 1_700_000_000_000;
+    observed = undefined;
   });
 };
 
-/** Lets what opossum still has to do be done, and time pass. */
-export const pass = async (ms: number): Promise<void> => {
-  await vi.advanceTimersByTimeAsync(ms);
+export const now = (): number => at;
+
+/** Lets time pass, and the breakers do what is due meanwhile. */
+export const pass = (ms: number): void => {
+  const until = at + ms;
+  while (observed && observed.nextTick <= until) {
+    at = Math.max(at, observed.nextTick);
+    observed.tick(at);
+  }
+  at = until;
 };
 
-export interface Tried {
+export interface ObservedBreakers {
   readonly breakers: Breakers;
   readonly changes: (readonly [key: string, state: BreakerState])[];
   /** One letter for each request, begun and ended one after the other: f(ailure), s(uccess), n(eutral). */
-  readonly tell: (outcomes: string, key?: string) => Promise<void>;
+  readonly report: (outcomes: string, key?: string) => void;
   readonly state: (key?: string) => BreakerState;
 }
 
-export const tryBreakers = (options: Partial<Parameters<typeof openBreakers>[0]> = {}): Tried => {
-  const breakers = openBreakers({ now: () => Date.now(), ...options });
-  const changes: Tried['changes'] = [];
-  breakers.onChange((key, state) => changes.push([key, state]));
+export const observeBreakers = (settings: Partial<BreakerSettings> = {}): ObservedBreakers => {
+  const changes: ObservedBreakers['changes'] = [];
+  const breakers = new Breakers({ ...BREAKER_SETTINGS, ...settings }, ({ key, state }) =>
+    changes.push([key, state]),
+  );
+  observed = breakers;
   return {
     breakers,
     changes,
-    tell: async (outcomes, key = A) => {
+    report: (outcomes, key = A) => {
       for (const letter of outcomes) {
         const outcome = letter === 'f' ? 'failure' : letter === 's' ? 'success' : 'neutral';
-        breakers.report(key, breakers.ticket(key), outcome);
+        breakers.report(key, breakers.ticket, outcome, at);
       }
-      await pass(0);
     },
     state: (key = A) => breakers.state(key),
   };
 };
 
-export const openFor = (ms: number, opens = 1): BreakerState => ({
-  kind: 'open',
-  opens,
-  until: Date.now() + ms,
-});
+export const openFor = (ms: number, opens = 1): BreakerState => ({ kind: 'open', opens, until: at + ms });

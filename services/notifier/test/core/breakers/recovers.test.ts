@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { A, MINUTE, openFor, pass, SECOND, tryBreakers, useStoppedTime } from './observed-breakers.ts';
+import {
+  A,
+  MINUTE,
+  now,
+  observeBreakers,
+  openFor,
+  pass,
+  SECOND,
+  useStoppedTime,
+} from './observed-breakers.ts';
 
 useStoppedTime();
 
@@ -7,62 +16,62 @@ const probing = (limit: number) => ({ kind: 'probing', limit });
 const wholeRamp = 's'.repeat(1 + 2 + 4 + 8);
 
 describe('an open breaker', () => {
-  it('asks for a probe after 30 seconds', async () => {
-    const { tell, state } = tryBreakers();
-    await tell('fffff');
-    await pass(30 * SECOND - 1);
+  it('asks for a probe after 30 seconds', () => {
+    const { report, state } = observeBreakers();
+    report('fffff');
+    pass(30 * SECOND - 1);
     expect(state().kind).toBe('open');
-    await pass(1);
+    pass(1);
     expect(state()).toEqual(probing(1));
   });
 
-  it('stays open twice as long after each probe that fails, up to 15 minutes', async () => {
-    const { tell, state } = tryBreakers();
-    await tell('fffff');
+  it('stays open twice as long after each probe that fails, up to 15 minutes', () => {
+    const { report, state } = observeBreakers();
+    report('fffff');
     for (const [nth, seconds] of [30, 60, 120, 240, 480, 900, 900, 900].entries()) {
       expect(state()).toEqual(openFor(seconds * SECOND, nth + 1));
-      await pass(seconds * SECOND - 1);
+      pass(seconds * SECOND - 1);
       expect(state().kind).toBe('open');
-      await pass(1);
+      pass(1);
       expect(state()).toEqual(probing(1));
-      await tell('f');
+      report('f');
     }
   });
 
-  it('is not moved by any result', async () => {
-    const { breakers, tell, state, changes } = tryBreakers();
-    await tell('fffff');
+  it('is not moved by any result', () => {
+    const { breakers, report, state, changes } = observeBreakers();
+    report('fffff');
     const opened = state();
-    await tell('sfns'.repeat(20));
+    report('sfns'.repeat(20));
     expect(state()).toBe(opened);
     expect(changes).toHaveLength(1);
     expect(breakers.open).toBe(1);
   });
 
-  it('opens once for many requests that were in flight together', async () => {
-    const { breakers, state } = tryBreakers();
-    const tickets = Array.from({ length: 100 }, () => breakers.ticket(A));
-    for (const ticket of tickets) breakers.report(A, ticket, 'failure');
-    await pass(0);
+  it('opens once for many requests that were in flight together', () => {
+    const { breakers, state } = observeBreakers();
+    const tickets = Array.from({ length: 100 }, () => breakers.ticket);
+    for (const ticket of tickets) breakers.report(A, ticket, 'failure', now());
+    pass(0);
     expect(state()).toEqual(openFor(30 * SECOND));
   });
 });
 
 describe('a breaker that is probed', () => {
-  const untilProbed = async () => {
-    const tried = tryBreakers();
-    await tried.tell('fffff');
-    await pass(30 * SECOND);
+  const untilProbed = () => {
+    const tried = observeBreakers();
+    tried.report('fffff');
+    pass(30 * SECOND);
     return tried;
   };
 
-  it('lets 1, 2, 4 and 8 through, each when as many have succeeded, and is closed then', async () => {
-    const { tell, changes, state } = await untilProbed();
+  it('lets 1, 2, 4 and 8 through, each when as many have succeeded, and is closed then', () => {
+    const { report, changes, state } = untilProbed();
     for (const limit of [1, 2, 4, 8]) {
       expect(state()).toEqual(probing(limit));
-      await tell('s'.repeat(limit - 1));
+      report('s'.repeat(limit - 1));
       expect(state()).toEqual(probing(limit));
-      await tell('s');
+      report('s');
     }
     expect(state()).toEqual({ kind: 'closed' });
     expect(changes.slice(1).map(([, state]) => state)).toEqual([
@@ -74,111 +83,110 @@ describe('a breaker that is probed', () => {
     ]);
   });
 
-  it('lets more through at once, within the report of a success', async () => {
-    const { breakers, state } = await untilProbed();
-    breakers.report(A, breakers.ticket(A), 'success');
+  it('lets more through at once, within the report of a success', () => {
+    const { breakers, state } = untilProbed();
+    breakers.report(A, breakers.ticket, 'success', now());
     expect(state()).toEqual(probing(2));
   });
 
   it.each(['f', 'sf', 'sssf', 'sssssssf', 'ssssssssssssssf'])(
     'opens again for longer after %s',
-    async (outcomes) => {
-      const { tell, state } = await untilProbed();
-      await tell(outcomes);
+    (outcomes) => {
+      const { report, state } = untilProbed();
+      report(outcomes);
       expect(state()).toEqual(openFor(60 * SECOND, 2));
     },
   );
 
-  it('waits for another probe when one said nothing of the receiver', async () => {
-    const { tell, state, changes } = await untilProbed();
-    await tell('nnn');
+  it('waits for another probe when one said nothing of the receiver', () => {
+    const { report, state, changes } = untilProbed();
+    report('nnn');
     expect(state()).toEqual(probing(1));
     expect(changes).toHaveLength(2);
-    await tell('s');
+    report('s');
     expect(state()).toEqual(probing(2));
   });
 
-  it('is not moved by requests from before it opened', async () => {
-    const { breakers, tell, state } = tryBreakers();
-    const [early, slow] = [breakers.ticket(A), breakers.ticket(A)];
-    await tell('fffff');
-    const [whileOpen, openToo] = [breakers.ticket(A), breakers.ticket(A)];
-    await pass(30 * SECOND);
-    for (const late of [early, whileOpen]) breakers.report(A, late, 'success');
-    for (const late of [slow, openToo]) breakers.report(A, late, 'failure');
+  it('is not moved by requests from before it opened', () => {
+    const { breakers, report, state } = observeBreakers();
+    const [early, slow] = [breakers.ticket, breakers.ticket];
+    report('fffff');
+    const [whileOpen, openToo] = [breakers.ticket, breakers.ticket];
+    pass(30 * SECOND);
+    for (const late of [early, whileOpen]) breakers.report(A, late, 'success', now());
+    for (const late of [slow, openToo]) breakers.report(A, late, 'failure', now());
     expect(state()).toEqual(probing(1));
   });
 
-  it('is not moved by a probe of an earlier opening', async () => {
-    const { breakers, tell, state } = await untilProbed();
-    const slow = breakers.ticket(A);
-    await tell('f');
-    await pass(60 * SECOND);
-    breakers.report(A, slow, 'success');
+  it('is not moved by a probe of an earlier opening', () => {
+    const { breakers, report, state } = untilProbed();
+    const slow = breakers.ticket;
+    report('f');
+    pass(60 * SECOND);
+    breakers.report(A, slow, 'success', now());
     expect(state()).toEqual(probing(1));
   });
 
-  it('is closed after ten minutes without a failure, however little was sent', async () => {
-    const { breakers, tell, state } = await untilProbed();
-    await tell('s');
-    await pass(9 * MINUTE);
+  it('is closed after ten minutes without a failure, however little was sent', () => {
+    const { breakers, report, state } = untilProbed();
+    report('s');
+    pass(9 * MINUTE);
     expect(state()).toEqual(probing(2));
-    await pass(2 * MINUTE);
+    pass(2 * MINUTE);
     expect(state()).toEqual({ kind: 'closed' });
-    expect(breakers.instances).toBe(0);
+    expect(breakers.size).toBe(0);
   });
 
-  it('is not closed sooner for having been open so long that its failures are forgotten', async () => {
-    const { breakers, tell, state } = tryBreakers();
-    breakers.restore(A, { opens: 9, until: Date.now() + 15 * MINUTE });
-    await pass(15 * MINUTE + SECOND);
-    await tell('s');
-    await pass(9 * MINUTE);
+  it('is not closed sooner for having been open so long that its failures are forgotten', () => {
+    const { breakers, report, state } = observeBreakers();
+    breakers.restore(A, { opens: 9, until: now() + 15 * MINUTE }, now());
+    pass(15 * MINUTE + SECOND);
+    report('s');
+    pass(9 * MINUTE);
     expect(state()).toEqual(probing(2));
-    await pass(2 * MINUTE);
+    pass(2 * MINUTE);
     expect(state()).toEqual({ kind: 'closed' });
   });
 
-  it('waits for its probe for ever, without an opossum breaker', async () => {
-    const { breakers, tell, state } = await untilProbed();
-    await pass(60 * MINUTE);
-    expect(breakers.instances).toBe(0);
+  it('waits for its probe for ever', () => {
+    const { report, state } = untilProbed();
+    pass(60 * MINUTE);
     expect(state()).toEqual(probing(1));
-    await tell('f');
+    report('f');
     expect(state()).toEqual(openFor(60 * SECOND, 2));
   });
 });
 
 describe('a breaker that has recovered', () => {
-  const recovered = async () => {
-    const tried = tryBreakers();
-    await tried.tell('fffff');
-    await pass(30 * SECOND);
-    await tried.tell(`f`);
-    await pass(60 * SECOND);
-    await tried.tell(wholeRamp);
+  const recovered = () => {
+    const tried = observeBreakers();
+    tried.report('fffff');
+    pass(30 * SECOND);
+    tried.report(`f`);
+    pass(60 * SECOND);
+    tried.report(wholeRamp);
     return tried;
   };
 
-  it('opens for 30 seconds again once it has had a success', async () => {
-    const { tell, state } = await recovered();
-    await tell('sfffff');
+  it('opens for 30 seconds again once it has had a success', () => {
+    const { report, state } = recovered();
+    report('sfffff');
     expect(state()).toEqual(openFor(30 * SECOND));
   });
 
-  it('opens for longer when it fails before any success', async () => {
-    const { tell, state } = await recovered();
-    await tell('fffff');
+  it('opens for longer when it fails before any success', () => {
+    const { report, state } = recovered();
+    report('fffff');
     expect(state()).toEqual(openFor(120 * SECOND, 3));
   });
 
-  it('is not opened by what was begun before', async () => {
-    const { breakers, tell, state } = tryBreakers();
-    await tell('fffff');
-    await pass(30 * SECOND);
-    const slow = Array.from({ length: 5 }, () => breakers.ticket(A));
-    await tell(wholeRamp);
-    for (const ticket of slow) breakers.report(A, ticket, 'failure');
+  it('is not opened by what was begun before', () => {
+    const { breakers, report, state } = observeBreakers();
+    report('fffff');
+    pass(30 * SECOND);
+    const slow = Array.from({ length: 5 }, () => breakers.ticket);
+    report(wholeRamp);
+    for (const ticket of slow) breakers.report(A, ticket, 'failure', now());
     expect(state()).toEqual({ kind: 'closed' });
   });
 });

@@ -1,73 +1,82 @@
 import { describe, expect, it } from 'vitest';
-import { A, MINUTE, openFor, pass, SECOND, tryBreakers, useStoppedTime } from './observed-breakers.ts';
+import {
+  A,
+  MINUTE,
+  now,
+  observeBreakers,
+  openFor,
+  pass,
+  SECOND,
+  useStoppedTime,
+} from './observed-breakers.ts';
 
 useStoppedTime();
 
 const PROBE = { kind: 'probing', limit: 1 };
 
 describe('a restored breaker', () => {
-  it('is open for the time that was left, and is probed then', async () => {
-    const { breakers, state, changes } = tryBreakers();
-    const until = Date.now() + 100 * SECOND;
-    breakers.restore(A, { opens: 3, until });
+  it('is open for the time that was left, and is probed then', () => {
+    const { breakers, state, changes } = observeBreakers();
+    const until = now() + 100 * SECOND;
+    breakers.restore(A, { opens: 3, until }, now());
     expect(changes).toEqual([[A, { kind: 'open', opens: 3, until }]]);
-    expect(breakers.instances).toBe(0);
-    await pass(100 * SECOND - 1);
+    pass(100 * SECOND - 1);
     expect(state()).toEqual({ kind: 'open', opens: 3, until });
-    await pass(SECOND);
+    pass(SECOND);
     expect(state()).toEqual(PROBE);
   });
 
-  it('goes on where it was when its probe fails', async () => {
-    const { breakers, tell, state } = tryBreakers();
-    breakers.restore(A, { opens: 3, until: Date.now() + SECOND });
-    await pass(2 * SECOND);
-    await tell('f');
+  it('goes on where it was when its probe fails', () => {
+    const { breakers, report, state } = observeBreakers();
+    breakers.restore(A, { opens: 3, until: now() + SECOND }, now());
+    pass(2 * SECOND);
+    report('f');
     expect(state()).toEqual(openFor(240 * SECOND, 4));
   });
 
-  it('is not probed at once although its time is over, nor with all the others', async () => {
-    const { breakers } = tryBreakers();
-    for (let nth = 0; nth < 300; nth++) breakers.restore(`${nth}`, { opens: 1, until: Date.now() - MINUTE });
+  it('is not probed at once although its time is over, nor with all the others', () => {
+    const { breakers } = observeBreakers();
+    for (let nth = 0; nth < 300; nth++)
+      breakers.restore(`${nth}`, { opens: 1, until: now() - MINUTE }, now());
     expect(breakers.open).toBe(300);
-    await pass(0);
+    pass(0);
     expect(breakers.open).toBe(300);
     const stillOpen: number[] = [];
     for (let second = 0; second < 30; second++) {
-      await pass(SECOND);
+      pass(SECOND);
       stillOpen.push(breakers.open);
     }
     expect(stillOpen).toEqual(Array.from({ length: 30 }, (_, second) => 290 - 10 * second));
   });
 
-  it('stays as it is when it is known to be open or probed', async () => {
-    const { breakers, tell, state } = tryBreakers();
-    await tell('fffff');
-    breakers.restore(A, { opens: 9, until: Date.now() + 10 * MINUTE });
+  it('stays as it is when it is known to be open or probed', () => {
+    const { breakers, report, state } = observeBreakers();
+    report('fffff');
+    breakers.restore(A, { opens: 9, until: now() + 10 * MINUTE }, now());
     expect(state()).toEqual(openFor(30 * SECOND));
-    await pass(30 * SECOND);
-    breakers.restore(A, { opens: 9, until: Date.now() + 10 * MINUTE });
+    pass(30 * SECOND);
+    breakers.restore(A, { opens: 9, until: now() + 10 * MINUTE }, now());
     expect(state()).toEqual(PROBE);
   });
 
-  it('takes the place of one that is closed with a few failures', async () => {
-    const { breakers, tell, state } = tryBreakers();
-    await tell('ff');
-    breakers.restore(A, { opens: 2, until: Date.now() + MINUTE });
+  it('takes the place of one that is closed with a few failures', () => {
+    const { breakers, report, state } = observeBreakers();
+    report('ff');
+    breakers.restore(A, { opens: 2, until: now() + MINUTE }, now());
     expect(state()).toEqual(openFor(MINUTE, 2));
-    expect(breakers.instances).toBe(0);
+    expect(breakers.size).toBe(1);
   });
 
   it.each([
-    { opens: Number.NaN, until: Date.now() + SECOND },
+    { opens: Number.NaN, until: now() + SECOND },
     { opens: 0, until: Number.NaN },
     { opens: 1e300, until: Number.POSITIVE_INFINITY },
     { opens: -1, until: Number.NEGATIVE_INFINITY },
-  ])('is open for 15 minutes at most, whatever was kept: %o', async (opening) => {
-    const { breakers, state } = tryBreakers();
-    breakers.restore(A, opening);
+  ])('is open for 15 minutes at most, whatever was kept: %o', (opening) => {
+    const { breakers, state } = observeBreakers();
+    breakers.restore(A, opening, now());
     expect(state()).toMatchObject({ kind: 'open', opens: 1 });
-    await pass(15 * MINUTE + SECOND);
+    pass(15 * MINUTE + SECOND);
     expect(state()).toEqual(PROBE);
   });
 });

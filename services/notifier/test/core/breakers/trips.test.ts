@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { MINUTE, openFor, pass, SECOND, tryBreakers, useStoppedTime } from './observed-breakers.ts';
+import { MINUTE, now, observeBreakers, openFor, pass, SECOND, useStoppedTime } from './observed-breakers.ts';
 
 useStoppedTime();
 
 describe('a closed breaker', () => {
-  it('opens on the fifth failure in a row, and not on the fourth', async () => {
-    const { tell, state } = tryBreakers();
-    await tell('ffff');
+  it('opens on the fifth failure in a row, and not on the fourth', () => {
+    const { report, state } = observeBreakers();
+    report('ffff');
     expect(state()).toEqual({ kind: 'closed' });
-    await tell('f');
+    report('f');
     expect(state()).toEqual(openFor(30 * SECOND));
   });
 
-  it('begins to count anew with each success', async () => {
-    const { tell, state } = tryBreakers();
-    await tell('ffffssssssssffff');
+  it('begins to count anew with each success', () => {
+    const { report, state } = observeBreakers();
+    report('ffffssssssssffff');
     expect(state()).toEqual({ kind: 'closed' });
   });
 
@@ -24,39 +24,39 @@ describe('a closed breaker', () => {
     ['closed', '6 of 9 have failed', 'fffsffssf'],
     ['closed', '7 of 10 have failed, until another one does', 'ffffsfffss'],
     ['open', '8 of 11 have failed', 'ffffsfffssf'],
-  ] as const)('is %s when %s: %s', async (kind, _, outcomes) => {
-    const { tell, state } = tryBreakers();
-    await tell(outcomes);
+  ] as const)('is %s when %s: %s', (kind, _, outcomes) => {
+    const { report, state } = observeBreakers();
+    report(outcomes);
     expect(state().kind).toBe(kind);
   });
 
   it('opens at once, within the report', () => {
-    const { breakers, changes } = tryBreakers();
-    const ticket = breakers.ticket('a');
-    for (let nth = 0; nth < 5; nth++) breakers.report('a', ticket, 'failure');
+    const { breakers, changes } = observeBreakers();
+    const ticket = breakers.ticket;
+    for (let nth = 0; nth < 5; nth++) breakers.report('a', ticket, 'failure', now());
     expect(breakers.state('a')).toEqual(openFor(30 * SECOND));
     expect(changes).toEqual([['a', openFor(30 * SECOND)]]);
   });
 
-  it('forgets results that are over ten minutes old', async () => {
-    const { tell, state } = tryBreakers();
-    await tell('ffffsffff');
-    await pass(11 * MINUTE);
-    await tell('sffsf');
+  it('forgets results that are over ten minutes old', () => {
+    const { report, state } = observeBreakers();
+    report('ffffsffff');
+    pass(11 * MINUTE);
+    report('sffsf');
     expect(state()).toEqual({ kind: 'closed' });
   });
 
-  it('stands for its own key only', async () => {
-    const { tell, state } = tryBreakers();
-    await tell('fffff', 'org-1 https://a.example:443');
+  it('stands for its own key only', () => {
+    const { report, state } = observeBreakers();
+    report('fffff', 'org-1 https://a.example:443');
     expect(state('org-2 https://a.example:443')).toEqual({ kind: 'closed' });
   });
 
-  it('is not moved by what says nothing of the receiver', async () => {
-    const { tell, state } = tryBreakers();
-    await tell('ffff' + 'n'.repeat(50));
+  it('is not moved by what says nothing of the receiver', () => {
+    const { report, state } = observeBreakers();
+    report('ffff' + 'n'.repeat(50));
     expect(state()).toEqual({ kind: 'closed' });
-    await tell('f');
+    report('f');
     expect(state().kind).toBe('open');
   });
 });

@@ -1,40 +1,45 @@
+import type { DeliveryAttemptResult } from '@runledger/contracts/deliveries/attempt-result';
+import { partitionOf } from '@runledger/contracts/deliveries/deliveries';
 import { newUuid, orgId, runId, type RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { openBreakers, type Breakers } from '../../../src/breaker/breakers.ts';
-import type { AfterTry, FinalDelivery } from '../../../src/delivering/final-delivery.ts';
-import { openDesk, type Desk } from '../../../src/delivering/run-desk.ts';
-import { openDispatcher, type Dispatcher } from '../../../src/dispatch/dispatcher.ts';
-import type { Sent } from '../../../src/core/receivers/receiver.ts';
+import type { AttemptReport } from '../../../src/core/delivery/attempt-report.ts';
+import type { FinalDelivery } from '../../../src/core/delivery/final-delivery.ts';
+import type { LowWatermark } from '../../../src/core/state/low-watermark.ts';
+import { simulateCore, STORED, type SimulatedCore } from '../simulated-core.ts';
 
-/** A try that is being made; the test ends it. */
-interface Try<Answer> {
+export { SECOND } from '../simulated-core.ts';
+
+/** An attempt that is being made; the test ends it. */
+interface ObservedAttempt {
   readonly run: RunId;
   /** Of a final one. */
   readonly delivery: FinalDelivery | undefined;
   /** Of an intermediate one. */
   readonly atLeast: number | undefined;
-  readonly at: number;
-  end(answer: Answer): void;
+  end(report: DeliveryAttemptResult | 'nothing' | 'superseded'): void;
 }
 
-export interface WatchedDesk {
-  readonly desk: Desk;
-  readonly dispatcher: Dispatcher;
-  readonly breakers: Breakers;
-  readonly finals: Try<AfterTry>[];
-  readonly intermediates: Try<Sent>[];
-  /** Sequences of finals' sources, and what became of them, in that order. */
-  readonly putOff: number[];
+export interface ObservedOutboxes {
+  readonly core: SimulatedCore;
+  readonly pass: (ms?: number) => void;
+  readonly finals: ObservedAttempt[];
+  readonly intermediates: ObservedAttempt[];
+  /** Sequences of the sources of final deliveries: those that were deferred, and those that were settled. */
+  readonly deferred: number[];
   readonly settled: number[];
-  /** Sequences of RUNS and ACTIVITY that intermediate ones came from. */
-  readonly told: number[];
-  /** Ends what is being set aside; at once when it is undefined. */
-  setAside: (() => Promise<void>) | undefined;
+  /** Sequences of RUNS and ACTIVITY that news came from, and that were settled. */
+  readonly settledNews: number[];
+  /** Ends what is being deferred; at once when it is undefined. */
+  defer: ((done: () => void) => void) | undefined;
+  addFinal(delivery: FinalDelivery): void;
+  addNews(key: RunKey, at: { readonly runs?: number; readonly activity?: number }): void;
   close(): void;
+  isClosed(): boolean;
 }
 
 const ORG = orgId(newUuid());
 export const ORIGIN = 'https://receiver.example';
+const PARTITION = partitionOf(ORIGIN);
 export const aRun = (): RunKey => ({ org_id: ORG, run_id: runId(newUuid()) });
 
 export const finalOf = (
@@ -44,57 +49,75 @@ export const finalOf = (
 ): FinalDelivery => ({
   key,
   origin: ORIGIN,
+  partition: PARTITION,
   round,
-  tries: 0,
-  due_at: null,
-  expires_at: '2026-01-07T00:00:00.000Z',
+  attempts: 0,
+  expiresAt: Date.parse('2026-01-07T00:00:00.000Z'),
   source: { kind, sequence },
   careful: false,
 });
 
-/** A real desk at a real dispatcher. What it sends, and where it sets things aside, is made up. */
-export const watchedDesk = ({ most = 100 } = {}): WatchedDesk => {
-  const breakers = openBreakers({ now: () => Date.now() });
-  const dispatcher = openDispatcher({
-    breakers,
-    most,
-    clock: () => Date.now(),
-    refill: () => Promise.resolve(false),
-  });
-  const begin = <Answer>(
-    tries: Try<Answer>[],
-    about: Pick<Try<Answer>, 'run' | 'delivery' | 'atLeast'>,
-  ): Promise<Answer> => {
-    const { promise, resolve } = Promise.withResolvers<Answer>();
-    tries.push({ ...about, at: Date.now(), end: resolve });
-    return promise;
-  };
-  const watched: Omit<WatchedDesk, 'desk'> = {
-    dispatcher,
-    breakers,
+/** The real core. What it sends, and where it defers things, is made up. */
+export const observeOutboxes = ({ maxInFlight = 100 } = {}): ObservedOutboxes => {
+  const core = simulateCore({ maxInFlight });
+  const { take } = core;
+  const finalSources = new Set<number>();
+  const observed: ObservedOutboxes = {
+    core,
+    pass: core.pass,
     finals: [],
     intermediates: [],
-    putOff: [],
+    deferred: [],
     settled: [],
-    told: [],
-    setAside: undefined,
-    close: () => {
-      dispatcher.close();
-      breakers.close();
+    settledNews: [],
+    defer: undefined,
+    addFinal: (delivery) => {
+      finalSources.add(delivery.source.sequence);
+      take({ type: 'delivery_due', delivery });
     },
+    addNews: (key, { runs, activity }) => {
+      const message = { key, origin: ORIGIN, partition: PARTITION };
+      if (runs !== undefined) take({ type: 'run_changed', ...message, sequence: runs });
+      if (activity !== undefined) take({ type: 'progress_reported', ...message, sequence: activity });
+    },
+    close: () => take({ type: 'partition_closing', partition: PARTITION }),
+    isClosed: () => core.others.some(({ type }) => type === 'partition_idle'),
   };
-  const desk = openDesk({
-    dispatcher,
-    clock: () => Date.now(),
-    tryFinal: (delivery) => begin(watched.finals, { run: delivery.key.run_id, delivery, atLeast: undefined }),
-    tryIntermediate: ({ run_id }, atLeast) =>
-      begin(watched.intermediates, { run: run_id, delivery: undefined, atLeast }),
-    putOff: async ({ source }) => {
-      watched.putOff.push(source.sequence);
-      await watched.setAside?.();
-    },
-    settle: ({ source }) => void watched.settled.push(source.sequence),
-    settleIntermediate: ({ runs, activity }) => void watched.told.push(...runs, ...activity),
-  });
-  return Object.assign(watched, { desk });
+  const settle = (sequence: number): void =>
+    void (finalSources.has(sequence) ? observed.settled : observed.settledNews).push(sequence);
+  const partition = core.state.partitions.get(PARTITION);
+  if (partition) partition.runs = partition.activity = observedWatermark(settle);
+
+  core.surroundings.attempt = (effect) => {
+    const isFinal = effect.type === 'attempt_final';
+    const { run_id } = isFinal ? effect.delivery.key : effect.key;
+    (isFinal ? observed.finals : observed.intermediates).push({
+      run: run_id,
+      delivery: isFinal ? effect.delivery : undefined,
+      atLeast: isFinal ? undefined : effect.atLeast,
+      end: (how) =>
+        take({ type: 'attempt_finished', attempt: effect.attempt, report: reportOf(how, core.now()) }),
+    });
+  };
+  core.surroundings.defer = ({ delivery }) => {
+    observed.deferred.push(delivery.source.sequence);
+    const done = (): void => take({ type: 'deferral_finished', run: delivery.key.run_id, outcome: STORED });
+    if (observed.defer) observed.defer(done);
+    else done();
+  };
+  return observed;
+};
+
+const observedWatermark = (settle: (sequence: number) => void): LowWatermark => ({
+  open: () => undefined,
+  settle,
+  take: () => undefined,
+  taken: () => 0,
+  low: () => 0,
+});
+
+const reportOf = (how: DeliveryAttemptResult | 'nothing' | 'superseded', now: number): AttemptReport => {
+  if (how === 'nothing' || how === 'superseded' || how === 'interrupted') return { kind: how };
+  const result = { reason: how, message: '', status: null, retry_after: null };
+  return { kind: 'sent', result, round: 1, attempts: 0, expiresAt: Infinity, endedAt: now };
 };

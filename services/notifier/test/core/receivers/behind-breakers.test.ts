@@ -1,59 +1,53 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { nameOf } from '../../../src/core/receivers/receiver.ts';
+import { receiverKey } from '../../../src/core/receivers/receiver.ts';
 import {
   answers,
-  endAll,
   inFlight,
-  pass,
   receiver,
   SECOND,
-  useStoppedTime,
-  watchedDispatcher,
-  type Watched,
-} from './observed-dispatcher.ts';
+  observeReceivers,
+  type ObservedReceivers,
+} from './observed-receivers.ts';
 
-useStoppedTime();
-
-let watched: Watched;
+let observed: ObservedReceivers;
 beforeEach(() => {
-  watched = watchedDispatcher();
+  observed = observeReceivers();
 });
-afterEach(() => watched.close());
 
 const MINE = receiver('shared', 'mine');
 const YOURS = receiver('shared', 'yours');
 const ELSEWHERE = receiver('elsewhere', 'mine');
 
 describe('two organisations at one origin', () => {
-  it('do not suffer from each other when one gets 5xx', async () => {
-    const mine = watched.submitMany(10, MINE, { behaviour: answers('server_error') });
-    await pass(SECOND);
+  it('do not suffer from each other when one gets 5xx', () => {
+    const mine = observed.submitMany(10, MINE, { behaviour: answers('server_error') });
+    observed.pass(SECOND);
     expect(mine.filter(({ ended }) => ended > 0)).toHaveLength(5);
-    expect(watched.breakers.state(nameOf(MINE)).kind).toBe('open');
-    const [yours] = watched.submitMany(1, YOURS, { behaviour: answers('accepted') });
-    await pass(SECOND);
+    expect(observed.state.breakers.state(receiverKey(MINE)).kind).toBe('open');
+    const [yours] = observed.submitMany(1, YOURS, { behaviour: answers('accepted') });
+    observed.pass(SECOND);
     expect(yours?.ended).toBe(1);
   });
 
-  it('are both left alone when nobody can reach it', async () => {
-    watched.submitMany(10, MINE, { behaviour: answers('connect_refused') });
-    await pass(SECOND);
-    expect(watched.breakers.state(MINE.origin).kind).toBe('open');
-    const yours = watched.submit(YOURS);
-    const elsewhere = watched.submit(ELSEWHERE);
-    expect([yours.begun, yours.putOffs, elsewhere.begun]).toEqual([0, 1, 1]);
+  it('are both left alone when nobody can reach it', () => {
+    observed.submitMany(10, MINE, { behaviour: answers('connect_refused') });
+    observed.pass(SECOND);
+    expect(observed.state.breakers.state(MINE.origin).kind).toBe('open');
+    const yours = observed.submit(YOURS);
+    const elsewhere = observed.submit(ELSEWHERE);
+    expect([yours.begun, yours.deferrals, elsewhere.begun]).toEqual([0, 1, 1]);
   });
 
-  it('share the probes of the origin', async () => {
-    const all = [...watched.submitMany(20, MINE), ...watched.submitMany(20, YOURS)];
-    watched.trip(MINE.origin);
-    await endAll(all, 'nothing');
-    await pass(32 * SECOND);
+  it('share the probes of the origin', () => {
+    const all = [...observed.submitMany(20, MINE), ...observed.submitMany(20, YOURS)];
+    observed.trip(MINE.origin);
+    observed.endAll(all, 'nothing');
+    observed.pass(32 * SECOND);
     const probed: number[] = [];
     for (let round = 0; round < 4; round += 1) {
       probed.push(inFlight(all).length);
-      await endAll(all, 'accepted');
-      await pass(SECOND);
+      observed.endAll(all, 'accepted');
+      observed.pass(SECOND);
     }
     expect(probed[0]).toBe(1);
     expect(probed[1]).toBe(2);
@@ -64,117 +58,120 @@ describe('two organisations at one origin', () => {
 });
 
 describe('the probe of an origin', () => {
-  it("is the next organisation's when the first had nothing to say", async () => {
-    watched.trip(MINE.origin);
-    const all = [watched.submit(MINE), watched.submit(YOURS)];
-    await pass(32 * SECOND);
+  it("is the next organisation's when the first had nothing to say", () => {
+    observed.trip(MINE.origin);
+    const all = [observed.submit(MINE), observed.submit(YOURS)];
+    observed.pass(32 * SECOND);
     const [first, ...others] = inFlight(all);
     expect(others).toEqual([]);
     first?.end('nothing');
-    await pass();
+    observed.pass();
     expect(inFlight(all)).toEqual(all.filter((item) => item !== first));
   });
 });
 
 describe('an open breaker', () => {
-  it('puts off what waits and what comes, of its receiver only', async () => {
-    const mine = watched.submitMany(5, MINE);
-    const elsewhere = watched.submitMany(5, ELSEWHERE);
-    watched.trip(nameOf(MINE));
-    mine.push(watched.submit(MINE), watched.submit(MINE, { final: false }));
-    expect(mine.map(({ putOffs }) => putOffs)).toEqual([0, 1, 1, 1, 1, 1, 1]);
-    expect(elsewhere.every(({ putOffs }) => putOffs === 0)).toBe(true);
-    expect(watched.dispatcher.waiting).toBe(4);
-    await pass();
+  it('puts off what waits and what comes, of its receiver only', () => {
+    const mine = observed.submitMany(5, MINE);
+    const elsewhere = observed.submitMany(5, ELSEWHERE);
+    observed.trip(receiverKey(MINE));
+    mine.push(observed.submit(MINE));
+    const intermediate = observed.submit(MINE, { final: false });
+    expect(mine.map(({ deferrals }) => deferrals)).toEqual([0, 1, 1, 1, 1, 1]);
+    // It waits in memory until it is offered again.
+    expect(observed.state.outboxes.get(intermediate.run)).toMatchObject({ stage: { kind: 'idle' } });
+    expect(intermediate.begun).toBe(0);
+    expect(elsewhere.every(({ deferrals }) => deferrals === 0)).toBe(true);
+    expect(observed.state.waiting).toBe(4);
+    observed.pass();
   });
 
-  it('lets one through when its time is over, then 2, 4 and 8, until all is sent', async () => {
-    watched.trip(nameOf(MINE));
-    const items = watched.submitMany(60, MINE);
-    await pass(29 * SECOND);
-    expect(watched.begun).toEqual([]);
-    await pass(3 * SECOND);
+  it('lets one through when its time is over, then 2, 4 and 8, until all is sent', () => {
+    observed.trip(receiverKey(MINE));
+    const items = observed.submitMany(60, MINE);
+    observed.pass(29 * SECOND);
+    expect(observed.begun).toEqual([]);
+    observed.pass(3 * SECOND);
     const rounds: number[] = [];
     for (let round = 0; round < 5; round += 1) {
       rounds.push(inFlight(items).length);
-      await endAll(items, 'accepted');
-      await pass(SECOND);
+      observed.endAll(items, 'accepted');
+      observed.pass(SECOND);
     }
     expect(rounds.slice(0, 4)).toEqual([1, 2, 4, 8]);
-    expect(watched.breakers.state(nameOf(MINE)).kind).toBe('closed');
+    expect(observed.state.breakers.state(receiverKey(MINE)).kind).toBe('closed');
     for (let round = 0; round < 10; round += 1) {
-      await endAll(items, 'accepted');
-      await pass(SECOND);
+      observed.endAll(items, 'accepted');
+      observed.pass(SECOND);
     }
     expect(items.map(({ ended }) => ended)).toEqual(items.map(() => 1));
   });
 
-  it('lets one through at a time, however long it hangs and whatever comes meanwhile', async () => {
-    watched.trip(nameOf(MINE));
-    const items = watched.submitMany(10, MINE);
-    await pass(32 * SECOND);
+  it('lets one through at a time, however long it hangs and whatever comes meanwhile', () => {
+    observed.trip(receiverKey(MINE));
+    const items = observed.submitMany(10, MINE);
+    observed.pass(32 * SECOND);
     expect(inFlight(items)).toHaveLength(1);
-    items.push(watched.submit(MINE));
-    await pass(14 * SECOND);
-    expect(watched.begun).toHaveLength(1);
-    await endAll(items, 'timed_out');
-    expect(watched.breakers.state(nameOf(MINE)).kind).toBe('open');
-    expect(watched.begun).toHaveLength(1);
-    await pass(50 * SECOND);
-    expect(watched.begun).toHaveLength(1);
-    await pass(12 * SECOND);
-    expect(watched.begun).toHaveLength(2);
+    items.push(observed.submit(MINE));
+    observed.pass(14 * SECOND);
+    expect(observed.begun).toHaveLength(1);
+    observed.endAll(items, 'timed_out');
+    expect(observed.state.breakers.state(receiverKey(MINE)).kind).toBe('open');
+    expect(observed.begun).toHaveLength(1);
+    observed.pass(50 * SECOND);
+    expect(observed.begun).toHaveLength(1);
+    observed.pass(12 * SECOND);
+    expect(observed.begun).toHaveLength(2);
   });
 
-  it('sends no second probe because the origin answered while the receiver failed', async () => {
-    watched.trip(MINE.origin);
-    watched.trip(nameOf(MINE));
-    const items = watched.submitMany(10, MINE);
-    await pass(32 * SECOND);
+  it('sends no second probe because the origin answered while the receiver failed', () => {
+    observed.trip(MINE.origin);
+    observed.trip(receiverKey(MINE));
+    const items = observed.submitMany(10, MINE);
+    observed.pass(32 * SECOND);
     expect(inFlight(items)).toHaveLength(1);
-    await endAll(items, 'server_error');
+    observed.endAll(items, 'server_error');
     expect(inFlight(items)).toEqual([]);
-    expect(watched.breakers.state(nameOf(MINE)).kind).toBe('open');
-    expect(watched.breakers.state(MINE.origin).kind).toBe('probing');
+    expect(observed.state.breakers.state(receiverKey(MINE)).kind).toBe('open');
+    expect(observed.state.breakers.state(MINE.origin).kind).toBe('probing');
   });
 
-  it('asks for another probe when one said nothing', async () => {
-    watched.trip(nameOf(MINE));
-    const items = watched.submitMany(3, MINE);
-    await pass(32 * SECOND);
-    await endAll(items, 'nothing');
-    await pass(SECOND);
+  it('asks for another probe when one said nothing', () => {
+    observed.trip(receiverKey(MINE));
+    const items = observed.submitMany(3, MINE);
+    observed.pass(32 * SECOND);
+    observed.endAll(items, 'nothing');
+    observed.pass(SECOND);
     expect(inFlight(items)).toHaveLength(1);
-    await endAll(items, 'no_dns');
-    await pass(SECOND);
+    observed.endAll(items, 'no_dns');
+    observed.pass(SECOND);
     expect(inFlight(items)).toHaveLength(1);
   });
 });
 
 describe('very many receivers that are dead', () => {
-  it('are asked for a few at a time, and keep nobody from those that live', async () => {
+  it('are asked for a few at a time, and keep nobody from those that live', () => {
     const most = 64;
-    watched.close();
-    watched = watchedDispatcher({ most, readMs: 20 });
+    observed = observeReceivers({ maxInFlight: most, readMs: 20 });
     const dead = Array.from({ length: 5_000 }, (_, at) => receiver(`dead${at}`, `org${at % 50}`));
-    for (const one of dead) watched.trip(nameOf(one));
-    for (const one of dead) watched.submitMany(2, one, { behaviour: answers('timed_out', 15 * SECOND) });
-    expect(watched.refills.all).toBe(0);
-    await pass(31 * SECOND);
-    const living = watched.submitMany(500, receiver('living', 'org1'), { behaviour: answers('accepted') });
-    await pass(20 * SECOND);
+    for (const one of dead) observed.trip(receiverKey(one));
+    for (const one of dead) observed.submitMany(2, one, { behaviour: answers('timed_out', 15 * SECOND) });
+    expect(observed.core.loads.all).toBe(0);
+    observed.pass(31 * SECOND);
+    const living = observed.submitMany(500, receiver('living', 'org1'), { behaviour: answers('accepted') });
+    observed.pass(20 * SECOND);
     expect(living.every(({ ended }) => ended === 1)).toBe(true);
-    expect(watched.refills.most).toBeLessThanOrEqual(128);
+    expect(observed.core.loads.most).toBeLessThanOrEqual(128);
     // Not every second for each of them, but as places become free.
-    expect(watched.refills.all).toBeLessThan(2_000);
-    expect(watched.dispatcher.inFlight).toBeLessThanOrEqual(most);
+    expect(observed.core.loads.all).toBeLessThan(2_000);
+    expect(observed.state.limits.inFlight).toBeLessThanOrEqual(most);
   });
 
-  it('are all probed in the end', async () => {
+  it('are all probed in the end', () => {
     const dead = Array.from({ length: 300 }, (_, at) => receiver(`dead${at}`, `org${at % 3}`));
-    for (const one of dead) watched.trip(nameOf(one));
-    const items = dead.map((one) => watched.submit(one, { behaviour: answers('timed_out', 15 * SECOND) }));
-    await pass(200 * SECOND);
+    for (const one of dead) observed.trip(receiverKey(one));
+    const items = dead.map((one) => observed.submit(one, { behaviour: answers('timed_out', 15 * SECOND) }));
+    observed.pass(200 * SECOND);
     expect(items.every(({ begun }) => begun > 0)).toBe(true);
   });
 });

@@ -1,205 +1,206 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { openDispatcher, type Dispatcher } from '../../../src/dispatch/dispatcher.ts';
-import { nameOf } from '../../../src/core/receivers/receiver.ts';
+import { partitionOf } from '@runledger/contracts/deliveries/deliveries';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   answers,
-  endAll,
   inFlight,
-  pass,
   receiver,
   SECOND,
-  useStoppedTime,
-  watchedDispatcher,
-  type Watched,
-} from './observed-dispatcher.ts';
+  observeReceivers,
+  type ObservedReceivers,
+} from './observed-receivers.ts';
 
-useStoppedTime();
-
-let watched: Watched;
+let observed: ObservedReceivers;
 beforeEach(() => {
-  watched = watchedDispatcher();
+  observed = observeReceivers();
 });
-afterEach(() => watched.close());
 
 const A = receiver('a');
 const B = receiver('b');
 
 describe('a receiver', () => {
-  it('gets one at first, one more with every success, and at most 32', async () => {
-    const items = watched.submitMany(600, A);
+  it('gets one at first, one more with every success, and at most 32', () => {
+    const items = observed.submitMany(600, A);
     const limits: number[] = [];
     for (let round = 0; round < 8; round += 1) {
       limits.push(inFlight(items).length);
-      await endAll(items, 'accepted');
+      observed.endAll(items, 'accepted');
     }
     expect(limits).toEqual([1, 2, 4, 8, 16, 32, 32, 32]);
   });
 
-  it('gets one at a time after a failure that is its own', async () => {
-    const items = watched.submitMany(50, A);
-    await endAll(items, 'accepted');
-    await endAll(items, 'accepted');
+  it('gets one at a time after a failure that is its own', () => {
+    const items = observed.submitMany(50, A);
+    observed.endAll(items, 'accepted');
+    observed.endAll(items, 'accepted');
     const [failing, ...others] = inFlight(items);
     expect(others).toHaveLength(3);
     failing?.end('server_error');
-    await pass();
+    observed.pass();
     expect(inFlight(items)).toEqual(others);
-    await endAll(items, 'throttled');
+    observed.endAll(items, 'throttled');
     expect(inFlight(items)).toHaveLength(1);
-    await endAll(items, 'accepted');
+    observed.endAll(items, 'accepted');
     expect(inFlight(items)).toHaveLength(2);
   });
 
   it.each(['interrupted', 'no_dns', 'forbidden', 'nothing'] as const)(
     'is neither trusted more nor less after %s',
-    async (sent) => {
-      const items = watched.submitMany(20, A);
-      await endAll(items, 'accepted');
-      await endAll(items, sent);
+    (sent) => {
+      const items = observed.submitMany(20, A);
+      observed.endAll(items, 'accepted');
+      observed.endAll(items, sent);
       expect(inFlight(items)).toHaveLength(2);
-      expect(watched.breakers.instances).toBe(0);
+      expect(observed.state.breakers.size).toBe(0);
     },
   );
 
-  it('gets final notifications before the others, each kind in its order', async () => {
-    const first = watched.submitMany(1, A);
-    const others = [watched.submit(A, { final: false }), watched.submit(A, { final: false })];
-    const finals = watched.submitMany(2, A);
-    for (let round = 0; round < 6; round += 1) await endAll(watched.begun, 'nothing');
-    expect(watched.begun).toEqual([...first, ...finals, ...others]);
+  it('gets final notifications before the others, each kind in its order', () => {
+    const first = observed.submitMany(1, A);
+    const others = [observed.submit(A, { final: false }), observed.submit(A, { final: false })];
+    const finals = observed.submitMany(2, A);
+    for (let round = 0; round < 6; round += 1) observed.endAll(observed.begun, 'nothing');
+    expect(observed.begun).toEqual([...first, ...finals, ...others]);
   });
 
-  it('that hangs takes its own places only', async () => {
-    const hanging = watched.submitMany(50, A);
-    const answered = watched.submitMany(50, B, { behaviour: answers('accepted') });
-    await pass(SECOND);
+  it('that hangs takes its own places only', () => {
+    const hanging = observed.submitMany(50, A);
+    const answered = observed.submitMany(50, B, { behaviour: answers('accepted') });
+    observed.pass(SECOND);
     expect(inFlight(hanging)).toHaveLength(1);
     expect(answered.filter(({ ended }) => ended === 1)).toHaveLength(50);
   });
 });
 
 describe('what waits', () => {
-  it('is put off after more than five seconds, and begun later', async () => {
-    const items = watched.submitMany(5, A);
-    await pass(5 * SECOND);
-    expect(items.map(({ putOffs }) => putOffs)).toEqual([0, 0, 0, 0, 0]);
-    await pass(SECOND);
-    expect(items.map(({ putOffs }) => putOffs)).toEqual([0, 1, 1, 1, 1]);
-    expect(watched.dispatcher.waiting).toBe(0);
+  it('is put off after more than five seconds, and begun later', () => {
+    const items = observed.submitMany(5, A);
+    observed.pass(5 * SECOND);
+    expect(items.map(({ deferrals }) => deferrals)).toEqual([0, 0, 0, 0, 0]);
+    observed.pass(SECOND);
+    expect(items.map(({ deferrals }) => deferrals)).toEqual([0, 1, 1, 1, 1]);
+    expect(observed.state.waiting).toBe(0);
     for (let round = 0; round < 4; round += 1) {
-      await endAll(items, 'accepted');
-      await pass(SECOND);
+      observed.endAll(items, 'accepted');
+      observed.pass(SECOND);
     }
     expect(items.map(({ ended }) => ended)).toEqual([1, 1, 1, 1, 1]);
   });
 
-  it('is taken back as long as it was not begun, and is never sent then', async () => {
-    const first = watched.submit(A);
-    const second = watched.submit(A);
-    expect(watched.dispatcher.withdraw(first)).toBe(false);
-    expect(watched.dispatcher.withdraw(second)).toBe(true);
-    expect(watched.dispatcher.withdraw(second)).toBe(false);
-    expect(watched.dispatcher.waiting).toBe(0);
-    await endAll([first], 'accepted');
-    await pass(10 * SECOND);
-    expect([second.begun, second.putOffs]).toEqual([0, 0]);
+  it('is taken back when something else of its run comes first, and is never sent then', () => {
+    const first = observed.submit(A);
+    const second = observed.submit(A, { final: false });
+    expect(observed.state.waiting).toBe(1);
+    observed.endRun(first);
+    expect(observed.state.waiting).toBe(1);
+    observed.endRun(second);
+    expect(observed.state.waiting).toBe(1);
+    observed.endAll([first], 'accepted');
+    observed.pass(10 * SECOND);
+    expect(observed.begun.map(({ run }) => run)).toEqual([first.run, second.run]);
+    expect(
+      observed.state.attempts
+        .values()
+        .map(({ content }) => content.kind)
+        .toArray(),
+    ).toEqual(['final']);
   });
 
-  it('is bounded for one receiver, and what is beyond it is put off at once', async () => {
-    const items = watched.submitMany(2_010, A);
-    expect(watched.dispatcher.waiting).toBe(2_000);
-    expect(items.filter(({ putOffs }) => putOffs === 1)).toEqual(items.slice(2_001));
-    const other = watched.submit(B);
+  it('is bounded for one receiver, and what is beyond it is put off at once', () => {
+    const items = observed.submitMany(2_010, A);
+    expect(observed.state.waiting).toBe(2_000);
+    expect(items.filter(({ deferrals }) => deferrals === 1)).toEqual(items.slice(2_001));
+    const other = observed.submit(B);
     expect(other.begun).toBe(1);
-    await pass();
+    observed.pass();
   });
 
-  it('is bounded for all receivers together', async () => {
-    for (let host = 0; host < 26; host += 1) watched.submitMany(2_000, receiver(`h${host}`));
-    expect(watched.dispatcher.waiting).toBe(50_000);
-    await pass(6 * SECOND);
-    expect(watched.dispatcher.waiting).toBe(0);
+  it('is bounded for all receivers together', () => {
+    for (let host = 0; host < 26; host += 1) observed.submitMany(2_000, receiver(`h${host}`));
+    expect(observed.state.waiting).toBe(50_000);
+    observed.pass(6 * SECOND);
+    expect(observed.state.waiting).toBe(0);
   });
 
-  it('is put off when nothing is begun any more', async () => {
-    watched.dispatcher.close();
-    const item = watched.submit(A);
-    expect([item.begun, item.putOffs]).toEqual([0, 1]);
-    watched.breakers.close();
-    expect(vi.getTimerCount()).toBe(0);
+  it('stays where it is when its partition is given away, and nothing begins any more', () => {
+    const first = observed.submit(A);
+    const items = observed.submitMany(3, A);
+    const partition = partitionOf(A.origin);
+    observed.core.take({ type: 'partition_closing', partition });
+    expect(observed.state.waiting).toBe(0);
+    observed.endAll([first], 'accepted');
+    items.push(observed.submit(A));
+    observed.pass(60 * SECOND);
+    expect(items.map(({ begun, deferrals }) => [begun, deferrals])).toEqual(items.map(() => [0, 0]));
+    expect(observed.core.others).toContainEqual({ type: 'partition_idle', partition });
   });
 });
 
-/** A dispatcher whose log is asked, and does as it is told. */
-const asking = async (
-  answer: (asked: number) => boolean | Promise<boolean>,
-  what: (dispatcher: Dispatcher) => Promise<void>,
-): Promise<number> => {
-  let asked = 0;
-  const { breakers } = watched;
-  const refill = async (): Promise<boolean> => {
-    asked += 1;
-    return answer(asked);
+/** How often deferred deliveries are loaded, by a log that answers so. */
+const loading = (
+  answer: (loads: number) => { readonly isLeft: boolean; readonly afterMs: number },
+  what: (receivers: ObservedReceivers) => void,
+): number => {
+  const receivers = observeReceivers({ maxInFlight: 10 });
+  const { core } = receivers;
+  let loads = 0;
+  core.surroundings.load = ({ receiver }) => {
+    loads += 1;
+    const { isLeft, afterMs } = answer(loads);
+    const end = isLeft ? 'end' : 'nothing_found';
+    core.after(afterMs, () => core.take({ type: 'deferred_loaded', receiver, lastSequence: 0, end }));
   };
-  const dispatcher = openDispatcher({ breakers, most: 10, clock: () => Date.now(), refill });
-  await what(dispatcher);
-  dispatcher.close();
-  return asked;
+  what(receivers);
+  return loads;
 };
 
-describe('what is parked', () => {
-  it('is fetched as its receiver takes it, without a pause between', async () => {
-    const items = watched.submitMany(3_000, A, { behaviour: answers('accepted', 1) });
-    expect(watched.parked.get(nameOf(A))).toHaveLength(999);
-    await pass(3 * SECOND);
+const nothing = (): { readonly isLeft: boolean; readonly afterMs: number } => ({ isLeft: false, afterMs: 0 });
+
+describe('what is deferred', () => {
+  it('is loaded as its receiver takes it, without a pause between', () => {
+    const items = observed.submitMany(3_000, A, { behaviour: answers('accepted', 1) });
+    expect(observed.core.deferredAt(A)).toHaveLength(999);
+    observed.pass(3 * SECOND);
     expect(items.every(({ ended }) => ended === 1)).toBe(true);
-    expect(watched.dispatcher).toMatchObject({ inFlight: 0, waiting: 0 });
+    expect([observed.state.limits.inFlight, observed.state.waiting]).toEqual([0, 0]);
+    expect(observed.core.deferred.size).toBe(0);
   });
 
-  it('is asked for once a second while all of it is in hand', async () => {
-    const isInHand = (asked: number): boolean => asked < 10;
-    const once = (ms: number): Promise<number> =>
-      asking(isInHand, async (dispatcher) => {
-        dispatcher.expectParked(A);
-        await pass(ms);
+  it('is loaded once a second while all of it is in hand', () => {
+    const isInHand = (loads: number) => ({ isLeft: loads < 10, afterMs: 0 });
+    const once = (ms: number): number =>
+      loading(isInHand, ({ expectDeferred, pass }) => {
+        expectDeferred(A);
+        pass(ms);
       });
-    expect(await once(3_500)).toBe(4);
-    expect(await once(60 * SECOND)).toBe(10);
+    expect(once(3_500)).toBe(4);
+    expect(once(60 * SECOND)).toBe(10);
   });
 
-  it('stays expected when it was put off while the log was asked', async () => {
-    const first = Promise.withResolvers<boolean>();
-    const asked = await asking(
-      (times) => (times === 1 ? first.promise : false),
-      async (dispatcher) => {
-        dispatcher.expectParked(A);
-        dispatcher.expectParked(A);
-        first.resolve(false);
-        await pass(2 * SECOND);
+  it('stays expected when it was deferred while the log was read', () => {
+    const loads = loading(
+      (times) => ({ isLeft: false, afterMs: times === 1 ? 10 : 0 }),
+      ({ expectDeferred, pass }) => {
+        expectDeferred(A);
+        expectDeferred(A);
+        pass(2 * SECOND);
       },
     );
-    expect(asked).toBe(2);
+    expect(loads).toBe(2);
   });
 
-  it('is asked for at every receiver, also when nothing is there', async () => {
-    const asked = await asking(
-      () => false,
-      async (dispatcher) => {
-        for (let host = 0; host < 300; host += 1) dispatcher.expectParked(receiver(`h${host}`));
-        await pass(6 * SECOND);
-      },
-    );
-    expect(asked).toBe(300);
+  it('is loaded for every receiver, also when nothing is there', () => {
+    const loads = loading(nothing, ({ expectDeferred, pass }) => {
+      for (let host = 0; host < 300; host += 1) expectDeferred(receiver(`h${host}`));
+      pass(6 * SECOND);
+    });
+    expect(loads).toBe(300);
   });
 
-  it('is asked for at no more than fifty unknown receivers a second', async () => {
-    const asked = await asking(
-      () => false,
-      async (dispatcher) => {
-        for (let host = 0; host < 1_000; host += 1) dispatcher.expectParked(receiver(`h${host}`));
-        await pass(3 * SECOND);
-      },
-    );
-    expect(asked).toBe(200);
+  it('is loaded for no more than fifty unknown receivers a second', () => {
+    const loads = loading(nothing, ({ expectDeferred, pass }) => {
+      for (let host = 0; host < 1_000; host += 1) expectDeferred(receiver(`h${host}`));
+      pass(3 * SECOND);
+    });
+    expect(loads).toBe(200);
   });
 });

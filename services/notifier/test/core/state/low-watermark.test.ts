@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { lowWatermark } from '../../src/core/low-watermark.ts';
+import { lowWatermark } from '../../../src/core/state/low-watermark.ts';
 
 describe('the low water of a stream', () => {
   it('follows what is taken while nothing is open', () => {

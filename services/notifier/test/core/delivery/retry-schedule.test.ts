@@ -1,7 +1,11 @@
 import { MAX_DELIVERY_ATTEMPTS } from '@runledger/contracts/deliveries/deliveries';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { delayAfter, delayAfterOwnFailure, parseRetryAfter } from '../../src/core/retry-schedule.ts';
+import {
+  delayAfter,
+  delayAfterOwnFailure,
+  parseRetryAfter,
+} from '../../../src/core/delivery/retry-schedule.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -3,7 +3,13 @@ import {
   type DeliveryAttemptResult,
 } from '@runledger/contracts/deliveries/attempt-result';
 import { describe, expect, it } from 'vitest';
-import { isCharged, outcomesOf, verdictOf, type Outcome, type Verdict } from '../../src/core/verdict.ts';
+import {
+  isCharged,
+  outcomesOf,
+  verdictOf,
+  type Outcome,
+  type Verdict,
+} from '../../../src/core/delivery/verdict.ts';
 
 type Row = readonly [verdict: Verdict, origin: Outcome, receiver: Outcome];
 

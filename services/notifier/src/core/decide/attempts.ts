@@ -1,0 +1,173 @@
+import type { AttemptReport } from '../delivery/attempt-report.ts';
+import { conclusionOf, type Conclusion } from '../delivery/conclusion.ts';
+import type { FinalDelivery } from '../delivery/final-delivery.ts';
+import { outcomesOf, verdictOf } from '../delivery/verdict.ts';
+import type { Permit } from '../receivers/concurrency-limits.ts';
+import type { Sent } from '../receivers/receiver.ts';
+import { learn } from '../receivers/receiver-queues.ts';
+import type { Attempt } from '../state/attempt.ts';
+import type { Outcome } from '../state/input.ts';
+import { IDLE, takeDelivery, takeUpToRound, type News, type Outbox } from '../state/outbox.ts';
+import type { NotifierState } from '../state/state.ts';
+import { AGAIN_MS, keepNews } from './deferral.ts';
+import { advance } from './outboxes.ts';
+import { offer } from './queueing.ts';
+import { beginWork, endWork, settle, settleNews } from './settling.ts';
+
+const ONE_INTERMEDIATE_MS = 1_000;
+
+/** An attempt to send what is next in the outbox. Without a permit a delivery is only given up. */
+export const beginAttempt = (state: NotifierState, outbox: Outbox, permit: Permit | undefined): void => {
+  const { key, partition, finals, news } = outbox;
+  const [delivery] = finals;
+  const id = (state.lastAttempt += 1);
+  outbox.stage = { kind: 'in_flight', attempt: id };
+  beginWork(state, partition);
+  const common = { id, run: key.run_id, partition, permit, ticket: state.breakers.ticket };
+  const open = { ...common, sent: 'nothing', postponed: false } as const;
+  if (delivery) {
+    state.attempts.set(id, { ...open, content: { kind: 'final', delivery } });
+    state.effects.push({ type: 'attempt_final', attempt: id, delivery });
+  } else if (news) {
+    state.attempts.set(id, { ...open, content: { kind: 'intermediate', news } });
+    outbox.news = undefined;
+    outbox.notBefore.intermediate = state.moment.at + ONE_INTERMEDIATE_MS;
+    const { atLeast } = news;
+    state.effects.push({ type: 'attempt_intermediate', attempt: id, partition, key, atLeast });
+  }
+};
+
+export const attemptFinished = (state: NotifierState, id: number, report: AttemptReport): void => {
+  const attempt = state.attempts.get(id);
+  if (attempt?.content.kind === 'intermediate')
+    intermediateFinished(state, attempt, attempt.content.news, report);
+  else if (attempt?.content.kind === 'final') finalFinished(state, attempt, attempt.content.delivery, report);
+};
+
+/** News that were refused are not sent again: the next say more. */
+const intermediateFinished = (
+  state: NotifierState,
+  attempt: Attempt,
+  news: News,
+  report: AttemptReport,
+): void => {
+  const outbox = state.outboxes.get(attempt.run);
+  const sent = sentOf(report);
+  const verdict = sent === 'nothing' ? undefined : verdictOf(sent);
+  if (verdict !== 'own' && verdict !== 'interrupted') settleNews(state, attempt.partition, news);
+  else if (outbox) keepNews(state, outbox, news);
+  endAttempt(state, attempt, sent);
+};
+
+const finalFinished = (
+  state: NotifierState,
+  attempt: Attempt,
+  delivery: FinalDelivery,
+  report: AttemptReport,
+): void => {
+  switch (report.kind) {
+    case 'interrupted':
+      return keep(state, attempt, delivery);
+    case 'superseded':
+      complete(state, attempt, delivery, 'alone');
+      return endAttempt(state, attempt, 'nothing');
+    case 'nothing':
+      complete(state, attempt, delivery, 'round');
+      return endAttempt(state, attempt, 'nothing');
+    default: {
+      const conclusion = conclusionOf(report, state.moment, state.settings);
+      if (!conclusion) return keep(state, attempt, delivery);
+      return conclude(state, attempt, delivery, conclusion, sentOf(report));
+    }
+  }
+};
+
+const conclude = (
+  state: NotifierState,
+  attempt: Attempt,
+  delivery: FinalDelivery,
+  conclusion: Conclusion,
+  sent: Sent,
+): void => {
+  attempt.sent = sent;
+  state.effects.push({ type: 'conclude_attempt', attempt: attempt.id, delivery, conclusion });
+};
+
+/** What followed from the attempt was written down, or could not be. */
+export const attemptConcluded = (state: NotifierState, id: number, outcome: Outcome): void => {
+  const attempt = state.attempts.get(id);
+  if (attempt?.content.kind !== 'final') return;
+  const { delivery } = attempt.content;
+  if (outcome.kind === 'stored') {
+    complete(state, attempt, delivery, 'round');
+    return endAttempt(state, attempt, attempt.sent);
+  }
+  if (outcome.kind === 'interrupted' || attempt.postponed) return keep(state, attempt, delivery);
+  attempt.postponed = true;
+  const report = { kind: 'failed', why: outcome.why } as const;
+  const conclusion = conclusionOf(report, state.moment, state.settings);
+  if (conclusion) conclude(state, attempt, delivery, conclusion, sentOf(report));
+};
+
+/** Nothing else stands for it in memory: it stays in hand, unless its source is left to the next holder. */
+const keep = (state: NotifierState, attempt: Attempt, delivery: FinalDelivery): void => {
+  const outbox = state.outboxes.get(attempt.run);
+  if (outbox) outbox.notBefore.final = state.moment.at + AGAIN_MS;
+  // It is found again with the others whose time is over.
+  if (outbox && !attempt.permit) takeDelivery(outbox, delivery);
+  endAttempt(state, attempt, 'interrupted');
+};
+
+/** Others of the same round stood for the same, unless this one gave way to them. */
+const complete = (
+  state: NotifierState,
+  attempt: Attempt,
+  delivery: FinalDelivery,
+  which: 'alone' | 'round',
+): void => {
+  const outbox = state.outboxes.get(attempt.run);
+  settle(state, delivery);
+  if (!outbox) return;
+  takeDelivery(outbox, delivery);
+  if (which === 'round') for (const equal of takeUpToRound(outbox, delivery.round)) settle(state, equal);
+};
+
+const endAttempt = (state: NotifierState, attempt: Attempt, sent: Sent): void => {
+  state.attempts.delete(attempt.id);
+  const outbox = state.outboxes.get(attempt.run);
+  if (outbox?.stage.kind === 'in_flight' && outbox.stage.attempt === attempt.id) {
+    outbox.stage = IDLE;
+    advance(state, outbox);
+  }
+  if (attempt.permit) giveBack(state, attempt.permit, attempt.ticket, sent);
+  endWork(state, attempt.partition);
+};
+
+const giveBack = (state: NotifierState, permit: Permit, ticket: number, sent: Sent): void => {
+  const { breakers, limits, queues, moment } = state;
+  const { queue } = permit;
+  const { origin } = queue.receiver;
+  const outcomes = sent === 'nothing' ? undefined : outcomesOf(sent);
+  limits.release(permit);
+  breakers.report(origin, ticket, outcomes?.origin ?? 'neutral', moment.at);
+  breakers.report(queue.key, ticket, outcomes?.receiver ?? 'neutral', moment.at);
+  learn(queue, sent, moment.at - permit.since);
+  offer(state, queue);
+  if (breakers.state(origin).kind === 'probing') for (const other of queues.at(origin)) offer(state, other);
+};
+
+const sentOf = (report: AttemptReport): Sent => {
+  switch (report.kind) {
+    case 'sent':
+      return report.result.reason;
+    case 'interrupted':
+      return 'interrupted';
+    case 'unreadable':
+    case 'failed':
+      return 'internal_error';
+    case 'superseded':
+    case 'nothing':
+    case 'expired':
+      return 'nothing';
+  }
+};

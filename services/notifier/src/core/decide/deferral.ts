@@ -1,0 +1,79 @@
+import type { RunId } from '@runledger/contracts/ids';
+import type { ReceiverQueue } from '../receivers/receiver-queues.ts';
+import type { StoredOpening } from '../state/input.ts';
+import { IDLE, type News, type Outbox } from '../state/outbox.ts';
+import type { NotifierState } from '../state/state.ts';
+import { offer } from './queueing.ts';
+import { beginWork, settleNews } from './settling.ts';
+
+/** What was not to be sent, through no fault of its own, is offered again after so long. */
+export const AGAIN_MS = 15_000;
+/** When a receiver has too much to take at once, its deferred deliveries are loaded by then at the latest. */
+const LOAD_WITHIN_MS = 30_000;
+/** With more outboxes than this, intermediate notifications that are put off are dropped. */
+const MAX_OUTBOXES = 50_000;
+
+/** It is not the turn of these runs for a while: the breaker of their receiver is open, or too much waits before them. */
+export const putOff = (state: NotifierState, queue: ReceiverQueue, runs: readonly RunId[]): void => {
+  const outboxes = runs.flatMap((run) => state.outboxes.get(run) ?? []);
+  const isFinal = ({ finals }: Outbox): boolean => finals.length > 0;
+  if (outboxes.some(isFinal)) {
+    queue.deferred.expected = true;
+    state.loading.later(queue);
+  } else offer(state, queue);
+  for (const outbox of outboxes) {
+    if (isFinal(outbox)) defer(state, queue, outbox);
+    else postponeNews(state, outbox);
+  }
+};
+
+/** The final delivery is stored in TIMERS, where it takes no memory and no permit. */
+const defer = (state: NotifierState, queue: ReceiverQueue, outbox: Outbox): void => {
+  const [delivery] = outbox.finals;
+  if (!delivery) return;
+  const { deferred } = queue;
+  const reminder = deferred.reminder === undefined ? reminderOf(state, queue) : undefined;
+  deferred.reminder ??= null;
+  deferred.deferring += 1;
+  beginWork(state, outbox.partition);
+  outbox.stage = { kind: 'deferring', delivery };
+  state.effects.push({ type: 'defer_delivery', delivery, reminder });
+};
+
+/** Wakes the holder of the partition, whoever it is then. */
+const reminderOf = (state: NotifierState, { receiver, key }: ReceiverQueue): StoredOpening => {
+  const { breakers, moment } = state;
+  const own = breakers.state(key);
+  const origin = breakers.state(receiver.origin);
+  if (own.kind === 'open') return { ...receiver, opens: own.opens, until: instantOf(state, own.until) };
+  const until = origin.kind === 'open' ? instantOf(state, origin.until) : moment.now + LOAD_WITHIN_MS;
+  return { ...receiver, opens: 0, until };
+};
+
+/** Nothing may follow for hours, so news that could not be sent are kept. Only in memory, or a restart would begin as far back. */
+export const keepNews = (state: NotifierState, outbox: Outbox, { atLeast, ...sources }: News): void => {
+  // The next holder reads them again.
+  if (state.partitions.get(outbox.partition)?.closing) return;
+  settleNews(state, outbox.partition, sources);
+  outbox.notBefore.intermediate = state.moment.at + AGAIN_MS;
+  if (outbox.finals.length > 0 || state.outboxes.size > MAX_OUTBOXES) return;
+  outbox.news ??= { atLeast, runs: [], activity: [] };
+};
+
+const postponeNews = (state: NotifierState, outbox: Outbox): void => {
+  const { news } = outbox;
+  outbox.stage = IDLE;
+  outbox.news = undefined;
+  if (news) keepNews(state, outbox, news);
+  if (outbox.news) setAlarm(state, outbox, outbox.notBefore.intermediate);
+  else state.outboxes.delete(outbox.key.run_id);
+};
+
+export const setAlarm = (state: NotifierState, outbox: Outbox, at: number): void => {
+  if (outbox.alarmAt <= at) return;
+  outbox.alarmAt = at;
+  state.alarms.push({ at, run: outbox.key.run_id });
+};
+
+/** Monotonic time as milliseconds since 1970. */
+export const instantOf = ({ moment }: NotifierState, at: number): number => moment.now + (at - moment.at);

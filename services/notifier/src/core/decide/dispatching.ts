@@ -1,0 +1,66 @@
+import { partitionOf } from '@runledger/contracts/deliveries/deliveries';
+import { receiverOfKey } from '../receivers/receiver.ts';
+import { hasWaiting, takeOlder, type ReceiverQueue } from '../receivers/receiver-queues.ts';
+import type { BreakerChange } from '../breakers/breakers.ts';
+import type { NotifierState } from '../state/state.ts';
+import { beginAttempt } from './attempts.ts';
+import { instantOf, putOff } from './deferral.ts';
+import { countWaiting, mayLoad, offer, roomOf } from './queueing.ts';
+import { load } from './loading.ts';
+
+/** Begins whatever may begin: attempts while there are permits, and then the loading of deferred deliveries. */
+export const dispatch = (state: NotifierState): void => {
+  while (state.limits.hasFree) {
+    const queue = state.turns.next();
+    if (!queue) break;
+    if (hasWaiting(queue) && roomOf(state, queue) > 0) beginNext(state, queue);
+  }
+  for (;;) {
+    const queue = state.loading.next((one) => mayLoad(state, one));
+    if (!queue) return;
+    load(state, queue);
+  }
+};
+
+const beginNext = (state: NotifierState, queue: ReceiverQueue): void => {
+  const next = queue.finals.shift() ?? queue.intermediates.shift();
+  const outbox = next && state.outboxes.get(next.run);
+  countWaiting(state, queue, -1);
+  state.loading.moved(queue);
+  if (outbox) beginAttempt(state, outbox, state.limits.acquire(queue, state.moment.at));
+  offer(state, queue);
+};
+
+/** What follows from breakers that opened, let a probe through or closed. */
+export const followBreakers = (state: NotifierState, { store }: { readonly store: boolean }): void => {
+  const changes = state.breakerChanges;
+  state.breakerChanges = [];
+  for (const change of changes) followBreaker(state, change, store);
+};
+
+const followBreaker = (state: NotifierState, { key, state: now }: BreakerChange, store: boolean): void => {
+  const { org_id, origin } = receiverOfKey(key);
+  const concerned = [...state.queues.at(origin)].filter(
+    (queue) => org_id === null || queue.receiver.org_id === org_id,
+  );
+  for (const queue of concerned) {
+    if (now.kind !== 'open') offer(state, queue);
+    else {
+      queue.health = 'failing';
+      putOffOlder(state, queue, Infinity);
+      if (org_id !== null) queue.deferred.reminder ??= null;
+    }
+  }
+  const partition = partitionOf(origin);
+  if (now.kind !== 'open' || !store || !state.partitions.has(partition)) return;
+  const opening = { origin, org_id, opens: now.opens, until: instantOf(state, now.until) };
+  state.effects.push({ type: 'store_opening', partition, opening });
+};
+
+/** Puts off what has waited since before then. */
+export const putOffOlder = (state: NotifierState, queue: ReceiverQueue, than: number): void => {
+  const runs = takeOlder(queue, than);
+  if (runs.length === 0) return;
+  countWaiting(state, queue, -runs.length);
+  putOff(state, queue, runs);
+};

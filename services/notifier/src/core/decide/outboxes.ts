@@ -1,0 +1,53 @@
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { FinalDelivery } from '../delivery/final-delivery.ts';
+import { emptyOutbox, joinNews, type News, type Outbox } from '../state/outbox.ts';
+import type { NotifierState } from '../state/state.ts';
+import { putOff, setAlarm } from './deferral.ts';
+import { enqueue, withdraw } from './queueing.ts';
+import { settleNews } from './settling.ts';
+
+/** A final notification is to be sent. It overtakes news that wait; news in flight are let finish, or they could arrive after the end. */
+export const addFinal = (state: NotifierState, delivery: FinalDelivery): void => {
+  advance(state, putInOutbox(state, delivery));
+};
+
+export const putInOutbox = (state: NotifierState, delivery: FinalDelivery): Outbox => {
+  const outbox = outboxOf(state, delivery.key, delivery.origin, delivery.partition);
+  outbox.finals.push(delivery);
+  if (outbox.news) settleNews(state, outbox.partition, outbox.news);
+  outbox.news = undefined;
+  if (outbox.stage.kind === 'queued' && !outbox.stage.final) withdraw(state, outbox);
+  return outbox;
+};
+
+/** An intermediate notification is to be sent. The latest wins, and behind a final one nothing is sent. */
+export const addNews = (
+  state: NotifierState,
+  of: { readonly key: RunKey; readonly origin: string; readonly partition: number },
+  news: News,
+): void => {
+  const outbox = outboxOf(state, of.key, of.origin, of.partition);
+  if (outbox.finals.length > 0) settleNews(state, of.partition, news);
+  else outbox.news = joinNews(outbox.news, news);
+  advance(state, outbox);
+};
+
+/** Brings on what the run has to send next, if nothing of it is under way. */
+export const advance = (state: NotifierState, outbox: Outbox): void => {
+  if (outbox.stage.kind !== 'idle' || state.partitions.get(outbox.partition)?.closing) return;
+  const { finals, news, notBefore, receiver, key } = outbox;
+  const isFinal = finals.length > 0;
+  const notYet = isFinal ? notBefore.final : notBefore.intermediate;
+  // Kept while it is too early even if there is nothing to send, so that the second between two of them is kept.
+  if (notYet > state.moment.at) setAlarm(state, outbox, notYet);
+  else if (!isFinal && !news) state.outboxes.delete(key.run_id);
+  else if (!enqueue(state, outbox, isFinal)) putOff(state, state.queues.of(receiver), [key.run_id]);
+};
+
+const outboxOf = (state: NotifierState, key: RunKey, origin: string, partition: number): Outbox => {
+  const present = state.outboxes.get(key.run_id);
+  if (present) return present;
+  const outbox = emptyOutbox(key, origin, partition);
+  state.outboxes.set(key.run_id, outbox);
+  return outbox;
+};

@@ -1,0 +1,72 @@
+import type { PartitionPosition } from '@runledger/contracts/deliveries/deliveries';
+import { IDLE } from '../state/outbox.ts';
+import { lowWatermark } from '../state/low-watermark.ts';
+import { isSamePosition, positionOf, startPartition, type PartitionStart } from '../state/partition.ts';
+import type { NotifierState } from '../state/state.ts';
+import { countWaiting } from './queueing.ts';
+
+/** Takes a partition up where its last holder left it. */
+export const gainPartition = (state: NotifierState, start: PartitionStart): void => {
+  state.partitions.set(start.number, startPartition(start));
+};
+
+/** Takes back what has not begun. `partition_idle` follows when the rest is over. */
+export const closePartition = (state: NotifierState, number: number): void => {
+  const partition = state.partitions.get(number);
+  if (!partition) return;
+  partition.closing = true;
+  for (const queue of [...state.withWaiting].filter((one) => one.partition === number)) {
+    const waiting = [...queue.finals.splice(0), ...queue.intermediates.splice(0)];
+    for (const { run } of waiting) {
+      const outbox = state.outboxes.get(run);
+      if (outbox) outbox.stage = IDLE;
+    }
+    countWaiting(state, queue, -waiting.length);
+  }
+  if (partition.busy === 0) state.effects.push({ type: 'partition_idle', partition: number });
+};
+
+export const losePartition = (state: NotifierState, number: number): void => {
+  state.partitions.delete(number);
+  for (const [run, outbox] of state.outboxes) if (outbox.partition === number) state.outboxes.delete(run);
+  for (const queue of [...state.queues.all()].filter((one) => one.partition === number)) {
+    queue.deferred.expected = false;
+    queue.deferred.after = 0;
+    queue.deferred.reminder = undefined;
+    state.queues.release(queue);
+  }
+};
+
+/** The log is shorter than it was. All of RUNS is read again, since other facts may stand where known ones stood. */
+export const shortenLog = (state: NotifierState, stream: 'runs' | 'activity', lastSequence: number): void => {
+  for (const partition of state.partitions.values()) {
+    // Progress matters only from now on.
+    if (stream === 'activity') partition.activity = lowWatermark(lastSequence);
+    else {
+      partition.runs = lowWatermark(0);
+      partition.sweptUpTo = 0;
+      partition.carefulUpTo = Infinity;
+    }
+  }
+};
+
+/** Has the positions stored that have changed. */
+export const storePositions = (state: NotifierState): void => {
+  for (const partition of state.partitions.values()) {
+    const position = positionOf(partition);
+    if (partition.isStoring || partition.closing || isSamePosition(partition.stored, position)) continue;
+    partition.isStoring = true;
+    state.effects.push({ type: 'store_position', partition: partition.number, position });
+  }
+};
+
+export const positionStored = (
+  state: NotifierState,
+  number: number,
+  position: PartitionPosition | null,
+): void => {
+  const partition = state.partitions.get(number);
+  if (!partition) return;
+  partition.isStoring = false;
+  if (position) partition.stored = position;
+};

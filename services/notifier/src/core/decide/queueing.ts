@@ -1,0 +1,80 @@
+import { hasWaiting, type ReceiverQueue, type Waiting } from '../receivers/receiver-queues.ts';
+import { IDLE, type Outbox } from '../state/outbox.ts';
+import type { NotifierState } from '../state/state.ts';
+
+/** Waiting at one receiver, in memory. What is beyond it is deferred. */
+const MAX_AT_RECEIVER = 2_000;
+const MAX_WAITING = 50_000;
+
+/** Whether nothing may be sent there for a while. */
+export const isOpen = ({ breakers }: NotifierState, { receiver, key }: ReceiverQueue): boolean =>
+  breakers.state(key).kind === 'open' || breakers.state(receiver.origin).kind === 'open';
+
+/** How many more attempts may be in flight at the receiver now. */
+export const roomOf = ({ breakers, limits }: NotifierState, queue: ReceiverQueue): number => {
+  const { receiver, key, inFlight, limit } = queue;
+  const origin = breakers.state(receiver.origin);
+  const own = breakers.state(key);
+  if (origin.kind === 'open' || own.kind === 'open') return 0;
+  const room = Math.min(limit, own.kind === 'probing' ? own.limit : limit) - inFlight;
+  return origin.kind === 'probing' ? Math.min(room, origin.limit - limits.atOrigin(receiver.origin)) : room;
+};
+
+/** Whether deferred deliveries of the receiver are to be loaded now. */
+export const mayLoad = (state: NotifierState, queue: ReceiverQueue): boolean => {
+  const { expected, loaded } = queue.deferred;
+  const partition = state.partitions.get(queue.partition);
+  const isHeld = partition !== undefined && !partition.closing;
+  return isHeld && expected && loaded === undefined && !hasWaiting(queue) && roomOf(state, queue) > 0;
+};
+
+/** To be called after everything that may give the receiver something to do, or let it do so. */
+export const offer = (state: NotifierState, queue: ReceiverQueue): void => {
+  if (hasWaiting(queue)) {
+    if (roomOf(state, queue) > 0) state.turns.add(queue);
+  } else if (!queue.deferred.expected) state.queues.release(queue);
+  else if (!state.loading.isLater(queue) && mayLoad(state, queue)) state.loading.add(queue);
+};
+
+/** Lets the next notification of a run wait for its turn. False when nothing may wait there now. */
+export const enqueue = (state: NotifierState, outbox: Outbox, final: boolean): boolean => {
+  const queue = state.queues.of(outbox.receiver);
+  const isLeftAlone = isOpen(state, queue);
+  if (isLeftAlone) queue.health = 'failing';
+  const waiting = listOf(queue, final);
+  const isFull = waiting.length >= MAX_AT_RECEIVER || (state.waiting >= MAX_WAITING && hasWaiting(queue));
+  if (isLeftAlone || isFull) return false;
+  outbox.stage = { kind: 'queued', final };
+  waiting.push({ run: outbox.key.run_id, since: state.moment.at });
+  if (queue.deferred.loaded !== undefined) queue.deferred.loaded += 1;
+  countWaiting(state, queue, 1);
+  offer(state, queue);
+  return true;
+};
+
+/** Takes the run out of the queue: something else comes first, or its partition is given away. */
+export const withdraw = (state: NotifierState, outbox: Outbox): void => {
+  const { stage, key, receiver } = outbox;
+  const queue = state.queues.find(receiver);
+  if (stage.kind !== 'queued' || !queue) return;
+  const waiting = listOf(queue, stage.final);
+  waiting.splice(
+    waiting.findIndex(({ run }) => run === key.run_id),
+    1,
+  );
+  outbox.stage = IDLE;
+  countWaiting(state, queue, -1);
+  offer(state, queue);
+};
+
+export const countWaiting = (state: NotifierState, queue: ReceiverQueue, by: number): void => {
+  state.waiting += by;
+  if (hasWaiting(queue)) state.withWaiting.add(queue);
+  else {
+    state.withWaiting.delete(queue);
+    state.loading.moved(queue);
+  }
+};
+
+const listOf = (queue: ReceiverQueue, final: boolean): Waiting[] =>
+  final ? queue.finals : queue.intermediates;

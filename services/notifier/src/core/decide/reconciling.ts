@@ -1,0 +1,57 @@
+import type { FinalDelivery } from '../delivery/final-delivery.ts';
+import type { ReconciliationInput } from '../state/input.ts';
+import { isInHand, type NotifierState } from '../state/state.ts';
+import { beginAttempt } from './attempts.ts';
+import { expectDeferred } from './loading.ts';
+import { addFinal, putInOutbox } from './outboxes.ts';
+
+type Input<Type> = Extract<ReconciliationInput, { type: Type }>;
+
+/** Pending deliveries of a partition that are looked at again with every reconciliation. Others are looked at once. */
+const MAX_WATCHED = 200;
+
+/** The reconciliation has looked for what stands for a run's final notification. */
+export const runChecked = (
+  state: NotifierState,
+  { partition, key, sequence, found }: Input<'run_checked'>,
+): void => {
+  const held = state.partitions.get(partition);
+  if (!held || held.closing) return;
+  held.watched.delete(key.run_id);
+  if (found.kind === 'settled') return;
+  // Until it is settled.
+  if (held.watched.size < MAX_WATCHED) held.watched.set(key.run_id, { key, sequence });
+  if (isInHand(state, key.run_id)) return;
+  if (found.kind === 'timer' && found.isDeferred) {
+    // What reminds of it may have been lost with a process.
+    expectDeferred(state, { org_id: key.org_id, origin: found.origin });
+  } else if (found.kind === 'forgotten') {
+    const { origin, round } = found;
+    const expiresAt = state.moment.now + state.settings.giveUpAfterMs;
+    const source = { kind: 'fact', sequence } as const;
+    addFinal(state, { key, origin, partition, round, attempts: 0, expiresAt, source, careful: true });
+  }
+};
+
+export const checkedUpTo = (state: NotifierState, { partitions, sequence }: Input<'checked_up_to'>): void => {
+  for (const number of partitions) {
+    const held = state.partitions.get(number);
+    if (held) held.sweptUpTo = Math.max(held.sweptUpTo, sequence);
+  }
+};
+
+/** A deferred delivery is given up without waiting for its turn: nothing is sent. */
+export const expiredFound = (state: NotifierState, delivery: FinalDelivery): void => {
+  const held = state.partitions.get(delivery.partition);
+  const { key, round, attempts } = delivery;
+  // One that somebody asked for waits for its first attempt.
+  const waits = round > 1 && attempts === 0;
+  if (!held || held.closing || waits || isInHand(state, key.run_id)) return;
+  // News are in flight: it is found again.
+  if (state.outboxes.get(key.run_id)?.stage.kind === 'in_flight') return;
+  beginAttempt(state, putInOutbox(state, delivery), undefined);
+};
+
+/** Deliveries that are being given up without a permit. */
+export const countExpiring = ({ attempts }: NotifierState): number =>
+  attempts.values().reduce((count, { permit }) => count + (permit ? 0 : 1), 0);

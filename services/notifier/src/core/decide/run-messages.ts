@@ -1,0 +1,65 @@
+import type { RunInput, RunMessage } from '../state/input.ts';
+import type { Partition } from '../state/partition.ts';
+import type { NotifierState } from '../state/state.ts';
+import { addFinal, addNews } from './outboxes.ts';
+
+type Stream = 'runs' | 'activity';
+
+/** A run has ended, or somebody asked for its final notification again. What waits for an earlier round gives way. */
+export const runEnded = (
+  state: NotifierState,
+  message: { readonly time: number } & RunMessage,
+  { round }: { readonly round: number },
+): void => {
+  const { key, origin, sequence, time } = message;
+  takeMessage(state, message, 'runs', (partition) =>
+    addFinal(state, {
+      key,
+      origin,
+      partition: partition.number,
+      round,
+      attempts: 0,
+      expiresAt: time + state.settings.giveUpAfterMs,
+      source: { kind: 'fact', sequence },
+      careful: round > 1 || sequence <= partition.carefulUpTo,
+    }),
+  );
+};
+
+/** A run that goes on has something to say, and wants it to be sent. */
+export const runChanged = (state: NotifierState, message: RunMessage, stream: Stream): void => {
+  const { sequence } = message;
+  takeMessage(state, message, stream, () =>
+    addNews(
+      state,
+      message,
+      stream === 'runs'
+        ? { atLeast: sequence, runs: [sequence], activity: [] }
+        : { atLeast: 0, runs: [], activity: [sequence] },
+    ),
+  );
+};
+
+/** Messages come in order. One that was taken before is dropped. */
+const takeMessage = (
+  state: NotifierState,
+  { partition, sequence }: RunMessage,
+  stream: Stream,
+  add: (partition: Partition) => void,
+): void => {
+  const held = state.partitions.get(partition);
+  if (!held || held.closing || sequence <= held[stream].taken()) return;
+  held[stream].open(sequence);
+  add(held);
+  held[stream].take(sequence);
+};
+
+export const readUpTo = (
+  state: NotifierState,
+  { stream, sequence, partitions }: Extract<RunInput, { type: 'read_up_to' }>,
+): void => {
+  for (const number of partitions) {
+    const held = state.partitions.get(number);
+    if (held && !held.closing) held[stream].take(sequence);
+  }
+};

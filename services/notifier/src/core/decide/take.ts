@@ -1,0 +1,75 @@
+import type { Effect } from '../state/effect.ts';
+import type { NotifierInput } from '../state/input.ts';
+import type { Moment } from '../state/moment.ts';
+import type { NotifierState } from '../state/state.ts';
+import { attemptConcluded, attemptFinished } from './attempts.ts';
+import { dispatch, followBreakers } from './dispatching.ts';
+import { deferralFinished, deferredFound, deferredLoaded, openingDue, openingFound } from './loading.ts';
+import { addFinal } from './outboxes.ts';
+import { closePartition, gainPartition, losePartition, positionStored, shortenLog } from './partitions.ts';
+import { expiredFound, runChecked, checkedUpTo } from './reconciling.ts';
+import { readUpTo, runChanged, runEnded } from './run-messages.ts';
+import { tick } from './ticking.ts';
+
+/**
+ * All that a notifier decides: what happened goes in, what is to be done comes out, the same for the same inputs. Between two
+ * inputs nothing waits that a free permit could take.
+ */
+export const take = (state: NotifierState, input: NotifierInput, moment: Moment): readonly Effect[] => {
+  state.moment = moment;
+  state.effects = [];
+  decide(state, input);
+  // A stored opening that is found again needs not be stored again.
+  followBreakers(state, { store: input.type !== 'opening_found' });
+  dispatch(state);
+  return state.effects;
+};
+
+const decide = (state: NotifierState, input: NotifierInput): void => {
+  switch (input.type) {
+    case 'partition_gained':
+      return gainPartition(state, input.start);
+    case 'partition_closing':
+      return closePartition(state, input.partition);
+    case 'partition_lost':
+      return losePartition(state, input.partition);
+    case 'position_stored':
+      return positionStored(state, input.partition, input.position);
+    case 'run_ended':
+      return runEnded(state, input, { round: 1 });
+    case 'redelivery_requested':
+      return runEnded(state, input, { round: input.round });
+    case 'run_changed':
+      return runChanged(state, input, 'runs');
+    case 'progress_reported':
+      return runChanged(state, input, 'activity');
+    case 'read_up_to':
+      return readUpTo(state, input);
+    case 'log_shortened':
+      return shortenLog(state, input.stream, input.lastSequence);
+    case 'delivery_due':
+      return addFinal(state, input.delivery);
+    case 'opening_found':
+      return openingFound(state, input);
+    case 'opening_due':
+      return openingDue(state, input);
+    case 'deferred_found':
+      return deferredFound(state, input.delivery);
+    case 'deferred_loaded':
+      return deferredLoaded(state, input);
+    case 'expired_found':
+      return expiredFound(state, input.delivery);
+    case 'attempt_finished':
+      return attemptFinished(state, input.attempt, input.report);
+    case 'attempt_concluded':
+      return attemptConcluded(state, input.attempt, input.outcome);
+    case 'deferral_finished':
+      return deferralFinished(state, input.run, input.outcome);
+    case 'run_checked':
+      return runChecked(state, input);
+    case 'checked_up_to':
+      return checkedUpTo(state, input);
+    case 'tick':
+      return tick(state);
+  }
+};

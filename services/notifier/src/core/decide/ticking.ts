@@ -1,0 +1,33 @@
+import { LOOK_EVERY_MS, type NotifierState } from '../state/state.ts';
+import { putOffOlder } from './dispatching.ts';
+import { advance } from './outboxes.ts';
+import { storePositions } from './partitions.ts';
+import { offer } from './queueing.ts';
+
+/** What waits longer is deferred, so that a restart need not begin far back. */
+const LONGEST_WAIT_MS = 5_000;
+/** In looks. */
+const STORE_POSITIONS_EVERY = 2;
+
+/** Time has passed. */
+export const tick = (state: NotifierState): void => {
+  const { at } = state.moment;
+  state.breakers.tick(at);
+  for (let next = state.alarms.peek(); next && next.at <= at; next = state.alarms.peek()) {
+    state.alarms.pop();
+    const outbox = state.outboxes.get(next.run);
+    if (outbox?.alarmAt !== next.at) continue;
+    outbox.alarmAt = Infinity;
+    advance(state, outbox);
+  }
+  if (at >= state.nextLook) look(state, at);
+};
+
+const look = (state: NotifierState, at: number): void => {
+  state.looks += 1;
+  state.nextLook = Math.max(state.nextLook + LOOK_EVERY_MS, at);
+  state.limits.findSlow(at);
+  for (const queue of state.withWaiting) putOffOlder(state, queue, at - LONGEST_WAIT_MS);
+  for (const queue of state.loading.tick()) offer(state, queue);
+  if (state.looks % STORE_POSITIONS_EVERY === 0) storePositions(state);
+};

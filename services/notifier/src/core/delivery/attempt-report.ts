@@ -1,0 +1,35 @@
+import type { DeliveryAttemptResult } from '@runledger/contracts/deliveries/attempt-result';
+
+/** How an attempt went. */
+export type AttemptReport =
+  /** Nothing of it counts: this process stops, or lost the partition. */
+  | { readonly kind: 'interrupted' }
+  /** Something newer in TIMERS stands for the delivery. */
+  | { readonly kind: 'superseded' }
+  /** There was nothing to send: the run is settled, or not there (any more). */
+  | { readonly kind: 'nothing' }
+  /** The run cannot be read, or only by a later release. */
+  | { readonly kind: 'unreadable'; readonly why: string }
+  /** The notifier itself failed. */
+  | { readonly kind: 'failed'; readonly why: string }
+  /** Nothing was sent: the time for it is over. */
+  | ({ readonly kind: 'expired' } & Progress)
+  | ({ readonly kind: 'sent'; readonly result: SentResult; readonly endedAt: number } & Progress);
+
+/** How far a delivery has come, as the run's facts say. */
+export interface Progress {
+  readonly round: number;
+  /** Made in this round before this one. */
+  readonly attempts: number;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+/** What the receiver did. */
+export interface SentResult {
+  readonly reason: DeliveryAttemptResult;
+  readonly message: string;
+  readonly status: number | null;
+  /** The header Retry-After as it came. */
+  readonly retry_after: string | null;
+}

@@ -1,0 +1,118 @@
+import type { OpenBreaker, PartitionPosition } from '@runledger/contracts/deliveries/deliveries';
+import type { RunId } from '@runledger/contracts/ids';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { AttemptReport } from '../delivery/attempt-report.ts';
+import type { FinalDelivery } from '../delivery/final-delivery.ts';
+import type { Receiver } from '../receivers/receiver.ts';
+import type { PartitionStart } from './partition.ts';
+
+/** Everything that the notifier's decisions follow from. */
+export type NotifierInput = PartitionInput | RunInput | TimerInput | ResultInput | ReconciliationInput | Tick;
+
+/** Also the alarm clock: `nextTick` says when the next one is due. */
+interface Tick {
+  readonly type: 'tick';
+}
+
+export type PartitionInput =
+  | { readonly type: 'partition_gained'; readonly start: PartitionStart }
+  /** Nothing of it begins any more. What is under way may be finished. */
+  | { readonly type: 'partition_closing'; readonly partition: number }
+  | { readonly type: 'partition_lost'; readonly partition: number }
+  | {
+      readonly type: 'position_stored';
+      readonly partition: number;
+      /** Null when it could not be stored. */
+      readonly position: PartitionPosition | null;
+    };
+
+/** A message about a run whose webhook lies in a partition that is held. */
+export interface RunMessage {
+  readonly partition: number;
+  readonly key: RunKey;
+  readonly origin: string;
+  readonly sequence: number;
+}
+
+export type RunInput =
+  /** `time` is the broker's, in milliseconds since 1970. */
+  | ({ readonly type: 'run_ended'; readonly time: number } & RunMessage)
+  | ({ readonly type: 'redelivery_requested'; readonly time: number; readonly round: number } & RunMessage)
+  /** Of a run that wants intermediate notifications. */
+  | ({ readonly type: 'run_changed' } & RunMessage)
+  | ({ readonly type: 'progress_reported' } & RunMessage)
+  /** Everything up to here was read for these partitions. */
+  | {
+      readonly type: 'read_up_to';
+      readonly stream: 'runs' | 'activity';
+      readonly sequence: number;
+      readonly partitions: Iterable<number>;
+    }
+  /** The log ends before what was read: it was restored from an older copy. */
+  | {
+      readonly type: 'log_shortened';
+      readonly stream: 'runs' | 'activity';
+      readonly lastSequence: number;
+    };
+
+export type TimerInput =
+  | { readonly type: 'delivery_due'; readonly delivery: FinalDelivery }
+  /** An opening that an earlier holder stored, and that is not over. `until`: milliseconds since 1970. */
+  | ({ readonly type: 'opening_found' } & StoredOpening)
+  /** The stored time of an opening is over. `restore`: nobody may have held the partition meanwhile. */
+  | ({
+      readonly type: 'opening_due';
+      readonly sequence: number;
+      readonly restore: boolean;
+    } & StoredOpening)
+  | { readonly type: 'deferred_found'; readonly delivery: FinalDelivery }
+  /** All that was asked for is loaded. */
+  | {
+      readonly type: 'deferred_loaded';
+      readonly receiver: Receiver;
+      /** Of the last one found, or behind which nothing was found. */
+      readonly lastSequence: number;
+      readonly end: 'more' | 'end' | 'nothing_found' | 'failed';
+    }
+  /** A deferred delivery whose time is over. */
+  | { readonly type: 'expired_found'; readonly delivery: FinalDelivery };
+
+export interface StoredOpening extends Pick<OpenBreaker, 'origin' | 'org_id' | 'opens'> {
+  readonly until: number;
+}
+
+export type ResultInput =
+  | { readonly type: 'attempt_finished'; readonly attempt: number; readonly report: AttemptReport }
+  /** What follows from an attempt is stored, or not. */
+  | { readonly type: 'attempt_concluded'; readonly attempt: number; readonly outcome: Outcome }
+  | { readonly type: 'deferral_finished'; readonly run: RunId; readonly outcome: Outcome };
+
+/** Of a write to the log. */
+export type Outcome =
+  | { readonly kind: 'stored' }
+  | { readonly kind: 'interrupted' }
+  | { readonly kind: 'failed'; readonly why: string };
+
+export type ReconciliationInput =
+  | {
+      readonly type: 'run_checked';
+      readonly partition: number;
+      readonly key: RunKey;
+      /** The fact that its notification follows from. */
+      readonly sequence: number;
+      readonly found: Found;
+    }
+  | {
+      readonly type: 'checked_up_to';
+      readonly partitions: readonly number[];
+      readonly sequence: number;
+    };
+
+/** What stands for the final notification of a run that has ended. */
+export type Found =
+  /** A fact of the run, or nothing has to. */
+  | { readonly kind: 'settled' }
+  | { readonly kind: 'in_hand' }
+  /** A message in TIMERS. */
+  | { readonly kind: 'timer'; readonly origin: string; readonly isDeferred: boolean }
+  | { readonly kind: 'forgotten'; readonly origin: string; readonly round: number };

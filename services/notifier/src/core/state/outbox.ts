@@ -1,0 +1,73 @@
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import type { Receiver } from '../receivers/receiver.ts';
+import type { FinalDelivery } from '../delivery/final-delivery.ts';
+
+/** Sequences of the facts and progress that an intermediate notification comes from. */
+export interface NewsSources {
+  readonly runs: readonly number[];
+  readonly activity: readonly number[];
+}
+
+/** What an intermediate notification is to say: the run as it was then, or later. */
+export interface News extends NewsSources {
+  /** A sequence of RUNS, or 0. */
+  readonly atLeast: number;
+}
+
+/** Where the next notification of a run stands. */
+export type Stage =
+  /** Nothing is under way: there is nothing to send, or it is too early. */
+  | { readonly kind: 'idle' }
+  /** In the queue of its receiver. */
+  | { readonly kind: 'queued'; readonly final: boolean }
+  /** An attempt is being made, or its outcome written down. */
+  | { readonly kind: 'in_flight'; readonly attempt: number }
+  /** The final one is being stored in TIMERS until its receiver takes notifications again. */
+  | { readonly kind: 'deferring'; readonly delivery: FinalDelivery };
+
+export const IDLE: Stage = { kind: 'idle' };
+
+/** Everything that one run has to send: the one place where its notifications stand in memory. */
+export interface Outbox {
+  readonly key: RunKey;
+  readonly receiver: Receiver;
+  readonly partition: number;
+  /** The first is the one that the stage is about. */
+  readonly finals: FinalDelivery[];
+  news: News | undefined;
+  stage: Stage;
+  /** Monotonic: nothing is sent before. */
+  readonly notBefore: { final: number; intermediate: number };
+  /** When it is looked at again; Infinity when no alarm is set. */
+  alarmAt: number;
+}
+
+export const emptyOutbox = (key: RunKey, origin: string, partition: number): Outbox => ({
+  key,
+  receiver: { org_id: key.org_id, origin },
+  partition,
+  finals: [],
+  news: undefined,
+  stage: IDLE,
+  notBefore: { final: -Infinity, intermediate: -Infinity },
+  alarmAt: Infinity,
+});
+
+/** Takes out the delivery, wherever it is among the others. */
+export const takeDelivery = ({ finals }: Outbox, delivery: FinalDelivery): void => {
+  const at = finals.indexOf(delivery);
+  if (at >= 0) finals.splice(at, 1);
+};
+
+/** Takes out the deliveries of the round, and of earlier ones. */
+export const takeUpToRound = ({ finals }: Outbox, round: number): FinalDelivery[] => {
+  const taken = finals.filter((delivery) => delivery.round <= round);
+  finals.splice(0, finals.length, ...finals.filter((delivery) => delivery.round > round));
+  return taken;
+};
+
+export const joinNews = (before: News | undefined, news: News): News => ({
+  atLeast: Math.max(before?.atLeast ?? 0, news.atLeast),
+  runs: [...(before?.runs ?? []), ...news.runs],
+  activity: [...(before?.activity ?? []), ...news.activity],
+});

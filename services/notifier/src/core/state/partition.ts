@@ -1,0 +1,83 @@
+import type { PartitionPosition } from '@runledger/contracts/deliveries/deliveries';
+import type { RunId } from '@runledger/contracts/ids';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { lowWatermark, type LowWatermark } from './low-watermark.ts';
+
+/** One partition of the origins, while this process holds it. */
+export interface Partition {
+  readonly number: number;
+  /** Of RUNS: the broker's time of its creation. */
+  readonly created: string;
+  runs: LowWatermark;
+  activity: LowWatermark;
+  /** Facts up to here may have been taken up by an earlier holder. */
+  carefulUpTo: number;
+  /** Of RUNS: up to here the reconciliation found everything accounted for. */
+  sweptUpTo: number;
+  /** Pending deliveries that the reconciliation looks at again. */
+  readonly watched: Map<RunId, Watched>;
+  /** Attempts and deferrals under way. */
+  busy: number;
+  /** It is being given away: nothing begins any more. */
+  closing: boolean;
+  /** What was stored last. */
+  stored: PartitionPosition | undefined;
+  isStoring: boolean;
+}
+
+export interface Watched {
+  readonly key: RunKey;
+  readonly sequence: number;
+}
+
+/** What the log says when a process begins to hold a partition. */
+export interface PartitionStart {
+  readonly number: number;
+  readonly created: string;
+  /** The last sequence of RUNS. */
+  readonly lastSequence: number;
+  /** The last sequence of ACTIVITY: progress before it is no news. */
+  readonly lastReport: number;
+  /** As an earlier holder left it. */
+  readonly position: PartitionPosition | undefined;
+}
+
+export const startPartition = (start: PartitionStart): Partition => {
+  const { number, created, lastSequence, lastReport } = start;
+  const position = start.position?.created === created ? start.position : undefined;
+  return {
+    number,
+    created,
+    runs: lowWatermark(position?.runs ?? 0),
+    activity: lowWatermark(position?.activity ?? lastReport),
+    carefulUpTo: lastSequence,
+    sweptUpTo: position?.swept ?? 0,
+    watched: new Map(),
+    busy: 0,
+    closing: false,
+    stored: position,
+    isStoring: false,
+  };
+};
+
+/** How far the partition has come. The next holder looks again at what the reconciliation watches. */
+export const positionOf = ({
+  created,
+  runs,
+  activity,
+  sweptUpTo,
+  watched,
+}: Partition): PartitionPosition => ({
+  version: 1,
+  created,
+  runs: runs.low(),
+  activity: activity.low(),
+  swept: watched.values().reduce((lowest, { sequence }) => Math.min(lowest, sequence - 1), sweptUpTo),
+});
+
+export const isSamePosition = (one: PartitionPosition | undefined, other: PartitionPosition): boolean =>
+  one !== undefined &&
+  one.runs === other.runs &&
+  one.activity === other.activity &&
+  one.swept === other.swept &&
+  one.created === other.created;

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { A, MINUTE, observeBreakers, openFor, pass, SECOND, useStoppedTime } from './observed-breakers.ts';
+
+useStoppedTime();
+
+describe('the results of a breaker', () => {
+  it('count over ten minutes: time-outs of 15 seconds, one after the other, open it', () => {
+    const { report, state } = observeBreakers();
+    for (const outcome of 'ffffsffff') {
+      pass(15 * SECOND);
+      report(outcome);
+    }
+    expect(state().kind).toBe('closed');
+    pass(5 * MINUTE);
+    report('sf');
+    expect(state().kind).toBe('open');
+  });
+
+  it('limit nothing: a thousand results at the same moment are no failures', () => {
+    const { report, state } = observeBreakers();
+    report('f' + 's'.repeat(1_000));
+    report('ffff');
+    expect(state()).toEqual({ kind: 'closed' });
+  });
+
+  it('do not close it when they are charged to nobody', () => {
+    const { report, state } = observeBreakers();
+    report('fffff');
+    pass(30 * SECOND);
+    report('n'.repeat(20));
+    expect(state()).toEqual({ kind: 'probing', limit: 1 });
+    report('f');
+    expect(state()).toEqual(openFor(60 * SECOND, 2));
+  });
+
+  it('are not counted while it is open: they would thin the failures out', () => {
+    const { report, state } = observeBreakers();
+    report('ffffsffffsf');
+    expect(state().kind).toBe('open');
+    report('f'.repeat(200));
+    pass(30 * SECOND);
+    report('s'.repeat(15));
+    // 9 of 26 have failed now. 19 of 38 are half, 20 of 39 are more.
+    report('ffffsffffsff');
+    expect(state().kind).toBe('closed');
+    report('f');
+    expect(state().kind).toBe('open');
+  });
+
+  it('count at once: what is reported next, at the same moment, meets the new state', () => {
+    const { breakers, report, state, changes } = observeBreakers();
+    report('fffff');
+    pass(30 * SECOND);
+    report('s');
+    report('f');
+    expect(changes.map(([, { kind }]) => kind)).toEqual(['open', 'probing', 'probing', 'open']);
+    expect(state()).toEqual(openFor(60 * SECOND, 2));
+    expect(breakers.open).toBe(1);
+  });
+
+  it('ask for a tick only while something is due: the end of an opening, or old results', () => {
+    const { breakers, report } = observeBreakers();
+    expect(breakers.nextTick).toBe(Infinity);
+    report('f');
+    expect(breakers.nextTick).toBeLessThan(Infinity);
+    report('ffff');
+    pass(30 * SECOND - 1);
+    expect(breakers.state(A).kind).toBe('open');
+    expect(breakers.nextTick).toBe(1_700_000_000_000 + 30 * SECOND);
+  });
+});

@@ -1,0 +1,130 @@
+import type { DeliveryAttemptResult } from '@runledger/contracts/deliveries/attempt-result';
+import { newUuid } from '@runledger/contracts/ids';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Receiver } from '../../src/core/receivers/receiver.ts';
+import { SECOND, type SimulatedCore } from './simulated-core.ts';
+import { append, simulateLog, type SimulatedLog } from './simulated-log.ts';
+import { startNotifier, type Behaviour, type Circumstances } from './simulated-notifier.ts';
+
+type Step =
+  | { readonly do: 'end' | 'change' | 'progress'; readonly run: number }
+  | { readonly do: 'wait'; readonly ms: number }
+  | { readonly do: 'kill' };
+
+const RUNS = 12;
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 7,
+    arbitrary: fc.record({
+      do: fc.constantFrom('end', 'end', 'end', 'change', 'change', 'progress'),
+      run: fc.nat(RUNS - 1),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('wait' as const),
+      ms: fc.oneof(fc.nat(50), fc.nat(2_000), fc.nat(40_000)),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('kill' as const) }) },
+);
+const behaviour: fc.Arbitrary<Behaviour> = fc.record({
+  afterMs: fc.oneof(fc.nat(20), fc.nat(15_000)),
+  reason: fc.constantFrom<DeliveryAttemptResult>(
+    'accepted',
+    'accepted',
+    'server_error',
+    'timed_out',
+    'connect_refused',
+    'no_dns',
+    'interrupted',
+    'gone',
+  ),
+});
+
+const A = newUuid();
+const B = newUuid();
+/** Two organisations at three origins, one of which they share. */
+const RECEIVERS: readonly Receiver[] = [
+  { org_id: A, origin: 'https://shared.example' },
+  { org_id: B, origin: 'https://shared.example' },
+  { org_id: A, origin: 'https://a.example' },
+  { org_id: B, origin: 'https://b.example' },
+];
+/** As long as the longest opening, and the probes after it. */
+const CALM_MS = 1_200 * SECOND;
+
+const play = (steps: readonly Step[], behaviours: readonly Behaviour[], maxInFlight: number): void => {
+  const log = simulateLog(RUNS, RECEIVERS);
+  let calm = false;
+  let made = 0;
+  const circumstances: Circumstances = {
+    maxInFlight,
+    behave: () => {
+      const planned = behaviours[made++ % Math.max(behaviours.length, 1)];
+      return calm || !planned ? { afterMs: 5, reason: 'accepted' } : planned;
+    },
+    // Nobody waits for hours here.
+    waitOf: (ms) => Math.min(ms, 40 * SECOND),
+  };
+  let core = startNotifier(log, 0, circumstances);
+  for (const one of steps) {
+    if (one.do === 'wait') core.pass(one.ms);
+    else if (one.do === 'kill') core = startNotifier(log, core.elapsed(), circumstances);
+    else happen(log, core, one.do, one.run);
+  }
+  calm = true;
+  core.pass(CALM_MS);
+  expectAllSettled(log, core);
+};
+
+/** A run that has ended once more is one that somebody asks to be sent again. */
+const happen = (
+  log: SimulatedLog,
+  core: SimulatedCore,
+  what: 'end' | 'change' | 'progress',
+  at: number,
+): void => {
+  const run = log.runs[at];
+  if (!run) return;
+  if (what !== 'end')
+    return core.take(append(log, run, what === 'change' ? 'changed' : 'progress', core.now()));
+  if (run.round > 0 && !run.settled) return;
+  const kind = run.round === 0 ? 'ended' : 'redelivery';
+  run.round += 1;
+  run.settled = false;
+  if (kind === 'ended') run.endedAt = core.now();
+  core.take(append(log, run, kind, core.now()));
+};
+
+const expectAllSettled = (log: SimulatedLog, { state }: SimulatedCore): void => {
+  expect(log.runs.filter(({ round, settled }) => round > 0 && !settled)).toEqual([]);
+  expect([...log.timers.keys()]).toEqual([]);
+  expect([...log.openings.keys(), ...log.dueOpenings.keys()]).toEqual([]);
+  expect([state.outboxes.size, state.attempts.size, state.waiting, state.limits.inFlight]).toEqual([
+    0, 0, 0, 0,
+  ]);
+  expect([...state.partitions.values()].map(({ busy }) => busy)).toEqual([...state.partitions].map(() => 0));
+  // Everything that was read is settled: the next holder begins behind it.
+  for (const [number, { runs, activity }] of state.partitions) {
+    expect(runs.low(), `partition ${number}`).toBe(runs.taken());
+    expect(activity.low(), `partition ${number}`).toBe(activity.taken());
+  }
+};
+
+const expectAlways = (property: fc.IProperty<[Step[], Behaviour[]]>): void =>
+  fc.assert(property, { numRuns: 50 });
+
+describe('whatever happens to runs, however receivers answer, and whenever a notifier is killed', () => {
+  it.each([1, 4, 100])(
+    'every final is settled in the end, one at a time for a run and in order, with %i permits',
+    (maxInFlight) => {
+      const steps = fc.array(step, { minLength: 5, maxLength: 150 });
+      const behaviours = fc.array(behaviour, { maxLength: 100 });
+      expectAlways(fc.property(steps, behaviours, (each, how) => play(each, how, maxInFlight)));
+    },
+    60_000,
+  );
+});

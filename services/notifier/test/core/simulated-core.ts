@@ -1,0 +1,189 @@
+import TinyQueue from 'tinyqueue';
+import { PARTITIONS } from '@runledger/contracts/deliveries/deliveries';
+import { BREAKER_SETTINGS } from '../../src/core/breakers/breaker-settings.ts';
+import { take as takeInput } from '../../src/core/decide/take.ts';
+import type { FinalDelivery } from '../../src/core/delivery/final-delivery.ts';
+import { receiverKey, type Receiver } from '../../src/core/receivers/receiver.ts';
+import type { Effect } from '../../src/core/state/effect.ts';
+import type { NotifierInput, Outcome } from '../../src/core/state/input.ts';
+import type { PartitionStart } from '../../src/core/state/partition.ts';
+import { createNotifierState, isInHand, nextTick, type NotifierState } from '../../src/core/state/state.ts';
+
+export const SECOND = 1_000;
+/** The broker's clock at the start, in milliseconds since 1970; the monotonic one begins elsewhere. */
+const BORN = 1_700_000_000_000;
+const MONOTONIC_START = 5_000_000;
+const GIVE_UP_AFTER_MS = 518_400_000;
+
+export const STORED: Outcome = { kind: 'stored' };
+
+type EffectOf<Type> = Extract<Effect, { type: Type }>;
+type Attempt = EffectOf<'attempt_final'> | EffectOf<'attempt_intermediate'>;
+
+/** What is done about effects; a test says what it wants to be different. */
+export interface Surroundings {
+  attempt(effect: Attempt): void;
+  conclude(effect: EffectOf<'conclude_attempt'>): void;
+  defer(effect: EffectOf<'defer_delivery'>): void;
+  load(effect: EffectOf<'load_deferred'>): void;
+  /** Whatever else is to be done. */
+  other(effect: Effect): void;
+}
+
+/** The whole core on clocks of its own, with a log made up. */
+export interface SimulatedCore {
+  readonly state: NotifierState;
+  readonly surroundings: Surroundings;
+  /** Deliveries in TIMERS that are deferred, by their sequence. */
+  readonly deferred: Map<number, FinalDelivery>;
+  /** Loads of deferred deliveries that go on now, at most so far, and of all. */
+  readonly loads: { now: number; most: number; all: number };
+  /** Effects that nothing was done about. */
+  readonly others: Effect[];
+  /** Milliseconds since the beginning of the simulation. */
+  elapsed(): number;
+  /** The broker's clock. */
+  now(): number;
+  nextSequence(): number;
+  take(input: NotifierInput): void;
+  /** Does something later. */
+  after(ms: number, act: () => void): void;
+  /** Lets time pass, and whatever is due be done. */
+  pass(ms?: number): void;
+  deferredAt(receiver: Receiver): FinalDelivery[];
+}
+
+const ALL_PARTITIONS = Array.from({ length: PARTITIONS }, (_, number): PartitionStart => {
+  return { number, created: 'first', lastSequence: 0, lastReport: 0, position: undefined };
+});
+
+export interface SimulationOptions {
+  readonly maxInFlight?: number;
+  readonly readMs?: number;
+  /** Milliseconds since the beginning of the simulation. */
+  readonly startAt?: number;
+  /** All partitions from their beginning, when left out. */
+  readonly partitions?: readonly PartitionStart[];
+}
+
+export const simulateCore = (options: SimulationOptions = {}): SimulatedCore => {
+  const { maxInFlight = 100, readMs = 1, startAt = 0 } = options;
+  const settings = {
+    maxInFlight,
+    breaker: BREAKER_SETTINGS,
+    giveUpAfterMs: GIVE_UP_AFTER_MS,
+    instantOf: Date.parse,
+  };
+  let at = MONOTONIC_START + startAt;
+  let sequence = 0;
+  const due = new TinyQueue<{ readonly at: number; readonly act: () => void }>(
+    [],
+    (one, other) => one.at - other.at,
+  );
+  let isTaking = false;
+  const inputs = new Set<NotifierInput>();
+  const state = createNotifierState(settings, at);
+  const now = (): number => BORN + (at - MONOTONIC_START);
+
+  /** Inputs that come up while one is taken wait for their turn. */
+  const take = (input: NotifierInput): void => {
+    inputs.add(input);
+    if (isTaking) return;
+    isTaking = true;
+    for (const next of inputs) {
+      inputs.delete(next);
+      for (const effect of takeInput(state, next, { at, now: now(), chance: 0.5 })) perform(effect);
+    }
+    isTaking = false;
+  };
+  const perform = (effect: Effect): void => {
+    switch (effect.type) {
+      case 'attempt_final':
+      case 'attempt_intermediate':
+        return core.surroundings.attempt(effect);
+      case 'conclude_attempt':
+        return core.surroundings.conclude(effect);
+      case 'defer_delivery':
+        return core.surroundings.defer(effect);
+      case 'load_deferred':
+        return core.surroundings.load(effect);
+      default:
+        return core.surroundings.other(effect);
+    }
+  };
+
+  const core: SimulatedCore = {
+    state,
+    deferred: new Map(),
+    loads: { now: 0, most: 0, all: 0 },
+    others: [],
+    elapsed: () => at - MONOTONIC_START,
+    now,
+    nextSequence: () => (sequence += 1),
+    take,
+    after: (ms, act) => void due.push({ at: at + ms, act }),
+    pass: (ms = 0) => {
+      const until = at + ms;
+      for (;;) {
+        const first = due.peek();
+        const next = Math.min(first?.at ?? Infinity, nextTick(state));
+        if (next > until) break;
+        at = Math.max(at, next);
+        if (first && first.at <= at) due.pop()?.act();
+        else take({ type: 'tick' });
+      }
+      at = until;
+    },
+    deferredAt: (receiver) =>
+      [...core.deferred.values()].filter(
+        ({ key, origin }) => receiverKey({ org_id: key.org_id, origin }) === receiverKey(receiver),
+      ),
+    surroundings: {
+      attempt: () => undefined,
+      conclude: ({ attempt }) => take({ type: 'attempt_concluded', attempt, outcome: STORED }),
+      defer: ({ delivery }) => {
+        storeDeferred(core, delivery);
+        take({ type: 'deferral_finished', run: delivery.key.run_id, outcome: STORED });
+      },
+      load: (effect) => loadDeferred(core, effect, readMs),
+      other: (effect) => {
+        core.others.push(effect);
+        if (effect.type === 'remove_timer') core.deferred.delete(effect.sequence);
+        if (effect.type !== 'store_position') return;
+        take({ type: 'position_stored', partition: effect.partition, position: effect.position });
+      },
+    },
+  };
+  for (const start of options.partitions ?? ALL_PARTITIONS) take({ type: 'partition_gained', start });
+  return core;
+};
+
+/** One of a run replaces that of before. */
+export const storeDeferred = (core: SimulatedCore, delivery: FinalDelivery): void => {
+  if (delivery.source.kind === 'deferred') return;
+  const sequence = core.nextSequence();
+  core.deferred.set(sequence, { ...delivery, source: { kind: 'deferred', sequence }, careful: true });
+};
+
+const loadDeferred = (core: SimulatedCore, effect: EffectOf<'load_deferred'>, readMs: number): void => {
+  const { loads, state, take } = core;
+  const { receiver, after, max } = effect;
+  loads.now += 1;
+  loads.all += 1;
+  loads.most = Math.max(loads.most, loads.now);
+  core.after(readMs, () => {
+    loads.now -= 1;
+    const there = core.deferredAt(receiver).filter(({ source }) => source.sequence > after);
+    let lastSequence = after;
+    let found = 0;
+    for (const delivery of there) {
+      if (found >= max) break;
+      lastSequence = delivery.source.sequence;
+      if (isInHand(state, delivery.key.run_id)) continue;
+      take({ type: 'deferred_found', delivery });
+      found += 1;
+    }
+    const end = found >= max ? 'more' : lastSequence > after ? 'end' : 'nothing_found';
+    take({ type: 'deferred_loaded', receiver, lastSequence, end });
+  });
+};
