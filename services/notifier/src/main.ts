@@ -54,8 +54,8 @@ const start = async (
       basePath: config.RUNLEDGER_BASE_PATH,
       maxBytes: config.RUNLEDGER_WEBHOOK_BODY_MAX_BYTES,
       giveUpAfterMs: config.RUNLEDGER_WEBHOOK_GIVE_UP_S * 1_000,
-      mostInFlight: config.RUNLEDGER_WEBHOOK_IN_FLIGHT,
-      sweepEveryMs: config.RUNLEDGER_WEBHOOK_SWEEP_EVERY_S * 1_000,
+      maxInFlight: config.RUNLEDGER_WEBHOOK_IN_FLIGHT,
+      reconcileEveryMs: config.RUNLEDGER_WEBHOOK_SWEEP_EVERY_S * 1_000,
       finishWithinMs: config.RUNLEDGER_STOP_WITHIN_S * 400,
     }),
   );

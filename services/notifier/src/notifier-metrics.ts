@@ -5,17 +5,17 @@ import {
   observedGauge,
   type Metrics,
 } from '@runledger/service-kit/observability/metrics';
-import { verdictOf } from './core/verdict.ts';
+import { verdictOf } from './core/delivery/verdict.ts';
 
 /** No label names a host: each value would be a series for ever. */
 export interface NotifierMetrics {
-  tried(notification: 'intermediate' | 'final', reason: DeliveryAttemptResult): void;
+  attempted(notification: 'intermediate' | 'final', reason: DeliveryAttemptResult): void;
   settled(how: 'delivered' | 'gone' | 'tries_used_up' | 'expired'): void;
   /** Seconds from the end of the run until its receiver accepted it. */
   accepted(seconds: number): void;
   /** Seconds that a timer came after its time. */
   late(seconds: number): void;
-  parked(): void;
+  deferred(): void;
   forgotten(): void;
 }
 
@@ -23,9 +23,9 @@ export interface Observed {
   inFlight(): number;
   waiting(): number;
   openBreakers(): number;
-  shares(): number;
-  /** Deliveries that stand parked in the log, of all notifiers; undefined when the broker does not say. */
-  parked(): Promise<number | undefined>;
+  partitions(): number;
+  /** Deliveries that are deferred in the log, of all notifiers; undefined when the broker does not say. */
+  deferred(): Promise<number | undefined>;
   /** How full TIMERS is; undefined when the broker does not say. */
   timers(): Promise<TimersFill | undefined>;
 }
@@ -52,10 +52,10 @@ export const notifierMetrics = (metrics: Metrics, observed: Observed): NotifierM
     observed.openBreakers(),
   );
   gauge('runledger_notifier_shares', 'Shares of the origins that this notifier holds.', () =>
-    observed.shares(),
+    observed.partitions(),
   );
   gauge('runledger_notifier_parked', 'Deliveries parked behind open breakers, of all notifiers.', () =>
-    observed.parked(),
+    observed.deferred(),
   );
   gauge(
     'runledger_notifier_timers_bytes',
@@ -91,7 +91,7 @@ export const notifierMetrics = (metrics: Metrics, observed: Observed): NotifierM
     buckets: LATE_SECONDS,
     registers,
   });
-  const parked = new Counter({
+  const deferred = new Counter({
     name: 'runledger_notifier_parkings_total',
     help: 'How often a delivery was set aside.',
     registers,
@@ -102,11 +102,11 @@ export const notifierMetrics = (metrics: Metrics, observed: Observed): NotifierM
     registers,
   });
   return {
-    tried: (notification, reason) => tries.inc({ notification, outcome: verdictOf(reason), reason }),
+    attempted: (notification, reason) => tries.inc({ notification, outcome: verdictOf(reason), reason }),
     settled: (end) => settled.inc({ end }),
     accepted: (seconds) => lag.observe(Math.max(seconds, 0)),
     late: (seconds) => late.observe(seconds),
-    parked: () => parked.inc(),
+    deferred: () => deferred.inc(),
     forgotten: () => forgotten.inc(),
   };
 };

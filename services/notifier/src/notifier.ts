@@ -1,25 +1,31 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { PARTITIONS, partitionOf } from '@runledger/contracts/deliveries/deliveries';
+import { PARTITIONS } from '@runledger/contracts/deliveries/deliveries';
+import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
+import { holdPartitions } from '@runledger/coordination/partitions/hold-partitions';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { NewerVersion } from '@runledger/event-log/follow/follow';
-import { readRun } from '@runledger/event-log/read/read-run';
-import { holdPartitions } from '@runledger/coordination/partitions/hold-partitions';
 import { streamFill } from '@runledger/event-log/provision/stream-fill';
-import { aborted } from '@runledger/resilience/abort';
-import { countDeferred } from './timers/timers.ts';
+import { readRun } from '@runledger/event-log/read/read-run';
+import { sleep } from '@runledger/resilience/abort';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';
 import type { SigningSecrets } from '@runledger/webhooks/signing/signing-secrets';
-import { openBreakers } from './breaker/breakers.ts';
-import type { BreakerSettings } from './core/breakers/breaker-settings.ts';
-import type { DeliveryContext } from './effects/delivery-context.ts';
-import { openDispatcher } from './dispatch/dispatcher.ts';
+import { openAlarm } from './alarm.ts';
+import { BREAKER_SETTINGS, type BreakerSettings } from './core/breakers/breaker-settings.ts';
+import { countExpiring } from './core/decide/reconciling.ts';
+import { take as takeInput } from './core/decide/take.ts';
+import type { NotifierInput } from './core/state/input.ts';
+import { positionOf } from './core/state/partition.ts';
+import { createNotifierState, isInHand, nextTick } from './core/state/state.ts';
+import { effectsRunner } from './effects/perform.ts';
 import { notifierMetrics } from './notifier-metrics.ts';
-import { webhookTargetOf, openWebhookTargets } from './subscription/webhook-targets.ts';
-import { openFeed } from './subscription/subscription.ts';
-import { openShare, type HeldShare } from './subscription/held-partition.ts';
-import { sweepOnce } from './subscription/reconciliation.ts';
 import type { Sender } from './sending/sender.ts';
+import { giveUpExpired } from './subscription/expired-deliveries.ts';
+import { holdPartition } from './subscription/held-partition.ts';
+import { reconcile } from './subscription/reconciliation.ts';
+import type { ReadState } from './subscription/stream-reader.ts';
+import { openSubscription } from './subscription/subscription.ts';
+import { openWebhookTargets, webhookTargetOf, type WebhookTarget } from './subscription/webhook-targets.ts';
+import { countDeferred } from './timers/read-timers.ts';
 
 export interface NotifierOptions {
   readonly log: EventLog;
@@ -27,7 +33,7 @@ export interface NotifierOptions {
   readonly metrics: Metrics;
   readonly sender: Sender;
   readonly secrets: SigningSecrets;
-  /** Tells two notifiers apart. */
+  /** Distinguishes two notifiers. */
   readonly instance: string;
   /** The broker's, by which timers are due and receivers check signatures: that of this machine may be wrong. */
   readonly now: () => Date;
@@ -35,119 +41,150 @@ export interface NotifierOptions {
   readonly basePath: string;
   readonly maxBytes: number;
   readonly giveUpAfterMs: number;
-  readonly mostInFlight: number;
-  readonly sweepEveryMs: number;
+  readonly maxInFlight: number;
+  readonly reconcileEveryMs: number;
   readonly finishWithinMs: number;
-  /** Where they are to differ from the usual ones. */
+  /** Where they differ from the usual ones. */
   readonly breaker?: Partial<BreakerSettings>;
 }
 
 export interface Notifier extends AsyncDisposable {
-  state(): { readonly ok: true } | { readonly ok: false; readonly why: string };
+  state(): ReadState;
 }
 
-/** How often parked deliveries are looked through for those whose time is over. */
+/** How often deferred deliveries are looked through for those whose time is over. */
 const LOOK_FOR_EXPIRED_MS = 600_000;
 
-/** Plans and sends the notifications of the shares that this process gets, until it is disposed. */
+/** Sends the notifications of the partitions that this process gets, until it is disposed. */
 export const openNotifier = (options: NotifierOptions): Notifier => {
-  const { log, logger, now, mostInFlight, sweepEveryMs } = options;
+  const { log, logger, finishWithinMs, instance, now } = options;
   const stop = new AbortController();
-  const shares = new Map<number, HeldShare>();
-  const shareAt = (origin: string): HeldShare | undefined => shares.get(partitionOf(origin));
-  const clock = (): number => performance.now();
-
-  const breakers = openBreakers({ now: () => now().getTime(), settings: options.breaker ?? {} });
-  const dispatcher = openDispatcher({
-    breakers,
-    most: mostInFlight,
-    clock,
-    refill: async (receiver, most) => (await shareAt(receiver.origin)?.refill(receiver, most)) ?? false,
-  });
-  const metrics = notifierMetrics(options.metrics, {
-    inFlight: () => dispatcher.inFlight,
-    waiting: () => dispatcher.waiting,
-    openBreakers: () => breakers.open,
-    shares: () => shares.size,
-    parked: () => countDeferred(log).catch(() => undefined),
-    timers: () => streamFill(log, 'TIMERS'),
-  });
-  breakers.onChange((key, state) => {
-    const [first = '', second] = key.split(' ');
-    const at = second === undefined ? { origin: first, org_id: null } : { origin: second, org_id: first };
-    shareAt(at.origin)?.onBreaker(at, state);
-  });
-  const callbacks = openWebhookTargets(async (key) => {
-    const read = await readRun(log, key);
-    switch (read.kind) {
-      case 'found':
-        return webhookTargetOf(read.run.request);
-      case 'none':
-        return null;
-      case 'damaged':
-        logger.error({ run_id: key.run_id, why: read.why }, 'a run cannot be read; nobody is told of it');
-        return null;
-      case 'newer_version':
-        throw new NewerVersion(read);
-    }
-  });
-  const feed = openFeed(log, callbacks);
-  const parts: DeliveryContext = { ...options, metrics, random: Math.random };
-
-  const sharing = holdPartitions(
+  const core = runCore(options);
+  const subscription = openSubscription({
     log,
-    { name: 'notifier', partitions: PARTITIONS, holder: options.instance },
-    async (number, over) => {
-      const share = await openShare(
-        { ...parts, dispatcher, breakers, feed, clock, finishWithinMs: options.finishWithinMs },
-        number,
-        over,
-      );
-      shares.set(number, share);
-      try {
-        const failure = await Promise.race([aborted(over), share.failed]);
-        if (failure) throw failure;
-      } finally {
-        await share.close();
-        shares.delete(number);
-      }
-    },
+    targets: openWebhookTargets((key) => readTarget(log, logger, key)),
+    take: core.take,
+    takenUpTo: (partition, stream) => core.state.partitions.get(partition)?.[stream].taken(),
+  });
+  const holding = { log, now, finishWithinMs, subscription, ...core };
+  const held = holdPartitions(
+    log,
+    { name: 'notifier', partitions: PARTITIONS, holder: instance },
+    (partition, over) => holdPartition(holding, partition, over),
   );
-  const expireEveryMs = Math.min(LOOK_FOR_EXPIRED_MS, options.giveUpAfterMs / 10);
-  const sweep = async (): Promise<void> => {
-    const onForgotten = (run_id: string): void => {
-      metrics.forgotten();
-      logger.error({ run_id }, 'a notification had been forgotten; the sweep found it, and it is sent now');
-    };
-    let expired = clock();
-    while (!stop.signal.aborted) {
-      await pause(sweepEveryMs, undefined, { signal: stop.signal });
-      try {
-        if (clock() - expired >= expireEveryMs) {
-          expired = clock();
-          for (const share of shares.values()) await share.expire();
-        }
-        await sweepOnce({ log, shares: () => shares.values(), onForgotten, signal: stop.signal });
-      } catch (error) {
-        logger.warn({ err: error }, 'the sweep was interrupted; it goes on later');
-      }
-    }
-  };
-  const sweeping = sweep().catch(() => undefined);
+  const reconciling = reconcileOften(options, core, stop.signal);
   let failure: string | undefined;
-  void sharing.failed.then((error) => {
+  void held.failed.then((error) => {
     failure = error.message;
-    logger.error({ err: error }, 'no share can be held any more');
+    logger.error({ err: error }, 'no partition can be held any more');
   });
   return {
-    state: () => (failure === undefined ? feed.state() : { ok: false, why: failure }),
+    state: () => (failure === undefined ? subscription.state() : { ok: false, why: failure }),
     [Symbol.asyncDispose]: async () => {
       stop.abort();
-      await sharing[Symbol.asyncDispose]();
-      await feed[Symbol.asyncDispose]();
-      dispatcher.close();
-      breakers.close();
-      await sweeping;
+      await held[Symbol.asyncDispose]();
+      await subscription[Symbol.asyncDispose]();
+      core.close();
+      await reconciling;
     },
   };
+};
+
+/** The core at work: what it decides is done, and time passes for it. */
+const runCore = (options: NotifierOptions) => {
+  const { log, now, maxInFlight, giveUpAfterMs } = options;
+  const clock = (): number => performance.now();
+  const breaker = { ...BREAKER_SETTINGS, ...options.breaker };
+  const settings = { maxInFlight, giveUpAfterMs, breaker, instantOf: Date.parse };
+  const state = createNotifierState(settings, clock());
+  const metrics = notifierMetrics(options.metrics, {
+    inFlight: () => state.limits.inFlight,
+    waiting: () => state.waiting,
+    openBreakers: () => state.breakers.open,
+    partitions: () => state.partitions.size,
+    deferred: () => countDeferred(log).catch(() => undefined),
+    timers: () => streamFill(log, 'TIMERS'),
+  });
+  const signals = new Map<number, AbortSignal>();
+  const idle = new Map<number, () => void>();
+  const perform = effectsRunner({
+    context: { ...options, metrics },
+    take: (input) => take(input),
+    isInHand: ({ key }) => isInHand(state, key.run_id),
+    signalOf: (partition) => signals.get(partition) ?? AbortSignal.abort(),
+    onIdle: (partition) => idle.get(partition)?.(),
+  });
+  const alarm = openAlarm(clock, () => take({ type: 'tick' }));
+  const take = (input: NotifierInput): void => {
+    const moment = { at: clock(), now: now().getTime(), chance: Math.random() };
+    for (const effect of takeInput(state, input, moment)) perform(effect);
+    alarm.set(nextTick(state));
+  };
+  alarm.set(nextTick(state));
+  return {
+    state,
+    metrics,
+    take,
+    signals,
+    onLate: (seconds: number) => metrics.late(seconds),
+    whenIdle: (partition: number) => new Promise<void>((resolve) => idle.set(partition, resolve)),
+    positionOf: (number: number) => {
+      const partition = state.partitions.get(number);
+      return partition && positionOf(partition);
+    },
+    close: () => alarm[Symbol.dispose](),
+  };
+};
+
+const reconcileOften = async (
+  { log, logger, now, reconcileEveryMs, giveUpAfterMs }: NotifierOptions,
+  { state, take, metrics }: ReturnType<typeof runCore>,
+  signal: AbortSignal,
+): Promise<void> => {
+  const options = {
+    log,
+    now,
+    take,
+    signal,
+    partitions: () => state.partitions.values(),
+    isInHand: (run: RunKey['run_id']) => isInHand(state, run),
+    countExpiring: () => countExpiring(state),
+    onForgotten: (run_id: string) => {
+      metrics.forgotten();
+      logger.error(
+        { run_id },
+        'a notification was forgotten; the reconciliation found it, and it is sent now',
+      );
+    },
+  };
+  const expireEveryMs = Math.min(LOOK_FOR_EXPIRED_MS, giveUpAfterMs / 10);
+  let expired = performance.now();
+  for (;;) {
+    await sleep(reconcileEveryMs, signal);
+    if (signal.aborted) return;
+    try {
+      if (performance.now() - expired >= expireEveryMs) {
+        expired = performance.now();
+        for (const partition of state.partitions.keys()) await giveUpExpired(options, partition);
+      }
+      await reconcile(options);
+    } catch (error) {
+      logger.warn({ err: error }, 'the reconciliation was interrupted; it goes on later');
+    }
+  }
+};
+
+const readTarget = async (log: EventLog, logger: Logger, key: RunKey): Promise<WebhookTarget | null> => {
+  const read = await readRun(log, key);
+  switch (read.kind) {
+    case 'found':
+      return webhookTargetOf(read.run.request);
+    case 'none':
+      return null;
+    case 'damaged':
+      logger.error({ run_id: key.run_id, why: read.why }, 'a run cannot be read; nothing is sent about it');
+      return null;
+    case 'newer_version':
+      throw new NewerVersion(read);
+  }
 };

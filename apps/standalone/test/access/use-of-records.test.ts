@@ -5,16 +5,14 @@ import { readDeliveries, recordDeliveryState } from '@runledger/event-log/stream
 import { acquireLease } from '@runledger/coordination/lease';
 import { holdPartitions } from '@runledger/coordination/partitions/hold-partitions';
 import { loadSnapshot, saveSnapshot } from '@runledger/scheduler/snapshot/snapshot-store';
+import { followDue } from '@runledger/notifier/timers/follow-timers';
 import {
   countDeferred,
-  removePending,
   findPending,
-  followDue,
-  storePosition,
-  scheduleDelivery,
   readOpenings,
   readPosition,
-} from '@runledger/notifier/timers/timers';
+} from '@runledger/notifier/timers/read-timers';
+import { removePending, storePosition, scheduleDelivery } from '@runledger/notifier/timers/write-timers';
 import { aRun } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { Type } from 'typebox';

@@ -1,65 +1,65 @@
-import { isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { ProgressReport } from '@runledger/contracts/events/activity';
+import { isEnded, isExecuting, type Run } from '@runledger/contracts/fold/run';
 import { isSettled, roundOf } from '@runledger/contracts/fold/webhook';
-import { lastProgress } from '@runledger/event-log/streams/activity';
-import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
 import { lastOfRun, readRun } from '@runledger/event-log/read/read-run';
-import type { Sent } from '../core/receivers/receiver.ts';
+import { lastProgress } from '@runledger/event-log/streams/activity';
+import type { AttemptReport } from '../core/delivery/attempt-report.ts';
+import type { Effect } from '../core/state/effect.ts';
+import { atLog, messageOf, type DeliveryContext } from './delivery-context.ts';
 import { sendNotification } from './send-notification.ts';
-import type { DeliveryContext } from './delivery-context.ts';
 import { webhookFacts } from './webhook-facts.ts';
 
-/** Tells what the run is now. One try: what comes next says more. Never rejects. */
+type Intermediate = Extract<Effect, { type: 'attempt_intermediate' }>;
+
+/** Sends the run as it is now. One attempt: the next notification says more. Never rejects. */
 export const attemptIntermediate = async (
-  parts: DeliveryContext,
-  key: RunKey,
-  atLeast: number,
+  context: DeliveryContext,
+  effect: Intermediate,
   signal: AbortSignal,
-): Promise<Sent> => {
+): Promise<AttemptReport> => {
   try {
-    return await attempt(parts, key, atLeast, signal);
+    return await attempt(context, effect, signal);
   } catch (error) {
-    if (signal.aborted) return 'interrupted';
-    parts.logger.error({ err: error, run_id: key.run_id }, 'an intermediate notification could not be made');
-    parts.metrics.tried('intermediate', 'internal_error');
-    return 'internal_error';
+    if (signal.aborted) return { kind: 'interrupted' };
+    const { run_id } = effect.key;
+    context.logger.error({ err: error, run_id }, 'an intermediate notification could not be made');
+    context.metrics.attempted('intermediate', 'internal_error');
+    return { kind: 'failed', why: messageOf(error) };
   }
 };
 
 const attempt = async (
-  parts: DeliveryContext,
-  key: RunKey,
-  atLeast: number,
+  context: DeliveryContext,
+  { key, atLeast }: Intermediate,
   signal: AbortSignal,
-): Promise<Sent> => {
-  const { log, logger, random } = parts;
-  // What progress alone brings about must not be told of an earlier state by a replica that is behind.
-  const known =
-    atLeast > 0 ? atLeast : await retryWhileUnavailable({ signal, logger }, () => lastOfRun(log, key));
-  const read = await retryWhileUnavailable({ signal, logger }, () => readRun(log, key, { atLeast: known }));
-  if (read.kind !== 'found' || !read.webhook || isEnded(read.run)) return 'nothing';
+): Promise<AttemptReport> => {
+  const { log } = context;
+  const retrying = atLog(context, signal);
+  // A replica that is behind must not send an earlier state because of progress alone.
+  const known = atLeast > 0 ? atLeast : await retrying(() => lastOfRun(log, key));
+  const read = await retrying(() => readRun(log, key, { atLeast: known }));
+  if (read.kind !== 'found' || !read.webhook || isEnded(read.run)) return { kind: 'nothing' };
   const { run, webhook, history } = read;
-  const { webhook: callback, webhook_intermediate_status: wanted } = run.request;
-  if (callback === null || !wanted || isSettled(webhook.state)) return 'nothing';
-  const report = await progressOf(parts, run);
+  const { webhook: url, webhook_intermediate_status: wanted } = run.request;
+  if (url === null || !wanted || isSettled(webhook.state)) return { kind: 'nothing' };
   const round = roundOf(webhook.state);
-  // Each tells something else, and none is sent again.
-  const webhook_id = `msg_${run.run_id}_${history.head}_${Math.floor(random() * 2 ** 48).toString(36)}`;
   const sequence = history.head;
+  // Each says something else, and none is sent again.
+  const webhook_id = `msg_${run.run_id}_${sequence}_${Math.floor(Math.random() * 2 ** 48).toString(36)}`;
+  const report = await progressOf(context, run);
   const notification = {
     kind: 'intermediate',
     webhook_id,
     run,
-    callback,
+    url,
     sequence,
     report,
     round,
-    try: 1,
+    attempt: 1,
   } as const;
-  const { reason } = await sendNotification(parts, notification, signal);
-  await webhookFacts(parts, run, webhook, signal).started('intermediate');
-  return reason;
+  const result = await sendNotification(context, notification, signal);
+  await webhookFacts(context, run, webhook, signal).started('intermediate');
+  return { kind: 'sent', result, round, attempts: 0, expiresAt: Infinity, endedAt: Infinity };
 };
 
 const progressOf = async ({ log }: DeliveryContext, run: Run): Promise<ProgressReport | undefined> => {

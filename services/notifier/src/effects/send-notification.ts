@@ -15,31 +15,31 @@ import type { DeliveryContext } from './delivery-context.ts';
 /** One notification, as it is to be sent. */
 export interface Notification {
   readonly kind: 'intermediate' | 'final';
-  /** The same on every try, so that a receiver knows it again. */
+  /** The same for every attempt, so that a receiver recognises the message. */
   readonly webhook_id: string;
   readonly run: Run;
-  /** As it stands in the run. */
-  readonly callback: string;
+  /** The webhook's, as it stands in the run. */
+  readonly url: string;
   /** The run's head. */
   readonly sequence: number;
   readonly report: ProgressReport | undefined;
   readonly round: number;
-  /** From 1. */
-  readonly try: number;
+  /** The number of the attempt in its round, from 1. */
+  readonly attempt: number;
 }
 
-/** Makes one try and keeps it for people to read. @throws what keeps it from being signed */
+/** Makes one attempt and records it for people to read. @throws what prevents the signature */
 export const sendNotification = async (
-  parts: DeliveryContext,
+  context: DeliveryContext,
   notification: Notification,
   signal: AbortSignal,
 ): Promise<SendResult> => {
-  const { sender, secrets, publicUrl, basePath, maxBytes, now, metrics } = parts;
-  const { run, sequence, report, webhook_id: id, callback } = notification;
+  const { sender, secrets, publicUrl, basePath, maxBytes, now, metrics } = context;
+  const { run, sequence, report, webhook_id: id, url } = notification;
   const runUrl = `${publicUrl}${basePath}/run/${run.run_id}`;
   const body = webhookBody({ run, sequence, report, publicUrl, runUrl, maxBytes });
   const valid = await secrets.valid(run.org_id);
-  await dueTimers();
+  await runDueTimers();
   signal.throwIfAborted();
   const started = now();
   const headers = {
@@ -48,18 +48,18 @@ export const sendNotification = async (
     'runledger-webhook-version': String(WEBHOOK_PAYLOAD_VERSION),
     ...signedHeaders({ id, at: started, body, secrets: valid }),
   };
-  const read = readCallbackUrl(callback);
-  const answered = read.ok
+  const read = readCallbackUrl(url);
+  const result = read.ok
     ? await traced(notification, () => sender.send({ url: read.url, headers, body }, signal))
-    : refusedAsWritten(read.why);
-  metrics.tried(notification.kind, answered.reason);
-  keep(parts, notification, started, answered);
-  return answered;
+    : forbiddenAsWritten(read.why);
+  metrics.attempted(notification.kind, result.reason);
+  record(context, notification, started, result);
+  return result;
 };
 
-/** The receiver is another party: it is told neither of our traces, nor where it is in them. */
+/** The receiver is another party: it gets neither our trace nor its position in it. */
 const traced = (
-  { run, kind, round, try: number }: Notification,
+  { run, kind, round, attempt }: Notification,
   send: () => Promise<SendResult>,
 ): Promise<SendResult> => {
   const attributes = {
@@ -68,41 +68,40 @@ const traced = (
     'runledger.run_id': run.run_id,
     'runledger.notification': kind,
     'runledger.round': round,
-    'runledger.try': number,
+    'runledger.try': attempt,
   };
   return inSpan('POST webhook', { kind: 'client', parent: run.traceparent, attributes }, async (span) => {
-    const answered = await send();
-    if (answered.status !== null) span.setAttribute('http.response.status_code', answered.status);
-    if (answered.reason !== 'accepted') markFailed(span, answered.reason);
-    return answered;
+    const result = await send();
+    if (result.status !== null) span.setAttribute('http.response.status_code', result.status);
+    if (result.reason !== 'accepted') markFailed(span, result.reason);
+    return result;
   });
 };
 
 /**
- * Lets timers speak that are due. A process that was frozen between reading a run and telling of it learns from them that
- * its share is another's by now, which may have told of something later.
+ * Runs the timers that are due. A process that was frozen between reading a run and sending it learns from them that
+ * another process holds its partition by now, and may have sent something later.
  */
-const dueTimers = async (): Promise<void> => {
+const runDueTimers = async (): Promise<void> => {
   await nextTurn();
   await nextTurn();
 };
 
 /** In the background: nobody waits for what is only to be read. */
-const keep = (
+const record = (
   { log, logger }: DeliveryContext,
   notification: Notification,
   started: Date,
-  answered: SendResult,
+  { phases, reason, message, status, answer }: SendResult,
 ): void => {
-  const { run, kind, webhook_id, round, callback } = notification;
-  const { phases, reason, message, status, answer } = answered;
+  const { run, kind, webhook_id, round, attempt, url } = notification;
   const made: DeliveryAttempt = {
     version: 1,
     notification: kind,
     webhook_id,
     round,
-    try: notification.try,
-    url: shown(callback),
+    try: attempt,
+    url: displayUrl(url),
     started_at: started.toISOString(),
     phases,
     reason,
@@ -110,15 +109,15 @@ const keep = (
     status,
     answer,
   };
-  const fields = { run_id: run.run_id, org_id: run.org_id, round, try: notification.try, reason, status };
-  logger.debug(fields, 'a notification was tried');
+  const fields = { run_id: run.run_id, org_id: run.org_id, round, try: attempt, reason, status };
+  logger.debug(fields, 'a notification was attempted');
   recordDeliveryAttempt(log, run, made).catch((error: unknown) => {
-    logger.warn({ err: error, ...fields }, 'a try could not be recorded');
+    logger.warn({ err: error, ...fields }, 'a delivery attempt could not be recorded');
   });
 };
 
 /** The text breaks a rule that its URL, once parsed, would no longer show. */
-const refusedAsWritten = (why: string): SendResult => ({
+const forbiddenAsWritten = (why: string): SendResult => ({
   reason: 'forbidden',
   message: `The webhook policy does not allow the callback: ${why}.`,
   status: null,
@@ -127,9 +126,9 @@ const refusedAsWritten = (why: string): SendResult => ({
   answer: null,
 });
 
-/** Without what may be a secret: the query, and a password, with which it is never sent. */
-const shown = (callback: string): string => {
-  const url = URL.parse(callback);
+/** Without what may be a secret: the query, and user and password, which are never sent. */
+const displayUrl = (text: string): string => {
+  const url = URL.parse(text);
   if (!url) return '[not a URL]';
   url.username = '';
   url.password = '';

@@ -10,10 +10,10 @@ import type { DeliveryContext } from './delivery-context.ts';
 
 type NotifierEvent = Exclude<WebhookEventType, 'WebhookRedeliveryRequested'>;
 
-/** Writes down what becomes of a run's notifications in one round, each fact on the one before. */
+/** Appends the facts about a run's notifications in one round, each on the one before. */
 export interface WebhookFacts {
   readonly round: number;
-  /** Says that something is being sent, unless that is known. */
+  /** Something is being sent. Does nothing when that is known. */
   started(notification: 'intermediate' | 'final'): Promise<void>;
   delivered(data: WebhookEventOf<'WebhookDelivered'>['data']): Promise<void>;
   givenUp(data: WebhookEventOf<'WebhookGivenUp'>['data']): Promise<void>;

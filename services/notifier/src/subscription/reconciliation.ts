@@ -7,51 +7,62 @@ import {
 } from '@runledger/contracts/subjects/run-subjects';
 import { partitionOf } from '@runledger/contracts/deliveries/deliveries';
 import { isSettled, roundOf } from '@runledger/contracts/fold/webhook';
+import type { RunId } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow } from '@runledger/event-log/follow/follow';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { findPending } from '../timers/timers.ts';
-import { webhookTargetOf, type WebhookTarget } from './webhook-targets.ts';
+import { aborted } from '@runledger/resilience/abort';
+import type { Found, NotifierInput } from '../core/state/input.ts';
+import type { Partition } from '../core/state/partition.ts';
+import { findPending } from '../timers/read-timers.ts';
 import { runNotice } from './run-notice.ts';
-import type { HeldShare } from './held-partition.ts';
+import { webhookTargetOf } from './webhook-targets.ts';
 
-export interface Sweep {
+export interface ReconciliationOptions {
   readonly log: EventLog;
-  readonly shares: () => Iterable<HeldShare>;
+  readonly partitions: () => Iterable<Partition>;
+  readonly isInHand: (run: RunId) => boolean;
+  readonly take: (input: NotifierInput) => void;
   /** A notification was found that nothing stood for: a bug, or a log that lost its end. */
-  readonly onForgotten: (run: string) => void;
+  readonly onForgotten: (run: RunId) => void;
   readonly signal: AbortSignal;
 }
 
-/** Pending deliveries of a share that are looked at again with every sweep; what is beyond it is looked at once. */
-const MOST_WATCHED = 200;
-
 /**
- * Looks after that nothing was forgotten, without trusting what the plan remembers: for every run that ended, as far as the plan
- * says that all is settled, its notification must be settled, or stand in TIMERS, or be in hand. What stands in TIMERS is looked
- * at again.
+ * Checks that nothing was forgotten, without trusting the core: for every run that ended, as far as everything is said to be
+ * settled, its notification must be settled, stand in TIMERS, or be in hand. What stands in TIMERS is checked again.
  */
-export const sweepOnce = async (sweep: Sweep): Promise<void> => {
-  const { log, shares, signal } = sweep;
-  for (const share of shares()) {
-    // A snapshot: what is watched changes meanwhile.
-    for (const { key, sequence } of share.watched.values().toArray()) {
+export const reconcile = async (options: ReconciliationOptions): Promise<void> => {
+  const { partitions, signal } = options;
+  for (const partition of partitions()) {
+    // A copy: what is watched changes meanwhile.
+    for (const { key, sequence } of partition.watched.values().toArray()) {
       if (signal.aborted) return;
-      await look(sweep, [share], key, sequence);
+      await check(options, [partition], key, sequence);
     }
   }
-  const held = [...shares()].filter((share) => share.swept() < share.settledUpTo());
-  const from = Math.min(...held.map((share) => share.swept()));
-  const to = Math.min(...held.map((share) => share.settledUpTo()));
-  if (!Number.isFinite(from) || from >= to) return;
+  const behind = [...partitions()].filter(({ sweptUpTo, runs }) => sweptUpTo < runs.low());
+  const from = Math.min(...behind.map(({ sweptUpTo }) => sweptUpTo));
+  const to = Math.min(...behind.map(({ runs }) => runs.low()));
+  if (Number.isFinite(from) && from < to) await checkBetween(options, behind, from, to);
+};
+
+const checkBetween = async (
+  options: ReconciliationOptions,
+  behind: readonly Partition[],
+  from: number,
+  to: number,
+): Promise<void> => {
+  const { log, take, signal } = options;
   const done = Promise.withResolvers<void>();
   const onBatch = async (messages: readonly StoredMessage[]): Promise<void> => {
     for (const message of messages) {
-      if (message.sequence > to || signal.aborted) return done.resolve();
-      const news = runNotice(message);
-      if (news?.kind !== 'ended' && news?.kind !== 'redelivery') continue;
-      const behind = held.filter((share) => message.sequence > share.swept());
-      await look(sweep, behind, news.key, message.sequence);
+      const { sequence } = message;
+      if (sequence > to || signal.aborted) return done.resolve();
+      const notice = runNotice(message);
+      if (notice?.kind !== 'ended' && notice?.kind !== 'redelivery') continue;
+      const unchecked = behind.filter(({ sweptUpTo }) => sequence > sweptUpTo);
+      await check(options, unchecked, notice.key, sequence);
     }
   };
   await using following = await follow(log, {
@@ -61,46 +72,61 @@ export const sweepOnce = async (sweep: Sweep): Promise<void> => {
     onBatch,
     onCaughtUp: () => done.resolve(),
   });
-  const onAbort = (): void => done.resolve();
-  signal.addEventListener('abort', onAbort, { once: true });
-  const failure = await Promise.race([done.promise, following.failed]);
-  signal.removeEventListener('abort', onAbort);
+  const failure = await Promise.race([done.promise, aborted(signal), following.failed]);
   if (failure) throw failure;
-  if (!signal.aborted) for (const share of held) share.sweptTo(to);
+  if (signal.aborted) return;
+  take({ type: 'checked_up_to', partitions: behind.map(({ number }) => number), sequence: to });
 };
 
-const look = async (
-  { log, onForgotten }: Sweep,
-  shares: readonly HeldShare[],
+interface Unsettled {
+  readonly origin: string;
+  readonly round: number;
+}
+
+const check = async (
+  options: ReconciliationOptions,
+  partitions: readonly Partition[],
   key: RunKey,
   sequence: number,
 ): Promise<void> => {
-  const unsettled = async (): Promise<{ callback: WebhookTarget; round: number } | undefined> => {
-    const read = await readRun(log, key, { atLeast: sequence });
-    if (read.kind !== 'found' || !read.webhook || !isEnded(read.run)) return undefined;
-    const callback = webhookTargetOf(read.run.request);
-    const { state: webhook } = read.webhook;
-    return callback && !isSettled(webhook) ? { callback, round: roundOf(webhook) } : undefined;
-  };
-  const found = await unsettled();
-  const share = shares.find((one) => !found || one.share === partitionOf(found.callback.origin));
-  share?.watched.delete(key.run_id);
-  if (!found || !share) return;
-  const watch = (): void => {
-    if (share.watched.size < MOST_WATCHED) share.watched.set(key.run_id, { key, sequence });
-  };
-  if (share.has(key)) return watch();
-  const pending = await findPending(log, { origin: found.callback.origin, ...key });
-  if (pending) {
-    // What reminds of it may have been lost with a process.
-    if (pending.isParked) share.lookAt({ org_id: key.org_id, origin: found.callback.origin });
-    return watch();
-  }
-  // It may have been settled, or taken from TIMERS in hand, between the two questions.
-  const still = await unsettled();
-  if (!still || share.has(key)) return;
+  const unsettled = await findUnsettled(options, key, sequence);
+  const partition = unsettled
+    ? partitions.find(({ number }) => number === partitionOf(unsettled.origin))
+    : partitions.find(({ watched }) => watched.has(key.run_id));
+  if (!partition) return;
+  const found = unsettled ? await whatStandsFor(options, key, sequence, unsettled) : SETTLED;
+  options.take({ type: 'run_checked', partition: partition.number, key, sequence, found });
+};
+
+const SETTLED: Found = { kind: 'settled' };
+
+/** Undefined for a run whose notification is settled, or that wants none. */
+const findUnsettled = async (
+  { log }: ReconciliationOptions,
+  key: RunKey,
+  sequence: number,
+): Promise<Unsettled | undefined> => {
+  const read = await readRun(log, key, { atLeast: sequence });
+  if (read.kind !== 'found' || !read.webhook || !isEnded(read.run)) return undefined;
+  const target = webhookTargetOf(read.run.request);
+  const { state: webhook } = read.webhook;
+  return target && !isSettled(webhook) ? { origin: target.origin, round: roundOf(webhook) } : undefined;
+};
+
+const whatStandsFor = async (
+  options: ReconciliationOptions,
+  key: RunKey,
+  sequence: number,
+  { origin }: Unsettled,
+): Promise<Found> => {
+  const { log, isInHand, onForgotten } = options;
+  if (isInHand(key.run_id)) return { kind: 'in_hand' };
+  const pending = await findPending(log, { origin, ...key });
+  if (pending) return { kind: 'timer', origin, isDeferred: pending.isDeferred };
+  // It may have been settled, or taken from TIMERS in hand, between the two reads.
+  const still = await findUnsettled(options, key, sequence);
+  if (!still) return SETTLED;
+  if (isInHand(key.run_id)) return { kind: 'in_hand' };
   onForgotten(key.run_id);
-  // Until it is settled, or stands in TIMERS.
-  watch();
-  share.takeUp(key, still.callback, sequence, still.round);
+  return { kind: 'forgotten', ...still };
 };

@@ -10,7 +10,7 @@ import { webhookTargetOf, type WebhookTarget } from './webhook-targets.ts';
 
 /** What a message of RUNS may mean for notifications. Whether it counts is seen when the run is read. */
 export type RunNotice =
-  | { readonly kind: 'queued'; readonly key: RunKey; readonly callback: WebhookTarget | null }
+  | { readonly kind: 'queued'; readonly key: RunKey; readonly target: WebhookTarget | null }
   | { readonly kind: 'changed'; readonly key: RunKey }
   | { readonly kind: 'ended'; readonly key: RunKey }
   | { readonly kind: 'redelivery'; readonly key: RunKey; readonly round: number };
@@ -39,6 +39,6 @@ export const runNotice = (message: StoredMessage): RunNotice | undefined => {
 const queued = (key: RunKey, message: StoredMessage): RunNotice => {
   const first = acceptMessage(RUN_CHAIN, EMPTY_HISTORY, message);
   return first.kind === 'accepted'
-    ? { kind: 'queued', key, callback: webhookTargetOf(first.state.request) }
+    ? { kind: 'queued', key, target: webhookTargetOf(first.state.request) }
     : { kind: 'changed', key };
 };

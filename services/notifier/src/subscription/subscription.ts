@@ -1,224 +1,126 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import {
-  parseActivitySubject,
-  ALL_LIFECYCLES,
-  ALL_PROGRESS,
-  ALL_REDELIVERY_REQUESTS,
-  type RunKey,
-} from '@runledger/contracts/subjects/run-subjects';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { partitionOf } from '@runledger/contracts/deliveries/deliveries';
+import { parseActivitySubject } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { newerVersionOf } from '@runledger/event-log/follow/newer-version';
-import { follow, NewerVersion, PositionBeyondEnd, type Following } from '@runledger/event-log/follow/follow';
-import { sleep } from '@runledger/resilience/abort';
+import type { NotifierInput } from '../core/state/input.ts';
+import { openStreamReader, type ReadState, type Stream } from './stream-reader.ts';
+import { runNotice, type RunNotice } from './run-notice.ts';
 import type { WebhookTarget, WebhookTargets } from './webhook-targets.ts';
-import { runNotice } from './run-notice.ts';
 
-/** What a share is told of the runs whose callbacks belong to it. */
-export interface FeedListener {
-  readonly share: number;
-  /** Sequences up to which this listener has taken everything. */
-  taken(): { readonly runs: number; readonly activity: number };
-  /** `time` is the broker's, of the fact. */
-  onEnded(key: RunKey, callback: WebhookTarget, sequence: number, time: string): void;
-  onRedelivery(key: RunKey, callback: WebhookTarget, sequence: number, time: string, round: number): void;
-  /** Something to tell before the end, for a run that wants it. */
-  onChanged(
-    key: RunKey,
-    callback: WebhookTarget,
-    at: { readonly runs?: number; readonly activity?: number },
-  ): void;
-  onTaken(stream: 'runs' | 'activity', sequence: number): void;
-  /** The log ends before what was taken: it was restored from an older copy. */
-  onBeyondEnd(stream: 'runs' | 'activity', lastSequence: number): void;
+export interface SubscriptionOptions {
+  readonly log: EventLog;
+  readonly targets: WebhookTargets;
+  readonly take: (input: NotifierInput) => void;
+  /** Up to where a partition has taken a stream; undefined for one that is not held. */
+  readonly takenUpTo: (partition: number, stream: Stream) => number | undefined;
 }
 
-export interface Feed extends AsyncDisposable {
-  add(listener: FeedListener): void;
-  remove(listener: FeedListener): void;
-  state(): { readonly ok: true } | { readonly ok: false; readonly why: string };
+/** What happens to the runs whose webhooks belong to the partitions of this process. */
+export interface Subscription extends AsyncDisposable {
+  add(partition: number): void;
+  remove(partition: number): void;
+  state(): ReadState;
 }
 
-const AGAIN_AFTER_MS = 1_000;
-/** Shares come in groups, and each would begin anew. */
-const GATHER_MS = 50;
+type Batch = readonly StoredMessage[];
+type Partitions = ReadonlySet<number>;
 
-/** Reads RUNS and ACTIVITY once for all shares of this process, from where the furthest behind of them is. */
-export const openFeed = (log: EventLog, callbacks: WebhookTargets): Feed => {
-  const listeners = new Set<FeedListener>();
+export const openSubscription = (options: SubscriptionOptions): Subscription => {
+  const { log, take, takenUpTo } = options;
   const stop = new AbortController();
-  const runs = openReader(log, 'runs', listeners, stop.signal, (messages, present) =>
-    tellRuns(messages, present, callbacks),
-  );
-  const activity = openReader(log, 'activity', listeners, stop.signal, (messages, present) =>
-    tellActivity(messages, present, callbacks),
-  );
+  const open = (
+    stream: Stream,
+    onBatch: (options: SubscriptionOptions, messages: Batch, partitions: Partitions) => Promise<void>,
+  ) =>
+    openStreamReader(
+      {
+        log,
+        stream,
+        takenUpTo: (partition) => takenUpTo(partition, stream),
+        onBatch: async (messages, partitions) => {
+          await onBatch(options, messages, partitions);
+          const sequence = messages.at(-1)?.sequence;
+          if (sequence !== undefined) take({ type: 'read_up_to', stream, sequence, partitions });
+        },
+        onShortened: (lastSequence) => {
+          log.logger.error({ stream, lastSequence }, 'the log is shorter than it was; it is read again');
+          take({ type: 'log_shortened', stream, lastSequence });
+        },
+      },
+      stop.signal,
+    );
+  const readers = [open('runs', takeRuns), open('activity', takeActivity)];
   return {
-    add: (listener) => {
-      listeners.add(listener);
-      runs.again();
-      activity.again();
-    },
-    remove: (listener) => void listeners.delete(listener),
-    state: () => {
-      const state = runs.state();
-      return state.ok ? activity.state() : state;
-    },
+    add: (partition) => readers.forEach((reader) => reader.add(partition)),
+    remove: (partition) => readers.forEach((reader) => reader.remove(partition)),
+    state: () => readers.map((reader) => reader.state()).find(({ ok }) => !ok) ?? { ok: true },
     [Symbol.asyncDispose]: async () => {
       stop.abort();
-      await Promise.all([runs.over, activity.over]);
+      await Promise.all(readers.map(({ over }) => over));
     },
-  };
-};
-
-type Kind = 'runs' | 'activity';
-
-interface Reader {
-  /** Begins anew from where the furthest listener is. */
-  again(): void;
-  state(): { readonly ok: true } | { readonly ok: false; readonly why: string };
-  readonly over: Promise<void>;
-}
-
-const SOURCES = {
-  runs: { stream: 'RUNS', subjects: [ALL_LIFECYCLES, ALL_REDELIVERY_REQUESTS] },
-  activity: { stream: 'ACTIVITY', subjects: [ALL_PROGRESS] },
-} as const;
-
-const openReader = (
-  log: EventLog,
-  kind: Kind,
-  listeners: ReadonlySet<FeedListener>,
-  signal: AbortSignal,
-  take: (messages: readonly StoredMessage[], present: ReadonlySet<FeedListener>) => Promise<void>,
-): Reader => {
-  let wake = Promise.withResolvers<void>();
-  let following: Following | undefined;
-  let stopped: string | undefined;
-  signal.addEventListener('abort', () => wake.resolve(), { once: true });
-
-  const read = async (): Promise<void> => {
-    await wake.promise;
-    while (!signal.aborted) {
-      await pause(GATHER_MS);
-      wake = Promise.withResolvers();
-      if (signal.aborted) return;
-      // One that comes later is not told from here on: what lies before would be missing.
-      const present = new Set(listeners);
-      const after = Math.min(...[...present].map((listener) => listener.taken()[kind]));
-      if (!Number.isFinite(after)) {
-        await wake.promise;
-        continue;
-      }
-      try {
-        const onBatch = (messages: StoredMessage[]): Promise<void> =>
-          take(messages, present.intersection(listeners));
-        await using opened = await follow(log, { ...SOURCES[kind], after, onBatch });
-        following = opened;
-        const failure = await Promise.race([opened.failed, wake.promise]);
-        if (failure) throw failure;
-      } finally {
-        following = undefined;
-      }
-    }
-  };
-  const run = async (): Promise<void> => {
-    while (!signal.aborted) {
-      try {
-        await read();
-      } catch (error) {
-        if (signal.aborted) return;
-        if (error instanceof NewerVersion) {
-          stopped = error.message;
-          log.logger.error({ err: error }, 'the notifier has stopped reading');
-          return;
-        }
-        log.logger.warn({ err: error, kind }, 'reading was interrupted; it begins again');
-        if (error instanceof PositionBeyondEnd) {
-          for (const listener of listeners) listener.onBeyondEnd(kind, error.lastSequence);
-        }
-        await sleep(AGAIN_AFTER_MS, signal);
-        wake.resolve();
-      }
-    }
-  };
-  return {
-    again: () => wake.resolve(),
-    state: () => (stopped === undefined ? (following?.state() ?? { ok: true }) : { ok: false, why: stopped }),
-    over: run(),
   };
 };
 
 const NONE = Promise.resolve(null);
 
-const tellRuns = async (
-  messages: readonly StoredMessage[],
-  listeners: ReadonlySet<FeedListener>,
-  callbacks: WebhookTargets,
+const takeRuns = async (
+  { targets, take }: SubscriptionOptions,
+  messages: Batch,
+  partitions: Partitions,
 ): Promise<void> => {
   for (const message of messages) {
     const newer = newerVersionOf('RUNS', message);
     if (newer) throw newer;
   }
-  const news = messages.map((message) => ({ ...message, news: runNotice(message) }));
-  for (const { news: one } of news) if (one?.kind === 'queued') callbacks.note(one.key.run_id, one.callback);
+  const notices = messages.map((message) => ({ message, notice: runNotice(message) }));
+  for (const { notice } of notices)
+    if (notice?.kind === 'queued') targets.note(notice.key.run_id, notice.target);
   // Those that are not known are looked up side by side.
-  const found = await Promise.all(news.map(({ news: one }) => (one ? callbacks.find(one.key) : NONE)));
-  for (const [at, { sequence, time, news: one }] of news.entries()) {
-    const callback = found[at];
-    if (!one || !callback) continue;
-    const listener = listenerOf(listeners, callback);
-    if (!listener || sequence <= listener.taken().runs) continue;
-    switch (one.kind) {
-      case 'queued':
-      case 'changed':
-        if (callback.intermediate) listener.onChanged(one.key, callback, { runs: sequence });
-        break;
-      case 'ended':
-        listener.onEnded(one.key, callback, sequence, time);
-        break;
-      case 'redelivery':
-        listener.onRedelivery(one.key, callback, sequence, time, one.round);
-        break;
-    }
-    listener.onTaken('runs', sequence);
+  const found = await Promise.all(notices.map(({ notice }) => (notice ? targets.find(notice.key) : NONE)));
+  for (const [at, { message, notice }] of notices.entries()) {
+    const target = found[at];
+    const input = notice && target && inputOf(message, notice, target);
+    if (input && partitions.has(input.partition)) take(input);
   }
-  allTaken(listeners, 'runs', messages);
 };
 
-const tellActivity = async (
-  messages: readonly StoredMessage[],
-  listeners: ReadonlySet<FeedListener>,
-  callbacks: WebhookTargets,
+/** Undefined for what the run does not want to be sent. */
+const inputOf = ({ sequence, time }: StoredMessage, notice: RunNotice, target: WebhookTarget) => {
+  const { origin, intermediate } = target;
+  const message = { partition: partitionOf(origin), key: notice.key, origin, sequence };
+  switch (notice.kind) {
+    case 'queued':
+    case 'changed':
+      return intermediate ? ({ type: 'run_changed', ...message } as const) : undefined;
+    case 'ended':
+      return { type: 'run_ended', time: Date.parse(time), ...message } as const;
+    case 'redelivery':
+      return {
+        type: 'redelivery_requested',
+        time: Date.parse(time),
+        round: notice.round,
+        ...message,
+      } as const;
+  }
+};
+
+const takeActivity = async (
+  { targets, take }: SubscriptionOptions,
+  messages: Batch,
+  partitions: Partitions,
 ): Promise<void> => {
-  const about = messages.map(({ subject, sequence }) => ({ sequence, key: parseActivitySubject(subject) }));
-  const found = await Promise.all(about.map(({ key }) => (key ? callbacks.find(key) : NONE)));
-  for (const [at, { sequence, key }] of about.entries()) {
-    const callback = found[at];
-    if (!key || !callback?.intermediate) continue;
-    const listener = listenerOf(listeners, callback);
-    if (!listener || sequence <= listener.taken().activity) continue;
-    listener.onChanged({ org_id: key.org_id, run_id: key.run_id }, callback, { activity: sequence });
-    listener.onTaken('activity', sequence);
+  const reports = messages.map(({ subject, sequence }) => ({
+    sequence,
+    about: parseActivitySubject(subject),
+  }));
+  const found = await Promise.all(reports.map(({ about }) => (about ? targets.find(about) : NONE)));
+  for (const [at, { sequence, about }] of reports.entries()) {
+    const target = found[at];
+    if (!about || !target?.intermediate) continue;
+    const { origin } = target;
+    const partition = partitionOf(origin);
+    const key = { org_id: about.org_id, run_id: about.run_id };
+    if (partitions.has(partition)) take({ type: 'progress_reported', partition, key, origin, sequence });
   }
-  allTaken(listeners, 'activity', messages);
-};
-
-const listenerOf = (
-  listeners: ReadonlySet<FeedListener>,
-  { origin }: WebhookTarget,
-): FeedListener | undefined => {
-  const share = partitionOf(origin);
-  for (const listener of listeners) if (listener.share === share) return listener;
-  return undefined;
-};
-
-const allTaken = (
-  listeners: ReadonlySet<FeedListener>,
-  kind: Kind,
-  messages: readonly StoredMessage[],
-): void => {
-  const last = messages.at(-1)?.sequence;
-  if (last !== undefined) for (const listener of listeners) listener.onTaken(kind, last);
 };

@@ -22,12 +22,12 @@ type Attempt = EffectOf<'attempt_final'> | EffectOf<'attempt_intermediate'>;
 
 /** What is done about effects; a test says what it wants to be different. */
 export interface Surroundings {
-  attempt(effect: Attempt): void;
-  conclude(effect: EffectOf<'conclude_attempt'>): void;
-  defer(effect: EffectOf<'defer_delivery'>): void;
-  load(effect: EffectOf<'load_deferred'>): void;
+  attempt: (effect: Attempt) => void;
+  conclude: (effect: EffectOf<'conclude_attempt'>) => void;
+  defer: (effect: EffectOf<'defer_delivery'>) => void;
+  load: (effect: EffectOf<'load_deferred'>) => void;
   /** Whatever else is to be done. */
-  other(effect: Effect): void;
+  other: (effect: Effect) => void;
 }
 
 /** The whole core on clocks of its own, with a log made up. */
@@ -41,15 +41,15 @@ export interface SimulatedCore {
   /** Effects that nothing was done about. */
   readonly others: Effect[];
   /** Milliseconds since the beginning of the simulation. */
-  elapsed(): number;
+  readonly elapsed: () => number;
   /** The broker's clock. */
-  now(): number;
-  nextSequence(): number;
-  take(input: NotifierInput): void;
+  readonly now: () => number;
+  readonly nextSequence: () => number;
+  readonly take: (input: NotifierInput) => void;
   /** Does something later. */
-  after(ms: number, act: () => void): void;
+  readonly after: (ms: number, act: () => void) => void;
   /** Lets time pass, and whatever is due be done. */
-  pass(ms?: number): void;
+  readonly pass: (ms?: number) => void;
   deferredAt(receiver: Receiver): FinalDelivery[];
 }
 
@@ -97,19 +97,12 @@ export const simulateCore = (options: SimulationOptions = {}): SimulatedCore => 
     isTaking = false;
   };
   const perform = (effect: Effect): void => {
-    switch (effect.type) {
-      case 'attempt_final':
-      case 'attempt_intermediate':
-        return core.surroundings.attempt(effect);
-      case 'conclude_attempt':
-        return core.surroundings.conclude(effect);
-      case 'defer_delivery':
-        return core.surroundings.defer(effect);
-      case 'load_deferred':
-        return core.surroundings.load(effect);
-      default:
-        return core.surroundings.other(effect);
-    }
+    const { attempt, conclude, defer, load, other } = core.surroundings;
+    if (effect.type === 'attempt_final' || effect.type === 'attempt_intermediate') attempt(effect);
+    else if (effect.type === 'conclude_attempt') conclude(effect);
+    else if (effect.type === 'defer_delivery') defer(effect);
+    else if (effect.type === 'load_deferred') load(effect);
+    else other(effect);
   };
 
   const core: SimulatedCore = {
@@ -121,7 +114,9 @@ export const simulateCore = (options: SimulationOptions = {}): SimulatedCore => 
     now,
     nextSequence: () => (sequence += 1),
     take,
-    after: (ms, act) => void due.push({ at: at + ms, act }),
+    after: (ms, act) => {
+      due.push({ at: at + ms, act });
+    },
     pass: (ms = 0) => {
       const until = at + ms;
       for (;;) {

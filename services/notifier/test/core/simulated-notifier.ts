@@ -172,21 +172,15 @@ const loadDeferred = (
 };
 
 const doOther = (log: SimulatedLog, core: SimulatedCore, effect: Effect): void => {
-  switch (effect.type) {
-    case 'remove_timer':
-      return removeTimer(log, effect.sequence);
-    case 'store_opening':
-      return storeOpening(log, core, effect.opening);
-    case 'remove_opening':
-      log.openings.delete(OPENING_KEY(effect.receiver));
-      if (effect.due !== null) removeTimer(log, effect.due);
-      return;
-    case 'store_position':
-      log.positions.set(effect.partition, effect.position);
-      return core.take({ ...effect, type: 'position_stored' });
-    default:
-      expect.unreachable(`${effect.type} is answered elsewhere`);
-  }
+  if (effect.type === 'remove_timer') removeTimer(log, effect.sequence);
+  else if (effect.type === 'store_opening') storeOpening(log, core, effect.opening);
+  else if (effect.type === 'remove_opening') {
+    log.openings.delete(OPENING_KEY(effect.receiver));
+    if (effect.due !== null) removeTimer(log, effect.due);
+  } else if (effect.type === 'store_position') {
+    log.positions.set(effect.partition, effect.position);
+    core.take({ ...effect, type: 'position_stored' });
+  } else expect.unreachable(`nothing is done about ${effect.type}`);
 };
 
 const storeOpening = (log: SimulatedLog, core: SimulatedCore, opening: StoredOpening): void => {

@@ -1,7 +1,7 @@
 import type { PendingDelivery } from '@runledger/contracts/deliveries/deliveries';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
-import { scheduleDelivery } from '../../src/timers/timers.ts';
+import { scheduleDelivery } from '../../src/timers/write-timers.ts';
 import { assigned, OTHER_EXECUTOR, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { redeliveryRequested } from '@runledger/testing/events/webhook-events';
 import { describe, expect, it } from 'vitest';
@@ -124,7 +124,7 @@ describe('a fact that nobody may write', () => {
 
   it.concurrent('ends no run: nothing is sent before its end', async () => {
     await using world = await openTestBed();
-    await using running = await world.start({ sweepEveryMs: 300 });
+    await using running = await world.start({ reconcileEveryMs: 300 });
     await using receiver = await aReceiver();
     const key = await world.queue(`${receiver.url}/hook`);
     await world.happen(key, assigned(key), started(key));
@@ -144,7 +144,7 @@ describe('a fact that nobody may write', () => {
 
   it.concurrent('cannot turn a callback off or elsewhere', async () => {
     await using world = await openTestBed();
-    await using running = await world.start({ sweepEveryMs: 300 });
+    await using running = await world.start({ reconcileEveryMs: 300 });
     await using receiver = await aReceiver();
     await using elsewhere = await aReceiver();
     const keys = [await world.queue(`${receiver.url}/hook`), await world.queue(`${receiver.url}/hook`)];

@@ -12,7 +12,7 @@ let world: TestBed;
 let running: RunningNotifier;
 beforeAll(async () => {
   world = await openTestBed();
-  running = await world.start({ withinMs: LONG_MS, mostInFlight: 16, finishWithinMs: 0 });
+  running = await world.start({ withinMs: LONG_MS, maxInFlight: 16, finishWithinMs: 0 });
 });
 afterAll(async () => {
   await running[Symbol.asyncDispose]();

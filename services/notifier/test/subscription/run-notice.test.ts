@@ -25,18 +25,18 @@ const stored = (event: RunEvent): StoredMessage => message(runEventSubject(event
 const storedWebhook = (event: WebhookEvent): StoredMessage => message(webhookEventSubject(event), event);
 
 describe('a message of RUNS', () => {
-  it('tells of a callback when a run was queued', () => {
+  it('names the webhook when a run was queued', () => {
     const wanting = run.queued(key, { webhook: 'https://a.example/hook', webhook_intermediate_status: true });
     expect(runNotice(stored(wanting))).toEqual({
       kind: 'queued',
       key,
-      callback: { origin: 'https://a.example', intermediate: true },
+      target: { origin: 'https://a.example', intermediate: true },
     });
-    expect(runNotice(stored(run.queued(key)))).toEqual({ kind: 'queued', key, callback: null });
+    expect(runNotice(stored(run.queued(key)))).toEqual({ kind: 'queued', key, target: null });
   });
 
   it.each([undefined, 'nonsense', {}, { ...run.queued(key), version: 99 }])(
-    'tells of no callback when the content is %j',
+    'names no webhook when the content is %j',
     (body) => {
       expect(runNotice({ ...stored(run.queued(key)), body })).toEqual({ kind: 'changed', key });
     },
@@ -50,7 +50,7 @@ describe('a message of RUNS', () => {
       'stored under the subject of an executor',
       { subject: `runs.${key.org_id}.${key.run_id}.life.queued.executor.1.box` },
     ],
-  ])('tells of no callback when it is forged, since it is %s', (_, forged) => {
+  ])('names no webhook when it is forged, since it is %s', (_, forged) => {
     const wanting = stored(run.queued(key, { webhook: 'https://a.example/hook' }));
     expect(runNotice({ ...wanting, ...forged })).toEqual({ kind: 'changed', key });
   });

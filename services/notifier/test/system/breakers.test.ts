@@ -59,7 +59,7 @@ describe('a receiver that fails five times', { timeout }, () => {
 
   it.concurrent('is probed by one after its time, then told the rest, each once', async () => {
     await using world = await openTestBed();
-    await using running = await world.start({ breaker, sweepEveryMs: 500 });
+    await using running = await world.start({ breaker, reconcileEveryMs: 500 });
     await using receiver = await aReceiver(status(500));
     const failed = await openBreaker(world, running, `${receiver.url}/hook`);
     const opened = performance.now();

@@ -1,6 +1,6 @@
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { readDeliveries } from '@runledger/event-log/streams/delivery-attempts';
-import { findPending } from '../../src/timers/timers.ts';
+import { findPending } from '../../src/timers/read-timers.ts';
 import { redeliveryRequested } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aReceiver, status, type Receiver } from '../fixtures/a-receiver.ts';

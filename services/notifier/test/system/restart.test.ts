@@ -1,5 +1,6 @@
 import { runsIdentity } from '@runledger/event-log/read/read-run';
-import { storePosition, readPosition } from '../../src/timers/timers.ts';
+import { readPosition } from '../../src/timers/read-timers.ts';
+import { storePosition } from '../../src/timers/write-timers.ts';
 import { PARTITIONS } from '@runledger/contracts/deliveries/deliveries';
 import { webhookDelivered } from '@runledger/testing/events/webhook-events';
 import { waitFor } from '@runledger/testing/time/wait-for';

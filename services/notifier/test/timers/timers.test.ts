@@ -4,24 +4,24 @@ import { newUuid } from '@runledger/contracts/ids';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { followDue, readExpired, type Due } from '../../src/timers/follow-timers.ts';
 import {
   countDeferred,
+  findPending,
+  nextDeferred,
+  readOpenings,
+  readPosition,
+  type StoredPending,
+} from '../../src/timers/read-timers.ts';
+import {
   removeOpening,
   removePending,
   removeTimer,
-  findPending,
-  followDue,
   storeOpening,
   storePosition,
   scheduleDelivery,
-  nextDeferred,
-  readExpired,
-  readOpenings,
-  readPosition,
   deferDelivery,
-  type Due,
-  type StoredPending,
-} from '../../src/timers/timers.ts';
+} from '../../src/timers/write-timers.ts';
 import { aLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
 
 let test: TestLog;

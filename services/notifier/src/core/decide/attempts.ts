@@ -74,7 +74,10 @@ const finalFinished = (
     case 'nothing':
       complete(state, attempt, delivery, 'round');
       return endAttempt(state, attempt, 'nothing');
-    default: {
+    case 'unreadable':
+    case 'failed':
+    case 'expired':
+    case 'sent': {
       const conclusion = conclusionOf(report, state.moment, state.settings);
       if (!conclusion) return keep(state, attempt, delivery);
       return conclude(state, attempt, delivery, conclusion, sentOf(report));

@@ -40,8 +40,8 @@ export const planAttempt = (
   const { run, webhook, history } = read;
   const url = run.request.webhook;
   // Forged, or one round after another: it is not due, or no longer.
-  if (!isEnded(run) || url === null || isSettled(webhook.webhook)) return { kind: 'nothing' };
-  const round = roundOf(webhook.webhook);
+  if (!isEnded(run) || url === null || isSettled(webhook.state)) return { kind: 'nothing' };
+  const round = roundOf(webhook.state);
   if (delivery.round < round && delivery.source.kind !== 'fact') return { kind: 'nothing' };
   const attempts = round === delivery.round ? delivery.attempts : 0;
   const endedAt = instantOf(run.ended_at);

@@ -36,7 +36,9 @@ export const loadingTurns = (): LoadingTurns => {
     { health, ring, loadedFor }: (typeof turns)[number],
     may: (queue: ReceiverQueue) => boolean,
   ): ReceiverQueue | undefined => {
-    while (loadedFor.size < MAX_LOADED_FOR && (health === 'healthy' || probed < MAX_PROBED)) {
+    const mayGoOn = (): boolean =>
+      loadedFor.size < MAX_LOADED_FOR && (health === 'healthy' || probed < MAX_PROBED);
+    while (mayGoOn()) {
       const queue = ring.next(() => true);
       if (!queue) return undefined;
       if (!may(queue)) continue;

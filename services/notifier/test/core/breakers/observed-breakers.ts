@@ -23,9 +23,9 @@ export const now = (): number => at;
 /** Lets time pass, and the breakers do what is due meanwhile. */
 export const pass = (ms: number): void => {
   const until = at + ms;
-  while (observed && observed.nextTick <= until) {
-    at = Math.max(at, observed.nextTick);
-    observed.tick(at);
+  for (let next = observed?.nextTick ?? Infinity; next <= until; next = observed?.nextTick ?? Infinity) {
+    at = Math.max(at, next);
+    observed?.tick(at);
   }
   at = until;
 };

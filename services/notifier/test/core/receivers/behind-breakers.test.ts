@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { receiverKey } from '../../../src/core/receivers/receiver.ts';
 import {
   answers,

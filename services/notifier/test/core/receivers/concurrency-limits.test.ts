@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Sent } from '../../../src/core/receivers/receiver.ts';
 import {
   answers,

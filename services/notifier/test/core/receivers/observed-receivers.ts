@@ -49,7 +49,7 @@ export interface ObservedReceivers {
   /** Opens a breaker, as five failures do. */
   trip(key: string): void;
   /** Deferred deliveries of the receiver are expected in the log. */
-  expectDeferred(receiver: Receiver): void;
+  readonly expectDeferred: (receiver: Receiver) => void;
   /** Ends all attempts that are being made. */
   endAll(items: readonly Sending[], sent: Sent): void;
 }

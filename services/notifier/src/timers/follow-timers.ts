@@ -1,0 +1,67 @@
+import {
+  deferredIn,
+  expiredTimersIn,
+  OpenBreaker,
+  PendingDelivery,
+} from '@runledger/contracts/deliveries/deliveries';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { follow, type Following } from '@runledger/event-log/follow/follow';
+import { Compile } from 'typebox/compile';
+import type { StoredPending } from './read-timers.ts';
+
+const Pending = Compile(PendingDelivery);
+const Breaker = Compile(OpenBreaker);
+
+export type Due =
+  | ({ readonly kind: 'delivery' } & StoredPending)
+  | { readonly kind: 'breaker'; readonly sequence: number; readonly breaker: OpenBreaker }
+  /** Not written by a notifier. */
+  | { readonly kind: 'unreadable'; readonly sequence: number; readonly subject: string };
+
+/** Gives whatever is due in a partition, old and new, until it is disposed. After an error `onDue` may get the same again. */
+export const followDue = (
+  log: EventLog,
+  partition: number,
+  onDue: (due: readonly Due[]) => Promise<void>,
+  onCaughtUp: () => void,
+): Promise<Following> =>
+  follow(log, {
+    stream: 'TIMERS',
+    subjects: [expiredTimersIn(partition)],
+    after: 0,
+    onCaughtUp,
+    onBatch: (messages) =>
+      onDue(
+        messages.map(({ sequence, subject, body }): Due => {
+          if (Pending.Check(body)) return { kind: 'delivery', sequence, delivery: body };
+          if (Breaker.Check(body)) return { kind: 'breaker', sequence, breaker: body };
+          return { kind: 'unreadable', sequence, subject };
+        }),
+      ),
+  });
+
+/** Deferred deliveries of a partition whose time is over, at most so many. @throws what ends the reading */
+export const readExpired = async (
+  log: EventLog,
+  partition: number,
+  now: Date,
+  max: number,
+): Promise<StoredPending[]> => {
+  const found: StoredPending[] = [];
+  const done = Promise.withResolvers<undefined>();
+  await using following = await follow(log, {
+    stream: 'TIMERS',
+    subjects: [deferredIn(partition)],
+    after: 0,
+    onCaughtUp: () => done.resolve(undefined),
+    onBatch: async (messages) => {
+      for (const { sequence, body } of messages) {
+        const isOver = Pending.Check(body) && Date.parse(body.expires_at) <= now.getTime();
+        if (isOver && found.length < max) found.push({ sequence, delivery: body });
+      }
+    },
+  });
+  const failure = await Promise.race([done.promise, following.failed]);
+  if (failure) throw failure;
+  return found;
+};

@@ -1,0 +1,109 @@
+import {
+  ALL_DEFERRED,
+  deferredAt,
+  OpenBreaker,
+  openBreakersIn,
+  PartitionPosition,
+  partitionPositionSubject,
+  PendingDelivery,
+  timersOfRun,
+  timerSubject,
+} from '@runledger/contracts/deliveries/deliveries';
+import { callBroker } from '@runledger/event-log/connect/broker-call';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { lastPerSubject } from '@runledger/event-log/follow/last-per-subject';
+import { lastMessage, nextMessage } from '@runledger/event-log/read/leader-read';
+import { parseJson } from '@runledger/event-log/read/stored-message';
+import { AckPolicy } from '@nats-io/jetstream';
+import { nanos } from '@nats-io/transport-node';
+import { Compile } from 'typebox/compile';
+import { removeTimer } from './write-timers.ts';
+
+const STREAM = 'TIMERS';
+const Pending = Compile(PendingDelivery);
+const Breaker = Compile(OpenBreaker);
+const Position = Compile(PartitionPosition);
+const MAX_OPENINGS = 200_000;
+/** Nobody waits for a number. */
+const COUNT_WITHIN_MS = 1_000;
+
+export interface StoredPending {
+  readonly sequence: number;
+  readonly delivery: PendingDelivery;
+}
+
+/** Breakers that are open in a partition, as the last holder stored them. @throws {LogUnavailable} */
+export const readOpenings = async (log: EventLog, partition: number): Promise<OpenBreaker[]> =>
+  (await lastPerSubject(log, STREAM, openBreakersIn(partition), MAX_OPENINGS))
+    .map(({ data }) => parseJson(data))
+    .filter((body) => Breaker.Check(body));
+
+/** Undefined for a partition that nobody ever held. @throws {LogUnavailable} */
+export const readPosition = async (
+  log: EventLog,
+  partition: number,
+): Promise<PartitionPosition | undefined> => {
+  const message = await lastMessage(log, STREAM, partitionPositionSubject(partition));
+  const body = message ? parseJson(message.data) : undefined;
+  return Position.Check(body) ? body : undefined;
+};
+
+/** The newest message that is pending for a run; undefined when there is none. @throws {LogUnavailable} */
+export const findPending = async (
+  log: EventLog,
+  of: Pick<PendingDelivery, 'origin' | 'org_id' | 'run_id'>,
+): Promise<(StoredPending & { readonly isDeferred: boolean }) | undefined> => {
+  const message = await lastMessage(log, STREAM, timersOfRun(of));
+  const pending = pendingIn(message);
+  return (
+    pending && { ...pending, isDeferred: message?.subject === timerSubject(pending.delivery, 'deferred') }
+  );
+};
+
+/**
+ * The first delivery that is deferred at a receiver, or at the whole origin, behind a sequence. One that cannot be read is
+ * removed. @throws {LogUnavailable}
+ */
+export const nextDeferred = async (
+  log: EventLog,
+  at: Pick<OpenBreaker, 'origin' | 'org_id'>,
+  after: number,
+): Promise<StoredPending | undefined> => {
+  for (let from = after + 1; ;) {
+    const message = await nextMessage(log, STREAM, from, deferredAt(at));
+    if (!message) return undefined;
+    const pending = pendingIn(message);
+    if (pending) return pending;
+    log.logger.warn(
+      { subject: message.subject, sequence: message.seq },
+      'a timer cannot be read; it is removed',
+    );
+    await removeTimer(log, message.seq);
+    from = message.seq + 1;
+  }
+};
+
+const pendingIn = (
+  message: { readonly seq: number; readonly data: Uint8Array } | null,
+): StoredPending | undefined => {
+  const body = message ? parseJson(message.data) : undefined;
+  return message && Pending.Check(body) ? { sequence: message.seq, delivery: body } : undefined;
+};
+
+/** How many deliveries are deferred, over all partitions, without reading them. @throws {LogUnavailable} */
+export const countDeferred = (log: EventLog): Promise<number> =>
+  callBroker(
+    'counting deferred deliveries',
+    async () => {
+      const { name, num_pending } = await log.jsm.consumers.add(STREAM, {
+        filter_subject: ALL_DEFERRED,
+        ack_policy: AckPolicy.None,
+        mem_storage: true,
+        num_replicas: 1,
+        inactive_threshold: nanos(5_000),
+      });
+      await log.jsm.consumers.delete(STREAM, name);
+      return num_pending;
+    },
+    COUNT_WITHIN_MS,
+  );
