@@ -1,0 +1,106 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { newUuid } from '@runledger/contracts/ids';
+import { expect, it } from 'vitest';
+import {
+  configureRunners,
+  openRunners,
+  registeredBy,
+  RUNNER_TYPES,
+  settingsOf,
+} from '../../../src/runner/registry.ts';
+import type { OpenRunner } from '../../../src/runner/runner-type.ts';
+import type { ProgressReport, RunnerWork } from '../../../src/runner/runner.ts';
+import { processGroup } from '../../../src/supervision/containment.ts';
+import { ownMark } from '../../../src/supervision/process-mark.ts';
+import { temporaryFolder } from '../program/run-a-program.ts';
+import { describeRunner, type Workload } from '../runner-conformance.ts';
+import { stepsRunnerType } from './steps-runner.ts';
+
+const TYPES = [...RUNNER_TYPES, stepsRunnerType];
+const SETTINGS = { EXECUTOR_PROGRAMS: '{"shell": ["/bin/sh"]}', EXECUTOR_STEPS: true };
+const SILENT = { debug: () => undefined, warn: () => undefined };
+
+const STEPS: Readonly<Record<Workload, readonly object[]>> = {
+  'succeeds with text and a file': [
+    { progress: 0.25, live_status: 'row 1/2' },
+    { text: { text: ['one'], seed: ['7'] } },
+    { progress: 1 },
+    { text: { text: ['two'] } },
+    { file: 'frames/1.png', content: '12345' },
+  ],
+  fails: [{ fail: 'size is too large' }],
+  'fails after a file': [{ file: 'half.png', content: '' }, { fail: 'no memory' }],
+  crashes: [{ fail: 'a step threw' }],
+  'ends when it is cancelled': [
+    { progress: 0.5 },
+    { wait: 'until cancelled' },
+    { file: 'tidied', content: '' },
+  ],
+  'ignores a cancel': [{ progress: 0.5 }, { wait: 'for ever' }],
+  'leaves a file': [{ file: 'begun', content: '' }],
+  'floods its output': [
+    ...Array.from({ length: 10_000 }, () => ({ progress: 0.5 })),
+    { text: { text: ['still heard'] } },
+  ],
+  'writes too much text': [{ text: { text: ['x'.repeat(280_000)] } }],
+  'ignores its input': [],
+};
+
+const openSteps = async (workFolder: string, cancelGraceMs: number): Promise<OpenRunner> => {
+  const configured = await configureRunners(TYPES, SETTINGS, { PATH: process.env['PATH'] }, SILENT);
+  if ('problems' in configured) throw new Error(JSON.stringify(configured.problems));
+  const runnerFor = openRunners(configured, {
+    env: {},
+    workFolder,
+    containment: processGroup('chosen by the test'),
+    mark: await ownMark(workFolder),
+    cancelGraceMs,
+    log: SILENT,
+  });
+  // The kind is not in a machine's record yet: it is a runner of this test.
+  const runner = runnerFor({ kind: 'steps' } as unknown as RunnerWork['choice']);
+  if (runner === undefined) throw new Error('the registry has no runner of steps');
+  return runner;
+};
+
+describeRunner('a second runner, behind one line of the registry', async ({ graceMs }) => {
+  const workFolder = temporaryFolder();
+  const runner = await openSteps(workFolder, graceMs);
+  return {
+    start: async (workload, { slot = 0 } = {}) => {
+      const outputDir = join(workFolder, slot === 0 ? 'outputs' : `outputs-${slot}`);
+      mkdirSync(outputDir);
+      const reports: ProgressReport[] = [];
+      const cancelling = new AbortController();
+      const work = {
+        run_id: newUuid(),
+        workflow: STEPS[workload],
+        inputs: {},
+        gpu: 'A10G',
+        attempt: 1,
+        choice: { kind: 'steps' } as unknown as RunnerWork['choice'],
+        slot: { index: slot, gpu: 'A10G', device: String(slot) } as const,
+        outputDir,
+      };
+      const result = runner.run(work, { progress: (report) => reports.push(report) }, cancelling.signal);
+      return { result, reports, logged: [], cancel: () => cancelling.abort(), outputDir, workFolder };
+    },
+  };
+});
+
+it('the registry has the settings of both runners, and registers what both can do', async () => {
+  expect(Object.keys(settingsOf(TYPES))).toEqual(['EXECUTOR_PROGRAMS', 'EXECUTOR_STEPS']);
+  const configured = await configureRunners(TYPES, SETTINGS, { PATH: process.env['PATH'] }, SILENT);
+  if ('problems' in configured) throw new Error(JSON.stringify(configured.problems));
+  expect(registeredBy(configured)).toEqual({ programs: ['shell'] });
+});
+
+it('the registry reports what is wrong with the settings of any runner, at once', async () => {
+  const wrong = { EXECUTOR_PROGRAMS: 'nothing', EXECUTOR_STEPS: false };
+  const configured = await configureRunners(TYPES, wrong, {}, SILENT);
+  expect('problems' in configured && configured.problems.map(({ variable }) => variable)).toEqual([
+    'EXECUTOR_PROGRAMS',
+    'EXECUTOR_STEPS',
+  ]);
+});

@@ -1,0 +1,93 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
+import { aborted, sleep } from '@runledger/resilience/abort';
+import { Type, type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { collectFiles } from '../../../src/runner/output-files.ts';
+import type { RunnerType } from '../../../src/runner/runner-type.ts';
+import type { RunData, RunObserver, RunResult, RunnerWork } from '../../../src/runner/runner.ts';
+
+const Step = Type.Union([
+  Type.Object({ progress: Type.Number(), live_status: Type.Optional(Type.String()) }),
+  Type.Object({ text: Type.Record(Type.String(), Type.Array(Type.String())) }),
+  Type.Object({ file: Type.String(), content: Type.String() }),
+  Type.Object({ fail: Type.String() }),
+  Type.Object({ wait: Type.Enum(['until cancelled', 'for ever']) }),
+]);
+type Step = Static<typeof Step>;
+const steps = Compile(Type.Array(Step));
+
+const settings = {
+  EXECUTOR_STEPS: Type.Boolean({ default: false, description: 'whether workflows of steps are executed' }),
+};
+
+/** Executes workflows that are a list of steps in this process: useful where nothing may be started, and a second way to run. */
+export const stepsRunnerType: RunnerType<typeof settings> = {
+  kind: 'steps',
+  settings,
+  configure: async ({ EXECUTOR_STEPS }) =>
+    EXECUTOR_STEPS
+      ? {
+          kind: 'steps',
+          capabilities: {},
+          open: ({ cancelGraceMs }) => ({
+            outputId: () => 'steps',
+            run: (work, observe, signal) => runSteps(work, observe, signal, cancelGraceMs),
+          }),
+        }
+      : { problems: [{ variable: 'EXECUTOR_STEPS', wrong: 'is false', right: 'true' }] },
+};
+
+const runSteps = async (
+  work: RunnerWork,
+  observe: RunObserver,
+  signal: AbortSignal,
+  graceMs: number,
+): Promise<RunResult> => {
+  // The executor may cancel right after it began.
+  await sleep(0);
+  if (signal.aborted) return { outcome: 'cancelled', forced: false, files: [] };
+  if (!steps.Check(work.workflow))
+    return { outcome: 'not_runnable', why: 'its workflow is no list of steps' };
+  const text: Record<string, string[]> = {};
+  const grace = aborted(signal).then(() => sleep(graceMs).then(() => 'forced' as const));
+  const ended = await Promise.race([executeSteps(work.workflow, work, observe, { text, signal }), grace]);
+  const { files } = await collectFiles(work.outputDir);
+  if (signal.aborted) return { outcome: 'cancelled', forced: ended === 'forced', files };
+  if (ended !== null) return { outcome: 'failed', message: ended, exit: { kind: 'unknown' }, files };
+  return result(text, files);
+};
+
+const result = (text: RunData, files: Extract<RunResult, { outcome: 'succeeded' }>['files']): RunResult => {
+  if (Buffer.byteLength(JSON.stringify(text)) <= MAX_OUTPUTS_BYTES) {
+    return { outcome: 'succeeded', data: text, files };
+  }
+  const message = 'The text outputs are larger than 256 KiB as JSON.';
+  return { outcome: 'failed', message, exit: { kind: 'unknown' }, files };
+};
+
+/** The message of a failure; null when every step succeeded. */
+const executeSteps = async (
+  workflow: readonly Step[],
+  { outputDir }: RunnerWork,
+  observe: RunObserver,
+  { text, signal }: { readonly text: Record<string, string[]>; readonly signal: AbortSignal },
+): Promise<string | null> => {
+  let live_status: string | null = null;
+  for (const step of workflow) {
+    if ('fail' in step) return step.fail;
+    if ('progress' in step) {
+      live_status = step.live_status ?? live_status;
+      observe.progress({ progress: step.progress, live_status });
+    } else if ('text' in step) {
+      for (const [kind, values] of Object.entries(step.text)) (text[kind] ??= []).push(...values);
+    } else if ('file' in step) {
+      const path = join(outputDir, step.file);
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, step.content);
+    } else if (step.wait === 'until cancelled') await aborted(signal);
+    else await new Promise(() => undefined);
+  }
+  return null;
+};
