@@ -5,7 +5,7 @@ import { streamFill } from '@runledger/event-log/provision/stream-fill';
 import { observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
 import type { RunSubscriptions } from './runs/subscribe/run-subscriptions.ts';
 
-/** How far the views are behind the log; nothing while another gateway projects. */
+/** How far the views are behind the log. Without a value while another gateway projects. */
 export const projectionGauges = (
   metrics: Metrics,
   log: EventLog,
@@ -19,7 +19,7 @@ export const projectionGauges = (
   });
   observedGauge(metrics, {
     name: 'runledger_gateway_projection_lag_messages',
-    help: 'Messages of the log that are not in the run views yet; of the gateway that keeps them.',
+    help: 'Messages of the log that are not in the run views yet, at the gateway that keeps them.',
     value: async () => {
       const present = position();
       if (present === undefined) return undefined;
@@ -29,7 +29,7 @@ export const projectionGauges = (
   });
   observedGauge(metrics, {
     name: 'runledger_gateway_projection_lag_seconds',
-    help: 'How long the first message that is not in the run views has been in the log; of the gateway that keeps them.',
+    help: 'Age of the first message that is not in the run views, at the gateway that keeps them.',
     value: async () => {
       const present = position();
       if (present === undefined) return undefined;
@@ -50,7 +50,7 @@ export const logGauges = (metrics: Metrics, log: EventLog): void => {
   });
   observedGauge(metrics, {
     name: 'runledger_gateway_log_limit_bytes',
-    help: 'Bytes that the stream RUNS may hold; nothing when it has no limit.',
+    help: 'Bytes that the stream RUNS may hold; without a value when it has no limit.',
     value: async () => (await streamFill(log, 'RUNS'))?.maxBytes,
   });
   observedGauge(metrics, {

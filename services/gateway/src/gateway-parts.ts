@@ -7,7 +7,7 @@ import type { NameResolver } from '@runledger/webhooks/dns/name-resolver';
 import type { GatewayConfig } from './config.ts';
 import type { RunViews } from './projection/run-views.ts';
 
-/** What a gateway is made of. */
+/** What a gateway needs. */
 export interface GatewayParts {
   readonly config: GatewayConfig;
   readonly log: EventLog;
@@ -16,9 +16,9 @@ export interface GatewayParts {
   readonly metrics: Metrics;
   /** Tells two gateways apart. */
   readonly instance: string;
-  /** The address as clients know it, without a slash at the end; known once the gateway listens. */
+  /** The address for clients, without a slash at the end. It is known once the gateway listens. */
   readonly publicUrl: () => string;
-  /** Which addresses callbacks may reach; complete once the gateway listens, since its own is none of them. */
+  /** Which addresses callbacks may reach. It is complete once the gateway listens, since it forbids its own address. */
   readonly policy: () => CallbackPolicy;
   readonly resolver: NameResolver;
 }

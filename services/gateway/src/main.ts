@@ -38,7 +38,7 @@ const start = async (
 
   const { RUNLEDGER_HOST: host, RUNLEDGER_PORT: port } = config;
   const finishWithinMs = config.RUNLEDGER_STOP_WITHIN_S * 500;
-  // Its own addresses are added once it listens; what is wrong with the settings is told at once.
+  // Its own addresses are added once it listens. Wrong settings fail here, at once.
   let policy = policyFromConfig(config, ownServices(config, []));
   const resolver = open.use(nameResolver({ servers: config.RUNLEDGER_DNS_SERVERS, clock }));
   let publicUrl = config.RUNLEDGER_PUBLIC_URL?.replace(/\/+$/, '') ?? '';

@@ -1,7 +1,7 @@
 import { brokerHosts, httpHost } from '@runledger/webhooks/hosts/service-hosts';
 import type { GatewayConfig } from './config.ts';
 
-/** What the settings tell of services that no callback may reach. */
+/** The settings that name services which no callback may reach. */
 export type OwnSettings = Pick<
   GatewayConfig,
   'NATS_URL' | 'RUNLEDGER_VIEWS' | 'MONGODB_URL' | 'RUNLEDGER_PUBLIC_URL'
@@ -18,7 +18,7 @@ export const ownServices = (config: OwnSettings, listening: readonly string[]): 
   ];
 };
 
-/** Several between commas, which no URL parser takes. A name of SRV records stands for itself, at every port. */
+/** Several hosts with commas between them, which no URL parser accepts. The name of SRV records counts for every port. */
 const mongoHosts = (text: string): string[] => {
   const [, srv, hosts = ''] = /^mongodb(\+srv)?:\/\/(?:[^/]*@)?([^/?]*)/.exec(text) ?? [];
   return hosts

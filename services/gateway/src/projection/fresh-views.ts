@@ -11,56 +11,54 @@ import { oneAtATime } from '../concurrency/one-at-a-time.ts';
 export interface FreshViewsOptions {
   readonly log: EventLog;
   readonly views: RunViews;
-  /** How long at most; then whoever asked goes on with the views as they are. */
-  readonly patienceMs?: number;
+  /** The longest wait. After it, the caller goes on with the views as they are. */
+  readonly timeoutMs?: number;
 }
 
-/** Waits until the views hold every fact that was in the log when it was called; false when they do not, or nobody knows. */
+/** Waits until the views have every fact that was in the log at the time of the call; false when they do not, or when it is not known. */
 export type FreshViews = () => Promise<boolean>;
 
-const PATIENCE_MS = 2_000;
-const LOOK_EVERY_MS = 25;
+const TIMEOUT_MS = 2_000;
+const POLL_EVERY_MS = 25;
 
 /**
- * A list that waits for this first shows whatever an earlier answer of any gateway showed. Where the views stood still
- * all through a wait that ran out, since nobody projects, nobody waits again until they have moved. Views or a log that
- * are away are not told of here: the views say it to whoever reads them, and from what they have a list can be made
- * without the log.
+ * A list that waits for this first shows whatever an earlier response of any gateway showed. When the views did not move
+ * during a whole wait, because no gateway projects, nobody waits again until they have moved. Errors of the views or the
+ * log are not thrown: reading the views throws them, and a list needs no log.
  */
-export const freshViews = ({ log, views, patienceMs = PATIENCE_MS }: FreshViewsOptions): FreshViews => {
+export const freshViews = ({ log, views, timeoutMs = TIMEOUT_MS }: FreshViewsOptions): FreshViews => {
   const identity = oneAtATime(() => runsIdentity(log));
   const endOfFacts = oneAtATime(() => lastFact(log));
-  const look = oneAtATime(() => views.position());
-  const lookLater = oneAtATime(async () => {
-    await pause(LOOK_EVERY_MS);
+  const readPosition = oneAtATime(() => views.position());
+  const readPositionLater = oneAtATime(async () => {
+    await pause(POLL_EVERY_MS);
     return views.position();
   });
-  let stoodStill: { readonly at: Position } | undefined;
+  let stuck: { readonly at: Position } | undefined;
 
-  /** False where waiting is of no use, or it is too late; `seen` is given where the views stood meanwhile. */
+  /** False when waiting does not help, or when it is too late. It adds the positions that it sees to `seen`. */
   const caughtUp = async (late: AbortSignal, seen: Position[]): Promise<boolean> => {
     const { created, lastSequence: end } = await identity();
-    const begin = await look();
+    const begin = await readPosition();
     if (holds(begin, created, end)) return true;
-    // The last message may be no fact, and then no position ever comes to it.
+    // The last message may not be a fact. Then no position reaches it.
     const last = await endOfFacts();
-    if (stoodStill && isSame(stoodStill.at, begin)) return holds(begin, created, last);
-    for (let position = begin; ; position = await lookLater()) {
+    if (stuck && isSame(stuck.at, begin)) return holds(begin, created, last);
+    for (let position = begin; ; position = await readPositionLater()) {
       if (holds(position, created, last)) return true;
       if (late.aborted) return false;
       seen.push(position);
     }
   };
   return async () => {
-    const late = AbortSignal.timeout(patienceMs);
+    const late = AbortSignal.timeout(timeoutMs);
     const seen: Position[] = [];
     try {
       const isFresh = await Promise.race([caughtUp(late, seen), aborted(late).then(() => false)]);
       if (isFresh) return true;
       const [first, ...others] = seen;
-      if (others.length > 0 && others.every((position) => isSame(position, first)))
-        stoodStill = { at: first };
-      log.logger.debug({ patience_ms: patienceMs }, 'a list is made from views that are behind');
+      if (others.length > 0 && others.every((position) => isSame(position, first))) stuck = { at: first };
+      log.logger.debug({ timeout_ms: timeoutMs }, 'a list is made from views that are behind');
       return false;
     } catch (error) {
       if (!(error instanceof ViewsUnavailable) && !(error instanceof LogUnavailable)) throw error;

@@ -7,19 +7,19 @@ import type { RunView } from './core/run-view.ts';
 
 type ReadView =
   | { readonly kind: 'whole'; readonly view: RunView; readonly refused: readonly RefusedMessage[] }
-  /** The run is known, and what became of its notifications is not. */
+  /** The run is known, but not the state of its notifications. */
   | { readonly kind: 'webhook_damaged'; readonly head: number; readonly run: Run }
   | Exclude<ReadRun, { kind: 'found' }>;
 
-const MOST_READS = 5;
+const MAX_READS = 5;
 
 /**
- * The view of a run, read from the log with everything up to `atLeast`. Where the two chains were read one after the
- * other, the first may have got a fact behind which the second ends, so it is asked whether that happened.
+ * The view of a run, read from the log with everything up to `atLeast`. The two chains are read one after the other, so
+ * the first may have grown meanwhile. Then both are read again.
  * @throws {LogUnavailable}
  */
 export const readView = async (log: EventLog, key: RunKey, atLeast: number): Promise<ReadView> => {
-  for (let reads = 0; reads < MOST_READS; reads += 1) {
+  for (let reads = 0; reads < MAX_READS; reads += 1) {
     const read = await readRun(log, key, { atLeast });
     if (read.kind !== 'found') return read;
     const { run, history, webhook, refused } = read;

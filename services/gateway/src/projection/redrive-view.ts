@@ -7,7 +7,7 @@ import { readView } from './read-view.ts';
 import { ViewsUnavailable, type RunViews } from './run-views.ts';
 
 /**
- * Takes a message again that was set aside, with what this release knows: the view of its run is made anew from the log.
+ * Takes a dead letter again, with what this release knows: the view of its run is made again from the log.
  * @throws {LogUnavailable}
  */
 export const redriveView = async (
@@ -15,8 +15,7 @@ export const redriveView = async (
   question: RedriveRequest,
 ): Promise<RedriveResponse> => {
   const { stream, sequence } = question;
-  if (stream !== 'RUNS')
-    return refused(`The gateway reads nothing of ${stream}: it has no part in its views.`);
+  if (stream !== 'RUNS') return refused(`The gateway reads nothing of ${stream} into its views.`);
   const stored = await readStored(log, sequence);
   if (!stored) return refusedAsMissing(question);
   const key = factSubject(stored.subject);
@@ -24,11 +23,11 @@ export const redriveView = async (
   const read = await readView(log, key, sequence);
   switch (read.kind) {
     case 'none':
-      return refused(`Run ${key.run_id} is not in the log: nothing under its name counts.`);
+      return refused(`Run ${key.run_id} is not in the log: no message under its subjects is accepted.`);
     case 'damaged':
       return refused(`Run ${key.run_id} is still damaged: ${read.why}.`);
     case 'webhook_damaged':
-      return refused(`The webhook facts of run ${key.run_id} still do not hang together.`);
+      return refused(`The webhook facts of run ${key.run_id} still contradict each other.`);
     case 'newer_version':
       return refused(
         `Run ${key.run_id} has ${read.type} in version ${read.version}, which only a later release can read. Start that one.`,
@@ -45,6 +44,6 @@ export const redriveView = async (
     return refused(`The views cannot be written: ${error.message}. Ask again when they can.`);
   }
   return taken(
-    `The view of run ${key.run_id} was made anew from the log: its status is ${read.view.run.status}.`,
+    `The view of run ${key.run_id} was made again from the log: its status is ${read.view.run.status}.`,
   );
 };

@@ -18,7 +18,7 @@ import { isSameRun, type RunView } from './core/run-view.ts';
 import type { RunViews } from './run-views.ts';
 
 export interface RunProjection extends AsyncDisposable {
-  /** Not ok when it has stopped for good: another gateway, or another release, must go on. */
+  /** Not ok when it has stopped for good: another gateway or a later release must continue. */
   state(): { readonly ok: true } | { readonly ok: false; readonly why: string };
   /** The last sequence that is in the views; undefined while another gateway projects. */
   position(): number | undefined;
@@ -28,15 +28,15 @@ export interface ProjectionOptions {
   readonly log: EventLog;
   readonly views: RunViews;
   readonly logger: Logger;
-  /** For people: who projects. */
+  /** The holder of the lease, for people. */
   readonly instance: string;
 }
 
-const AGAIN_AFTER_MS = 1_000;
+const RETRY_AFTER_MS = 1_000;
 const STOP_WITHIN_MS = 2_000;
 const LEASE = 'projection';
 
-/** Keeps the views behind the log, for ever; of several gateways with shared views one does it. */
+/** Keeps the views up to date with the log. Of several gateways with shared views, one does it. */
 export const openRunProjection = (options: ProjectionOptions): RunProjection => {
   const { log, logger } = options;
   const stop = new AbortController();
@@ -68,14 +68,14 @@ export const openRunProjection = (options: ProjectionOptions): RunProjection => 
           return;
         }
         logger.warn({ err: error }, 'the projection was interrupted; it begins again');
-        await sleep(AGAIN_AFTER_MS, stop.signal);
+        await sleep(RETRY_AFTER_MS, stop.signal);
       } finally {
         position = undefined;
       }
     }
   };
   const running = run();
-  // Whoever projects: a view that is saved is what the log says. Gateways with views of their own each need it.
+  // Every gateway responds, also while another one projects: a saved view is what the log says, whoever saves it.
   const redriving = respondToRedrives(log, 'gateway', (question) => redriveView(options, question));
   return {
     state: () => (stopped === undefined ? { ok: true } : { ok: false, why: stopped }),
@@ -83,7 +83,7 @@ export const openRunProjection = (options: ProjectionOptions): RunProjection => 
     [Symbol.asyncDispose]: async () => {
       stop.abort();
       redriving[Symbol.dispose]();
-      // A broker that is away may be asked for longer than a stop may take; it ends with the connection then.
+      // While the broker is away this may take longer than a stop. Then it ends with the connection.
       await within(STOP_WITHIN_MS, running, () => undefined);
     },
   };
@@ -116,10 +116,10 @@ const begin = async ({
     case 'go_on':
       return { created: identity.created, after: start.after };
     case 'start_again':
-      // At the first start, and in memory at every one, that is nothing to worry about.
+      // This is normal at the first start, and with views in memory at every start.
       logger[position ? 'warn' : 'info'](
         { because: start.because },
-        'the run views are derived anew from the log',
+        'the run views are made again from the log',
       );
       await views.resetTo(identity.created);
       return { created: identity.created, after: 0 };
@@ -135,7 +135,7 @@ const takeBatch = async (
   const present = await views.load(runsIn(messages));
   const projected = projectRuns(present, messages);
   if (projected.kind === 'newer_version') throw new NewerVersion(projected);
-  for (const refused of projected.refused) await setAside(options, refused);
+  for (const refused of projected.refused) await storeRefused(options, refused);
   const read: RunView[] = [];
   for (const gap of projected.gaps) {
     const view = present.find((one) => isSameRun(one, gap.key));
@@ -146,7 +146,10 @@ const takeBatch = async (
   if (last) await views.savePosition({ stream_created, sequence: last.sequence, event_id: eventIdOf(last) });
 };
 
-const setAside = async ({ log, logger }: ProjectionOptions, { message, why }: RefusedFact): Promise<void> => {
+const storeRefused = async (
+  { log, logger }: ProjectionOptions,
+  { message, why }: RefusedFact,
+): Promise<void> => {
   logger.warn({ subject: message.subject, sequence: message.sequence, why }, 'a fact is not accepted');
   await storeDeadLetter(log, { consumer: LEASE, stored: message, reason: why });
 };
@@ -162,7 +165,7 @@ const closeGap = async (
     case 'whole':
       return [read.view];
     case 'webhook_damaged':
-      await setAside(options, { message, why: 'the webhook facts of its run do not hang together' });
+      await storeRefused(options, { message, why: 'the webhook facts of its run contradict each other' });
       return [{ head: read.head, run: read.run, webhook: foldedOf(present).webhook }];
     case 'none':
       return [];
@@ -175,7 +178,7 @@ const closeGap = async (
         logger.debug({ run_id: key.run_id, why: read.why }, 'the beginning of a run has expired');
         return [];
       }
-      await setAside(options, { message, why: read.why });
+      await storeRefused(options, { message, why: read.why });
       return [];
     }
   }

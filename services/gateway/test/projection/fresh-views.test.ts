@@ -34,7 +34,7 @@ const aRunThatEnds = async (): Promise<RunKey> => {
 };
 
 const expectEachRunAtOnce = async (views: RunViews): Promise<void> => {
-  const fresh = freshViews({ log, views, patienceMs: FOR_EVER });
+  const fresh = freshViews({ log, views, timeoutMs: FOR_EVER });
   await using projection = project(log, views);
   for (let runs = 0; runs < 10; runs += 1) {
     const key = await aRunThatEnds();
@@ -61,7 +61,7 @@ it('views of another log are waited for until they are derived from this one', a
   await views.resetTo(another);
   await views.savePosition({ stream_created: another, sequence: 900_000, event_id: null });
   const key = await aRunThatEnds();
-  const waiting = freshViews({ log, views, patienceMs: FOR_EVER })();
+  const waiting = freshViews({ log, views, timeoutMs: FOR_EVER })();
   await using open = new AsyncDisposableStack();
   open.use(project(log, views));
   await waiting;
@@ -74,14 +74,14 @@ it('a message behind the last fact, which no projection takes, is not waited for
   await log.js.publish('runs.of.nobody.else', 'nonsense');
   await using open = new AsyncDisposableStack();
   open.use(project(log, views));
-  await freshViews({ log, views, patienceMs: FOR_EVER })();
+  await freshViews({ log, views, timeoutMs: FOR_EVER })();
   expect((await views.find(key))?.run.status).toBe('success');
 });
 
 it('whoever waits goes on after a while with views that nobody brings up to date', async () => {
   const views = memoryRunViews();
   await aRunThatEnds();
-  expect(await freshViews({ log, views, patienceMs: 50 })()).toBe(false);
+  expect(await freshViews({ log, views, timeoutMs: 50 })()).toBe(false);
   expect(await views.position()).toBeUndefined();
 });
 
@@ -92,7 +92,7 @@ it('nobody waits again where the views stood still all through a wait, until the
     looks += 1;
     return views.position();
   };
-  const fresh = freshViews({ log, views: { ...views, position }, patienceMs: 500 });
+  const fresh = freshViews({ log, views: { ...views, position }, timeoutMs: 500 });
   await aRunThatEnds();
   expect(await fresh()).toBe(false);
   const looked = looks;
@@ -107,13 +107,13 @@ it('nobody waits again where the views stood still all through a wait, until the
 
 it('whoever waits goes on at once where the views are away', async () => {
   await using views = viewsThatAreAway();
-  await expect(freshViews({ log, views, patienceMs: FOR_EVER })()).resolves.toBe(false);
+  await expect(freshViews({ log, views, timeoutMs: FOR_EVER })()).resolves.toBe(false);
 });
 
 it('whoever waits goes on at once where the log is away', async () => {
   const closed = await test.open();
   await closed[Symbol.asyncDispose]();
-  const fresh = freshViews({ log: closed, views: memoryRunViews(), patienceMs: FOR_EVER });
+  const fresh = freshViews({ log: closed, views: memoryRunViews(), timeoutMs: FOR_EVER });
   await expect(fresh()).resolves.toBe(false);
 });
 
@@ -125,7 +125,7 @@ it('a thousand lists look together', async () => {
     return views.position();
   };
   await aRunThatEnds();
-  const fresh = freshViews({ log, views: { ...views, position }, patienceMs: 300 });
+  const fresh = freshViews({ log, views: { ...views, position }, timeoutMs: 300 });
   await Promise.all(Array.from({ length: 1_000 }, fresh));
   expect(looks).toBeLessThan(100);
 });

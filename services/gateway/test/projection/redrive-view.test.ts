@@ -28,7 +28,7 @@ describe('a message that the gateway takes again', () => {
     for (const sequence of [1, 2, 3]) {
       expect(await redriven(log, sequence, views)).toEqual({
         outcome: 'taken',
-        why: `The view of run ${key.run_id} was made anew from the log: its status is started.`,
+        why: `The view of run ${key.run_id} was made again from the log: its status is started.`,
       });
     }
     expect(await views.find(key)).toMatchObject({ head, run: { status: 'started' }, webhook: { head: 3 } });
@@ -71,8 +71,8 @@ describe('a message that the gateway takes again', () => {
     expect(whys).toEqual([
       expect.stringContaining('It is still refused'),
       expect.stringContaining('is not the subject of a fact of a run'),
-      expect.stringContaining('nothing under its name counts'),
-      expect.stringContaining('Message 99 is not in RUNS any more'),
+      expect.stringContaining('no message under its subjects is accepted'),
+      expect.stringContaining('Message 99 is no longer in RUNS'),
     ]);
     const ofFleet = redriveView({ log, views: memoryRunViews() }, { stream: 'FLEET', sequence: 1 });
     expect(await ofFleet).toMatchObject({ outcome: 'refused' });

@@ -15,7 +15,7 @@ import {
 } from '@runledger/contracts/subjects/run-subjects';
 import type { RunView } from './run-view.ts';
 
-/** What is known of one run while its facts are folded: two chains, each with a head of its own. */
+/** A run while its facts are folded: two chains, each with its own head. */
 export interface Folded {
   readonly history: RunHistory;
   readonly webhook: WebhookHistory;
@@ -25,13 +25,13 @@ export type FoldedMessage =
   | { readonly kind: 'changed'; readonly folded: Folded }
   | { readonly kind: 'refused'; readonly folded: Folded; readonly why: string }
   | { readonly kind: 'known' }
-  /** It rests on what was not seen. */
+  /** It follows a message that was not seen. */
   | { readonly kind: 'gap' }
   | NewerEvent;
 
 export type FactSubject = RunKey & { readonly chain: 'lifecycle' | 'webhook' };
 
-/** The run and the chain that a message belongs to; undefined when its subject is none of a fact. */
+/** The run and the chain of a message; undefined when its subject is not that of a fact. */
 export const factSubject = (subject: string): FactSubject | undefined => {
   const life = parseLifecycleSubject(subject);
   if (life) return { chain: 'lifecycle', org_id: life.org_id, run_id: life.run_id };
@@ -39,13 +39,13 @@ export const factSubject = (subject: string): FactSubject | undefined => {
   return webhook && { chain: 'webhook', org_id: webhook.org_id, run_id: webhook.run_id };
 };
 
-/** A view whose head went back to 0 is derived anew, from nothing. */
+/** A view whose head went back to 0 is made again, from nothing. */
 export const foldedOf = (view: RunView | undefined): Folded =>
   view === undefined || view.head === 0
     ? { history: EMPTY_HISTORY, webhook: EMPTY_HISTORY }
     : { history: { head: view.head, state: view.run }, webhook: view.webhook };
 
-/** Takes the next message of a run. */
+/** Folds the next message of a run. */
 export const foldMessage = (
   folded: Folded,
   chain: FactSubject['chain'],
@@ -59,7 +59,7 @@ export const foldMessage = (
       }));
     case 'webhook': {
       const next = acceptMessage(WEBHOOK_CHAIN, folded.webhook, message);
-      // A run stands in front of its webhook facts, so one that is not known was missed.
+      // A run comes before its webhook facts. An unknown run was missed.
       if (next.kind === 'accepted' && folded.history.state === undefined) return { kind: 'gap' };
       return folding(next, (webhook) => ({ ...folded, webhook }));
     }

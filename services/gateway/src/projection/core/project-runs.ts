@@ -4,13 +4,13 @@ import { runName } from './run-name.ts';
 import { factSubject, foldedOf, foldMessage, type Folded } from './fold-run.ts';
 import type { RunView } from './run-view.ts';
 
-/** Stored by the broker, but no part of any run. */
+/** A message that is stored, but is no part of any run. */
 export interface RefusedFact {
   readonly message: StoredMessage;
   readonly why: string;
 }
 
-/** A fact rests on one that was not seen: the run is read whole, up to this last message of it at least. */
+/** A fact follows one that was not seen. The whole run is read instead, at least up to this message. */
 export interface Gap {
   readonly key: RunKey;
   readonly message: StoredMessage;
@@ -19,7 +19,7 @@ export interface Gap {
 export type Projected =
   | {
       readonly kind: 'projected';
-      /** Those that changed. */
+      /** Only views that changed. */
       readonly views: readonly RunView[];
       readonly refused: readonly RefusedFact[];
       readonly gaps: readonly Gap[];
@@ -42,8 +42,8 @@ export const runsIn = (messages: readonly StoredMessage[]): RunKey[] => {
 };
 
 /**
- * A batch of the log, folded into the views that are there. A view is everything that the log says of a run up to the
- * later of its two heads, and stays that: a run with a gap is left as it was.
+ * Folds a batch of the log into the present views. A view is always everything that the log says of a run up to the later
+ * of its two heads, so a run with a gap stays as it was.
  */
 export const projectRuns = (present: readonly RunView[], messages: readonly StoredMessage[]): Projected => {
   const known = new Map<string, Folded>(present.map((view) => [runName(view.run), foldedOf(view)]));
@@ -75,7 +75,7 @@ export const projectRuns = (present: readonly RunView[], messages: readonly Stor
       case 'newer_version':
         return next;
     }
-    // What is read instead has to have what comes behind the gap, too.
+    // The whole run is read up to the last message behind the gap.
     if (next.kind === 'gap' || gaps.has(name)) gaps.set(name, gapAt(about, message));
   }
   const views = [...changed].flatMap((name) => {

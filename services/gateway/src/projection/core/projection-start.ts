@@ -12,10 +12,10 @@ export interface ProjectionPosition {
 
 export type ProjectionStart =
   | { readonly kind: 'go_on'; readonly after: number }
-  /** The views were derived from something else than this log. */
+  /** The views were made from another log. */
   | { readonly kind: 'start_again'; readonly because: string };
 
-/** Where the projection begins. `last` is what the log holds at the position's sequence. */
+/** Where the projection begins. `last` is the log's message at the position's sequence. */
 export const projectionStart = (
   position: ProjectionPosition | undefined,
   log: RunsIdentity,
@@ -35,7 +35,7 @@ export const projectionStart = (
       because: `the log ends at ${log.lastSequence}, and the views come from ${sequence}: it lost its end`,
     };
   }
-  // What has expired cannot be compared any more.
+  // An expired message cannot be compared.
   if (sequence === 0 || sequence < log.firstSequence) return { kind: 'go_on', after: sequence };
   if (last === undefined || eventIdOf(last) !== event_id) {
     return {
@@ -46,7 +46,7 @@ export const projectionStart = (
   return { kind: 'go_on', after: sequence };
 };
 
-/** Null for a message that is no event. */
+/** Null for a message that is not an event. */
 export const eventIdOf = ({ body }: StoredMessage): string | null =>
   typeof body === 'object' && body !== null && 'event_id' in body && typeof body.event_id === 'string'
     ? body.event_id

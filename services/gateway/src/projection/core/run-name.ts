@@ -1,4 +1,4 @@
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 
-/** A run as a key of maps: its id alone is one within its organisation only. */
+/** The key of a run in maps. Its id alone is only unique within its organisation. */
 export const runName = ({ org_id, run_id }: RunKey): string => `${org_id}.${run_id}`;

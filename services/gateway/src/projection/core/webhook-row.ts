@@ -2,11 +2,11 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import type { RunView } from './run-view.ts';
 
-/** What a list shows of a run with a webhook; its inputs and outputs, which may be large, are not read for it. */
+/** What a list shows of a run with a webhook, without its inputs and outputs, which may be large. */
 export interface WebhookRow extends RunKey {
   readonly number: number;
   readonly url: string;
-  /** Null for one that no URL parser takes. */
+  /** Null for an invalid URL. */
   readonly host: string | null;
   readonly created_at: string;
   /** Of the run's last fact. */
@@ -31,6 +31,6 @@ export const webhookRow = ({ run, webhook }: RunView): WebhookRow | undefined =>
   };
 };
 
-/** With the port, unless it is the scheme's own; null for no webhook. */
+/** With the port, unless it is the default of the scheme; null without a webhook. */
 export const webhookHost = (url: string | null): string | null =>
   url === null ? null : (URL.parse(url)?.host ?? null);

@@ -2,7 +2,7 @@ import { WebhookStatus } from '@runledger/contracts/http/runs/run';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 
-/** What became of a run's notifications, in the words of the run API. */
+/** The state of a run's notifications, in the words of the run API. */
 export const WEBHOOK_STATUSES: readonly WebhookStatus[] = WebhookStatus.enum;
 export type { WebhookStatus } from '@runledger/contracts/http/runs/run';
 

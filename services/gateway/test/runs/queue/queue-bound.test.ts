@@ -28,7 +28,7 @@ const aBound = (options: QueueBoundOptions) => all.use(openQueueBound(options)).
 const boundOf = (most: number, counting: Pick<RunViews, 'countQueued'> = views) =>
   aBound({
     views: counting,
-    fresh: freshViews({ log: test.log, views, patienceMs: FOR_EVER }),
+    fresh: freshViews({ log: test.log, views, timeoutMs: FOR_EVER }),
     most,
     clock,
   });
