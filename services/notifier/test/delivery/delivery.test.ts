@@ -10,7 +10,7 @@ import {
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { aReceiver, silence, status } from '../fixtures/a-receiver.ts';
+import { aReceiver, silence, status } from '@runledger/testing/stand-ins/webhook-receiver';
 import { expectSoon } from '../fixtures/expect-soon.ts';
 import { openTestBed, type RunningNotifier, type TestBed } from '../fixtures/test-bed.ts';
 

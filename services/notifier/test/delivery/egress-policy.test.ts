@@ -2,7 +2,7 @@ import { stubDns } from '@runledger/testing/stand-ins/stub-dns';
 import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
 import cases from '@runledger/webhooks/webhook-url-cases.json' with { type: 'json' };
-import { aReceiver, status } from '../fixtures/a-receiver.ts';
+import { aReceiver, status } from '@runledger/testing/stand-ins/webhook-receiver';
 import { openTestBed } from '../fixtures/test-bed.ts';
 import { retryOf, attemptsOf } from '../fixtures/attempts-of.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';

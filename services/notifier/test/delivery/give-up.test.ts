@@ -5,7 +5,7 @@ import { scheduleDelivery } from '../../src/timers/write-timers.ts';
 import { assigned, OTHER_EXECUTOR, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { redeliveryRequested } from '@runledger/testing/events/webhook-events';
 import { describe, expect, it } from 'vitest';
-import { aReceiver, status, type Receiver } from '../fixtures/a-receiver.ts';
+import { aReceiver, status, type Receiver } from '@runledger/testing/stand-ins/webhook-receiver';
 import { openTestBed, type TestBed } from '../fixtures/test-bed.ts';
 import { expectTidy, openBreaker, succeedOften } from '../fixtures/breakers.ts';
 import { retryOf, attemptsOf } from '../fixtures/attempts-of.ts';

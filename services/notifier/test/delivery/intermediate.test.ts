@@ -12,7 +12,12 @@ import {
 } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { aReceiver, status, type Arrived, type Receiver } from '../fixtures/a-receiver.ts';
+import {
+  aReceiver,
+  status,
+  type Arrived,
+  type Receiver,
+} from '@runledger/testing/stand-ins/webhook-receiver';
 import { openTestBed, type RunningNotifier, type TestBed } from '../fixtures/test-bed.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
 

@@ -2,7 +2,7 @@ import { assigned, queued, started, succeeded } from '@runledger/testing/events/
 import { redeliveryRequested } from '@runledger/testing/events/webhook-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { aReceiver } from '../fixtures/a-receiver.ts';
+import { aReceiver } from '@runledger/testing/stand-ins/webhook-receiver';
 import { openTestBed, type TestBed } from '../fixtures/test-bed.ts';
 
 /** Why a notifier that begins there stops reading. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { aReceiver, status } from '../fixtures/a-receiver.ts';
+import { aReceiver, status } from '@runledger/testing/stand-ins/webhook-receiver';
 import { openTestBed, type RunningNotifier, type TestBed } from '../fixtures/test-bed.ts';
 import { FIRST_WAIT_MS, retryOf } from '../fixtures/attempts-of.ts';
 

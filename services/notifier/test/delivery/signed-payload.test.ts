@@ -6,7 +6,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { aReceiver, type Arrived, type Receiver } from '../fixtures/a-receiver.ts';
+import { aReceiver, type Arrived, type Receiver } from '@runledger/testing/stand-ins/webhook-receiver';
 import { openTestBed, type RunningNotifier, type TestBed } from '../fixtures/test-bed.ts';
 
 const MAX_BYTES = 8 * 1_024;

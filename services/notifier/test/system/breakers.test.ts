@@ -1,7 +1,7 @@
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import { readDeliveries } from '@runledger/event-log/streams/delivery-attempts';
 import { describe, expect, it } from 'vitest';
-import { aReceiver, status } from '../fixtures/a-receiver.ts';
+import { aReceiver, status } from '@runledger/testing/stand-ins/webhook-receiver';
 import { openTestBed } from '../fixtures/test-bed.ts';
 import {
   countOpen,

@@ -2,7 +2,7 @@ import type { DeliveryAttemptResult } from '@runledger/contracts/deliveries/atte
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { stubDns } from '@runledger/testing/stand-ins/stub-dns';
 import { describe, expect, it } from 'vitest';
-import { aReceiver, status } from '../fixtures/a-receiver.ts';
+import { aReceiver, status } from '@runledger/testing/stand-ins/webhook-receiver';
 import { openTestBed, type RunningNotifier, type TestBed } from '../fixtures/test-bed.ts';
 import { countOpen, expectAllDelivered, expectTidy, freePort, succeedOften } from '../fixtures/breakers.ts';
 import { retryOf } from '../fixtures/attempts-of.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openFaultScenario, FAULTS } from '../fixtures/fault-scenario.ts';
-import { aReceiver, status, type Answer } from '../fixtures/a-receiver.ts';
+import { aReceiver, status, type Answer } from '@runledger/testing/stand-ins/webhook-receiver';
 import { expectSoon } from '../fixtures/expect-soon.ts';
 import { expectGuarantees, finalsOf, type NotifiedRun } from '../fixtures/expect-guarantees.ts';
 import { storedTimers } from '../fixtures/stored-timers.ts';

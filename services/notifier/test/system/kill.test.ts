@@ -1,7 +1,7 @@
 import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
 import { openFaultScenario, FAULTS, type FaultScenario } from '../fixtures/fault-scenario.ts';
-import { aReceiver, status } from '../fixtures/a-receiver.ts';
+import { aReceiver, status } from '@runledger/testing/stand-ins/webhook-receiver';
 import { openTestBed } from '../fixtures/test-bed.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
 import { expectGuarantees, expectTimer, finalsOf } from '../fixtures/expect-guarantees.ts';

@@ -3,7 +3,7 @@ import { readDeliveries } from '@runledger/event-log/streams/delivery-attempts';
 import { findPending } from '../../src/timers/read-timers.ts';
 import { redeliveryRequested } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { aReceiver, status, type Receiver } from '../fixtures/a-receiver.ts';
+import { aReceiver, status, type Receiver } from '@runledger/testing/stand-ins/webhook-receiver';
 import { openTestBed, type RunningNotifier, type TestBed } from '../fixtures/test-bed.ts';
 import { expectTidy, openBreaker } from '../fixtures/breakers.ts';
 import { retryOf, attemptsOf } from '../fixtures/attempts-of.ts';

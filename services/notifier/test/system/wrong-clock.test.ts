@@ -1,7 +1,7 @@
 import { shiftedClock } from '@runledger/testing/time/shifted-clock';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { aReceiver, status } from '../fixtures/a-receiver.ts';
+import { aReceiver, status } from '@runledger/testing/stand-ins/webhook-receiver';
 import { openTestBed } from '../fixtures/test-bed.ts';
 import { FIRST_WAIT_MS } from '../fixtures/attempts-of.ts';
 import { startNotifier } from '../fixtures/notifier-process.ts';
