@@ -2,11 +2,11 @@ import { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import { newUuid, type ExecutorId } from '@runledger/contracts/ids';
 import type { JsMsg, StreamInfo } from '@nats-io/jetstream';
 import { Compile } from 'typebox/compile';
-import { lastMessage } from '@runledger/event-log/read/leader-read';
+import { lastMessage } from '@runledger/event-log/messages/leader-read';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { publish } from '@runledger/event-log/append/publish';
+import { publish } from '@runledger/event-log/messages/publish';
 import { pullInOrder } from '@runledger/event-log/follow/pull-in-order';
-import { deliveredTime, parseJson } from '@runledger/event-log/read/stored-message';
+import { deliveredTime, parseJson } from '@runledger/event-log/messages/stored-message';
 
 const STREAM = 'KV_EXECUTORS';
 const PREFIX = '$KV.EXECUTORS.';

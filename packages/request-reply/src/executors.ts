@@ -4,7 +4,7 @@ import {
   ExecutorsRequest,
   type ExecutorState,
 } from '@runledger/contracts/requests/executor-state';
-import { maxPayloadBytes } from '@runledger/event-log/append/publish';
+import { maxPayloadBytes } from '@runledger/event-log/messages/publish';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { parserOf, type Endpoint } from './endpoint.ts';
 import { respond } from './respond.ts';

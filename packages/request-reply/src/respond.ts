@@ -1,7 +1,7 @@
 import { headers, type Msg } from '@nats-io/transport-node';
-import { maxPayloadBytes } from '@runledger/event-log/append/publish';
+import { maxPayloadBytes } from '@runledger/event-log/messages/publish';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { parseJson } from '@runledger/event-log/read/stored-message';
+import { parseJson } from '@runledger/event-log/messages/stored-message';
 import pLimit from 'p-limit';
 import type { Endpoint } from './endpoint.ts';
 

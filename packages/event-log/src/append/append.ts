@@ -5,11 +5,11 @@ import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
 import { orgId, runId } from '@runledger/contracts/ids';
 import type { EventLog } from '../connect/event-log.ts';
 import { observeAppend } from '../connect/log-observer.ts';
-import { lastOfSubjects } from '../read/direct-read.ts';
-import { publish, publishUntilAcknowledged, type Publication } from './publish.ts';
+import { lastOfSubjects } from '../messages/direct-read.ts';
+import { publish, publishUntilAcknowledged, type Publication } from '../messages/publish.ts';
 import { traceAppend } from './trace-append.ts';
 
-export { EventTooLarge, LogFull } from './publish.ts';
+export { EventTooLarge, LogFull } from '../messages/publish.ts';
 
 export type Appended =
   | { readonly kind: 'appended'; readonly sequence: number }

@@ -6,7 +6,7 @@ import type { Handle, Outcome } from './consume.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import { newerVersionOf, type NewerVersion } from '../follow/newer-version.ts';
 import { storeDeadLetter } from '../streams/dead-letters.ts';
-import { fromDelivered } from '../read/stored-message.ts';
+import { fromDelivered } from '../messages/stored-message.ts';
 
 /** A process that died with a message in hand holds the next ones up for so long. */
 export const ACK_WITHIN_MS = 10_000;

@@ -5,7 +5,7 @@ import type { JsMsg, StreamInfo } from '@nats-io/jetstream';
 import type { EventLog } from '../connect/event-log.ts';
 import { NewerVersion } from './newer-version.ts';
 import { pullInOrder, type Readiness } from './pull-in-order.ts';
-import { fromDelivered } from '../read/stored-message.ts';
+import { fromDelivered } from '../messages/stored-message.ts';
 
 export { NewerVersion } from './newer-version.ts';
 

@@ -1,7 +1,7 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { lastSequence, nextMessage } from './leader-read.ts';
+import { lastSequence, nextMessage } from '../messages/leader-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
-import { fromStored } from './stored-message.ts';
+import { fromStored } from '../messages/stored-message.ts';
 
 const MOST_ROUNDS = 5;
 

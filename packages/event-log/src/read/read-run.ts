@@ -14,10 +14,10 @@ import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
 import { lifecycleFilter, runFilter, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { callBroker, isTransient } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
-import { readDirect } from './direct-read.ts';
-import { lastSequence } from './leader-read.ts';
+import { readDirect } from '../messages/direct-read.ts';
+import { lastSequence } from '../messages/leader-read.ts';
 import { readWholeRun, readWholeWebhook, type DamagedRun } from './read-whole-chain.ts';
-import { fromStored } from './stored-message.ts';
+import { fromStored } from '../messages/stored-message.ts';
 
 export type ReadRun =
   /** No such run. `head` is 0, or the last message stored under its name, none of which counts. */

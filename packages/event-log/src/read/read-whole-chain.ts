@@ -14,9 +14,9 @@ import type { Webhook } from '@runledger/contracts/fold/webhook';
 import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '../connect/event-log.ts';
-import { lastSequence, nextMessage } from './leader-read.ts';
+import { lastSequence, nextMessage } from '../messages/leader-read.ts';
 import { earliest, readAllUnder } from './read-all-under.ts';
-import { fromStored } from './stored-message.ts';
+import { fromStored } from '../messages/stored-message.ts';
 
 /** Some facts of a run are missing, or somebody stored more under its name than a run can have. */
 export interface DamagedRun extends Omit<Gap, 'kind'> {

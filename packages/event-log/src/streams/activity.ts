@@ -9,9 +9,9 @@ import {
   type RunKey,
 } from '@runledger/contracts/subjects/run-subjects';
 import { Compile } from 'typebox/compile';
-import { lastSequence, lastMessage } from '../read/leader-read.ts';
+import { lastSequence, lastMessage } from '../messages/leader-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
-import { parseJson } from '../read/stored-message.ts';
+import { parseJson } from '../messages/stored-message.ts';
 
 const Progress = Compile(ProgressReport);
 const utf8 = new TextEncoder();

@@ -4,11 +4,11 @@ import type { MsgHdrs } from '@nats-io/transport-node';
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { CALL_WITHIN_MS, callBroker } from '../connect/broker-call.ts';
-import { nextMessage } from '../read/leader-read.ts';
+import { nextMessage } from '../messages/leader-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import { lastPerSubject } from '../follow/last-per-subject.ts';
-import { explainRefusal, isConflict } from '../append/publish.ts';
-import { parseJson } from '../read/stored-message.ts';
+import { explainRefusal, isConflict } from '../messages/publish.ts';
+import { parseJson } from '../messages/stored-message.ts';
 
 export interface Entry<Value> {
   readonly key: string;

@@ -5,11 +5,11 @@ import { MAX_ERROR_MESSAGE } from '@runledger/contracts/limits';
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { callBroker } from '../connect/broker-call.ts';
-import { readDirect } from '../read/direct-read.ts';
+import { readDirect } from '../messages/direct-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
-import { maxPayloadBytes, publish } from '../append/publish.ts';
-import { removeMessage } from './remove-message.ts';
-import { parseJson } from '../read/stored-message.ts';
+import { maxPayloadBytes, publish } from '../messages/publish.ts';
+import { removeMessage } from '../messages/remove-message.ts';
+import { parseJson } from '../messages/stored-message.ts';
 
 const DeadLetterSchema = Type.Object({
   /** Why the consumer could not take it, for people. */

@@ -10,10 +10,10 @@ import { newUuid, type RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { Compile } from 'typebox/compile';
 import { callBroker } from '../connect/broker-call.ts';
-import { readDirect } from '../read/direct-read.ts';
+import { readDirect } from '../messages/direct-read.ts';
 import type { EventLog } from '../connect/event-log.ts';
-import { publish } from '../append/publish.ts';
-import { parseJson } from '../read/stored-message.ts';
+import { publish } from '../messages/publish.ts';
+import { parseJson } from '../messages/stored-message.ts';
 
 const STREAM = 'DELIVERY_ATTEMPTS';
 /** Subjects that one request may ask for. */

@@ -14,7 +14,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append, appendOwn } from '../../src/append/append.ts';
 import { consume, done } from '../../src/consume/consume.ts';
-import { lastOfSubjects } from '../../src/read/direct-read.ts';
+import { lastOfSubjects } from '../../src/messages/direct-read.ts';
 import { openEventLog, type EventLog } from '../../src/connect/event-log.ts';
 import { silentLogger } from '../../src/connect/logger.ts';
 import { provision } from '../../src/provision/provision.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-subjects';
-import { lastSequence } from '@runledger/event-log/read/leader-read';
+import { lastSequence } from '@runledger/event-log/messages/leader-read';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { runsIdentity } from '@runledger/event-log/read/read-run';
 import { aborted } from '@runledger/resilience/abort';

@@ -1,6 +1,6 @@
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { appendOwn, LogFull } from '@runledger/event-log/append/append';
-import { lastOfSubjects } from '@runledger/event-log/read/direct-read';
+import { lastOfSubjects } from '@runledger/event-log/messages/direct-read';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import type { Appended, LedgerSettings } from '../attempt/attempt-ledger.ts';
 

@@ -2,7 +2,7 @@ import { executorName, type ExecutorId } from '@runledger/contracts/ids';
 import type { RedriveResponse } from '@runledger/contracts/requests/redrive';
 import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
 import { respondToRedrives, refused, refusedAsMissing, taken } from '@runledger/request-reply/redrive';
-import { lastOfSubjects } from '@runledger/event-log/read/direct-read';
+import { lastOfSubjects } from '@runledger/event-log/messages/direct-read';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Executor } from '../attempt/executor.ts';
 

@@ -3,7 +3,7 @@ import { JetStreamApiError } from '@nats-io/jetstream';
 import type { JetStreamPublishOptions } from '@nats-io/jetstream';
 import { headers, type MsgHdrs } from '@nats-io/transport-node';
 import { CALL_WITHIN_MS, callBroker } from '../connect/broker-call.ts';
-import { lastSequence, nextMessage } from '../read/leader-read.ts';
+import { lastSequence, nextMessage } from './leader-read.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 
 export interface Publication {

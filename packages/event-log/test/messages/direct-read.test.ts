@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { callBroker } from '../../src/connect/broker-call.ts';
-import { readDirect } from '../../src/read/direct-read.ts';
+import { readDirect } from '../../src/messages/direct-read.ts';
 import { LogUnavailable } from '../../src/connect/event-log.ts';
 import { anEmptyLog } from '../fixtures/test-log.ts';
 
