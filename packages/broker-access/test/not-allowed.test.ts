@@ -8,7 +8,7 @@ import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { NotAllowed } from '@runledger/event-log/connect/not-allowed';
 import { provision } from '@runledger/event-log/provision/provision';
-import { runsIdentity } from '@runledger/event-log/read/read-run';
+import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { aUser, configured } from './a-user.ts';
 
 const { authorization, keys } = configured(aUser('clerk', ['$JS.RUNLEDGER.API.STREAM.INFO.RUNS']));

@@ -1,6 +1,6 @@
 import { brokerClock } from '@runledger/coordination/broker-clock';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { readStored } from '@runledger/event-log/read/read-run';
+import { readStored } from '@runledger/event-log/messages/stream-identity';
 import { streamFill } from '@runledger/event-log/provision/stream-fill';
 import { observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
 import type { RunSubscriptions } from './runs/subscribe/run-subscriptions.ts';

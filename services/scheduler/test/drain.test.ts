@@ -4,7 +4,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { requestExecutors } from '@runledger/request-reply/executors';
 import { requestWaitReason } from '@runledger/request-reply/wait-reason';
 import { provision } from '@runledger/event-log/provision/provision';
-import { createdAt } from '@runledger/event-log/read/read-run';
+import { createdAt } from '@runledger/event-log/messages/stream-identity';
 import { saveSnapshot } from '../src/snapshot/snapshot-store.ts';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';

@@ -20,7 +20,8 @@ import { sendHeartbeat, lastHeartbeat, watchHeartbeats } from '@runledger/coordi
 import { storeDeadLetter, listDeadLetters } from '@runledger/event-log/streams/dead-letters';
 import { awaitProvisioned } from '@runledger/event-log/provision/provision';
 import { respondWithQueuePositions, requestQueuePositions } from '@runledger/request-reply/queue-positions';
-import { head, readRun, readStored, runsIdentity } from '@runledger/event-log/read/read-run';
+import { head, readRun } from '@runledger/event-log/read/read-run';
+import { readStored, runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { tailRuns } from '@runledger/event-log/follow/tail-runs';
 import { streamsOf } from '@runledger/broker-access/service-permissions';
 import { aRun, assigned, queued, started } from '@runledger/testing/events/run-events';

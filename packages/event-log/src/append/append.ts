@@ -6,7 +6,8 @@ import { orgId, runId } from '@runledger/contracts/ids';
 import type { EventLog } from '../connect/event-log.ts';
 import { observeAppend } from '../connect/log-observer.ts';
 import { lastOfSubjects } from '../messages/direct-read.ts';
-import { publish, publishUntilAcknowledged, type Publication } from '../messages/publish.ts';
+import { publishUntilAcknowledged, type Publication } from '../messages/publish.ts';
+import { messagesOf, type RunLog } from '../messages/run-messages.ts';
 import { traceAppend } from './trace-append.ts';
 
 export { EventTooLarge, LogFull } from '../messages/publish.ts';
@@ -34,14 +35,17 @@ const utf8 = new TextEncoder();
  * @throws {LogFull} @throws {EventTooLarge}
  */
 export const append = (
-  log: EventLog,
+  log: RunLog,
   event: ChainEvent,
   expected: number,
   { withinMs }: AppendOptions = {},
 ): Promise<Appended> =>
   observed<Appended>(log, event, async (traceparent) => {
     const message = messageOf(event, expected, traceparent);
-    const published = await publish(log, { ...message, ...(withinMs === undefined ? {} : { withinMs }) });
+    const published = await messagesOf(log).publish({
+      ...message,
+      ...(withinMs === undefined ? {} : { withinMs }),
+    });
     switch (published.kind) {
       case 'stored':
         return { kind: 'appended', sequence: published.sequence };
@@ -77,7 +81,7 @@ const isEvent = (body: unknown, id: string): boolean =>
 
 /** Counts the append, and traces it. */
 const observed = <Stored extends Appended | AppendedBlind>(
-  { observer }: EventLog,
+  { observer }: RunLog,
   event: ChainEvent,
   work: (traceparent: string | undefined) => Promise<Stored>,
 ): Promise<Stored> => observeAppend(observer, () => traceAppend<Stored>(event, work));

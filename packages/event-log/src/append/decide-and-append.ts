@@ -1,4 +1,4 @@
-import type { EventLog } from '../connect/event-log.ts';
+import type { RunLog } from '../messages/run-messages.ts';
 import { append, type ChainEvent } from './append.ts';
 
 /** What a pure decision on a history comes to. */
@@ -43,7 +43,7 @@ const MAX_ATTEMPTS = 10;
  * @throws what `read` and `decide` throw, and as `append`
  */
 export const decideAndAppend = async <Known, Answer>(
-  log: EventLog,
+  log: RunLog,
   options: DecideAndAppend<Known, Answer>,
 ): Promise<DecidedAndAppended<Answer>> => {
   const { read, decide, maxAttempts = MAX_ATTEMPTS, onConflict, around = once } = options;

@@ -1,7 +1,5 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { lastSequence, nextMessage } from '../messages/leader-read.ts';
-import type { EventLog } from '../connect/event-log.ts';
-import { fromStored } from '../messages/stored-message.ts';
+import type { RunMessages } from '../messages/run-messages.ts';
 
 const MOST_ROUNDS = 5;
 
@@ -11,17 +9,17 @@ const MOST_ROUNDS = 5;
  * hold up its writers. Undefined when there are more than `most`.
  */
 export const readAllUnder = async (
-  log: EventLog,
+  messages: RunMessages,
   filter: string,
   { from, most }: { readonly from: number; readonly most: number },
 ): Promise<StoredMessage[] | undefined> => {
-  const head = await lastSequence(log, 'RUNS', filter);
+  const head = await messages.lastSequence(filter);
   let start = from;
   for (let round = 1; ; round += 1) {
-    const messages = await walk(log, filter, start, head, most);
-    if (messages === undefined) return undefined;
-    const before = earliest(messages, filter, start);
-    if (before >= start || round === MOST_ROUNDS) return messages;
+    const found = await walk(messages, filter, { start, head, most });
+    if (found === undefined) return undefined;
+    const before = earliest(found, filter, start);
+    if (before >= start || round === MOST_ROUNDS) return found;
     // A message rests on an earlier one that was hidden until now.
     start = before;
   }
@@ -35,18 +33,16 @@ export const earliest = (messages: readonly StoredMessage[], filter: string, oth
   }, otherwise);
 
 const walk = async (
-  log: EventLog,
+  messages: RunMessages,
   filter: string,
-  start: number,
-  head: number,
-  most: number,
+  { start, head, most }: { readonly start: number; readonly head: number; readonly most: number },
 ): Promise<StoredMessage[] | undefined> => {
-  const messages: StoredMessage[] = [];
+  const found: StoredMessage[] = [];
   for (let at = start; at <= head;) {
-    const message = await nextMessage(log, 'RUNS', at, filter);
+    const message = await messages.next(filter, at);
     if (!message) break;
-    if (messages.push(fromStored(message)) > most) return undefined;
-    at = message.seq + 1;
+    if (found.push(message) > most) return undefined;
+    at = message.sequence + 1;
   }
-  return messages;
+  return found;
 };

@@ -13,10 +13,8 @@ import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import type { EventLog } from '../connect/event-log.ts';
-import { lastSequence, nextMessage } from '../messages/leader-read.ts';
+import type { RunMessages } from '../messages/run-messages.ts';
 import { earliest, readAllUnder } from './read-all-under.ts';
-import { fromStored } from '../messages/stored-message.ts';
 
 /** Some facts of a run are missing, or somebody stored more under its name than a run can have. */
 export interface DamagedRun extends Omit<Gap, 'kind'> {
@@ -33,16 +31,16 @@ const NOTHING = { kind: 'whole', history: EMPTY_HISTORY, facts: [], refused: [] 
 
 /** Every message under the run's lifecycle, hidden ones too, from the first sequence that is known of the run. */
 export const readWholeRun = async (
-  log: EventLog,
+  messages: RunMessages,
   key: RunKey,
   known: readonly StoredMessage[],
 ): Promise<WholeChain<RunEvent, Run> | NewerEvent | DamagedRun> => {
   const filter = RUN_CHAIN.filterOf(key);
-  const head = await lastSequence(log, 'RUNS', filter);
+  const head = await messages.lastSequence(filter);
   if (head === 0) return NOTHING;
-  const queued = await nextMessage(log, 'RUNS', 1, `${filter.slice(0, -1)}queued.gateway.0.none`);
-  const from = earliest([...known, ...(queued ? [fromStored(queued)] : [])], filter, head);
-  const read = await readFrom(log, RUN_CHAIN, key, { from, most: MOST_OF_RUN });
+  const queued = await messages.next(`${filter.slice(0, -1)}queued.gateway.0.none`, 1);
+  const from = earliest([...known, ...(queued ? [queued] : [])], filter, head);
+  const read = await readFrom(messages, RUN_CHAIN, key, { from, most: MOST_OF_RUN });
   if (read === undefined) {
     const why = `run ${key.run_id} has more than ${MOST_OF_RUN} messages, most of which cannot be its own`;
     return { kind: 'damaged', why, after: 0, expected: 0, sequence: head };
@@ -52,26 +50,26 @@ export const readWholeRun = async (
 
 /** Every webhook fact of a run, hidden ones too. No honest one is older than the run. A gap when there are too many. */
 export const readWholeWebhook = async (
-  log: EventLog,
+  messages: RunMessages,
   key: RunKey,
   { history }: WholeChain<RunEvent, Run>,
   known: readonly StoredMessage[],
 ): Promise<ReadChain<WebhookEvent, Webhook>> => {
   if (history.state === undefined) return NOTHING;
   const from = earliest(known, WEBHOOK_CHAIN.filterOf(key), history.state.number);
-  const read = await readFrom(log, WEBHOOK_CHAIN, key, { from, most: MOST_OF_WEBHOOK });
+  const read = await readFrom(messages, WEBHOOK_CHAIN, key, { from, most: MOST_OF_WEBHOOK });
   return read ?? { kind: 'gap', after: 0, expected: 0, sequence: from };
 };
 
 /** Undefined when there are more messages than `most`. */
 const readFrom = async <Type extends string, Event, State>(
-  log: EventLog,
+  messages: RunMessages,
   chain: Chain<Type, Event, State>,
   key: RunKey,
   span: { readonly from: number; readonly most: number },
 ): Promise<ReadChain<Event, State> | undefined> => {
-  const messages = await readAllUnder(log, chain.filterOf(key), span);
-  return messages && readChain(chain, messages);
+  const found = await readAllUnder(messages, chain.filterOf(key), span);
+  return found && readChain(chain, found);
 };
 
 const damage = (run: RunKey, { sequence, expected, after }: Gap): string =>

@@ -17,7 +17,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append, type Appended } from '../../src/append/append.ts';
 import type { EventLog } from '../../src/connect/event-log.ts';
 import { newerVersionOf } from '../../src/follow/newer-version.ts';
-import { head, lastOfRun, readRun, readStored } from '../../src/read/read-run.ts';
+import { head, lastOfRun, readRun } from '../../src/read/read-run.ts';
+import { readStored } from '../../src/messages/stream-identity.ts';
 import { aLog, forge, type TestLog } from '../fixtures/test-log.ts';
 
 let test: TestLog;

@@ -6,7 +6,7 @@ import { openEventLog } from '../../src/connect/event-log.ts';
 import { silentLogger } from '../../src/connect/logger.ts';
 import type { LogObserver } from '../../src/connect/log-observer.ts';
 import { storeDeadLetter } from '../../src/streams/dead-letters.ts';
-import { readStored } from '../../src/read/read-run.ts';
+import { readStored } from '../../src/messages/stream-identity.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
 
 let test: TestLog;

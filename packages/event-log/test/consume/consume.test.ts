@@ -15,7 +15,7 @@ import {
 } from '../../src/consume/consume.ts';
 import { LogUnavailable, type EventLog } from '../../src/connect/event-log.ts';
 import { listDeadLetters, storeDeadLetter } from '../../src/streams/dead-letters.ts';
-import { readStored } from '../../src/read/read-run.ts';
+import { readStored } from '../../src/messages/stream-identity.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
 import {
   aRun,

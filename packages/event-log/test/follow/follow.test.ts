@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
 import { type EventLog } from '../../src/connect/event-log.ts';
 import { follow, NewerVersion, PositionBeyondEnd } from '../../src/follow/follow.ts';
-import { readStored } from '../../src/read/read-run.ts';
+import { readStored } from '../../src/messages/stream-identity.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 

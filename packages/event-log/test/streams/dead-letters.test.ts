@@ -4,7 +4,7 @@ import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '../../src/connect/event-log.ts';
 import { listDeadLetters, storeDeadLetter, readDeadLetter } from '../../src/streams/dead-letters.ts';
-import { readStored } from '../../src/read/read-run.ts';
+import { readStored } from '../../src/messages/stream-identity.ts';
 import { aLog, type TestLog } from '../fixtures/test-log.ts';
 
 let test: TestLog;

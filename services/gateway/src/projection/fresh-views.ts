@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-subjects';
 import { lastSequence } from '@runledger/event-log/messages/leader-read';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
-import { runsIdentity } from '@runledger/event-log/read/read-run';
+import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { aborted } from '@runledger/resilience/abort';
 import { ViewsUnavailable, type RunViews } from './run-views.ts';
 import type { ProjectionPosition } from './core/projection-start.ts';

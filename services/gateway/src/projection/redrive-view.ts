@@ -1,7 +1,7 @@
 import type { RedriveResponse, RedriveRequest } from '@runledger/contracts/requests/redrive';
 import { refused, refusedAsMissing, taken } from '@runledger/request-reply/redrive';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { readStored } from '@runledger/event-log/read/read-run';
+import { readStored } from '@runledger/event-log/messages/stream-identity';
 import { factSubject } from './core/fold-run.ts';
 import { readView } from './read-view.ts';
 import { ViewsUnavailable, type RunViews } from './run-views.ts';

@@ -6,7 +6,7 @@ import { follow, NewerVersion } from '@runledger/event-log/follow/follow';
 import { acquireLease } from '@runledger/coordination/lease';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
-import { readStored, runsIdentity } from '@runledger/event-log/read/read-run';
+import { readStored, runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { aborted, sleep } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import { foldedOf } from './core/fold-run.ts';

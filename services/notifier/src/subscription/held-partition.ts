@@ -2,7 +2,7 @@ import type { OpenBreaker, PartitionPosition } from '@runledger/contracts/delive
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
 import type { Following } from '@runledger/event-log/follow/follow';
-import { runsIdentity } from '@runledger/event-log/read/read-run';
+import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { lastProgressSequence } from '@runledger/event-log/streams/activity';
 import { aborted } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';

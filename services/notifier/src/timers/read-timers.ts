@@ -12,8 +12,8 @@ import {
 import { callBroker } from '@runledger/event-log/connect/broker-call';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { lastPerSubject } from '@runledger/event-log/follow/last-per-subject';
-import { lastMessage, nextMessage } from '@runledger/event-log/read/leader-read';
-import { parseJson } from '@runledger/event-log/read/stored-message';
+import { lastMessage, nextMessage } from '@runledger/event-log/messages/leader-read';
+import { parseJson } from '@runledger/event-log/messages/stored-message';
 import { AckPolicy } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import { Compile } from 'typebox/compile';

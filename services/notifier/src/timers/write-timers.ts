@@ -8,10 +8,10 @@ import {
   type PendingDelivery,
 } from '@runledger/contracts/deliveries/deliveries';
 import { newUuid } from '@runledger/contracts/ids';
-import { publish } from '@runledger/event-log/append/publish';
+import { publish } from '@runledger/event-log/messages/publish';
 import { callBroker } from '@runledger/event-log/connect/broker-call';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { removeMessage } from '@runledger/event-log/streams/remove-message';
+import { removeMessage } from '@runledger/event-log/messages/remove-message';
 
 const STREAM = 'TIMERS';
 const utf8 = new TextEncoder();

@@ -1,4 +1,4 @@
-import { runsIdentity } from '@runledger/event-log/read/read-run';
+import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { readPosition } from '../../src/timers/read-timers.ts';
 import { storePosition } from '../../src/timers/write-timers.ts';
 import { PARTITIONS } from '@runledger/contracts/deliveries/deliveries';

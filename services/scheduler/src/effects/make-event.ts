@@ -3,7 +3,7 @@ import { isExecuting } from '@runledger/contracts/fold/run';
 import { parseRunEvent, type RunEvent, type RunEventOf } from '@runledger/contracts/events/run-event';
 import { lastProgress } from '@runledger/event-log/streams/activity';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { readStored } from '@runledger/event-log/read/read-run';
+import { readStored } from '@runledger/event-log/messages/stream-identity';
 import type { Assign, RunDecision } from '../core/decisions/decision.ts';
 import { assignedEvent, endingEvent, giveUpInstead, type Stamp } from '../core/decisions/decided-event.ts';
 import type { WorkflowVersions } from './workflow-versions.ts';

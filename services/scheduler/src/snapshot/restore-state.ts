@@ -1,5 +1,5 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { readStored, runsIdentity } from '@runledger/event-log/read/read-run';
+import { readStored, runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import type { Scheduling } from '../core/scheduling.ts';
 import { eventIdOf } from '../log/event-id.ts';
 import { decodeSnapshot, keyOf, type Position, type SnapshotRun } from './snapshot-format.ts';

@@ -1,5 +1,5 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { createdAt } from '@runledger/event-log/read/read-run';
+import { createdAt } from '@runledger/event-log/messages/stream-identity';
 import type { Scheduling } from '../core/scheduling.ts';
 import { restoreState } from './restore-state.ts';
 import type { SnapshotRun } from './snapshot-format.ts';

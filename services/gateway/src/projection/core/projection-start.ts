@@ -1,5 +1,5 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import type { RunsIdentity } from '@runledger/event-log/read/read-run';
+import type { RunsIdentity } from '@runledger/event-log/messages/stream-identity';
 
 /** How far the projection has come, and in which log: another log may have other events at the same sequences. */
 export interface ProjectionPosition {

@@ -1,5 +1,5 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { runsIdentity, type RunsIdentity } from '@runledger/event-log/read/read-run';
+import { runsIdentity, type RunsIdentity } from '@runledger/event-log/messages/stream-identity';
 
 export interface LogCapacity {
   /** False when the rest of the log is reserved for the facts of accepted runs. @throws {LogUnavailable} */

@@ -1,0 +1,25 @@
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import type { EventLog } from '../connect/event-log.ts';
+import { jetStreamMessages } from './jetstream-messages.ts';
+import type { Publication, Published } from './publish.ts';
+
+/** The messages of RUNS. All of `append` and `readRun` rests on these four. */
+export interface RunMessages {
+  /**
+   * Atomic: the message is stored only if the last one under the fence's filter is the expected one, and once, however often
+   * it is published under its id. @throws {LogUnavailable} @throws {LogFull} @throws {EventTooLarge}
+   */
+  publish(message: Publication): Promise<Published>;
+  /** The last message of each subject under a filter. May lack what was stored a moment ago. @throws {LogUnavailable} */
+  lastOfEachSubject(filter: string): Promise<StoredMessage[]>;
+  /** The sequence of the last message under a filter, 0 for none: never older than an acknowledgement. @throws {LogUnavailable} */
+  lastSequence(filter: string): Promise<number>;
+  /** The first message under a filter, at this sequence or behind it. @throws {LogUnavailable} */
+  next(filter: string, from: number): Promise<StoredMessage | undefined>;
+}
+
+/** A log that runs are appended to and read from: on JetStream, or in memory for tests of one service. */
+export type RunLog = Pick<EventLog, 'logger' | 'observer'> & (EventLog | { readonly messages: RunMessages });
+
+export const messagesOf = (log: RunLog): RunMessages =>
+  'messages' in log ? log.messages : jetStreamMessages(log);

@@ -1,0 +1,43 @@
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import { callBroker } from '../connect/broker-call.ts';
+import type { EventLog } from '../connect/event-log.ts';
+import { fromStored } from './stored-message.ts';
+
+/** One message, from the stream's leader; undefined when it is not (or no longer) there. */
+export const readStored = async (
+  log: EventLog,
+  sequence: number,
+  stream: 'RUNS' | 'FLEET' = 'RUNS',
+): Promise<StoredMessage | undefined> => {
+  const ask = () => log.jsm.streams.getMessage(stream, { seq: sequence });
+  const message = await callBroker(`reading message ${sequence} of ${stream}`, ask);
+  return message ? fromStored(message) : undefined;
+};
+
+/** The broker's time of a stream's creation: it tells the stream from another one of the same name. */
+export const createdAt = async (log: EventLog, stream: 'RUNS' | 'FLEET'): Promise<string> =>
+  (await callBroker(`asking about the stream ${stream}`, () => log.jsm.streams.info(stream))).created;
+
+/** Tells this log from another one, and how full it is. */
+export interface RunsIdentity {
+  readonly stream: 'RUNS';
+  /** The broker's time of the stream's creation. */
+  readonly created: string;
+  readonly firstSequence: number;
+  readonly lastSequence: number;
+  readonly bytes: number;
+  /** The limit on `bytes`; -1 when there is none. */
+  readonly maxBytes: number;
+}
+
+export const runsIdentity = async (log: EventLog): Promise<RunsIdentity> => {
+  const info = await callBroker('asking about the stream RUNS', () => log.jsm.streams.info('RUNS'));
+  return {
+    stream: 'RUNS',
+    created: info.created,
+    firstSequence: info.state.first_seq,
+    lastSequence: info.state.last_seq,
+    bytes: info.state.bytes,
+    maxBytes: info.config.max_bytes,
+  };
+};

@@ -1,0 +1,206 @@
+import { newUuid } from '@runledger/contracts/ids';
+import {
+  lifecycleFilter,
+  runEventSubject,
+  runFilter,
+  webhookEventSubject,
+  webhookFilter,
+  type RunKey,
+} from '@runledger/contracts/subjects/run-subjects';
+import {
+  aRun,
+  assigned,
+  cancelRequested,
+  queued,
+  started,
+  succeeded,
+} from '@runledger/testing/events/run-events';
+import { webhookDelivered, webhookGivenUp, webhookStarted } from '@runledger/testing/events/webhook-events';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { append, EventTooLarge, type ChainEvent } from '../../src/append/append.ts';
+import { head, lastOfRun, readRun } from '../../src/read/read-run.ts';
+import { RUN_LOGS, type LogUnderTest } from './run-logs.ts';
+
+describe.each(RUN_LOGS)('a log of runs %s', (_name, open) => {
+  let test: LogUnderTest;
+  beforeAll(async () => {
+    test = await open();
+  });
+  afterAll(() => test[Symbol.asyncDispose]());
+
+  const appendAll = async (first: number, ...events: readonly ChainEvent[]): Promise<number> => {
+    let at = first;
+    for (const event of events) {
+      const appended = await append(test.log, event, at);
+      if (appended.kind === 'conflict') throw new Error(`conflict at ${appended.head}`);
+      at = appended.sequence;
+    }
+    return at;
+  };
+  const aStartedRun = async (): Promise<{ key: RunKey; last: number }> => {
+    const key = aRun();
+    return { key, last: await appendAll(0, queued(key), assigned(key), started(key)) };
+  };
+
+  describe('append', () => {
+    it('adds each fact behind the one before, and they are read back', async () => {
+      const { key, last } = await aStartedRun();
+      expect(await head(test.log, key)).toBe(last);
+      expect(await readRun(test.log, key)).toMatchObject({
+        kind: 'found',
+        run: { status: 'running', attempt: { number: 1 } },
+        history: { head: last },
+        facts: [{ event: { type: 'RunQueued' } }, { event: { type: 'RunAssigned' } }, { sequence: last }],
+        webhook: { head: 0 },
+        refused: [],
+      });
+    });
+
+    it('refuses an event on a head that is old, and says the head', async () => {
+      const { key, last } = await aStartedRun();
+      expect(await append(test.log, succeeded(key), last - 1)).toEqual({ kind: 'conflict', head: last });
+      expect(await append(test.log, queued(key), 0)).toEqual({ kind: 'conflict', head: last });
+      expect(await head(test.log, key)).toBe(last);
+    });
+
+    it('lets one of many win at the same head', async () => {
+      const { key, last } = await aStartedRun();
+      const appended = await Promise.all(
+        Array.from({ length: 8 }, () => append(test.log, succeeded(key), last)),
+      );
+      const won = appended.filter(({ kind }) => kind === 'appended');
+      expect(won).toHaveLength(1);
+      const at = await head(test.log, key);
+      expect(won).toEqual([{ kind: 'appended', sequence: at }]);
+      expect(appended.filter(({ kind }) => kind === 'conflict')).toEqual(
+        Array.from({ length: 7 }, () => ({ kind: 'conflict', head: at })),
+      );
+    });
+
+    it('stores an event once, however often it is appended', async () => {
+      const key = aRun();
+      const event = queued(key);
+      const first = await append(test.log, event, 0);
+      expect(await append(test.log, event, 0)).toEqual(first);
+      expect(await readRun(test.log, key)).toMatchObject({ facts: { length: 1 } });
+    });
+
+    it('lets nothing but RunQueued begin a run', async () => {
+      await expect(append(test.log, assigned(aRun()), 0)).rejects.toThrow('rests on nothing');
+    });
+
+    it('refuses an event that is too large', async () => {
+      const key = aRun();
+      const inputs = { text: 'x'.repeat(2 * 1024 * 1024) };
+      await expect(append(test.log, queued(key, { inputs }), 0)).rejects.toBeInstanceOf(EventTooLarge);
+      expect(await readRun(test.log, key)).toEqual({ kind: 'none', head: 0 });
+    });
+
+    it('keeps runs apart', async () => {
+      const { key } = await aStartedRun();
+      const other = aRun(key.org_id);
+      await appendAll(0, queued(other));
+      expect(await readRun(test.log, other)).toMatchObject({
+        run: { status: 'queued' },
+        facts: { length: 1 },
+      });
+    });
+  });
+
+  describe('the chain of webhook facts', () => {
+    it('is fenced apart from the lifecycle', async () => {
+      const { key, last } = await aStartedRun();
+      const told = await appendAll(0, webhookStarted(key), webhookDelivered(key));
+      const end = await appendAll(last, succeeded(key));
+      expect(await readRun(test.log, key)).toMatchObject({
+        run: { status: 'success' },
+        history: { head: end },
+        webhook: { head: told, state: { status: 'success', round: 1 } },
+        webhookFacts: { length: 2 },
+      });
+      expect(await head(test.log, key)).toBe(end);
+      expect(await lastOfRun(test.log, key)).toBe(end);
+    });
+
+    it('refuses a fact on an old head', async () => {
+      const { key } = await aStartedRun();
+      const at = await appendAll(0, webhookStarted(key));
+      expect(await append(test.log, webhookDelivered(key), 0)).toEqual({ kind: 'conflict', head: at });
+    });
+  });
+
+  describe('what somebody forges', () => {
+    it('is stored and not folded: without a fence, or fenced otherwise', async () => {
+      const { key, last } = await aStartedRun();
+      const first = await test.forge(runEventSubject(cancelRequested(key)), cancelRequested(key));
+      const second = await test.forge(runEventSubject(succeeded(key)), succeeded(key), {
+        filter: runFilter(key),
+        sequence: first,
+      });
+      expect(await readRun(test.log, key)).toMatchObject({
+        kind: 'found',
+        run: { status: 'running' },
+        history: { head: second },
+        refused: [
+          { refusal: 'forged_fence', message: { sequence: first } },
+          { refusal: 'forged_fence', message: { sequence: second } },
+        ],
+      });
+      expect(await append(test.log, succeeded(key), last)).toEqual({ kind: 'conflict', head: second });
+      await appendAll(second, succeeded(key));
+      expect(await readRun(test.log, key)).toMatchObject({ run: { status: 'success' } });
+    });
+
+    it('does not hide the honest fact under the same subject', async () => {
+      const { key, last } = await aStartedRun();
+      const forged = await test.forge(runEventSubject(started(key)), { hello: 'there' });
+      expect(await readRun(test.log, key)).toMatchObject({
+        run: { status: 'running' },
+        history: { head: forged },
+        facts: [{}, {}, { sequence: last }],
+        refused: { length: 1 },
+      });
+    });
+
+    it('in the chain of webhook facts leaves the run readable', async () => {
+      const { key } = await aStartedRun();
+      const honest = await appendAll(0, webhookStarted(key));
+      const event = webhookGivenUp(key);
+      const forged = await test.forge(webhookEventSubject(event), event);
+      expect(await readRun(test.log, key)).toMatchObject({
+        kind: 'found',
+        webhook: { head: forged, state: { status: 'running' } },
+        webhookFacts: [{ sequence: honest }],
+        refused: [{ refusal: 'forged_fence' }],
+      });
+    });
+
+    it('is no run', async () => {
+      const key = aRun();
+      const forged = await test.forge(runEventSubject(queued(key)), queued(key));
+      expect(await readRun(test.log, key)).toEqual({ kind: 'none', head: forged });
+    });
+  });
+
+  it('an event of a later release stops the reader', async () => {
+    const { key, last } = await aStartedRun();
+    const event = succeeded(key);
+    const fence = { filter: lifecycleFilter(key), sequence: last };
+    const sequence = await test.forge(runEventSubject(event), { ...event, version: 2 }, fence);
+    const newer = { kind: 'newer_version', type: 'RunSucceeded', version: 2, sequence };
+    expect(await readRun(test.log, key)).toEqual(newer);
+  });
+
+  it('a webhook fact of a later release stops the reader too', async () => {
+    const { key } = await aStartedRun();
+    const event = { ...webhookStarted(key), event_id: newUuid(), version: 2 };
+    const fence = { filter: webhookFilter(key), sequence: 0 };
+    const sequence = await test.forge(webhookEventSubject(webhookStarted(key)), event, fence);
+    expect(await readRun(test.log, key)).toMatchObject({ kind: 'newer_version', sequence });
+  });
+
+  it('a run that is not there is none', async () => {
+    expect(await readRun(test.log, aRun())).toEqual({ kind: 'none', head: 0 });
+    expect(await head(test.log, aRun())).toBe(0);
+  });
+});
