@@ -6,7 +6,7 @@ import { runCli } from './fixtures/run-cli.ts';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const PAGES = globSync(['*.md', 'docs/*.md', '{apps,services}/*/README.md'], { cwd: ROOT });
 
-/** Each `runledger …` within code, up to whatever a shell would end it at. */
+/** Each `runledger …` in code, up to the end of the shell command. */
 const namedIn = (page: string): string[] => {
   const text = readFileSync(`${ROOT}/${page}`, 'utf8');
   const code = [...text.matchAll(/```[a-z]*\n([^]*?)```|`([^`\n]+)`/g)].map(
@@ -26,14 +26,14 @@ const groupIn = (text: string): string[] | undefined => {
     : [...commands.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = '']) => name);
 };
 
-/** What the command line does not know of it; undefined when it knows everything. */
+/** The unknown command or option; undefined if all are known. */
 const whatIsWrong = async (args: string): Promise<string | undefined> => {
   const words = args.trim().split(/\s+/);
   const path: string[] = [];
   let text = await help(path);
   for (let group = groupIn(text); group !== undefined; group = groupIn(text)) {
     const word = words[path.length] ?? '';
-    // A group by its name, or an option of the whole command line.
+    // The name of a group, or an option of the program.
     if (word === '' || word.startsWith('-')) break;
     if (!group.includes(word)) return `there is no command ${[...path, word].join(' ')}`;
     path.push(word);
@@ -44,15 +44,12 @@ const whatIsWrong = async (args: string): Promise<string | undefined> => {
 };
 
 describe('the commands that pages name', () => {
-  it.each(PAGES.filter((page) => namedIn(page).length > 0))(
-    'are there, with their options: %s',
-    async (page) => {
-      const wrong: string[] = [];
-      for (const args of new Set(namedIn(page))) {
-        const why = await whatIsWrong(args);
-        if (why !== undefined) wrong.push(`runledger ${args}: ${why}`);
-      }
-      expect(wrong).toEqual([]);
-    },
-  );
+  it.each(PAGES.filter((page) => namedIn(page).length > 0))('exist with their options: %s', async (page) => {
+    const wrong: string[] = [];
+    for (const args of new Set(namedIn(page))) {
+      const why = await whatIsWrong(args);
+      if (why !== undefined) wrong.push(`runledger ${args}: ${why}`);
+    }
+    expect(wrong).toEqual([]);
+  });
 });

@@ -23,7 +23,7 @@ describe('the process of a command', () => {
 
   it('exits with 130 after Ctrl-C, and says that the run continues', async () => {
     const queued = aRun({ status: 'queued', progress: 0, live_status: null });
-    const gateway = await aGateway(queued, aStream(COMMENT));
+    const gateway = await aGateway(queued, aStream(COMMENT), queued);
     const cli = startCliProcess(['watch', RUN], at(gateway.url));
     await waitFor('the first line', () => cli.stdout() !== '');
     cli.interrupt();

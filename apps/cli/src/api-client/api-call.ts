@@ -8,9 +8,9 @@ import { parseJson } from '../options/parse-json.ts';
 
 const ANSWER_WITHIN_MS = 30_000;
 
-/** No answer, or one that asks for patience: the same request may succeed later. */
+/** There was no answer, or an answer such as 429 or 503. The same request may succeed later. */
 export class Unavailable extends CommandError {
-  /** As the service asks for it; null when it does not. */
+  /** From the Retry-After header; null without one. */
   readonly retryAfterMs: number | null;
 
   constructor(message: string, retryAfterMs: number | null = null) {
@@ -21,26 +21,26 @@ export class Unavailable extends CommandError {
 
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Behind the base path; what it holds of others is encoded by `at`. */
+  /** After the base path. `at` encodes the parts that come from outside. */
   readonly path: string;
-  /** Members that are undefined are left out, here and in the body. */
+  /** Undefined members are left out, here and in the body. */
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** For a request that the service may hold back. */
+  /** Longer for a request that waits. */
   readonly answerWithinMs?: number;
 }
 
-/** Answers what fits the schema. Every other answer is thrown as Explained, one that may pass as Unavailable. */
+/** Returns an answer that matches the schema. @throws Unavailable for a temporary failure, CommandError for any other answer */
 export type ApiCall = <Schema extends TSchema>(
   schema: Schema,
   request: ApiRequest,
 ) => Promise<Static<Schema>>;
 
-/** Of an answer without a body. */
+/** The schema of an answer without a body. */
 export const Nothing = Type.Undefined();
 
-/** A path with what others gave encoded. */
+/** A path whose parameters are encoded. */
 export const at = (texts: TemplateStringsArray, ...given: readonly string[]): string =>
   String.raw({ raw: texts }, ...given.map(encodeURIComponent));
 
@@ -51,7 +51,7 @@ export const apiCall =
     if (!answer.ok) throw refusal(connection, answer);
     if (Value.Check(schema, answer.body)) return answer.body;
     throw new CommandError(
-      `${connection.url}${request.path} answered with something that this release does not understand. Use the same release of both.`,
+      `${connection.url}${request.path} answered in a form that this release does not understand. Use the same release of the command and the service.`,
     );
   };
 
@@ -71,7 +71,7 @@ const answerTo = async (connection: ApiConnection, request: ApiRequest): Promise
   }
 };
 
-/** The response as it comes. Rejects when there is none. */
+/** Sends a request. Rejects without an answer. */
 export const send = (
   connection: ApiConnection,
   { method, path, query = {}, body, headers }: ApiRequest,
@@ -94,14 +94,14 @@ export const answerOf = async (response: Response): Promise<Answer> => {
   return { ok, status, body: parseJson(await response.text()), retryAfter: headers.get('retry-after') };
 };
 
-/** What is thrown for an answer that is a no. */
+/** The error for an answer that is a refusal. */
 export const refusal = (connection: ApiConnection, answer: Answer): CommandError => {
   const because = explainAnswer(connection, answer);
   const mayPass = answer.status === 429 || answer.status >= 500;
   return mayPass ? new Unavailable(because, milliseconds(answer.retryAfter)) : new CommandError(because);
 };
 
-/** Dates, which Retry-After may hold too, are not what the service sends. */
+/** The service never sends a date in Retry-After. */
 const milliseconds = (retryAfter: string | null): number | null =>
   retryAfter !== null && /^\d{1,7}$/.test(retryAfter) ? Number(retryAfter) * 1_000 : null;
 

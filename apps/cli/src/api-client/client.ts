@@ -7,11 +7,11 @@ import { runApi } from './run-api.ts';
 import type { RunApi } from './run-api.ts';
 import type { Screen } from '../output/screen.ts';
 
-/** What the commands that talk to the run API work with. */
+/** What commands use that call the run API. */
 export interface Client {
   readonly connection: ApiConnection;
   readonly call: ApiCall;
-  /** The calls about single runs and their notifications. */
+  /** Calls about single runs and their notifications. */
   readonly api: RunApi;
   readonly screen: Screen;
   readonly readJsonFile: ReadJsonFile;

@@ -6,16 +6,16 @@ import { CommandError } from '../output/command-error.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface ApiConnection {
-  /** With the base path and no slash at the end. */
+  /** With the base path, without a slash at the end. */
   readonly url: string;
   readonly apiKey: string;
-  /** Where the key comes from, for messages. */
+  /** The source of the key, for messages. */
   readonly source: string;
-  /** The sample of a standalone; null when the connection comes from the environment. */
+  /** The sample of a standalone; null for a connection from the environment. */
   readonly deploymentId: string | null;
 }
 
-/** The data folder that `RUNLEDGER_DATA_DIR` names, else the nearest `.runledger` here or above. */
+/** The data folder of `RUNLEDGER_DATA_DIR`, else the nearest `.runledger` here or above. */
 export const findDataFolder = (env: Environment, cwd: string): string | undefined => {
   const named = env['RUNLEDGER_DATA_DIR'];
   if (named !== undefined && named !== '') return resolve(cwd, named);
@@ -25,11 +25,11 @@ export const findDataFolder = (env: Environment, cwd: string): string | undefine
   }
 };
 
-const BOTH_WAYS =
+const CONNECTION_HELP =
   'Either start a standalone (npm start) and run this command in its folder or below, or with RUNLEDGER_DATA_DIR;\n' +
   'or set RUNLEDGER_URL (such as http://127.0.0.1:8080/api) and RUNLEDGER_API_KEY.';
 
-/** @throws Explained when there is no connection to be found */
+/** @throws CommandError if no connection is found */
 export const findConnection = async (env: Environment, cwd: string): Promise<ApiConnection> => {
   const url = env['RUNLEDGER_URL'] ?? '';
   const key = env['RUNLEDGER_API_KEY'] ?? '';
@@ -42,10 +42,11 @@ export const findConnection = async (env: Environment, cwd: string): Promise<Api
     };
   if (url !== '')
     throw new CommandError(
-      'RUNLEDGER_URL is set and RUNLEDGER_API_KEY is not: set both, or unset RUNLEDGER_URL.',
+      'RUNLEDGER_URL is set, but RUNLEDGER_API_KEY is not. Set both, or unset RUNLEDGER_URL.',
     );
   const folder = findDataFolder(env, cwd);
-  if (folder === undefined) throw new CommandError(`No Runledger to talk to is known here.\n${BOTH_WAYS}`);
+  if (folder === undefined)
+    throw new CommandError(`No connection to Runledger was found.\n${CONNECTION_HELP}`);
   const file = await readConnectionFile(folder);
   switch (file.kind) {
     case 'found': {
@@ -59,10 +60,10 @@ export const findConnection = async (env: Environment, cwd: string): Promise<Api
     }
     case 'missing':
       throw new CommandError(
-        `The standalone of ${folder} is not running: it has no connection.json.\n${BOTH_WAYS}`,
+        `The standalone of ${folder} is not running: it has no connection.json.\n${CONNECTION_HELP}`,
       );
     case 'unusable':
-      throw new CommandError(`${file.path} cannot be used: ${file.why}.\n${BOTH_WAYS}`);
+      throw new CommandError(`${file.path} cannot be used: ${file.why}.\n${CONNECTION_HELP}`);
   }
 };
 
@@ -70,6 +71,6 @@ const checkedUrl = (text: string, source: string): string => {
   const protocol = URL.parse(text)?.protocol;
   if (protocol === 'http:' || protocol === 'https:') return text.replace(/\/+$/, '');
   throw new CommandError(
-    `${source} holds no URL that begins with http:// or https://, such as http://127.0.0.1:8080/api.`,
+    `${source} has no URL that starts with http:// or https://, such as http://127.0.0.1:8080/api.`,
   );
 };

@@ -2,7 +2,7 @@ import { nullable } from '@runledger/contracts/http/fields/optional';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 
-/** Seconds; null for a phase that was not reached, or not needed. */
+/** Seconds; null for a phase that did not happen. */
 const Phases = Type.Object({
   dns: nullable(Type.Number()),
   connect: nullable(Type.Number()),
@@ -26,7 +26,7 @@ const ShownAttempt = Type.Object({
 });
 export type ShownAttempt = Static<typeof ShownAttempt>;
 
-const standing = {
+const deliveryState = {
   webhook_status: nullable(Type.String()),
   round: Type.Integer(),
   state: nullable(Type.String()),
@@ -34,13 +34,13 @@ const standing = {
   message: nullable(Type.String()),
 };
 
-/** What this tool shows of a run's notifications. Responses may have more, and keep it with `--json`. */
+/** The members that commands show of a run's notifications. `--json` prints all members of the answer. */
 export const RunDeliveries = Type.Object({
   run_id: Type.String(),
   webhook: nullable(Type.String()),
-  ...standing,
+  ...deliveryState,
   tries: Type.Array(ShownAttempt),
-  /** The latest of those on the way. */
+  /** The latest intermediate notification. */
   intermediate: nullable(ShownAttempt),
 });
 export type RunDeliveries = Static<typeof RunDeliveries>;
@@ -49,7 +49,7 @@ export type RunDeliveries = Static<typeof RunDeliveries>;
 const ListedDelivery = Type.Object({
   run_id: Type.String(),
   url: Type.String(),
-  ...standing,
+  ...deliveryState,
   tries: Type.Integer(),
   last_reason: nullable(Type.String()),
   updated_at: Type.String(),

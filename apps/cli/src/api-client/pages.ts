@@ -1,9 +1,9 @@
 import { CommandError } from '../output/command-error.ts';
 
-/** Counting changes nothing, so it may end before all are counted. */
-export const MOST_PAGES_COUNTED = 100;
+/** A count changes nothing, so that it may stop early. */
+export const MAX_PAGES_COUNTED = 100;
 
-/** Page after page, at most so many. @throws Explained when the service goes round in circles */
+/** Reads page after page, up to a limit. @throws CommandError if the service repeats a page */
 export const pages = async function* <Page extends { readonly next_cursor: string | null }>(
   readPage: (cursor: string | undefined) => Promise<Page>,
   most = Number.POSITIVE_INFINITY,
@@ -15,7 +15,7 @@ export const pages = async function* <Page extends { readonly next_cursor: strin
     if (page.next_cursor === null) return;
     if (page.next_cursor === cursor)
       throw new CommandError(
-        'The service gave the same page again. What it gave so far counts. Use the same release of both.',
+        'The service returned the same page again. The results so far are valid. Use the same release of the command and the service.',
       );
     cursor = page.next_cursor;
   }

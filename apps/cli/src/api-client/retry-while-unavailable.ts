@@ -6,8 +6,8 @@ const WITHIN_MS = 60_000;
 const AGAIN_AFTER_MS = 1_000;
 
 /**
- * Calls again while the service is away or asks for patience, for a minute in all. A call that does more than read sends the
- * same idempotency key each time.
+ * Repeats a call while the service is unavailable, for a minute in all. A call that changes something sends the same
+ * idempotency key each time.
  */
 export const retryWhileUnavailable = <Result>(call: () => Promise<Result>, screen: Screen): Promise<Result> =>
   retry(
@@ -19,7 +19,7 @@ export const retryWhileUnavailable = <Result>(call: () => Promise<Result>, scree
       longestMs: AGAIN_AFTER_MS,
       onRetry: (error, tries) => {
         if (tries === 1 && error instanceof Error) {
-          screen.hint(`${error.message}\nAsking again for up to ${WITHIN_MS / 1_000} s.`);
+          screen.hint(`${error.message}\nRetrying for up to ${WITHIN_MS / 1_000} s.`);
         }
       },
     },

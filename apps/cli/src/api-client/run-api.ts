@@ -16,7 +16,7 @@ export type Cancel = Static<typeof CancelRunResponse>;
 type Queued = Static<typeof CreateRunResponse>;
 export type Secret = Static<typeof WebhookSecret>;
 
-/** Which runs with a webhook are meant; in JSON and as a query alike. */
+/** A filter of runs with a webhook, for JSON bodies and queries. */
 export interface DeliveryFilter {
   readonly status?: string | undefined;
   readonly host?: string | undefined;
@@ -27,24 +27,24 @@ export interface DeliveryFilter {
 type Request = Readonly<Record<string, unknown>>;
 
 export interface RunApi {
-  /** However often it is sent with the same key, one run is queued. */
+  /** Requests with the same key queue one run. */
   queue(request: Request, idempotencyKey: string): Promise<Queued>;
   rerun(run: string, request: Request, idempotencyKey: string): Promise<Queued>;
-  /** `waitS`: for the end of the run, for so many seconds. */
+  /** `waitS`: how many seconds to wait for the end of the run. */
   get(run: string, waitS?: number): Promise<ShownRun>;
   inputsOf(run: string): Promise<RunInputs>;
   cancel(run: string): Promise<Cancel>;
   readonly events: RunEvents;
   webhookSecret(): Promise<Secret>;
-  /** `overlap_s`: the usual time when it is undefined. */
+  /** `overlap_s`: undefined for the service's default. */
   rotateWebhookSecret(overlap_s: number | undefined): Promise<Secret>;
   deliveries(run: string): Promise<RunDeliveries>;
-  /** At most `limit`, from `cursor` on. */
+  /** At most `limit`, starting at `cursor`. */
   listDeliveries(
     filter: DeliveryFilter & { readonly limit: number; readonly cursor: string | undefined },
   ): Promise<DeliveriesPage>;
   redeliver(run: string): Promise<Static<typeof RunRedelivery>>;
-  /** As many as the service does at once, from `cursor` on. */
+  /** One page, starting at `cursor`. */
   redeliverMany(request: {
     readonly filter: DeliveryFilter;
     readonly dry_run: boolean;

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { plain } from '../output/plain-text.ts';
 
-/** What this tool shows of a run. Responses have more, and keep it with `--json`. */
+/** The members of a run that commands show. `--json` prints all members of the answer. */
 export const ShownRun = Type.Object({
   id: Type.String(),
   status: Type.String(),
@@ -30,7 +30,7 @@ export type ShownRun = Static<typeof ShownRun>;
 
 export const ShownRuns = Type.Object({ runs: Type.Array(ShownRun), next_cursor: nullable(Type.String()) });
 
-/** Of a run that was read with `?include=inputs`. */
+/** A run that was read with `?include=inputs`. */
 export const RunInputs = Type.Object({ workflow_inputs: Type.Record(Type.String(), Type.Unknown()) });
 export type RunInputs = Static<typeof RunInputs>;
 

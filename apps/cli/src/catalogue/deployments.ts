@@ -44,7 +44,7 @@ interface DeploymentOptions extends Json {
   readonly version?: string;
   readonly machine?: string;
   readonly environment?: string;
-  /** False for `--no-gpu`. */
+  /** False with `--no-gpu`. */
   readonly gpu?: string | false;
   readonly concurrencyLimit?: string | false;
   readonly runTimeout?: string;
@@ -71,20 +71,20 @@ export const addDeploymentCommands = (program: Command, parts: CommandContext): 
   addSettings(
     add(group, 'create', 'make a deployment')
       .requiredOption('--name <name>', 'for people')
-      .requiredOption('--version <id>', 'the workflow version, as workflows versions lists it')
+      .requiredOption('--version <id>', 'the id of a workflow version, see workflows versions')
       .requiredOption('--machine <id>', 'where it executes'),
   ).action(async (options: DeploymentOptions) => {
     const body = fieldsOf(options);
     end(await createRecord(await client(), deployments, body, options));
   });
   addSettings(
-    add(group, 'update <deployment>', 'change a deployment; runs that were queued keep what they had')
+    add(group, 'update <deployment>', 'change a deployment; queued runs keep their settings')
       .option('--name <name>', 'for people')
-      .option('--version <id>', 'the workflow version, as workflows versions lists it')
+      .option('--version <id>', 'the id of a workflow version, see workflows versions')
       .option('--machine <id>', 'where it executes'),
   )
-    .option('--no-gpu', "the machine's own GPU again")
-    .option('--no-concurrency-limit', 'as many at the same time as there are')
+    .option('--no-gpu', "use the machine's GPU")
+    .option('--no-concurrency-limit', 'remove the limit')
     .action(async (id: string, options: DeploymentOptions) => {
       const change = fieldsOf(options);
       end(await changeRecord(await client(), deployments, id, change, options));
@@ -93,15 +93,15 @@ export const addDeploymentCommands = (program: Command, parts: CommandContext): 
 
 const addSettings = (command: Command): Command =>
   command
-    .option('--environment <word>', 'a word of yours, such as staging')
-    .addOption(new Option('--gpu <model>', 'for runs that name none').choices(GPU_MODELS))
+    .option('--environment <word>', 'any word, such as staging')
+    .addOption(new Option('--gpu <model>', 'for runs without --gpu').choices(GPU_MODELS))
     .option(
       '--concurrency-limit <number>',
-      'how many of its runs may execute at the same time (kept; not enforced yet)',
+      'how many of its runs may execute at the same time (stored, not enforced yet)',
     )
     .option('--run-timeout <time>', 'how long an attempt may execute, such as 90 (seconds), 15m or 2h')
-    .option('--start-deadline <time>', 'how long a run may wait until it executes')
-    .option('--attempts <number>', 'how often a run is begun when its executor is lost');
+    .option('--start-deadline <time>', 'how long a run may wait until it starts')
+    .option('--attempts <number>', 'how often a run may start if executors are lost');
 
 const fieldsOf = (options: DeploymentOptions) => {
   const { name, version, machine, environment, gpu, concurrencyLimit: limit } = options;

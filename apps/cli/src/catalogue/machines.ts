@@ -66,12 +66,12 @@ export const addMachineCommands = (program: Command, parts: CommandContext): voi
   ).action(async (options: MachineOptions) => {
     const runner = runnerOf(options);
     if (runner === undefined)
-      throw new CommandError('How it executes is not said. Add --program NAME or --comfyui [URL].');
+      throw new CommandError('No runner was given. Add --program NAME or --comfyui [URL].');
     const body = { ...fieldsOf(options), runner };
     end(await createRecord(await client(), machines, body, options));
   });
   addSettings(
-    add(group, 'update <machine>', 'change a machine; runs that were queued keep what they were queued with')
+    add(group, 'update <machine>', 'change a machine; queued runs keep their settings')
       .option('--name <name>', 'for people')
       .addOption(gpuOption()),
   ).action(async (id: string, options: MachineOptions) => {
@@ -81,19 +81,19 @@ export const addMachineCommands = (program: Command, parts: CommandContext): voi
 };
 
 const gpuOption = (): Option =>
-  new Option('--gpu <model>', 'for runs that name none, of deployments that name none').choices(GPU_MODELS);
+  new Option('--gpu <model>', 'for runs and deployments without a GPU').choices(GPU_MODELS);
 
 const addSettings = (command: Command): Command =>
   command
-    .option('--type <word>', 'a word of yours; the kind of the runner when left out')
-    .option('--program <name>', "executes this one of the executor's own programs")
-    .option('--comfyui [url]', "executes with ComfyUI, there or where the executor's settings say");
+    .option('--type <word>', 'any word; the kind of the runner by default')
+    .option('--program <name>', 'the program of the executor that runs execute')
+    .option('--comfyui [url]', "execute with ComfyUI, at this URL or at the executor's setting");
 
 const fieldsOf = ({ name, gpu, type }: MachineOptions) => ({ name, gpu, type });
 
 const runnerOf = ({ program, comfyui }: MachineOptions): object | undefined => {
   if (program !== undefined && comfyui !== undefined)
-    throw new CommandError('A machine has one way to execute: --program or --comfyui, not both.');
+    throw new CommandError('A machine has one runner. Use --program or --comfyui, not both.');
   if (program !== undefined) return { kind: 'program', program };
   if (comfyui === undefined) return undefined;
   return { kind: 'comfyui', url: comfyui === true ? undefined : comfyui };

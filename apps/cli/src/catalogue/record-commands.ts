@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { USUAL_LIMIT } from '../command/list-pages.ts';
+import { DEFAULT_LIMIT } from '../command/list-pages.ts';
 import type { Json, CommandContext } from '../command/command-context.ts';
 import { archiveRecord, readRecord, showRecord } from './records.ts';
 import type { SingleRecords } from './records.ts';
 
-/** A list of records, newest first; its action is yet to be said. */
+/** Adds a list of records, newest first. The caller adds its action. */
 export const addRecordList = (
   { add }: CommandContext,
   group: Command,
@@ -13,7 +13,7 @@ export const addRecordList = (
 ): Command =>
   add(group, name, description)
     .option('--archived', 'the archived ones instead of the others')
-    .option('--limit <number>', 'at most so many', USUAL_LIMIT);
+    .option('--limit <number>', 'at most so many', DEFAULT_LIMIT);
 
 /** `show`, `archive` and `restore`. */
 export const addRecordCommands = <Item>(
@@ -32,6 +32,6 @@ export const addRecordCommands = <Item>(
       end(await archiveRecord(await client(), kind, id, { archived, restoredBy, json }));
     });
   };
-  addArchiving('archive', `put a ${noun} away: nothing new is made of it`, true);
-  addArchiving('restore', `bring an archived ${noun} back`, false);
+  addArchiving('archive', `archive a ${noun}: nothing new can use it`, true);
+  addArchiving('restore', `restore an archived ${noun}`, false);
 };

@@ -14,21 +14,21 @@ import type { Column, Rows } from '../output/table.ts';
 type Members = Readonly<Record<string, unknown>>;
 
 interface SomeRecords {
-  /** As it begins a sentence, such as `Machine`. */
+  /** At the start of a sentence, such as `Machine`. */
   readonly what: string;
-  /** Of all of them, such as `/machines`. */
+  /** The path of the collection, such as `/machines`. */
   readonly path: string;
 }
 
-/** How one record of the catalogue is asked for and shown. */
+/** How one record of the catalogue is read and shown. */
 export interface SingleRecords<Item> extends SomeRecords {
   readonly ask: (call: ApiCall, request: ApiRequest) => Promise<Item>;
   readonly rows: (item: Item) => Rows;
-  /** What people know it by. */
+  /** Its name for people. */
   readonly nameOf: (item: Item) => string;
 }
 
-/** How a list of them is asked for and shown. */
+/** How a list of records is read and shown. */
 export interface ListedRecords<Item> extends SomeRecords {
   readonly askPage: (call: ApiCall, request: ApiRequest) => Promise<Page<Item>>;
   readonly columns: readonly Column<Item>[];
@@ -69,7 +69,7 @@ export const createRecord = async <Item>(
   return showRecord(screen, kind, item, json);
 };
 
-/** @throws Explained when there is nothing to change */
+/** @throws CommandError without a change */
 export const changeRecord = async <Item>(
   { call, screen }: Client,
   kind: SingleRecords<Item>,
@@ -78,13 +78,13 @@ export const changeRecord = async <Item>(
   { json }: Json,
 ): Promise<ExitCode> => {
   if (Object.values(change).every((value) => value === undefined))
-    throw new CommandError('Nothing to change was named. Name at least one option, such as --name.');
+    throw new CommandError('No change was given. Use at least one option, such as --name.');
   return showRecord(screen, kind, await patch(call, kind, id, change), json);
 };
 
 interface Archiving extends Json {
   readonly archived: boolean;
-  /** The command that brings it back. */
+  /** The command that restores it. */
   readonly restoredBy: string;
 }
 
@@ -97,8 +97,8 @@ export const archiveRecord = async <Item>(
   const item = await patch(call, kind, id, { archived });
   const what = `${kind.what} ${plain(kind.nameOf(item))}`;
   if (json) screen.printJson(item);
-  else if (archived) screen.print(`${what} is archived. Bring it back with: ${plain(restoredBy)}`);
-  else screen.print(`${what} is in use again.`);
+  else if (archived) screen.print(`${what} is archived. Restore it with: ${plain(restoredBy)}`);
+  else screen.print(`${what} is restored.`);
   return EXIT.done;
 };
 
@@ -120,13 +120,13 @@ export const showRecord = <Item>(
   return EXIT.done;
 };
 
-/** Of every record that has a name, before what is its own. */
+/** The first rows of every record with a name. */
 export const firstRows = ({ id, name }: { readonly id: string; readonly name: string }): Rows => [
   ['id', id],
   ['name', name],
 ];
 
-/** Of every record, behind what is its own. */
+/** The last rows of every record. */
 export const lastRows = ({
   archived,
   created_at,

@@ -10,7 +10,7 @@ import type { RecordListOptions } from './records.ts';
 import { versionIdOf } from './version-id.ts';
 import { versionsOf } from './workflow-versions.ts';
 
-/** Of the versions of one workflow: all that changes about one is whether it is archived. */
+/** Commands for the versions of a workflow. A version never changes, but can be archived. */
 export const addVersionCommands = (group: Command, parts: CommandContext): void => {
   const { client, end, add } = parts;
   addRecordList(parts, group, 'versions <workflow>', 'list the versions of a workflow, newest first').action(
@@ -40,8 +40,8 @@ export const addVersionCommands = (group: Command, parts: CommandContext): void 
       },
     );
   };
-  addArchiving('archive', 'put a version away: no new deployment uses it', true);
-  addArchiving('restore', 'bring an archived version back', false);
+  addArchiving('archive', 'archive a version: no new deployment can use it', true);
+  addArchiving('restore', 'restore an archived version', false);
 };
 
 interface PublishOptions extends Json {
@@ -63,7 +63,7 @@ const publishVersion = async (
   const code = showRecord(screen, versions, made, json);
   if (!json)
     screen.hint(
-      `Runs use it once a deployment does: runledger deployments update DEPLOYMENT --version ${plain(made.id)}`,
+      `Runs use it after a deployment does: runledger deployments update DEPLOYMENT --version ${plain(made.id)}`,
     );
   return code;
 };

@@ -7,10 +7,10 @@ import { versionsOf } from './workflow-versions.ts';
 
 const PAGE = 100;
 
-/** The id of a version that is named by its id, or by its number as a list prints it. @throws Explained */
+/** The id of a version from its id or its number. @throws CommandError */
 export const versionIdOf = async (call: ApiCall, workflow: string, version: string): Promise<string> => {
   if (isUuid(version)) return version;
-  const list = `See them with: runledger workflows versions ${plain(workflow)}`;
+  const list = `List them with: runledger workflows versions ${plain(workflow)}`;
   if (!/^[1-9]\d{0,8}$/.test(version))
     throw new CommandError(`${plain(version)} is neither the number nor the id of a version. ${list}`);
   const number = Number(version);
@@ -20,7 +20,7 @@ export const versionIdOf = async (call: ApiCall, workflow: string, version: stri
   throw new CommandError(`The workflow has no version ${number}. ${list}, and with --archived`);
 };
 
-/** Among those that are archived, or the others: the API lists one or the other. */
+/** The API lists either archived versions or the others. */
 const idOfNumber = async (
   call: ApiCall,
   workflow: string,

@@ -4,11 +4,11 @@ import { at } from '../api-client/api-call.ts';
 import { lastRows } from './records.ts';
 import type { ListedRecords, SingleRecords } from './records.ts';
 
-/** Those that are required are marked. */
+/** `*` marks required inputs. */
 const inputWords = ({ inputs }: Pick<ListedVersion, 'inputs'>): string =>
   inputs.map(({ name, required }) => (required ? `${name}*` : name)).join(', ');
 
-/** The versions of one workflow. A list has them without the workflow itself. */
+/** The versions of a workflow. A list shows them without their JSON. */
 export const versionsOf = (
   workflow: string,
 ): SingleRecords<WorkflowVersion> & ListedRecords<ListedVersion> => ({

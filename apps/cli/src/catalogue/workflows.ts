@@ -26,12 +26,12 @@ const workflows: RecordKind<Workflow> = {
 /** The workflows of an organisation, and their versions. */
 export const addWorkflowCommands = (program: Command, parts: CommandContext): void => {
   const { client, end, add } = parts;
-  const group = program.command('workflows').description('what runs execute, in numbered versions');
+  const group = program.command('workflows').description('workflows and their versions');
   addRecordList(parts, group, 'list', 'list workflows, newest first').action(
     async (options: RecordListOptions) => end(await listRecords(await client(), workflows, options)),
   );
   addRecordCommands(parts, group, workflows);
-  add(group, 'create', 'make a workflow, which has no version yet')
+  add(group, 'create', 'make a workflow without a version')
     .requiredOption('--name <name>', 'for people')
     .action(async ({ name, ...options }: Json & { readonly name: string }) =>
       end(await createRecord(await client(), workflows, { name }, options)),

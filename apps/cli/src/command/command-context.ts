@@ -8,10 +8,10 @@ export interface Json {
   readonly json?: boolean;
 }
 
-/** What commands are registered with. */
+/** What the registration of a command needs. */
 export interface CommandContext {
   readonly client: () => Promise<Client>;
-  /** Opens the log itself, with the credentials of whoever runs the broker, for as long as it is used. */
+  /** Opens the log with the operator's credentials, and closes it after use. */
   readonly asOperator: <Result>(use: (log: EventLog) => Promise<Result>) => Promise<Result>;
   readonly screen: Screen;
   readonly untilInterrupted: () => AbortSignal;

@@ -5,15 +5,15 @@ import { plain } from '../output/plain-text.ts';
 import type { Screen } from '../output/screen.ts';
 
 const PAGE = 100;
-const MOST_LISTED = 10_000;
-export const USUAL_LIMIT = '50';
+const MAX_LISTED = 10_000;
+export const DEFAULT_LIMIT = '50';
 
 export interface Page<Item> {
   readonly items: readonly Item[];
   readonly next_cursor: string | null;
 }
 
-/** At most `limit` items, from `cursor` on. */
+/** At most `limit` items, starting at `cursor`. */
 interface Span {
   readonly limit: number;
   readonly cursor: string | undefined;
@@ -21,12 +21,12 @@ interface Span {
 
 export interface List<Item> {
   readonly readPage: (span: Span) => Promise<Page<Item>>;
-  /** Above the lines, when there are any. */
+  /** Printed above the first line. */
   readonly head?: string;
   readonly line: (item: Item) => string;
-  /** Said when there is nothing to list. */
+  /** Printed if the list is empty. */
   readonly none: string;
-  /** How to see what is behind the most that a list shows. */
+  /** How to see more than the longest list shows. */
   readonly further?: string;
 }
 
@@ -35,7 +35,7 @@ export interface ListOptions {
   readonly json?: boolean;
 }
 
-/** Lists page after page until there are enough. */
+/** Prints page after page up to the limit. */
 export const listPages = async <Item>(
   screen: Screen,
   { limit: wanted, json = false }: ListOptions,
@@ -53,7 +53,7 @@ export const listPages = async <Item>(
     listed += items.length;
     if (listed >= limit) {
       if (next_cursor !== null && !json)
-        screen.hint(`There are more than ${listed}: see them with a higher --limit.`);
+        screen.hint(`There are more than ${listed}. Use a higher --limit to see them.`);
       break;
     }
   }
@@ -63,7 +63,7 @@ export const listPages = async <Item>(
 
 const readLimit = (text: string, further: string | undefined): number => {
   const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
-  if (limit >= 1 && limit <= MOST_LISTED) return limit;
+  if (limit >= 1 && limit <= MAX_LISTED) return limit;
   const how = further === undefined ? '' : ` ${further}`;
-  throw new CommandError(`--limit ${plain(text)} is no number from 1 to ${MOST_LISTED}.${how}`);
+  throw new CommandError(`--limit ${plain(text)} must be a number from 1 to ${MAX_LISTED}.${how}`);
 };

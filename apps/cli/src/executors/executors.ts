@@ -5,7 +5,7 @@ import type { Client } from '../api-client/client.ts';
 import { counted } from '../output/counted.ts';
 import { EXIT, CommandError } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
-import { USUAL_LIMIT, listPages } from '../command/list-pages.ts';
+import { DEFAULT_LIMIT, listPages } from '../command/list-pages.ts';
 import type { ListOptions } from '../command/list-pages.ts';
 import { plain } from '../output/plain-text.ts';
 import type { Json, CommandContext } from '../command/command-context.ts';
@@ -17,23 +17,23 @@ interface DrainOptions extends Json {
   readonly wait?: boolean;
 }
 
-/** What executes runs, for operators of the fleet: over the run API, with a key that has the scope operator. */
+/** Commands for operators of the fleet. They call the run API with a key that has the scope operator. */
 export const addExecutorCommands = (program: Command, { client, end, add }: CommandContext): void => {
   const group = program
     .command('executors')
-    .description('what executes runs (a key with the scope operator, as a standalone has)');
-  add(group, 'list', 'list executors by their names')
-    .option('--limit <number>', 'at most so many', USUAL_LIMIT)
+    .description('the executors of runs (needs a key with the scope operator, as a standalone has)');
+  add(group, 'list', 'list executors by name')
+    .option('--limit <number>', 'at most so many', DEFAULT_LIMIT)
     .action(async (options: ListOptions) => end(await listExecutors(await client(), options)));
-  add(group, 'show <name>', 'its slots with the runs in them, and what it serves').action(
+  add(group, 'show <name>', 'show its slots with their runs, and its capabilities').action(
     async (name: string, { json = false }: Json) => end(await showExecutor(await client(), name, json)),
   );
-  add(group, 'drain <name>', 'give it no new runs until it is resumed; those that it has go on')
-    .option('--wait', 'until no run is there any more')
+  add(group, 'drain <name>', 'give it no new runs until it is resumed; its present runs continue')
+    .option('--wait', 'wait until its last run has ended')
     .action(async (name: string, options: DrainOptions) =>
       end(await drainExecutor(await client(), name, options)),
     );
-  add(group, 'resume <name>', 'give it runs again').action(async (name: string, { json = false }: Json) =>
+  add(group, 'resume <name>', 'give it new runs again').action(async (name: string, { json = false }: Json) =>
     end(await resumeExecutor(await client(), name, json)),
   );
 };
@@ -71,23 +71,23 @@ const drainExecutor = async (
   if (!drained.draining) throw resumedMeanwhile(name);
   if (!json) {
     screen.print(
-      `Executor ${plain(name)} is drained: it gets no new runs, also after a restart. ${runsThere(drained)}`,
+      `Executor ${plain(name)} is drained. It gets no new runs, not even after a restart. ${runsThere(drained)}`,
     );
-    screen.hint(`Give it runs again with: runledger executors resume ${plain(name)}`);
+    screen.hint(`Resume it with: runledger executors resume ${plain(name)}`);
   }
   if (wait && drained.runs > 0) await waitUntilEmpty(client, drained, json);
   return EXIT.done;
 };
 
 const runsThere = ({ runs }: Draining): string =>
-  runs === 0 ? 'No run is there.' : `${counted(runs, 'run')} of it ${runs === 1 ? 'goes' : 'go'} on.`;
+  runs === 0 ? 'It has no runs.' : `${counted(runs, 'run')} ${runs === 1 ? 'continues' : 'continue'}.`;
 
 const resumeExecutor = async ({ call, screen }: Client, name: string, json: boolean): Promise<ExitCode> => {
   const resumed = await call(Draining, { method: 'POST', path: at`/executors/${name}/resume` });
   if (json) screen.printJson(resumed);
   if (resumed.draining) {
-    throw new CommandError(`Executor ${plain(name)} was drained meanwhile: it is given no new runs.`);
+    throw new CommandError(`Executor ${plain(name)} was drained meanwhile. It gets no new runs.`);
   }
-  if (!json) screen.print(`Executor ${plain(name)} is given runs again.`);
+  if (!json) screen.print(`Executor ${plain(name)} is resumed. It gets new runs again.`);
   return EXIT.done;
 };

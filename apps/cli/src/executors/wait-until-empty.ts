@@ -8,16 +8,16 @@ import { CommandError } from '../output/command-error.ts';
 import { retryWhileUnavailable } from '../api-client/retry-while-unavailable.ts';
 import { plain } from '../output/plain-text.ts';
 
-const ASK_AGAIN_AFTER_MS = 1_000;
+const POLL_EVERY_MS = 1_000;
 
-/** Tells how many runs are left on a drained executor, at each change, until there is none. @throws Explained */
+/** Prints how many runs are left on a drained executor, after each change, until there is none. @throws CommandError */
 export const waitUntilEmpty = async (
   { call, screen }: Client,
   { name, runs: first }: Draining,
   json: boolean,
 ): Promise<void> => {
   for (let before = first; before > 0;) {
-    await pause(ASK_AGAIN_AFTER_MS);
+    await pause(POLL_EVERY_MS);
     const ask = () => call(NamedExecutors, { method: 'GET', path: at`/executors/${name}` });
     const { executors } = await retryWhileUnavailable(ask, screen);
     if (executors.some(({ drain }) => drain === null)) throw resumedMeanwhile(name);
@@ -25,9 +25,9 @@ export const waitUntilEmpty = async (
     if (runs === before) continue;
     before = runs;
     if (json) screen.printJson({ name, draining: true, runs } satisfies Draining);
-    else screen.print(runs === 0 ? 'No run is there any more.' : `${counted(runs, 'run')} left.`);
+    else screen.print(runs === 0 ? 'No run is left.' : `${counted(runs, 'run')} left.`);
   }
 };
 
 export const resumedMeanwhile = (name: string): CommandError =>
-  new CommandError(`Executor ${plain(name)} was resumed meanwhile: it is given runs again.`);
+  new CommandError(`Executor ${plain(name)} was resumed meanwhile. It gets new runs again.`);

@@ -10,33 +10,30 @@ interface CreateOrganisationOptions extends Json {
   readonly operator?: boolean;
 }
 
-/** The commands of whoever runs the broker: they talk to the log itself. */
+/** The commands of the operator. They use the log directly. */
 export const addOperatorCommands = (
   program: Command,
   { asOperator, screen, add }: CommandContext,
   env: Environment,
 ): void => {
-  add(program, 'history <run>', 'the events of a run as the log holds them (operator)').action(
+  add(program, 'history <run>', 'show the events of a run in the log (operator)').action(
     (run: string, { json = false }: Json) => asOperator((log) => history(log, run, screen, json)),
   );
   const organisations = program.command('organisations').description('manage organisations (operator)');
-  add(organisations, 'create <name>', 'a new organisation with a key and the sample')
+  add(organisations, 'create <name>', 'create an organisation with a key and the sample')
     .option('--operator', 'its key may also see and drain the executors, which all organisations share')
     .action((name: string, options: CreateOrganisationOptions) =>
       asOperator((log) => createNamedOrganisation(log, name, screen, options)),
     );
-  add(organisations, 'list', 'all organisations, the oldest first').action(({ json = false }: Json) =>
+  add(organisations, 'list', 'list all organisations, oldest first').action(({ json = false }: Json) =>
     asOperator((log) => listOrganisations(log, screen, json)),
   );
-  add(
-    program,
-    'provision',
-    'make the streams and buckets of the log, or bring them up to date (operator)',
-  ).action(({ json = false }: Json) =>
-    asOperator(async (log) => {
-      await provisionLog(log, env);
-      if (json) screen.printJson({ provisioned: true });
-      else screen.print('The streams and buckets are there.');
-    }),
+  add(program, 'provision', 'create or update the streams and buckets of the log (operator)').action(
+    ({ json = false }: Json) =>
+      asOperator(async (log) => {
+        await provisionLog(log, env);
+        if (json) screen.printJson({ provisioned: true });
+        else screen.print('The streams and buckets are up to date.');
+      }),
   );
 };

@@ -7,11 +7,11 @@ import type { Environment } from '../api-client/connection.ts';
 import { CommandError } from '../output/command-error.ts';
 
 export const OPERATOR_WAYS =
-  'This command reads the log itself, with the credentials of whoever runs the broker.\n' +
-  'Run it in the folder of a standalone or below (it keeps operator.json in its data folder), or with RUNLEDGER_DATA_DIR;\n' +
+  'This command uses the log directly, with the credentials of the operator of the broker.\n' +
+  'Run it in the folder of a standalone or below (its data folder has operator.json), or with RUNLEDGER_DATA_DIR;\n' +
   'or set RUNLEDGER_NATS_URL, and RUNLEDGER_NATS_NKEY_FILE or RUNLEDGER_NATS_USER and RUNLEDGER_NATS_PASSWORD.';
 
-/** The broker and who its operator is, from the environment, else from the standalone that is near. @throws Explained */
+/** The broker and the operator's credentials, from the environment or the nearest standalone. @throws CommandError */
 export const findBroker = async (env: Environment, cwd: string): Promise<BrokerSettings> => {
   for (const prefix of ['RUNLEDGER_NATS', 'NATS']) {
     const url = env[`${prefix}_URL`] ?? '';
@@ -21,7 +21,7 @@ export const findBroker = async (env: Environment, cwd: string): Promise<BrokerS
     return settings({ url, user: env[`${prefix}_USER`], password, seed });
   }
   const folder = findDataFolder(env, cwd);
-  if (folder === undefined) throw new CommandError(`No log is known here.\n${OPERATOR_WAYS}`);
+  if (folder === undefined) throw new CommandError(`No broker was found.\n${OPERATOR_WAYS}`);
   const file = await readOperatorFile(folder);
   switch (file.kind) {
     case 'found': {
@@ -30,7 +30,7 @@ export const findBroker = async (env: Environment, cwd: string): Promise<BrokerS
     }
     case 'missing':
       throw new CommandError(
-        `There is no ${file.path}: no standalone was started there yet.\n${OPERATOR_WAYS}`,
+        `There is no ${file.path}. No standalone was started there yet.\n${OPERATOR_WAYS}`,
       );
     case 'unusable':
       throw new CommandError(`${file.path} cannot be used: ${file.why}.\n${OPERATOR_WAYS}`);
@@ -52,15 +52,16 @@ const settings = ({ url, user, password, seed }: Identity): BrokerSettings => ({
   ...(seed === undefined || seed === '' ? {} : { seed }),
 });
 
-/** The variable itself, or what stands in the file that it names with `_FILE`. */
+/** The value of the variable, or the content of the file that `_FILE` names. */
 const secretIn = async (env: Environment, cwd: string, name: string): Promise<string | undefined> => {
   const file = env[`${name}_FILE`] ?? '';
   if (file === '') return env[name];
-  if ((env[name] ?? '') !== '') throw new CommandError(`${name} and ${name}_FILE are set: set one of them.`);
+  if ((env[name] ?? '') !== '')
+    throw new CommandError(`${name} and ${name}_FILE are both set. Set one of them.`);
   try {
     return (await readFile(resolve(cwd, file), 'utf8')).trim();
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new CommandError(`${name}_FILE cannot be read: ${why}. Name the file that holds the secret.`);
+    throw new CommandError(`${name}_FILE cannot be read: ${why}. Name the file with the secret.`);
   }
 };

@@ -7,17 +7,17 @@ import { plain, shorten } from '../output/plain-text.ts';
 
 const LONGEST = 160;
 
-/** What an event says, in a few words. */
+/** An event in a few words. */
 export const describeFact = (event: RunEvent | WebhookEvent): string =>
   shorten(plain(wordsOf(event)), LONGEST);
 
-/** The change of the run's status, `queued -> started`, or the status alone when it stays. */
+/** The change of the run's status, such as `queued -> started`, or `still started`. */
 export const describeChange = (before: Run | undefined, after: Run): string => {
   if (before === undefined) return after.status;
   return before.status === after.status ? `still ${after.status}` : `${before.status} -> ${after.status}`;
 };
 
-/** The same of the webhook's status. */
+/** The change of the webhook's status. */
 export const describeWebhookChange = (before: Webhook | undefined, after: Webhook): string => {
   const from = before?.status ?? 'not-started';
   return from === after.status ? `webhook still ${from}` : `webhook ${from} -> ${after.status}`;
@@ -28,7 +28,7 @@ const wordsOf = (event: RunEvent | WebhookEvent): string => {
     case 'RunQueued':
       return `deployment ${event.data.deployment_id} on ${event.data.gpu}, inputs ${JSON.stringify(event.data.inputs)}`;
     case 'RunCancelRequested':
-      return `asked for by the ${event.data.by}`;
+      return `requested by the ${event.data.by}`;
     case 'RunAssigned':
       return `attempt ${event.attempt} on ${event.executor_id}, slot ${event.data.slot} (${event.data.gpu})`;
     case 'RunRequeued':
@@ -50,7 +50,7 @@ const wordsOf = (event: RunEvent | WebhookEvent): string => {
     case 'WebhookStarted':
       return event.data.notification === 'final'
         ? 'the final notification is being sent'
-        : 'a notification on the way was sent';
+        : 'an intermediate notification was sent';
     case 'WebhookDelivered':
       return `${roundWords(event)}accepted${statusWords(event.data.status)} after ${counted(event.data.tries, 'try', 'tries')}`;
     case 'WebhookGivenUp': {
@@ -58,7 +58,7 @@ const wordsOf = (event: RunEvent | WebhookEvent): string => {
       return `${roundWords(event)}${reason} after ${counted(tries, 'try', 'tries')}${statusWords(status)}: ${message}`;
     }
     case 'WebhookRedeliveryRequested':
-      return `${roundWords(event)}asked for by user ${event.data.user_id}`;
+      return `${roundWords(event)}requested by user ${event.data.user_id}`;
   }
 };
 

@@ -11,15 +11,15 @@ import { findRun } from './find-run.ts';
 import { plain } from '../output/plain-text.ts';
 import type { Screen } from '../output/screen.ts';
 
-/** Prints the events of a run as the log holds them, one line each. */
+/** Prints the events of a run in the log, one line each. */
 export const history = async (log: EventLog, run: string, screen: Screen, json: boolean): Promise<void> => {
   const read = await readRun(log, await findRun(log, run));
   switch (read.kind) {
     case 'none':
-      throw new CommandError(`The log has messages under the name of run ${run}, but none of them counts.`);
+      throw new CommandError(`The log has messages of run ${run}, but all of them are invalid.`);
     case 'damaged':
       throw new CommandError(
-        `${read.why}. Restore the broker's store from a copy; what is left is not shown as a history.`,
+        `${read.why}. Restore the broker's store from a copy. A damaged history is not shown.`,
       );
     case 'newer_version':
       throw new CommandError(
@@ -28,30 +28,29 @@ export const history = async (log: EventLog, run: string, screen: Screen, json: 
     case 'found':
   }
   const { facts, webhook, webhookFacts, refused } = read;
-  const told = [...withChanges(facts), ...withWebhookChanges(webhookFacts)].toSorted(bySequence);
-  for (const fact of told) {
+  const shown = [...withChanges(facts), ...withWebhookChanges(webhookFacts)].toSorted(bySequence);
+  for (const fact of shown) {
     if (json) screen.printJson({ sequence: fact.sequence, stored_at: fact.time, ...fact.event });
     else screen.print(lineOf(fact));
   }
-  if (webhook === undefined)
-    screen.hint('What became of its notifications is not shown: these events do not hang together.');
+  if (webhook === undefined) screen.hint('The webhook facts are not shown, because they are inconsistent.');
   for (const { message, why } of refused)
-    screen.hint(`Not counted: ${plain(message.subject)} at sequence ${message.sequence}: ${plain(why)}`);
+    screen.hint(`Invalid: ${plain(message.subject)} at sequence ${message.sequence}: ${plain(why)}`);
 };
 
-/** An event, and what it changed. */
-type Told = (RunFact | WebhookFact) & { readonly change: string };
+/** An event and the change of the status. */
+type ShownFact = (RunFact | WebhookFact) & { readonly change: string };
 
-const bySequence = (one: Told, other: Told): number => one.sequence - other.sequence;
+const bySequence = (one: ShownFact, other: ShownFact): number => one.sequence - other.sequence;
 
-const lineOf = ({ event, time, change }: Told): string => {
+const lineOf = ({ event, time, change }: ShownFact): string => {
   const who = `${plain(event.writer.service)} (${plain(event.writer.instance)})`;
   return [time, event.type.padEnd(18), who.padEnd(34), change.padEnd(22), describeFact(event)]
     .join('  ')
     .trimEnd();
 };
 
-const withChanges = (facts: readonly RunFact[]): Told[] => {
+const withChanges = (facts: readonly RunFact[]): ShownFact[] => {
   let before: Run | undefined;
   return facts.map((fact) => {
     const after = evolveRun(before, fact);
@@ -62,7 +61,7 @@ const withChanges = (facts: readonly RunFact[]): Told[] => {
   });
 };
 
-const withWebhookChanges = (facts: readonly WebhookFact[]): Told[] => {
+const withWebhookChanges = (facts: readonly WebhookFact[]): ShownFact[] => {
   let before: Webhook | undefined;
   return facts.map((fact) => {
     const after = evolveWebhook(before, fact);

@@ -9,7 +9,7 @@ import { findBroker, OPERATOR_WAYS } from './broker-credentials.ts';
 
 const CONNECT_WITHIN_MS = 5_000;
 
-/** Opens the log as its operator. @throws Explained */
+/** Opens the log with the operator's credentials. @throws CommandError */
 export const openLogAsOperator = async (env: Environment, cwd: string): Promise<EventLog> => {
   const settings = await findBroker(env, cwd);
   await checkReachable(settings);
@@ -28,7 +28,7 @@ export const openLogAsOperator = async (env: Environment, cwd: string): Promise<
   }
 };
 
-/** The driver waits for a broker for ever, which is right for services and wrong for a command. */
+/** The NATS client waits for a broker without a limit, which suits services but not a command. */
 const checkReachable = async ({ url }: BrokerSettings): Promise<void> => {
   const problems = await Promise.all(url.split(',').map((server) => whyUnreachable(server.trim())));
   if (problems.includes(null)) return;
@@ -40,7 +40,7 @@ const checkReachable = async ({ url }: BrokerSettings): Promise<void> => {
 const whyUnreachable = async (server: string): Promise<string | null> => {
   const parsed = URL.parse(server.includes('://') ? server : `nats://${server}`);
   if (parsed === null || parsed.hostname === '')
-    return `${server} is no address such as nats://127.0.0.1:4222`;
+    return `${server} is not an address such as nats://127.0.0.1:4222`;
   const host = parsed.hostname.replace(/^\[(.*)\]$/, '$1');
   const socket = connect({
     host,

@@ -4,7 +4,7 @@ import { ForbiddenConfiguration, provision } from '@runledger/event-log/provisio
 import type { Environment } from '../api-client/connection.ts';
 import { CommandError } from '../output/command-error.ts';
 
-/** Makes the streams and buckets, or brings them up to date, with the limits of `RUNLEDGER_LOG_SETTINGS`. @throws Explained */
+/** Creates or updates the streams and buckets with the limits of `RUNLEDGER_LOG_SETTINGS`. @throws CommandError */
 export const provisionLog = async (log: EventLog, env: Environment): Promise<void> => {
   const json = env['RUNLEDGER_LOG_SETTINGS'] ?? '';
   try {

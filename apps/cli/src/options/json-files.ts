@@ -4,9 +4,9 @@ import type { JsonValue } from '@runledger/contracts/json';
 import { CommandError } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
 
-const MOST_BYTES = 4 * 1024 * 1024;
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
-/** Reads the JSON file that an option names; `-` is standard input. @throws Explained */
+/** Reads a JSON file, or standard input for `-`. `option` is for messages. @throws CommandError */
 export type ReadJsonFile = (option: string, name: string) => Promise<JsonValue>;
 
 export interface FileSources {
@@ -19,7 +19,7 @@ export const jsonFiles =
   async (option, name) => {
     const shown = name === '-' ? 'standard input' : plain(name);
     const bytes = await readAll(name === '-' ? stdin : createReadStream(resolve(cwd, name)), option, shown);
-    if (bytes.byteLength === 0) throw new CommandError(`${option}: ${shown} is empty. It has to hold JSON.`);
+    if (bytes.byteLength === 0) throw new CommandError(`${option}: ${shown} is empty. It must contain JSON.`);
     return parsed(bytes, option, shown);
   };
 
@@ -34,14 +34,14 @@ const readAll = async (
     for await (const piece of from) {
       pieces.push(piece);
       length += piece.byteLength;
-      if (length > MOST_BYTES) break;
+      if (length > MAX_FILE_BYTES) break;
     }
   } catch (error) {
     throw new CommandError(`${option}: ${shown} cannot be read: ${whyUnreadable(error)}`);
   }
-  if (length <= MOST_BYTES) return Buffer.concat(pieces);
+  if (length <= MAX_FILE_BYTES) return Buffer.concat(pieces);
   throw new CommandError(
-    `${option}: ${shown} has more than ${MOST_BYTES / 1024 / 1024} MiB, which no service takes. Is it the right file?`,
+    `${option}: ${shown} has more than ${MAX_FILE_BYTES / 1024 / 1024} MiB, which is too large. Is it the right file?`,
   );
 };
 
@@ -49,11 +49,11 @@ const whyUnreadable = (error: unknown): string => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
   switch (code) {
     case 'ENOENT':
-      return 'there is no such file. Check the path; - reads standard input.';
+      return 'the file does not exist. Check the path; - reads standard input.';
     case 'EISDIR':
       return 'it is a folder. Name a file in it.';
     case 'EACCES':
-      return 'this user may not read it.';
+      return 'you have no permission to read it.';
     default:
       return `${code}.`;
   }
@@ -64,6 +64,6 @@ const parsed = (bytes: Uint8Array, option: string, shown: string): JsonValue => 
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
     const why = error instanceof SyntaxError ? plain(error.message) : 'it is not UTF-8';
-    throw new CommandError(`${option}: ${shown} holds no JSON: ${why}.`);
+    throw new CommandError(`${option}: ${shown} is not JSON: ${why}.`);
   }
 };

@@ -30,25 +30,28 @@ interface CreateOptions extends Json {
   readonly organisation?: string;
 }
 
-/** The API keys that the connection's own key may see. */
+/** The API keys that the key of the connection may see. */
 export const addKeyCommands = (program: Command, parts: CommandContext): void => {
   const { client, end, add } = parts;
   const group = program.command('keys').description('API keys');
-  add(group, 'list', "list one's own keys; all of the organisation with the scope admin").action(
+  add(group, 'list', 'list your own keys, or all of the organisation with the scope admin').action(
     async ({ json = false }: Json) => end(await listKeys(await client(), json)),
   );
-  add(group, 'create', "make a key that can do no more than the connection's own; it is shown this once")
+  add(group, 'create', 'make a key with at most your own scopes; it is shown only once')
     .requiredOption('--name <name>', 'for people, such as where it is used')
-    .option('--scope <scope>', 'runs:read, runs:write or admin; may be repeated', repeated, [])
-    .option('--expires-in <time>', 'such as 12h or 30d; never when left out')
-    .option('--operator', 'it may also see and drain the executors; made with the credentials of the broker')
+    .option('--scope <scope>', 'runs:read, runs:write or admin; can be repeated', repeated, [])
+    .option('--expires-in <time>', 'such as 12h or 30d; never by default')
+    .option(
+      '--operator',
+      'a key that may also see and drain the executors; needs the credentials of the broker',
+    )
     .option(
       '--organisation <id>',
-      'with --operator: whose key it is; may be left out where there is only one',
+      'with --operator: the organisation of the key; optional if there is only one',
     )
     .action(async (options: CreateOptions) => end(await createKey(parts, options)));
-  add(group, 'revoke <key>', 'refuse a key from now on, by its id').action(
-    async (id: string, { json = false }: Json) => end(await revokeKey(await client(), id, json)),
+  add(group, 'revoke <key>', 'revoke a key by its id').action(async (id: string, { json = false }: Json) =>
+    end(await revokeKey(await client(), id, json)),
   );
 };
 
@@ -71,7 +74,9 @@ const createKey = async (
   const seconds = secondsOf('--expires-in', options.expiresIn);
   const expires_at = seconds === undefined ? undefined : new Date(Date.now() + seconds * 1_000).toISOString();
   if (organisation !== undefined && !operator)
-    throw new CommandError("--organisation goes with --operator: any other key is of the connection's own.");
+    throw new CommandError(
+      'Use --organisation only with --operator. Any other key belongs to your own organisation.',
+    );
   const created = operator
     ? await asOperator((log) => createOperatorKey(log, { name, organisation, scopes: scope, expires_at }))
     : await orderKey(await client(), {
@@ -88,7 +93,7 @@ const createKey = async (
       ['scopes', created.scopes.join(',')],
       ['expires', created.expires_at ?? 'never'],
     ]);
-  screen.hint('The key is not shown again. Keep it: only its hash is stored.');
+  screen.hint('The key is not shown again. Save it now: only its hash is stored.');
   return EXIT.done;
 };
 
@@ -98,6 +103,6 @@ const orderKey = ({ call }: Client, body: object): Promise<Static<typeof Created
 const revokeKey = async ({ call, screen }: Client, id: string, json: boolean): Promise<ExitCode> => {
   await call(Nothing, { method: 'DELETE', path: at`/api-keys/${id}` });
   if (json) screen.printJson({ id, revoked: true });
-  else screen.print(`The key ${plain(id)} is revoked: it is refused everywhere within a second.`);
+  else screen.print(`The key ${plain(id)} is revoked. Every gateway refuses it within a second.`);
   return EXIT.done;
 };

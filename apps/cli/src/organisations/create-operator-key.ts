@@ -6,13 +6,13 @@ import { CommandError } from '../output/command-error.ts';
 import { plain } from '../output/plain-text.ts';
 import { oldestFirst } from './list-organisations.ts';
 
-export interface OperatorKeyWish {
+export interface NewOperatorKey {
   readonly name: string;
-  /** Its id; the only one that there is when left out. */
+  /** Its id; undefined for the only one. */
   readonly organisation: string | undefined;
-  /** Beside `operator`. */
+  /** Besides `operator`. */
   readonly scopes: readonly string[];
-  /** ISO 8601; never when left out. */
+  /** ISO 8601; undefined for never. */
   readonly expires_at: string | undefined;
 }
 
@@ -26,38 +26,36 @@ export interface OperatorKey {
   readonly expires_at: string | null;
 }
 
-const LONGEST_NAME = 128;
+const MAX_NAME_LENGTH = 128;
 const CHOICES = OrganisationScope.enum.join(', ');
 
 /**
- * Makes a key that is also good for the fleet. It belongs to an organisation as every key does, reads its runs unless
- * more was asked for, and so is listed and revoked there. @throws Explained
+ * Makes a key with the scope operator. It belongs to an organisation, which lists and revokes it, and may read its runs by
+ * default. @throws CommandError
  */
-export const createOperatorKey = async (log: EventLog, wish: OperatorKeyWish): Promise<OperatorKey> => {
-  if (wish.name.trim() === '' || wish.name.length > LONGEST_NAME)
-    throw new CommandError(`A key's name has 1 to ${LONGEST_NAME} characters. Give another one.`);
-  const scopes = scopesOf(wish.scopes);
+export const createOperatorKey = async (log: EventLog, request: NewOperatorKey): Promise<OperatorKey> => {
+  if (request.name.trim() === '' || request.name.length > MAX_NAME_LENGTH)
+    throw new CommandError(`A key's name has 1 to ${MAX_NAME_LENGTH} characters. Choose another one.`);
+  const scopes = scopesOf(request.scopes);
   const records = catalogue(log);
-  const { id: org_id, name: organisation } = await organisationOf(records, wish.organisation);
+  const { id: org_id, name: organisation } = await organisationOf(records, request.organisation);
   const [user] = (await records.listUsers(org_id)).toSorted(oldestFirst);
   if (user === undefined)
     throw new CommandError(
-      `The organisation ${plain(organisation)} (${org_id}) has no user. Name another one.`,
+      `The organisation ${plain(organisation)} (${org_id}) has no user. Choose another one.`,
     );
-  const { name, expires_at = null } = wish;
+  const { name, expires_at = null } = request;
   const { record, key } = await createApiKey(log, { org_id, user_id: user.id, name, scopes, expires_at });
   return { id: record.id, key, name, org_id, user_id: user.id, scopes, expires_at };
 };
 
 const scopesOf = (asked: readonly string[]): KeyScope[] => {
   const others = new Set(asked.filter((scope) => scope !== 'operator'));
-  // Without it, it could not even revoke itself.
+  // Without runs:read, the key could not even revoke itself.
   const wanted = others.size === 0 ? new Set(['runs:read']) : others;
   const known = OrganisationScope.enum.filter((scope) => wanted.has(scope));
   if (known.length !== wanted.size)
-    throw new CommandError(
-      `--scope takes ${CHOICES} beside --operator, not ${plain([...wanted].join(','))}.`,
-    );
+    throw new CommandError(`--scope takes ${CHOICES} with --operator, not ${plain([...wanted].join(','))}.`);
   return [...known, 'operator'];
 };
 
@@ -67,11 +65,11 @@ const organisationOf = async (records: Catalogue, id: string | undefined): Promi
   if (first !== undefined && others.length === 0) return first;
   if (first === undefined && id !== undefined)
     throw new CommandError(
-      `There is no organisation ${plain(id)}. See all with: runledger organisations list`,
+      `There is no organisation ${plain(id)}. List them with: runledger organisations list`,
     );
   throw new CommandError(
     first === undefined
       ? 'There is no organisation yet. Make one with: runledger organisations create NAME --operator'
-      : `There are ${others.length + 1} organisations. Name one with --organisation ID; see all with: runledger organisations list`,
+      : `There are ${others.length + 1} organisations. Choose one with --organisation ID. List them with: runledger organisations list`,
   );
 };

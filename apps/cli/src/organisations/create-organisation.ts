@@ -4,20 +4,22 @@ import { CommandError } from '../output/command-error.ts';
 import type { Screen } from '../output/screen.ts';
 import { printRows } from '../output/table.ts';
 
-const LONGEST_NAME = 128;
+const MAX_NAME_LENGTH = 128;
 
-/** Creates an organisation with a user, a key and the sample, and prints what its first client needs. */
+/** Creates an organisation with a user, a key and the sample, and prints the connection of its first client. */
 export const createNamedOrganisation = async (
   log: EventLog,
   name: string,
   screen: Screen,
   { operator = false, json = false }: { readonly operator?: boolean; readonly json?: boolean },
 ): Promise<void> => {
-  if (name.trim() === '' || name.length > LONGEST_NAME)
-    throw new CommandError(`An organisation's name has 1 to ${LONGEST_NAME} characters. Give another one.`);
+  if (name.trim() === '' || name.length > MAX_NAME_LENGTH)
+    throw new CommandError(
+      `An organisation's name has 1 to ${MAX_NAME_LENGTH} characters. Choose another one.`,
+    );
   const scopes = operator ? OPERATOR_SCOPES : OWNER_SCOPES;
   const created = await createOrganisation(log, name, () => new Date(), scopes);
   if (json) return screen.printJson(created);
   printRows(screen, Object.entries(created));
-  screen.hint('The key is shown this once. Keep it: only its hash is stored.');
+  screen.hint('The key is shown only once. Save it now: only its hash is stored.');
 };

@@ -11,7 +11,7 @@ const columns: readonly Column<Organisation>[] = [
   { title: 'NAME', width: 0, of: ({ name }) => name },
 ];
 
-/** Prints all organisations, the oldest first. */
+/** Prints all organisations, oldest first. */
 export const listOrganisations = async (log: EventLog, screen: Screen, json: boolean): Promise<void> => {
   const organisations = (await catalogue(log).listOrganisations()).toSorted(oldestFirst);
   if (!json && organisations.length > 0) screen.print(headLine(columns));

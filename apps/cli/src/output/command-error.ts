@@ -1,15 +1,15 @@
-/** Says on standard error what happened, why, and what to do next; the command could not be done. */
+/** The command failed. The message says what happened, why, and what to do next. */
 export class CommandError extends Error {
   override readonly name = 'Explained';
 }
 
 export const EXIT = {
   done: 0,
-  /** The run that was watched failed or timed out. */
+  /** The watched run failed or timed out. */
   runFailed: 1,
-  /** The command could not be done: it was written wrongly, refused, or nothing answered. */
+  /** The command failed: it was invalid, refused, or there was no answer. */
   notDone: 2,
-  /** The run that was watched was cancelled, or the watching was (Ctrl-C). */
+  /** The watched run was cancelled, or the command was interrupted (Ctrl-C). */
   cancelled: 130,
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

@@ -1,4 +1,4 @@
-/** Text that a program or a client wrote, without what a terminal would obey. */
+/** Removes control characters from text that a program or a client wrote. */
 export const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim();
 
 export const shorten = (text: string, length: number): string =>

@@ -1,7 +1,7 @@
 import { plain } from './plain-text.ts';
 import type { Screen } from './screen.ts';
 
-/** A column of a list: widths are fixed, since a list is printed page by page. The last one needs none. */
+/** A column of a list. Widths are fixed, because a list is printed page by page. The last column needs none. */
 export interface Column<Item> {
   readonly title: string;
   readonly width: number;
@@ -20,7 +20,7 @@ const aligned = (cells: readonly (readonly [text: string, width: number])[]): st
     .join('  ')
     .trimEnd();
 
-/** One thing, a row for each of its members; those that are null are left out. */
+/** One row for each member of an object. Members that are null are left out. */
 export type Rows = readonly (readonly [name: string, value: string | null])[];
 
 export const printRows = (screen: Screen, rows: Rows): void => {

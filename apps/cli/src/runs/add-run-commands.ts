@@ -8,21 +8,21 @@ import { watchRun } from './watch-run.ts';
 /** The commands about one run. */
 export const addRunCommands = (program: Command, { client, screen, end, add }: CommandContext): void => {
   addNewRunOptions(add(program, 'queue', 'queue a run; prints its id'))
-    .option('--deployment <id>', 'what to run; the sample of a standalone when left out')
-    .option('--gpu <model>', "the GPU to run on; the deployment's when left out")
-    .option('--webhook <url>', 'called when the run has ended')
-    .option('--webhook-intermediate-status', 'the webhook is called on the way too')
+    .option('--deployment <id>', 'what to run; the sample of a standalone by default')
+    .option('--gpu <model>', "the GPU to run on; the deployment's by default")
+    .option('--webhook <url>', 'URL for the notification of the end')
+    .option('--webhook-intermediate-status', 'notify the webhook of progress too')
     .action(async (options: QueueOptions) => end(await queue(await client(), options)));
   addNewRunOptions(
-    add(program, 'rerun <run>', 'queue a run again as it was queued; --input changes single inputs'),
+    add(program, 'rerun <run>', 'queue a run again with the same settings; --input changes single inputs'),
   ).action(async (run: string, options: NewRunOptions) => end(await rerun(await client(), run, options)));
   add(program, 'get <run>', 'show a run')
-    .option('--wait <time>', 'wait for its end first, at most so long (up to 60 seconds)')
+    .option('--wait <time>', 'wait for its end first, at most this time (up to 60 seconds)')
     .action(async (run: string, options: GetOptions) => end(await get(await client(), run, options)));
   add(program, 'cancel <run>', 'cancel a run').action(async (run: string, { json = false }: Json) =>
     end(await cancel(await client(), run, json)),
   );
-  add(program, 'why <run>', 'why a run waits, and what would help').action(
+  add(program, 'why <run>', 'explain why a run waits, and what would help').action(
     async (run: string, { json = false }: Json) => end(await why(await client(), run, json)),
   );
   add(program, 'watch <run>', 'show a run until it has ended').action(
@@ -33,7 +33,7 @@ export const addRunCommands = (program: Command, { client, screen, end, add }: C
 
 const addNewRunOptions = (command: Command): Command =>
   command
-    .option('--input <name=value>', 'an input; may be repeated', (pair, all: string[]) => [...all, pair], [])
-    .option('--inputs <json>', 'all inputs as a JSON object, or a file that holds it; - is standard input')
-    .option('--idempotency-key <key>', 'the same key queues one run, however often it is sent')
+    .option('--input <name=value>', 'one input; can be repeated', (pair, all: string[]) => [...all, pair], [])
+    .option('--inputs <json>', 'all inputs as a JSON object, or a file with it; - is standard input')
+    .option('--idempotency-key <key>', 'requests with the same key queue one run')
     .option('--watch', 'show the run until it has ended');

@@ -3,13 +3,13 @@ import type { Client } from '../api-client/client.ts';
 import { counted } from '../output/counted.ts';
 import { EXIT, CommandError } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
-import { MOST_PAGES_COUNTED, pages } from '../api-client/pages.ts';
+import { MAX_PAGES_COUNTED, pages } from '../api-client/pages.ts';
 import { retryWhileUnavailable } from '../api-client/retry-while-unavailable.ts';
 import type { Json } from '../command/command-context.ts';
 import { runFilterOf } from './run-filter.ts';
 import type { RunFilterOptions } from './run-filter.ts';
 
-/** The service decides about each run of a page, up to 1,000. */
+/** A page has up to 1,000 runs, and the service decides about each. */
 const ANSWER_WITHIN_MS = 120_000;
 
 export interface CancelRunsOptions extends RunFilterOptions, Json {
@@ -18,7 +18,7 @@ export interface CancelRunsOptions extends RunFilterOptions, Json {
   readonly yes?: boolean;
 }
 
-/** Cancels the runs that have not ended and fit the filter, once somebody has agreed. */
+/** Cancels the runs that match the filter and have not ended, after a person has agreed. */
 export const cancelRuns = async (client: Client, options: CancelRunsOptions): Promise<ExitCode> => {
   const { screen } = client;
   const { all, dryRun = false, yes = false, json = false } = options;
@@ -36,7 +36,7 @@ export const cancelRuns = async (client: Client, options: CancelRunsOptions): Pr
   }
   if (createdBefore === null) return tell(client, found, json);
   await agree(client, many);
-  // What is queued after the count is not what was agreed to.
+  // The person has not agreed to cancel runs that were queued after the count.
   return cancelAll(client, { ...filter, created_before: createdBefore }, json);
 };
 
@@ -44,14 +44,14 @@ const cancelAll = async (client: Client, filter: object, json: boolean): Promise
   tell(client, (await throughPages(client, filter, false)).done, json);
 
 const NEITHER =
-  'Which runs was not said. Name them with --deployment, --status and so on, or add --all for every one that has not ended.';
-const BOTH = 'A filter and --all were both given. Leave one of them out.';
+  'No filter was given. Choose runs with --deployment, --status and so on, or use --all for all runs that have not ended.';
+const BOTH = 'A filter and --all exclude each other. Use one of them.';
 
 const agree = async ({ screen }: Client, many: string): Promise<void> => {
   const answer = await screen.ask(`Cancel ${many}? [y/N] `);
   if (answer === undefined)
     throw new CommandError(
-      `This would cancel ${many}, and nobody is there to agree. Nothing was changed: add --yes.`,
+      `This would cancel ${many}, and there is no terminal to ask. Nothing was changed. Use --yes.`,
     );
   if (!/^y(?:es)?$/i.test(answer.trim())) throw new CommandError('Nothing was changed.');
 };
@@ -66,11 +66,11 @@ interface Done {
 
 interface Through {
   readonly done: Done;
-  /** A time just behind the newest run that was come to; null for none. */
+  /** A time just after the newest run that was found; null without one. */
   readonly createdBefore: string | null;
 }
 
-/** Asking again is harmless, so that a page whose answer was lost is asked for again. */
+/** A repeated request does no harm, so that a lost answer is requested again. */
 const throughPages = async ({ call, screen }: Client, filter: object, dry_run: boolean): Promise<Through> => {
   const cancelPage = (cursor: string | undefined) =>
     call(CancelRunsResponse, {
@@ -95,10 +95,10 @@ const throughPages = async ({ call, screen }: Client, filter: object, dry_run: b
       };
       screen.redraw(`${done.matched} so far`);
       if (page.matched > 0) pagesWithRuns += 1;
-      if (dry_run && pagesWithRuns === MOST_PAGES_COUNTED) break;
+      if (dry_run && pagesWithRuns === MAX_PAGES_COUNTED) break;
     }
   } catch (error) {
-    if (done.cancelled + done.requested > 0) screen.hint(`${outcome(done)} Then this came in between:`);
+    if (done.cancelled + done.requested > 0) screen.hint(`${outcome(done)} Then the command failed:`);
     throw error;
   }
   return { done, createdBefore };
@@ -109,10 +109,10 @@ const tell = ({ screen }: Client, done: Done, json: boolean): ExitCode => {
   else screen.print(outcome(done));
   const before = done.matched - done.cancelled - done.requested;
   if (before > 0 && !json)
-    screen.hint(`${counted(before, 'run')} had been asked to stop before, and will end.`);
+    screen.hint(`${counted(before, 'run')} had a cancel request before, and will end.`);
   if (done.failed === 0) return EXIT.done;
   screen.hint(
-    `${counted(done.failed, 'run')} could not be cancelled now: they changed again and again, or could not be read. Ask again in a moment.`,
+    `${counted(done.failed, 'run')} could not be cancelled now: they changed too often, or could not be read. Try again in a moment.`,
   );
   return EXIT.notDone;
 };
@@ -121,6 +121,6 @@ const outcome = ({ cancelled, requested }: Pick<Done, 'cancelled' | 'requested'>
   const stopping =
     requested === 0
       ? ''
-      : ` ${requested === 1 ? '1 that executes ends' : `${requested} that execute end`} within the grace period.`;
+      : ` ${requested === 1 ? '1 running run ends' : `${requested} running runs end`} within the grace period.`;
   return `${counted(cancelled, 'run')} cancelled.${stopping}`;
 };

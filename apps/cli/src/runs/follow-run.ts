@@ -7,11 +7,11 @@ import type { Screen } from '../output/screen.ts';
 import { hasEnded } from '../api-client/run-responses.ts';
 import type { ShownRun } from '../api-client/run-responses.ts';
 
-const COME_BACK_AFTER_MS = 1_000;
+const RECONNECT_AFTER_MS = 1_000;
 
 /**
- * The run as it is, and again at each change of it, until it has ended. The stream says when to read it; one that is cut
- * is resumed behind the last fact, and a service that is away is waited for.
+ * The run now, and again after each change, until it has ended. The stream says when to read the run. After a disconnect the
+ * stream continues after the last fact. While the service is unavailable, the command waits.
  */
 export const followRun = async function* (
   api: RunApi,
@@ -24,11 +24,11 @@ export const followRun = async function* (
   let after: string | undefined;
   for (;;) {
     if (hasEnded(shown)) return;
-    for await (const event of untilCut(api.events(run, after))) {
+    for await (const event of untilDisconnected(api.events(run, after))) {
       switch (event.kind) {
         case 'fact':
           after = event.id;
-          // A stream begins with the first fact, and this one is older than what was read.
+          // A stream starts with the first fact. This one is older than the run that was read.
           if (event.time < shown.updated_at) continue;
           shown = await read();
           break;
@@ -36,20 +36,22 @@ export const followRun = async function* (
           shown = withProgress(shown, event);
           break;
         case 'nothing_new':
-          // Its place in the queue changes without a fact about it.
+          // The queue position changes without a fact.
           if (shown.status !== 'queued') continue;
           shown = await read();
       }
       yield shown;
       if (hasEnded(shown)) return;
     }
-    await pause(COME_BACK_AFTER_MS);
+    await pause(RECONNECT_AFTER_MS);
     shown = await read();
     yield shown;
   }
 };
 
-const untilCut = async function* (events: AsyncIterable<RunEventNotice>): AsyncGenerator<RunEventNotice> {
+const untilDisconnected = async function* (
+  events: AsyncIterable<RunEventNotice>,
+): AsyncGenerator<RunEventNotice> {
   try {
     yield* events;
   } catch (error) {
@@ -57,7 +59,7 @@ const untilCut = async function* (events: AsyncIterable<RunEventNotice>): AsyncG
   }
 };
 
-/** What was read may be further than what the stream began with; another attempt begins with a fact. */
+/** The run that was read may be ahead of the first events of the stream. A new attempt starts with a fact. */
 const withProgress = (
   shown: ShownRun,
   { progress, live_status }: Extract<RunEventNotice, { kind: 'progress' }>,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Client } from '../api-client/client.ts';
 import type { ExitCode } from '../output/command-error.ts';
-import { USUAL_LIMIT, listPages } from '../command/list-pages.ts';
+import { DEFAULT_LIMIT, listPages } from '../command/list-pages.ts';
 import type { ListOptions } from '../command/list-pages.ts';
 import type { CommandContext } from '../command/command-context.ts';
 import { ShownRuns } from '../api-client/run-responses.ts';
@@ -29,12 +29,12 @@ interface ListRunsOptions extends RunFilterOptions, ListOptions {}
 export const addManyRunsCommands = (program: Command, { client, end, add }: CommandContext): void => {
   const group = program.command('runs').description('many runs at once');
   addRunFilter(add(group, 'list', 'list runs, newest first'))
-    .option('--limit <number>', 'at most so many', USUAL_LIMIT)
+    .option('--limit <number>', 'at most so many', DEFAULT_LIMIT)
     .action(async (options: ListRunsOptions) => end(await listRuns(await client(), options)));
   addRunFilter(
-    add(group, 'cancel', 'cancel the runs that have not ended and fit; says how many, and asks first'),
+    add(group, 'cancel', 'cancel the runs that match and have not ended; shows how many, and asks first'),
   )
-    .option('--all', 'all that have not ended, instead of a filter')
+    .option('--all', 'all runs that have not ended, instead of a filter')
     .option('--dry-run', 'only count them')
     .option('--yes', 'do not ask')
     .action(async (options: CancelRunsOptions) => end(await cancelRuns(await client(), options)));
@@ -49,6 +49,6 @@ const listRuns = ({ call, screen }: Client, options: ListRunsOptions): Promise<E
     },
     head: headLine(columns),
     line: (run) => rowLine(columns, run),
-    none: 'No run is like that.',
-    further: 'Use --created-before to go on from there.',
+    none: 'No run matches.',
+    further: 'Use --created-before to continue.',
   });

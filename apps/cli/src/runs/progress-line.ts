@@ -9,11 +9,11 @@ export const progressLine = (run: ShownRun, columns: number): string => {
   const full = Math.round(share * BAR);
   const percent = `${Math.floor(share * 100)} %`.padStart(5);
   const bar = `[${'#'.repeat(full)}${'.'.repeat(BAR - full)}]`;
-  // A line as wide as the terminal would wrap, and could not be drawn over.
+  // A line as wide as the terminal would wrap, and could not be replaced.
   return shorten(`${bar} ${percent}  ${statusWords(run)}`, columns - 1);
 };
 
-/** The same where there is no terminal to draw on: `running 40 % (row 200/500)`. */
+/** The same without a terminal: `running 40 % (row 200/500)`. */
 export const progressSentence = (run: ShownRun): string => {
   const live = liveWords(run);
   return `${run.status} ${Math.floor(run.progress * 100)} %${live === '' ? '' : ` (${live})`}`;
@@ -28,7 +28,7 @@ export const endSentence = (run: ShownRun): string => {
 
 const statusWords = (run: ShownRun): string => `${run.status}  ${liveWords(run)}`.trimEnd();
 
-/** Empty when the live status says no more than the status. */
+/** Empty if the live status repeats the status. */
 const liveWords = ({ status, live_status }: ShownRun): string => {
   const live = plain(live_status ?? '');
   return live === status ? '' : live;

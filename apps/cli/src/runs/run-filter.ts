@@ -17,13 +17,12 @@ export interface RunFilterOptions {
 export const addRunFilter = (command: Command): Command =>
   command
     .addOption(
-      new Option(
-        '--status <status>',
-        'of the run; several with commas, or the option several times',
-      ).argParser(statuses),
+      new Option('--status <status>', 'of the run; several with commas, or repeat the option').argParser(
+        statuses,
+      ),
     )
     .option('--deployment <id>', 'of this deployment')
-    .option('--workflow <id>', 'of this workflow, whatever the version')
+    .option('--workflow <id>', 'of any version of this workflow')
     .addOption(new Option('--gpu <model>', 'on this GPU').choices(GPU_MODELS))
     .addOption(new Option('--origin <origin>', 'how it was queued').choices(RunOrigin.enum))
     .option('--created-after <time>', 'created at this time or later, such as 2026-05-01T12:00:00Z')
@@ -37,7 +36,7 @@ const statuses = (text: string, before: readonly string[] = []): string[] => {
   return [...before, ...words];
 };
 
-/** The same in a query and in a body; what was not given is undefined. */
+/** For a query or a body. A missing option is undefined. */
 export const runFilterOf = (options: RunFilterOptions): Readonly<Record<string, string | undefined>> => ({
   status: options.status?.join(','),
   deployment_id: options.deployment,

@@ -7,16 +7,16 @@ import { retryWhileUnavailable } from '../api-client/retry-while-unavailable.ts'
 export interface InputOptions {
   /** Each `name=value`. */
   readonly input: readonly string[];
-  /** JSON, or a file that holds it. */
+  /** JSON, or a file with it. */
   readonly inputs?: string;
 }
 
 type Inputs = Readonly<Record<string, unknown>>;
 
 /**
- * The inputs of `--inputs` and of each `--input name=value`, which wins; undefined when neither was given. A value that
- * is a JSON number, boolean, text in quotes or array is taken as such; anything else is a text.
- * @throws Explained
+ * The inputs of `--inputs`, changed by each `--input name=value`; undefined without both options. A value that is a JSON
+ * number, boolean, quoted text or array has that type. Any other value is a text.
+ * @throws CommandError
  */
 export const givenInputs = async (
   { inputs, input }: InputOptions,
@@ -26,7 +26,7 @@ export const givenInputs = async (
   return withPairs(inputs === undefined ? {} : await allInputs(inputs, readJsonFile), input);
 };
 
-/** The same for a run that is repeated: without `--inputs` single ones are changed among its own. */
+/** The inputs of a rerun. Without `--inputs`, single options change the inputs of the original run. */
 export const changedInputs = async (
   options: InputOptions,
   { api, screen, readJsonFile }: Client,
@@ -44,7 +44,7 @@ const withPairs = (inputs: Inputs, pairs: readonly string[]): Inputs => {
     const at = pair.indexOf('=');
     if (at < 1)
       throw new CommandError(
-        `--input ${pair} has no name and value. Write --input name=value, such as --input size=512.`,
+        `--input ${pair} is not name=value. Write --input name=value, such as --input size=512.`,
       );
     all.set(pair.slice(0, at), valueOf(pair.slice(at + 1)));
   }
@@ -66,7 +66,7 @@ const allInputs = async (given: string, readJsonFile: ReadJsonFile): Promise<Inp
   const value = isJson ? parseJson(given) : await readJsonFile('--inputs', given);
   if (isObject(value)) return value;
   throw new CommandError(
-    `--inputs is not a JSON object. Write --inputs '{"size": 512, "palette": "ember"}', or name a file that holds it.`,
+    `--inputs is not a JSON object. Write --inputs '{"size": 512, "palette": "ember"}', or name a file with it.`,
   );
 };
 

@@ -12,9 +12,9 @@ import { hasEnded, outputLines } from '../api-client/run-responses.ts';
 import { printRows } from '../output/table.ts';
 import { watchRun } from './watch-run.ts';
 
-const LONGEST_WAIT_S = 60;
+const MAX_WAIT_S = 60;
 
-/** Of the commands that queue a run. */
+/** Options of the commands that queue a run. */
 export interface NewRunOptions extends InputOptions {
   readonly idempotencyKey?: string;
   readonly watch?: boolean;
@@ -33,7 +33,7 @@ export const queue = async (client: Client, options: QueueOptions): Promise<Exit
   const deployment = options.deployment ?? connection.deploymentId;
   if (deployment === null)
     throw new CommandError(
-      'No deployment was named. Add --deployment ID; only a standalone has a sample to fall back on.',
+      'No deployment was given. Add --deployment ID. Only a standalone has a default, its sample.',
     );
   const request = {
     deployment_id: deployment,
@@ -45,13 +45,13 @@ export const queue = async (client: Client, options: QueueOptions): Promise<Exit
   return queueOnce(client, options, (key) => api.queue(request, key));
 };
 
-/** Queues another run as this one was queued, with its inputs as they were, changed, or with others. */
+/** Queues a run again, with the same inputs, changed inputs or other inputs. */
 export const rerun = async (client: Client, run: string, options: NewRunOptions): Promise<ExitCode> => {
   const request = { inputs: await changedInputs(options, client, run) };
   return queueOnce(client, options, (key) => client.api.rerun(run, request, key));
 };
 
-/** A request whose answer was lost is sent again with the same key, so that it queues nothing twice. */
+/** Repeats the request with the same key if an answer is lost, so that it queues one run. */
 const queueOnce = async (
   { api, screen }: Client,
   { idempotencyKey = randomUUID(), watch, json = false }: NewRunOptions,
@@ -94,9 +94,9 @@ export const get = async (
 
 const waitSeconds = (text: string | undefined): number | undefined => {
   const seconds = secondsOf('--wait', text);
-  if (seconds === undefined || seconds <= LONGEST_WAIT_S) return seconds;
+  if (seconds === undefined || seconds <= MAX_WAIT_S) return seconds;
   throw new CommandError(
-    `--wait takes at most ${LONGEST_WAIT_S} seconds. To wait for longer: runledger watch RUN`,
+    `--wait takes at most ${MAX_WAIT_S} seconds. To wait longer, use: runledger watch RUN`,
   );
 };
 
@@ -112,8 +112,8 @@ const cancelSentence = ({ outcome, run_id, status }: Cancel): string => {
     case 'cancelled':
       return `Run ${run_id} is cancelled.`;
     case 'cancellation_requested':
-      return `Run ${run_id} is ${status}; it will be cancelled within the grace period. See it end with: runledger watch ${run_id}`;
+      return `Run ${run_id} is ${status}; it will be cancelled within the grace period. Watch it with: runledger watch ${run_id}`;
     case 'already_ended':
-      return `Run ${run_id} had ended before: ${status}. Nothing was changed.`;
+      return `Run ${run_id} has already ended: ${status}. Nothing was changed.`;
   }
 };

@@ -7,10 +7,10 @@ import type { Screen } from '../output/screen.ts';
 import { hasEnded, outputLines } from '../api-client/run-responses.ts';
 import type { ShownRun } from '../api-client/run-responses.ts';
 
-/** Where lines cannot be drawn over, a line for every tenth of the work. */
+/** Without a terminal, one line for each tenth of the work. */
 const STEP = 0.1;
 
-/** Shows a run until it has ended, and gives the exit code that says how. A service that is away is waited for. */
+/** Shows a run until it has ended, and returns the exit code for its end. Waits while the service is unavailable. */
 export const watchRun = async (
   api: RunApi,
   run: string,
@@ -24,7 +24,7 @@ export const watchRun = async (
     if (json) {
       if (differs(shown, now)) screen.printJson(now);
       shown = now;
-    } else if (hasEnded(now)) tellEnd(now, screen);
+    } else if (hasEnded(now)) printEnd(now, screen);
     else if (screen.isTerminal) screen.redraw(progressLine(now, screen.columns()));
     else if (isWorthALine(shown, now)) {
       screen.print(progressSentence(now));
@@ -34,7 +34,7 @@ export const watchRun = async (
   return code;
 };
 
-const tellEnd = (run: ShownRun, screen: Screen): void => {
+const printEnd = (run: ShownRun, screen: Screen): void => {
   for (const line of [endSentence(run), ...outputLines(run)]) screen.print(line);
   if (run.status === 'failed') screen.hint(`See why with: runledger history ${run.id}`);
 };

@@ -10,9 +10,9 @@ import { printRows } from '../output/table.ts';
 
 /** Explains why a run waits, and what would help. */
 export const why = async ({ call, screen }: Client, run: string, json: boolean): Promise<ExitCode> => {
-  const told = await call(RunWaiting, { method: 'GET', path: at`/run/${run}/waiting` });
-  const { run_id, status, waiting } = told;
-  if (json) screen.printJson(told);
+  const answer = await call(RunWaiting, { method: 'GET', path: at`/run/${run}/waiting` });
+  const { run_id, status, waiting } = answer;
+  if (json) screen.printJson(answer);
   else if (waiting === null)
     screen.print(
       `Run ${run_id} does not wait: it is ${plain(status)}. See more with: runledger get ${run_id}`,
@@ -22,9 +22,9 @@ export const why = async ({ call, screen }: Client, run: string, json: boolean):
       ['run', run_id],
       ['why', waiting.sentence],
       ['for', durationWords(waiting.for_s)],
-      ['before it', counted(waiting.ahead, 'run')],
+      ['ahead of it', counted(waiting.ahead, 'run')],
       ['executors', executorWords(waiting)],
-      ['given up', `at ${waiting.gives_up_at}, if it has not begun by then`],
+      ['given up', `at ${waiting.gives_up_at}, if it has not started by then`],
       ['next', nextStep(waiting)],
     ]);
   return EXIT.done;
@@ -33,24 +33,24 @@ export const why = async ({ call, screen }: Client, run: string, json: boolean):
 const executorWords = ({ gpu, executors }: Waiting): string => {
   const { serving, busy_slots, free_slots, draining } = executors;
   const slots = `${counted(busy_slots, `${gpu} slot`)} busy and ${free_slots} free`;
-  return `${serving} for it, with ${slots}; ${draining} more ${draining === 1 ? 'takes' : 'take'} no new runs`;
+  return `${serving} can run it, with ${slots}; ${draining} more ${draining === 1 ? 'is' : 'are'} draining`;
 };
 
-/** What would help. The reasons are a closed list. */
+/** What would help. */
 const nextStep = ({ reason, gpu, ahead }: Waiting): string => {
   switch (reason) {
     case 'busy':
       return ahead === 0
-        ? 'it is served when a slot becomes free'
-        : 'it is served in its turn; another executor would serve it sooner';
+        ? 'it starts when a slot becomes free'
+        : 'it starts in turn; another executor would start it sooner';
     case 'draining':
-      return 'an operator gives one of them runs again: runledger executors resume NAME';
+      return 'an operator resumes one of them: runledger executors resume NAME';
     case 'no_gpu':
       return `start an executor with ${gpu} slots (EXECUTOR_GPUS), or queue it for another GPU (--gpu)`;
     case 'not_served':
       return `start an executor with ${gpu} slots that serves its machine (EXECUTOR_MACHINES)`;
     case 'no_runner':
-      return 'start one of these executors with what executes it (EXECUTOR_PROGRAMS, or ComfyUI)';
+      return 'configure one of these executors for its workflow (EXECUTOR_PROGRAMS, or ComfyUI)';
   }
 };
 

@@ -7,10 +7,10 @@ import type { ListOptions } from '../command/list-pages.ts';
 import { plain } from '../output/plain-text.ts';
 import type { DeliveryFilter } from '../api-client/run-api.ts';
 
-/** More than a delivery has; many redeliveries may have more. */
-const MOST_LINES = 100;
+/** More lines than one delivery has. Many redeliveries may have more. */
+const MAX_LINES = 100;
 
-/** Shows each try to notify of a run, and where the delivery stands. */
+/** Shows the delivery attempts of a run, and the state of the delivery. */
 export const showDeliveries = async (
   { api, screen }: Client,
   run: string,
@@ -23,9 +23,9 @@ export const showDeliveries = async (
   }
   if (read.webhook !== null) screen.print(`webhook  ${plain(read.webhook)}`);
   if (read.intermediate !== null) screen.print(attemptLine(read.intermediate, 'on the way'));
-  const shown = read.tries.slice(-MOST_LINES);
+  const shown = read.tries.slice(-MAX_LINES);
   const hidden = read.tries.length - shown.length;
-  if (hidden > 0) screen.hint(`${hidden} earlier tries are left out; --json has them all.`);
+  if (hidden > 0) screen.hint(`${hidden} earlier delivery attempts are left out; --json shows all.`);
   for (const made of shown) screen.print(attemptLine(made));
   screen.print(deliveryStateSentence(read));
   return EXIT.done;
@@ -51,7 +51,7 @@ export interface DeliveryListOptions extends FilterOptions, ListOptions {
   readonly status?: string;
 }
 
-/** Lists runs with a webhook, the newest first. */
+/** Lists runs with a webhook, newest first. */
 export const listDeliveries = ({ api, screen }: Client, options: DeliveryListOptions): Promise<ExitCode> =>
   listPages(screen, options, {
     readPage: async (span) => {
@@ -59,6 +59,6 @@ export const listDeliveries = ({ api, screen }: Client, options: DeliveryListOpt
       return { items: page.deliveries, next_cursor: page.next_cursor };
     },
     line: listedLine,
-    none: 'No run with a webhook is like that.',
-    further: 'Use --created-before to go on from there.',
+    none: 'No run with a webhook matches.',
+    further: 'Use --created-before to continue.',
   });

@@ -4,7 +4,7 @@ import type { ListedDelivery, RunDeliveries, ShownAttempt } from '../api-client/
 
 const LONGEST = 160;
 
-/** One try: when, which, how it ended, how long each phase took, and what was said. */
+/** One delivery attempt: its time, number, result, the time of each phase, and the answer. */
 export const attemptLine = (made: ShownAttempt, name = tryName(made)): string =>
   columns([
     [made.started_at, 24],
@@ -18,7 +18,7 @@ export const attemptLine = (made: ShownAttempt, name = tryName(made)): string =>
 const tryName = ({ round, try: number }: ShownAttempt): string =>
   round === 1 ? `try ${number}` : `round ${round}, try ${number}`;
 
-/** Such as `dns 2 ms, connect 1 ms, wait 15.0 s`; only phases that there were. */
+/** The phases that happened, such as `dns 2 ms, connect 1 ms, wait 15.0 s`. */
 const phaseWords = ({ phases }: ShownAttempt): string =>
   (['dns', 'connect', 'tls', 'wait', 'body'] as const)
     .flatMap((phase) => {
@@ -30,36 +30,36 @@ const phaseWords = ({ phases }: ShownAttempt): string =>
 const duration = (seconds: number): string =>
   seconds < 1 ? `${Math.round(seconds * 1_000)} ms` : `${seconds.toFixed(1)} s`;
 
-/** What a receiver that accepted it answered explains nothing. */
+/** Empty for an accepted attempt, whose answer explains nothing. */
 const answerWords = ({ reason, answer }: ShownAttempt): string => {
-  const said = plain(answer ?? '');
-  return reason === 'accepted' || said === '' ? '' : `answered "${shorten(said, LONGEST)}"`;
+  const text = plain(answer ?? '');
+  return reason === 'accepted' || text === '' ? '' : `answered "${shorten(text, LONGEST)}"`;
 };
 
-/** Where the delivery stands, and what can be done about it. */
+/** The state of the delivery, and what to do about it. */
 export const deliveryStateSentence = (run: RunDeliveries): string => {
   const why = run.message === null ? '' : `: ${shorten(plain(run.message).replace(/\.$/, ''), LONGEST)}`;
   switch (run.webhook_status) {
     case null:
       return 'The run was queued without a webhook.';
     case 'not-started':
-      return 'Nothing was sent yet: the final notification follows when the run has ended.';
+      return 'Nothing was sent yet. The final notification follows the end of the run.';
     case 'success':
       return 'Delivered: the receiver accepted the final notification.';
     case 'failed':
-      return `Given up${why}. Send it again with: runledger redeliver ${plain(run.run_id)}`;
+      return `Failed${why}. Send it again with: runledger redeliver ${plain(run.run_id)}`;
     default:
-      return underWaySentence(run, why);
+      return runningSentence(run, why);
   }
 };
 
-const underWaySentence = (run: RunDeliveries, why: string): string => {
+const runningSentence = (run: RunDeliveries, why: string): string => {
   if (run.state === 'parked')
-    return `Parked behind its receiver${why}. The receiver is left alone for a while, then asked with one notification; this one follows when it answers.`;
+    return `Deferred${why}. The circuit breaker of the receiver is open. It tries one notification after a while, and sends the others when that succeeds.`;
   if (run.state === null) return `The webhook is ${plain(run.webhook_status ?? '')}${why}.`;
   return run.next_try_at === null
-    ? `The next try is under way${why}.`
-    : `The next try follows at ${plain(run.next_try_at)}${why}.`;
+    ? `The next attempt is running${why}.`
+    : `The next attempt follows at ${plain(run.next_try_at)}${why}.`;
 };
 
 /** A run with a webhook in one line. */
@@ -77,7 +77,7 @@ export const listedLine = (listed: ListedDelivery): string =>
 const stateWords = ({ webhook_status, state }: ListedDelivery): string =>
   webhook_status === 'running' && state !== null ? state : (webhook_status ?? '');
 
-/** What others wrote is made plain; a column of no width is left out when it is empty. */
+/** Removes control characters. A column without a width is left out if it is empty. */
 const columns = (texts: readonly (readonly [text: string, width: number])[]): string =>
   texts
     .map(([text, width]) => plain(text).padEnd(width))

@@ -2,7 +2,7 @@ import type { Client } from '../api-client/client.ts';
 import { counted } from '../output/counted.ts';
 import { EXIT, CommandError } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
-import { MOST_PAGES_COUNTED, pages } from '../api-client/pages.ts';
+import { MAX_PAGES_COUNTED, pages } from '../api-client/pages.ts';
 import { plain } from '../output/plain-text.ts';
 import { filterOf } from './deliveries.ts';
 import type { FilterOptions } from './deliveries.ts';
@@ -13,7 +13,7 @@ export interface RedeliverOptions extends FilterOptions {
   readonly json?: boolean;
 }
 
-/** Sends a final notification again, or all those that were given up. */
+/** Sends one final notification again, or all failed ones. */
 export const redeliver = async (
   client: Client,
   run: string | undefined,
@@ -23,12 +23,12 @@ export const redeliver = async (
   if (run === undefined) {
     if (failed) return redeliverFailed(client, options);
     throw new CommandError(
-      'Nothing to send again was named: runledger redeliver RUN, or runledger redeliver --failed for all that were given up.',
+      'No run was given. Use runledger redeliver RUN, or runledger redeliver --failed for all failed deliveries.',
     );
   }
   if ([failed, dryRun, host, createdAfter, createdBefore].some((option) => option !== undefined))
     throw new CommandError(
-      'A run and a filter were both given. Name the run alone, or leave it out and use --failed.',
+      'A run and a filter exclude each other. Name only the run, or use --failed without one.',
     );
   return redeliverOne(client, run, options.json ?? false);
 };
@@ -43,7 +43,7 @@ const redeliverOne = async ({ api, screen }: Client, run: string, json: boolean)
   return EXIT.done;
 };
 
-/** Page after page to the end, so that each run is asked for at most once, however fast its receiver refuses again. */
+/** Goes through all pages once, so that each run is requested at most once, even if its receiver refuses again at once. */
 const redeliverFailed = async ({ api, screen }: Client, options: RedeliverOptions): Promise<ExitCode> => {
   const dryRun = options.dryRun ?? false;
   const filter = filterOf(options, 'failed');
@@ -51,7 +51,7 @@ const redeliverFailed = async ({ api, screen }: Client, options: RedeliverOption
   let complete = false;
   let [matched, requested] = [0, 0];
   try {
-    for await (const page of pages(askPage, dryRun ? MOST_PAGES_COUNTED : undefined)) {
+    for await (const page of pages(askPage, dryRun ? MAX_PAGES_COUNTED : undefined)) {
       matched += page.matched;
       requested += page.requested;
       complete = page.next_cursor === null;
@@ -59,7 +59,7 @@ const redeliverFailed = async ({ api, screen }: Client, options: RedeliverOption
     }
   } catch (error) {
     if (requested > 0)
-      screen.hint(`${counted(requested, 'notification')} will be sent again; then this came in between:`);
+      screen.hint(`${counted(requested, 'notification')} will be sent again. Then the command failed:`);
     throw error;
   }
   if (options.json) screen.printJson({ matched, requested, complete, dry_run: dryRun });
@@ -70,7 +70,7 @@ const redeliverFailed = async ({ api, screen }: Client, options: RedeliverOption
   else screen.print(`${counted(requested, 'notification')} will be sent again.`);
   if (!dryRun && matched > requested)
     screen.hint(
-      `${matched - requested} of those found could not be sent again, or no longer had to be: see runledger webhooks --status failed.`,
+      `${matched - requested} of them could not be sent again, or need not be: see runledger webhooks --status failed.`,
     );
   return EXIT.done;
 };

@@ -7,13 +7,13 @@ import type { Secret } from '../api-client/run-api.ts';
 import type { Screen } from '../output/screen.ts';
 import { printRows } from '../output/table.ts';
 
-/** Shows what receivers verify the organisation's webhooks with. */
+/** Shows the secret with which receivers verify webhooks. */
 export const showWebhookSecret = async ({ api, screen }: Client, json: boolean): Promise<ExitCode> => {
   tell(screen, await api.webhookSecret(), json);
   return EXIT.done;
 };
 
-/** Makes a new one. `overlap`: how long the present one signs too, as it was written. */
+/** Makes a new secret. `overlap` is the option: how long the present secret signs too. */
 export const rotateWebhookSecret = async (
   { api, screen }: Client,
   overlap: string | undefined,
@@ -23,8 +23,8 @@ export const rotateWebhookSecret = async (
   tell(screen, rotated, json);
   screen.hint(
     rotated.previous === null
-      ? 'Webhooks are signed with the new secret alone, within seconds: give it to their receivers.'
-      : `Webhooks are signed with both until ${plain(rotated.previous.expires_at)}: give the new one to their receivers before.`,
+      ? 'Within seconds, webhooks are signed with the new secret only. Give it to their receivers.'
+      : `Webhooks are signed with both secrets until ${plain(rotated.previous.expires_at)}. Give the new one to their receivers before.`,
   );
   return EXIT.done;
 };

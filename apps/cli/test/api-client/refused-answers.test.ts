@@ -3,7 +3,7 @@ import { RUN, aGateway } from '../fixtures/fake-gateway.ts';
 import { at, runCli } from '../fixtures/run-cli.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
-describe('an answer that is a no', () => {
+describe('a refusal', () => {
   it.each([
     [
       { status: 401, body: { detail: 'Invalid API key' } },
@@ -20,16 +20,16 @@ describe('an answer that is a no', () => {
       'The request was refused:\n  path.run_id: Input should be a valid UUID',
     ],
     [{ status: 429, body: { detail: 'Rate limit' }, headers: { 'retry-after': '7' } }, 'Try again in 7 s.'],
-    [{ status: 503, body: { detail: 'The log is away' } }, 'cannot do this right now (The log is away)'],
+    [{ status: 503, body: { detail: 'The log is away' } }, 'cannot do this now (The log is away)'],
     [{ status: 500, body: 'no json' }, 'answered 500 (status 500)'],
-    [{ status: 200, body: { other: true } }, 'something that this release does not understand'],
-  ])('%j becomes a sentence', async (answer, sentence) => {
+    [{ status: 200, body: { other: true } }, 'in a form that this release does not understand'],
+  ])('%j is explained in a sentence', async (answer, sentence) => {
     const gateway = await aGateway(answer);
     const result = await runCli(['get', 'x'], at(gateway.url));
     expect(result).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(sentence) });
   });
 
-  it('may be no answer at all', async () => {
+  it('is explained if there is no answer', async () => {
     const result = await runCli(['get', RUN], at('http://127.0.0.1:59999/api'));
     expect(result).toMatchObject({
       code: 2,
@@ -37,14 +37,14 @@ describe('an answer that is a no', () => {
     });
   });
 
-  it('is given before anything is asked when no connection is known', async () => {
+  it('comes before any request if no connection is found', async () => {
     const { code, stderr } = await runCli(['get', RUN]);
     expect(code).toBe(2);
     expect(stderr).toContain('start a standalone (npm start)');
     expect(stderr).toContain('set RUNLEDGER_URL');
   });
 
-  it('is given when the standalone is not running', async () => {
+  it('comes if the standalone is not running', async () => {
     const folder = temporaryFolder();
     const { stderr } = await runCli(['get', RUN], { env: { RUNLEDGER_DATA_DIR: folder } });
     expect(stderr).toContain(`The standalone of ${folder} is not running`);

@@ -4,7 +4,7 @@ import { aCatalogue } from '../fixtures/real-catalogue.ts';
 const { cli, json, aMachine, aWorkflow, publish } = aCatalogue();
 
 describe('runledger machines', () => {
-  it('makes a machine, shows, changes and lists it', async () => {
+  it('creates, shows, changes and lists a machine', async () => {
     const comfyui = ['--comfyui', 'http://127.0.0.1:8188', '--type', 'desk \u001B[2J'];
     const made = await cli(['machines', 'create', '--name', 'studio', '--gpu', 'L4', ...comfyui]);
     const id = /^id +(\S+)$/m.exec(made.stdout)?.[1] ?? '';
@@ -20,15 +20,15 @@ describe('runledger machines', () => {
     expect(line.indexOf('comfyui')).toBe(head.indexOf('RUNNER'));
   });
 
-  it('archives a machine and brings it back', async () => {
+  it('archives and restores a machine', async () => {
     const { id } = await aMachine();
     expect(await cli(['machines', 'archive', id])).toMatchObject({
-      stdout: `Machine node is archived. Bring it back with: runledger machines restore ${id}\n`,
+      stdout: `Machine node is archived. Restore it with: runledger machines restore ${id}\n`,
     });
     expect(await cli(['machines', 'list', '--archived', '--json'])).toMatchObject({
       stdout: expect.stringContaining(id),
     });
-    expect((await cli(['machines', 'restore', id])).stdout).toBe('Machine node is in use again.\n');
+    expect((await cli(['machines', 'restore', id])).stdout).toBe('Machine node is restored.\n');
     expect((await cli(['machines', 'list', '--archived'])).stderr).toBe('There is no archived machine.\n');
   });
 
@@ -36,7 +36,7 @@ describe('runledger machines', () => {
     [['create', '--name', 'n', '--gpu', 'T4'], 'Add --program NAME or --comfyui [URL].'],
     [['create', '--name', 'n', '--gpu', 'T4', '--program', 'p', '--comfyui'], 'not both'],
     [['create', '--name', '', '--gpu', 'T4', '--program', 'p'], 'body.name: '],
-    [['update', 'x'], 'Nothing to change was named.'],
+    [['update', 'x'], 'No change was given.'],
     [['show', 'a/../../b'], 'path.machine_id: Input should be a valid UUID'],
   ])('%j is refused with a sentence', async (args, sentence) => {
     expect(await cli(['machines', ...args])).toMatchObject({
@@ -48,7 +48,7 @@ describe('runledger machines', () => {
 });
 
 describe('runledger deployments', () => {
-  it('makes a deployment, changes all its settings, and lists those of a workflow', async () => {
+  it('creates a deployment, changes its settings, and lists the deployments of a workflow', async () => {
     const [machine, workflow] = [await aMachine(), await aWorkflow()];
     const version = await json(publish(workflow, '--file', '-'), { stdin: '{}' });
     const what = ['--name', 'live', '--version', version.id, '--machine', machine.id, '--gpu', 'H100'];
@@ -74,14 +74,14 @@ describe('runledger deployments', () => {
     expect(list.stdout).toMatch(new RegExp(`^ID .*NAME\n${made.id}  -  +staging +${version.id}  live\n$`));
     expect(await cli(['machines', 'archive', machine.id])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^This cannot be done as things stand \(.*live/),
+      stderr: expect.stringMatching(/^This is not possible in the present state \(.*live/),
     });
   });
 
   it.each([
-    [['--run-timeout', 'soon'], '--run-timeout soon is no time. Write seconds'],
-    [['--attempts', '1.5'], '--attempts 1.5 is no whole number.'],
-    [[], 'Nothing to change was named.'],
+    [['--run-timeout', 'soon'], '--run-timeout soon is not a time. Write seconds'],
+    [['--attempts', '1.5'], '--attempts 1.5 is not a whole number.'],
+    [[], 'No change was given.'],
   ])('refuses to update with %j', async (args, sentence) => {
     expect(await cli(['deployments', 'update', 'x', ...args])).toMatchObject({
       code: 2,
@@ -91,11 +91,11 @@ describe('runledger deployments', () => {
 });
 
 describe('runledger keys', () => {
-  it('makes a key that can do what it was made for, lists it and revokes it', async () => {
+  it('creates a working key, lists it and revokes it', async () => {
     const args = ['keys', 'create', '--name', 'reader', '--scope', 'runs:read', '--expires-in', '30d'];
     const { stdout, stderr } = await cli(args);
     expect(stdout).toMatch(/^key +rl_\S+\nid +\S+\nname +reader\nscopes +runs:read\nexpires +\S+Z\n$/);
-    expect(stderr).toBe('The key is not shown again. Keep it: only its hash is stored.\n');
+    expect(stderr).toBe('The key is not shown again. Save it now: only its hash is stored.\n');
     const id = /^id +(\S+)$/m.exec(stdout)?.[1] ?? '';
     const secret = /rl_\S+/.exec(stdout)?.[0] ?? '';
     const list = await cli(['keys', 'list']);
@@ -103,7 +103,7 @@ describe('runledger keys', () => {
     expect(list.stdout).not.toContain(secret);
     expect(await cli(['keys', 'revoke', id])).toMatchObject({
       code: 0,
-      stdout: `The key ${id} is revoked: it is refused everywhere within a second.\n`,
+      stdout: `The key ${id} is revoked. Every gateway refuses it within a second.\n`,
     });
     expect(await cli(['keys', 'revoke', id])).toMatchObject({
       code: 2,

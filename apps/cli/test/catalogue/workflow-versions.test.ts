@@ -32,7 +32,7 @@ describe('runledger workflows version', () => {
     });
   });
 
-  it('prints the workflow alone, which is the same version when it is published again', async () => {
+  it('prints only the workflow, which can be published again', async () => {
     const { workflow, ids } = await published('portrait');
     const show = [...VERSION, 'show', workflow, '1'];
     const alone = await cli([...show, '--workflow']);
@@ -49,15 +49,15 @@ describe('runledger workflows version', () => {
     expect(again).toMatchObject({ number: 2, sha256 });
   });
 
-  it('archives a version, finds it by its number still, and brings it back', async () => {
+  it('archives a version, still finds it by its number, and restores it', async () => {
     const { workflow, ids } = await published('first', 'second');
     expect(await cli([...VERSION, 'archive', workflow, '1'])).toMatchObject({
-      stdout: `Version 1 is archived. Bring it back with: runledger workflows version restore ${workflow} 1\n`,
+      stdout: `Version 1 is archived. Restore it with: runledger workflows version restore ${workflow} 1\n`,
     });
     const { stdout } = await cli(['workflows', 'versions', workflow]);
     expect(stdout).not.toContain(ids[0]);
     expect((await cli([...VERSION, 'show', workflow, '1'])).stdout).toMatch(/^archived +yes$/m);
-    expect((await cli([...VERSION, 'restore', workflow, '1'])).stdout).toBe('Version 1 is in use again.\n');
+    expect((await cli([...VERSION, 'restore', workflow, '1'])).stdout).toBe('Version 1 is restored.\n');
     expect(await json([...VERSION, 'archive', workflow, ids[0] ?? ''])).toMatchObject({
       archived: true,
     });
@@ -70,12 +70,12 @@ describe('runledger workflows version', () => {
     await json(['deployments', 'create', ...what]);
     expect(await cli([...VERSION, 'archive', workflow, '1'])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^This cannot be done as things stand \(.*live/),
+      stderr: expect.stringMatching(/^This is not possible in the present state \(.*live/),
     });
   });
 
   it.each([
-    ['2', 'The workflow has no version 2. See them with: runledger workflows versions '],
+    ['2', 'The workflow has no version 2. List them with: runledger workflows versions '],
     ['0', '0 is neither the number nor the id of a version.'],
     ['v1', 'v1 is neither the number nor the id of a version.'],
     ['01920000-0000-7000-8000-00000000000a', 'Workflow version not found'],
@@ -105,7 +105,7 @@ describe('the number of a workflow version', () => {
     body: { versions: numbers.map(version), next_cursor },
   });
 
-  it('is looked for page after page, no further than where it would be, and then among the archived', async () => {
+  it('is searched page after page up to its position, and then among the archived versions', async () => {
     const fake = await aGateway(
       page([9, 8], 'behind 8'),
       page([5, 4], 'behind 4'),

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 const { cli, json, aWorkflow, publish } = aCatalogue();
 
 describe('runledger workflows', () => {
-  it('publishes versions of files and of standard input, and lists them', async () => {
+  it('publishes versions from files and standard input, and lists them', async () => {
     const workflow = await aWorkflow();
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'workflow.json'), '{"kind": "fractal"}');
@@ -38,14 +38,14 @@ describe('runledger workflows', () => {
   });
 
   it.each([
-    ['missing.json', undefined, 'there is no such file'],
+    ['missing.json', undefined, 'the file does not exist'],
     ['folder', undefined, 'it is a folder'],
-    ['broken.json', undefined, 'broken.json holds no JSON: '],
-    ['latin.json', undefined, 'latin.json holds no JSON: it is not UTF-8.'],
+    ['broken.json', undefined, 'broken.json is not JSON: '],
+    ['latin.json', undefined, 'latin.json is not JSON: it is not UTF-8.'],
     ['large.json', undefined, 'large.json has more than 4 MiB'],
     ['-', '', 'standard input is empty'],
     ['-', JSON.stringify('a'.repeat(600_000)), 'The request is too large (The workflow may have at most'],
-  ])('explains what is wrong with %s', async (file, stdin, sentence) => {
+  ])('explains the problem with %s', async (file, stdin, sentence) => {
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, 'folder'));
     writeFileSync(join(cwd, 'broken.json'), '{"a": \u001B}');

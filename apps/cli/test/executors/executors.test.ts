@@ -31,8 +31,8 @@ const anExecutor = (name: string, changes: Partial<ExecutorState> = {}): Executo
 let gateway: RealGateway;
 /** What a scheduler that leads tells; it is drained as the log says. */
 let east: ExecutorState;
-/** How often it was told that it is drained. */
-let toldDrained = 0;
+/** How many drain requests were answered. */
+let drainRequests = 0;
 /** Whether others ask for the opposite behind every request. */
 let overruled = false;
 /** The sequence in FLEET of the last message that the stand-in has read. */
@@ -55,7 +55,7 @@ beforeAll(async () => {
   const { log } = gateway;
   opened.use(
     respondWithExecutors(log, ({ name, after, limit }) => {
-      if (name === 'east' && east.drain !== null) toldDrained += 1;
+      if (name === 'east' && east.drain !== null) drainRequests += 1;
       const named = [east, absent].filter((one) => name === null || one.name === name);
       const rest = named.slice(after === null ? 0 : 1);
       return { executors: rest.slice(0, limit), more: rest.length > limit, read_up_to };
@@ -76,7 +76,7 @@ beforeAll(async () => {
 afterAll(() => opened.disposeAsync());
 beforeEach(() => {
   east = anExecutor('east');
-  toldDrained = 0;
+  drainRequests = 0;
   overruled = false;
 });
 
@@ -88,7 +88,7 @@ describe('runledger executors list', () => {
     const [head = '', first = '', second = ''] = stdout.split('\n');
     expect([code, head]).toEqual([
       0,
-      expect.stringMatching(/^NAME +STATE +BUSY\/FREE +RUNS +VERSION +LAST BEAT +MACHINES$/),
+      expect.stringMatching(/^NAME +STATE +BUSY\/FREE +RUNS +VERSION +LAST HEARTBEAT +MACHINES$/),
     ]);
     expect(first.split(/ {2,}/)).toEqual([
       'east',
@@ -107,12 +107,12 @@ describe('runledger executors list', () => {
 });
 
 describe('runledger executors show', () => {
-  it('shows its slots with the runs in them, and what it serves', async () => {
+  it('shows its slots with their runs, and its capabilities', async () => {
     const { stdout } = await executors('show', 'east');
-    expect(stdout).toContain('id         east.boot1\nstate      ready\nversion    0.1.0\n');
-    expect(stdout).toContain('programs   paint, print and 100 more\nslot 0     A10G, free\n');
+    expect(stdout).toContain('id              east.boot1\nstate           ready\nversion         0.1.0\n');
+    expect(stdout).toContain('programs        paint, print and 100 more\nslot 0          A10G, free\n');
     expect(stdout).toContain(
-      `slot 1     A10G, run ${RUN.run_id} of organisation ${RUN.org_id}, attempt 2 since 2026-05-01T12:00:01.000Z\n`,
+      `slot 1          A10G, run ${RUN.run_id} of organisation ${RUN.org_id}, attempt 2 since 2026-05-01T12:00:01.000Z\n`,
     );
     expect(JSON.parse((await executors('show', 'east', '--json')).stdout)).toEqual({
       name: 'east',
@@ -121,7 +121,7 @@ describe('runledger executors show', () => {
     expect((await executors('show', 'west')).stdout).toMatch(/drained +2026-\S+Z with the key \S{36}\n$/);
   });
 
-  it('says which one is not there', async () => {
+  it('names an unknown executor', async () => {
     expect(await executors('show', 'north')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('(Executor not found)'),
@@ -130,47 +130,49 @@ describe('runledger executors show', () => {
 });
 
 describe('runledger executors drain and resume', () => {
-  it('say what is so now, and what goes on', async () => {
+  it('show the new state, and which runs continue', async () => {
     expect(await executors('drain', 'east')).toEqual({
       code: 0,
-      stdout: 'Executor east is drained: it gets no new runs, also after a restart. 1 run of it goes on.\n',
-      stderr: 'Give it runs again with: runledger executors resume east\n',
+      stdout: 'Executor east is drained. It gets no new runs, not even after a restart. 1 run continues.\n',
+      stderr: 'Resume it with: runledger executors resume east\n',
     });
     expect(JSON.parse((await executors('drain', 'east', '--json')).stdout)).toEqual({
       name: 'east',
       draining: true,
       runs: 1,
     });
-    expect((await executors('resume', 'east')).stdout).toBe('Executor east is given runs again.\n');
+    expect((await executors('resume', 'east')).stdout).toBe(
+      'Executor east is resumed. It gets new runs again.\n',
+    );
     expect(east.drain).toBeNull();
   });
 
-  it('say that another request came after theirs', async () => {
+  it('report a later request that overrules theirs', async () => {
     overruled = true;
     expect(await executors('drain', 'east')).toMatchObject({
       code: 2,
-      stderr: 'Executor east was resumed meanwhile: it is given runs again.\n',
+      stderr: 'Executor east was resumed meanwhile. It gets new runs again.\n',
     });
     expect(await executors('resume', 'west')).toMatchObject({
       code: 2,
-      stderr: 'Executor west was drained meanwhile: it is given no new runs.\n',
+      stderr: 'Executor west was drained meanwhile. It gets no new runs.\n',
     });
   });
 
-  it('may wait until no run is there any more', async () => {
+  it('can wait until the last run has ended', async () => {
     const draining = executors('drain', 'east', '--wait');
-    await waitFor('the drain to be answered', () => toldDrained >= 1);
+    await waitFor('the answer to the drain', () => drainRequests >= 1);
     east = { ...east, slots: [] };
-    expect((await draining).stdout).toMatch(/1 run of it goes on\.\nNo run is there any more\.\n$/);
+    expect((await draining).stdout).toMatch(/1 run continues\.\nNo run is left\.\n$/);
   });
 
-  it('ends to wait when somebody gives it runs again', async () => {
+  it('stops waiting if the executor is resumed', async () => {
     const draining = executors('drain', 'east', '--wait', '--json');
-    await waitFor('the command to look again', () => toldDrained >= 2);
+    await waitFor('the command to read again', () => drainRequests >= 2);
     expect(await executors('resume', 'east')).toMatchObject({ code: 0 });
     expect(await draining).toMatchObject({
       code: 2,
-      stderr: 'Executor east was resumed meanwhile: it is given runs again.\n',
+      stderr: 'Executor east was resumed meanwhile. It gets new runs again.\n',
     });
   });
 });

@@ -48,7 +48,7 @@ const aFolder = (): Folder => {
 const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
 describe('runledger broker-config', () => {
-  it('makes a key for each user, which its owner alone may read, and a configuration with public keys', async () => {
+  it('makes a key for each user that only its owner may read, and a configuration with public keys', async () => {
     const folder = aFolder();
     const { code, stdout, stderr } = await folder.run('--executor', 'gpu-1', 'gpu-2');
     expect(code).toBe(0);
@@ -66,11 +66,11 @@ describe('runledger broker-config', () => {
     expect(stderr).toContain('nats-server --signal reload');
   });
 
-  it('keeps what is there when it runs again, and adds what is missing', async () => {
+  it('keeps existing keys when it runs again, and adds missing ones', async () => {
     const folder = aFolder();
     await folder.run('--executor', 'gpu-1');
     const [before, seeds] = [folder.conf(), folder.seeds()];
-    expect(await folder.run()).toMatchObject({ code: 0, stderr: 'There is nothing to do.\n' });
+    expect(await folder.run()).toMatchObject({ code: 0, stderr: 'Nothing needs to be done.\n' });
     expect([folder.conf(), folder.seeds()]).toEqual([before, seeds]);
 
     rmSync(folder.at('keys', 'notifier.nk'));
@@ -85,14 +85,14 @@ describe('runledger broker-config', () => {
     expect(folder.seed('notifier')).not.toBe(seeds['notifier']);
   });
 
-  it('still knows an executor whose key was taken out of the folder', async () => {
+  it('still knows an executor whose key was moved away', async () => {
     const folder = aFolder();
     await folder.run('--executor', 'gpu-1');
     rmSync(folder.at('keys', 'executor-gpu-1.nk'));
     expect((await folder.run()).stdout).toMatch(/^executor-gpu-1 +new /m);
   });
 
-  it('makes one key anew, and no other', async () => {
+  it('replaces one key, and no other', async () => {
     const folder = aFolder();
     await folder.run();
     const { gateway, ...others } = folder.seeds();
@@ -105,7 +105,7 @@ describe('runledger broker-config', () => {
     expect(folder.conf()).not.toContain(publicKeyOf(gateway ?? ''));
   });
 
-  it('leaves a key that is made anew to whom the old one was left, as docker-compose.yml needs it', async () => {
+  it('keeps the mode of a replaced key, as docker-compose.yml needs', async () => {
     const folder = aFolder();
     await folder.run();
     chmodSync(folder.at('keys', 'gateway.nk'), 0o444);
@@ -114,7 +114,7 @@ describe('runledger broker-config', () => {
     expect(mode(folder.at('keys', 'executor-gpu-1.nk'))).toBe('600');
   });
 
-  it('takes an executor out with its key', async () => {
+  it('removes an executor with its key', async () => {
     const folder = aFolder();
     await folder.run('--executor', 'gpu-1', 'gpu-2');
     expect((await folder.run('--remove', 'gpu-1')).stdout).toContain('Removed, with their keys: gpu-1.');
@@ -123,7 +123,7 @@ describe('runledger broker-config', () => {
     expect((await folder.run()).stdout).not.toContain('gpu-1');
   });
 
-  it('tells programs with --json, without seeds', async () => {
+  it('prints JSON with --json, without seeds', async () => {
     const folder = aFolder();
     const { stdout } = await folder.run('--json');
     expect(JSON.parse(stdout)).toMatchObject({
@@ -148,23 +148,25 @@ describe('what runledger broker-config refuses', () => {
     return stderr;
   };
 
-  it('is a name that cannot stand in subjects, with the one that can', async () => {
+  it('is a name that is invalid in subjects, with a valid one', async () => {
     const folder = aFolder();
-    expect(await refused(folder, '--executor', 'gpu 1.local')).toContain('say --executor gpu-1-local.');
+    expect(await refused(folder, '--executor', 'gpu 1.local')).toContain('Use --executor gpu-1-local.');
     expect(readdirSync(folder.path)).toEqual([]);
   });
 
-  it('is a user or an executor that is not there', async () => {
+  it('is an unknown user or executor', async () => {
     const folder = aFolder();
     expect(await refused(folder, '--remove', 'gpu-1')).toContain('There is no executor gpu-1');
-    expect(await refused(folder, '--rotate', 'gatway')).toContain('Known are gateway, scheduler, notifier');
-    expect(await refused(folder, '--executor', 'a', '--remove', 'a')).toContain('Say one of the two.');
+    expect(await refused(folder, '--rotate', 'gatway')).toContain('It has gateway, scheduler, notifier');
+    expect(await refused(folder, '--executor', 'a', '--remove', 'a')).toContain(
+      'cannot be added and removed at the same time.',
+    );
   });
 
   it('is a configuration that it did not make', async () => {
     const folder = aFolder();
     writeFileSync(folder.at('broker.conf'), 'accounts {}\n');
-    expect(await refused(folder)).toContain('was not made by this command, and is left as it is');
+    expect(await refused(folder)).toContain('was not made by this command, and is not replaced');
     expect(folder.conf()).toBe('accounts {}\n');
     expect(readdirSync(folder.path)).toEqual(['broker.conf']);
   });
@@ -209,7 +211,7 @@ describe('what runledger broker-config refuses', () => {
 });
 
 describe('a nats-server that includes broker.conf', () => {
-  it('lets in whom it names, and takes changes without a restart', async () => {
+  it('accepts its users, and changes without a restart', async () => {
     const folder = aFolder();
     await folder.run('--executor', 'gpu-1');
     await using open = new AsyncDisposableStack();

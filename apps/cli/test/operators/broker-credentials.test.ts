@@ -23,15 +23,15 @@ const fileWith = (text: string): string => {
   return file;
 };
 
-it('the key of an operator is found in the data folder of the standalone', async () => {
+it('the key of an operator comes from the data folder of the standalone', async () => {
   const cwd = temporaryFolder();
   mkdirSync(join(cwd, '.runledger'));
   const file = join(cwd, '.runledger', 'operator.json');
   writeFileSync(file, JSON.stringify({ nats_url: url, nats_nkey: key.seed }));
   expect(await cliWith({})(['provision'], { cwd })).toMatchObject({ code: 0 });
 
-  // As an earlier release wrote it.
-  writeFileSync(file, JSON.stringify({ nats_url: url, nats_user: 'runledger', nats_password: 'of then' }));
+  // Without a member that it needs.
+  writeFileSync(file, JSON.stringify({ nats_url: url, nats_user: 'runledger', nats_password: 'secret' }));
   const { code, stderr } = await cliWith({})(['provision'], { cwd });
   expect([code, stderr]).toEqual([2, expect.stringContaining(`${file} cannot be used`)]);
 });
@@ -51,14 +51,14 @@ describe('the key file of an operator', () => {
   it.each([
     ['of somebody else', newUserKey().seed, "refused the operator's credentials"],
     ['that holds no key', 'SUnot-a-key', "refused the operator's credentials"],
-  ])('%s is refused, without telling what is in it', async (_which, text, sentence) => {
+  ])('%s is refused, without quoting it', async (_which, text, sentence) => {
     const cli = cliWith({ RUNLEDGER_NATS_URL: url, RUNLEDGER_NATS_NKEY_FILE: fileWith(text) });
     const { code, stderr } = await cli(['organisations', 'list']);
     expect([code, stderr]).toEqual([2, expect.stringContaining(sentence)]);
     expect(stderr).not.toContain(text);
   });
 
-  it('that is not there, or one of two, is told', async () => {
+  it('that is missing, or one of two, is explained', async () => {
     const named = { RUNLEDGER_NATS_URL: url, RUNLEDGER_NATS_NKEY_FILE: '/nowhere/operator.nkey' };
     expect(await cliWith(named)(['organisations', 'list'])).toMatchObject({
       code: 2,
@@ -67,7 +67,7 @@ describe('the key file of an operator', () => {
     const both = { ...named, RUNLEDGER_NATS_NKEY: key.seed };
     expect(await cliWith(both)(['organisations', 'list'])).toMatchObject({
       code: 2,
-      stderr: 'RUNLEDGER_NATS_NKEY and RUNLEDGER_NATS_NKEY_FILE are set: set one of them.\n',
+      stderr: 'RUNLEDGER_NATS_NKEY and RUNLEDGER_NATS_NKEY_FILE are both set. Set one of them.\n',
     });
   });
 });

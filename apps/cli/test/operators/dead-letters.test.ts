@@ -178,10 +178,10 @@ it('a gateway refuses a forged fact again, and says why', async () => {
 it('invalid arguments are refused with a sentence', async () => {
   for (const [line, sentence] of [
     ['list --consumer a.>', '--consumer a.> is not a valid name'],
-    ['list --limit 0', '--limit 0 is no whole number from 1 to'],
+    ['list --limit 0', '--limit 0 is not a whole number from 1 to'],
     ['show 7', 'There is no dead letter at position 7.'],
-    ['show 0', 'The position 0 is no whole number from 1'],
-    ['show x', 'The position x is no whole number from 1'],
+    ['show 0', 'The position 0 is not a whole number from 1'],
+    ['show x', 'The position x is not a whole number from 1'],
     ['redrive', 'Name one position from runledger dead-letters list, or use --all.'],
     ['redrive 1 --all', 'Name one position from runledger dead-letters list, or use --all.'],
     ['redrive 1 --stream RUNS', 'Use --stream and --consumer only with --all.'],

@@ -80,7 +80,7 @@ describe('runledger history', () => {
     await log.js.publish(`runs.${key.org_id}.${key.run_id}.life.started.executor.1.forged`, '{}');
   });
 
-  it('tells who wrote what and what changed, one line each, and what does not count', async () => {
+  it('shows who wrote what and what changed, one line each, and invalid messages', async () => {
     const { code, stdout, stderr } = await runCli(['history', key.run_id], { env });
     expect(code).toBe(0);
     const [first = '', second = '', ...rest] = stdout.split('\n');
@@ -89,10 +89,10 @@ describe('runledger history', () => {
     );
     expect(first).not.toContain('\u001B');
     expect(second).toMatch(
-      /RunCancelRequested +gateway \(gateway-1\) +queued -> cancelled +asked for by the client$/,
+      /RunCancelRequested +gateway \(gateway-1\) +queued -> cancelled +requested by the client$/,
     );
     expect(rest).toEqual(['']);
-    expect(stderr).toMatch(/^Not counted: .*started\.executor\.1\.forged at sequence 3: /);
+    expect(stderr).toMatch(/^Invalid: .*started\.executor\.1\.forged at sequence 3: /);
   });
 
   it('prints one event a line with --json', async () => {
@@ -111,7 +111,7 @@ describe('runledger history', () => {
   it.each([
     [newUuid(), 'The log has no run'],
     ['x', '"x" is not a run id'],
-  ])('of %s says that there is none', async (run, sentence) => {
+  ])('of %s reports that it does not exist', async (run, sentence) => {
     expect(await runCli(['history', run], { env })).toMatchObject({
       code: 2,
       stderr: expect.stringContaining(sentence),
@@ -120,7 +120,7 @@ describe('runledger history', () => {
 });
 
 describe('runledger organisations create', () => {
-  it('prints what the first client of the organisation needs', async () => {
+  it('prints the connection of the first client', async () => {
     const { code, stdout } = await runCli(['organisations', 'create', 'Acme', '--json'], { env });
     expect(code).toBe(0);
     const created: { org_id: string; api_key: string; deployment_id: string } = JSON.parse(stdout);
@@ -132,22 +132,22 @@ describe('runledger organisations create', () => {
     });
   });
 
-  it('prints it for people, who see the key this once', async () => {
+  it('prints it for people, who see the key only once', async () => {
     const { stdout, stderr } = await runCli(['organisations', 'create', 'Acme'], { env });
     expect(stdout).toMatch(/^org_id +\S+\napi_key +rl_\S+\ndeployment_id +\S+\n$/);
-    expect(stderr).toContain('shown this once');
+    expect(stderr).toContain('shown only once');
   });
 });
 
-it('runledger provision may be run on a log that is in use', async () => {
+it('runledger provision can run on a log in use', async () => {
   expect(await runCli(['provision'], { env })).toMatchObject({
     code: 0,
-    stdout: 'The streams and buckets are there.\n',
+    stdout: 'The streams and buckets are up to date.\n',
   });
 });
 
 describe("the operator's connection", () => {
-  it('with a wrong password is told, without the password', async () => {
+  it('is refused with a wrong password, without quoting it', async () => {
     const wrong = { ...env, RUNLEDGER_NATS_PASSWORD: 'guessed' };
     const { code, stderr } = await runCli(['history', key.run_id], { env: wrong });
     expect(code).toBe(2);
@@ -155,7 +155,7 @@ describe("the operator's connection", () => {
     expect(stderr).not.toContain('guessed');
   });
 
-  it('that is not there is told, with where it would be', async () => {
+  it('is explained if it is missing', async () => {
     expect(await runCli(['history', key.run_id])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('operator.json'),

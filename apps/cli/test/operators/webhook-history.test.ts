@@ -46,20 +46,20 @@ describe('runledger history of a run with a webhook', () => {
     await append(log, webhookDelivered(key, 2, { tries: 2 }), asked);
   });
 
-  it('tells what became of its notifications among its events, in the order of the log', async () => {
+  it('shows its webhook facts among its events, in the order of the log', async () => {
     const { code, stdout, stderr } = await runCli(['history', key.run_id], { env });
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout.trim().split('\n')).toEqual([
       expect.stringMatching(/Z {2}RunQueued /),
       expect.stringMatching(
-        /Z {2}WebhookStarted +notifier \(test\) +webhook not-started -> running {2}a notification on the way was sent$/,
+        /Z {2}WebhookStarted +notifier \(test\) +webhook not-started -> running {2}an intermediate notification was sent$/,
       ),
       expect.stringMatching(/Z {2}RunCancelRequested .* queued -> cancelled /),
       expect.stringMatching(
         /Z {2}WebhookGivenUp .* webhook running -> failed {2}tries_used_up after 13 tries with status 503: evil {2}\[2J answer$/,
       ),
       expect.stringMatching(
-        /Z {2}WebhookRedeliveryRequested {2}gateway .* webhook failed -> running {2}round 2, asked for by user 0192/,
+        /Z {2}WebhookRedeliveryRequested {2}gateway .* webhook failed -> running {2}round 2, requested by user 0192/,
       ),
       expect.stringMatching(
         /Z {2}WebhookDelivered .* webhook running -> success {2}round 2, accepted with status 200 after 2 tries$/,
@@ -67,7 +67,7 @@ describe('runledger history of a run with a webhook', () => {
     ]);
   });
 
-  it('prints them as they are with --json', async () => {
+  it('prints them unchanged with --json', async () => {
     const { stdout } = await runCli(['history', key.run_id, '--json'], { env });
     const events = stdout
       .trim()

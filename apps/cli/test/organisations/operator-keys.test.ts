@@ -27,7 +27,7 @@ const json = async (...args: string[]) => {
 const createKey = (...args: string[]) => cli(['keys', 'create', '--operator', '--name', 'ops', ...args]);
 
 describe('the keys of operators', () => {
-  it('need an organisation, and are made for the only one unless another is named', async () => {
+  it('belong to an organisation, by default to the only one', async () => {
     expect(await createKey()).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Make one with: runledger organisations create NAME --operator'),
@@ -49,7 +49,7 @@ describe('the keys of operators', () => {
     const second = await json('organisations', 'create', 'Operations');
     expect(await createKey()).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('There are 2 organisations. Name one with --organisation ID'),
+      stderr: expect.stringContaining('There are 2 organisations. Choose one with --organisation ID'),
     });
     const wish = ['--organisation', second.org_id, '--scope', 'admin', '--expires-in', '1h'];
     const named = await json('keys', 'create', '--operator', '--name', 'ops', ...wish);
@@ -73,22 +73,22 @@ describe('the keys of operators', () => {
 
   it.each([
     [['--organisation', 'x'], 'There is no organisation x.'],
-    [['--scope', 'root'], '--scope takes runs:read, runs:write, admin beside --operator, not root.'],
+    [['--scope', 'root'], '--scope takes runs:read, runs:write, admin with --operator, not root.'],
     [['--name', ' '], "A key's name has 1 to 128 characters."],
-  ])('with %j are refused with a sentence', async (args, sentence) => {
+  ])('are refused with %j', async (args, sentence) => {
     expect(await createKey(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(sentence) });
   });
 
-  it('have no organisation to choose when they are none', async () => {
+  it('have no organisation to choose if they are not for operators', async () => {
     expect(await cli(['keys', 'create', '--name', 'x', '--organisation', 'x'])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('--organisation goes with --operator'),
+      stderr: expect.stringContaining('Use --organisation only with --operator'),
     });
   });
 });
 
 describe('runledger organisations', () => {
-  it('lists all, the oldest first, without what a terminal would obey', async () => {
+  it('lists all, oldest first, without control characters', async () => {
     await cli(['organisations', 'create', 'evil \u001B[2J']);
     const { stdout } = await cli(['organisations', 'list']);
     const [head = '', ...lines] = stdout.trim().split('\n');
@@ -100,7 +100,7 @@ describe('runledger organisations', () => {
     ]);
   });
 
-  it('are given a key for the fleet when that is asked for, and only then', async () => {
+  it('get a key with the scope operator only with --operator', async () => {
     const scopesOf = async (...args: string[]) => {
       const { api_key } = await json('organisations', 'create', 'Other', ...args);
       return (await authenticate(log, api_key))?.scopes;

@@ -22,8 +22,8 @@ const idsOf = (stdout: string): string[] =>
     .map((line): { id: string } => JSON.parse(line))
     .map(({ id }) => id);
 
-describe('a run of the command line', () => {
-  it('is queued once for an idempotency key, repeated with other inputs, cancelled and watched', async () => {
+describe('a run that the command line queued', () => {
+  it('is queued once for an idempotency key, rerun with other inputs, cancelled and watched', async () => {
     const run = await queue('--input', 'size=64', '--input', 'palette=ember', '--idempotency-key', 'one');
     expect(await queue('--input', 'size=64', '--input', 'palette=ember', '--idempotency-key', 'one')).toBe(
       run,
@@ -51,7 +51,7 @@ const inputsOf = async (run: string): Promise<unknown> =>
   (await gateway.read(`/run/${run}?include=inputs`)).workflow_inputs;
 
 describe('runledger runs list', () => {
-  it('lists those that fit, newest first, in columns or as JSON', async () => {
+  it('lists the runs that match, newest first, in columns or as JSON', async () => {
     const [first, second] = [await queue('--gpu', 'T4'), await queue('--gpu', 'T4')];
     await queue('--gpu', 'L4');
     await gateway.cli(['cancel', first]);
@@ -65,14 +65,14 @@ describe('runledger runs list', () => {
     );
     expect(rest).toEqual(['']);
     const newest = await gateway.cli([...t4, '--limit', '1']);
-    expect(newest.stderr).toBe('There are more than 1: see them with a higher --limit.\n');
+    expect(newest.stderr).toBe('There are more than 1. Use a higher --limit to see them.\n');
     const none = await gateway.cli([...t4, '--origin', 'manual', '--created-after', '2026-01-01']);
-    expect(none).toMatchObject({ code: 0, stdout: '', stderr: 'No run is like that.\n' });
+    expect(none).toMatchObject({ code: 0, stdout: '', stderr: 'No run matches.\n' });
   });
 
   it.each([
     [['--created-after', 'noon'], 'query.created_after: '],
-    [['--limit', 'all'], '--limit all is no number from 1 to 10000.'],
+    [['--limit', 'all'], '--limit all must be a number from 1 to 10000.'],
   ])('refuses %j with a sentence', async (args, sentence) => {
     expect(await gateway.cli(['runs', 'list', ...args])).toMatchObject({
       code: 2,
@@ -85,7 +85,7 @@ describe('runledger runs list', () => {
 describe('runledger runs cancel', () => {
   const h100 = ['runs', 'cancel', '--gpu', 'H100'];
 
-  it('says how many, and cancels them once a person agrees', async () => {
+  it('shows how many, and cancels them after a person agrees', async () => {
     const runs = [await queue('--gpu', 'H100'), await queue('--gpu', 'H100')];
     expect(await gateway.cli([...h100, '--dry-run'])).toEqual({
       code: 0,
@@ -95,7 +95,7 @@ describe('runledger runs cancel', () => {
     expect(await gateway.cli(h100)).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'This would cancel 2 runs, and nobody is there to agree. Nothing was changed: add --yes.\n',
+      stderr: 'This would cancel 2 runs, and there is no terminal to ask. Nothing was changed. Use --yes.\n',
     });
     expect(await gateway.cli(h100, { answer: 'n' })).toMatchObject({
       code: 2,
@@ -109,7 +109,7 @@ describe('runledger runs cancel', () => {
     expect((await gateway.cli(h100)).stdout).toBe('0 runs cancelled.\n');
   });
 
-  it('asks nobody with --yes', async () => {
+  it('does not ask with --yes', async () => {
     await queue('--gpu', 'H100');
     const { stdout } = await gateway.cli([...h100, '--yes', '--json']);
     expect(JSON.parse(stdout)).toEqual({
@@ -123,9 +123,9 @@ describe('runledger runs cancel', () => {
   });
 
   it.each([
-    [['--yes'], 'add --all for every one'],
-    [['--yes', '--all', '--gpu', 'T4'], 'A filter and --all were both given.'],
-  ])('with %j wants a filter or --all', async (args, sentence) => {
+    [['--yes'], 'use --all for all runs'],
+    [['--yes', '--all', '--gpu', 'T4'], 'A filter and --all exclude each other.'],
+  ])('with %j requires a filter or --all', async (args, sentence) => {
     expect(await gateway.cli(['runs', 'cancel', ...args])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining(sentence),
@@ -147,7 +147,7 @@ describe('runledger runs cancel, page after page', () => {
     },
   });
 
-  it('goes on to the end, also behind an empty page, asks again when an answer was lost, and counts all', async () => {
+  it('continues after an empty page, repeats a lost request, and counts all runs', async () => {
     const fake = await aGateway(
       page({ matched: 1000, cancelled: 900, requested: 90 }, 'second'),
       page({}, 'third'),
@@ -157,8 +157,8 @@ describe('runledger runs cancel, page after page', () => {
     const result = await cliAt(fake.url, 'rl_key')(['runs', 'cancel', '--all', '--yes']);
     expect(result).toMatchObject({
       code: 0,
-      stdout: '903 runs cancelled. 91 that execute end within the grace period.\n',
-      stderr: expect.stringContaining('26 runs had been asked to stop before, and will end.'),
+      stdout: '903 runs cancelled. 91 running runs end within the grace period.\n',
+      stderr: expect.stringContaining('26 runs had a cancel request before, and will end.'),
     });
     expect(fake.asked.map(({ body }) => body)).toEqual([
       { filter: {}, dry_run: false },
@@ -168,7 +168,7 @@ describe('runledger runs cancel, page after page', () => {
     ]);
   });
 
-  it('cancels none that came after the count which a person agreed to', async () => {
+  it('cancels no run that was queued after the count', async () => {
     const created_before = '2026-05-01T12:00:00.001Z';
     const fake = await aGateway(
       page({}, 'second'),
@@ -187,35 +187,35 @@ describe('runledger runs cancel, page after page', () => {
     ]);
   });
 
-  it('says which could not be cancelled now, and does not end well', async () => {
+  it('reports runs that could not be cancelled, and fails', async () => {
     const fake = await aGateway(page({ matched: 3, cancelled: 2, failed: 4 }));
     expect(await cliAt(fake.url, 'rl_key')(['runs', 'cancel', '--all', '--yes'])).toEqual({
       code: 2,
       stdout: '2 runs cancelled.\n',
       stderr:
-        '1 run had been asked to stop before, and will end.\n4 runs could not be cancelled now: they changed again and again, or could not be read. Ask again in a moment.\n',
+        '1 run had a cancel request before, and will end.\n4 runs could not be cancelled now: they changed too often, or could not be read. Try again in a moment.\n',
     });
   });
 
-  it('says what it had done when it is refused on the way', async () => {
+  it('reports what it did before it was refused', async () => {
     const refused = { status: 401, body: { detail: 'Invalid API key' } };
     const fake = await aGateway(page({ matched: 1000, cancelled: 1 }, 'second'), refused);
     expect(await cliAt(fake.url, 'rl_key')(['runs', 'cancel', '--all', '--yes'])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^1 run cancelled\. Then this came in between:\n.*was refused/),
+      stderr: expect.stringMatching(/^1 run cancelled\. Then the command failed:\n.*was refused/),
     });
   });
 });
 
 describe('runledger runs list', () => {
-  it('goes on behind an empty page', async () => {
+  it('continues after an empty page', async () => {
     const fake = await aGateway(
       { status: 200, body: { runs: [], next_cursor: 'second' } },
       { status: 200, body: { runs: [], next_cursor: null } },
     );
     expect(await cliAt(fake.url, 'rl_key')(['runs', 'list'])).toMatchObject({
       code: 0,
-      stderr: 'No run is like that.\n',
+      stderr: 'No run matches.\n',
     });
     expect(fake.asked.map(({ path }) => path)).toEqual([
       '/api/runs?limit=50',

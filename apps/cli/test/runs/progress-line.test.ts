@@ -17,16 +17,16 @@ const run: ShownRun = {
 };
 
 describe('a run in one line', () => {
-  it('has a bar, the percentage and where it is', () => {
+  it('has a bar, the percentage and the live status', () => {
     expect(progressLine(run, 80)).toBe('[############..................]  40 %  running  row 200/500');
   });
 
-  it('does not say the same twice', () => {
+  it('does not repeat the status', () => {
     expect(progressSentence({ ...run, live_status: 'running' })).toBe('running 40 %');
     expect(progressLine({ ...run, live_status: null }, 80)).toMatch(/40 % {2}running$/);
   });
 
-  it('is never as wide as the terminal, and obeys nothing that a program wrote', () => {
+  it('is narrower than the terminal, without control characters of a program', () => {
     const line = progressLine({ ...run, live_status: `\u001B[2J${'x'.repeat(200)}` }, 60);
     expect(line).toHaveLength(59);
     expect(line).not.toContain('\u001B');

@@ -37,7 +37,7 @@ describe('runledger queue', () => {
     ]);
   });
 
-  it('takes all inputs as JSON, and single ones over them', async () => {
+  it('accepts all inputs as JSON, and single inputs that change them', async () => {
     const gateway = await aGateway(queued);
     const inputs = '{"size": 64, "tags": ["a"], "__proto__": 1}';
     await runCli(
@@ -49,7 +49,7 @@ describe('runledger queue', () => {
     );
   });
 
-  it('runs the sample of the standalone whose data folder is above, without being told more', async () => {
+  it('queues the sample of the standalone whose data folder is above', async () => {
     const gateway = await aGateway(queued);
     const folder = temporaryFolder();
     mkdirSync(join(folder, '.runledger'));
@@ -71,19 +71,19 @@ describe('runledger queue', () => {
 
   it.each([
     [['--inputs', '[1]'], '--inputs is not a JSON object.'],
-    [['--input', 'size'], '--input size has no name and value.'],
+    [['--input', 'size'], '--input size is not name=value.'],
   ])('refuses %j with a sentence', async (args, sentence) => {
     const result = await runCli(['queue', '--deployment', 'd1', ...args], at('http://127.0.0.1:9/api'));
     expect(result).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(sentence) });
   });
 
-  it('needs a deployment when there is no sample to fall back on', async () => {
+  it('needs a deployment without a standalone', async () => {
     const result = await runCli(['queue'], at('http://127.0.0.1:9/api'));
     expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining('Add --deployment ID') });
   });
 });
 
-describe('runledger queue, when an answer is lost or asks for patience', () => {
+describe('runledger queue without an answer, or with a temporary refusal', () => {
   it.each([
     [LOST, 'Nothing answers at'],
     [
@@ -91,7 +91,7 @@ describe('runledger queue, when an answer is lost or asks for patience', () => {
       'The log is away',
     ],
     [{ status: 429, body: { detail: 'The queue is full' } }, 'The queue is full'],
-  ])('sends the same request with the same key again: %j', async (answer, sentence) => {
+  ])('repeats the request with the same key: %j', async (answer, sentence) => {
     const gateway = await aGateway(answer, queued);
     const result = await runCli(['queue', '--deployment', 'd1', '--input', 'a=1'], at(gateway.url));
     expect(result).toMatchObject({ code: 0, stdout: `${RUN}\n`, stderr: expect.stringContaining(sentence) });
@@ -101,7 +101,7 @@ describe('runledger queue, when an answer is lost or asks for patience', () => {
     expect(gateway.asked[1]).toEqual(gateway.asked[0]);
   });
 
-  it('ends at once where it is asked to wait for longer than it has patience', async () => {
+  it('ends at once if Retry-After exceeds its time limit', async () => {
     const full = { status: 429, body: { detail: 'The queue is full' }, headers: { 'retry-after': '600' } };
     const gateway = await aGateway(full);
     const args = ['queue', '--deployment', 'd1', '--idempotency-key', 'order 7'];
@@ -146,8 +146,8 @@ describe('runledger get and cancel', () => {
       'running',
       `Run ${RUN} is running; it will be cancelled within the grace period.`,
     ],
-    ['already_ended', 'success', `Run ${RUN} had ended before: success. Nothing was changed.`],
-  ])('say what a cancel did: %s', async (outcome, status, sentence) => {
+    ['already_ended', 'success', `Run ${RUN} has already ended: success. Nothing was changed.`],
+  ])('show the outcome of a cancel: %s', async (outcome, status, sentence) => {
     const gateway = await aGateway({ status: 200, body: { run_id: RUN, status, outcome } });
     const result = await runCli(['cancel', RUN], at(gateway.url));
     expect(result).toMatchObject({ code: 0, stdout: expect.stringContaining(sentence) });

@@ -6,7 +6,7 @@ const succeeded = aRun({ status: 'success', progress: 1, finished: true, end_rea
 const waiting = aRun({ status: 'queued', progress: 0, live_status: null });
 
 describe('runledger watch', () => {
-  it('shows plain lines where there is no terminal, and ends with 0 for success', async () => {
+  it('prints plain lines without a terminal, and ends with 0 for success', async () => {
     const item = { url: 'http://127.0.0.1:1/outputs/k/a.png', filename: 'a.png', type: 'output' };
     const gateway = await aGateway(
       waiting,
@@ -45,7 +45,7 @@ describe('runledger watch', () => {
     ['failed', 'workflow_error', 1],
     ['timeout', 'run_timeout', 1],
     ['cancelled', 'cancelled_by_client', 130],
-  ])('of a run that ends as %s ends with a code that says so', async (status, end_reason, code) => {
+  ])('of a run that ends as %s has its own exit code', async (status, end_reason, code) => {
     const queued = { status: 200, body: { run_id: RUN } };
     const gateway = await aGateway(queued, aRun({ status, end_reason, finished: true, duration: 1 }));
     const result = await runCli(['queue', '--deployment', 'd1', '--watch'], at(gateway.url));
@@ -57,7 +57,7 @@ describe('runledger watch', () => {
     });
   });
 
-  it('waits for a service that is away', async () => {
+  it('waits while the service is unavailable', async () => {
     const away = {
       status: 503,
       body: { detail: 'The log cannot be reached.' },
@@ -65,10 +65,10 @@ describe('runledger watch', () => {
     };
     const gateway = await aGateway(away, succeeded);
     const result = await runCli(['watch', RUN], at(gateway.url));
-    expect(result).toMatchObject({ code: 0, stderr: expect.stringContaining('Asking again') });
+    expect(result).toMatchObject({ code: 0, stderr: expect.stringContaining('Retrying for') });
   });
 
-  it('resumes a stream that was cut behind the last fact that it heard of', async () => {
+  it('continues a stream after its last fact', async () => {
     const gateway = await aGateway(waiting, aStream(aFact(7)), aRun(), aRun(), aStream(aFact(9)), succeeded);
     const { code, stdout } = await runCli(['watch', RUN], at(gateway.url));
     expect([code, stdout]).toEqual([0, 'queued 0 %\nrunning 50 % (row 1/2)\nsuccess\n']);
@@ -78,7 +78,7 @@ describe('runledger watch', () => {
     expect(streams).toEqual([undefined, '7']);
   });
 
-  it('does not read the run again for facts that are older than what it knows', async () => {
+  it('does not read the run again for older facts', async () => {
     const old = '2026-05-01T12:00:00.000Z';
     const gateway = await aGateway(aRun(), aStream(aFact(7, old), aFact(8, old), aFact(9)), succeeded);
     await runCli(['watch', RUN], at(gateway.url));
@@ -89,7 +89,7 @@ describe('runledger watch', () => {
     ]);
   });
 
-  it('reads a queued run again from time to time, since its place changes without a fact', async () => {
+  it('reads a queued run again at times, because its position changes without a fact', async () => {
     const gateway = await aGateway(
       aRun({ status: 'queued', live_status: 'waiting for an A10G (2 ahead)' }),
       aStream(COMMENT, aFact(9)),

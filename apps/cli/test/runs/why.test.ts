@@ -27,30 +27,30 @@ describe('runledger why', () => {
     expect([code, asked]).toMatchObject([0, [{ method: 'GET', path: `/api/run/${RUN}/waiting` }]]);
     expect(stdout).toBe(
       [
-        `run        ${RUN}`,
-        'why        waiting for an A10G (2 ahead)',
-        'for        12 s',
-        'before it  2 runs',
-        'executors  1 for it, with 2 A10G slots busy and 0 free; 1 more takes no new runs',
-        'given up   at 2026-05-01T13:00:00.000Z, if it has not begun by then',
-        'next       it is served in its turn; another executor would serve it sooner',
+        `run          ${RUN}`,
+        'why          waiting for an A10G (2 ahead)',
+        'for          12 s',
+        'ahead of it  2 runs',
+        'executors    1 can run it, with 2 A10G slots busy and 0 free; 1 more is draining',
+        'given up     at 2026-05-01T13:00:00.000Z, if it has not started by then',
+        'next         it starts in turn; another executor would start it sooner',
         '',
       ].join('\n'),
     );
   });
 
-  it('has something to do next for every reason', async () => {
+  it('has a next step for every reason', async () => {
     const steps = [];
     for (const reason of Capacity.enum) {
       const { stdout } = await why({ waiting: waiting({ reason, ahead: 0, for_s: 7_500 }) });
-      expect(stdout).toContain('for        2 h 5 min\nbefore it  0 runs\n');
+      expect(stdout).toContain('for          2 h 5 min\nahead of it  0 runs\n');
       steps.push(/^next +(.*)$/m.exec(stdout)?.[1] ?? '');
     }
     expect(new Set(steps).size).toBe(Capacity.enum.length);
     expect(steps).not.toContain('');
   });
 
-  it('says of a run that does not wait what it is', async () => {
+  it('shows the status of a run that does not wait', async () => {
     expect((await why({ status: 'running', waiting: null })).stdout).toBe(
       `Run ${RUN} does not wait: it is running. See more with: runledger get ${RUN}\n`,
     );

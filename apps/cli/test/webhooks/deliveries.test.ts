@@ -44,14 +44,14 @@ const deliveries = (changes: object = {}) => ({
 });
 
 describe('runledger deliveries', () => {
-  it('tells of each try how it went and how long each phase took, and when the next one is', async () => {
+  it('shows the result and the phases of each attempt, and the time of the next one', async () => {
     const gateway = await aGateway(deliveries());
     const { code, stdout, stderr } = await runCli(['deliveries', RUN], at(gateway.url));
     expect(stdout.split('\n')).toEqual([
       'webhook  https://hooks.example.com/r?[hidden]',
       '2026-05-01T12:00:00.000Z  try 1   503 server_error   dns 2 ms, connect 12 ms, wait 15.0 s  The receiver answered 503.  answered "evil  [2J busy"',
       '2026-05-01T12:00:05.000Z  try 2   connect_refused    Nothing listens there.',
-      'The next try follows at 2026-05-01T12:00:35.000Z: Nothing listens there.',
+      'The next attempt follows at 2026-05-01T12:00:35.000Z: Nothing listens there.',
       '',
     ]);
     expect([code, stderr]).toEqual([0, '']);
@@ -63,21 +63,21 @@ describe('runledger deliveries', () => {
   it.each([
     [{ webhook: null, webhook_status: null, state: null }, 'was queued without a webhook'],
     [{ webhook_status: 'not-started', state: null }, 'Nothing was sent yet'],
-    [{ state: 'parked', next_try_at: null }, 'Parked behind its receiver: Nothing listens there.'],
-    [{ next_try_at: null }, 'The next try is under way'],
+    [{ state: 'parked', next_try_at: null }, 'Deferred: Nothing listens there.'],
+    [{ next_try_at: null }, 'The next attempt is running'],
     [{ webhook_status: 'success', state: null }, 'Delivered: the receiver accepted'],
     [
       { webhook_status: 'failed', state: null, message: 'Gone.' },
-      `Given up: Gone. Send it again with: runledger redeliver ${RUN}`,
+      `Failed: Gone. Send it again with: runledger redeliver ${RUN}`,
     ],
     [{ webhook_status: 'a-later-one', state: null, message: null }, 'The webhook is a-later-one.'],
-  ])('says where it stands: %j', async (changes, sentence) => {
+  ])('shows the state of the delivery: %j', async (changes, sentence) => {
     const gateway = await aGateway(deliveries(changes));
     const { stdout } = await runCli(['deliveries', RUN], at(gateway.url));
     expect(stdout).toContain(sentence);
   });
 
-  it('tells rounds apart, and the latest notification on the way', async () => {
+  it('shows rounds, and the latest intermediate notification', async () => {
     const tries = [aTry(), aTry({ round: 2, reason: 'accepted', status: 200, message: '', answer: 'ok' })];
     const intermediate = aTry({ reason: 'accepted', status: 204 });
     const gateway = await aGateway(deliveries({ tries, intermediate }));
@@ -86,13 +86,13 @@ describe('runledger deliveries', () => {
     expect(stdout).toContain('Z  round 2, try 1  200 accepted       dns 2 ms, connect 12 ms, wait 15.0 s\n');
   });
 
-  it('prints no more than a terminal holds, and everything with --json', async () => {
+  it('limits the lines, and prints everything with --json', async () => {
     const tries = Array.from({ length: 650 }, (_, index) => aTry({ try: index + 1 }));
     const gateway = await aGateway(deliveries({ tries }));
     const { stdout, stderr } = await runCli(['deliveries', RUN], at(gateway.url));
     expect(stdout.split('\n')).toHaveLength(100 + 3);
     expect(stdout).toContain('try 650');
-    expect(stderr).toBe('550 earlier tries are left out; --json has them all.\n');
+    expect(stderr).toBe('550 earlier delivery attempts are left out; --json shows all.\n');
     const json = await runCli(['deliveries', RUN, '--json'], at(gateway.url));
     expect(JSON.parse(json.stdout)).toEqual(deliveries({ tries }).body);
   });
@@ -119,7 +119,7 @@ const page = (ids: readonly string[], next_cursor: string | null = null) => ({
 });
 
 describe('runledger webhooks', () => {
-  it('lists runs with a webhook in a line each', async () => {
+  it('lists runs with a webhook, one line each', async () => {
     const gateway = await aGateway(page([RUN]));
     expect(await runCli(['webhooks'], at(gateway.url))).toEqual({
       code: 0,
@@ -129,7 +129,7 @@ describe('runledger webhooks', () => {
     expect(gateway.asked[0]).toMatchObject({ method: 'GET', path: '/api/webhooks/deliveries?limit=50' });
   });
 
-  it('asks for what was chosen, page after page up to the limit, and says that there is more', async () => {
+  it('reads the chosen runs, page after page up to the limit, and says that there are more', async () => {
     const gateway = await aGateway(page(['a', 'b'], 'x&y'), page(['c'], 'z'));
     const chosen = ['--status', 'failed', '--host', 'h:8080', '--created-after', '2026-05-01T12:00:00+02:00'];
     const until = ['--created-before', '2026-05-02', '--limit', '3', '--json'];
@@ -147,27 +147,27 @@ describe('runledger webhooks', () => {
       `/api/webhooks/deliveries?${filter}&limit=1&cursor=x%26y`,
     ]);
     const people = await runCli(['webhooks', '--limit', '1'], at(gateway.url));
-    expect(people.stderr).toBe('There are more than 1: see them with a higher --limit.\n');
+    expect(people.stderr).toBe('There are more than 1. Use a higher --limit to see them.\n');
   });
 
-  it('says that there are none, and does not go round in circles', async () => {
+  it('reports an empty list, and stops at a repeated page', async () => {
     const empty = await aGateway(page([]));
     expect(await runCli(['webhooks'], at(empty.url))).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: 'No run with a webhook is like that.\n',
+      stderr: 'No run with a webhook matches.\n',
     });
     const circle = await aGateway(page([], 'same'));
     expect(await runCli(['webhooks'], at(circle.url))).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('gave the same page again'),
+      stderr: expect.stringContaining('returned the same page again'),
     });
   });
 
   it.each([
-    [['--limit', '0'], '--limit 0 is no number from 1 to 10000.'],
+    [['--limit', '0'], '--limit 0 must be a number from 1 to 10000.'],
     [['--status', 'dead'], 'Allowed choices are not-started, running, success, failed.'],
-  ])('refuses %j before anything is asked', async (args, sentence) => {
+  ])('refuses %j before it sends a request', async (args, sentence) => {
     const gateway = await aGateway(page([]));
     expect(await runCli(['webhooks', ...args], at(gateway.url))).toMatchObject({
       code: 2,

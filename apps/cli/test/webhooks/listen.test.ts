@@ -17,7 +17,7 @@ const secretIs = (current: string, previous: string | null = null) => ({
 });
 
 describe('runledger listen', () => {
-  it('shows each notification and that its signature is right, until Ctrl-C', async () => {
+  it('shows each notification and its valid signature, until Ctrl-C', async () => {
     const listening = await startListening(['--secret', secret]);
     expect(await send(listening.url)).toEqual({ status: 200, text: 'Thank you.\n' });
     const underWay = {
@@ -33,17 +33,17 @@ describe('runledger listen', () => {
     const { run_id } = payload;
     expect(listening.lines()).toEqual([
       expect.stringMatching(
-        `^\\S+Z  /hook  run ${run_id} has ended: success, 1 output  signature right  answered 200  msg_1$`,
+        `^\\S+Z  /hook  run ${run_id} has ended: success, 1 output  signature valid  answered 200  msg_1$`,
       ),
       expect.stringContaining(
-        `  /hook/two?x=1  run ${run_id} running 42 % evil  [2J row  signature right  answered 200  msg_1`,
+        `  /hook/two?x=1  run ${run_id} running 42 % evil  [2J row  signature valid  answered 200  msg_1`,
       ),
     ]);
     expect(await listening.interrupt()).toBe(0);
     expect(listening.stderr()).toContain(`Try it with: runledger queue --webhook ${listening.url}\n`);
   });
 
-  it('refuses what was signed with another secret, altered, signed long ago or not at all', async () => {
+  it('refuses a request with an invalid, old or missing signature', async () => {
     const listening = await startListening(['--secret', secret]);
     const { url } = listening;
     const refusals = [
@@ -57,19 +57,19 @@ describe('runledger listen', () => {
     ];
     expect(refusals.map(({ status }) => status)).toEqual(refusals.map(() => 401));
     await waitFor('the last line', () => listening.stdout().includes('NOT SIGNED'));
-    expect(listening.stdout().match(/SIGNATURE WRONG {2}answered 401/g)).toHaveLength(5);
+    expect(listening.stdout().match(/SIGNATURE INVALID {2}answered 401/g)).toHaveLength(5);
     expect(listening.stdout()).toContain('SIGNATURE TOO OLD  answered 401');
-    expect(listening.stdout()).not.toContain('signature right');
+    expect(listening.stdout()).not.toContain('signature valid');
   });
 
-  it('takes any of the signatures of a rotation', async () => {
+  it('accepts each signature of a rotation', async () => {
     const listening = await startListening(['--secret', secret]);
     expect(await send(listening.url, { secrets: [newSigningSecret(), secret] })).toMatchObject({
       status: 200,
     });
   });
 
-  it('knows the secrets of the organisation, also one that was made since', async () => {
+  it('uses the secrets of the organisation, including a new one', async () => {
     const [first, second] = [newSigningSecret(), newSigningSecret()];
     const gateway = await aGateway(secretIs(first, secret), secretIs(second, first));
     const listening = await startListening([], at(gateway.url).env);
@@ -82,19 +82,19 @@ describe('runledger listen', () => {
     expect(rotated.text).toBe('Thank you.\n');
   });
 
-  it('shows notifications also when it knows no secret, and says so', async () => {
+  it('shows notifications without a secret too, and says so', async () => {
     const listening = await startListening([]);
     expect(await send(listening.url)).toMatchObject({ status: 200 });
     await waitFor('the line', () => listening.stdout().includes('signature not checked  answered 200'));
-    expect(listening.stderr()).toMatch(/^Signatures are not checked until the secret is known; --secret/);
+    expect(listening.stderr()).toMatch(/^Signatures are not checked until the secret is known. Use --secret/);
   });
 
-  it('plays a receiver that refuses, with --answer', async () => {
+  it('answers with the status of --answer', async () => {
     const listening = await startListening(['--secret', secret, '--answer', '503']);
     expect(await send(listening.url)).toEqual({ status: 503, text: 'Answered as --answer 503 asks for.\n' });
   });
 
-  it('prints the whole notification with --json, whatever it is', async () => {
+  it('prints the whole notification with --json', async () => {
     const listening = await startListening(['--secret', secret, '--json']);
     await send(listening.url);
     await send(listening.url, { body: new Uint8Array([0xff, 0x0a]) });
@@ -110,10 +110,10 @@ describe('runledger listen', () => {
     expect(second).toMatchObject({ signature: 'right', body: '\uFFFD\n' });
   });
 
-  it('takes nothing but POST, and no more than a notification has', async () => {
+  it('accepts only POST, up to the size of a notification', async () => {
     const listening = await startListening(['--secret', secret]);
     expect(await fetch(listening.url)).toMatchObject({ status: 405 });
-    // The answer may be lost on a sender that goes on sending.
+    // The sender may lose the answer while it still sends.
     const large = await send(listening.url, { body: 'x'.repeat(2 * 1024 * 1024) }).then(
       ({ status }) => status,
       () => 'cut off',
@@ -121,10 +121,10 @@ describe('runledger listen', () => {
     expect([413, 'cut off']).toContain(large);
     expect(await send(listening.url, { body: 'a text' })).toMatchObject({ status: 200 });
     await waitFor('the line', () => listening.lines().length === 1);
-    expect(listening.stdout()).toContain('no notification of a run: a text  signature right');
+    expect(listening.stdout()).toContain('not a notification: a text  signature valid');
   });
 
-  it('says that its port is taken, and how to choose another', async () => {
+  it('explains that its port is in use, and how to choose another', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
     await once(server, 'listening');
@@ -133,15 +133,15 @@ describe('runledger listen', () => {
     expect(await runCli(['listen', '--secret', secret, '--port', String(address.port)])).toEqual({
       code: 2,
       stdout: '',
-      stderr: `Nothing can listen on port ${address.port} of 127.0.0.1: another program has it. Choose another one, such as --port 9001 (0 takes a free one).\n`,
+      stderr: `The command cannot listen on port ${address.port} of 127.0.0.1: another program uses it. Choose another port, such as --port 9001 (0 for a free one).\n`,
     });
   });
 
   it.each([
     [['--secret', 'whsec_guess'], '--secret cannot be used: A signing secret is "whsec_"'],
-    [['--port', '70000'], '--port 70000 is no whole number from 0 to 65535.'],
-    [['--answer', '100'], '--answer 100 is no whole number from 200 to 599.'],
-  ])('refuses %j, without the secret', async (args, sentence) => {
+    [['--port', '70000'], '--port 70000 is not a whole number from 0 to 65535.'],
+    [['--answer', '100'], '--answer 100 is not a whole number from 200 to 599.'],
+  ])('refuses %j, without quoting the secret', async (args, sentence) => {
     const { code, stderr } = await runCli(['listen', ...args]);
     expect(code).toBe(2);
     expect(stderr).toContain(sentence);

@@ -23,23 +23,23 @@ describe('runledger redeliver', () => {
     expect(JSON.parse(stdout)).toEqual(answer);
   });
 
-  it('says why it cannot be', async () => {
+  it('explains a refusal', async () => {
     const gateway = await aGateway({ status: 409, body: { detail: 'The run has not ended' } });
     expect(await runCli(['redeliver', RUN], at(gateway.url))).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'This cannot be done as things stand (The run has not ended).\n',
+      stderr: 'This is not possible in the present state (The run has not ended).\n',
     });
   });
 
-  it('sends all that were given up again, each page behind the one before', async () => {
+  it('sends all failed notifications again, page after page', async () => {
     const gateway = await aGateway(some(100, 100, 'second'), some(100, 0, 'third'), some(30, 30));
     const { code, stdout, stderr } = await runCli(
       ['redeliver', '--failed', '--host', 'h.example'],
       at(gateway.url),
     );
     expect([code, stdout]).toEqual([0, '130 notifications will be sent again.\n']);
-    expect(stderr).toContain('100 of those found could not be sent again');
+    expect(stderr).toContain('100 of them could not be sent again');
     const body = { filter: { status: 'failed', host: 'h.example' }, dry_run: false };
     const asked = { method: 'POST', path: '/api/webhooks/redeliver', key: 'Bearer rl_key' };
     expect(gateway.asked).toEqual([
@@ -49,7 +49,7 @@ describe('runledger redeliver', () => {
     ]);
   });
 
-  it('says nothing of what is left when nothing is', async () => {
+  it('reports nothing more if none is left', async () => {
     const gateway = await aGateway(some(1, 1));
     expect(await runCli(['redeliver', '--failed'], at(gateway.url))).toEqual({
       code: 0,
@@ -72,7 +72,7 @@ describe('runledger redeliver', () => {
     expect(JSON.parse(stdout)).toEqual({ matched: 31, requested: 0, complete: true, dry_run: true });
   });
 
-  it('ends counting after a hundred pages, and says so', async () => {
+  it('stops counting after a hundred pages, and says so', async () => {
     const pages = Array.from({ length: 101 }, (_, page) => some(10, 0, `behind ${page}`));
     const gateway = await aGateway(...pages, ...pages);
     const args = ['redeliver', '--failed', '--dry-run'];
@@ -88,7 +88,7 @@ describe('runledger redeliver', () => {
     });
   });
 
-  it('goes on for as long as there are pages', async () => {
+  it('continues to the last page', async () => {
     const pages = Array.from({ length: 150 }, (_, page) => some(10, 10, `behind ${page}`));
     const gateway = await aGateway(...pages, some(1, 1));
     const { stdout } = await runCli(['redeliver', '--failed'], at(gateway.url));
@@ -96,31 +96,31 @@ describe('runledger redeliver', () => {
     expect(gateway.asked).toHaveLength(151);
   });
 
-  it('ends where a service gives the same page again', async () => {
+  it('stops if the service repeats a page', async () => {
     const gateway = await aGateway(some(2, 2, 'same'), some(2, 1, 'same'));
     expect(await runCli(['redeliver', '--failed'], at(gateway.url))).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^3 notifications will be sent again; then.*\n.*same page again/),
+      stderr: expect.stringMatching(/^3 notifications will be sent again. Then.*\n.*same page again/),
     });
     expect(gateway.asked).toHaveLength(2);
   });
 
-  it('says how many it had asked for when it is cut off', async () => {
+  it('reports how many it requested before a failure', async () => {
     const gateway = await aGateway(some(100, 100, 'second'), {
       status: 503,
       body: { detail: 'The log is away' },
     });
     expect(await runCli(['redeliver', '--failed'], at(gateway.url))).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^100 notifications will be sent again; then.*\n.*The log is away/),
+      stderr: expect.stringMatching(/^100 notifications will be sent again. Then.*\n.*The log is away/),
     });
   });
 
   it.each([
-    [[], 'Nothing to send again was named'],
-    [['--host', 'h'], 'Nothing to send again was named'],
-    [[RUN, '--failed'], 'A run and a filter were both given.'],
-  ])('with %j asks for one or the other', async (args, sentence) => {
+    [[], 'No run was given'],
+    [['--host', 'h'], 'No run was given'],
+    [[RUN, '--failed'], 'A run and a filter exclude each other.'],
+  ])('refuses %j', async (args, sentence) => {
     const gateway = await aGateway(some(0, 0));
     expect(await runCli(['redeliver', ...args], at(gateway.url))).toMatchObject({
       code: 2,

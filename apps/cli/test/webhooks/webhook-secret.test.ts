@@ -18,7 +18,7 @@ describe('runledger webhook-secret', () => {
     ]);
   });
 
-  it('shows the one before too while it signs, and all as JSON', async () => {
+  it('shows the previous secret while it signs, and all as JSON', async () => {
     const gateway = await aGateway({ status: 200, body: { ...shown, previous, a_later_field: 1 } });
     const { stdout } = await runCli(['webhook-secret'], at(gateway.url));
     expect(stdout).toContain('previous  whsec_old (until 2026-05-02T12:00:00.000Z)\n');
@@ -26,7 +26,7 @@ describe('runledger webhook-secret', () => {
     expect(JSON.parse(json.stdout)).toEqual({ ...shown, previous });
   });
 
-  it('says what to do when the key may not see it', async () => {
+  it('explains a missing scope', async () => {
     const gateway = await aGateway({
       status: 403,
       body: { detail: 'This API key lacks the scope admin' },
@@ -36,18 +36,18 @@ describe('runledger webhook-secret', () => {
       stdout: '',
       stderr:
         'The API key from RUNLEDGER_API_KEY may not do this (This API key lacks the scope admin). ' +
-        "Use a key with the scope that it needs: an organisation's first key has all but operator, which runledger keys create --operator gives.\n",
+        "Use a key with the required scope. An organisation's first key has all scopes except operator; runledger keys create --operator makes one with it.\n",
     });
   });
 });
 
 describe('runledger webhook-secret rotate', () => {
-  it('makes a new one, and says for how long both sign', async () => {
+  it('makes a new secret, and shows how long both sign', async () => {
     const gateway = await aGateway({ status: 200, body: { ...shown, previous } });
     const { code, stdout, stderr } = await runCli(['webhook-secret', 'rotate'], at(gateway.url));
     expect([code, stdout.split('\n')[0]]).toEqual([0, 'secret    whsec_new']);
     expect(stderr).toBe(
-      'Webhooks are signed with both until 2026-05-02T12:00:00.000Z: give the new one to their receivers before.\n',
+      'Webhooks are signed with both secrets until 2026-05-02T12:00:00.000Z. Give the new one to their receivers before.\n',
     );
     expect(gateway.asked).toEqual([
       { method: 'POST', path: '/api/webhooks/secret', key: 'Bearer rl_key', body: {} },
@@ -61,18 +61,21 @@ describe('runledger webhook-secret rotate', () => {
     const gateway = await aGateway({ status: 200, body: shown });
     const { code, stdout, stderr } = await runCli(['webhook-secret', ...args], at(gateway.url));
     expect([code, JSON.parse(stdout)]).toEqual([0, shown]);
-    expect(stderr).toContain('the new secret alone');
+    expect(stderr).toContain('the new secret only');
     expect(gateway.asked[0]?.body).toEqual({ overlap_s: 0 });
   });
 
-  it.each(['soon', '-1', '1e3', ''])('asks for nothing with an overlap of %j', async (overlap) => {
+  it.each(['soon', '-1', '1e3', ''])('sends no request with an overlap of %j', async (overlap) => {
     const gateway = await aGateway({ status: 200, body: shown });
     const result = await runCli(['webhook-secret', 'rotate', `--overlap=${overlap}`], at(gateway.url));
-    expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining('is no time. Write seconds') });
+    expect(result).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('is not a time. Write seconds'),
+    });
     expect(gateway.asked).toEqual([]);
   });
 
-  it('passes on why the service takes no such overlap', async () => {
+  it('shows why the service refuses an overlap', async () => {
     const detail = [{ loc: ['body', 'overlap_s'], msg: 'Input should be less', type: 'less_than_equal' }];
     const gateway = await aGateway({ status: 422, body: { detail } });
     const args = ['webhook-secret', 'rotate', '--overlap', '604801'];
@@ -82,7 +85,7 @@ describe('runledger webhook-secret rotate', () => {
     });
   });
 
-  it('is not done by a word that is spelled wrongly', async () => {
+  it('does not follow from a misspelled command', async () => {
     const gateway = await aGateway({ status: 200, body: shown });
     expect(await runCli(['webhook-secret', 'rotat'], at(gateway.url))).toMatchObject({ code: 2 });
     expect(gateway.asked).toEqual([]);

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Json, CommandContext } from '../../command/command-context.ts';
 import { makeBrokerConfig } from './make-broker-config.ts';
 import { planUsers } from './plan-users.ts';
-import { tellBrokerConfig } from './print-broker-config.ts';
+import { printBrokerConfig } from './print-broker-config.ts';
 
 interface BrokerConfigOptions extends Json {
   readonly out: string;
@@ -11,10 +11,10 @@ interface BrokerConfigOptions extends Json {
   readonly rotate?: string[];
 }
 
-/** Where docker-compose.yml looks for it, and what git ignores. */
-const USUAL_FOLDER = 'deploy/secrets/nats';
+/** The folder that docker-compose.yml uses and git ignores. */
+const DEFAULT_FOLDER = 'deploy/secrets/nats';
 
-/** Writes files here, and talks to nobody. */
+/** Writes files, and connects to nothing. */
 export const addBrokerConfigCommand = (
   program: Command,
   { screen, add }: Pick<CommandContext, 'screen' | 'add'>,
@@ -23,15 +23,15 @@ export const addBrokerConfigCommand = (
   add(
     program,
     'broker-config',
-    'make keys for everybody at the broker, and its configuration: who may do what (operator)',
+    'make the keys of all users of the broker, and its configuration with their permissions (operator)',
   )
-    .option('--out <folder>', 'for broker.conf and keys; what is there is kept', USUAL_FOLDER)
-    .option('--executor <name...>', 'also an executor with this EXECUTOR_NAME')
-    .option('--remove <name...>', 'an executor that is let in no more')
-    .option('--rotate <user...>', 'a user that gets a new key')
+    .option('--out <folder>', 'for broker.conf and keys; existing keys are kept', DEFAULT_FOLDER)
+    .option('--executor <name...>', 'add an executor with this EXECUTOR_NAME')
+    .option('--remove <name...>', 'remove an executor')
+    .option('--rotate <user...>', 'make a new key for this user')
     .action(async (options: BrokerConfigOptions) => {
       const { executor = [], remove = [], rotate = [], json = false } = options;
       const plan = await planUsers({ cwd, folder: options.out, executor, remove, rotate });
-      tellBrokerConfig(await makeBrokerConfig(plan), screen, json);
+      printBrokerConfig(await makeBrokerConfig(plan), screen, json);
     });
 };

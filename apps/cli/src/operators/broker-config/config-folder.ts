@@ -5,18 +5,18 @@ import { KEY_FILE_ENDING, keyFileOf } from '@runledger/standalone/keys/key-files
 import { CommandError } from '../../output/command-error.ts';
 
 const MARK = '# Made by "runledger broker-config"';
-const HEAD = `${MARK}, which keeps the keys and makes this file anew: what is changed by hand is lost.
+const HEAD = `${MARK}, which keeps the keys and replaces this file: changes by hand are lost.
 # It holds public keys only. In the configuration of nats-server: include './broker.conf'
 `;
 const EXECUTOR = 'executor-';
 
-/** The folder with `broker.conf`, and with the seed of each user in `keys`. */
+/** The folder with `broker.conf` and the seed of each user in `keys`. */
 export interface ConfigFolder {
   readonly path: string;
   readonly configFile: string;
   readonly keys: string;
   readonly keyFileOf: (user: string) => string;
-  /** A path in it as a person would write it here. */
+  /** A path in it, relative to the present folder. */
   readonly shown: (path: string) => string;
 }
 
@@ -37,16 +37,16 @@ export const configFolder = (cwd: string, folder: string): ConfigFolder => {
 
 export const configText = (accounts: string): string => `${HEAD}\n${accounts}`;
 
-/** What `broker.conf` says now; undefined when there is none. @throws Explained when somebody else wrote it */
+/** The present `broker.conf`; undefined without one. @throws CommandError for a file from elsewhere */
 export const readConfigText = async (folder: ConfigFolder): Promise<string | undefined> => {
   const text = await unlessMissing(folder, readFile(folder.configFile, 'utf8'));
   if (text === undefined || text.startsWith(MARK)) return text;
   throw new CommandError(
-    `${folder.shown(folder.configFile)} was not made by this command, and is left as it is. Move it away, or name another folder with --out.`,
+    `${folder.shown(folder.configFile)} was not made by this command, and is not replaced. Move it away, or choose another folder with --out.`,
   );
 };
 
-/** The executors that are known already: by their keys, or by the configuration where a key was taken away. */
+/** The known executors: from their keys, or from the configuration if a key was moved away. */
 export const knownExecutors = async (folder: ConfigFolder, text: string | undefined): Promise<string[]> => {
   const files = (await unlessMissing(folder, readdir(folder.keys))) ?? [];
   const byKey = files
@@ -55,7 +55,7 @@ export const knownExecutors = async (folder: ConfigFolder, text: string | undefi
   const byConfig = [...(text ?? '').matchAll(/^ {2}"executor-([\w-]+)" \{$/gm)].flatMap(
     ([, name]) => name ?? [],
   );
-  // What has no name that the broker could know is none of ours.
+  // A file with another name does not belong to this command.
   return [...new Set([...byKey, ...byConfig])].filter((name) => executorToken(name) === name);
 };
 
@@ -71,10 +71,10 @@ const unlessMissing = async <Content>(
   }
 };
 
-/** Of what went wrong in the folder. */
+/** The error for a failure in the folder. */
 export const unusable = ({ path, shown }: ConfigFolder, error: unknown): CommandError => {
   const why = error instanceof Error ? error.message : String(error);
   return new CommandError(
-    `The folder ${shown(path)} cannot be used: ${why}. Run this as who owns it, make it writable, or name another folder with --out.`,
+    `The folder ${shown(path)} cannot be used: ${why}. Run this as its owner, make it writable, or choose another folder with --out.`,
   );
 };

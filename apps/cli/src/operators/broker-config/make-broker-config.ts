@@ -19,12 +19,11 @@ export interface Made {
   readonly removed: readonly string[];
 }
 
-/** nats-server runs as another user, and there are public keys alone in it. */
+/** nats-server runs as another user, and the file holds only public keys. */
 const FOR_ALL = 0o644;
 
 /**
- * Keys come first and the configuration, which names them, after: whatever comes in between, the same command makes it
- * whole. @throws Explained
+ * Writes the keys first and then the configuration that names them. After an interruption, the same command completes both. @throws CommandError
  */
 export const makeBrokerConfig = async ({ folder, text, users, removed }: Plan): Promise<Made> => {
   try {
@@ -50,7 +49,7 @@ export const makeBrokerConfig = async ({ folder, text, users, removed }: Plan): 
   }
 };
 
-/** Whoever was let read the old key, such as the user of a container, may read the one in its place. */
+/** The new file keeps the mode of the old one, so that the same users can read it, such as the user of a container. */
 const keyOf = async (key: PlannedUser['key'], file: string): Promise<Pick<UserKey, 'publicKey'>> => {
   switch (key.kind) {
     case 'kept':

@@ -16,24 +16,24 @@ export interface Wish {
 
 export interface PlannedUser {
   readonly user: BrokerUser;
-  /** What becomes of its key; the one that is kept. */
+  /** What happens to its key. */
   readonly key: { readonly kind: 'new' | 'rotated' } | { readonly kind: 'kept'; readonly key: UserKey };
 }
 
 export interface Plan {
   readonly folder: ConfigFolder;
-  /** What broker.conf says so far. */
+  /** The present broker.conf. */
   readonly text: string | undefined;
   readonly users: readonly PlannedUser[];
   /** Names of executors. */
   readonly removed: readonly string[];
 }
 
-/** Looks at everything before anything is written. @throws Explained */
+/** Checks everything before anything is written. @throws CommandError */
 export const planUsers = async ({ cwd, folder: out, executor, remove, rotate }: Wish): Promise<Plan> => {
   for (const name of executor) checkName(name);
   const both = executor.find((name) => remove.includes(name));
-  if (both !== undefined) throw new CommandError(`${both} is to be added and removed. Say one of the two.`);
+  if (both !== undefined) throw new CommandError(`${both} cannot be added and removed at the same time.`);
   const folder = configFolder(cwd, out);
   const text = await readConfigText(folder);
   const known = await knownExecutors(folder, text);
@@ -60,15 +60,15 @@ const checkName = (name: string): void => {
   const token = executorToken(name);
   if (token === name) return;
   throw new CommandError(
-    `${JSON.stringify(name)} cannot be the name of an executor at the broker, which takes up to 48 letters, digits, "-" and "_". ` +
-      `One with that EXECUTOR_NAME is known there as ${token}: say --executor ${token}.`,
+    `${JSON.stringify(name)} is not a valid name of an executor at the broker. A name has up to 48 letters, digits, "-" and "_". ` +
+      `An executor with that EXECUTOR_NAME is called ${token} there. Use --executor ${token}.`,
   );
 };
 
 const refuseUnknown = (what: string, wanted: readonly string[], known: readonly string[]): void => {
   const unknown = wanted.find((name) => !known.includes(name));
   if (unknown === undefined) return;
-  const there = known.length === 0 ? '' : ` Known are ${known.join(', ')}.`;
+  const there = known.length === 0 ? '' : ` It has ${known.join(', ')}.`;
   throw new CommandError(`There is no ${what} ${unknown} in this folder.${there}`);
 };
 
@@ -87,12 +87,12 @@ const plannedKey = async (
     case 'unusable':
       if (rotate) return { kind: 'rotated' };
       throw new CommandError(
-        `${folder.shown(file)} cannot be used: ${kept.why}. Put back the file that it was, or have a new key made with --rotate ${user}.`,
+        `${folder.shown(file)} cannot be used: ${kept.why}. Restore the file, or make a new key with --rotate ${user}.`,
       );
   }
 };
 
-/** A file that was copied: the broker could not tell the two apart. */
+/** A copied file: the broker could not distinguish the two users. */
 const refuseSharedKeys = (folder: ConfigFolder, users: readonly PlannedUser[]): void => {
   const names = new Map<string, string>();
   for (const { user, key } of users) {
@@ -100,8 +100,8 @@ const refuseSharedKeys = (folder: ConfigFolder, users: readonly PlannedUser[]): 
     const other = names.get(key.key.publicKey);
     if (other !== undefined) {
       throw new CommandError(
-        `${folder.shown(folder.keyFileOf(other))} and ${folder.shown(folder.keyFileOf(user.name))} hold the same key, and each user needs its own. ` +
-          `Have a new one made with --rotate ${user.name}.`,
+        `${folder.shown(folder.keyFileOf(other))} and ${folder.shown(folder.keyFileOf(user.name))} hold the same key, but each user needs its own. ` +
+          `Make a new one with --rotate ${user.name}.`,
       );
     }
     names.set(key.key.publicKey, user.name);

@@ -2,7 +2,7 @@ import type { Screen } from '../../output/screen.ts';
 import { headLine, rowLine, type Column } from '../../output/table.ts';
 import type { Made, MadeUser } from './make-broker-config.ts';
 
-export const tellBrokerConfig = (made: Made, screen: Screen, json: boolean): void => {
+export const printBrokerConfig = (made: Made, screen: Screen, json: boolean): void => {
   const { folder, config, users, removed } = made;
   if (json) {
     screen.printJson({
@@ -31,33 +31,33 @@ export const tellBrokerConfig = (made: Made, screen: Screen, json: boolean): voi
 };
 
 const CONFIG: Readonly<Record<Made['config'], string>> = {
-  made: 'is made: who may do what at the broker, with public keys alone.',
-  changed: 'is made anew: who may do what at the broker, with public keys alone.',
-  unchanged: 'is as it was.',
+  made: 'is new: users and permissions of the broker, with public keys only.',
+  changed: 'is changed: users and permissions of the broker, with public keys only.',
+  unchanged: 'is unchanged.',
 };
 
 const whatNext = ({ folder, config, users }: Made): string[] => {
-  if (config === 'unchanged') return ['There is nothing to do.'];
-  // In full: services run elsewhere.
+  if (config === 'unchanged') return ['Nothing needs to be done.'];
+  // Absolute paths, because services run elsewhere.
   const seed = folder.keyFileOf;
   const executor = users.find(({ name }) => name.startsWith('executor-'))?.name;
   const rotated = users.filter(({ key }) => key === 'rotated').map(({ name }) => name);
   return [
     '',
     'What to do next:',
-    "- nats-server: have include './broker.conf' in its configuration (it takes every path from that file on). One that runs",
-    '  reads it anew with nats-server --signal reload, or kill -HUP of its process. Do it twice, a second apart: what a new user',
-    '  may do holds from the second time on. In a container that has the file mounted: docker compose restart nats.',
+    "- nats-server: put include './broker.conf' into its configuration (paths are relative to that file). A running server",
+    '  reads it again after nats-server --signal reload, or kill -HUP of its process. Do it twice, a second apart: permissions of',
+    '  a new user hold after the second time. In a container that mounts the file: docker compose restart nats.',
     ...(rotated.length > 0
       ? [
-          `  It takes the new key alone from then on: give ${rotated.join(', ')} the new file, and start what uses it anew.`,
+          `  It accepts only the new keys then: give ${rotated.join(', ')} the new files, and restart what uses them.`,
         ]
       : []),
-    '- each service: give it the file of its own key and no other, in place of NATS_USER and NATS_PASSWORD:',
+    '- each service: give it only the file of its own key, instead of NATS_USER and NATS_PASSWORD:',
     `    NATS_NKEY_FILE=${seed('gateway')}`,
     executor === undefined
-      ? '- executors: none is let in yet. Name each: runledger broker-config --executor NAME'
-      : `- each executor, by the name that it has here: EXECUTOR_NAME=${executor.slice('executor-'.length)} NATS_NKEY_FILE=${seed(executor)}`,
+      ? '- executors: there is none yet. Add each with: runledger broker-config --executor NAME'
+      : `- each executor, with its name here: EXECUTOR_NAME=${executor.slice('executor-'.length)} NATS_NKEY_FILE=${seed(executor)}`,
     `- yourself: RUNLEDGER_NATS_NKEY_FILE=${seed('operator')} runledger provision`,
   ];
 };

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { USUAL_LIMIT } from '../../command/list-pages.ts';
+import { DEFAULT_LIMIT } from '../../command/list-pages.ts';
 import type { Json, CommandContext } from '../../command/command-context.ts';
 import { printDeadLetters } from './list-dead-letters.ts';
 import type { DeadLetterListOptions } from './list-dead-letters.ts';
@@ -16,7 +16,7 @@ export const addDeadLetterCommands = (
     .command('dead-letters')
     .description('messages that no consumer could handle (operator)');
   addFilter(add(group, 'list', 'list dead letters, oldest first'))
-    .option('--limit <number>', 'print at most this many', USUAL_LIMIT)
+    .option('--limit <number>', 'print at most this many', DEFAULT_LIMIT)
     .action((options: DeadLetterListOptions) => asOperator((log) => printDeadLetters(log, screen, options)));
   add(group, 'show <position>', 'show why a consumer rejected it, and its content').action(
     (position: string, { json = false }: Json) =>

@@ -2,8 +2,8 @@ import type { ListedDeadLetter } from '@runledger/event-log/streams/dead-letters
 import { parseJson } from '../../options/parse-json.ts';
 import { plain, shorten } from '../../output/plain-text.ts';
 
-const MOST_LINES = 100;
-const MOST_IN_A_LINE = 400;
+const MAX_LINES = 100;
+const MAX_LINE_LENGTH = 400;
 
 /** The content of a dead letter in lines that are safe for a terminal. It may hold anything. */
 export const bodyLines = ({ data, stream, sequence }: ListedDeadLetter): string[] => {
@@ -14,13 +14,13 @@ export const bodyLines = ({ data, stream, sequence }: ListedDeadLetter): string[
   const text = Buffer.from(data, 'base64').toString();
   const json = parseJson(text);
   const lines = (json === undefined ? text : JSON.stringify(json, null, 2)).split('\n');
-  const shown = lines.slice(0, MOST_LINES).map(plainLine);
-  return lines.length > MOST_LINES
-    ? [...shown, `… and ${lines.length - MOST_LINES} more lines: see all with --json`]
+  const shown = lines.slice(0, MAX_LINES).map(plainLine);
+  return lines.length > MAX_LINES
+    ? [...shown, `… and ${lines.length - MAX_LINES} more lines: see all with --json`]
     : shown;
 };
 
 const plainLine = (line: string): string => {
   const indent = /^ */.exec(line)?.[0] ?? '';
-  return shorten(`${indent}${plain(line)}`, MOST_IN_A_LINE);
+  return shorten(`${indent}${plain(line)}`, MAX_LINE_LENGTH);
 };

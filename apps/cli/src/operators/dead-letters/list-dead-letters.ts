@@ -17,7 +17,7 @@ export interface DeadLetterListOptions extends DeadLetterFilter {
   readonly json?: boolean;
 }
 
-const MOST_LISTED = 10_000;
+const MAX_LISTED = 10_000;
 const LONGEST_REASON = 120;
 
 const columns: readonly Column<ListedDeadLetter>[] = [
@@ -35,7 +35,7 @@ export const printDeadLetters = async (
   screen: Screen,
   { json = false, limit: wanted, ...filter }: DeadLetterListOptions,
 ): Promise<void> => {
-  const limit = wholeNumberIn('--limit', wanted, 1, MOST_LISTED);
+  const limit = wholeNumberIn('--limit', wanted, 1, MAX_LISTED);
   let listed = 0;
   for await (const message of readDeadLetters(log, filter)) {
     if (listed === limit) {

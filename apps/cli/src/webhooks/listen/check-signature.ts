@@ -1,17 +1,17 @@
 import { timingSafeEqual } from 'node:crypto';
 import { signedHeaders } from '@runledger/webhooks/signing/signature';
 
-/** `stale`: rightly signed, but more than five minutes ago or ahead, so that it may be a copy. */
+/** `stale`: signed correctly, but more than five minutes ago or ahead, so that it may be a replay. */
 export type Checked = 'right' | 'wrong' | 'stale' | 'unsigned' | 'not checked';
 
-/** As Standard Webhooks has it: a receiver takes no older time than this. */
+/** From Standard Webhooks: a receiver accepts no older timestamp. */
 const TOLERANCE_S = 300;
 
 export interface Signed {
   readonly id: string | undefined;
   readonly timestamp: string | undefined;
   readonly signature: string | undefined;
-  /** The very bytes that came. */
+  /** The bytes as received. */
   readonly body: Uint8Array;
 }
 
@@ -31,14 +31,14 @@ export const checkSignature = (
   return Math.abs(now.getTime() - at.getTime()) > TOLERANCE_S * 1_000 ? 'stale' : 'right';
 };
 
-/** @throws TypeError that says what a secret looks like, without this one */
+/** @throws TypeError that describes a valid secret, without quoting this one */
 export const assertSecret = (secret: string): void =>
   void signedHeaders({ id: 'x', at: new Date(0), body: new Uint8Array(), secrets: [secret] });
 
 const readTimestamp = (text: string): Date | undefined =>
   /^\d{1,12}$/.test(text) ? new Date(Number(text) * 1_000) : undefined;
 
-/** None for an id that cannot be one. */
+/** Empty for an invalid id. */
 const expectedSignatures = (
   { id, at, body }: { readonly id: string; readonly at: Date; readonly body: Uint8Array },
   secrets: readonly string[],

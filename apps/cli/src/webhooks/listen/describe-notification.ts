@@ -7,21 +7,21 @@ import { plain, shorten } from '../../output/plain-text.ts';
 import type { Checked } from './check-signature.ts';
 import type { ReceivedRequest } from './receiver.ts';
 
-/** Of the outputs only their number is shown. */
+/** Only the number of outputs is shown. */
 const ShownPayload = Type.Object({
   ...Type.Omit(WebhookPayload, ['outputs']).properties,
   outputs: Type.Array(Type.Unknown()),
 });
 
 const LONGEST = 160;
-/** What is shown of the headers: what the notification is known and verified by. */
+/** The headers that identify and sign a notification. */
 const HEADERS = ['webhook-id', 'webhook-timestamp', 'webhook-signature', 'runledger-webhook-version'];
 
 export interface Notification {
   readonly at: Date;
   readonly received: ReceivedRequest;
   readonly signature: Checked;
-  /** The status of our answer. */
+  /** The status of the answer. */
   readonly answered: number;
 }
 
@@ -48,7 +48,7 @@ export const notificationJson = ({ at, received, signature, answered }: Notifica
   body: parseJson(received.body.toString('utf8')) ?? received.body.toString('utf8'),
 });
 
-/** Undefined also for one that was sent twice: they are joined, and such a one counts as none. */
+/** Undefined also for a header that was sent twice. */
 export const header = ({ headers }: ReceivedRequest, name: string): string | undefined => {
   const value = headers[name];
   return typeof value === 'string' ? value : undefined;
@@ -57,7 +57,7 @@ export const header = ({ headers }: ReceivedRequest, name: string): string | und
 const payloadWords = (body: Buffer): string => {
   const payload = parseJson(body.toString('utf8'));
   if (!Value.Check(ShownPayload, payload))
-    return `no notification of a run: ${shorten(plain(body.toString('utf8', 0, LONGEST * 4)), LONGEST)}`;
+    return `not a notification: ${shorten(plain(body.toString('utf8', 0, LONGEST * 4)), LONGEST)}`;
   const { run_id, status, progress, live_status, finished, outputs, end_reason } = payload;
   if (!finished)
     return `run ${run_id} ${status} ${Math.floor(progress * 100)} % ${shorten(plain(live_status ?? ''), 40)}`.trimEnd();
@@ -67,9 +67,9 @@ const payloadWords = (body: Buffer): string => {
 const signatureWords = (signature: Checked): string => {
   switch (signature) {
     case 'right':
-      return 'signature right';
+      return 'signature valid';
     case 'wrong':
-      return 'SIGNATURE WRONG';
+      return 'SIGNATURE INVALID';
     case 'stale':
       return 'SIGNATURE TOO OLD';
     case 'unsigned':

@@ -1,7 +1,7 @@
-/** What signatures are checked with. */
+/** The secrets that signatures are checked with. */
 export interface KnownSecrets {
   readonly current: () => readonly string[];
-  /** Asks for them again, unless that was done a moment ago. */
+  /** Reads the secrets again, at most once in a while. */
   readonly refresh: () => Promise<void>;
 }
 
@@ -10,7 +10,7 @@ export const fixedSecret = (secret: string): KnownSecrets => ({
   refresh: async () => undefined,
 });
 
-/** A secret may be rotated, and the service that knows it started, after the listening has begun. */
+/** Secrets from the service. They may change, and the service may start later. */
 export const fetchedSecrets = (
   ask: () => Promise<readonly string[]>,
   {

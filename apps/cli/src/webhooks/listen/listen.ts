@@ -12,7 +12,7 @@ import type { ReceivedRequest, Reply } from './receiver.ts';
 import { wholeNumberIn } from '../../options/numbers.ts';
 import type { Screen } from '../../output/screen.ts';
 
-const ASK_EVERY_MS = 1_000;
+const REFRESH_EVERY_MS = 1_000;
 
 export interface ListenOptions {
   readonly port: string;
@@ -21,7 +21,7 @@ export interface ListenOptions {
   readonly json?: boolean;
 }
 
-/** Receives notifications on this machine until it is interrupted, and says of each what came and whether it is signed rightly. */
+/** Receives notifications until it is interrupted, and prints each with the result of its signature check. */
 export const listen = async (
   client: () => Promise<Client>,
   { port, secret, answer, json = false }: ListenOptions,
@@ -49,7 +49,7 @@ export const listen = async (
   return EXIT.done;
 };
 
-/** A secret that was rotated, or that could not be had before, is asked for anew. */
+/** Reads the secrets again if no known secret fits. */
 const check = async (received: ReceivedRequest, secrets: KnownSecrets, at: Date): Promise<Checked> => {
   const signed = {
     id: header(received, 'webhook-id'),
@@ -63,14 +63,14 @@ const check = async (received: ReceivedRequest, secrets: KnownSecrets, at: Date)
   return checkSignature(signed, secrets.current(), at);
 };
 
-/** As every receiver should: what may come from somebody else is refused. */
+/** Refuses requests that may come from somebody else, as every receiver should. */
 const replyTo = (signature: Checked, status: number): Reply => {
   switch (signature) {
     case 'right':
     case 'not checked':
       return { status, text: status < 300 ? 'Thank you.' : `Answered as --answer ${status} asks for.` };
     case 'wrong':
-      return { status: 401, text: 'The signature was not made with the secret that is known here.' };
+      return { status: 401, text: 'The signature was not made with a known secret.' };
     case 'stale':
       return { status: 401, text: 'The signature is more than five minutes old, or ahead of the time.' };
     case 'unsigned':
@@ -89,13 +89,13 @@ const secretsOf = (client: () => Promise<Client>, screen: Screen): KnownSecrets 
       return previous === null ? [secret] : [secret, previous.secret];
     },
     {
-      everyMs: ASK_EVERY_MS,
+      everyMs: REFRESH_EVERY_MS,
       clock: () => performance.now(),
       onFailure: (error) => {
         if (!(error instanceof CommandError)) throw error;
         if (!told)
           screen.hint(
-            `Signatures are not checked until the secret is known; --secret gives one. ${error.message}`,
+            `Signatures are not checked until the secret is known. Use --secret to give one. ${error.message}`,
           );
         told = true;
       },
@@ -109,7 +109,9 @@ const checkedSecret = (secret: string): string => {
     return secret;
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new CommandError(`--secret cannot be used: ${error.message} See it with: runledger webhook-secret`);
+    throw new CommandError(
+      `--secret cannot be used: ${error.message} Show it with: runledger webhook-secret`,
+    );
   }
 };
 
@@ -118,9 +120,9 @@ const open: typeof openReceiver = async (port, receive) => {
     return await openReceiver(port, receive);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    const why = code === 'EADDRINUSE' ? 'another program has it' : code;
+    const why = code === 'EADDRINUSE' ? 'another program uses it' : code;
     throw new CommandError(
-      `Nothing can listen on port ${port} of 127.0.0.1: ${why}. Choose another one, such as --port 9001 (0 takes a free one).`,
+      `The command cannot listen on port ${port} of 127.0.0.1: ${why}. Choose another port, such as --port 9001 (0 for a free one).`,
     );
   }
 };
