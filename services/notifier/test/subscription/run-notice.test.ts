@@ -48,7 +48,7 @@ describe('a message of RUNS', () => {
     ['fenced on another run', { fence: lifecycleFilter(run.aRun()) }],
     [
       'stored under the subject of an executor',
-      { subject: `runs.${key.org_id}.${key.run_id}.life.queued.executor.1.box` },
+      { subject: `runs.${key.org_id}.${key.run_id}.life.queued.executor.1.${run.EXECUTOR}` },
     ],
   ])('names no webhook when it is forged, since it is %s', (_, forged) => {
     const wanting = stored(run.queued(key, { webhook: 'https://a.example/hook' }));
