@@ -78,14 +78,14 @@ it('a message behind the last fact, which no projection takes, is not waited for
   expect((await views.find(key))?.run.status).toBe('success');
 });
 
-it('whoever waits goes on after a while with views that nobody brings up to date', async () => {
+it('a waiting list goes on after a while when nobody updates the views', async () => {
   const views = memoryRunViews();
   await aRunThatEnds();
   expect(await freshViews({ log, views, timeoutMs: 50 })()).toBe(false);
   expect(await views.position()).toBeUndefined();
 });
 
-it('nobody waits again where the views stood still all through a wait, until they move', async () => {
+it('after a wait in which the views did not move, nobody waits again until they move', async () => {
   const views = memoryRunViews();
   let looks = 0;
   const position = () => {
@@ -105,12 +105,12 @@ it('nobody waits again where the views stood still all through a wait, until the
   await waitFor('the views to be waited for again', async () => (await fresh()) || undefined);
 });
 
-it('whoever waits goes on at once where the views are away', async () => {
+it('a waiting list goes on at once when the views are away', async () => {
   await using views = viewsThatAreAway();
   await expect(freshViews({ log, views, timeoutMs: FOR_EVER })()).resolves.toBe(false);
 });
 
-it('whoever waits goes on at once where the log is away', async () => {
+it('a waiting list goes on at once when the log is away', async () => {
   const closed = await test.open();
   await closed[Symbol.asyncDispose]();
   const fresh = freshViews({ log: closed, views: memoryRunViews(), timeoutMs: FOR_EVER });

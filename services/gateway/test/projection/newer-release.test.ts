@@ -6,7 +6,7 @@ import { aWorld } from '../fixtures/gateway/a-world.ts';
 import { call, post } from '../fixtures/requests/requests.ts';
 import { openEventSource } from '../runs/subscribe/an-event-source.ts';
 
-it('a run with a fact of a later release is not shown, watched or cancelled as if it had none', async () => {
+it('a run with a fact of a later release is not shown, streamed or cancelled as if it had none', async () => {
   await using world = await aWorld();
   const gateway = await world.gateway();
   const { key: apiKey, org_id } = world.tenant;

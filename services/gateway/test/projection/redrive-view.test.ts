@@ -18,7 +18,7 @@ const redriven = (
 ): ReturnType<typeof redriveView> => redriveView({ log, views }, { stream: 'RUNS', sequence });
 
 describe('a message that the gateway takes again', () => {
-  it('makes the view of its run anew, with all that the log has of it', async () => {
+  it('makes the view of its run again, with all that the log has of it', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
     const key = aRun();

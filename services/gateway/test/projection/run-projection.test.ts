@@ -102,7 +102,7 @@ describeWithMongo('a projection into MongoDB', () => {
     expect(await views.find(witness.run)).toEqual(witness);
   });
 
-  it('derives all views anew, and says so, when the log does not hold the event of its position', async () => {
+  it('makes all views again, and says so, when the log does not have the event of its position', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
     const views = await mongoViews(open);

@@ -138,7 +138,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       expect(await views.position()).toEqual({ stream_created: log, sequence: 7, event_id: 'event-7' });
     });
 
-    it('start again: every run may be written anew, and those that are not are kept', async () => {
+    it('are reset: every run may be written again, and the others are kept', async () => {
       const [anew, kept] = [history(), history()];
       await views.save([at(anew, 3), at(kept, 3)]);
       const log = newUuid();
@@ -150,7 +150,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       expect(await views.find(at(kept, 0).run)).toEqual({ ...at(kept, 3), head: 0 });
     });
 
-    it('start again with what became of the notifications, too', async () => {
+    it('are reset with the state of the notifications too', async () => {
       const key = aRun();
       const run = folded(queued(key), assigned(key), started(key), succeeded(key));
       const webhook = foldedWebhook(6, webhookStarted(key), webhookDelivered(key));
@@ -216,7 +216,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
         expect(await numbers({ createdBefore: new Date(timeOf(4)) })).toEqual([3, 2, 1]);
       });
 
-      it('from one row on, also where two have one number, since a log was replaced', async () => {
+      it('from one row on, also when two have one number because a log was replaced', async () => {
         const twins = [aRun(org), aRun(org)].sort((a, b) => (a.run_id < b.run_id ? 1 : -1));
         for (const key of twins) {
           await views.save([
@@ -312,7 +312,7 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
         expect(await listed(['started'])).toEqual([aView(2, folded(waiting, given))]);
       });
 
-      it('once, also where a log was replaced in which the run had another number', async () => {
+      it('once, also when a log was replaced in which the run had another number', async () => {
         const key = aRun(orgId(newUuid()));
         const other = folded(queued(aRun(key.org_id)));
         const run = folded(queued(key));

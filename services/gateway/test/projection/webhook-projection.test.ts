@@ -28,8 +28,8 @@ const seen = async (views: RunViews, key: RunKey, status: string): Promise<RunVi
   return view;
 };
 
-describe('what became of the notifications', () => {
-  it('is in the view as soon as it is told, whatever the run does beside it', async () => {
+describe('the state of the notifications', () => {
+  it('is in the view as soon as it is in the log, whatever the run does meanwhile', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
     const views = memoryRunViews();
@@ -59,7 +59,7 @@ describe('what became of the notifications', () => {
     expect((await seen(views, key, 'failed')).run.status).toBe('success');
   });
 
-  it('is left out where the run has expired from log and views, and nobody is bothered with it', async () => {
+  it('is left out when the run has expired from log and views, without a warning', async () => {
     await using open = new AsyncDisposableStack();
     const { log } = open.use(await aLog());
     const views = memoryRunViews();

@@ -9,9 +9,9 @@ import { requestCancel, type CancelAnswer } from './core/request-cancel.ts';
 import type { CurrentRun, ReadCurrentRun } from '../current/current-run.ts';
 
 type Cancellation =
-  /** `isNew` is false when the answer held before it was asked for. */
+  /** `isNew` is false when the answer held before the request. */
   | { readonly kind: 'answered'; readonly answer: CancelAnswer; readonly isNew: boolean }
-  /** Its status is none of those that were asked for, any more. */
+  /** Its status is no longer one of those that the request names. */
   | { readonly kind: 'not_asked_for' }
   /** The run changed again and again while it was decided on. */
   | { readonly kind: 'too_busy' }
@@ -30,7 +30,7 @@ export interface Canceller {
   readonly traceparent: string | null;
 }
 
-/** Whatever its status is, unless some are named. @throws {LogUnavailable} */
+/** `only` limits it to runs with these statuses. @throws {LogUnavailable} */
 export type CancelRun = (
   key: RunKey,
   by: Canceller,

@@ -155,7 +155,7 @@ describe('a projection of runs', () => {
     expect(projectRuns([], [newer])).toMatchObject({ kind: 'newer_version', version: 2, sequence: 1 });
   });
 
-  it('derives a view anew whose head went back to 0', () => {
+  it('makes a view again whose head went back to 0', () => {
     const { views } = project([], messages);
     const again = views.map((view) => ({ ...view, head: 0 }));
     expect(project(again, messages.slice(0, 1)).views).toMatchObject([

@@ -7,7 +7,7 @@ const LATER_ID = runId('0199a1b2-0000-7000-8000-000000000002');
 
 const at = (created_at: string, number = 7, run_id = ID) => sortKeyOf({ created_at, number, run_id });
 
-describe('places', () => {
+describe('sort keys', () => {
   it('are in the order of creation, then of numbers, then of ids', () => {
     const inOrder = [
       at('2026-01-31T23:59:59.999Z', 99),
@@ -28,7 +28,7 @@ describe('places', () => {
     `2026-02-01T00:00:00.000Z.000000000007.${ID.toUpperCase().replace('7000', 'ABCD')}`,
     `2026-02-01T00:00:00.000Z.000000000007.${ID}\n`,
     `x${at('2026-02-01T00:00:00Z')}`,
-  ])('%j is none', (text) => expect(isSortKey(text)).toBe(false));
+  ])('%j is not a sort key', (text) => expect(isSortKey(text)).toBe(false));
 
   it('of a span have the runs of its first millisecond, and none of its last', () => {
     const time = '2026-02-01T00:00:00.500Z';

@@ -14,7 +14,7 @@ const writing = (error: Error) =>
   });
 
 describe('a write of many views', () => {
-  it('is done where a later view stands already', async () => {
+  it('succeeds when a later view exists already', async () => {
     await expect(writing(refused(11000, 11000))).resolves.toBeUndefined();
   });
 

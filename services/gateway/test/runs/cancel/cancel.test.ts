@@ -96,7 +96,7 @@ describe('cancelling', () => {
     }
   });
 
-  it('races an assignment: whoever comes second decides again, and all agree', async () => {
+  it('races an assignment: the second writer decides again, and all agree', async () => {
     const second = await world.gateway();
     for (let round = 0; round < 20; round += 1) {
       const key = await aRunWith();

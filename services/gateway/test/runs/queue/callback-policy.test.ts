@@ -66,7 +66,7 @@ describe('the callback of a run that is queued', () => {
     expect(reasonOf(await queueAt('https://mixed-families.example/'))).toContain('fd00::1');
   });
 
-  it('is accepted when its name does not exist, has no address, or nobody answers for it in time', async () => {
+  it('is accepted when its name does not exist, has no address, or is not resolved in time', async () => {
     world.dns.set('empty.example', []);
     world.dns.set('broken.example', 'servfail');
     world.dns.set('silent.example', 'silent');
@@ -125,7 +125,7 @@ describe('the callback of a run that is queued', () => {
     expect(reasonOf(await queueAt('http://127.0.0.1:7003/', allowing))).toBe('queued');
   });
 
-  it('is told beside all else that is wrong with a request', async () => {
+  it('is listed with everything else that is wrong with a request', async () => {
     const { body } = await post(`${gateway.api}/run/deployment/queue`, world.tenant.key, {
       webhook: 'http://127.0.0.1/',
       gpu: 'none',

@@ -67,7 +67,7 @@ describe('an idempotency key', () => {
     expect((await call(`${second.api}/run/${run.run_id}`, tenant.key)).body.status).toBe('queued');
   });
 
-  it('stands for the request as it is meant, however it is written', async () => {
+  it('stands for the meaning of the request, however it is written', async () => {
     const { deployment } = tenant;
     const run = runIn(
       tenant,
@@ -120,7 +120,7 @@ describe('an idempotency key', () => {
     expect((await call(`${first.api}/run/${theirs.run_id}`, tenant.key)).status).toBe(404);
   });
 
-  it('finds its run whatever became of it, and of the deployment since', async () => {
+  it('finds its run in any state, whatever happened to the deployment', async () => {
     const run = runIn(tenant, await queueKeyed(first, tenant, 'k'));
     await appendAll(world.log, assigned(run), started(run), succeeded(run));
     await catalogue(world.log).putDeployment({ ...tenant.deployment, archived: true });

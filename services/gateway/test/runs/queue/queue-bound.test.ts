@@ -69,7 +69,7 @@ describe("an organisation's queue", () => {
     expect(await bound(org_id, accepting(org_id))).toMatchObject({ org_id });
   });
 
-  it('keeps no place for what was not accepted after all', async () => {
+  it('counts no run that was not accepted after all', async () => {
     const org_id = orgId(newUuid());
     const bound = boundOf(1);
     const failing = bound(org_id, () => Promise.reject(new Error('the log is full')));

@@ -58,8 +58,8 @@ const leading = async (placesOf: Places = byQuestion): Promise<AsyncDisposable> 
   };
 };
 
-describe('the places of queued runs', () => {
-  it('are those that the scheduler tells, and none for a run that does not wait', async () => {
+describe('the positions of queued runs', () => {
+  it('come from the scheduler, without runs that do not wait', async () => {
     await using open = new AsyncDisposableStack();
     open.use(
       await leading((keys) =>
@@ -74,7 +74,7 @@ describe('the places of queued runs', () => {
     ]);
   });
 
-  it('are kept for a second', async () => {
+  it('are cached for a second', async () => {
     await using open = new AsyncDisposableStack();
     open.use(await leading());
     const places = queuePositions({ scheduler: client, clock });
@@ -87,7 +87,7 @@ describe('the places of queued runs', () => {
     expect(await ahead()).toBe(2);
   });
 
-  it('are asked together when they are asked at the same time, each run once', async () => {
+  it('go into one request when they are needed at the same time, each run once', async () => {
     await using open = new AsyncDisposableStack();
     open.use(await leading());
     const places = queuePositions({ scheduler: client, clock });
@@ -96,7 +96,7 @@ describe('the places of queued runs', () => {
     expect(questions).toEqual([keys]);
   });
 
-  it('are asked in questions of a hundred runs', async () => {
+  it('go into requests of a hundred runs', async () => {
     await using open = new AsyncDisposableStack();
     open.use(await leading());
     const keys = Array.from({ length: 250 }, () => aRun());
@@ -104,14 +104,14 @@ describe('the places of queued runs', () => {
     expect(questions.map(({ length }) => length)).toEqual([100, 100, 50]);
   });
 
-  it('are not asked for when no run waits', async () => {
+  it('are not requested when no run waits', async () => {
     await using open = new AsyncDisposableStack();
     open.use(await leading());
     expect((await queuePositions({ scheduler: client, clock })([])).size).toBe(0);
     expect(questions).toEqual([]);
   });
 
-  it('are asked for once in a second, and nobody waits for them, while no scheduler answers', async () => {
+  it('are requested once a second, and nobody waits for them, while no scheduler responds', async () => {
     const places = queuePositions({ scheduler: client, clock });
     await using silent = await leading(() => undefined);
     expect((await places([aRun()])).size).toBe(0);

@@ -90,7 +90,7 @@ describe('the webhook_status of a run', () => {
   const statusAt = async (gateway: { api: string }, key: RunKey) =>
     (await show(gateway, key)).body.webhook_status;
 
-  it('is null without a webhook, and else follows what the notifier tells', async () => {
+  it('is null without a webhook, and else follows the facts of the notifier', async () => {
     const gateway = await world.gateway();
     expect(await statusAt(gateway, await queueSample(gateway, world.tenant))).toBeNull();
     const key = await queueSample(gateway, world.tenant, { webhook: HOOK });
@@ -202,7 +202,7 @@ describe('views that are away', () => {
 });
 
 describe('reading a run', () => {
-  it('finds none that is unknown, and none of another organisation, in the log or in the views', async () => {
+  it('finds neither an unknown run nor one of another organisation, in the log or in the views', async () => {
     const gateway = await world.gateway({ projecting: true });
     const other = await world.newTenant();
     const theirs = await queueSample(gateway, other);

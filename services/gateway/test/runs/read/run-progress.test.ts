@@ -27,7 +27,7 @@ it('progress never goes back within an attempt, whatever the broker has lost', a
   expect(shown).toEqual([0.4, 0.4, 0.4, 0.6]);
 });
 
-it('progress of a new attempt begins anew', async () => {
+it('progress of a new attempt begins again', async () => {
   const answers = [report(0.4), undefined];
   const progress = runProgress(async () => answers.shift());
   await progress(running);

@@ -29,7 +29,7 @@ const ownRun = () => aRun(world.tenant.org_id);
 const Fact = Compile(RunFactEvent);
 
 describe.each(situations.filter(({ is }) => is.finished))('a run that is $name', ({ events }) => {
-  it('is told from its first fact to its last, and the stream is closed', async () => {
+  it('is sent from its first fact to its last, and then the stream closes', async () => {
     const run = ownRun();
     const last = await appendAll(world.log, ...factsFor(run, events));
     const source = await readToEnd(gateway.eventsOf(run), key);
@@ -57,7 +57,7 @@ describe.each(situations.filter(({ is }) => is.finished))('a run that is $name',
 });
 
 describe('a stream', () => {
-  it('has the headers of one that nobody keeps or holds back', async () => {
+  it('has headers against caching and buffering', async () => {
     const run = ownRun();
     await appendAll(world.log, queued(run));
     await using source = await openEventSource(gateway.eventsOf(run), key);
@@ -75,7 +75,7 @@ describe('a stream', () => {
     ]);
   });
 
-  it('tells facts at every gateway as they come, each once', async () => {
+  it('sends facts at every gateway as they come, each once', async () => {
     const run = ownRun();
     await appendAll(world.log, queued(run));
     const sources = await Promise.all(
@@ -120,7 +120,7 @@ describe('a stream', () => {
     });
   });
 
-  it('begins anew behind an event that this log does not have', async () => {
+  it('begins with the first fact after an event that this log does not have', async () => {
     const run = ownRun();
     const last = await appendAll(world.log, queued(run));
     await using source = await openEventSource(gateway.eventsOf(run), key, { after: last + 1_000 });

@@ -47,7 +47,7 @@ const aTeller = (begin: Run) => {
   return { ...progress, told, present: () => progress.latest(), become };
 };
 
-it('the first report is told at once, and the latest of those that follow a second later', () => {
+it('the first report is sent at once, and the latest later one after a second', () => {
   const { take, told } = aTeller(first);
   take(of(0.1));
   vi.advanceTimersByTime(0);
@@ -62,7 +62,7 @@ it('the first report is told at once, and the latest of those that follow a seco
   ]);
 });
 
-it('a report that came before the fact of its attempt is told with the fact', () => {
+it('a report that came before the fact of its attempt is sent with the fact', () => {
   const { take, told, become, present } = aTeller(first);
   take(of(0.1, { attempt: 2, executor: OTHER_EXECUTOR }));
   vi.advanceTimersByTime(5_000);
@@ -72,7 +72,7 @@ it('a report that came before the fact of its attempt is told with the fact', ()
   expect(told).toEqual([[2, 0.1]]);
 });
 
-it('a lesser report, and one that says nothing new, is not told', () => {
+it('a report of less progress, or of nothing new, is not sent', () => {
   const { take, told } = aTeller(first);
   for (const progress of [0.5, 0.4, 0.5]) {
     take(of(progress));
@@ -81,7 +81,7 @@ it('a lesser report, and one that says nothing new, is not told', () => {
   expect(told).toEqual([[1, 0.5]]);
 });
 
-it('the same progress is told again when the run has gone on to another step', () => {
+it('the same progress is sent again when the run has reached another step', () => {
   const { take, told, become, present } = aTeller(first);
   take(of(0.5));
   vi.advanceTimersByTime(2_000);
@@ -90,7 +90,7 @@ it('the same progress is told again when the run has gone on to another step', (
   expect([told.length, present()?.live_status]).toEqual([2, 'storing output files']);
 });
 
-it('nothing is told of a run that does not execute, and nothing after the close', () => {
+it('nothing is sent for a run that does not execute, and nothing after the close', () => {
   const { take, told, close } = aTeller(folded(queued(key)));
   take(of(0.5));
   vi.advanceTimersByTime(2_000);

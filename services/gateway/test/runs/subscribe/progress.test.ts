@@ -51,7 +51,7 @@ const watching = (run: RunKey): Promise<EventSourceClient> =>
   openEventSource(gateway.eventsOf(run), world.tenant.key);
 
 describe('the progress of a run', () => {
-  it('is told without an id, once a second at most, the latest', async () => {
+  it('is sent without an id, once a second at most, the latest', async () => {
     const run = ownRun();
     await appendAll(world.log, queued(run), assigned(run), started(run));
     await using source = await watching(run);
@@ -69,7 +69,7 @@ describe('the progress of a run', () => {
     expect(source.progress().filter(({ data }) => !Progress.Check(data))).toEqual([]);
   });
 
-  it('that was told before somebody watches comes first, behind the facts', async () => {
+  it('that was sent before the subscription comes right after the facts', async () => {
     const run = ownRun();
     await appendAll(world.log, queued(run), assigned(run), started(run));
     report(run, 0.25);
@@ -99,7 +99,7 @@ describe('the progress of a run', () => {
     expect(late.facts().map(({ data }) => data.progress)).toEqual([0, 0.6, 0.6, 0.6]);
   });
 
-  it('begins anew with the next attempt, also where the report comes before the fact', async () => {
+  it('begins again with the next attempt, also when the report comes before the fact', async () => {
     const run = ownRun();
     await appendAll(world.log, queued(run), assigned(run), started(run));
     await using source = await watching(run);
@@ -120,7 +120,7 @@ describe('the progress of a run', () => {
     ]);
   });
 
-  it('is not told any more when the run has ended', async () => {
+  it('is not sent after the run has ended', async () => {
     const run = ownRun();
     await appendAll(world.log, queued(run), assigned(run), started(run));
     report(run, 0.5);

@@ -22,12 +22,12 @@ const aQueuedRun = async (): Promise<RunKey> => {
   return run;
 };
 
-describe('watching a run', () => {
+describe('subscribing to a run', () => {
   const nothing = () => undefined;
   const watch = (run: RunKey) =>
     watching.subscribe(run, { onFacts: nothing, onProgress: nothing, onOver: nothing });
 
-  it('reads it once for all that watch it, and forgets it with the last of them', async () => {
+  it('reads it once for all subscribers, and forgets it with the last of them', async () => {
     const run = await aQueuedRun();
     const watched = Array.from({ length: 5 }, () => watch(run));
     await waitFor('the fact', () => watched.every(({ facts }) => facts.length === 1));

@@ -105,7 +105,7 @@ describe('the streams of a key', () => {
 });
 
 describe('a run of which only its view is left', () => {
-  it('is told with its last state, once', async () => {
+  it('is shown by one event, its last state', async () => {
     const run = aRun(world.tenant.org_id);
     const views = memoryRunViews();
     await views.save([aView(7, folded(queued(run), assigned(run), started(run), succeeded(run)))]);

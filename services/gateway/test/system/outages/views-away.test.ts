@@ -9,7 +9,7 @@ import { aView, folded } from '../../fixtures/runs/folded-runs.ts';
 import { aRun, cancelRequested, queued } from '@runledger/testing/events/run-events';
 
 describe('a MongoDB that is frozen', { timeout: 90_000 }, () => {
-  it('keeps nobody from reading a run of the log, and is used again when it goes on', async (context) => {
+  it('does not stop reads of runs in the log, and is used again when it resumes', async (context) => {
     await using open = new AsyncDisposableStack();
     const mongo = await privateMongo();
     if (mongo.kind === 'unavailable') return context.skip(mongo.reason);

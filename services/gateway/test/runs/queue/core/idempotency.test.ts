@@ -59,7 +59,7 @@ describe('the id of a run with an idempotency key', () => {
     });
   });
 
-  it('is another one for another key and another organisation, whatever stands in the key', () => {
+  it('differs for another key and another organisation, whatever the key contains', () => {
     const keys = ['order-17', 'order-18', ' order-17', 'order-17 ', 'Order-17'];
     const ids = [ORG, newUuid()].flatMap((org) => keys.map((key) => idOf(org, key)));
     expect(new Set(ids).size).toBe(ids.length);

@@ -135,7 +135,7 @@ describe('what a run shows of its present', () => {
     });
   });
 
-  it('is no place once it has left the queue', () => {
+  it('has no position once it has left the queue', () => {
     const place: QueuePosition = { ahead: 2, capacity: 'busy' };
     for (const { events, is } of situations.filter(({ is }) => is.status !== 'queued')) {
       expect(runResponse(folded(...events), { ...shown, position: place })).toMatchObject({

@@ -9,8 +9,8 @@ import { openEventSource, readToEnd } from '../../../runs/subscribe/an-event-sou
 /** Processes start. */
 const SLOW = { timeout: 60_000 };
 
-describe('a gateway that is killed while a run is watched', SLOW, () => {
-  it('has told each fact once, and the next one goes on behind the last', async () => {
+describe('a gateway that is killed while it streams a run', SLOW, () => {
+  it('has sent each fact once, and the next gateway continues after the last', async () => {
     await using open = new AsyncDisposableStack();
     const world = open.use(await aWorld());
     const environment = { NATS_URL: world.nats.url, RUNLEDGER_VIEWS: 'memory' };
