@@ -6,13 +6,13 @@ import { isAlive, killOrphans } from './supervision/stray-processes.ts';
 import { clearWorkFolder } from './attempt/attempt-folder.ts';
 
 export interface WorkFolder {
-  path: string;
-  mark: Mark;
+  readonly path: string;
+  readonly mark: Mark;
 }
 
 /**
- * Takes the folder for this executor, and ends what one before it left running or lying there.
- * @throws when another executor works in it, or it is another user's
+ * Takes the folder for this executor, and removes the processes and folders that an executor before it left behind.
+ * @throws when another executor uses it, or it belongs to another user
  */
 export const openWorkFolder = async (
   folder: string,
@@ -29,12 +29,11 @@ export const openWorkFolder = async (
   const mark = await ownMark(path);
   await takeOver(path, mark);
   const { killed, survivors } = await killOrphans(mark);
-  if (killed.length > 0)
-    log.warn({ killed }, 'an executor that was killed left processes behind; they are killed');
+  if (killed.length > 0) log.warn({ killed }, 'a killed executor left processes behind; they are killed');
   if (survivors.length > 0)
-    log.warn({ survivors }, 'processes of an executor that was killed do not die; their devices may be busy');
+    log.warn({ survivors }, 'processes of a killed executor cannot be killed; their devices may be busy');
   const cleared = await clearWorkFolder(path);
-  if (cleared > 0) log.info({ folders: cleared }, 'folders of attempts that are over are removed');
+  if (cleared > 0) log.info({ folders: cleared }, 'folders of ended attempts are removed');
   return { path, mark };
 };
 
@@ -48,7 +47,7 @@ const takeOver = async (path: string, mark: Mark): Promise<void> => {
         'Give each executor a folder of its own, or stop that one.',
     );
   await rm(file, { force: true });
-  // Of two that start at once only one makes the file.
+  // Of two executors that start at once, only one creates the file.
   await using taken = await open(file, 'wx', 0o600);
   await taken.writeFile(formatMark(mark));
 };

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { executorMetrics } from '../src/executor-metrics.ts';
 
 describe('the metrics of an executor', () => {
-  it('tell its slots, its attempts, and how long no heartbeat was stored', async () => {
+  it('have its slots, its attempts, and the time since the last stored heartbeat', async () => {
     const metrics = createMetrics('gpu-executor');
     let now = 1_000;
     const counts = executorMetrics(metrics, { slots: 4, busy: () => 3, clock: () => now });

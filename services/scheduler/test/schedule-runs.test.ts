@@ -54,7 +54,7 @@ describe('a scheduler on a log', () => {
     expect(await page()).toMatch(/runledger_scheduler_drained_names\{.*\} 1/);
   });
 
-  it('begins a run again elsewhere when its executor is lost', async () => {
+  it('requeues a run when its executor is lost', async () => {
     await using bed = await openTestScheduler();
     const scheduler = await bed.schedule();
     const first = await bed.executor('first');
@@ -87,7 +87,7 @@ describe('a scheduler on a log', () => {
     expect(await ended(bed, key)).toMatchObject({ status: 'failed', end_reason: 'executor_lost' });
   });
 
-  it('ends runs in time: start deadline, run timeout with the last progress, no capacity, unheeded cancel', async () => {
+  it('ends runs in time: start deadline, run timeout with the last progress, no capacity, ignored cancel', async () => {
     await using bed = await openTestScheduler();
     await bed.schedule();
     const executor = await bed.executor('box', 2);
@@ -116,7 +116,7 @@ describe('a scheduler on a log', () => {
     });
   });
 
-  it('gives a run up, and teaches, when its workflow version is gone or was changed', async () => {
+  it('gives a run up, and says why, when its workflow version is missing or was changed', async () => {
     await using bed = await openTestScheduler();
     await bed.schedule();
     await bed.executor('box');
@@ -133,7 +133,7 @@ describe('a scheduler on a log', () => {
     expect(await bed.events(gone)).toEqual(['RunQueued', 'RunGivenUp']);
   });
 
-  it('stops deciding, loudly, at a fact that only a later release can read', async () => {
+  it('stops deciding, and reports it, at a fact that only a later release can read', async () => {
     await using bed = await openTestScheduler();
     const scheduler = await bed.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());

@@ -7,7 +7,7 @@ export interface AttemptFolder extends AsyncDisposable {
 
 const ATTEMPT_PREFIX = 'attempt-';
 
-/** A fresh output folder for one attempt, readable by the executor's user alone; removed when the attempt is over. */
+/** A fresh output folder for one attempt, readable by the executor's user only; removed when the attempt is over. */
 export const openAttemptFolder = async (workFolder: string): Promise<AttemptFolder> => {
   const folder = await mkdtemp(join(workFolder, ATTEMPT_PREFIX));
   const outputDir = join(folder, 'outputs');
@@ -18,7 +18,7 @@ export const openAttemptFolder = async (workFolder: string): Promise<AttemptFold
   };
 };
 
-/** Removes what attempts of an executor that was killed left behind. Call it when their processes are gone. */
+/** Removes the folders that attempts of a killed executor left behind. Call it when their processes have ended. */
 export const clearWorkFolder = async (workFolder: string): Promise<number> => {
   const left = (await readdir(workFolder)).filter(
     (name) => name.startsWith(ATTEMPT_PREFIX) || name.startsWith('tmp-'),

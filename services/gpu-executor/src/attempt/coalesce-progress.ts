@@ -6,7 +6,7 @@ export interface Coalesced extends Disposable {
   last(): ProgressReport;
 }
 
-/** Sends the first report at once and after that, at most every `everyMs`, the latest one. */
+/** Sends the first report at once, and then the latest one, at most every `everyMs`. */
 export const coalesceProgress = (send: (report: ProgressReport) => void, everyMs: number): Coalesced => {
   let last: ProgressReport = { progress: 0, live_status: null };
   let unsent = false;

@@ -1,8 +1,8 @@
 import type { GpuModel } from '@runledger/contracts/gpu';
 
 /**
- * The model that a card is offered as, from the name and memory that `nvidia-smi` gives; null where the list
- * has none. Whole names are compared: an L40 is no L4, a T400 no T4, and a virtual GPU (`A100-10C`) no A100.
+ * The model that a card is offered as, from its name and memory in `nvidia-smi`; null when the API has no such model.
+ * Whole names are compared: an L40 is not an L4, a T400 not a T4, and a virtual GPU (`A100-10C`) not an A100.
  */
 export const gpuModelOf = (productName: string, memoryMiB: number): GpuModel | null => {
   const name = productName
@@ -13,7 +13,7 @@ export const gpuModelOf = (productName: string, memoryMiB: number): GpuModel | n
   if (name === 'T4' || name === 'T4G') return 'T4';
   if (name === 'L4') return 'L4';
   if (name === 'L40S') return 'L40S';
-  // AWS's A10G and the A10 elsewhere are one chip with the same 24 GB.
+  // The A10G of AWS and the A10 elsewhere are the same chip with 24 GB.
   if (name === 'A10G' || name === 'A10') return 'A10G';
   if (/^A100(?:[- ](?:SXM\d?|PCIE|PG\d+))?(?:[- ](?:40|80)GB)?(?:[- ]PCIE)?$/.test(name))
     return has80GB(name, memoryMiB) ? 'A100-80GB' : 'A100';

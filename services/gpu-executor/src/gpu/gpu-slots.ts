@@ -2,17 +2,17 @@ import { GPU_MODELS, isGpuModel, type GpuModel } from '@runledger/contracts/gpu'
 import type { ConfigProblem } from '@runledger/service-kit/config/config';
 import type { DetectedGpu } from './nvidia-smi.ts';
 
-/** A place where one run at a time may execute. */
+/** One GPU, which executes one run at a time. */
 export interface GpuSlot {
   readonly index: number;
   readonly gpu: GpuModel;
-  /** What `CUDA_VISIBLE_DEVICES` is set to: an index, or the UUID of the card where it is known. */
+  /** The value of `CUDA_VISIBLE_DEVICES`: an index, or the UUID of the card if it is known. */
   readonly device: string;
 }
 
 export type SlotsSetting = { ok: true; slots: GpuSlot[] } | { ok: false; problem: ConfigProblem };
 
-/** More is a typing error: no machine has so many, and every slot is a process and a heartbeat entry. */
+/** More is a typing error: no machine has so many, and every slot needs a process and an entry in the heartbeat. */
 const MAX_SLOTS = 256;
 
 /**
@@ -42,7 +42,7 @@ const problem = (wrong: string): SlotsSetting => ({
   },
 });
 
-/** The slots of the cards that `nvidia-smi` found, and those that no slot can be made of. */
+/** The slots of the cards that `nvidia-smi` found, and the cards of unknown models. */
 export const slotsFromGpus = (
   found: readonly DetectedGpu[],
   visible?: string,
@@ -84,7 +84,7 @@ const deviceList = (visible: string): string[] =>
     .map((device) => device.trim())
     .filter((device) => device !== '');
 
-/** CUDA takes an index, a UUID or the beginning of one. */
+/** CUDA accepts an index, a UUID or the beginning of a UUID. */
 const match = (found: readonly DetectedGpu[], device: string): DetectedGpu[] =>
   found
     .filter(

@@ -12,14 +12,14 @@ export interface DetectedGpu {
 
 export type Detection =
   | { kind: 'found'; gpus: DetectedGpu[]; unreadable: string[] }
-  /** There is no `nvidia-smi`, or it could not speak with a driver. */
+  /** There is no `nvidia-smi`, or it could not reach a driver. */
   | { kind: 'none'; why: string };
 
 const GPU_QUERY = ['--query-gpu=index,uuid,name,memory.total', '--format=csv,noheader'];
 
 export const detectGpus = async (command = 'nvidia-smi'): Promise<Detection> => {
   try {
-    // A driver that hangs must not hold the start for ever.
+    // A driver that hangs must not block the start for ever.
     const { stdout } = await promisify(execFile)(command, GPU_QUERY, {
       timeout: 20_000,
       maxBuffer: 256 * 1024,

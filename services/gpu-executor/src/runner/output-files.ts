@@ -6,7 +6,7 @@ import type { OutputFile } from './runner.ts';
 
 export interface CollectedFiles {
   readonly files: OutputFile[];
-  /** Entries that are no output, with the reason; only the first few. */
+  /** The first few entries that are not outputs, with the reason. */
   readonly skipped: { path: string; why: string }[];
   /** True when there is more than the limits allow. */
   tooMany: boolean;
@@ -18,13 +18,13 @@ export interface FileLimits {
   depth: number;
 }
 
-/** Each file costs a few hundred bytes in the event that ends the run, which has to fit into 256 KiB. */
+/** Each file takes a few hundred bytes in the event that ends the run, which must fit into 256 KiB. */
 const FILE_LIMITS: FileLimits = { files: 500, entries: 10_000, depth: 16 };
 const MAX_SKIPPED_REPORTED = 20;
 
 /**
- * The regular files below a folder, sorted by path. Links are not followed, and what is neither file nor folder is
- * left alone. It must be called when the program is gone, so that nothing changes underneath.
+ * The regular files below a folder, sorted by path. Links are not followed; entries that are neither files nor folders are
+ * skipped. Call it when the workflow has ended, so that the folder does not change meanwhile.
  */
 export const collectFiles = async (
   root: string,
@@ -64,7 +64,7 @@ export const collectFiles = async (
   return found;
 };
 
-/** Such a name could not be stored, shown or asked for again. */
+/** Such a name could not be stored, shown or requested. */
 const badName = (name: string): string | null => {
   if (name.length > MAX_FILENAME) return `its name is longer than ${MAX_FILENAME} characters`;
   if (/[\p{Cc}\uFFFD]/u.test(name)) return 'its name holds control characters or is not valid UTF-8';

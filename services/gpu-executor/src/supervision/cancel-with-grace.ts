@@ -5,7 +5,7 @@ export interface Cancellation extends Disposable {
   readonly forced: boolean;
 }
 
-/** When `signal` is aborted: SIGTERM at once, SIGKILL to what is still there after the grace period. */
+/** When `signal` is aborted: SIGTERM at once, and SIGKILL to every process that is left after the grace period. */
 export const cancelWithGrace = (
   process: Pick<SupervisedProcess, 'terminate' | 'kill'>,
   signal: AbortSignal,

@@ -3,8 +3,8 @@ import { getuid } from 'node:process';
 import { promisify } from 'node:util';
 
 /**
- * How a run is kept together. In a PID namespace the kernel ends whatever the program started when the supervisor
- * ends, however far it went; in a process group what moved to a session of its own must be looked for by its mark.
+ * How the processes of a run are kept together. In a PID namespace the kernel kills everything that the program started when
+ * the supervisor ends. In a process group, a process that moved to its own session must be found by its mark.
  */
 export type Containment =
   | { readonly kind: 'namespace'; readonly command: string; readonly args: readonly string[] }
@@ -17,8 +17,8 @@ export const chooseContainment = (setting: 'auto' | 'off'): Promise<Containment>
 export const processGroup = (why: string): Containment => ({ kind: 'group', why });
 
 /**
- * Tries, once at start, whether this machine lets the executor make PID namespaces. `/proc` must be mounted anew
- * with it: a program that reads `/proc/<its own pid>` would find another process's entry in the outer one.
+ * Tries once, at the start, whether this machine lets the executor make PID namespaces. `/proc` must be mounted again in the
+ * namespace: with the outer one, a program that reads `/proc/<its own pid>` would find the entry of another process.
  */
 export const probeContainment = async (): Promise<Containment> => {
   const asUser = ['--user', '--map-current-user', ...NAMESPACE_OPTIONS];

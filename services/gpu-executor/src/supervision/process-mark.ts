@@ -3,8 +3,8 @@ import { readFile, readdir, realpath } from 'node:fs/promises';
 
 /**
  * Every process of a run carries `RUNLEDGER_EXECUTOR_MARK=<folder>.<pid>.<started>` in its environment: a digest of
- * the work folder and which executor process began it. A pid alone would be taken again after a while; together
- * with its start time (clock ticks since the machine's start) it names one process.
+ * the work folder, and the executor process that started it. The system reuses pids; a pid and a start time (clock ticks
+ * since the machine's start) together identify one process.
  */
 export const MARK_VARIABLE = 'RUNLEDGER_EXECUTOR_MARK';
 
@@ -29,7 +29,7 @@ export const ownMark = async (workFolder: string): Promise<Mark> => ({
     .digest('hex')
     .slice(0, 16),
   pid: process.pid,
-  // Where there is no /proc nothing can be looked for either.
+  // Without /proc no process can be searched for either.
   started: (await readStat(process.pid))?.started ?? '0',
 });
 
@@ -43,13 +43,13 @@ export interface ProcessStat {
 export const readStat = async (pid: number): Promise<ProcessStat | null> => {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
   if (text === null) return null;
-  // The command's name stands in parentheses and may itself hold spaces and parentheses: count from the last one.
+  // The command's name is in parentheses and may contain spaces and parentheses: count from the last one.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [state = '', , group = ''] = fields;
   return { state, group: Number(group), started: fields[19] ?? '' };
 };
 
-/** The environment that a process was started with; empty for those of others and for the dead. */
+/** The environment that a process was started with; empty for processes of other users and for dead ones. */
 export const readEnvironment = async (pid: number): Promise<Map<string, string>> => {
   const text = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
   return new Map(

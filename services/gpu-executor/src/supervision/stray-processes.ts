@@ -14,7 +14,7 @@ export interface Sweep {
   survivors: number[];
 }
 
-/** Kills what an executor on the same work folder left behind when it was itself killed. */
+/** Kills the processes that a killed executor with the same work folder left behind. */
 export const killOrphans = async (own: Mark): Promise<Sweep> =>
   killMatching(async (environment) => {
     const mark = parseMark(environment.get(MARK_VARIABLE) ?? '');
@@ -22,7 +22,7 @@ export const killOrphans = async (own: Mark): Promise<Sweep> =>
     return !(await isAlive(mark));
   });
 
-/** Kills what one attempt left outside its process group. */
+/** Kills the processes that one attempt left outside its process group. */
 export const killStrays = async (own: Mark, runId: string, attempt: number): Promise<Sweep> => {
   const mark = formatMark(own);
   return killMatching(
@@ -33,7 +33,7 @@ export const killStrays = async (own: Mark, runId: string, attempt: number): Pro
   );
 };
 
-/** True when no process of the group is alive; one that is dead and not yet collected counts as gone. */
+/** True when no process of the group is alive. A zombie does not count. */
 export const groupIsGone = async (group: number): Promise<boolean> => {
   try {
     process.kill(-group, 0);
@@ -43,7 +43,7 @@ export const groupIsGone = async (group: number): Promise<boolean> => {
   const members = (await Promise.all((await allProcesses()).map(readStat))).filter(
     (stat) => stat?.group === group,
   );
-  // Without a /proc to look at, the answer of kill is all there is.
+  // Without /proc, only the result of kill is known.
   return members.length > 0 && members.every((stat) => stat?.state === 'Z' || stat?.state === 'X');
 };
 
@@ -53,7 +53,7 @@ export const isAlive = async ({ pid, started }: Mark): Promise<boolean> => {
   return stat !== null && stat.started === started && stat.state !== 'Z' && stat.state !== 'X';
 };
 
-/** Repeats, since a process may have forked between the look and the kill; what cannot be killed is told. */
+/** Repeats, because a process may fork between the search and the kill. Returns the processes that cannot be killed. */
 const killMatching = async (
   matches: (environment: Map<string, string>) => Promise<boolean>,
 ): Promise<Sweep> => {

@@ -23,22 +23,22 @@ export interface SupervisedProcess {
 
 export type ProcessEnd =
   | Ending
-  /** The supervisor ended without a report: it could not be started, or was itself killed. */
+  /** The supervisor ended without a report: it could not be started, or was killed. */
   | { kind: 'unreported'; why: string };
 
 export interface ProcessSettings {
   readonly containment: Containment;
   readonly start: Start;
-  /** The environment of the supervisor, by whose mark it is recognised; the program's is in `start`. */
+  /** The environment of the supervisor, with its mark; the program's environment is in `start`. */
   readonly env: Record<string, string>;
   readonly folder: string;
 }
 
 const SUPERVISOR_PATH = fileURLToPath(new URL('./supervisor.ts', import.meta.url));
-/** No program may make its supervisor open a debugger by sending it SIGUSR1. */
+/** SIGUSR1 from a program must not open a debugger in its supervisor. */
 const NODE_OPTIONS = ['--disable-sigusr1', '--no-warnings'];
 
-/** How long the supervisor has to kill the group before the executor does it over its head. */
+/** How long the supervisor may take to kill the group before the executor kills it. */
 const SUPERVISOR_WITHIN_MS = 2_000;
 
 export const startSupervised = ({ containment, start, env, folder }: ProcessSettings): SupervisedProcess => {
@@ -48,7 +48,7 @@ export const startSupervised = ({ containment, start, env, folder }: ProcessSett
   const child = spawn(command, args, {
     cwd: folder,
     env,
-    // A session and a process group of its own, led by the supervisor (or by the unshare around it).
+    // Its own session and process group, led by the supervisor (or by the unshare around it).
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
   });
@@ -57,7 +57,7 @@ export const startSupervised = ({ containment, start, env, folder }: ProcessSett
   if (stdin === null || stdout === null || stderr === null || !isDuplex(link))
     throw new Error('spawn gave no pipes although they were asked for');
 
-  // A peer that is gone shows in how the process ends; its broken pipes say nothing more.
+  // How the process ends shows that a peer is gone; its broken pipes add nothing.
   for (const stream of [child, stdin, stdout, stderr, link]) stream.on('error', () => undefined);
   link.write(`${JSON.stringify(start)}\n`);
 
@@ -79,13 +79,13 @@ const settle = async (child: ChildProcess, report: () => Promise<Ending | null>)
   const why = await exitOf(child);
   if (child.pid === undefined) return { kind: 'unreported', why };
   const ending = await report();
-  // The supervisor kills its group with its last act. When it was killed before, what it led is still there.
+  // The supervisor kills its group as its last action. If it was killed before, its group is still there.
   if (ending === null) killGroup(child);
   await untilGone(child.pid);
   return ending ?? { kind: 'unreported', why };
 };
 
-/** In words, how the supervisor itself ended; of interest only when it left no report. */
+/** How the supervisor itself ended, in words; needed only without a report. */
 const exitOf = async (child: ChildProcess): Promise<string> => {
   try {
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
@@ -96,8 +96,8 @@ const exitOf = async (child: ChildProcess): Promise<string> => {
 };
 
 /**
- * A process that sits in the kernel (a GPU driver that hangs) dies only when it comes out. Until then the slot is
- * not free, so there is no deadline here.
+ * A process that hangs in the kernel (in a GPU driver) dies only when the kernel returns. Until then the slot is not
+ * free, so there is no deadline here.
  */
 const untilGone = async (group: number): Promise<void> => {
   const delays = backoff({ firstMs: 2, longestMs: 500 });
@@ -109,11 +109,11 @@ const killGroup = (child: ChildProcess): void => {
   try {
     process.kill(-child.pid, 'SIGKILL');
   } catch {
-    // Nothing of it is left.
+    // No process of the group is left.
   }
 };
 
-/** What came up the pipe until it closed; null when that is no whole report. */
+/** The report that the pipe delivered before it closed; null when it is incomplete. */
 const listenForReport = (link: Readable): (() => Promise<Ending | null>) => {
   let text = '';
   link.setEncoding('utf8');

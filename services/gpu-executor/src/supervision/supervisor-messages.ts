@@ -1,4 +1,4 @@
-/** What passes between the executor and the supervisor of a run, a line of JSON each way. */
+/** The messages between the executor and the supervisor of a run: one line of JSON in each direction. */
 export interface Start {
   command: string;
   args: string[];
@@ -19,12 +19,12 @@ export const parseStart = (line: string): Start => {
     !isStringMap(value.env)
   )
     throw new Error(
-      'The executor sent something else than what to start; both are of one release, so this is a bug.',
+      'The first message of the executor is invalid. Both are of one release, so this is a bug.',
     );
   return { command: value.command, args: value.args, env: value.env };
 };
 
-/** Null for a report that is not whole: the supervisor was killed while writing it. */
+/** Null for an incomplete report: the supervisor was killed while it wrote. */
 export const parseEnding = (line: string): Ending | null => {
   const value = parseJson(line);
   if (!isObject(value)) return null;

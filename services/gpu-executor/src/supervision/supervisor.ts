@@ -1,9 +1,9 @@
 // The process between the executor and the program of one run. It leads the run's process group (or is the first
-// process of the run's own PID namespace) and holds the other end of a pipe to the executor, so that the death of
-// the executor, in whatever way, is the death of the run.
+// process of the run's own PID namespace) and holds one end of a pipe to the executor: when the executor dies, in whatever
+// way, the run dies.
 //
-// The pipe is descriptor 3. Down comes one line of JSON, what to start; then a byte for SIGTERM; its end means
-// SIGKILL. Up goes one line of JSON: how the program ended. After the program nothing of the run stays alive.
+// The pipe is descriptor 3. The executor sends one line of JSON, what to start, then a byte for SIGTERM; the end of the pipe means
+// SIGKILL. The supervisor sends one line of JSON: how the program ended. After the program no process of the run stays alive.
 import { spawn } from 'node:child_process';
 import { Socket } from 'node:net';
 import { parseStart, type Ending } from './supervisor-messages.ts';
@@ -21,7 +21,7 @@ const terminate = (): void => {
   try {
     process.kill(ownNamespace ? -1 : 0, 'SIGTERM');
   } catch {
-    // Nobody is left to be told; the end of the program is on its way.
+    // No process is left to signal; the end of the program will follow.
   }
 };
 
@@ -38,7 +38,7 @@ const start = (line: string): void => {
   program.once('exit', (code, signal) => report({ kind: 'exited', code, signal }));
 };
 
-// They are meant for the program; this process has to outlive it.
+// These signals are for the program; this process must outlive it.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => undefined);
 
 let received = '';

@@ -71,13 +71,13 @@ describe.concurrent('a fact that stands in the way of an append and was not deli
     expect(ledger.stop.aborted).toBe(true);
   });
 
-  it('ends the attempt when it took the run away: nothing is told any more', async () => {
+  it('ends the attempt when it took the run away: nothing more is stored', async () => {
     const { ledger, told } = ledgerOn(stored(run.requeued, HEAD, 10));
     expect(await tellEnd(ledger)).toBe(false);
     expect(told).toEqual([]);
   });
 
-  it('ends the attempt when only a later release can read it: nothing is told past it, nor after it', async () => {
+  it('ends the attempt when only a later release can read it: nothing more is stored', async () => {
     const fact = stored(run.cancelRequested, HEAD, 10);
     const { ledger, told } = ledgerOn({ ...fact, body: { ...run.cancelRequested, version: 2 } });
     expect(await tellEnd(ledger)).toBe(false);
@@ -85,19 +85,19 @@ describe.concurrent('a fact that stands in the way of an append and was not deli
     expect(told).toEqual([]);
   });
 
-  it('is passed over when it is forged', async () => {
+  it('is skipped when it is forged', async () => {
     const { ledger, told } = ledgerOn({ ...stored(run.requeued, HEAD, 10), fence: null });
     expect(await tellEnd(ledger)).toBe(true);
     expect(told).toEqual([['RunFailed', HEAD]]);
   });
 
-  it('is passed over when it stands where this executor may not look', async () => {
+  it('is skipped when this executor may not read it', async () => {
     const { ledger, told } = ledgerOn();
     expect(await tellEnd(ledger)).toBe(true);
     expect(told).toEqual([['RunFailed', HEAD]]);
   });
 
-  it('is waited for while the log is away', async () => {
+  it('is waited for while the log is unavailable', async () => {
     let away = 2;
     const told: Told[] = [];
     const ledger = openWith({
@@ -116,8 +116,8 @@ describe.concurrent('a fact that stands in the way of an append and was not deli
   });
 });
 
-describe('a fact that was told past something unseen', () => {
-  it('counts for nobody when that was a cancel request: what ends the run is told behind it', async () => {
+describe('a fact that was stored after a skipped one', () => {
+  it('does not count when the skipped one was a cancel request: the end is stored after it', async () => {
     const told: Told[] = [];
     const ledger = openWith({
       append: async (event, expected) => {
@@ -141,8 +141,8 @@ describe('a fact that was told past something unseen', () => {
   });
 });
 
-describe('a fact that was told past something unseen, when nothing is received any more', () => {
-  it('is not waited for: whether it counts is for others to see', async () => {
+describe('a fact that was stored after a skipped one, when the consumer has ended', () => {
+  it('is not waited for: the scheduler decides', async () => {
     const disconnected = new AbortController();
     const told: string[] = [];
     const ledger = openWith({
@@ -161,7 +161,7 @@ describe('a fact that was told past something unseen, when nothing is received a
 });
 
 describe('a fact whose acknowledgement was lost', () => {
-  it('was told when it comes back, whatever the log answers meanwhile', async () => {
+  it('is stored when it comes back, whatever the log responds meanwhile', async () => {
     const told: Told[] = [];
     const ledger = openWith({
       append: async (event, expected) => {

@@ -41,7 +41,7 @@ const aBroker = (): {
 const nobodyStops = new AbortController().signal;
 
 describe('an executor in the fleet', () => {
-  it('registers first, then beats, and leaves at the end', async () => {
+  it('registers first, then sends heartbeats, and leaves at the end', async () => {
     const { settings, told } = aBroker();
     const presence = await joinFleet(settings, nobodyStops);
     await waitFor('beats', () => told.includes('beat 2'));
@@ -53,7 +53,7 @@ describe('an executor in the fleet', () => {
     expect(told).toContain('ExecutorDraining');
   });
 
-  it('registers however long the broker is away', async () => {
+  it('registers however long the broker is unavailable', async () => {
     const { settings, told, broker } = aBroker();
     broker.away = true;
     const joining = joinFleet(settings, nobodyStops);
@@ -63,13 +63,13 @@ describe('an executor in the fleet', () => {
     expect(told[0]).toBe('ExecutorRegistered');
   });
 
-  it('gives the registration up when it has to stop', async () => {
+  it('gives up the registration when it has to stop', async () => {
     const { settings, broker } = aBroker();
     broker.away = true;
     await expect(joinFleet(settings, AbortSignal.abort())).rejects.toThrow(/abort/i);
   });
 
-  it('registers again after a silence in which it may have been given up, and says meanwhile that it is absent', async () => {
+  it('registers again after a time without heartbeats in which it may have been declared lost, and reports meanwhile that it is absent', async () => {
     const { settings, told, broker } = aBroker();
     const presence = await joinFleet(settings, nobodyStops);
     await waitFor('a beat', () => told.includes('beat 0'));

@@ -39,7 +39,7 @@ const aFile = (bytes: number): string => {
 };
 
 describe('sending a file', () => {
-  it('hears a refusal that comes before the whole file was sent', async () => {
+  it('receives a refusal that comes before the whole file is sent', async () => {
     const url = await serve((_, response) => {
       response.writeHead(413, { connection: 'close' }).end('{"detail": "a file has at most 1 MiB"}');
     });
@@ -50,7 +50,7 @@ describe('sending a file', () => {
     });
   });
 
-  it('tells a gateway that is away from one that refuses, and when to come again', async () => {
+  it('distinguishes an unavailable gateway from one that refuses, with the time to retry', async () => {
     const busy = await serve((request, response) => {
       request.resume();
       response.writeHead(503, { 'retry-after': '3' }).end('{"detail": "the log is away"}');
@@ -63,7 +63,7 @@ describe('sending a file', () => {
     });
   });
 
-  it('takes nothing but a stored file for one', async () => {
+  it('accepts no other response than a stored file', async () => {
     const url = await serve((request, response) => {
       request.resume().once('end', () => response.writeHead(201).end('{"key": "short"}'));
     });

@@ -37,7 +37,7 @@ describe('a drained name', () => {
     expect(given(executor('box'), drained('box'), again).when(queued('one'))).toEqual([]);
   });
 
-  it('gets none when its executor was lost and is heard again', () =>
+  it('gets none when its executor was lost and returns', () =>
     expect(
       given(executor('box'), (world) => {
         world.beat('box');
@@ -53,7 +53,7 @@ describe('a drained name', () => {
       assigned('one', 'b'),
     ]));
 
-  it('goes on with what runs there', () => {
+  it('does not stop the runs that execute there', () => {
     const world = new World();
     world.lead();
     for (const step of [executor('box'), queued('one')]) step(world);
@@ -78,12 +78,12 @@ describe('a drained name', () => {
     expect(given(executor('box'), stopping, drained('box'), resumed('box')).when(queued('one'))).toEqual([]);
   });
 
-  it('is drained however often it is told', () =>
+  it('is drained however often the request is read', () =>
     expect(
       given(executor('box'), drained('box'), drained('box'), resumed('box')).when(queued('one')),
     ).toEqual([assigned('one', 'box')]));
 
-  it('is not drained by a request that is told late, behind the one that resumed it', () =>
+  it('is not drained by a request that arrives late, after the one that resumed it', () =>
     expect(
       given(executor('box'), (world) => {
         world.requestResume('box', { sequence: 20 });
@@ -96,7 +96,7 @@ describe('requests for names', () => {
   const names = ['a', 'b', 'c'] as const;
   const request = fc.record({ name: fc.constantFrom(...names), drain: fc.boolean() });
 
-  it('count by their place in the log, in whatever order and however often they are told', () => {
+  it('count by their position in the log, in whatever order and however often they are read', () => {
     const told = fc
       .array(request, { minLength: 1, maxLength: 12 })
       .chain((requests) =>
@@ -124,7 +124,7 @@ describe('requests for names', () => {
     );
   });
 
-  it('leave nothing behind: what is drained and resumed in any order assigns as before', () => {
+  it('leave nothing behind: names that are drained and resumed in any order get runs as before', () => {
     const orders = fc.tuple(
       fc.shuffledSubarray([...names], { minLength: 3 }),
       fc.shuffledSubarray([...names], { minLength: 3 }),
@@ -156,8 +156,8 @@ const ALL: ExecutorsRequest = { name: null, after: null, limit: 200 };
 const statesOf = (world: World, question: Partial<ExecutorsRequest> = {}): ExecutorState[] =>
   world.scheduling.queries.executors({ ...ALL, ...question }).executors;
 
-describe('what is told of executors', () => {
-  it('is what they said, what runs there, and when they were heard', () => {
+describe('the state of executors', () => {
+  it('has what they registered, what they execute, and their last heartbeat', () => {
     const world = new World();
     world.lead();
     world.register('box', { gpus: ['A10G', 'H100'], machines: ['farm'] });
@@ -193,7 +193,7 @@ describe('what is told of executors', () => {
     ]);
   });
 
-  it('is that they are silent, until they are heard', () => {
+  it('is silent until the next heartbeat', () => {
     const world = new World();
     const state = (): string | undefined => statesOf(world)[0]?.state;
     world.register('box');
@@ -210,7 +210,7 @@ describe('what is told of executors', () => {
     expect(state()).toBe('silent');
   });
 
-  it('is who drained their name, also while nobody bears it', () => {
+  it('has who drained their name, also while no executor has it', () => {
     const world = new World();
     const drain = { requested_at: '2026-01-01T00:00:00.000Z', requested_by: OPERATOR };
     world.requestDrain('box');
@@ -225,7 +225,7 @@ describe('what is told of executors', () => {
     expect(statesOf(world)).toEqual([]);
   });
 
-  it('comes by the page, by name and then by id', () => {
+  it('comes in pages, by name and then by id', () => {
     const world = new World();
     for (const name of ['c', 'a', 'b']) world.register(name);
     world.registerAs('a', 'a.000000000000');
@@ -251,7 +251,7 @@ describe('what is told of executors', () => {
 });
 
 describe('why a run waits', () => {
-  it('is told in counts', () => {
+  it('is given in counts', () => {
     const world = new World();
     world.lead();
     for (const name of ['a', 'b', 'c']) executor(name)(world);

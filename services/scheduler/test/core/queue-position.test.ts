@@ -28,7 +28,7 @@ const after = (...steps: readonly Step[]): { placeOf: (run: string) => QueuePosi
   return { placeOf: (run) => world.scheduling.queries.queuePosition(world.key(run)) };
 };
 
-describe('the place of a queued run', () => {
+describe('the position of a queued run', () => {
   it('counts the runs that were queued for its GPU before it', () => {
     const { placeOf } = after(
       busy('box'),
@@ -60,12 +60,12 @@ describe('the place of a queued run', () => {
     expect(placeOf('two')).toEqual({ ahead: 0, capacity: 'busy' });
   });
 
-  it('does not count runs that nobody could execute', () => {
+  it('does not count runs that no executor could execute', () => {
     const { placeOf } = after(busy('box'), queued('hopeless', { program: 'train' }), queued('one'));
     expect(placeOf('one')).toEqual({ ahead: 0, capacity: 'busy' });
   });
 
-  it('counts all for its GPU while nobody could execute it', () => {
+  it('counts all runs for its GPU while no executor could execute it', () => {
     const { placeOf } = after(
       queued('one'),
       queued('two', { program: 'train' }),
@@ -74,7 +74,7 @@ describe('the place of a queued run', () => {
     expect(placeOf('three')).toEqual({ ahead: 2, capacity: 'no_gpu' });
   });
 
-  it('gets better when a run before it ends or is assigned, and a requeued run is in front again', () => {
+  it('decreases when a run before it ends or is assigned, and a requeued run is in front again', () => {
     const world = new World();
     world.lead();
     busy('box')(world);
@@ -104,7 +104,7 @@ describe('the place of a queued run', () => {
     });
   });
 
-  it('is none for a run that executes, has ended or was never heard of', () => {
+  it('is undefined for a run that executes, has ended or is unknown', () => {
     const { placeOf } = after(busy('box'), queued('one'), (world) => world.requestCancel('one'));
     expect([placeOf('first on box'), placeOf('one'), placeOf('unheard')]).toEqual([
       undefined,

@@ -106,7 +106,7 @@ const happenToOne = (world: World, { what, any }: { readonly what: string; reado
 };
 
 describe('whatever happens, in whatever order', () => {
-  it('no slot holds two runs, no head is decided on twice, nobody waits in vain, no beating executor is lost', () => {
+  it('no slot holds two runs, no head is decided on twice, no run waits for a free slot, no executor with heartbeats is lost', () => {
     let assigned = 0;
     let lost = 0;
     fc.assert(

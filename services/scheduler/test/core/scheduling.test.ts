@@ -51,12 +51,12 @@ describe('a queued run', () => {
   it('is assigned at once to a free slot of its GPU model', () =>
     expect(given(executor('box')).when(queued('one'))).toEqual(['one is assigned to box slot 0, attempt 1']));
 
-  it('is assigned when the first executor that can take it is heard', () =>
+  it('is assigned at the first heartbeat of an executor that can take it', () =>
     expect(given(queued('one'), (world) => world.register('box')).when(beaten('box'))).toEqual([
       'one is assigned to box slot 0, attempt 1',
     ]));
 
-  it('waits while the executor has registered but was not heard yet', () =>
+  it('waits while the executor has registered but sent no heartbeat yet', () =>
     expect(given((world) => world.register('box')).when(queued('one'))).toEqual([]));
 
   it('waits while every slot is busy, and takes the one that is freed by a success', () =>
@@ -93,17 +93,17 @@ describe('first come first served', () => {
       'two is assigned to box slot 0, attempt 1',
     ]));
 
-  it('does not let a run that nobody can take hold up those behind it', () =>
+  it('does not let a run that no executor can take block the runs behind it', () =>
     expect(given(queued('stuck', { program: 'train' }), queued('one')).when(executor('box'))).toEqual([
       'one is assigned to box slot 0, attempt 1',
     ]));
 
-  it('holds across machines and programs of one GPU model', () =>
+  it('counts across machines and programs of one GPU model', () =>
     expect(given(queued('one', { machine: 'studio' }), queued('two')).when(executor('box'))).toEqual([
       'one is assigned to box slot 0, attempt 1',
     ]));
 
-  it('puts a requeued run in front by its original number', () =>
+  it('puts a requeued run in front, by its original number', () =>
     expect(
       given(
         executor('box'),
@@ -152,14 +152,14 @@ describe('a slot', () => {
       ),
     ).toEqual([]));
 
-  it('is free after a time-out when the executor lists the run no more', () =>
+  it('is free after a time-out when the executor no longer lists the run', () =>
     expect(
       given(...running('one', 'box', { runTimeoutS: 10 }), queued('two'), passed(10_000, 'box'), stored).when(
         beaten('box'),
       ),
     ).toEqual(['two is assigned to box slot 0, attempt 1']));
 
-  it('is free after a grace, whatever the executor lists', () =>
+  it('is free after a grace period, whatever the executor lists', () =>
     expect(
       given(...running('one', 'box', { runTimeoutS: 10 }), queued('two'), passed(10_000, 'box'), (world) => {
         const listed = world.listed('box');
@@ -172,7 +172,7 @@ describe('a slot', () => {
       }).when((world) => world.tickAfter(500)),
     ).toEqual(['two is assigned to box slot 0, attempt 1']));
 
-  it('is not given away while the executor lists a run there that the log knows nothing of', () =>
+  it('is not given away while the executor lists a run there that is not in the log', () =>
     expect(
       given((world) => {
         world.register('box');
@@ -183,7 +183,7 @@ describe('a slot', () => {
 });
 
 describe('an executor', () => {
-  it('is lost after a full period without a beat', () =>
+  it('is lost after a full period without a heartbeat', () =>
     expect(given(executor('box')).when(silence(PERIOD_MS))).toEqual(['box is lost']));
 
   it('is not lost before', () => expect(given(executor('box')).when(silence(PERIOD_MS - 500))).toEqual([]));
@@ -191,10 +191,10 @@ describe('an executor', () => {
   it('is declared lost once', () =>
     expect(given(executor('box'), silence(PERIOD_MS)).when(silence(PERIOD_MS))).toEqual([]));
 
-  it('is not lost while it beats', () =>
+  it('is not lost while it sends heartbeats', () =>
     expect(given(executor('box')).when(passed(10 * PERIOD_MS, 'box'))).toEqual([]));
 
-  it('does not count a beat that is told again', () =>
+  it('does not count a heartbeat that is received again', () =>
     expect(
       given(executor('box'), silence(PERIOD_MS - 500), (world) => world.beatAgain('box')).when(silence(500)),
     ).toEqual(['box is lost']));
@@ -207,12 +207,12 @@ describe('an executor', () => {
     ).toEqual([]),
   );
 
-  it('is given a full period anew when the scheduler itself stood still', () =>
+  it('gets another full period when the scheduler itself was paused', () =>
     expect(
       given(executor('box'), (world) => world.tickAfter(10 * PERIOD_MS)).when(silence(PERIOD_MS - 500)),
     ).toEqual([]));
 
-  it('is given a full period anew by a scheduler that takes over', () =>
+  it('gets another full period from a scheduler that takes over', () =>
     expect(
       given(
         executor('box'),
@@ -222,20 +222,20 @@ describe('an executor', () => {
       ).when(silence(PERIOD_MS - 500)),
     ).toEqual([]));
 
-  it('gets no runs after a reconnect before it is heard again', () =>
+  it('gets no runs after a reconnect before its next heartbeat', () =>
     expect(given(executor('box'), (world) => world.reset('reconnect')).when(queued('one'))).toEqual([]));
 
-  it('takes part again when it is heard after all', () =>
+  it('takes part again when it sends a heartbeat after all', () =>
     expect(given(executor('box'), silence(PERIOD_MS), stored, queued('one')).when(beaten('box'))).toEqual([
       'one is assigned to box slot 0, attempt 1',
     ]));
 
-  it('is not declared lost again when it registers while its loss is being told', () =>
+  it('is not declared lost again when it registers while its loss is being stored', () =>
     expect(
       given(executor('box'), silence(PERIOD_MS), (world) => world.register('box')).when(silence(PERIOD_MS)),
     ).toEqual([]));
 
-  it('stays when its loss could not be told, and is given a period anew', () =>
+  it('stays when its loss could not be stored, and gets another period', () =>
     expect(
       given(executor('box'), silence(PERIOD_MS), (world) =>
         world.open.forEach((decision) => world.refuse(decision)),
@@ -243,7 +243,7 @@ describe('an executor', () => {
     ).toEqual(['box is lost']));
 });
 
-describe('a run whose executor is gone', () => {
+describe('a run whose executor left or is lost', () => {
   it('is requeued at once when the executor left', () =>
     expect(given(...running('one', 'box')).when(left('box'))).toEqual(['one is requeued: executor_left']));
 
@@ -272,7 +272,7 @@ describe('a run whose executor is gone', () => {
       given(...running('one', 'box'), (world) => world.standBy(), left('box')).when((world) => world.lead()),
     ).toEqual(['one is requeued: executor_left']));
 
-  it('is requeued after a full period when nobody ever told of its executor', () => {
+  it('is requeued after a full period when no fact of its executor is known', () => {
     const unknown: Step[] = [...running('one', 'box'), (world) => world.forgetFleet()];
     expect(given(...unknown).when((world) => world.lead())).toEqual([]);
     expect(given(...unknown, (world) => world.lead()).when(silence(PERIOD_MS - 500))).toEqual([]);
@@ -291,16 +291,16 @@ describe('a scheduler that takes over and reads that an executor was once lost',
     (world) => world.lead(),
   ];
 
-  it('begins none of its runs again when it beats: the scheduler before heard it again', () => {
+  it('requeues none of its runs when it sends heartbeats: it had returned to the scheduler before', () => {
     expect(given(...readAnew.slice(0, -1)).when((world) => world.lead())).toEqual([]);
     expect(given(...readAnew).when(passed(PERIOD_MS * 3, 'box'))).toEqual([]);
   });
 
-  it('recovers them after a full period without a beat', () =>
+  it('recovers them after a full period without a heartbeat', () =>
     expect(given(...readAnew).when(silence(PERIOD_MS))).toEqual(['one is requeued: executor_lost']));
 });
 
-describe('a decision that could not be told', () => {
+describe('a decision that could not be executed', () => {
   it('is made again, for an assignment', () =>
     expect(given(executor('box'), queued('one')).when((world) => world.end('failed'))).toEqual([
       'one is assigned to box slot 0, attempt 1',
@@ -318,7 +318,7 @@ describe('a decision that could not be told', () => {
       ),
     ).toEqual(['one is timed out: no_capacity']));
 
-  it('frees the slot when the log holds the run no longer', () =>
+  it('frees the slot when the log no longer holds the run', () =>
     expect(
       given(executor('box'), queued('one'), (world) => world.end('expired')).when(queued('two')),
     ).toEqual(['two is assigned to box slot 0, attempt 1']));
@@ -330,7 +330,7 @@ describe('time', () => {
       given(...running('one', 'box'), queued('two', { startDeadlineS: 10 })).when(passed(10_000, 'box')),
     ).toEqual(['two is timed out: start_deadline']));
 
-  it('ends a run that nobody could ever take with no_capacity', () =>
+  it('ends a run that no executor could ever take with no_capacity', () =>
     expect(
       given(executor('box'), queued('one', { gpu: 'H100', startDeadlineS: 10 })).when(passed(10_000, 'box')),
     ).toEqual(['one is timed out: no_capacity']));
@@ -358,7 +358,7 @@ describe('time', () => {
       ),
     ).toEqual([]));
 
-  it('enforces a cancel that the executor does not heed', () =>
+  it('enforces a cancel that the executor ignores', () =>
     expect(
       given(...running('one', 'box', { runTimeoutS: 5 }), cancelRequested('one')).when(
         passed(ENFORCE_MS, 'box'),
@@ -403,7 +403,7 @@ describe('a scheduler that stands by', () => {
       ).when(beaten('box')),
     ).toEqual(['one is assigned to box slot 0, attempt 1']));
 
-  it('gives up what it was about to do', () =>
+  it('gives up the decisions that are under way', () =>
     expect(
       given(
         executor('box'),

@@ -8,12 +8,12 @@ const tellNewer = async ({ log }: SchedulerTestBed, subject: string, type: strin
   await log.js.publish(subject, JSON.stringify({ type, version: 2 }));
 };
 
-describe('what a later release told of the fleet', () => {
+describe('a fact of the fleet from a later release', () => {
   it.each([
     ['ExecutorDrainRequested', 'fleet.box.all.drain_requested'],
     ['ExecutorResumeRequested', 'fleet.box.all.resume_requested'],
     ['ExecutorLost', 'fleet.box.0123456789ab.lost'],
-  ])('stops the scheduler, which says so, when the control plane told it: %s', async (type, subject) => {
+  ])('stops the scheduler, which reports it, when the control plane wrote it: %s', async (type, subject) => {
     await using bed = await openTestScheduler();
     const scheduler = await bed.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
@@ -25,7 +25,7 @@ describe('what a later release told of the fleet', () => {
     });
   });
 
-  it('is parked when an executor told it: that one gets no runs, and all others do', async () => {
+  it('becomes a dead letter when an executor wrote it: that executor gets no runs, and all others do', async () => {
     await using bed = await openTestScheduler();
     const scheduler = await bed.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());

@@ -7,7 +7,7 @@ import { openTestScheduler } from '../fixtures/a-scheduler.ts';
 const PATIENT_MS = 5_000;
 
 describe('a scheduler on a log', () => {
-  it('tells where runs wait, and why', async () => {
+  it('responds with queue positions, and why runs wait', async () => {
     await using bed = await openTestScheduler();
     const scheduler = await bed.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
@@ -34,7 +34,7 @@ describe('a scheduler on a log', () => {
     ]);
   });
 
-  it('tells places only while it leads', async () => {
+  it('responds with queue positions only while it leads', async () => {
     await using bed = await openTestScheduler();
     const stop = new AbortController();
     const lease = await acquireLease(bed.log, { name: 'scheduler', holder: 'another' }, stop.signal);

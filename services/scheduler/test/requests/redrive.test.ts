@@ -24,8 +24,8 @@ const redrive = (
 ): Promise<RedriveResponse | undefined> =>
   waitFor('an answer', () => requestRedrive(log, 'scheduler', { stream, sequence }, PATIENT_MS));
 
-describe('a message that a scheduler takes again', () => {
-  it('brings back a run that the scheduler did not know, and it is decided on', async () => {
+describe('a dead letter that a scheduler redrives', () => {
+  it('brings back a run that the scheduler did not know, and decides on it', async () => {
     await using bed = await openTestScheduler();
     const key = await bed.queue();
     await bed.queue({ gpu: 'H100' });
@@ -48,7 +48,7 @@ describe('a message that a scheduler takes again', () => {
     expect(scheduler.runs().map(({ run }) => run.run_id)).toEqual([key.run_id]);
   });
 
-  it('changes nothing for a run that is known as it is', async () => {
+  it('changes nothing for a run that is known already', async () => {
     await using bed = await openTestScheduler();
     const scheduler = await bed.schedule();
     const executor = await bed.executor('box');
@@ -60,7 +60,7 @@ describe('a message that a scheduler takes again', () => {
     expect(scheduler.runs()).toEqual(before);
   });
 
-  it('is refused while it is no part of its run', async () => {
+  it('is refused while it does not belong to its run', async () => {
     await using bed = await openTestScheduler();
     const scheduler = await bed.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
@@ -74,7 +74,7 @@ describe('a message that a scheduler takes again', () => {
     expect(answer?.why).toContain('It is still refused');
   });
 
-  it('is refused when it is of the fleet and known, when it belongs elsewhere, and when it is gone', async () => {
+  it('is refused when it is a known fact of the fleet, when its subject is wrong, and when it is not in the log any more', async () => {
     await using bed = await openTestScheduler();
     const scheduler = await bed.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
@@ -122,7 +122,7 @@ describe('a message that a scheduler takes again', () => {
     expect(world.last).toMatchObject([{ type: 'assign', key }]);
   });
 
-  it('is answered about by the scheduler that leads only', async () => {
+  it('gets a response from the leading scheduler only', async () => {
     await using bed = await openTestScheduler();
     const stop = new AbortController();
     await acquireLease(bed.log, { name: 'scheduler', holder: 'another' }, stop.signal);

@@ -78,7 +78,7 @@ describe('a snapshot', () => {
     expect(known.run.run_id).toBe(key.run_id);
   });
 
-  it('is believed when the log has its last event in its place, else dropped', async () => {
+  it('is used when the log has its last event at its position, else dropped', async () => {
     await using bed = await openTestScheduler();
     const key = await bed.queue({ gpu: 'H100' });
     const first = await bed.schedule();
@@ -113,8 +113,8 @@ describe('a snapshot', () => {
   });
 });
 
-describe('a message that is no part of its run', () => {
-  it('is parked, moves the head, and does not stop the run', async () => {
+describe('a message that does not belong to its run', () => {
+  it('becomes a dead letter, moves the head, and does not stop the run', async () => {
     await using bed = await openTestScheduler();
     const scheduler = await bed.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());

@@ -11,7 +11,7 @@ export interface Program {
 export type AllowList = ReadonlyMap<string, Program>;
 export type ReadAllowList = { ok: true; programs: AllowList } | { ok: false; problems: ConfigProblem[] };
 
-/** Reads `EXECUTOR_PROGRAMS` and finds each command, so that a wrong entry is known at the start and not by a run. */
+/** Reads `EXECUTOR_PROGRAMS` and finds each command, so that a wrong entry is found at the start and not by a run. */
 export const readAllowList = async (setting: string, path: string): Promise<ReadAllowList> => {
   const entries = parseEntries(setting);
   if (entries === null) return { ok: false, problems: [problem('is not a JSON object')] };
@@ -83,7 +83,7 @@ const isReserved = (variable: string): boolean =>
   variable.startsWith('RUNLEDGER_') ||
   ['CUDA_VISIBLE_DEVICES', 'CUDA_DEVICE_ORDER', 'TMPDIR', '__proto__'].includes(variable);
 
-/** A command without a slash is looked for once, here; the run then uses the absolute path. */
+/** A command without a slash is searched for once, here; runs then use the absolute path. */
 const locate = async (program: Program, path: string): Promise<Program | string> => {
   const absolute = isAbsolute(program.command);
   if (!absolute && program.command.includes('/'))

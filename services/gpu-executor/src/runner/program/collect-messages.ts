@@ -2,11 +2,11 @@ import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
 import type { ProgressReport, RunData } from '../runner.ts';
 import type { OutputEntries, ProgramMessage } from './program-messages.ts';
 
-/** What a program has said so far: its last progress, and the data that belongs to its result. */
+/** The messages of a program so far: its last progress, and its text outputs. */
 export interface CollectedMessages {
-  hear(message: ProgramMessage): void;
+  take(message: ProgramMessage): void;
   data(): RunData;
-  /** Why the data is not all that the program said; null when it is. */
+  /** Why the data is incomplete; null when it is complete. */
   lost(): string | null;
 }
 
@@ -39,7 +39,7 @@ export const collectMessages = (
   };
 
   return {
-    hear: (message) => {
+    take: (message) => {
       switch (message.kind) {
         case 'log':
           onLog(message.text);

@@ -1,4 +1,4 @@
-/** A line of a program's output without its end; `cut` when it was longer than the limit and the rest is lost. */
+/** A line of a program's output without its line end; `cut` when it was longer than the limit, and the rest is lost. */
 export interface Line {
   text: string;
   cut: boolean;
@@ -6,7 +6,7 @@ export interface Line {
 
 export interface LineCutter {
   push(chunk: Buffer): Line[];
-  /** What stands after the last line end, if anything. */
+  /** The text after the last line end, if there is any. */
   end(): Line[];
 }
 
@@ -19,7 +19,7 @@ export const cutLines = (limit: number): LineCutter => {
   const keep = (piece: Buffer): void => {
     const room = limit - length;
     if (piece.length > room) cut = true;
-    // A copy, since the piece is a view that would keep its whole chunk in memory.
+    // A copy: the piece is a view that would keep its whole chunk in memory.
     const kept = Buffer.from(piece.subarray(0, room));
     if (kept.length === 0) return;
     parts.push(kept);

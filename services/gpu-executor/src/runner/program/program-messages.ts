@@ -1,17 +1,17 @@
 import { MAX_LIVE_STATUS } from '@runledger/contracts/limits';
 import type { Line } from './cut-lines.ts';
 
-/** What one line on a program's standard output means. */
+/** One line of a program's standard output, parsed. */
 export type ProgramMessage =
   | { kind: 'report'; progress?: number; liveStatus?: string; output?: OutputEntries }
-  /** It was meant as an output, but cannot be taken; the run must not end as if it had been. */
+  /** An output that cannot be kept: the run must not succeed without it. */
   | { kind: 'bad_output'; why: string }
   | { kind: 'log'; text: string };
 
 /** Kinds of output with their values, in the order written. */
 export type OutputEntries = [kind: string, values: string[]][];
 
-/** More kinds than a person would name; each is a member of the run's data for ever. */
+/** Each kind is a member of the run's data for ever. */
 const MAX_KIND_LENGTH = 64;
 
 export const readMessage = ({ text, cut }: Line): ProgramMessage => {
@@ -35,7 +35,7 @@ export const readMessage = ({ text, cut }: Line): ProgramMessage => {
   return Object.keys(message).length > 1 ? message : { kind: 'log', text };
 };
 
-/** One line without control characters, at most as long as the API allows, no character cut in two. */
+/** One line without control characters, at most as long as the API allows. No character is cut in two. */
 const cleanStatus = (text: string): string => {
   let kept = '';
   for (const character of text.replaceAll(/[\p{Cc}\p{Cs}\u2028\u2029]+/gu, ' ').trim()) {
@@ -63,7 +63,7 @@ const asText = (value: unknown): string | null => {
 };
 
 const parseObject = (text: string): Record<string, unknown> | undefined => {
-  // Most lines are no messages, and a program may write very many of them.
+  // Most lines are not messages, and a program may write very many of them.
   if (!/^\s*\{/.test(text)) return undefined;
   try {
     const value: unknown = JSON.parse(text);

@@ -8,7 +8,7 @@ import { collectMessages } from './collect-messages.ts';
 import type { SupervisedProcess } from '../../supervision/supervised-process.ts';
 
 export interface ProgramOutput {
-  /** Settles when both outputs were read to their end. */
+  /** Resolves when both streams are read to their end. */
   drained(): Promise<void>;
   data(): RunData;
   lost(): string | null;
@@ -17,20 +17,20 @@ export interface ProgramOutput {
 
 const MAX_LINE_BYTES = 64 * 1024;
 const STDERR_TAIL_BYTES = 4 * 1024;
-/** What of a run's other output goes to the executor's own log, at level debug. */
+/** How much of a run's other output goes to the executor's own log, at level debug. */
 const MAX_LOGGED_BYTES = 64 * 1024;
 const MAX_LOGGED_LINE = 1_000;
-/** About 80 MB a second: a program that floods its output shall not cost the executor its heartbeat. */
+/** About 80 MB a second: a program that floods its output must not delay the heartbeats of the executor. */
 const READ_RATE = { bytes: 4 * 1024 * 1024, pauseMs: 50 };
-/** All that can still be in a pipe when its writers are gone is read in no time, unless one of them is not gone. */
+/** When all writers have ended, the rest of a pipe is read at once. A pipe that stays open has a writer that escaped. */
 const DRAIN_WITHIN_MS = 5_000;
 
-/** Reads what the program says, without end and within bounds. */
+/** Reads the messages and the log of a program, however much it writes, in bounded memory. */
 export const readProgram = (
   { stdout, stderr }: Pick<SupervisedProcess, 'stdout' | 'stderr'>,
   onProgress: (report: ProgressReport) => void,
   log: { debug(fields: object, message: string): void },
-  { run_id, attempt }: { run_id: string; attempt: number },
+  { run_id, attempt }: { readonly run_id: string; readonly attempt: number },
 ): ProgramOutput => {
   let loggable = MAX_LOGGED_BYTES;
   const logLine = (stream: 'stdout' | 'stderr', text: string): void => {
@@ -40,20 +40,20 @@ export const readProgram = (
     if (loggable <= 0) log.debug({ run_id, attempt }, 'further lines of this attempt are not logged');
   };
 
-  const said = collectMessages(onProgress, (text) => logLine('stdout', text));
+  const messages = collectMessages(onProgress, (text) => logLine('stdout', text));
   const lines = cutLines(MAX_LINE_BYTES);
-  const words = stderrTail(STDERR_TAIL_BYTES);
+  const tail = stderrTail(STDERR_TAIL_BYTES);
   const errorLines = cutLines(MAX_LOGGED_LINE);
   const readers = [
     read(
       stdout,
-      (chunk) => lines.push(chunk).forEach((line) => said.hear(readMessage(line))),
-      () => lines.end().forEach((line) => said.hear(readMessage(line))),
+      (chunk) => lines.push(chunk).forEach((line) => messages.take(readMessage(line))),
+      () => lines.end().forEach((line) => messages.take(readMessage(line))),
     ),
     read(
       stderr,
       (chunk) => {
-        words.push(chunk);
+        tail.push(chunk);
         if (loggable > 0) errorLines.push(chunk).forEach(({ text }) => logLine('stderr', text));
       },
       () => errorLines.end().forEach(({ text }) => logLine('stderr', text)),
@@ -63,18 +63,18 @@ export const readProgram = (
   return {
     drained: async () => {
       await within(DRAIN_WITHIN_MS, Promise.all(readers), () => undefined);
-      // Something that bears no mark has escaped and holds the pipe open: nobody waits for it.
+      // A process without a mark has escaped and holds the pipe open: do not wait for it.
       stdout.destroy();
       stderr.destroy();
       await Promise.all(readers);
     },
-    data: () => said.data(),
-    lost: () => said.lost(),
-    stderrTail: () => words.text(),
+    data: () => messages.data(),
+    lost: () => messages.lost(),
+    stderrTail: () => tail.text(),
   };
 };
 
-/** Settles when the stream has ended or was destroyed. */
+/** Resolves when the stream has ended or was destroyed. */
 const read = async (stream: Readable, onChunk: (chunk: Buffer) => void, onEnd: () => void): Promise<void> => {
   let taken = 0;
   let resume: NodeJS.Timeout | undefined;

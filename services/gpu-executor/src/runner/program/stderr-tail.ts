@@ -1,4 +1,4 @@
-/** Keeps the end of what a program writes to standard error, whatever it writes. */
+/** Keeps the end of the standard error of a program. */
 export interface StderrTail {
   push(chunk: Buffer): void;
   text(): string;
@@ -13,19 +13,19 @@ export const stderrTail = (limit: number): StderrTail => {
       tail = Buffer.concat([tail, chunk.subarray(-limit)]).subarray(-limit);
     },
     text: () => {
-      // The cut may have gone through a character: its remaining bytes all begin with the bits 10.
+      // The first character may be cut: its remaining bytes begin with the bits 10.
       const whole = begun ? tail.subarray(tail.findIndex((byte) => (byte & 0xc0) !== 0x80)) : tail;
       return withinBytes(printable(whole.toString('utf8')), limit).trim();
     },
   };
 };
 
-/** Terminal colours and other control characters have no place in an error that people read in JSON or HTML. */
+/** Without terminal colours and other control characters: people read the message in JSON or HTML. */
 const printable = (text: string): string =>
   // oxlint-disable-next-line no-control-regex -- these are what is removed
   text.replaceAll(/\u001B\[[0-9;?]*[A-Za-z]/g, '').replaceAll(/[^\P{Cc}\n\t]/gu, '');
 
-/** Invalid bytes have become three bytes each, so the text may have grown. */
+/** Each invalid byte became three bytes, so the text may have grown. */
 const withinBytes = (text: string, limit: number): string => {
   let bytes = Buffer.byteLength(text);
   let from = 0;

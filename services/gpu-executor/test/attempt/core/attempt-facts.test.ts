@@ -50,7 +50,7 @@ describe('an assignment', () => {
     expect(readAssignment({ ...stored(run.assigned, 10, 5), ...change })).toMatchObject({ kind: 'refused' });
   });
 
-  it('of a later release is told apart', () => {
+  it('of a later release is recognised', () => {
     const body = { ...run.assigned, version: 2 };
     expect(readAssignment({ ...stored(run.assigned, 10, 5), body })).toEqual({
       kind: 'newer_version',
@@ -60,14 +60,14 @@ describe('an assignment', () => {
 });
 
 describe('the facts of an attempt', () => {
-  it('tell a cancel request', () => {
+  it('have a cancel request', () => {
     const { facts } = assigned();
     const next = take(facts, stored(run.cancelRequested, 12, 10));
     expect(next.refused).toBeNull();
     expect(underWay(next.facts)?.cancel).toMatchObject({ by: 'client' });
   });
 
-  it('tell that the attempt is over when the scheduler requeued the run', () => {
+  it('end the attempt when the scheduler requeued the run', () => {
     const { facts } = assigned();
     expect(underWay(take(facts, stored(run.requeued, 12, 10)).facts)).toBeNull();
   });
@@ -82,21 +82,21 @@ describe('the facts of an attempt', () => {
     expect(underWay(told)?.status).toBe('running');
   });
 
-  it('go on behind a forged one that this executor does not see', () => {
+  it('continue after a forged one that this executor does not read', () => {
     const { facts } = assigned();
     const next = take(facts, stored(run.cancelRequested, 14, 13));
     expect(next.facts.history.head).toBe(14);
     expect(underWay(next.facts)?.cancel).not.toBeNull();
   });
 
-  it('do not lose a cancel request that came after it was skipped', () => {
+  it('do not lose a cancel request that arrives after it was skipped', () => {
     const { facts } = assigned();
     const next = take(skipTo(facts, 12), stored(run.cancelRequested, 12, 10));
     expect(next.facts.history.head).toBe(12);
     expect(underWay(next.facts)?.cancel).not.toBeNull();
   });
 
-  it('refuse what is no fact of the run', () => {
+  it('refuse a message that is not a fact of the run', () => {
     const { facts } = assigned();
     const forged = { ...stored(run.cancelRequested, 12, 10), fence: null };
     expect(take(facts, forged)).toMatchObject({

@@ -33,7 +33,7 @@ describe('an attempt', () => {
     expect(begin({ ...started, cancel: cancelled.cancel })).toBeNull();
   });
 
-  it('tells of its files before it stores them', () => {
+  it('announces its files before it stores them', () => {
     expect(beginStoring(running, 2, 30)).toEqual({ type: 'RunUploading', data: { files: 2, bytes: 30 } });
     expect(beginStoring(cancelled, 2, 30)).toBeNull();
   });
@@ -79,7 +79,7 @@ describe('an attempt', () => {
     });
   });
 
-  it('tells nothing when the executor itself stopped it', () => {
+  it('stores nothing when the executor itself stopped it', () => {
     expect(
       endOf(running, { ...succeeded, result: { outcome: 'cancelled', forced: false, files: [] } }),
     ).toBeNull();
@@ -95,7 +95,7 @@ describe('an attempt', () => {
 });
 
 describe('the outputs of a run', () => {
-  it('are one item with what was said and the files by kind', () => {
+  it('are one item with the texts and the files by kind', () => {
     expect(outputs).toEqual([
       expect.objectContaining({ output_id: 'render', data: { text: ['done'], images: [file] } }),
     ]);

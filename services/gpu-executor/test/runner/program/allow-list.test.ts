@@ -23,7 +23,7 @@ describe('EXECUTOR_PROGRAMS', () => {
     ]);
   });
 
-  it('tells everything that is wrong at once', async () => {
+  it('reports everything that is wrong at once', async () => {
     const { folder, render } = withProgram();
     const plain = join(folder, 'plain');
     writeFileSync(plain, '');

@@ -66,7 +66,7 @@ describe('a line of a program', () => {
   });
 });
 
-describe('what a program has said', () => {
+describe('the messages of a program', () => {
   const hear = (...lines: string[]): { reports: ProgressReport[]; data: unknown; lost: string | null } => {
     const reports: ProgressReport[] = [];
     const said = collectMessages(
@@ -74,7 +74,7 @@ describe('what a program has said', () => {
       () => undefined,
       100,
     );
-    for (const text of lines) said.hear(readMessage({ text, cut: false }));
+    for (const text of lines) said.take(readMessage({ text, cut: false }));
     return { reports, data: said.data(), lost: said.lost() };
   };
 
@@ -93,7 +93,7 @@ describe('what a program has said', () => {
     expect(JSON.stringify(data)).toBe('{"__proto__":["a","b"],"toString":["c"]}');
   });
 
-  it('is bounded, and tells that something is lost', () => {
+  it('are bounded, and say that something is lost', () => {
     const { data, lost } = hear('{"output": {"text": "kept"}}', `{"output": {"text": "${'x'.repeat(100)}"}}`);
     expect(data).toEqual({ text: ['kept'] });
     expect(lost).toContain('larger than');

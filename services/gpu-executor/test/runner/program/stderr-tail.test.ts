@@ -8,21 +8,21 @@ const last = (limit: number, ...chunks: (string | Buffer)[]): string => {
   return words.text();
 };
 
-describe('the last words of a program', () => {
-  it('are the end of what it wrote', () => {
+describe('the end of standard error', () => {
+  it('is the end of what the program wrote', () => {
     expect(last(10, 'a long story: ', 'no', ' memory')).toBe('no memory');
   });
 
-  it('begin with a whole character', () => {
+  it('begins with a whole character', () => {
     expect(last(5, '\u{1F600}\u{1F600}')).toBe('\u{1F600}');
     expect(last(3, 'aé€')).toBe('€');
   });
 
-  it('hold no terminal colours or other control characters', () => {
+  it('has no terminal colours or other control characters', () => {
     expect(last(99, '\u001B[31mred\u001B[0m\u0000\u0007 and\tplain\n')).toBe('red and\tplain');
   });
 
-  it('are valid UTF-8 and within the limit, whatever was written', () => {
+  it('is valid UTF-8 and within the limit, whatever was written', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array()), (chunks) => {
         const text = last(16, ...chunks.map((chunk) => Buffer.from(chunk)));

@@ -33,7 +33,7 @@ describe('an executor', () => {
     });
   });
 
-  it('executes an assigned run to success, with its files stored and its data told', async () => {
+  it('executes an assigned run to success, with its files and its data stored', async () => {
     const { run } = await service.assign('render');
     const ended = await service.fact(run, 'RunSucceeded');
     expect(await types(run)).toEqual([
@@ -65,27 +65,27 @@ describe('an executor', () => {
     await over();
   });
 
-  it('tells no uploading when there are no files', async () => {
+  it('stores no RunUploading when there are no files', async () => {
     const { run } = await service.assign('quiet');
     await service.fact(run, 'RunSucceeded');
     expect(await types(run)).toEqual(['RunQueued', 'RunAssigned', 'RunStarted', 'RunSucceeded']);
   });
 
-  it('tells why a run failed', async () => {
+  it('stores why a run failed', async () => {
     const { run } = await service.assign('fail');
     expect(await service.fact(run, 'RunFailed')).toMatchObject({
       data: { reason: 'workflow_error', message: expect.stringMatching(/exit code 3\.\nsize is too large$/) },
     });
   });
 
-  it('fails a run whose program it does not know, as an error of ours', async () => {
+  it('fails a run whose program it does not know, as an internal error', async () => {
     const { run } = await service.assign('unknown');
     expect(await service.fact(run, 'RunFailed')).toMatchObject({
       data: { reason: 'internal_error', message: expect.stringContaining('names no program "unknown"') },
     });
   });
 
-  it('stores again when the gateway was away, and takes what it says as said', async () => {
+  it('stores again when the gateway was unavailable, and accepts its refusal', async () => {
     service.gateway.troubles = [503, 'broken', 409];
     const { run } = await service.assign('render');
     await service.fact(run, 'RunSucceeded');
@@ -109,7 +109,7 @@ describe('an executor', () => {
     await over();
   });
 
-  it('kills a run that the scheduler has requeued, and tells nothing more of it', async () => {
+  it('kills a run that the scheduler has requeued, and stores nothing more of it', async () => {
     const { run } = await service.assign('busy');
     await waitFor('progress', () => progressOf(run));
     await service.tell(run.requeued, await head(service.log, run));
@@ -136,7 +136,7 @@ describe('an executor', () => {
     },
   );
 
-  it('begins a run only when the one before it in the slot is gone', async () => {
+  it('begins a run only when the one before it in the slot has ended', async () => {
     const first = await service.assign('stubborn');
     await waitFor('progress', () => progressOf(first.run));
     await service.tell(first.run.requeued, await head(service.log, first.run));
@@ -150,7 +150,7 @@ describe('an executor', () => {
     expect(begun).toBeGreaterThan(dead);
   });
 
-  it('goes on when somebody stored a message without a fence in its run', async () => {
+  it('continues when a message without a fence was stored in its run', async () => {
     const { run } = await service.assign('busy');
     await waitFor('progress', () => progressOf(run));
     const forged = `runs.${run.org_id}.${run.run_id}.life.ended.scheduler.1.none`;
@@ -159,7 +159,7 @@ describe('an executor', () => {
     expect(await service.fact(run, 'RunCancelled')).toMatchObject({ attempt: 1 });
   });
 
-  it('ends its runs although the broker went away while they executed', async () => {
+  it('ends its runs although the broker was unavailable while they executed', async () => {
     const { run } = await service.assign('busy');
     await waitFor('progress', () => progressOf(run));
     await service.nats.kill9();

@@ -15,8 +15,8 @@ import { aRun } from '../../fixtures/an-assigned-run.ts';
 
 const ID = executorId('box.0a1b2c3d4e5f');
 
-describe('a message that an executor takes again', () => {
-  it('is handled when it is its own and still there, else the answer says why not', async () => {
+describe('a dead letter that an executor redrives', () => {
+  it('is taken when it is its own and still in the log, else the response says why not', async () => {
     await using nats = await testNats();
     await using log = await openEventLog({ url: nats.url, name: 'test' }, silentLogger);
     await using own = await openEventLog({ url: nats.url, name: 'test' }, silentLogger);

@@ -41,7 +41,7 @@ const fleetOf = async ({ log, executor }: AService): Promise<string[]> => {
 };
 
 describe('a stop', () => {
-  it('lets what is in hand finish, leaves the fleet and ends with 0', async () => {
+  it('lets the runs under way finish, leaves the fleet and ends with 0', async () => {
     await using service = await startService();
     const { run } = await service.assign('render');
     await service.fact(run, 'RunStarted');
@@ -51,7 +51,7 @@ describe('a stop', () => {
     expect(await fleetOf(service)).toEqual(['ExecutorRegistered', 'ExecutorDraining', 'ExecutorLeft']);
   });
 
-  it('kills what does not finish, tells nothing of it, and leaves it to the scheduler', async () => {
+  it('kills runs that do not finish, stores nothing of them, and leaves them to the scheduler', async () => {
     await using service = await startService();
     const { run } = await service.assign('stubborn');
     await waitFor('progress', () => lastProgress(service.log, run, 1, service.executor));
@@ -63,7 +63,7 @@ describe('a stop', () => {
 });
 
 describe('a name that two executors share', () => {
-  it('is kept by the one that runs; the other one says so and does not start', async () => {
+  it('is kept by the one that runs; the other one logs it and does not start', async () => {
     await using service = await startService({ EXECUTOR_NAME: 'gpu box' });
     const { run } = await service.assign('busy');
     await waitFor('progress', () => lastProgress(service.log, run, 1, service.executor));
@@ -81,7 +81,7 @@ describe('a name that two executors share', () => {
     expect((await service.facts(run)).at(-1)?.type).toBe('RunStarted');
   });
 
-  it('is lost all the same to another one: it says so and ends, and what runs there ends with it', async () => {
+  it('can be lost to another one: the executor logs it and ends, and its runs end with it', async () => {
     await using service = await startService({ EXECUTOR_NAME: 'gpu box' });
     const { run } = await service.assign('busy');
     await waitFor('progress', () => lastProgress(service.log, run, 1, service.executor));
@@ -94,7 +94,7 @@ describe('a name that two executors share', () => {
     expect((await service.facts(run)).at(-1)?.type).toBe('RunStarted');
   });
 
-  it('is free when the one that had it was killed', async () => {
+  it('is free when the executor that had it was killed', async () => {
     await using service = await startService({ EXECUTOR_NAME: 'gpu box' });
     service.kill('SIGKILL');
     await service.exit();
@@ -105,7 +105,7 @@ describe('a name that two executors share', () => {
 });
 
 describe('a start', () => {
-  it('ends what an executor that was killed left running in the same work folder', async () => {
+  it('ends what a killed executor left running in the same work folder', async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'gpu-executor-work-'));
     const env = { EXECUTOR_WORK_DIR: folder.path, EXECUTOR_PID_NAMESPACE: 'off' };
     await using killed = await startService(env);
@@ -118,7 +118,7 @@ describe('a start', () => {
     expect(next.said()).toContain('folders of attempts that are over are removed');
   });
 
-  it('tells everything that is wrong with its settings at once, and ends with 78', async () => {
+  it('reports everything that is wrong with its settings at once, and ends with 78', async () => {
     const forms = await runMain({
       EXECUTOR_CANCEL_GRACE_S: 'soon',
       RUNLEDGER_GATEWAY_URL: 'gateway',

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { IndexedPriorityQueue } from '../../../src/core/runs/indexed-priority-queue.ts';
 
-describe('a ranked set', () => {
-  it('always has the item with the lowest rank at hand, whatever was added, moved and taken out', () => {
+describe('an indexed priority queue', () => {
+  it('always knows the item with the lowest rank, whatever is added, moved and removed', () => {
     const change = fc.record({ item: fc.nat({ max: 20 }), rank: fc.option(fc.integer()) });
     fc.assert(
       fc.property(fc.array(change), (changes) => {

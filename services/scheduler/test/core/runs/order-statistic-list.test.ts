@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OrderStatisticList } from '../../../src/core/runs/order-statistic-list.ts';
 
-describe('ordered numbers', () => {
-  it('know their lowest and how many are below any, whatever was added and taken out', () => {
+describe('an order-statistic list', () => {
+  it('knows its lowest number and how many are below any number, whatever is added and removed', () => {
     const change = fc.record({ number: fc.nat({ max: 60 }), adds: fc.boolean() });
     const blocks = fc.integer({ min: 2, max: 9 });
     fc.assert(
@@ -30,7 +30,7 @@ describe('ordered numbers', () => {
     );
   });
 
-  it('count among a hundred thousand that came and went in order, backwards or in the middle', () => {
+  it('counts among a hundred thousand that are added and removed in order, backwards or in the middle', () => {
     const numbers = new OrderStatisticList();
     for (let number = 1; number <= 100_000; number += 1) numbers.add(number * 2);
     for (let number = 1; number <= 10_000; number += 1) numbers.delete(number * 2);
