@@ -10,31 +10,31 @@ export interface UserWithKey {
 }
 
 /**
- * The part of nats-server's configuration that says who may do what, for a whole cell. Every user has an account, and
- * imports from the log's what it may do there: in one account the broker itself would store, at any subject that a client
- * names as its reply, whatever that client asked it for.
+ * The part of nats-server's configuration that says who may do what. Every user has an account of its own and imports from
+ * the account of the log what it may do there. In a shared account a client could name a stream's subject as its reply
+ * subject, and the broker would store its response there.
  * @throws TypeError when there is not exactly one operator, or two users have one name or one key
  */
 export const brokerConfiguration = (known: readonly UserWithKey[]): string => {
   const users = known.toSorted((a, b) => (a.user.name < b.user.name ? -1 : 1));
-  refuseDoubles(users);
+  refuseDuplicates(users);
   const [operator, ...more] = users.filter(({ user }) => user.name === OPERATOR);
   if (!operator || more.length > 0) {
-    throw new TypeError('A broker has one operator: nobody else may make its streams and buckets.');
+    throw new TypeError('A broker has one operator: no other user may make its streams and buckets.');
   }
   const others = users.filter((one) => one !== operator);
   const accounts = [logAccount(operator, others), ...others.map((one) => userAccount(one, others))];
   return `accounts {\n${accounts.map(indented).join('\n')}\n}\n`;
 };
 
-const refuseDoubles = (users: readonly UserWithKey[]): void => {
+const refuseDuplicates = (users: readonly UserWithKey[]): void => {
   for (const [what, values] of [
     ['name', users.map(({ user }) => user.name)],
     ['public key', users.map(({ publicKey }) => publicKey)],
   ] as const) {
-    const double = values.find((value, at) => values.indexOf(value) !== at);
-    if (double !== undefined)
-      throw new TypeError(`Two users have the ${what} ${double}: each needs its own.`);
+    const duplicate = values.find((value, at) => values.indexOf(value) !== at);
+    if (duplicate !== undefined)
+      throw new TypeError(`Two users have the ${what} ${duplicate}: each needs its own.`);
   }
 };
 
@@ -42,11 +42,11 @@ const logAccount = (operator: UserWithKey, others: readonly UserWithKey[]): stri
   const users = [userEntry(operator)];
   const mappings = PREFIX_MAPPINGS.map(([from, to]) => `${quoted(from)}: ${quoted(to)}`);
   const exports = [
-    ...grouped(others, usedOfLog).map(([subject, names]) => serviceExport(subject, names)),
-    ...grouped(others, heardOfLog).map(([subject, names]) => streamExport(subject, names)),
+    ...grouped(others, usedInLog).map(([subject, names]) => serviceExport(subject, names)),
+    ...grouped(others, subscribedInLog).map(([subject, names]) => streamExport(subject, names)),
   ];
   const imports = others.flatMap(({ user }) =>
-    answered(user).map((subject) => serviceImport(user.name, subject)),
+    respondsTo(user).map((subject) => serviceImport(user.name, subject)),
   );
   return account(LOG_ACCOUNT, [
     'jetstream: enabled',
@@ -61,23 +61,23 @@ const userAccount = (known: UserWithKey, all: readonly UserWithKey[]): string =>
   const { user } = known;
   const imports = [
     ...user.permissions.publish.allow
-      .filter((subject) => !isQuestion(subject))
+      .filter((subject) => !isRequest(subject))
       .map((subject) => serviceImport(LOG_ACCOUNT, inLogAccount(subject), subject)),
-    ...asked(user).flatMap((subject) => {
-      const answering = all.find((one) => answered(one.user).includes(subject));
-      return answering ? [serviceImport(answering.user.name, subject)] : [];
+    ...requests(user).flatMap((subject) => {
+      const responder = all.find((one) => respondsTo(one.user).includes(subject));
+      return responder ? [serviceImport(responder.user.name, subject)] : [];
     }),
-    ...heardOfLog(known).map((subject) => streamImport(LOG_ACCOUNT, subject)),
-    ...all.flatMap((one) => heardOf(one, user).map((subject) => streamImport(one.user.name, subject))),
+    ...subscribedInLog(known).map((subject) => streamImport(LOG_ACCOUNT, subject)),
+    ...all.flatMap((one) => subscribedOf(one, user).map((subject) => streamImport(one.user.name, subject))),
   ];
   const exports = [
-    ...answered(user).map((subject) =>
+    ...respondsTo(user).map((subject) =>
       serviceExport(subject, [
         LOG_ACCOUNT,
-        ...all.filter((one) => asked(one.user).includes(subject)).map((one) => one.user.name),
+        ...all.filter((one) => requests(one.user).includes(subject)).map((one) => one.user.name),
       ]),
     ),
-    ...grouped(all, (one) => heardOf(known, one.user)).map(([subject, names]) =>
+    ...grouped(all, (one) => subscribedOf(known, one.user)).map(([subject, names]) =>
       streamExport(subject, names),
     ),
   ];
@@ -88,38 +88,38 @@ const userAccount = (known: UserWithKey, all: readonly UserWithKey[]): string =>
   ]);
 };
 
-const isQuestion = (subject: string): boolean => subject.startsWith('request.');
-const asked = ({ permissions }: BrokerUser): readonly string[] =>
-  permissions.publish.allow.filter(isQuestion);
-const answered = ({ permissions }: BrokerUser): readonly string[] =>
-  permissions.subscribe.allow.filter(isQuestion);
+const isRequest = (subject: string): boolean => subject.startsWith('request.');
+const requests = ({ permissions }: BrokerUser): readonly string[] =>
+  permissions.publish.allow.filter(isRequest);
+const respondsTo = ({ permissions }: BrokerUser): readonly string[] =>
+  permissions.subscribe.allow.filter(isRequest);
 
-const usedOfLog = ({ user }: UserWithKey): readonly string[] =>
-  user.permissions.publish.allow.filter((subject) => !isQuestion(subject)).map(inLogAccount);
+const usedInLog = ({ user }: UserWithKey): readonly string[] =>
+  user.permissions.publish.allow.filter((subject) => !isRequest(subject)).map(inLogAccount);
 
-/** A consumer that pushes does so within the log's account, to the inbox that its reader named. */
-const heardOfLog = ({ user, publicKey }: UserWithKey): readonly string[] => [
-  ...heard(user),
+/** A consumer pushes within the account of the log, to the inbox that its reader named. */
+const subscribedInLog = ({ user, publicKey }: UserWithKey): readonly string[] => [
+  ...subscriptions(user),
   ...(user.permissions.publish.allow.some((subject) => subject.startsWith('$JS.FC.'))
     ? [`${inboxOf(publicKey)}.>`]
     : []),
 ];
 
 /**
- * What one listens for of what another writes. The broker takes it where it is written: what came into the log's account by
- * an import goes on to streams, and to no other account.
+ * The subjects of one user to which another subscribes. They are imported from the account of the writer: what the account of
+ * the log imports goes to its streams, and to no other account.
  */
-const heardOf = (writer: UserWithKey, listener: BrokerUser): readonly string[] =>
+const subscribedOf = (writer: UserWithKey, listener: BrokerUser): readonly string[] =>
   writer.user === listener
     ? []
     : writer.user.permissions.publish.allow.filter((written) =>
-        heard(listener).some((subject) => subjectsOverlap(written, subject)),
+        subscriptions(listener).some((subject) => subjectsOverlap(written, subject)),
       );
 
-const heard = ({ permissions }: BrokerUser): readonly string[] =>
-  permissions.subscribe.allow.filter((subject) => !isQuestion(subject));
+const subscriptions = ({ permissions }: BrokerUser): readonly string[] =>
+  permissions.subscribe.allow.filter((subject) => !isRequest(subject));
 
-/** Each subject with the names of those who have it, both in order. */
+/** Each subject with the names of its users, both in order. */
 const grouped = (
   users: readonly UserWithKey[],
   subjectsOf: (one: UserWithKey) => readonly string[],
@@ -143,12 +143,12 @@ const userEntry = ({ user: { permissions }, publicKey }: UserWithKey): string =>
   return `{\n${[`nkey: ${quoted(publicKey)}`, `permissions: {\n${parts.map(indented).join('\n')}\n}`].map(indented).join('\n')}\n}`;
 };
 
-/** How long an answer in parts may pause: a pull that waits tells that it lives every two seconds. */
-const PARTS_PAUSE = '30s';
+/** How long a streamed response may pause. A waiting pull gets a heartbeat every two seconds. */
+const MAX_RESPONSE_PAUSE = '30s';
 
 const serviceExport = (subject: string, names: readonly string[]): string => {
   const parts = hasStreamedResponse(subject)
-    ? `, response_type: stream, threshold: ${quoted(PARTS_PAUSE)}`
+    ? `, response_type: stream, threshold: ${quoted(MAX_RESPONSE_PAUSE)}`
     : '';
   return `{service: ${quoted(subject)}${parts}, accounts: ${list(names)}}`;
 };
@@ -171,10 +171,10 @@ const block = (name: string, brackets: '[]' | '{}', entries: readonly string[]):
 const list = (values: readonly string[]): string => `[${values.map(quoted).join(', ')}]`;
 const indented = (lines: string): string => lines.replaceAll(/^/gm, '  ');
 
-/** Names and subjects hold no quotes, line ends or backslashes; what does is refused rather than escaped in a way of ours. */
+/** Names and subjects hold no quotes, line ends or backslashes. Others are refused instead of escaped. */
 const quoted = (value: string): string => {
   if (!/^[\x20-\x7E]+$/.test(value) || /["\\]/.test(value)) {
-    throw new TypeError(`${JSON.stringify(value)} cannot stand in the configuration of a broker.`);
+    throw new TypeError(`${JSON.stringify(value)} cannot be written into the configuration of a broker.`);
   }
   return `"${value}"`;
 };

@@ -3,18 +3,18 @@ import { debuggerPermissions, operatorPermissions } from './human-permissions.ts
 import { permissionsOf, type Permissions } from './service-permissions.ts';
 
 export interface BrokerUser {
-  /** Of the account too; the broker shows it to people. */
+  /** The name of the account too. The broker shows it to people. */
   readonly name: string;
   readonly permissions: Permissions;
 }
 
-/** Of every service but the executors. */
+/** The user of a service that is no executor. */
 export const serviceUser = (contract: ServiceContract): BrokerUser => ({
   name: contract.service,
   permissions: permissionsOf(contract),
 });
 
-/** Of all executors of a name, one after the other. @throws TypeError when the name cannot stand in a subject */
+/** The user of all executors of a name, one after the other. @throws TypeError when the name is no subject token */
 export const executorUser = (contract: ServiceContract, name: string): BrokerUser => ({
   name: `executor-${name}`,
   permissions: permissionsOf(contract, name),
@@ -22,6 +22,6 @@ export const executorUser = (contract: ServiceContract, name: string): BrokerUse
 
 export const debuggerUser = (): BrokerUser => ({ name: 'debugger', permissions: debuggerPermissions() });
 
-/** Who provisions, and whoever holds its key: the one user in the log's own account. */
+/** Provisions the log. It is the only user in the account of the log. */
 export const OPERATOR = 'operator';
 export const operatorUser = (): BrokerUser => ({ name: OPERATOR, permissions: operatorPermissions() });

@@ -3,10 +3,10 @@ import { API_PREFIX } from '@runledger/event-log/connect/log-account';
 import { streamInfo, directGetLast, streamMessageGet, directGet } from './api-subjects.ts';
 import type { Permissions } from './service-permissions.ts';
 
-/** Secrets, what belongs to the tenants' customers, and nothing to learn from. */
+/** These hold secrets, or files of the tenants' customers. */
 const CLOSED: ReadonlySet<string> = new Set(['KV_KEYS', 'KV_WEBHOOK_SECRETS', 'KV_RATES', 'OBJ_OUTPUTS']);
 
-/** Looks, and changes nothing: messages of every stream that holds no secrets, and what is stored from now on. */
+/** Reads the streams that hold no secrets, receives new facts as they are stored, and changes nothing. */
 export const debuggerPermissions = (): Permissions => ({
   publish: {
     allow: [
@@ -26,7 +26,7 @@ export const debuggerPermissions = (): Permissions => ({
   responses: false,
 });
 
-/** Everything, in the log's own account. */
+/** Everything in the account of the log. */
 export const operatorPermissions = (): Permissions => ({
   publish: { allow: ['>'] },
   subscribe: { allow: ['>'] },

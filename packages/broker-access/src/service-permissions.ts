@@ -20,24 +20,24 @@ import {
   directGet,
 } from './api-subjects.ts';
 
-/** What a client of the broker may do; nothing that is not named. Its inbox is its key's, and not named here. */
+/** What a client of the broker may do: only what is named here, and its inbox, which depends on its key. */
 export interface Permissions {
   readonly publish: { readonly allow: readonly string[] };
   readonly subscribe: { readonly allow: readonly string[] };
-  /** Whether it may answer requests, under the reply that each names. */
+  /** Whether it may respond to requests, at the reply subject of each. */
   readonly responses: boolean;
 }
 
-/** @throws TypeError for an executor without a name, another service with one, and a name that is no subject token */
+/** @throws TypeError for an executor without a name, for another service with one, and for a name that is no subject token */
 export const permissionsOf = (contract: ServiceContract, executor?: string): Permissions => {
   if ((contract.role === 'executor') !== (executor !== undefined)) {
     throw new TypeError(
-      `${contract.service}: an executor is permitted what is its name's, and other services have none`,
+      `${contract.service}: the permissions of an executor need its name, and those of other services have none`,
     );
   }
   if (executor !== undefined && executor !== executorToken(executor)) {
     throw new TypeError(
-      `"${executor}" is no executor's name as it stands in subjects: "${executorToken(executor)}" would be.`,
+      `"${executor}" is no subject token. The token of this executor name is "${executorToken(executor)}".`,
     );
   }
   const publish = [
@@ -53,24 +53,24 @@ export const permissionsOf = (contract: ServiceContract, executor?: string): Per
     ),
     ...contract.requests,
   ];
-  const answers = contract.responds.map((what) =>
+  const responds = contract.responds.map((what) =>
     ['request', contract.role, ...(executor === undefined ? [] : [executor]), what].join('.'),
   );
   return {
     publish: { allow: sorted(publish) },
-    subscribe: { allow: sorted([...answers, ...(contract.subscribesToProgress ? [ALL_PROGRESS] : [])]) },
-    responses: answers.length > 0,
+    subscribe: { allow: sorted([...responds, ...(contract.subscribesToProgress ? [ALL_PROGRESS] : [])]) },
+    responses: responds.length > 0,
   };
 };
 
 const sorted = (subjects: readonly string[]): string[] => [...new Set(subjects)].toSorted();
 
-/** The subjects of what it writes. Those of another writer, and of another executor, are not among them. */
+/** The subjects of what it writes, and not those of another writer or another executor. */
 const facts = (
   { role, writes, heartbeats: beats }: ServiceContract,
   executor: string | undefined,
 ): string[] => {
-  // Who is not an executor writes of executors, of none, and of those of earlier releases, whose ids are one token.
+  // Other services write about every executor (two tokens) and about none (one token).
   const about = executor === undefined ? '>' : `${executor}.*`;
   return [
     ...writes.runs.map((type) => `runs.*.*.life.${RUN_EVENTS[type].fact}.${role}.*.${about}`),
@@ -90,13 +90,13 @@ const fleetFact = (
   return executor === undefined ? [`fleet.*.*.${fact}`, `fleet.*.${fact}`] : [`fleet.${executor}.*.${fact}`];
 };
 
-/** Its own consumer, and single facts under its own name: no other run, and no look at the streams. */
+/** Its own consumer, and single facts under its own name: no other runs, and no stream information. */
 const executorsOwn = (name: string): string[] => {
   const addressed = `runs.*.*.life.*.*.*.${name}.*`;
   return [...durableConsumer('RUNS', `executor-${name}`, addressed), directGetLast('RUNS', addressed)];
 };
 
-/** RUNS is read by several services and by executors: what others have there nobody may remove. */
+/** Several services and all executors have consumers on RUNS, so no service may delete consumers there. */
 const reading = ({ reads, follows, deadLetters: parks }: ServiceContract): string[] => {
   const streams = [
     ...(reads.runs.length + reads.webhooks.length > 0 ? ['RUNS'] : []),
@@ -106,7 +106,7 @@ const reading = ({ reads, follows, deadLetters: parks }: ServiceContract): strin
   ];
   return [
     ...streams.flatMap((stream) => [streamInfo(stream), streamMessageGet(stream)]),
-    // How many messages are set aside, for those who watch.
+    // The number of dead letters, for the metrics.
     ...(parks.length > 0 ? [streamInfo('DEAD_LETTERS')] : []),
     ...(streams.includes('RUNS') ? [directGet('RUNS')] : []),
     ...follows.flatMap((stream) => [
@@ -139,14 +139,14 @@ const objectUse = (store: string): string[] => {
     streamMessageGet(stream),
     directGet(stream),
     streamPurge(stream),
-    // The driver asks whether JetStream is there.
+    // The driver checks that JetStream is available.
     `${API_PREFIX}.INFO`,
     // Output files are read piece by piece, and snapshots by the driver.
     ...(store === 'SNAPSHOTS' ? objectConsumers(stream) : []),
   ];
 };
 
-/** Leases and shares stand in one bucket; only who shares reads all of it, and removes what old members left. */
+/** Leases and partitions are in one bucket. Only a service with partitions reads all of it and removes old memberships. */
 const holding = ({ service, leases, partitions: shares }: ServiceContract): string[] => {
   if (leases.length === 0 && !shares) return [];
   const stream = 'KV_LEASES';
@@ -191,7 +191,7 @@ const deliveries = (contract: ServiceContract): readonly string[] => {
   }
 };
 
-/** The streams that a service may look at, and so waits for at its start; an executor looks at none. */
+/** The streams whose information a service may read, and for which it waits at its start. An executor may read none. */
 export const streamsOf = (contract: ServiceContract): readonly string[] =>
   contract.role === 'executor'
     ? []

@@ -1,4 +1,4 @@
-/** Whether there is a subject that both of two subjects with wildcards stand for. */
+/** Whether two subjects with wildcards match a common subject. */
 export const subjectsOverlap = (one: string, other: string): boolean => {
   const [left, right] = [one.split('.'), other.split('.')];
   for (let at = 0; ; at += 1) {

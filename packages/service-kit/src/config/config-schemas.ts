@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 
-/** What every setting says of itself, next to what its type needs. */
+/** What every setting has, beside what its type needs. */
 export interface SettingOptions<Value> {
   /** Shown to the operator when the value is missing or wrong, and in the generated documentation. */
   readonly description: string;
@@ -20,7 +20,7 @@ export const seconds = (
   options: SettingOptions<number> & { readonly minimum?: number; readonly maximum?: number },
 ): Type.TNumber => Type.Number({ minimum: 0, unit: 'seconds', ...options });
 
-/** A text that is never printed, for example a key; it may come from the file that `NAME_FILE` names. */
+/** A text that is never printed, for example a key. It may come from the file that `NAME_FILE` names. */
 export const secret = (options: SettingOptions<string> & { readonly minLength?: number }): Type.TString =>
   Type.String({ minLength: 1, ...options, secret: true });
 
@@ -40,7 +40,7 @@ export const list = <Item extends Type.TSchema>(
   },
 ): Type.TArray<Item> => Type.Array(item, { ...options });
 
-/** An absolute URL, kept as it was written. `protocols` as in `URL.protocol`, with the colon. */
+/** An absolute URL, kept as it is written. `protocols` as in `URL.protocol`, with the colon. */
 export const url = ({
   protocols = ['http:', 'https:'],
   ...options

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 
-/** A text from the environment, read the way its schema asks for. */
+/** A text from the environment, converted by its schema. */
 export type ReadValue =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly wrong: string };
@@ -15,7 +15,7 @@ const BOOLEANS = new Map<string, boolean>([
   ['0', false],
 ]);
 
-/** Converts `text` by the kind of `schema` and checks every rule of it. `wrong` never quotes the text. */
+/** Converts the text to the type of the schema and checks it. `wrong` never quotes the text. */
 export const readValue = (schema: Type.TSchema, text: string): ReadValue => {
   const converted = convert(schema, text);
   if (!converted.ok) return converted;
@@ -44,7 +44,7 @@ const convert = (schema: Type.TSchema, text: string): ReadValue => {
   if (Type.IsArray(schema)) return convertItems(schema.items, text);
   if (Type.IsString(schema)) return { ok: true, value: text };
   throw new TypeError(
-    'a configuration schema holds a property that no text can be read as. Use integer, number, boolean, literal, enum, union, array or string.',
+    'a configuration schema has a property of a type that cannot be read from text. Use integer, number, boolean, literal, enum, union, array or string.',
   );
 };
 
@@ -72,7 +72,7 @@ const convertItems = (item: Type.TSchema, text: string): ReadValue => {
   return { ok: true, value: reads.flatMap((read) => (read.ok ? [read.value] : [])) };
 };
 
-/** What would be right, in words: "a whole number from 0 to 65535". */
+/** The expected value in words: "a whole number from 0 to 65535". */
 export const expected = (schema: Type.TSchema): string => {
   if (Type.IsInteger(schema)) return `a whole number${bounds(schema)}`;
   if (Type.IsNumber(schema)) {
@@ -105,7 +105,7 @@ const bounds = (schema: Type.TSchema): string => {
   return maximum === undefined ? '' : ` of at most ${written(maximum)}`;
 };
 
-/** A value as one would write it in the environment. */
+/** A value as it is written in the environment. */
 export const written = (value: unknown): string => {
   if (Array.isArray(value)) return value.map(written).join(',');
   if (typeof value === 'string') return value;

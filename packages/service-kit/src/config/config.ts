@@ -12,7 +12,7 @@ export interface ConfigProblem {
   readonly right: string;
 }
 
-/** Everything that is wrong with an environment, at once; the message is readable lines without secrets. */
+/** Everything that is wrong with an environment, at once. The message is for people and holds no secrets. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly code = 'config_invalid';
@@ -61,7 +61,7 @@ export const readConfig = <Schema extends Type.TObject>(
 
 export interface SettingRow {
   readonly name: string;
-  /** As one would write it in the environment. */
+  /** As it is written in the environment. */
   readonly default: string | undefined;
   readonly required: boolean;
   readonly description: string;
@@ -112,7 +112,7 @@ const convertSetting = (variable: string, setting: Type.TSchema, text: string): 
   return { kind: 'problem', variable, wrong: `${shown(setting, text)}${read.wrong}` };
 };
 
-/** A value with an at sign may hold the password of a URL, however badly the URL is written. */
+/** A value with an at sign may hold the password of a URL, even of a malformed one. */
 const shown = (setting: Type.TSchema, text: string): string =>
   isSecret(setting) || text.includes('@') ? '' : `= ${JSON.stringify(text.slice(0, 80))} `;
 

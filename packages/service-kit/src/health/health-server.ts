@@ -18,7 +18,7 @@ export interface HealthOptions {
   readonly checks: Checks;
   readonly metrics: Metrics;
   readonly logger: Logger;
-  /** Not ready from the moment that it is aborted; not alive either when an unhandled error was the reason. */
+  /** Once it is aborted, the service is not ready; after an unhandled error it is not live either. */
   readonly stopping?: AbortSignal;
 }
 
@@ -56,7 +56,7 @@ export const openHealthServer = async (options: HealthOptions): Promise<HealthSe
     [Symbol.asyncDispose]: async () => {
       const closed = once(server, 'close');
       server.close();
-      // It stops last: whoever still asks learns more from a closed connection than from waiting.
+      // It stops last: a closed connection tells a probe more than waiting does.
       server.closeAllConnections();
       await closed;
     },
@@ -84,7 +84,7 @@ const pagesOf = ({ checks, metrics, logger, stopping }: HealthOptions): Pages =>
       '/readyz',
       async () => {
         const why = stop();
-        // The checks are not asked any more: what they look at is being closed.
+        // The checks are no longer run: what they check is being closed.
         if (why !== undefined) return readyPage({ ready: false, checks: { stopping: { ok: false, why } } });
         return readyPage(await readiness());
       },

@@ -2,16 +2,16 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 
 export interface ListenOptions {
-  /** As a message about it begins, such as `The gateway`. */
+  /** The subject of messages, such as `The gateway`. */
   readonly name: string;
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
-  /** What to choose when the port is taken, such as `port` or the name of a setting. */
+  /** What to change when the port is in use, such as `port` or the name of a setting. */
   readonly setting: string;
 }
 
-/** Who listens everywhere is found here on this machine. */
+/** Where a server that listens on every address is reached from this machine. */
 const ANY_ADDRESS: ReadonlyMap<string, string> = new Map([
   ['0.0.0.0', '127.0.0.1'],
   ['::', '::1'],

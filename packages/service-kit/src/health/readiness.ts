@@ -13,9 +13,9 @@ export interface Readiness {
 
 const CHECK_WITHIN_MS = 1_000;
 
-/** Asks all checks, each within one second, and logs only what changed since the last time. */
+/** Runs all checks, each within one second, and logs only what changed since the last time. */
 export const watchReadiness = (checks: Checks, logger: Logger): (() => Promise<Readiness>) => {
-  // A check that hangs is waited for, not asked again, so that probes cannot pile up work behind it.
+  // A check that hangs is not run again, so that probes cannot pile up work behind it.
   const running = new Map<string, Promise<CheckOutcome>>();
   const known = new Map<string, string>();
 

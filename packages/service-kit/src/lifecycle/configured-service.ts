@@ -15,13 +15,13 @@ export interface ServiceSettings extends TracingSettings {
   readonly RUNLEDGER_STOP_WITHIN_S: number;
 }
 
-/** What every service has from its first moment on. */
+/** What every service has from its start. */
 export interface ServiceBase<Config> {
   readonly config: Config;
   readonly instance: string;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Counts what happens at the log, once that is open. */
+  /** Counts events of the log, once it is open. */
   readonly observer: EventLogMetrics;
   /** The health server's address, for example `http://127.0.0.1:9101`. */
   readonly health: string;
@@ -36,8 +36,8 @@ export interface ConfiguredService<Config extends ServiceSettings> {
   /** Tells two processes of the service apart. */
   readonly instance: (config: Config) => string;
   /**
-   * Opens everything into `open`, as in `runService`, and gives what the parent process shall know beside the health
-   * server's address. The service is not ready before it resolves.
+   * Opens everything into `open`, as in `runService`, and gives what else to announce to the parent process beside the
+   * address of the health server. The service is not ready before it resolves.
    */
   readonly start: (
     begun: ServiceBase<Config>,
@@ -47,7 +47,7 @@ export interface ConfiguredService<Config extends ServiceSettings> {
 }
 
 const DEFAULT_STOP_WITHIN_S = 10;
-/** Of the whole stop: traces are the last thing, and never the reason why a stop takes too long. */
+/** A part of the time for the stop: traces come last and must not make a stop take too long. */
 const FLUSH_SHARE = 0.1;
 const FLUSH_AT_MOST_MS = 1_000;
 
@@ -74,9 +74,9 @@ export const runConfiguredService = <Config extends ServiceSettings>(
       const health = open.use(await openHealthServer({ host, port, checks, metrics, logger, stopping }));
       const observer = eventLogMetrics(metrics);
       const begun = { config, instance, logger, metrics, observer, health: health.url, checks };
-      const told = await start(begun, open, stopping);
+      const announced = await start(begun, open, stopping);
       delete checks['start'];
-      announce({ ...told, health: health.url });
+      announce({ ...announced, health: health.url });
     },
   });
 };

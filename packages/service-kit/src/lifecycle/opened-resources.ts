@@ -1,5 +1,5 @@
 /**
- * An AsyncDisposableStack that knows what it is closing, so that a stop that hangs can be blamed on one resource.
+ * An AsyncDisposableStack that knows what it is closing, so that the log can name the resource on which a stop hangs.
  * A resource is named by its `name`, else by its class, and by the place in the code that opened it.
  */
 export class OpenedResources extends AsyncDisposableStack {
@@ -56,5 +56,5 @@ const ownName = (value: unknown): string | undefined => {
   return className === '' || className === 'Object' || className === 'Function' ? undefined : className;
 };
 
-/** Above this function in the stack: #nameOf, then use, adopt or defer, then whoever opened the resource. */
+/** Above this function in the stack: #nameOf, then use, adopt or defer, then the caller that opened the resource. */
 const callSite = (): string | undefined => new Error('only for its stack').stack?.split('\n')[4]?.trim();

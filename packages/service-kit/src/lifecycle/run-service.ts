@@ -9,13 +9,13 @@ import type { StopReason } from './stop-reason.ts';
 
 export interface Service {
   readonly name: string;
-  /** For what happens to the process itself; when absent, one at level info. */
+  /** For events of the process itself; by default one at level info. */
   readonly logger?: Logger;
   /** How long the whole stop may take, from the first signal on, in milliseconds. */
   readonly stopWithinMs: number;
   /**
    * Opens everything into `open`: order = start, reverse = stop. It resolves once the service runs.
-   * Whatever waits in here must heed `stopping`: the stop begins to close when `start` has settled.
+   * Everything that waits in it must end with `stopping`: closing begins when `start` has settled.
    */
   readonly start: (open: AsyncDisposableStack, stopping: AbortSignal) => Promise<void> | void;
 }
@@ -32,7 +32,7 @@ const KEEP_ALIVE_MS = 60_000;
 export const runService = async ({ name, stopWithinMs, start, ...given }: Service): Promise<never> => {
   const logger = given.logger ?? createLogger({ service: name, level: 'info' });
   const requests = listenForStop(logger);
-  // A service lives until it is told to stop, also in moments when no socket or timer of its own is open.
+  // A service lives until it is stopped, even while no socket or timer of its own is open.
   const keepAlive = setInterval(() => {}, KEEP_ALIVE_MS);
   const open = new OpenedResources();
   const started = startInto(open, start, requests, logger);
@@ -46,7 +46,7 @@ export const runService = async ({ name, stopWithinMs, start, ...given }: Servic
 /** Tells the parent process, when there is one with an IPC channel, where this service listens. */
 export const announce = (record: Readonly<Record<string, unknown>>): void => {
   if (!process.connected) return;
-  // The callback takes the error of a channel that closes meanwhile; `disconnect` stops the service then.
+  // The callback takes the error of a channel that is closing; `disconnect` then stops the service.
   process.send?.({ ...record, type: 'listening' }, undefined, undefined, () => {});
 };
 
@@ -86,14 +86,14 @@ const closeWithin = async (
   };
   return within(ms, close(), () => {
     const waitedFor = starting
-      ? 'the start, which does not heed `stopping`'
+      ? 'the start, which does not end with `stopping`'
       : (open.closing ?? 'the last resource');
     logger.error({ waited_for: waitedFor }, `the stop took more than ${ms} ms; waited for: ${waitedFor}`);
     return false;
   });
 };
 
-/** A wrong configuration is read by a person in a terminal, everything else by whoever reads the logs. */
+/** A person in a terminal reads about a wrong configuration; everything else goes to the log. */
 const explain = (name: string, error: unknown, logger: Logger): void => {
   if (error instanceof ConfigError) {
     process.stderr.write(`${name} cannot start: ${error.message}\n`);

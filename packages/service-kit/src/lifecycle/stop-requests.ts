@@ -2,7 +2,7 @@ import type { Logger } from '../observability/logger.ts';
 import { describeStop, ServiceStopping } from './stop-reason.ts';
 import type { StopReason } from './stop-reason.ts';
 
-/** What the process was told or what happened to it. One for each process. */
+/** Why the process has to stop. There is one for each process. */
 export interface StopRequests {
   /** Aborted at the first reason to stop. */
   readonly stopping: AbortSignal;
@@ -26,8 +26,8 @@ export const listenForStop = (logger: Logger): StopRequests => {
     first.resolve(reason);
   };
 
-  // A Ctrl-C reaches the whole process group, npm passes it on once more, and a parent then sends SIGTERM: these
-  // are one wish. Whoever cannot wait for the deadline sends SIGKILL.
+  // A Ctrl-C reaches the whole process group, npm forwards it once more, and a parent then sends SIGTERM: this is one
+  // request. SIGKILL is for those who cannot wait for the deadline.
   const onSignal = (signal: 'SIGTERM' | 'SIGINT'): void => {
     if (controller.signal.aborted) logger.info(`${signal} ignored: the service is stopping already`);
     else stop({ kind: 'signal', signal });
@@ -43,10 +43,10 @@ export const listenForStop = (logger: Logger): StopRequests => {
   process.on('uncaughtException', (error) => onFatal(error, 'an exception that nothing caught'));
   process.on('unhandledRejection', (error) => onFatal(error, 'a rejected promise that nothing handled'));
 
-  // With a parent that was killed, standard error is a broken pipe: that must not become an uncaught exception.
+  // After the parent was killed, standard error is a broken pipe: that must not become an uncaught exception.
   process.stderr.on('error', () => {});
   process.on('disconnect', () => stop({ kind: 'parent_gone' }));
-  // The parent may have died while this process was loading its modules, before anybody listened.
+  // The parent may have died while this process was loading its modules, before it listened.
   if (process.send !== undefined && !process.connected) stop({ kind: 'parent_gone' });
 
   return { stopping: controller.signal, first: first.promise, hadFatalError: () => fatal, stop };

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Metrics } from './metrics.ts';
 
-/** What the log tells of its use; each service counts it under the same names. */
+/** Events of the log, which every service counts under the same names. */
 export interface EventLogMetrics {
   connected(now: boolean): void;
   appended(how: 'appended' | 'conflict' | 'failed', seconds: number): void;

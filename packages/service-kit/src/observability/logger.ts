@@ -19,9 +19,9 @@ export interface LoggerOptions {
 
 /**
  * A logger of JSON lines: `{level, time, service, instance?, pid, ...fields, msg}`, time as ISO 8601 in UTC.
- * While a span is under way that is kept, `trace_id` and `span_id` name it. Errors are logged under `err`. Work on one run logs through `logger.child({ run_id })`.
+ * During a sampled span, `trace_id` and `span_id` name it. Errors are logged under `err`. Work on one run logs through `logger.child({ run_id })`.
  * Values of fields named like a secret (authorization, api_key, token, secret, password) and the user part of
- * URLs are replaced, at any depth; a secret under another name or in prose is the caller's to keep out.
+ * URLs are replaced, at any depth. The caller must keep out secrets under other names or in prose.
  */
 export const createLogger = ({ service, level, instance, destination }: LoggerOptions): Logger => {
   const options = {

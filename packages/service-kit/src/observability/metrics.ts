@@ -8,7 +8,7 @@ export type Metrics = Registry;
 /**
  * A registry of its own (not prom-client's global one) with the default metrics of the process, event loop delay
  * included, every one with the label `service`. Services add theirs with
- * `new Counter({ name, help, registers: [metrics] })`. Never label with a run id: each value is a series for ever.
+ * `new Counter({ name, help, registers: [metrics] })`. Never use a run id as a label: each value is a time series for ever.
  */
 export const createMetrics = (service: string): Metrics => {
   const metrics = new Registry();
@@ -20,7 +20,7 @@ export const createMetrics = (service: string): Metrics => {
 export interface ObservedGauge {
   readonly name: string;
   readonly help: string;
-  /** Asked at each scrape; undefined while it is not known, and then the gauge is not told. */
+  /** Called at each scrape. While it gives undefined, the gauge is left out. */
   readonly value: () => number | undefined | Promise<number | undefined>;
 }
 

@@ -1,6 +1,6 @@
 const HIDDEN = '[hidden]';
 
-/** A cheap look at a whole line, so that only the few lines that may hold a secret are taken apart. */
+/** A cheap test of a whole line, so that only the few lines that may hold a secret are parsed. */
 const MENTIONS_SECRET = /authorization|cookie|api[-_]?key|token|secret|password/i;
 
 const URL_USER_INFO = /(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/"'\\<>]*@/gi;
@@ -38,7 +38,7 @@ export const hideSecretsInLine = (line: string): string => {
   try {
     return `${hideSecretFields(text)}\n`;
   } catch {
-    // Better one line less than one secret more, and never a crash because of a log line.
+    // A lost line is better than a leaked secret, and a log line must never crash the process.
     return `{"level":"warn","time":"${new Date().toISOString()}","msg":"a log line was left out: it could not be searched for secrets"}\n`;
   }
 };

@@ -11,7 +11,7 @@ export interface BestEffortOptions {
 
 const WARN_EVERY_MS = 60_000;
 
-/** Spans that a collector does not take are lost: nothing stops because of them, and a warning says so once in a while. */
+/** Spans that the collector does not take are lost. Nothing stops because of that; a warning is logged from time to time. */
 export const bestEffortExporter = (
   exporter: SpanExporter,
   { logger, collector, warnEveryMs = WARN_EVERY_MS }: BestEffortOptions,

@@ -15,7 +15,7 @@ type SamplerName = (typeof SAMPLERS)[number];
 
 const PAIRS = '^[^=,]+=[^,]*(,[^=,]+=[^,]*)*,?$';
 
-/** The environment variables of OpenTelemetry that every service heeds, under their standard names. */
+/** The environment variables of OpenTelemetry that every service reads, under their standard names. */
 export const tracingConfig = {
   OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(
     url({

@@ -1,12 +1,12 @@
 import type { Logger } from '../observability/logger.ts';
 import { tracesUrl, type TracingSettings } from './tracing-config.ts';
 
-/** What every trace says of the process that it comes from. */
+/** The process that traces come from. */
 export interface TracedService {
   readonly service: string;
   readonly instance: string;
   readonly logger: Logger;
-  /** How long the last spans may take at the stop, with a collector that is away. */
+  /** How long the last spans may take at the stop while the collector is away. */
   readonly flushWithinMs: number;
 }
 

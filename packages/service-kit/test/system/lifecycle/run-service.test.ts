@@ -139,7 +139,7 @@ describe('a starting service', () => {
     expect(program.output()).toContain('closed\n');
   });
 
-  it('that does not heed the stop ends at the deadline with 1, and is named', async () => {
+  it('that ignores the stop ends at the deadline with 1, and is named', async () => {
     const program = service('hangs in the start', 50);
     await program.wrote('up');
     program.kill('SIGTERM');
