@@ -1,32 +1,32 @@
-/** What became of a question for a name's addresses. */
+/** The outcome of a query for the addresses of a name. */
 export type Resolution =
   | { readonly kind: 'addresses'; readonly addresses: readonly string[] }
   /** DNS says that the name does not exist, or has no address. */
   | { readonly kind: 'not_found'; readonly why: string }
-  /** The servers of the name gave no answer, or a broken one: a failure on the name's side. */
+  /** The servers of the name gave no response, or a broken one: a failure on the side of the name. */
   | { readonly kind: 'unanswered'; readonly why: string }
-  /** No DNS server could be asked: a failure on our side. */
+  /** No DNS server could be reached: a failure on our side. */
   | { readonly kind: 'no_server'; readonly why: string };
 
-/** What became of the question for one family of addresses; `code` is one of c-ares. */
+/** The outcome of a query for one address family; `code` is one of c-ares. */
 export type FamilyAnswer = { readonly addresses: readonly string[] } | { readonly code: string };
 
-/** A failed question as a value; anything that is no answer of DNS is a bug and is thrown. */
+/** A failed query as a value. An error that does not come from DNS is a bug and is thrown. */
 export const readAnswer = (error: unknown): FamilyAnswer => {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string' && 'syscall' in error)
     return { code: error.code };
   throw error;
 };
 
-/** Whether a DNS server said anything, be it that it will not answer. */
+/** Whether a DNS server responded at all, even with a refusal. */
 export const isResponse = (answer: FamilyAnswer): boolean =>
-  'addresses' in answer || !UNHEARD.has(answer.code);
+  'addresses' in answer || !NO_RESPONSE.has(answer.code);
 
-const UNHEARD = new Set(['ETIMEOUT', 'ECONNREFUSED', 'ECANCELLED', 'EBADNAME']);
+const NO_RESPONSE = new Set(['ETIMEOUT', 'ECONNREFUSED', 'ECANCELLED', 'EBADNAME']);
 
 /**
- * One result for both families. Addresses of either are enough: some name servers never answer for IPv6, and only
- * addresses that are known are connected to. `silent` says that no DNS server answers anything.
+ * One result for both families. Addresses of one family are enough: some name servers never respond for IPv6, and only
+ * known addresses are connected to. `silent` means that no DNS server responds at all.
  */
 export const joinAnswers = (name: string, answers: readonly FamilyAnswer[], silent: boolean): Resolution => {
   const addresses = answers.flatMap((answer) => ('addresses' in answer ? answer.addresses : []));
@@ -42,5 +42,5 @@ export const joinAnswers = (name: string, answers: readonly FamilyAnswer[], sile
     : { kind: 'unanswered', why: `DNS gave no answer for the name ${name} (${failed})` };
 };
 
-/** EBADNAME: a name that no question can hold. */
+/** EBADNAME: a name that cannot be in a query. */
 const NO_SUCH = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);

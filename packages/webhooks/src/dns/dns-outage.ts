@@ -9,15 +9,15 @@ export interface DnsOutage {
 }
 
 /**
- * Tells DNS servers that are gone from names that are silent; both look like a time-out. A guess: the servers count as
- * gone once at least two names were asked in vain and nothing at all was answered, by any server, for 30 s since the
- * first question after the last answer. Wrong for an installation all of whose callbacks go to silent names, whose
- * deliveries then wait as for a failure of our own until any other name is answered.
+ * Distinguishes DNS servers that are away from names whose servers do not respond; both look like a timeout. This is a guess:
+ * the DNS servers count as away when at least two names got no response, and no server responded at all for 30 s since
+ * the first query after the last response. The guess is wrong when every callback of an installation goes to such names. Their
+ * deliveries then wait, as after a failure on our side, until another name is resolved.
  */
 export const dnsOutage = (clock: () => number): DnsOutage => {
   let since: number | undefined;
-  let inVain: string | undefined;
-  let severalInVain = false;
+  let unanswered: string | undefined;
+  let severalUnanswered = false;
   return {
     asked: () => {
       since ??= clock();
@@ -25,13 +25,13 @@ export const dnsOutage = (clock: () => number): DnsOutage => {
     heard: (name, answers) => {
       if (answers.some(isResponse)) {
         since = undefined;
-        inVain = undefined;
-        severalInVain = false;
+        unanswered = undefined;
+        severalUnanswered = false;
       } else {
-        inVain ??= name;
-        severalInVain ||= inVain !== name;
+        unanswered ??= name;
+        severalUnanswered ||= unanswered !== name;
       }
     },
-    isTotal: () => since !== undefined && severalInVain && clock() - since >= TOTAL_AFTER_MS,
+    isTotal: () => since !== undefined && severalUnanswered && clock() - since >= TOTAL_AFTER_MS,
   };
 };

@@ -10,7 +10,7 @@ export type { Resolution } from './dns-answer.ts';
 export interface NameResolver {
   /**
    * The addresses of a name, IPv4 and IPv6, from DNS alone: no hosts file, no search list.
-   * Rejects with the signal's reason when that comes first; the question goes on for whoever asks next.
+   * Rejects with the signal's reason when it is aborted first. The query goes on for the next caller.
    */
   resolve(name: string, signal: AbortSignal): Promise<Resolution>;
 }
@@ -22,14 +22,14 @@ export interface NameResolverOptions {
   readonly clock: () => number;
 }
 
-/** Two seconds, then at most three: a silent name ends within the 15 s of a try, and lost packets are asked again. */
-const PATIENCE = { timeout: 2_000, tries: 2, maxTimeout: 3_000 };
-/** Each waits for at most some seconds; beyond so many names at once, more are not asked. */
-const MAX_ASKED = 10_000;
+/** Two seconds, then at most three: a name without response ends within the 15 s of a delivery attempt, and lost packets are sent again. */
+const QUERY_LIMITS = { timeout: 2_000, tries: 2, maxTimeout: 3_000 };
+/** Each query takes at most some seconds. When so many names are being resolved, no more are accepted. */
+const MAX_QUERIES = 10_000;
 
 /**
- * Asks by c-ares, whose questions hold no thread: `dns.lookup` has a few threads for all names, and silent ones take
- * them. Equal questions are asked once, and answers are kept for a few seconds. Disposing ends what is being asked.
+ * Resolves by c-ares, which needs no threads: `dns.lookup` has a few threads for all names, and names without response
+ * block them. Equal queries are sent once, and results are kept for a few seconds. Disposing cancels the running queries.
  * @throws {RangeError} for a server that is no IP address with or without port
  */
 export const nameResolver = ({ servers, clock }: NameResolverOptions): NameResolver & Disposable => {
@@ -55,10 +55,10 @@ export const nameResolver = ({ servers, clock }: NameResolverOptions): NameResol
   const askOnce = (name: string): Promise<Resolution> => {
     const known = asked.get(name);
     if (known !== undefined) return known;
-    if (asked.size >= MAX_ASKED)
+    if (asked.size >= MAX_QUERIES)
       return Promise.resolve({
         kind: 'no_server',
-        why: `${MAX_ASKED} names are being resolved already; try later`,
+        why: `${MAX_QUERIES} names are being resolved already; try later`,
       });
     const answer = ask(name)
       .then((resolved) => answered.keep(name, resolved))
@@ -77,7 +77,7 @@ export const nameResolver = ({ servers, clock }: NameResolverOptions): NameResol
 };
 
 const openChannel = (servers: readonly string[]): Resolver => {
-  const channel = new Resolver(PATIENCE);
+  const channel = new Resolver(QUERY_LIMITS);
   if (servers.length > 0) channel.setServers(servers.map(readDnsServer));
   return channel;
 };

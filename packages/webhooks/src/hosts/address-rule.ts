@@ -1,8 +1,8 @@
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
 /**
- * What the address rule says no to: networks that are not the public internet. IPv4 is a deny-list, the whole of
- * https://www.iana.org/assignments/iana-ipv4-special-registry plus multicast and what clouds keep for themselves.
+ * Networks that are not the public internet. IPv4 is a deny-list: all of
+ * https://www.iana.org/assignments/iana-ipv4-special-registry, plus multicast and addresses that clouds reserve.
  */
 const SPECIAL_IPV4: readonly (readonly [network: string, purpose: string])[] = [
   ['0.0.0.0/8', 'this host'],
@@ -26,7 +26,7 @@ const SPECIAL_IPV4: readonly (readonly [network: string, purpose: string])[] = [
   ['240.0.0.0/4', 'reserved, and broadcast'],
 ];
 
-/** IPv6 is an allow-list, since most of it is not assigned: 2000::/3, less its entries in IANA's special registry. */
+/** IPv6 is an allow-list, because most of it is unassigned: 2000::/3 without its entries in IANA's special registry. */
 const GLOBAL_IPV6 = '2000::/3';
 const SPECIAL_IPV6: readonly (readonly [network: string, purpose: string])[] = [
   ['2001::/23', 'protocol assignments, among them Teredo'],
@@ -58,7 +58,7 @@ export const networks = (texts: readonly string[]): Networks => {
 
 /**
  * The one spelling of an IP address: IPv6 as RFC 5952 writes it, an IPv4-mapped one as its IPv4, without brackets.
- * Undefined for what is no address, and for one with a zone (`fe80::1%eth0`), which means nothing elsewhere.
+ * Undefined for what is no address, and for one with a zone (`fe80::1%eth0`), which is valid on one machine only.
  */
 export const canonicalAddress = (text: string): string | undefined => {
   const bare = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text;

@@ -6,7 +6,7 @@ export type Host =
   | { readonly kind: 'address'; readonly address: string }
   | { readonly kind: 'name'; readonly name: string };
 
-/** Of `URL.hostname`, where every spelling of an IPv4 address has become one already. */
+/** From `URL.hostname`, which has one spelling for each IPv4 address. */
 export const hostOf = (hostname: string): Host => {
   const address = canonicalAddress(hostname);
   return address === undefined
@@ -14,10 +14,10 @@ export const hostOf = (hostname: string): Host => {
     : { kind: 'address', address };
 };
 
-/** Underscores too: networks of containers have them in names, and a setting may name those. */
+/** Underscores are allowed: names in container networks may have them, and a setting may name those. */
 const SET_NAME = /^(?=.{1,253}$)[a-z\d_-]{1,63}(?:\.[a-z\d_-]{1,63})*$/;
 
-/** Of a setting: a name, an IPv4 address in any spelling that a URL may have, or an IPv6 address; else undefined. */
+/** From a setting: a name, an IPv4 address in any spelling that a URL may have, or an IPv6 address; else undefined. */
 export const readHost = (text: string): Host | undefined => {
   const address = canonicalAddress(text);
   if (address !== undefined) return { kind: 'address', address };

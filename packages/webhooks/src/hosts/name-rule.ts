@@ -1,4 +1,4 @@
-/** Names that never stand for a public host: RFC 6761, 6762, 8375, 9476, Kubernetes, and metadata services of clouds. */
+/** Names that never belong to a public host: RFC 6761, 6762, 8375, 9476, Kubernetes, and metadata services of clouds. */
 const PRIVATE_NAMES = [
   'localhost',
   'localdomain',
@@ -16,10 +16,10 @@ const PRIVATE_NAMES = [
 const LABEL = /^[a-z\d-]{1,63}$/;
 const MAX_NAME = 253;
 
-/** A host name in one spelling: lower case, without the dot that ends a full name. */
+/** A host name in one spelling: lower case, without a dot at the end. */
 export const canonicalName = (name: string): string => name.toLowerCase().replace(/\.$/, '');
 
-/** Why a canonical name cannot be that of a public host, behind "the host name x"; undefined when it can. */
+/** Why a canonical name cannot belong to a public host, to follow "the host name x"; undefined when it can. */
 export const whyNamePrivate = (name: string): string | undefined => {
   const labels = name.split('.');
   if (name.length > MAX_NAME) return `is longer than ${MAX_NAME} characters`;

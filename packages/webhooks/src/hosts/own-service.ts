@@ -8,7 +8,7 @@ export interface OwnService {
   readonly port: number | undefined;
 }
 
-/** A connection to the unspecified address reaches loopback, and what listens on either answers on all of them. */
+/** A connection to the unspecified address reaches loopback, and a server on one of these addresses responds on all. */
 const thisMachine = networks(['127.0.0.0/8', '::1', '0.0.0.0', '::']);
 
 /** @throws {RangeError} that says what an entry looks like */
@@ -31,7 +31,7 @@ const ownService = (host: Host, port: number | undefined): OwnService => ({
   port,
 });
 
-/** Whether a connection to `host` at `port`, as it is written, is one to the service. */
+/** Whether a connection to `host` at `port`, as written, reaches the service. */
 export const isOwnService = (service: OwnService, host: Host, port: number): boolean =>
   isOwnPort(service, port) &&
   (sameHost(service.host, host) ||
@@ -42,6 +42,6 @@ export const isOwnService = (service: OwnService, host: Host, port: number): boo
 export const isOwnPort = (service: OwnService, port: number): boolean =>
   service.port === undefined || service.port === port;
 
-/** Whether two addresses reach the same machine, as far as the addresses themselves tell. */
+/** Whether two addresses reach the same machine, judged by the addresses alone. */
 export const sameAddress = (one: string, other: string): boolean =>
   one === other || (thisMachine.includes(one) && thisMachine.includes(other));

@@ -5,7 +5,7 @@ export const brokerHosts = (urls: string): string[] =>
 const brokerHost = (text: string): string[] =>
   hostIn(/^[a-z]+:\/\//i.test(text) ? text : `nats://${text}`, '4222');
 
-/** The host of an http or https URL, as `host:port`; nothing for what is none. */
+/** The host of an http or https URL, as `host:port`; empty for any other text. */
 export const httpHost = (text: string): string[] => hostIn(text, text.startsWith('https:') ? '443' : '80');
 
 const hostIn = (text: string, defaultPort: string): string[] => {

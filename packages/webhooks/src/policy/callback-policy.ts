@@ -7,11 +7,11 @@ export interface CallbackPolicySettings {
   /** Beyond public addresses: `loopback`, a host name, an IP address, or a network such as 10.1.0.0/16. */
   readonly allow: readonly string[];
   readonly ports: readonly number[];
-  /** `host:port`, or `host` for all its ports: never reached, whatever is allowed. */
+  /** `host:port`, or `host` for all its ports. Callbacks never reach these, whatever is allowed. */
   readonly ownServices: readonly string[];
 }
 
-/** Which addresses callbacks may reach. Made by `callbackPolicy`; its fields are for this package alone. */
+/** Which addresses callbacks may reach. Made by `callbackPolicy`; only this package uses its fields. */
 export interface CallbackPolicy {
   readonly ports: ReadonlySet<number>;
   readonly allowedNames: ReadonlySet<string>;
@@ -21,7 +21,7 @@ export interface CallbackPolicy {
 }
 
 const LOOPBACK = 'loopback';
-/** Without 0.0.0.0 and ::, which are no addresses to connect to, though systems take them for loopback. */
+/** Without 0.0.0.0 and ::, which are no addresses to connect to, although systems treat them as loopback. */
 const LOOPBACK_NETWORKS = ['127.0.0.0/8', '::1'];
 
 /** @throws {RangeError} for an entry that is no host, address or network; it says what one looks like */
@@ -48,7 +48,7 @@ type Allowed =
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'network'; readonly network: string };
 
-/** @throws {RangeError} for what can stand for no host */
+/** @throws {RangeError} for what is no host, address or network */
 export const readAllowed = (text: string): Allowed => {
   if (text.toLowerCase() === LOOPBACK) return { kind: LOOPBACK };
   if (text.includes('/')) {
@@ -68,7 +68,7 @@ export const readAllowed = (text: string): Allowed => {
   }
 };
 
-/** Whether the host itself was allowed, and so is free of the name and the port rule. */
+/** Whether the host itself is allowed; the rules for names and ports do not apply then. */
 export const isExempt = (policy: CallbackPolicy, host: Host): boolean =>
   host.kind === 'address'
     ? policy.allowedNetworks.includes(host.address)
@@ -79,7 +79,7 @@ export interface HostRefusal {
   readonly why: string;
 }
 
-/** What the rules for names, addresses and ports say of a host as it is written; undefined when they let it pass. */
+/** The refusal of a host, as written, by the rules for names, addresses and ports; undefined when they allow it. */
 export const refuseHost = (policy: CallbackPolicy, host: Host, port: number): HostRefusal | undefined => {
   const own = refuseOwnService(policy, host, port);
   if (own !== undefined) return { refusal: host.kind === 'name' ? 'name' : 'ip', why: own };
@@ -120,7 +120,7 @@ const refuseOwnService = (policy: CallbackPolicy, host: Host, port: number): str
     ? ownService(host, port)
     : undefined;
 
-/** No setting would let it through, so none is named. */
+/** No setting allows it, so the message names none. */
 export const ownService = (host: Host, port: number): string =>
   `${hostText(host)} at port ${port} is one of the services of Runledger itself, which callbacks never reach`;
 

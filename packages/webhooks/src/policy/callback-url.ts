@@ -2,7 +2,7 @@ import { MAX_WEBHOOK_URL } from '@runledger/contracts/limits';
 import { refuseHost, type CallbackPolicy } from './callback-policy.ts';
 import { hostOf } from '../hosts/host.ts';
 
-/** The rule that a URL broke. */
+/** The rule that a URL violates. */
 export type UrlRefusal =
   | 'too_long'
   | 'characters'
@@ -16,7 +16,7 @@ export type UrlRefusal =
 
 export type UrlVerdict =
   | { readonly ok: true; readonly url: URL }
-  /** `why` is a sentence without its capital and full stop; of the URL it shows host and port at most. */
+  /** `why` is a sentence without capital and full stop. It shows no part of the URL but host and port. */
   | { readonly ok: false; readonly refusal: UrlRefusal; readonly why: string };
 
 const FORBIDDEN = /[\p{Cc}\s\\]/u;
@@ -24,8 +24,8 @@ const SCHEME = /^https?:\/\/(?!\/)/i;
 const USER_INFO = /^[^/]+\/\/[^/?#]*@/;
 
 /**
- * Whether callbacks may go to the URL, by all that its text tells: a name is not resolved here, `resolveCallback` does
- * that. The URL that is given has no dot at the end of its host name.
+ * Whether callbacks may go to the URL, judged by its text: `resolveCallback` resolves the name. The resulting URL has no dot
+ * at the end of its host name.
  */
 export const checkCallbackUrl = (
   text: string,
@@ -36,7 +36,7 @@ export const checkCallbackUrl = (
   return read.ok ? checkParsedUrl(read.url, policy) : read;
 };
 
-/** The rules for the text alone, whatever the policy: a parsed URL no longer tells of a backslash or a tab. */
+/** The rules for the text alone, whatever the policy: a parsed URL no longer shows a backslash or a tab. */
 export const readCallbackUrl = (text: string, maxLength: number = MAX_WEBHOOK_URL): UrlVerdict => {
   if (text.length > maxLength) return refused('too_long', `the URL is longer than ${maxLength} characters`);
   if (FORBIDDEN.test(text) || !text.isWellFormed())
@@ -52,7 +52,7 @@ export const readCallbackUrl = (text: string, maxLength: number = MAX_WEBHOOK_UR
   return { ok: true, url };
 };
 
-/** The rules for host and port, on a URL whose text was checked. */
+/** The rules for host and port of a URL whose text was checked. */
 export const checkParsedUrl = (url: URL, policy: CallbackPolicy): UrlVerdict => {
   const host = hostOf(url.hostname);
   const refusal = refuseHost(policy, host, portOf(url));

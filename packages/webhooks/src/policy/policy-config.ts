@@ -6,7 +6,7 @@ import { readOwnService } from '../hosts/own-service.ts';
 
 const MAX_ENTRIES = 1_024;
 
-/** Texts that `read` takes; what it throws for others is said in the words of `wrong`. */
+/** Texts that `read` accepts. For others the message is `wrong`. */
 const entries = (
   read: (text: string) => unknown,
   wrong: string,
@@ -64,7 +64,7 @@ export interface PolicyConfig {
   readonly RUNLEDGER_WEBHOOK_OWN_SERVICES: readonly string[];
 }
 
-/** `moreOwn` are services that other settings tell of, as `host:port`. */
+/** `moreOwn` are services that other settings name, as `host:port`. */
 export const policyFromConfig = (config: PolicyConfig, moreOwn: readonly string[] = []): CallbackPolicy =>
   callbackPolicy({
     allow: config.RUNLEDGER_WEBHOOK_ALLOW,

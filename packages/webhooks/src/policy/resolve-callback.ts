@@ -17,9 +17,9 @@ export interface ResolvingParts {
 }
 
 /**
- * The addresses of a URL's host, all of them allowed: one that is not refuses the name, since whoever answers chooses
- * which one is taken. Connect to these very addresses, and ask `mayConnect` of the peer. Rejects with the signal's
- * reason when it aborts first.
+ * The addresses of a URL's host, if all of them are allowed. One forbidden address refuses the name, because its DNS server
+ * chooses which address is used. Connect to these addresses only, and check the peer with `mayConnect`. Rejects with the signal's
+ * reason when it is aborted first.
  */
 export const resolveCallback = async (
   url: URL,
@@ -66,7 +66,7 @@ const addressesOf = async (
   return resolver.resolve(host.name, signal);
 };
 
-/** What DNS says of those own services that are known by a name and may be reached at the port. */
+/** The addresses of own services that are configured by name and could be reached at the port. */
 const ownAddresses = (
   port: number,
   { policy, resolver }: ResolvingParts,
@@ -101,7 +101,7 @@ const compareWithOwn = (
       }
       case 'not_found':
         break;
-      // Without its address nothing shows that this is not the service: a failure of our own, to be tried again.
+      // Without its address this could be the service: a failure on our side, so it is tried again later.
       case 'unanswered':
       case 'no_server':
         return {

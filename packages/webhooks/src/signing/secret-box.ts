@@ -9,17 +9,17 @@ import {
 import { list } from '@runledger/service-kit/config/config-schemas';
 import { Type } from 'typebox';
 
-/** Texts are sealed before they are stored. What was sealed for one context opens for no other. */
+/** Encrypts texts before they are stored. What was sealed for one context cannot be opened for another. */
 export interface SecretBox {
-  /** `v1.<which key>.<nonce, text and tag in base64url>`; never twice the same. */
+  /** `v1.<key id>.<nonce, text and tag in base64url>`; different each time. */
   seal(text: string, context: string): string;
   /** @throws {UnreadableSecret} when no key fits, or the sealed text was changed or sealed for another context */
   open(sealed: string, context: string): string;
-  /** Whether the first key sealed it; one that is not should be sealed anew before the old key goes. */
+  /** Whether the first key sealed it. If not, seal it again before the old key is removed. */
   isFresh(sealed: string): boolean;
 }
 
-/** What is stored cannot be opened. The message says which setting to look at; it holds nothing secret. */
+/** What is stored cannot be opened. The message names the setting to check and holds no secret. */
 export class UnreadableSecret extends Error {
   override readonly name = 'UnreadableSecret';
   readonly code = 'unreadable_secret';

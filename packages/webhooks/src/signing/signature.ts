@@ -5,16 +5,16 @@ export interface SignedHeaders {
   readonly 'webhook-id': string;
   /** Whole seconds since 1970. */
   readonly 'webhook-timestamp': string;
-  /** `v1,<base64>` for each secret, between spaces. */
+  /** `v1,<base64>` for each secret, separated by spaces. */
   readonly 'webhook-signature': string;
 }
 
 export interface Signable {
   /** The same on every retry: 1 to 256 of `A-Z a-z 0-9 _ -`. */
   readonly id: string;
-  /** When it is sent: receivers refuse what is older than five minutes. */
+  /** The time of sending: receivers refuse what is older than five minutes. */
   readonly at: Date;
-  /** The very bytes that are sent. */
+  /** Exactly the bytes that are sent. */
   readonly body: Uint8Array;
   /** One or more, the current one first. */
   readonly secrets: readonly string[];
@@ -26,7 +26,7 @@ const NEW_SECRET_BYTES = 32;
 const LEAST_SECRET_BYTES = 24;
 const MOST_SECRET_BYTES = 64;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-/** No dot: it separates what is signed, and an id with one could be read as another id and time. */
+/** Without a dot: it separates the signed parts, and an id with a dot could be read as another id and time. */
 const ID = /^[\w-]{1,256}$/;
 
 export const newSigningSecret = (): string => `${PREFIX}${randomBytes(NEW_SECRET_BYTES).toString('base64')}`;

@@ -11,20 +11,20 @@ export interface SigningSecret {
   /** `whsec_` and base64. */
   readonly secret: string;
   readonly created_at: string;
-  /** The one before, which signs too until `expires_at`. */
+  /** The one before, which also signs until `expires_at`. */
   readonly previous: { readonly secret: string; readonly expires_at: string } | null;
 }
 
-/** All of it may throw LogUnavailable, and UnreadableSecret when the keys of the box do not fit what is stored. */
+/** Every method may throw LogUnavailable, and UnreadableSecret when no key of the box fits what is stored. */
 export interface SigningSecrets {
   /** Makes the organisation's first secret when there is none. */
   current(org: OrgId): Promise<SigningSecret>;
   /**
-   * A new secret; the present one signs too for `overlap_s` seconds (24 hours when left out), and one before it no longer.
+   * A new secret. The current one also signs for `overlap_s` seconds (24 hours when left out), and the one before it no longer.
    * @throws RangeError for an overlap that is not from 0 seconds to 7 days
    */
   rotate(org: OrgId, wish?: { readonly overlap_s?: number | undefined }): Promise<SigningSecret>;
-  /** Those that sign now, the current one first; what another process rotated is seen within five seconds. */
+  /** The secrets that sign now, the current one first. A rotation by another process takes effect within five seconds. */
   valid(org: OrgId): Promise<string[]>;
 }
 
@@ -39,7 +39,7 @@ const StoredSecrets = Type.Object({
 });
 type StoredSecrets = Static<typeof StoredSecrets>;
 
-const MOST_TRIES = 20;
+const MAX_TRIES = 20;
 
 export const signingSecrets = (
   log: EventLog,
@@ -66,12 +66,12 @@ export const signingSecrets = (
   const isFresh = (stored: StoredSecrets): boolean =>
     box.isFresh(stored.sealed) && (stored.previous === null || box.isFresh(stored.previous.sealed));
 
-  /** Writes what `change` makes of what is stored, again when somebody else was faster. */
+  /** Writes what `change` makes of what is stored, again when another process was faster. */
   const settle = async (
     org: OrgId,
     change: (stored: StoredSecrets | undefined) => Change,
   ): Promise<SigningSecret> => {
-    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const entry = await bucket.get(org);
       const { value, isWritten } = change(entry?.value);
       if (isWritten) return value;
@@ -105,7 +105,7 @@ export const signingSecrets = (
       }
       const at = now();
       const expires_at = new Date(at.getTime() + overlap_s * 1_000).toISOString();
-      // Without an overlap the old one is not opened: so the way out stays open when its key is lost.
+      // Without an overlap the old one is not opened, so a rotation works even when its key is lost.
       const previous = (stored: StoredSecrets | undefined): SigningSecret['previous'] =>
         stored === undefined || overlap_s === 0 ? null : { secret: box.open(stored.sealed, org), expires_at };
       const secret = newSecret();
@@ -125,6 +125,6 @@ export const signingSecrets = (
 
 interface Change {
   readonly value: SigningSecret;
-  /** It is what is stored, and sealed with the first key: nothing is to be written. */
+  /** It is stored already, sealed with the first key: nothing has to be written. */
   readonly isWritten: boolean;
 }
