@@ -9,10 +9,10 @@ import type { MongoSource } from './shared-mongo.ts';
 
 const shared = inject('sharedMongo');
 
-/** A suite that needs MongoDB; skipped, with a loud word at the start of the run, when it was told to do without. */
+/** A suite that needs MongoDB. A run without MongoDB skips it and prints a warning at its start. */
 export const describeWithMongo = shared === null ? describe.skip : describe;
 
-/** A database of the test's own on the server that all tests share; dropped on dispose. */
+/** A database for this test alone, on the server that all tests share. Dispose drops it. */
 export type TestMongo = AsyncDisposable & {
   readonly url: string;
   readonly database: string;
@@ -35,7 +35,7 @@ export const testMongo = async (): Promise<TestMongo> => {
   return { url, database, source, [Symbol.asyncDispose]: drop };
 };
 
-/** A server of the test's own, or why this machine cannot have one that may be killed. */
+/** A server for this test alone, or the reason why this machine has none that a test may kill. */
 export type PrivateMongo =
   | (PrivateServer & { readonly kind: 'running'; readonly source: MongoSource })
   | { readonly kind: 'unavailable'; readonly reason: string };

@@ -5,7 +5,7 @@ import type { PrivateServer } from './private-server.ts';
 
 export type TestNatsOptions = Omit<Partial<StartNatsServerOptions>, 'binary' | 'storeDir' | 'host' | 'port'>;
 
-/** Starts a nats-server with JetStream for this test alone, in a folder that is removed on dispose. */
+/** Starts a nats-server with JetStream for this test alone. Dispose removes its folder. */
 export const testNats = async (options: TestNatsOptions = {}): Promise<PrivateServer> => {
   // The global setup names the one that it found in NATS_SERVER_BIN.
   const { path: binary } = await findNatsServer({ env: process.env });

@@ -3,16 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ServerProcess } from '@runledger/local-servers/process/server-process';
 
-/** A server of the test's own, which it may treat badly. Its folder is removed on dispose. */
+/** A server that the test may kill and pause. Dispose removes its folder. */
 export type PrivateServer = AsyncDisposable & {
   /** The same after every restart. */
   readonly url: string;
   readonly port: number;
-  /** Ends the process as a power cut would, and resolves when it is gone. */
+  /** Kills the process, as a power cut would, and resolves when it has ended. */
   kill9(): Promise<void>;
   /** Starts it again on the same port and the same data; one that still runs is stopped first. */
   restart(): Promise<void>;
-  /** Freezes the process, and resolves when it stands still: it keeps its connections and answers nothing. */
+  /** Stops the process with SIGSTOP, and resolves when all its threads have stopped. Its connections stay open. */
   pause(): Promise<void>;
   resume(): void;
 };

@@ -8,8 +8,8 @@ const LONGEST_OBSERVATION = 4_000;
 export type Truthy<Fact> = Exclude<Fact, false | 0 | 0n | '' | null | undefined>;
 
 /**
- * Asks for a fact until it is truthy, and gives it. Asking may throw, and is repeated. After `withinMs` (20 s when
- * left out) the error tells what was waited for and what was seen last.
+ * Calls `fact` until its answer is truthy, and returns that answer. A call that throws is repeated. After `withinMs` (20 s by
+ * default) it throws an error with what it waited for and the last answer.
  */
 export const waitFor = async <Fact>(
   what: string,
