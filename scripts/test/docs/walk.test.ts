@@ -1,0 +1,31 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '..', '..', '..');
+
+/** The files that the walk names: from the root, from its heading's folder, or beside the file that was named before. */
+const namedFiles = (page: string): { readonly name: string; readonly candidates: readonly string[] }[] => {
+  let folder = '';
+  let beside = '';
+  return page.split('\n').flatMap((line) => {
+    const heading = /^## .*`([^`]+)`$/.exec(line);
+    if (heading?.[1] !== undefined) {
+      [folder, beside] = [heading[1], heading[1]];
+      return [];
+    }
+    return [...line.matchAll(/`([^`]+\.ts)`/g)].map(([, name = '']) => {
+      const candidates = [name, join(folder, name), join(beside, name)];
+      beside = dirname(candidates.find((path) => existsSync(join(ROOT, path))) ?? beside);
+      return { name, candidates };
+    });
+  });
+};
+
+describe('docs/walk.md', () => {
+  const files = namedFiles(readFileSync(join(ROOT, 'docs', 'walk.md'), 'utf8'));
+
+  it.each(files)('names $name, which exists', ({ candidates }) => {
+    expect(candidates.some((path) => existsSync(join(ROOT, path)))).toBe(true);
+  });
+});
