@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 
-/** The files that the walk names: from the root, from its heading's folder, or beside the file that was named before. */
+/** The files that a page names: from the root, from its heading's folder, or beside the file that was named before. */
 const namedFiles = (page: string): { readonly name: string; readonly candidates: readonly string[] }[] => {
   let folder = '';
   let beside = '';
@@ -22,8 +22,10 @@ const namedFiles = (page: string): { readonly name: string; readonly candidates:
   });
 };
 
-describe('docs/walk.md', () => {
-  const files = namedFiles(readFileSync(join(ROOT, 'docs', 'walk.md'), 'utf8'));
+describe.each(['docs/walk.md', 'ARCHITECTURE.md'])('%s', (page) => {
+  const files = namedFiles(readFileSync(join(ROOT, page), 'utf8')).filter(
+    ({ name }) => !/^(main|config|contract|.*\*.*)\.ts$/.test(name),
+  );
 
   it.each(files)('names $name, which exists', ({ candidates }) => {
     expect(candidates.some((path) => existsSync(join(ROOT, path)))).toBe(true);
