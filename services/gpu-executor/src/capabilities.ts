@@ -1,7 +1,7 @@
 import { ConfigError, type ConfigProblem } from '@runledger/service-kit/config/config';
 import { detectGpus } from './gpu/nvidia-smi.ts';
 import { slotsFromGpus, slotsFromSetting, type GpuSlot } from './gpu/gpu-slots.ts';
-import { configureRunners, RUNNER_TYPES } from './runner/registry.ts';
+import { configureRunners, RUNNER_TYPES } from './runner-registry.ts';
 import type { ConfiguredRunner, HostEnvironment } from './runner/runner-type.ts';
 
 /** What this executor can do: on which slots, with which runners. */

@@ -5,7 +5,7 @@ import { list, oneOf, seconds, url } from '@runledger/service-kit/config/config-
 import { readConfig, type Environment } from '@runledger/service-kit/config/config';
 import { serviceConfig } from '@runledger/service-kit/lifecycle/service-config';
 import { Type, type Static } from 'typebox';
-import { RUNNER_TYPES, settingsOf } from './runner/registry.ts';
+import { RUNNER_TYPES, settingsOf } from './runner-registry.ts';
 
 // Each runner reads its own settings; their types are known to it alone.
 const runnerSettings: object = settingsOf(RUNNER_TYPES);

@@ -12,7 +12,7 @@ import { redriveAddressed } from './log/redrive-addressed.ts';
 import { openExecutor } from './open-executor.ts';
 import { openFleetPresence } from './open-fleet-presence.ts';
 import { retire } from './retire.ts';
-import { openRunners } from './runner/registry.ts';
+import { openRunners } from './runner-registry.ts';
 import { chooseContainment } from './supervision/containment.ts';
 import { openWorkFolder } from './work-folder.ts';
 
@@ -24,8 +24,8 @@ const start = async (
   const { config, instance, logger, metrics, checks } = base;
   const executor_id = executorId(instance);
   const { PATH = '/usr/local/bin:/usr/bin:/bin', HOME, LANG, CUDA_VISIBLE_DEVICES } = process.env;
-  const env = { PATH, HOME, LANG };
-  const capabilities = await readCapabilities(config, { ...env, CUDA_VISIBLE_DEVICES }, logger);
+  const env = { PATH, HOME, LANG, CUDA_VISIBLE_DEVICES };
+  const capabilities = await readCapabilities(config, env, logger);
   const { slots, runners } = capabilities;
   const { path: workFolder, mark } = await openWorkFolder(config.EXECUTOR_WORK_DIR, logger);
   const containment = await chooseContainment(config.EXECUTOR_PID_NAMESPACE);
@@ -39,8 +39,7 @@ const start = async (
   const log = await openServiceLog({ ...base, streams: [] }, open, stopping);
   const keys = await newAttemptKeys();
   const cancelGraceMs = config.EXECUTOR_CANCEL_GRACE_S * 1_000;
-  const abandon = new AbortController();
-  const disconnected = new AbortController();
+  const [abandon, disconnected] = [new AbortController(), new AbortController()];
   const { executor, counts } = openExecutor(log, {
     executor_id,
     slots,

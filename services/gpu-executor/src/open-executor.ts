@@ -8,7 +8,7 @@ import { createExecutor, type Executor } from './attempt/executor.ts';
 import { executorMetrics, type ExecutorMetrics } from './executor-metrics.ts';
 import type { GpuSlot } from './gpu/gpu-slots.ts';
 import { appendTo, readSubjects } from './log/attempt-log.ts';
-import type { RunnerFor } from './runner/registry.ts';
+import type { RunnerFor } from './runner/runner-type.ts';
 import { storeFiles } from './upload/store-files.ts';
 
 export interface ExecutorOptions {

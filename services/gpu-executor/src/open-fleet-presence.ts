@@ -8,7 +8,7 @@ import type { Executor } from './attempt/executor.ts';
 import type { ExecutorCapabilities } from './capabilities.ts';
 import { fleetEvents } from './fleet/fleet-events.ts';
 import { joinFleet, type FleetPresence } from './fleet/fleet-presence.ts';
-import { registeredBy } from './runner/registry.ts';
+import { registeredBy } from './runner-registry.ts';
 
 export interface PresenceOptions {
   readonly executor_id: ExecutorId;

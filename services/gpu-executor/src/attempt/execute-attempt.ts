@@ -1,7 +1,6 @@
 import type { RunOutput } from '@runledger/contracts/events/run-event-data';
 import type { GpuSlot } from '../gpu/gpu-slots.ts';
-import type { RunnerFor } from '../runner/registry.ts';
-import type { OpenRunner } from '../runner/runner-type.ts';
+import type { OpenRunner, RunnerFor } from '../runner/runner-type.ts';
 import type { OutputFile, ProgressReport, RunResult } from '../runner/runner.ts';
 import type { StoredFiles } from '../upload/store-files.ts';
 import { openAttemptFolder } from './attempt-folder.ts';

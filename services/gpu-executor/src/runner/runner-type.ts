@@ -7,7 +7,7 @@ import type { Mark } from '../supervision/process-mark.ts';
 import type { Runner } from './runner.ts';
 
 /**
- * One way of executing workflows. Each has a folder below `runner/` and one line in `registry.ts`; everything else that the
+ * One way of executing workflows. Each has a folder below `runner/` and one line in `runner-registry.ts`; everything else that the
  * executor knows of it comes from here.
  */
 export interface RunnerType<Settings extends TProperties = TProperties> {
@@ -69,3 +69,6 @@ export interface RunnerLog {
 export interface StartLog {
   warn(fields: object, message: string): void;
 }
+
+/** The opened runner of a choice; undefined when this executor has none of that kind. */
+export type RunnerFor = (choice: RunnerChoice) => OpenRunner | undefined;

@@ -8,7 +8,7 @@ import {
   registeredBy,
   RUNNER_TYPES,
   settingsOf,
-} from '../../../src/runner/registry.ts';
+} from '../../../src/runner-registry.ts';
 import type { OpenRunner } from '../../../src/runner/runner-type.ts';
 import type { ProgressReport, RunnerWork } from '../../../src/runner/runner.ts';
 import { processGroup } from '../../../src/supervision/containment.ts';

@@ -1,16 +1,15 @@
-import type { RunnerChoice } from '@runledger/contracts/events/run-event-data';
 import type { TProperties } from 'typebox';
-import { programRunnerType } from './program/program-runner-type.ts';
+import { programRunnerType } from './runner/program/program-runner-type.ts';
 import type {
   ConfiguredRunner,
   HostEnvironment,
   InvalidSettings,
-  OpenRunner,
   RunnerCapabilities,
+  RunnerFor,
   RunnerHost,
   RunnerType,
   StartLog,
-} from './runner-type.ts';
+} from './runner/runner-type.ts';
 
 /** One line for each way of executing workflows. */
 export const RUNNER_TYPES: readonly RunnerType[] = [programRunnerType];
@@ -36,9 +35,6 @@ export const configureRunners = async (
 export const registeredBy = (runners: readonly ConfiguredRunner[]): Required<RunnerCapabilities> => ({
   programs: runners.flatMap(({ capabilities }) => capabilities.programs ?? []),
 });
-
-/** The opened runner of a choice; undefined when this executor has none of that kind. */
-export type RunnerFor = (choice: RunnerChoice) => OpenRunner | undefined;
 
 export const openRunners = (runners: readonly ConfiguredRunner[], host: RunnerHost): RunnerFor => {
   const opened = new Map(runners.map((runner) => [runner.kind, runner.open(host)]));
