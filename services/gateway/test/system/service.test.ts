@@ -57,7 +57,7 @@ describe('a gateway process', SLOW, () => {
       'projecting{service="gateway"} 1',
       'dead_letters{service="gateway"} 0',
       'log_bytes{service="gateway"} ',
-      'watchers_limit{service="gateway"} 10000',
+      'subscriptions_limit{service="gateway"} 10000',
       'run_reads_total{from="',
     ]) {
       expect(metrics).toContain(`runledger_gateway_${known}`);
