@@ -3,7 +3,7 @@ import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
 import type { ServiceContract, UsedBucket } from '@runledger/contracts/access/service-contract';
 import { ALL_PROGRESS } from '@runledger/contracts/subjects/run-subjects';
 import { WEBHOOK_EVENTS } from '@runledger/contracts/events/webhook-event';
-import { fleetFactOf } from '@runledger/event-log/streams/fleet';
+import { fleetFactOf } from '@runledger/event-log/messages/fleet';
 import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
 import { API_PREFIX } from '@runledger/event-log/connect/log-account';
 import {

@@ -2,7 +2,7 @@ import type { GpuModel } from '@runledger/contracts/gpu';
 import { newUuid, type ExecutorId } from '@runledger/contracts/ids';
 import { sendHeartbeat } from '@runledger/coordination/heartbeats';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { appendFleet } from '@runledger/event-log/streams/fleet';
+import { appendFleet } from '@runledger/event-log/messages/fleet';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Executor } from './attempt/executor.ts';
 import type { ExecutorCapabilities } from './capabilities.ts';

@@ -1,7 +1,7 @@
 import { RUN_EVENTS, RUN_EVENT_TYPES } from '@runledger/contracts/events/run-event';
 import { WEBHOOK_EVENTS, WEBHOOK_EVENT_TYPES } from '@runledger/contracts/events/webhook-event';
 import { WRITERS } from '@runledger/contracts/events/writer';
-import { fleetFactOf } from '@runledger/event-log/streams/fleet';
+import { fleetFactOf } from '@runledger/event-log/messages/fleet';
 import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
 import { CONTRACTS } from './a-guarded-broker.ts';
 

@@ -14,7 +14,7 @@ import {
 } from '@runledger/event-log/streams/activity';
 import { append, appendOwn } from '@runledger/event-log/append/append';
 import { consume, done } from '@runledger/event-log/consume/consume';
-import { appendFleet } from '@runledger/event-log/streams/fleet';
+import { appendFleet } from '@runledger/event-log/messages/fleet';
 import { follow } from '@runledger/event-log/follow/follow';
 import { sendHeartbeat, lastHeartbeat, watchHeartbeats } from '@runledger/coordination/heartbeats';
 import { storeDeadLetter, listDeadLetters } from '@runledger/event-log/streams/dead-letters';

@@ -4,7 +4,7 @@ import {
   MAX_RESPONSE_EXCERPT_BYTES,
   DeliveryAttemptPhases,
   DeliveryAttemptResult,
-} from './attempt-result.ts';
+} from '../events/delivery-attempt-result.ts';
 import { MAX_ERROR_MESSAGE, MAX_WEBHOOK_URL } from '../limits.ts';
 import type { RunKey } from '../subjects/run-subjects.ts';
 import { MAX_ROUNDS } from '../events/webhook-event.ts';

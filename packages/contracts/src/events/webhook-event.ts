@@ -1,5 +1,5 @@
 import { Type, type Static, type TObject } from 'typebox';
-import { DeliveryAttemptResult } from '../deliveries/attempt-result.ts';
+import { DeliveryAttemptResult } from './delivery-attempt-result.ts';
 import { aboutEvent, eventParser, type ParsedEvent } from './event-envelope.ts';
 import { MAX_ERROR_MESSAGE } from '../limits.ts';
 import type { WriterRole } from './writer.ts';

@@ -1,5 +1,5 @@
 import type { FactOf, Impossible } from './chain.ts';
-import type { DeliveryAttemptResult } from '../deliveries/attempt-result.ts';
+import type { DeliveryAttemptResult } from '../events/delivery-attempt-result.ts';
 import type { WebhookEvent } from '../events/webhook-event.ts';
 
 export type WebhookFact = FactOf<WebhookEvent>;

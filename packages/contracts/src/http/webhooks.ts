@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { DeliveryAttemptPhases, DeliveryAttemptResult } from '../deliveries/attempt-result.ts';
+import { DeliveryAttemptPhases, DeliveryAttemptResult } from '../events/delivery-attempt-result.ts';
 import { Cursor, NextCursor, PageLimit, Time, TimeOrDay, Uuid, wordsOf } from './fields/values.ts';
 import { nullable, optional } from './fields/optional.ts';
 import { WebhookStatus } from './runs/run.ts';

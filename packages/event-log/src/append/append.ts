@@ -7,7 +7,8 @@ import type { EventLog } from '../connect/event-log.ts';
 import { observeAppend } from '../connect/log-observer.ts';
 import { lastOfSubjects } from '../messages/direct-read.ts';
 import { publishUntilAcknowledged, type Publication } from '../messages/publish.ts';
-import { messagesOf, type RunLog } from '../messages/run-messages.ts';
+import { messagesOf } from '../messages/messages-of.ts';
+import type { RunLog } from '../messages/run-messages.ts';
 import { traceAppend } from './trace-append.ts';
 
 export { EventTooLarge, LogFull } from '../messages/publish.ts';

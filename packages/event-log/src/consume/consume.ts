@@ -1,5 +1,6 @@
-import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { ConsumerTakenOver, type Owner } from './consumer-owner.ts';
+import { ConsumerTakenOver } from './consumer-owner.ts';
+import type { ConsumeOptions } from './consume-options.ts';
+import type { Handle } from './outcome.ts';
 import { handleMessage, type InFlight } from './handle-message.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import type { NewerVersion } from '../follow/newer-version.ts';
@@ -8,51 +9,10 @@ import type { Readiness } from '../follow/pull-in-order.ts';
 import { watchConsumer, waitForConsumer } from './watch-consumer.ts';
 
 export { ConsumerInUse, ConsumerTakenOver } from './consumer-owner.ts';
+export { deadLetterBecause, done, retryIn } from './outcome.ts';
+export type { ConsumeOptions } from './consume-options.ts';
+export type { Handle, Outcome, Received } from './outcome.ts';
 export { NewerVersion } from '../follow/newer-version.ts';
-
-/** What became of a message. `retry` waits in this process, so that nothing overtakes it. */
-export type Outcome =
-  | { readonly kind: 'done' }
-  | { readonly kind: 'retry'; readonly inMs: number }
-  | { readonly kind: 'dead_letter'; readonly because: string };
-
-export const done: Outcome = { kind: 'done' };
-export const retryIn = (inMs: number): Outcome => ({ kind: 'retry', inMs });
-export const deadLetterBecause = (because: string): Outcome => ({ kind: 'dead_letter', because });
-
-export interface Received {
-  readonly stored: StoredMessage;
-  readonly subject: string;
-  readonly sequence: number;
-  /** The broker's time of it. */
-  readonly time: string;
-  /** Parsed JSON. */
-  readonly body: unknown;
-  readonly redelivered: boolean;
-}
-
-export type Handle = (message: Received) => Promise<Outcome>;
-
-export interface ConsumeOptions {
-  /** The durable name: the broker keeps the position under it. Letters, digits, "_" and "-". */
-  readonly name: string;
-  readonly stream: string;
-  readonly subjects: readonly string[];
-  /** Where a new consumer begins: with everything that is stored, or with what comes. */
-  readonly deliver: 'all' | 'new';
-  /** 1 when left out: strictly in order. More are handled side by side, in any order. */
-  readonly maxInFlight?: number;
-  /** The broker forgets the consumer when nobody asked for it this long. For ever when left out. */
-  readonly expireAfterMs?: number;
-  /**
-   * The consumer is for one process at a time, and for one subject. It is not opened while another process waits on it.
-   * The consumption stops with TakenOver when another one has it all the same, and with ConsumerChanged when somebody
-   * has changed it.
-   */
-  readonly owner?: Owner;
-  /** Told before the consumption stops at an event that this release cannot read. */
-  readonly onNewer?: (newer: NewerVersion) => void;
-}
 
 export interface Consumption extends AsyncDisposable {
   state(): Readiness;

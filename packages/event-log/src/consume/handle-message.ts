@@ -2,7 +2,7 @@ import type { JsMsg } from '@nats-io/jetstream';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { sleep } from '@runledger/resilience/abort';
 import { backoff } from '@runledger/resilience/backoff';
-import type { Handle, Outcome } from './consume.ts';
+import type { Handle, Outcome } from './outcome.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import { newerVersionOf, type NewerVersion } from '../follow/newer-version.ts';
 import { storeDeadLetter } from '../streams/dead-letters.ts';

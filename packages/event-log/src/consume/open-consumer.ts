@@ -3,7 +3,7 @@ import { AckPolicy, DeliverPolicy, JetStreamApiCodes, JetStreamApiError } from '
 import type { ConsumerConfig, ConsumerInfo } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
 import { callBroker } from '../connect/broker-call.ts';
-import type { ConsumeOptions } from './consume.ts';
+import type { ConsumeOptions } from './consume-options.ts';
 import { ConsumerInUse, metadataOf, ownerOf, type Owner } from './consumer-owner.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import { ACK_WITHIN_MS } from './handle-message.ts';

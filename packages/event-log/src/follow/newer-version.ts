@@ -1,7 +1,7 @@
 import { fenceOf, type Chain, type StoredMessage } from '@runledger/contracts/fold/chain';
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
-import { parseFleetEvent } from '../streams/fleet.ts';
+import { parseFleetEvent } from '../messages/fleet.ts';
 
 /** The log holds a fact that only a later release can read: to skip it would make a wrong view. */
 export class NewerVersion extends Error {

@@ -1,6 +1,5 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { EventLog } from '../connect/event-log.ts';
-import { jetStreamMessages } from './jetstream-messages.ts';
 import type { Publication, Published } from './publish.ts';
 
 /** The messages of RUNS. All of `append` and `readRun` rests on these four. */
@@ -20,6 +19,3 @@ export interface RunMessages {
 
 /** A log that runs are appended to and read from: on JetStream, or in memory for tests of one service. */
 export type RunLog = Pick<EventLog, 'logger' | 'observer'> & (EventLog | { readonly messages: RunMessages });
-
-export const messagesOf = (log: RunLog): RunMessages =>
-  'messages' in log ? log.messages : jetStreamMessages(log);

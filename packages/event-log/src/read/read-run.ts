@@ -12,7 +12,8 @@ import { WEBHOOK_CHAIN, type WebhookHistory } from '@runledger/contracts/fold/we
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
 import { lifecycleFilter, runFilter, type RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { messagesOf, type RunLog } from '../messages/run-messages.ts';
+import { messagesOf } from '../messages/messages-of.ts';
+import type { RunLog } from '../messages/run-messages.ts';
 import { readWholeRun, readWholeWebhook, type DamagedRun } from './read-whole-chain.ts';
 
 export type ReadRun =

@@ -1,7 +1,7 @@
 import {
   MAX_RESPONSE_EXCERPT_BYTES,
   type DeliveryAttemptResult,
-} from '@runledger/contracts/deliveries/attempt-result';
+} from '@runledger/contracts/events/delivery-attempt-result';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 
 /** Of a body that is longer the rest is not waited for: the connection is given up. */

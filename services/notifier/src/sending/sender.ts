@@ -1,7 +1,7 @@
 import type {
   DeliveryAttemptPhases,
   DeliveryAttemptResult,
-} from '@runledger/contracts/deliveries/attempt-result';
+} from '@runledger/contracts/events/delivery-attempt-result';
 import { unlessAborted } from '@runledger/resilience/abort';
 import type { CallbackAddresses } from '@runledger/webhooks/policy/resolve-callback';
 import { createSecureContext, getCACertificates } from 'node:tls';

@@ -1,4 +1,4 @@
-import type { DeliveryAttemptPhases } from '@runledger/contracts/deliveries/attempt-result';
+import type { DeliveryAttemptPhases } from '@runledger/contracts/events/delivery-attempt-result';
 import { performance } from 'node:perf_hooks';
 
 /** Where a try is. To reach the egress proxy is part of the phase `connect`, but fails for reasons of its own. */

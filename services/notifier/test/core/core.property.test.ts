@@ -1,4 +1,4 @@
-import type { DeliveryAttemptResult } from '@runledger/contracts/deliveries/attempt-result';
+import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
 import { newUuid } from '@runledger/contracts/ids';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

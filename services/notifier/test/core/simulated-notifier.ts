@@ -1,4 +1,4 @@
-import type { DeliveryAttemptResult } from '@runledger/contracts/deliveries/attempt-result';
+import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
 import { PARTITIONS } from '@runledger/contracts/deliveries/deliveries';
 import { expect } from 'vitest';
 import type { AttemptReport } from '../../src/core/delivery/attempt-report.ts';

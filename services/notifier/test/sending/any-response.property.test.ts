@@ -1,4 +1,4 @@
-import { DELIVERY_ATTEMPT_RESULTS } from '@runledger/contracts/deliveries/attempt-result';
+import { DELIVERY_ATTEMPT_RESULTS } from '@runledger/contracts/events/delivery-attempt-result';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { rawReceiver } from './receivers.ts';

@@ -1,4 +1,4 @@
-import type { DeliveryAttemptResult } from '@runledger/contracts/deliveries/attempt-result';
+import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { stubDns } from '@runledger/testing/stand-ins/stub-dns';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 import type { FleetEvent } from '@runledger/contracts/events/fleet-event';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { fleetFactOf, fleetSubjectOf, parseFleetEvent } from '@runledger/event-log/streams/fleet';
+import { fleetFactOf, fleetSubjectOf, parseFleetEvent } from '@runledger/event-log/messages/fleet';
 
 /** A fact of the fleet, its sequence in FLEET, and the broker's time. */
 export interface FleetFact {

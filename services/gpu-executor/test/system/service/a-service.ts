@@ -9,7 +9,7 @@ import { executorId, type ExecutorId } from '@runledger/contracts/ids';
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { append } from '@runledger/event-log/append/append';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
-import { parseFleetEvent } from '@runledger/event-log/streams/fleet';
+import { parseFleetEvent } from '@runledger/event-log/messages/fleet';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
 import { readRun } from '@runledger/event-log/read/read-run';

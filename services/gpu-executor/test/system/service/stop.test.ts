@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { executorId } from '@runledger/contracts/ids';
 import { lastProgress } from '@runledger/event-log/streams/activity';
-import { parseFleetEvent } from '@runledger/event-log/streams/fleet';
+import { parseFleetEvent } from '@runledger/event-log/messages/fleet';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { consumeAddressed } from '../../../src/log/consume-addressed.ts';

@@ -1,4 +1,4 @@
-import type { DeliveryAttemptResult } from '@runledger/contracts/deliveries/attempt-result';
+import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
 import type { WebhookEventOf } from '@runledger/contracts/events/webhook-event';
 import type { AttemptReport, Progress, SentResult } from './attempt-report.ts';
 import { delayAfter, delayAfterOwnFailure, parseRetryAfter } from './retry-schedule.ts';

@@ -1,4 +1,4 @@
-import type { DeliveryAttemptResult } from '@runledger/contracts/deliveries/attempt-result';
+import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
 
 /** What a failure says of whom. `origin`: nobody can reach it. `receiver`: this organisation's callbacks there fail. */
 type Charge = 'origin' | 'receiver' | 'nobody';

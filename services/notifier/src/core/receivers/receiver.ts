@@ -1,4 +1,4 @@
-import type { DeliveryAttemptResult } from '@runledger/contracts/deliveries/attempt-result';
+import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
 
 /** One organisation's webhooks at one origin. What is slow, dead or hostile is slow, dead or hostile there. */
 export interface Receiver {

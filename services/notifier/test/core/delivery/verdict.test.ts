@@ -1,7 +1,7 @@
 import {
   DELIVERY_ATTEMPT_RESULTS,
   type DeliveryAttemptResult,
-} from '@runledger/contracts/deliveries/attempt-result';
+} from '@runledger/contracts/events/delivery-attempt-result';
 import { describe, expect, it } from 'vitest';
 import {
   isCharged,

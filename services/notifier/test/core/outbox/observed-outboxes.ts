@@ -1,4 +1,4 @@
-import type { DeliveryAttemptResult } from '@runledger/contracts/deliveries/attempt-result';
+import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
 import { partitionOf } from '@runledger/contracts/deliveries/deliveries';
 import { newUuid, orgId, runId, type RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';

@@ -5,7 +5,7 @@ import { fleetSubject, type FleetFact } from '@runledger/contracts/subjects/run-
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { EventLog } from '../connect/event-log.ts';
-import { publish } from '../messages/publish.ts';
+import { publish } from './publish.ts';
 
 const FACTS: Record<ExecutorFact['type'], FleetFact> = {
   ExecutorRegistered: 'registered',
