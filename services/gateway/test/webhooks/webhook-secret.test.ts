@@ -128,7 +128,7 @@ describe('the signing secret of webhooks', () => {
     const refused = await show(mistaken);
     expect([refused.status, refused.body]).toEqual([
       500,
-      { detail: expect.stringContaining('the log of the service has it') },
+      { detail: expect.stringContaining('Its log has the details') },
     ]);
     expect((await rotate({}, mistaken)).status).toBe(500);
     const { status, body } = await rotate({ overlap_s: 0 }, mistaken);
