@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DATA_FOLDER, readConnectionFile } from '@runledger/standalone/connection-files';
+import type { Environment } from '@runledger/service-kit/config/config';
 import { CommandError } from '../output/command-error.ts';
+import { readCliSettings } from './cli-settings.ts';
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type { Environment } from '@runledger/service-kit/config/config';
 
 export interface ApiConnection {
   /** With the base path, without a slash at the end. */
@@ -17,8 +19,8 @@ export interface ApiConnection {
 
 /** The data folder of `RUNLEDGER_DATA_DIR`, else the nearest `.runledger` here or above. */
 export const findDataFolder = (env: Environment, cwd: string): string | undefined => {
-  const named = env['RUNLEDGER_DATA_DIR'];
-  if (named !== undefined && named !== '') return resolve(cwd, named);
+  const { RUNLEDGER_DATA_DIR: named } = readCliSettings(env);
+  if (named !== undefined) return resolve(cwd, named);
   for (let folder = resolve(cwd); ; folder = dirname(folder)) {
     if (existsSync(join(folder, DATA_FOLDER))) return join(folder, DATA_FOLDER);
     if (folder === dirname(folder)) return undefined;
@@ -31,16 +33,15 @@ const CONNECTION_HELP =
 
 /** @throws CommandError if no connection is found */
 export const findConnection = async (env: Environment, cwd: string): Promise<ApiConnection> => {
-  const url = env['RUNLEDGER_URL'] ?? '';
-  const key = env['RUNLEDGER_API_KEY'] ?? '';
-  if (url !== '' && key !== '')
+  const { RUNLEDGER_URL: url, RUNLEDGER_API_KEY: key } = readCliSettings(env);
+  if (url !== undefined && key !== undefined)
     return {
       url: checkedUrl(url, 'RUNLEDGER_URL'),
       apiKey: key,
       source: 'RUNLEDGER_API_KEY',
       deploymentId: null,
     };
-  if (url !== '')
+  if (url !== undefined)
     throw new CommandError(
       'RUNLEDGER_URL is set, but RUNLEDGER_API_KEY is not. Set both, or unset RUNLEDGER_URL.',
     );
