@@ -68,7 +68,7 @@ describe('a dead letter that an executor redrives', () => {
       expect.stringContaining('needs the subject'),
       expect.stringContaining('needs the subject'),
       expect.stringContaining('It is addressed to box.another'),
-      expect.stringContaining('Message 99 is not in RUNS any more'),
+      expect.stringContaining('Message 99 is no longer in RUNS'),
     ]);
     expect(handled).toHaveLength(2);
     expect(answering).toBeDefined();
