@@ -51,7 +51,7 @@ const measure = async (dead: Dead): Promise<Measured> => {
   await parkDeliveries(log, receivers, dead);
 
   await using notifier = await startNotifier(nats.url, receivers);
-  await waitFor('all shares', async () => (await notifier.metric('runledger_notifier_shares')) === 16, {
+  await waitFor('all shares', async () => (await notifier.metric('runledger_notifier_partitions')) === 16, {
     withinMs: 120_000,
   });
   const arrived = new Map<string, number>();
@@ -71,7 +71,7 @@ const measure = async (dead: Dead): Promise<Measured> => {
   return {
     lags: [...ended].map(([run, at]) => (arrived.get(run) ?? Number.NaN) - at),
     ...memory(notifier.pid),
-    parked: await notifier.metric('runledger_notifier_parked'),
+    parked: await notifier.metric('runledger_notifier_deferred'),
   };
 };
 

@@ -34,32 +34,32 @@ export const configSchema = Type.Object({
     default: 15,
     minimum: 0.1,
     maximum: 120,
-    description: 'how long one try may take, from the name to the last byte of the answer',
+    description: 'how long one delivery attempt may take, from the name to the last byte of the response',
   }),
   RUNLEDGER_WEBHOOK_GIVE_UP_S: seconds({
     default: 6 * DAY_S,
     minimum: 1,
     maximum: 30 * DAY_S,
     description:
-      'from the end of a run until nothing is tried any more, also behind an open breaker; less than the log keeps its facts',
+      'from the end of a run until nothing is attempted any more, also behind an open breaker; less than the log keeps its facts',
   }),
   RUNLEDGER_WEBHOOK_IN_FLIGHT: Type.Integer({
     default: 1_024,
     minimum: 4,
     maximum: 20_000,
-    description: 'tries at once; each takes a socket',
+    description: 'delivery attempts at once; each takes a socket',
   }),
   RUNLEDGER_WEBHOOK_BODY_MAX_BYTES: Type.Integer({
     default: 128 * KiB,
     minimum: KiB,
     maximum: 512 * KiB,
-    description: 'bytes of a notification; outputs beyond it are left out, and a link tells where they are',
+    description: 'bytes of a notification; outputs beyond it are left out, and a link leads to them',
   }),
   RUNLEDGER_WEBHOOK_SWEEP_EVERY_S: seconds({
     default: 60,
     minimum: 0.1,
     maximum: DAY_S,
-    description: 'how often it is looked after that no notification was forgotten',
+    description: 'how often to check that no notification was forgotten',
   }),
   ...serviceConfig({ healthPort: 9104 }),
 });

@@ -44,22 +44,20 @@ export const notifierMetrics = (metrics: Metrics, observed: Observed): NotifierM
   const registers = [metrics];
   const gauge = (name: string, help: string, value: () => number | Promise<number | undefined>): void =>
     observedGauge(metrics, { name, help, value });
-  gauge('runledger_notifier_in_flight', 'Tries that are being made.', () => observed.inFlight());
+  gauge('runledger_notifier_in_flight', 'Delivery attempts that are being made.', () => observed.inFlight());
   gauge('runledger_notifier_waiting', 'Notifications in memory that wait for their turn.', () =>
     observed.waiting(),
   );
-  gauge('runledger_notifier_open_breakers', 'Origins and receivers that are left alone for a while.', () =>
+  gauge('runledger_notifier_open_breakers', 'Open breakers, of origins and receivers.', () =>
     observed.openBreakers(),
   );
-  gauge('runledger_notifier_shares', 'Shares of the origins that this notifier holds.', () =>
+  gauge('runledger_notifier_partitions', 'Partitions of the origins that this notifier holds.', () =>
     observed.partitions(),
   );
-  gauge('runledger_notifier_parked', 'Deliveries parked behind open breakers, of all notifiers.', () =>
-    observed.deferred(),
-  );
+  gauge('runledger_notifier_deferred', 'Deferred deliveries, of all notifiers.', () => observed.deferred());
   gauge(
     'runledger_notifier_timers_bytes',
-    'Bytes of what waits in TIMERS, of all notifiers. Beyond the limit the oldest fall out until the sweep finds them.',
+    'Bytes of what waits in TIMERS, of all notifiers. Beyond the limit the oldest fall out until the reconciliation finds them.',
     async () => (await observed.timers())?.bytes,
   );
   gauge(
@@ -68,14 +66,14 @@ export const notifierMetrics = (metrics: Metrics, observed: Observed): NotifierM
     async () => (await observed.timers())?.maxBytes,
   );
   const tries = new Counter({
-    name: 'runledger_notifier_tries_total',
-    help: 'Tries to send a notification, by what came of them and why.',
+    name: 'runledger_notifier_attempts_total',
+    help: 'Delivery attempts, by their outcome and reason.',
     labelNames: ['notification', 'outcome', 'reason'],
     registers,
   });
   const settled = new Counter({
     name: 'runledger_notifier_deliveries_total',
-    help: 'Deliveries of final notifications that came to their end, and how.',
+    help: 'Deliveries of final notifications that ended, by how they ended.',
     labelNames: ['end'],
     registers,
   });
@@ -92,13 +90,13 @@ export const notifierMetrics = (metrics: Metrics, observed: Observed): NotifierM
     registers,
   });
   const deferred = new Counter({
-    name: 'runledger_notifier_parkings_total',
-    help: 'How often a delivery was set aside.',
+    name: 'runledger_notifier_deferrals_total',
+    help: 'How often a delivery was deferred.',
     registers,
   });
   const forgotten = new Counter({
-    name: 'runledger_notifier_swept_total',
-    help: 'Notifications that only the sweep found. Anything but 0 is a defect.',
+    name: 'runledger_notifier_reconciled_total',
+    help: 'Notifications that only the reconciliation found. Anything but 0 is a defect.',
     registers,
   });
   return {

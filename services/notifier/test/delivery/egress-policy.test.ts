@@ -68,7 +68,7 @@ describe('a callback of a run that was queued', () => {
     );
     expect(tries).toMatchObject([ended]);
     expect(listener.taken()).toBe(0);
-    expect(await running.metric('runledger_notifier_tries_total', { reason: 'forbidden' })).toBe(1);
+    expect(await running.metric('runledger_notifier_attempts_total', { reason: 'forbidden' })).toBe(1);
   });
 });
 
@@ -93,7 +93,7 @@ describe('a name', () => {
     expect(tries).toMatchObject([{ ...ended, message: expect.stringMatching(/127\.0\.0\.1 is not public/) }]);
     expect(listener.taken()).toBe(0);
     expect(dns.questions('hooks.example.com')).toBeGreaterThan(0);
-    expect(await running.metric('runledger_notifier_tries_total', { reason: 'forbidden' })).toBe(1);
+    expect(await running.metric('runledger_notifier_attempts_total', { reason: 'forbidden' })).toBe(1);
   });
 
   it.concurrent('that leads inside since the last try is not followed there', async () => {
@@ -141,7 +141,7 @@ describe('a name', () => {
     expect(tries).toMatchObject([ended]);
     expect(receiver.arrived).toEqual([]);
     expect(listener.taken()).toBe(0);
-    expect(await running.metric('runledger_notifier_tries_total', { reason: 'forbidden' })).toBe(1);
+    expect(await running.metric('runledger_notifier_attempts_total', { reason: 'forbidden' })).toBe(1);
   });
 });
 
@@ -162,7 +162,7 @@ describe('RUNLEDGER_WEBHOOK_ALLOW', () => {
       expect(await world.webhook(key)).toMatchObject({ status: 'success', tries: 1 }),
     );
     expect(receiver.of(key.run_id)[0]?.headers['host']).toBe(`${host}:${port}`);
-    expect(await running.metric('runledger_notifier_tries_total', { reason: 'accepted' })).toBe(1);
+    expect(await running.metric('runledger_notifier_attempts_total', { reason: 'accepted' })).toBe(1);
   });
 
   it.concurrent.each([
@@ -189,6 +189,6 @@ describe('RUNLEDGER_WEBHOOK_ALLOW', () => {
       { ...ended, message: expect.stringMatching(/one of the services of Runledger itself/) },
     ]);
     expect(listener.taken()).toBe(0);
-    expect(await running.metric('runledger_notifier_tries_total', { reason: 'forbidden' })).toBe(1);
+    expect(await running.metric('runledger_notifier_attempts_total', { reason: 'forbidden' })).toBe(1);
   });
 });

@@ -45,7 +45,7 @@ describe('a receiver that fails five times', { timeout }, () => {
     await expectSoon('only what is parked', async () =>
       expect(await storedDeliveries(world.log)).toEqual({ wait: 0, due: 0, parked: 15 }),
     );
-    expect(await running.metric('runledger_notifier_parked')).toBe(15);
+    expect(await running.metric('runledger_notifier_deferred')).toBe(15);
     expect(await running.metric('runledger_notifier_timers_bytes')).toBeGreaterThan(0);
     expect(await running.metric('runledger_notifier_timers_limit_bytes')).toBeGreaterThan(0);
     for (const key of failed) {

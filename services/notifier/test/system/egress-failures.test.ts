@@ -89,7 +89,7 @@ describe('while the egress proxy', { timeout }, () => {
     await using running = await world.start({ proxy: new URL(`http://127.0.0.1:${proxy.port}`) });
     await succeedOften(world, `${receiver.url}/hook`, MANY);
     await expectSoon('the breaker to be open', async () => expect(await countOpen(running)).toBe(1));
-    expect(await running.metric('runledger_notifier_tries_total', { reason: 'server_error' })).toBe(5);
+    expect(await running.metric('runledger_notifier_attempts_total', { reason: 'server_error' })).toBe(5);
   });
 });
 
@@ -113,7 +113,7 @@ describe('a name whose own servers', { timeout }, () => {
     const { attempts: tries, state } = await retryOf(world, key);
     expect(tries).toMatchObject([{ reason: 'name_unanswered', phases: { connect: null } }]);
     expect(state).toMatchObject({ tries: 1 });
-    expect(await running.metric('runledger_notifier_swept_total')).toBe(0);
+    expect(await running.metric('runledger_notifier_reconciled_total')).toBe(0);
   });
 
   it.concurrent('are silent holds up no other', async () => {
@@ -137,7 +137,7 @@ describe('a name whose own servers', { timeout }, () => {
     await expectFirstTryTold(world, healthy);
     const { attempts: tries } = await retryOf(world, stuck[0] ?? fail());
     expect(tries).toMatchObject([{ reason: 'name_unanswered' }]);
-    expect(await running.metric('runledger_notifier_swept_total')).toBe(0);
+    expect(await running.metric('runledger_notifier_reconciled_total')).toBe(0);
   });
 
   it.concurrent('do not know it is tried again', async () => {
@@ -150,7 +150,7 @@ describe('a name whose own servers', { timeout }, () => {
     );
     expect(tries).toMatchObject([{ reason: 'name_not_found', status: null }]);
     expect(state).toMatchObject({ state: 'retrying', tries: 1 });
-    expect(await running.metric('runledger_notifier_tries_total')).toBe(1);
+    expect(await running.metric('runledger_notifier_attempts_total')).toBe(1);
   });
 });
 

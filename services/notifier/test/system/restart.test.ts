@@ -98,6 +98,6 @@ describe('the sweep', { timeout: LIMIT_MS }, () => {
     await world.log.jsm.streams.purge('TIMERS', { filter: `timers.*.*.*.${key.run_id}.*` });
     await expectGuarantees(world, [], [{ key, receiver }]);
     expect(finalsOf({ key, receiver })).toHaveLength(2);
-    expect(await notifier.metric('runledger_notifier_swept_total')).toBe(1);
+    expect(await notifier.metric('runledger_notifier_reconciled_total')).toBe(1);
   });
 });

@@ -111,7 +111,7 @@ describe('kill -9 with 40 runs with webhooks under way', () => {
       const { swept, last } = await sweepOf(standalone.dataFolder);
       return swept >= last;
     });
-    expect(await notifierMetric(standalone, 'runledger_notifier_swept_total')).toBe(0);
+    expect(await notifierMetric(standalone, 'runledger_notifier_reconciled_total')).toBe(0);
   };
 
   it.for(Object.entries(parts))(
