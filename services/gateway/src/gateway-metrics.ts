@@ -2,7 +2,7 @@ import { Counter, Histogram, type Metrics } from '@runledger/service-kit/observa
 import type { RateCounters } from './rate-limit/rate-limit.ts';
 import type { Acceptance } from './runs/queue/accept-run.ts';
 
-/** No label names an organisation, a run or a path: each value would be a series for ever. */
+/** No label holds an organisation, a run or a path: each value would be a series forever. */
 export interface GatewayMetrics {
   /** `operation` is its id, or the pattern of a page's path. */
   readonly answered: (operation: string, status: number, seconds: number) => void;
@@ -19,9 +19,11 @@ type NotQueued = (typeof WHY_NOT_QUEUED)[number] & Acceptance['kind'];
 
 const REQUEST_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60];
 
+type NewCounter = (name: string, help: string, labelNames?: string[]) => Counter;
+
 export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
   const registers = [registry];
-  const counter = (name: string, help: string, labelNames: string[] = []): Counter =>
+  const counter: NewCounter = (name, help, labelNames = []) =>
     new Counter({ name, help, labelNames, registers });
   const requests = counter(
     'runledger_gateway_http_requests_total',
@@ -41,7 +43,7 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
     'Requests for a run that queued none, and why: a full queue or log, an idempotency key that was used, views that are away.',
     ['why'],
   );
-  // Series that begin at 1 hide their first event from whoever looks at what was added.
+  // A series that begins at 1 hides its first event in a rate.
   for (const why of WHY_NOT_QUEUED) notQueued.inc({ why }, 0);
   const conflicts = counter(
     'runledger_gateway_conflicts_total',
@@ -53,18 +55,6 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
     ['from'],
   );
   const uploaded = counter('runledger_gateway_upload_bytes_total', 'Bytes of output files that were stored.');
-  const refused = counter(
-    'runledger_gateway_rate_refusals_total',
-    'Requests that were refused since their API key had made too many.',
-  );
-  const chunks = counter(
-    'runledger_gateway_rate_token_leases_total',
-    'How often this gateway took a part of a rate limit from what the gateways share.',
-  );
-  const letThrough = counter(
-    'runledger_gateway_rate_let_through_total',
-    'Requests that were not counted since the broker did not tell their rate limit in time.',
-  );
   return {
     answered: (operation, status, took) => {
       requests.inc({ operation, status: String(status) });
@@ -75,10 +65,26 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
     conflict: () => conflicts.inc(),
     runRead: (from) => reads.inc({ from }),
     uploaded: (bytes) => uploaded.inc(bytes),
-    rate: {
-      refused: () => refused.inc(),
-      leaseTaken: () => chunks.inc(),
-      letThrough: () => letThrough.inc(),
-    },
+    rate: rateCounters(counter),
+  };
+};
+
+const rateCounters = (counter: NewCounter): RateCounters => {
+  const refused = counter(
+    'runledger_gateway_rate_refusals_total',
+    'Requests that were refused because their API key had made too many.',
+  );
+  const leases = counter(
+    'runledger_gateway_rate_token_leases_total',
+    'How often this gateway took tokens of a rate limit from the shared bucket.',
+  );
+  const letThrough = counter(
+    'runledger_gateway_rate_let_through_total',
+    'Requests that were not counted because the broker did not answer in time.',
+  );
+  return {
+    refused: () => refused.inc(),
+    leaseTaken: () => leases.inc(),
+    letThrough: () => letThrough.inc(),
   };
 };

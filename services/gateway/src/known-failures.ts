@@ -1,7 +1,7 @@
 import { EventTooLarge, LogFull } from '@runledger/event-log/append/append';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import type { Refusal } from './http/refusal.ts';
-import { OutputStoreUnavailable } from './outputs/output-store.ts';
+import { OutputStoreUnavailable } from './outputs/store/output-store.ts';
 import { ViewsUnavailable } from './projection/run-views.ts';
 import { SchedulerUnavailable } from './scheduler/scheduler-client.ts';
 import type { KnownFailure } from './server/refusal-of.ts';

@@ -1,19 +1,14 @@
 import { lastProgress } from '@runledger/event-log/streams/activity';
-import { readDeliveries, readDeliveryStates } from '@runledger/event-log/streams/delivery-attempts';
 import { catalogue as openCatalogue } from './catalogue/catalogue.ts';
 import { clock, now, type GatewayParts } from './gateway-parts.ts';
 import { cancelManyRoute } from './runs/cancel/cancel-many-route.ts';
 import { cancelRoute } from './runs/cancel/cancel-route.ts';
-import { deliveriesRoute } from './webhooks/deliveries-route.ts';
 import { eventsRoute } from './runs/subscribe/events-route.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import { getRoute } from './runs/read/get-route.ts';
-import { listDeliveriesRoute } from './webhooks/list-deliveries-route.ts';
 import { listRunsRoute } from './runs/list/list-runs-route.ts';
 import type { Route } from './http/operation.ts';
 import { queueRoute } from './runs/queue/queue-route.ts';
-import { redeliverManyRoute } from './webhooks/redeliver-many-route.ts';
-import { redeliverRoute } from './webhooks/redeliver-route.ts';
 import { rerunRoute } from './runs/rerun/rerun-route.ts';
 import { waitingRoute } from './runs/read/waiting-route.ts';
 import { waitForEnd } from './runs/subscribe/wait-for-end.ts';
@@ -25,8 +20,6 @@ import { listRuns } from './runs/list/list-runs.ts';
 import { logCapacity } from './runs/queue/log-capacity.ts';
 import { queueDeployment } from './runs/queue/queue-deployment.ts';
 import { queuePositions } from './runs/read/queue-positions.ts';
-import { redeliverMany } from './webhooks/redeliver-many.ts';
-import { redeliverRun } from './webhooks/redeliver-run.ts';
 import { rerunRun } from './runs/rerun/rerun-run.ts';
 import { runProgress } from './runs/read/run-progress.ts';
 import { waitingRun } from './runs/read/waiting-run.ts';
@@ -40,9 +33,9 @@ export interface RunRoutes {
 
 const RESOLVE_WITHIN_MS = 1_000;
 
-/** The operations on runs and on their notifications. */
+/** The operations on runs. */
 export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
-  const { current, shown, bound, fresh, scheduler, subscriptions, keys } = services;
+  const { current, bound, fresh, scheduler, subscriptions, keys } = services;
   const { config, log, views, logger, instance, publicUrl, policy, resolver } = parts;
   const writer = { service: 'gateway', instance };
   const onConflict = metrics.conflict;
@@ -55,7 +48,6 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
   const queue = queueDeployment({ accept, catalogue, logger });
   const rerun = rerunRun({ accept, current, catalogue });
   const cancel = cancelRun({ log, current, writer, now, onConflict });
-  const redeliver = redeliverRun({ log, current, shown, writer, now, onConflict });
   const progress = runProgress((key, attempt, executor) => lastProgress(log, key, attempt, executor));
   const positions = queuePositions({ scheduler, clock });
   const wait = waitForEnd({ awaitEnd: subscriptions.awaitEnd, keys });
@@ -81,10 +73,6 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
       listRuns: listRuns({ views, fresh, progress, positions: positions, catalogue, publicUrl }),
     }),
     cancelManyRoute({ cancelMany: cancelMany({ views, fresh, cancel }) }),
-    deliveriesRoute({ current, tries: (key) => readDeliveries(log, key) }),
-    redeliverRoute({ redeliver }),
-    listDeliveriesRoute({ views, states: (deliveries) => readDeliveryStates(log, deliveries) }),
-    redeliverManyRoute({ redeliverMany: redeliverMany({ views, redeliver }) }),
   ];
 };
 

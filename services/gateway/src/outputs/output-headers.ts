@@ -1,5 +1,5 @@
 import { create as contentDisposition } from 'content-disposition';
-import type { StoredOutput } from './output-store.ts';
+import type { StoredOutput } from './store/output-store.ts';
 
 /** Files come from workflows, so a browser may show what cannot do anything, and must save the rest. */
 export const outputHeaders = (output: StoredOutput): Readonly<Record<string, string>> => ({

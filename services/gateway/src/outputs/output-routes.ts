@@ -1,7 +1,7 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import type { PlainRoute } from '../http/plain-route.ts';
-import type { OutputStore } from './output-store.ts';
+import type { OutputStore } from './store/output-store.ts';
 import { serveRoute } from './serve-route.ts';
 import { uploadReservations } from './upload-reservations.ts';
 import { uploadRoute } from './upload-route.ts';

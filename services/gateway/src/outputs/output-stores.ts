@@ -2,7 +2,7 @@ import { oneOf } from '@runledger/service-kit/config/config-schemas';
 import type { Static, TObject } from 'typebox';
 import { directory } from './directory/directory-output-store.ts';
 import { jetstream } from './jetstream/jetstream-output-store.ts';
-import type { OutputStore, OutputStoreParts } from './output-store.ts';
+import type { OutputStore, OutputStoreParts } from './store/output-store.ts';
 
 /** Every technology that can keep output files, by the value of RUNLEDGER_OUTPUTS. Another one is a line here. */
 const ADAPTERS = { jetstream, directory };

@@ -4,7 +4,7 @@ import type { Context, Middleware } from 'koa';
 import { Refused } from '../http/refusal.ts';
 import { readRange, type Range } from './core/byte-range.ts';
 import { outputHeaders } from './output-headers.ts';
-import type { OutputStore, StoredOutput } from './output-store.ts';
+import type { OutputStore, StoredOutput } from './store/output-store.ts';
 
 export interface ServeRoute {
   readonly store: OutputStore;

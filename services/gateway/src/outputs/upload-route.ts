@@ -8,7 +8,7 @@ import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Context, Middleware } from 'koa';
 import { bearerOf } from '../auth/bearer.ts';
 import { Refused } from '../http/refusal.ts';
-import type { OutputStore } from './output-store.ts';
+import type { OutputStore } from './store/output-store.ts';
 import { uploadPermission, type UploadPermission } from './upload-permission.ts';
 import { uploadRequest } from './upload-request.ts';
 import type { UploadReservations } from './upload-reservations.ts';

@@ -7,7 +7,7 @@ import { ConfigError } from '@runledger/service-kit/config/config';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readGatewayConfig } from '../../src/config.ts';
-import { OutputStoreUnavailable } from '../../src/outputs/output-store.ts';
+import { OutputStoreUnavailable } from '../../src/outputs/store/output-store.ts';
 import { openOutputStore } from '../../src/outputs/output-stores.ts';
 import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
 import { open as openSocket } from '../fixtures/requests/raw-request.ts';

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { OutputStore, OutputToStore, StoredOutput } from '../../src/outputs/output-store.ts';
+import type { OutputStore, OutputToStore, StoredOutput } from '../../src/outputs/store/output-store.ts';
 import { numbered } from './an-upload.ts';
 
 /** A place for output files, and stores that share it, as gateways do. */

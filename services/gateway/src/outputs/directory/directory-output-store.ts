@@ -14,8 +14,8 @@ import {
   type OutputStoreAdapter,
   type OutputToStore,
   type StoredOutput,
-} from '../output-store.ts';
-import { storedBody } from '../stored-body.ts';
+} from '../store/output-store.ts';
+import { storedBody } from '../store/stored-body.ts';
 import { openExpiry } from './expiry.ts';
 import { CONTENT, DESCRIPTION, folderOf, incomingOf, isAbsent, shardOf } from './layout.ts';
 

@@ -7,8 +7,8 @@ import {
   type OutputStoreAdapter,
   type OutputToStore,
   type StoredOutput,
-} from '../output-store.ts';
-import { storedBody } from '../stored-body.ts';
+} from '../store/output-store.ts';
+import { storedBody } from '../store/stored-body.ts';
 import { readChunks } from './read-chunks.ts';
 
 const BUCKET = 'OUTPUTS';

@@ -1,7 +1,7 @@
 import type { ObjectInfo } from '@nats-io/obj';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { ByteSpan } from '../core/byte-range.ts';
-import { OutputStoreUnavailable } from '../output-store.ts';
+import { OutputStoreUnavailable } from '../store/output-store.ts';
 
 interface Chunk {
   readonly sequence: number;

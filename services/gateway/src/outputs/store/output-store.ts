@@ -1,7 +1,7 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import type { Static, TObject, TProperties } from 'typebox';
-import type { ByteSpan } from './core/byte-range.ts';
+import type { ByteSpan } from '../core/byte-range.ts';
 
 const KEY = /^[A-Za-z0-9_-]{43}$/;
 

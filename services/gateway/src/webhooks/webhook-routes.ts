@@ -1,0 +1,40 @@
+import { readDeliveries, readDeliveryStates } from '@runledger/event-log/streams/delivery-attempts';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { secretBox } from '@runledger/webhooks/signing/secret-box';
+import { signingSecrets } from '@runledger/webhooks/signing/signing-secrets';
+import type { Route } from '../http/operation.ts';
+import type { RunViews } from '../projection/run-views.ts';
+import type { Envelope } from '../runs/current/core/envelope.ts';
+import type { ReadCurrentRun } from '../runs/current/current-run.ts';
+import type { ShownWebhooks } from '../runs/current/shown-webhooks.ts';
+import { deliveriesRoute } from './deliveries-route.ts';
+import { listDeliveriesRoute } from './list-deliveries-route.ts';
+import { redeliverManyRoute } from './redeliver-many-route.ts';
+import { redeliverMany } from './redeliver-many.ts';
+import { redeliverRoute } from './redeliver-route.ts';
+import { redeliverRun } from './redeliver-run.ts';
+import { webhookSecretRoutes } from './webhook-secret-route.ts';
+
+export interface WebhookRoutes {
+  readonly log: EventLog;
+  readonly views: RunViews;
+  readonly current: ReadCurrentRun;
+  readonly shown: ShownWebhooks;
+  readonly writer: Envelope['writer'];
+  /** The newest first, as RUNLEDGER_SECRET_KEYS has them. */
+  readonly secretKeys: Parameters<typeof secretBox>[0];
+  readonly now: () => Date;
+  readonly onConflict: () => void;
+}
+
+/** Deliveries of notifications, redelivery, and the secret that signs them. */
+export const webhookRoutes = ({ log, views, secretKeys, now, ...parts }: WebhookRoutes): Route[] => {
+  const redeliver = redeliverRun({ log, now, ...parts });
+  return [
+    deliveriesRoute({ current: parts.current, tries: (key) => readDeliveries(log, key) }),
+    redeliverRoute({ redeliver }),
+    listDeliveriesRoute({ views, states: (deliveries) => readDeliveryStates(log, deliveries) }),
+    redeliverManyRoute({ redeliverMany: redeliverMany({ views, redeliver }) }),
+    ...webhookSecretRoutes(signingSecrets(log, secretBox(secretKeys), { now })),
+  ];
+};
