@@ -7,9 +7,9 @@ import { newKey, type CreatedApiKey, type NewApiKey } from './new-key.ts';
 const systemNow = (): Date => new Date();
 
 /**
- * Makes a key, or finds the one that is there when the given key was created for the same user before. For operators
- * and installers, who may give any scope; a client's wish goes through `giveKey`.
- * @throws TypeError for a key that cannot be one, or that belongs to somebody else @throws {LogUnavailable}
+ * Creates a key, or finds it when the given key was created for the same user before. For operators and installers, who
+ * may give any scope; clients use `deriveKey`.
+ * @throws TypeError for an invalid key, or one that belongs to another user @throws {LogUnavailable}
  */
 export const createApiKey = async (
   log: EventLog,
@@ -39,7 +39,7 @@ const ownedBy = ({ org_id, user_id }: NewApiKey, record: ApiKey, key: string): C
   return { record, key };
 };
 
-/** Whose key it is; undefined for one that is unknown or expired. @throws {LogUnavailable} */
+/** Whose key it is; undefined when it is unknown or expired. @throws {LogUnavailable} */
 export const authenticate = async (
   log: EventLog,
   key: string,
@@ -55,7 +55,7 @@ export const authenticate = async (
 const hasExpired = ({ expires_at }: ApiKey, now: Date): boolean =>
   expires_at !== null && Date.parse(expires_at) <= now.getTime();
 
-/** Takes back the key with this text, if it is there. @throws {LogUnavailable} */
+/** Revokes the key with this text, if it exists. @throws {LogUnavailable} */
 export const revokeApiKey = async (log: EventLog, key: string): Promise<void> => {
   const store = keyStore(log);
   const sha256 = sha256Of(key);

@@ -5,7 +5,7 @@ import { lastUses, type LastUses } from './last-uses.ts';
 import type { Authenticate } from './identify-caller.ts';
 import { waitForLog } from '../http/wait-for-log.ts';
 
-/** A revoked key is good for so long at most: revoking has to work within a second. */
+/** A revoked key stays valid for at most this long. Revoking has to work within a second. */
 const FRESH_MS = 500;
 const MOST_KEPT = 1_000;
 

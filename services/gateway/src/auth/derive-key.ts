@@ -8,21 +8,21 @@ export interface DerivedKeyRequest {
   readonly name: string;
   /** `runs:write` when left out. */
   readonly scopes?: readonly OrganisationScope[];
-  /** As long as the giver itself when left out. */
+  /** The expiry of the parent when left out. */
   readonly expires_at?: Date;
 }
 
 export type DeriveKeyResult =
   | { readonly kind: 'given'; readonly created: CreatedApiKey }
-  /** Nobody can give what they do not have. */
+  /** A derived key cannot have more scopes than its parent. */
   | { readonly kind: 'lacks_scope'; readonly scope: OrganisationScope }
-  /** A key that leaked for a while would otherwise live on in its children. */
+  /** Otherwise a key that leaked would live on in the keys derived from it. */
   | { readonly kind: 'outlives_giver'; readonly expires_at: string }
   | { readonly kind: 'too_many'; readonly most: number };
 
 const MOST_OF_AN_ORGANISATION = 1_000;
 
-/** Makes a key for the user and the organisation of another key. @throws {LogUnavailable} */
+/** Creates a key for the user and the organisation of another key. @throws {LogUnavailable} */
 export const deriveKey = async (
   log: EventLog,
   giver: ApiKey,
@@ -38,7 +38,7 @@ export const deriveKey = async (
     return { kind: 'outlives_giver', expires_at: giver.expires_at };
   }
   const { org_id, user_id } = giver;
-  // A rate of its own would let a key multiply what it may ask for.
+  // With a rate of its own, a key could multiply its limit.
   const rate_key = giver.rate_key ?? giver.id;
   const { stored, ...created } = newKey(
     { org_id, user_id, name: wish.name, scopes, expires_at, rate_key },
@@ -46,7 +46,7 @@ export const deriveKey = async (
   );
   const store = keyStore(log);
   const place = await store.index(stored);
-  // The bound holds for several at once, too: whoever is beyond it in the order of the index steps back.
+  // The limit also holds for requests at the same time: a key beyond it, in the order of the index, is erased again.
   const indexed = await store.listIndexed(org_id);
   if (indexed.filter(({ revision }) => place !== false && revision < place).length >= most) {
     await store.eraseIndexed(created.record);

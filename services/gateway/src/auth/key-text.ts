@@ -8,13 +8,13 @@ export const isKeyText = (text: string): boolean => KEY.test(text);
 
 export const newKeyText = (): string => `rl_${randomBytes(32).toString('base64url')}`;
 
-/** By which a person recognises the key. */
+/** People recognise the key by it. */
 export const prefixOf = (key: string): string => key.slice(0, PREFIX_LENGTH);
 
-/** What is stored in place of the key: 64 hex digits. Keys have 256 random bits, so no salt and no slow hash is needed. */
+/** Stored instead of the key: 64 hex digits. Keys have 256 random bits, so no salt and no slow hash is needed. */
 export const sha256Of = (key: string): string => createHash('sha256').update(key).digest('hex');
 
-/** Takes as long for hashes that differ early as for those that differ late. */
+/** Takes the same time wherever the hashes differ. */
 export const isSameHash = (one: string, other: string): boolean => {
   const [a, b] = [Buffer.from(one, 'hex'), Buffer.from(other, 'hex')];
   return a.length === b.length && timingSafeEqual(a, b);

@@ -14,14 +14,14 @@ export interface LastUses {
   readonly clock: () => number;
 }
 
-/** When it was last noted, on the monotonic clock. */
+/** When the use was last written, on the monotonic clock. */
 interface Noted {
   at: number;
 }
 
 /**
- * Notes that a key was used: at its first use at this gateway, and then once a minute at most. In the background: it
- * delays and fails nothing, and what could not be noted is noted with a later use.
+ * Writes that a key was used: at its first use at this gateway, and then at most once a minute. It runs in the background,
+ * delays and fails no request, and a write that failed is repeated with a later use.
  */
 export const lastUses = ({ log, now, clock }: LastUses): ((record: ApiKey) => void) => {
   const kept = new LRUCache<string, Noted>({

@@ -22,9 +22,9 @@ export const listKeys = async (log: EventLog, asking: ApiKey): Promise<ListedKey
 
 export type RevokedKey =
   | { readonly kind: 'revoked' }
-  /** It is not there, or the asking key does not see it in its list: these are not told apart. */
+  /** The key does not exist, or is not in the list of the asking key. */
   | { readonly kind: 'not_found' }
-  /** Nobody takes away more than they have: a key that leaked must not lock out the one that would revoke it. */
+  /** A key cannot revoke one with more scopes: a leaked key must not lock out its owner. */
   | { readonly kind: 'lacks_scope'; readonly scope: KeyScope };
 
 /** A key may revoke itself, and with `runs:write` those it sees that have no scope that it lacks. @throws {LogUnavailable} */

@@ -33,8 +33,8 @@ const READ_WITHIN_MS = 5_000;
 const ASK_AGAIN_AFTER_MS = 50;
 
 /**
- * The request is stored each time, also when the name is drained already: an older one, whose answer was lost, may still
- * be on its way to the scheduler and would otherwise have the last word.
+ * The request is stored each time, also when the name is drained already. Otherwise an older request, whose response was
+ * lost, could reach the scheduler last and win.
  */
 export const drainExecutor =
   ({ log, executors, now, clock }: DrainExecutorOptions): DrainExecutor =>
@@ -53,7 +53,7 @@ export const drainExecutor =
     const deadline = clock() + READ_WITHIN_MS;
     for (;;) {
       const { executors: present, read_up_to } = await executors.named(name);
-      // Of a name that is resumed and that nobody bears, nothing is left.
+      // A resumed name without an executor is not listed at all.
       const draining = present.some(({ drain }) => drain !== null);
       if (read_up_to >= stored) {
         return { kind: 'read', name, draining, runs: runsOn(present) };

@@ -2,13 +2,13 @@ import type { ExecutorsResponse, ExecutorsRequest } from '@runledger/contracts/r
 import { MAX_LISTED_EXECUTORS } from '@runledger/contracts/requests/executor-state';
 import type { SchedulerClient } from '../scheduler/scheduler-client.ts';
 
-/** Behind which executor a page begins. */
+/** The executor behind which a page begins. */
 export type ExecutorSortKey = NonNullable<ExecutorsRequest['after']>;
 
-/** The executors as the scheduler that leads knows them. All of it throws SchedulerUnavailable while none answers. */
+/** The executors as the leading scheduler knows them. Every method throws SchedulerUnavailable while none responds. */
 export interface Executors {
   page(after: ExecutorSortKey | null, limit: number): Promise<ExecutorsResponse>;
-  /** None for a name that nobody bears and that is not drained. */
+  /** Empty for a name that has no executor and is not drained. */
   named(name: string): Promise<ExecutorsResponse>;
 }
 

@@ -1,15 +1,14 @@
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { Refused } from './refusal.ts';
 
-/** Resolves at once while the log is there. @throws {Refused} with 503 when an outage lasts too long */
+/** Resolves at once while the log is connected. @throws {Refused} with 503 when an outage lasts too long */
 export type WaitForLog = () => Promise<void>;
 
 const PATIENCE_MS = 3_000;
 
 /**
- * While the log is away, a request waits here before it begins anything: a broker that restarts takes a second. Once an
- * outage has lasted longer than the patience, each is refused at once. So requests do not pile up behind asks, which wait
- * for the broker much longer; only what was in hand when it went away may still do so.
+ * While the log is away, a request waits here before it begins anything: a broker needs a second to restart. Once an outage
+ * has lasted longer than `patienceMs`, each request is refused at once, so that requests do not pile up.
  */
 export const waitForLog = (
   log: Pick<EventLog, 'connected' | 'onReconnect'>,

@@ -11,10 +11,10 @@ export interface ServeRoute {
   readonly logger: Logger;
 }
 
-/** A reader that takes nothing for so long is gone. */
+/** A reader that takes nothing for this long is gone. */
 const STALLED_MS = 300_000;
 
-/** `GET` and `HEAD /outputs/{key}/{filename}`: whoever knows the address may read the file. */
+/** `GET` and `HEAD /outputs/{key}/{filename}`: anyone who knows the address may read the file. */
 export const serveRoute =
   ({ store, logger }: ServeRoute): Middleware =>
   async (ctx) => {

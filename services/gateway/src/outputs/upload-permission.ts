@@ -6,7 +6,7 @@ import { head, readRun } from '@runledger/event-log/read/read-run';
 
 export type UploadPermission =
   | { readonly kind: 'granted' }
-  /** Also for a run that is not there: whoever has no token learns nothing. */
+  /** Also for a run that does not exist: without a token, a client learns nothing. */
   | { readonly kind: 'bad_token' }
   | { readonly kind: 'not_current'; readonly why: string };
 

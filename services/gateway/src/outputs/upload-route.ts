@@ -45,7 +45,7 @@ export const uploadRoute =
 
     const began = clock();
     const cleanUp = async (removal: Promise<unknown>): Promise<void> => {
-      // What is left behind takes room, and nobody knows its address.
+      // A file that is left behind takes room, but nobody knows its address.
       await removal.catch((err: unknown) =>
         logger.warn({ err, run_id: run.run_id }, 'a file is left behind'),
       );
@@ -108,7 +108,7 @@ const superseded = (attempt: number): Refused =>
     why: `A later attempt than ${attempt} stores its files, or this file was sent again meanwhile`,
   });
 
-/** The file as it comes; whoever sends nothing for a minute is gone. */
+/** The file as it comes. A client that sends nothing for a minute is gone. */
 async function* bodyOf(req: IncomingMessage): AsyncGenerator<Uint8Array> {
   req.setTimeout(SILENCE_MS, () => req.destroy(new Error(`nothing came for ${SILENCE_MS / 1000} s`)));
   try {

@@ -4,8 +4,8 @@ const MOST_BYTES = 16 * 1024 * 1024;
 const DRAIN_TIMEOUT_MS = 5_000;
 
 /**
- * A client that is answered while it still sends reads the answer only if what it sends is taken in for a while: a
- * connection closed at once would throw the answer away. What comes is dropped, and too much or too long ends it.
+ * Some clients still send their body when the response is ready. They read the response only if the server reads on for a
+ * while: closing the connection at once would lose it. The body is dropped, up to a number of bytes and seconds.
  */
 export const drainRequestBody = (req: IncomingMessage, res: ServerResponse): void => {
   if (req.complete) return;

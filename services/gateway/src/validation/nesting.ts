@@ -4,8 +4,8 @@ import { invalid, type Invalid } from '../http/refusal.ts';
 const MOST_LEVELS = 32;
 
 /**
- * What is wrong with JSON of a client that nests too deep, in the words for it. Only what nests little can be written as
- * JSON without recursion becoming too deep.
+ * What is wrong with JSON that nests too deep. Deeper values cannot be written as JSON, because the recursion becomes too
+ * deep.
  */
 export const nestingProblems = (value: unknown, loc: Invalid['loc']): Invalid[] => {
   if (isNestedAtMost(MOST_LEVELS, value)) return [];

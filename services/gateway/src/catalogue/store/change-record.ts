@@ -7,15 +7,15 @@ export type Decide<Stored, No> = (record: Stored) => Promise<DecidedRecord<Store
 export type ChangedRecord<Stored, No> =
   | DecidedRecord<Stored, No>
   | { readonly kind: 'none' }
-  /** Others changed it again and again. */
+  /** Others changed the record again and again. */
   | { readonly kind: 'too_busy' };
 
-const MOST_TRIES = 50;
+const MAX_TRIES = 50;
 
 /**
- * Makes of a record what is decided on it, as long as it is that record: nobody's change is lost. A decision may rest on
- * other records, which this write does not hold still. So it is taken again after the write, and what would be refused
- * then is taken back: of two changes that exclude each other at least one sees the other.
+ * Changes a record by compare-and-set, so that no change is lost. A decision may depend on other records, which can change
+ * meanwhile. So it is made again after the write, and a change that would be refused now is undone: of two changes that
+ * exclude each other, at least one sees the other.
  * @throws {LogUnavailable}
  */
 export const changeRecord = async <Stored, No>(
@@ -23,7 +23,7 @@ export const changeRecord = async <Stored, No>(
   key: string,
   decide: Decide<Stored, No>,
 ): Promise<ChangedRecord<Stored, No>> => {
-  for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
+  for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
     const entry = await bucket.get(key);
     if (!entry) return { kind: 'none' };
     const decided = await decide(entry.value);

@@ -5,9 +5,9 @@ import { oneAtATime } from '../../concurrency/one-at-a-time.ts';
 import { recordIndex, type RecordIndex } from './record-index.ts';
 
 /**
- * What an organisation has of one kind, as of the moment of asking: everything that was acknowledged before is in it.
- * The records are read in whole once; from then on each call reads what was written since, which is nothing as a rule.
- * What was erased may still be in it, since nobody is told of that: it does no harm where the record itself is read.
+ * The records of one kind of an organisation, with every write that was acknowledged before the call. All records are read
+ * once; from then on each call reads what was written since, which is usually nothing. An erased record may still be
+ * listed, which does no harm because callers read the record itself.
  */
 export interface KnownRecords<Entry> {
   /** Those who ask at the same time share the work. @throws {LogUnavailable} */

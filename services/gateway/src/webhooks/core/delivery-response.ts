@@ -12,7 +12,7 @@ import type { Run } from '@runledger/contracts/fold/run';
 import { isSettled, roundOf, type Webhook } from '@runledger/contracts/fold/webhook';
 import { statusOf, webhookStatus } from '../../projection/core/webhook-status.ts';
 
-/** What is kept of the tries. */
+/** What is stored of the delivery attempts. */
 export interface KeptAttempts {
   readonly attempts: readonly DeliveryAttempt[];
   readonly intermediate: DeliveryAttempt | undefined;
@@ -75,7 +75,7 @@ const standing = (webhook: Webhook | undefined, stored: DeliveryState | undefine
   };
 };
 
-/** What was kept of a delivery counts until a fact settles it, or begins another round. */
+/** The stored state of a delivery counts until a fact settles it, or another round begins. */
 const waitingOf = (
   webhook: Webhook | undefined,
   stored: DeliveryState | undefined,

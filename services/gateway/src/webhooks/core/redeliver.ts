@@ -10,8 +10,8 @@ export type RedeliverDecision =
   | { readonly kind: 'refused'; readonly because: RedeliverRefusal };
 
 /**
- * The final notification is brought once more, from the first try on: also while a delivery is retrying or parked,
- * which the new round ends.
+ * Delivers the final notification once more, beginning with the first attempt. A delivery that is retrying or deferred
+ * ends with the new round.
  */
 export const redeliver = (
   run: Run,
