@@ -3,7 +3,7 @@ import { openBucket, type Entry } from '@runledger/event-log/streams/bucket';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { Type, type Static } from 'typebox';
 
-/** Under `by_org.<org_id>.<key id>`: the record again and where it stands, so that keys are listed and revoked by their id. */
+/** Under `by_org.<org_id>.<key id>`: the record again and its hash, so that keys are listed and revoked by their id. */
 const IndexedKey = Type.Object({ sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }), record: ApiKey });
 export type IndexedKey = Static<typeof IndexedKey>;
 
@@ -15,8 +15,8 @@ type OwnedKey = Pick<ApiKey, 'org_id' | 'id'>;
  * The bucket KEYS: a key's record under its hash, an index entry, and its last use. A key is good as long as the record
  * is there. The index entry is written before the record and erased after it, so no good key is missing from the
  * list, whatever is cut off; what is left over then is a listed key that is no longer good, and can be revoked again.
- * Of one that is written and revoked at the same time nothing is left: whoever writes a record looks at the index
- * afterwards, and whoever revokes erases the record once more after the index entry.
+ * A key that is written and revoked at the same time leaves nothing: a write looks at the index afterwards, and a
+ * revocation erases the record once more after the index entry.
  * Every method may throw LogUnavailable and may be called again then.
  */
 export interface KeyStore {
@@ -24,7 +24,7 @@ export interface KeyStore {
   findIndexed(key: OwnedKey): Promise<IndexedKey | undefined>;
   /** All of an organisation, with their revisions: in the order of these they were indexed. */
   listIndexed(org_id: string): Promise<Entry<IndexedKey>[]>;
-  /** Where it stands in that order; false when the key is indexed already. */
+  /** Its position in that order; false when the key is indexed already. */
   index(key: IndexedKey): Promise<number | false>;
   /** False when the hash has a record already. The key must be indexed; one that was revoked since is not good. */
   create(key: IndexedKey): Promise<boolean>;

@@ -23,7 +23,7 @@ const listOperation = operation({
   path: '/executors',
   summary: 'List executors',
   description:
-    'All that the scheduler which leads knows, of whichever organisation the runs in their slots are, with those names that are drained and that no executor bears now.',
+    'All executors that the leading scheduler knows, whichever organisation the runs in their slots belong to, and the drained names without an executor.',
   request: { query: ExecutorsQuery },
   response: { status: 200, description: 'A page of them.', body: ExecutorPage },
   refusals: [],

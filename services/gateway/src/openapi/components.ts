@@ -3,17 +3,17 @@ import { isNode } from '../validation/node.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Collects the schemas that have a name, so that each stands in the document once. */
+/** Collects the schemas that have a name, so that the document holds each of them once. */
 export interface Components {
   /** The schema as the document has it: a reference, if it has a name. */
   readonly of: (schema: TSchema) => JsonSchema;
   readonly schemas: () => Readonly<Record<string, JsonSchema>>;
 }
 
-/** What our own checks read, and nobody else understands. */
+/** Keywords that only our own checks understand. */
 const OURS: ReadonlySet<string> = new Set(['x-refusal']);
 
-/** Formats of ours, in words that other tools know. */
+/** Our own formats, in terms that other tools know. */
 const FORMATS: Readonly<Record<string, JsonSchema>> = {
   'time-or-day': { anyOf: [{ format: 'date-time' }, { format: 'date' }] },
   'webhook-url': { format: 'uri' },
@@ -70,7 +70,7 @@ export const components = (): Components => {
   };
 };
 
-/** Generators of typed clients want to be told what the words of a list are. */
+/** Generators of typed clients need the type of the values of an enum. */
 const withType = (schema: JsonSchema): JsonSchema => {
   const words = schema['enum'];
   return Array.isArray(words) && words.every((word) => typeof word === 'string')

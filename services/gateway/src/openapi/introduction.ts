@@ -23,7 +23,7 @@ export const INFO = {
 
 const about: Readonly<Record<Operation['tag'], string>> = {
   Runs: 'Queue, read, list, watch, cancel and repeat runs.',
-  Webhooks: 'What became of notifications, and the secret that they are signed with.',
+  Webhooks: 'The outcome of notifications, and the secret that signs them.',
   Catalogue: 'Machines, workflows with their versions, and deployments.',
   'API keys': "A user's keys.",
   Executors: 'What executes runs, for the operators of the fleet.',

@@ -22,7 +22,7 @@ export interface OutputRoutes {
   readonly onUploaded: (bytes: number) => void;
 }
 
-/** Executors store output files, and whoever knows the address of one reads it. */
+/** Executors store output files, and anyone who knows the address of a file may read it. */
 export const outputRoutes = ({
   config,
   log,

@@ -15,13 +15,13 @@ import { serveOperation, type Serving } from './serve-operation.ts';
 import { traceRequests } from './trace-requests.ts';
 import { waitForLog } from '../http/wait-for-log.ts';
 
-/** What stands between the network and the routes. */
+/** The settings of the edge: between the network and the routes. */
 export interface Edge {
   /** The origins whose pages may call the API; `*` for all. */
   readonly corsOrigins: readonly string[];
-  /** Whose `X-Forwarded-For` is believed. */
+  /** The proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
-  /** As it was set; what is made from host and port is never https. */
+  /** As it was set. An address made from host and port is never https. */
   readonly publicUrl: string | undefined;
   readonly log: Pick<EventLog, 'connected' | 'onReconnect'>;
 }
@@ -106,7 +106,7 @@ const refuseUnreadableTargets: Middleware = async (ctx, next) => {
     throw new Refused({ kind: 'bad_request', why: 'The target of the request is not a valid URL' });
   }
   if (typeof path !== 'string' || !path.startsWith('/')) throw new Refused({ kind: 'no_such_path' });
-  // HTTP/1.1 wants it, and Node, which would answer by itself, is told to leave that to us.
+  // HTTP/1.1 requires it. Node would refuse by itself, but in its own form.
   if (ctx.req.httpVersion === '1.1' && ctx.req.headers.host === undefined) {
     throw new Refused({ kind: 'bad_request', why: 'Send the header Host' });
   }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { all, compile } from 'proxy-addr';
 
-/** The address of who asks; undefined when the connection is gone already. */
+/** The address of the client; undefined when the connection is gone already. */
 export type ClientAddress = (req: IncomingMessage) => string | undefined;
 
 /**

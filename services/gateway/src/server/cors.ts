@@ -27,7 +27,7 @@ const PREFLIGHT_KEPT_S = 7_200;
 
 /**
  * Lets pages of these origins call the API; `*` is all of them. Never with credentials: a key travels in `Authorization`,
- * so a page can do nothing that it was not given a key for. To others nothing is said of it.
+ * so a page can do only what its key allows. Responses to other origins do not mention CORS.
  */
 export const cors = (origins: readonly string[], methodsAt: MethodsAt): Middleware => {
   const allowed = new Set(origins);
@@ -38,7 +38,7 @@ export const cors = (origins: readonly string[], methodsAt: MethodsAt): Middlewa
   };
   const allow = koaCors({
     origin: (ctx) => (isPreflight(ctx) && methodsAt(ctx.path).length === 0 ? '' : originFor(ctx)),
-    // Those of the path are told instead.
+    // The methods of the path are set below.
     allowMethods: '',
     allowHeaders: ALLOWED_HEADERS,
     exposeHeaders: EXPOSED_HEADERS,

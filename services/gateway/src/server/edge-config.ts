@@ -26,7 +26,7 @@ const isProxy = (text: string): boolean => {
   }
 };
 
-/** The environment variables of what stands between the network and the routes: to spread into the configuration schema. */
+/** The environment variables of the edge: to spread into the configuration schema. */
 export const edgeConfig = {
   RUNLEDGER_CORS_ORIGINS: list(
     Type.Refine(

@@ -21,13 +21,13 @@ export interface HttpServerOptions {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
-  /** After so long a stop ends the requests that are still in hand. */
+  /** After this time a stop ends the requests that are still in progress. */
   readonly finishWithinMs: number;
   /** How long a client may take for the headers; 15 s when left out. */
   readonly headersWithinMs?: number;
-  /** On what Node would answer by itself; those of every response when left out. */
+  /** On responses that Node would write by itself; those of every response when left out. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Called when the stop begins, before it waits: whoever holds requests open, such as streams, ends them. */
+  /** Called when the stop begins, before it waits: to end requests that are held open, such as streams. */
   readonly onStopping?: readonly (() => void)[];
 }
 
@@ -37,7 +37,7 @@ const REQUEST_WITHIN_MS = 3_600_000;
 const SWEEP_EVERY_MS = 50;
 const MAX_HEADERS_BYTES = 16 * 1024;
 
-/** Serves the app; what Node would answer by itself is answered in our form. @throws when it cannot listen */
+/** Serves the app. Responses that Node would write by itself have our form. @throws when it cannot listen */
 export const openHttpServer = async (
   app: Koa,
   {
@@ -98,7 +98,7 @@ export const openHttpServer = async (
   return { url, [Symbol.asyncDispose]: stop };
 };
 
-/** The client is told to ask again on another connection, which another gateway may take. */
+/** The client repeats its request on another connection, which another gateway may take. */
 const closeAfter = (response: ServerResponse): void => {
   if (!response.headersSent) response.setHeader('Connection', 'close');
 };
@@ -144,7 +144,7 @@ const writeRaw = (socket: Duplex, problem: Refusal, ownHeaders: Readonly<Record<
   );
 };
 
-/** Takes no more, finishes what is in hand, and ends the rest after a while. */
+/** Accepts no more requests, finishes those in progress, and ends the rest after a while. */
 const close = async (server: Server, finishWithinMs: number): Promise<void> => {
   const closed = once(server, 'close');
   server.close();

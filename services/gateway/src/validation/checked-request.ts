@@ -8,7 +8,7 @@ import { MOST_PROBLEMS, pydanticProblems, type Source } from './pydantic-problem
 import { MISSING } from './pydantic-words.ts';
 import { readTexts, textsOf, type TextSource } from './read-texts.ts';
 
-/** A request that fits; any other is refused with all that is wrong with it, in the order path, query, header, body. */
+/** A request that fits its schemas. Any other is refused with all that is wrong, in the order path, query, header, body. */
 export type CheckRequest = (ctx: Context, body: JsonValue | undefined) => CheckedRequest<RequestSchemas>;
 
 /** Makes the check of the requests of an operation. */
@@ -39,7 +39,7 @@ export const checkedRequest = ({
   };
 };
 
-/** Where something may be wrong, in the order in which it is told. */
+/** Where something may be wrong, in the order of the refusal. */
 const placesOf = (request: RequestSchemas): string[] =>
   Object.entries({
     path: request.path,
@@ -52,7 +52,7 @@ const placesOf = (request: RequestSchemas): string[] =>
     return [source, ...names.map((name) => `${source}.${name}`)];
   });
 
-/** In order, of each place the first only, and no more than anybody reads. */
+/** In order, the first problem of each place, and no more than anyone reads. */
 const told = (problems: readonly Invalid[], places: readonly string[]): Invalid[] => {
   const rank = ({ loc: [source, name] }: Invalid): number =>
     Math.max(places.indexOf(`${source}.${name}`), places.indexOf(String(source)));

@@ -14,7 +14,7 @@ import {
 } from './pydantic-words.ts';
 import { chosenBranch, wordsOfUnion } from './union-branch.ts';
 
-/** A request may have 256 inputs, and its sender is told of all that is wrong; what an attacker is told has a bound. */
+/** A request may have 256 inputs, and the refusal lists all that is wrong, up to this limit. */
 export const MOST_PROBLEMS = 1_000;
 
 /** All but a body come as text. */

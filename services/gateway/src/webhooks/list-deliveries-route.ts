@@ -22,7 +22,7 @@ const listDeliveriesOperation = operation({
   path: '/webhooks/deliveries',
   tag: 'Webhooks',
   summary: 'List runs with a webhook',
-  description: 'Newest first, with what became of their notifications.',
+  description: 'Newest first, with the outcome of their notifications.',
   scope: 'runs:read',
   request: { query: DeliveryQuery },
   response: { status: 200, description: 'A page of them.', body: DeliveryPage },

@@ -29,8 +29,8 @@ const IN_FLIGHT = 16;
 
 /**
  * The newest first. The views say which runs these are, and the log, which is ahead of them, whether each still is what
- * was asked for: asked again at once, no run is sent twice. A run that was refused again meanwhile fits once more; whoever
- * begins each page behind the one before does not come to it.
+ * was asked for: a repeated request sends no run twice. A run that failed again meanwhile fits once more; a client that
+ * follows the pages does not meet it again.
  */
 export const redeliverMany =
   ({ views, redeliver }: RedeliverManyOptions): RedeliverMany =>

@@ -64,7 +64,7 @@ export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
         if ((await records.create(recordKey(org_id, id), record)) === false) {
           throw new Error(`The workflow version ${id} is there already: an id was given twice`);
         }
-        // Whoever finds the number finds all that stands behind it.
+        // The number comes last, so a version with a number is complete.
         if (await claim(record)) return { kind: 'added', version: { ...record, archived: false } };
         await records.erase(recordKey(org_id, id));
       }

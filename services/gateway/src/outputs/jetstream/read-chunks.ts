@@ -9,8 +9,8 @@ interface Chunk {
 }
 
 /**
- * The bytes of an object, one stored chunk for each time that it is asked, and one more read ahead. The driver's own `get`
- * pushes the whole object into memory when its reader is slow.
+ * The bytes of an object: one stored chunk at a time, and one more read ahead. The driver's own `get` pushes the whole
+ * object into memory when its reader is slow.
  */
 export async function* readChunks(
   log: EventLog,
@@ -27,7 +27,7 @@ export async function* readChunks(
   const begin = skipped === 0 ? undefined : await seek(log, stream, subject, info, skipped);
   let offset = begin === undefined ? 0 : skipped * chunkBytes;
   let ahead = next((begin ?? 1) - 1);
-  // Whoever stops reading leaves a read behind that nobody waits for.
+  // A reader that stops leaves one read behind that nobody waits for.
   ahead.catch(() => undefined);
   while (offset <= last) {
     const chunk = await ahead;
@@ -43,8 +43,8 @@ export async function* readChunks(
 }
 
 /**
- * The sequence of a chunk by its number, when the chunks stand side by side, which is so unless another file was stored at
- * the same time; undefined when they have to be walked through.
+ * The sequence of a chunk by its number, when the chunks lie side by side; undefined when they have to be read one by one,
+ * because another file was stored at the same time.
  */
 const seek = async (
   log: EventLog,
@@ -62,7 +62,7 @@ const seek = async (
 
 const readChunk = async (log: EventLog, stream: string, subject: string, from: number): Promise<Chunk> => {
   const query = { seq: from, next_by_subj: subject };
-  // Any replica will do, and one that does not have it yet is put right by the leader.
+  // Any replica may answer. When it does not have the chunk yet, the leader does.
   const found =
     (await ask(() => log.jsm.direct.getMessage(stream, query))) ??
     // The driver types this request for direct reads only; the broker takes it here as well.

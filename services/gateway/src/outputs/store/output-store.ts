@@ -9,7 +9,7 @@ const KEY = /^[A-Za-z0-9_-]{43}$/;
 export const isOutputKey = (text: string): boolean => KEY.test(text);
 
 export interface OutputToStore {
-  /** Unguessable: whoever knows it may read the file. */
+  /** Unguessable: anyone who knows it may read the file. */
   readonly key: string;
   readonly filename: string;
   readonly content_type: string;

@@ -7,7 +7,7 @@ interface Listable {
 /** What lists must know of a record to find it. */
 export interface Listed {
   readonly id: string;
-  /** Where it stands in every list: the order of these texts is that of creation. It never changes. */
+  /** The order of these texts is the order of creation, and that of every list. It never changes. */
   readonly sortKey: string;
   readonly archived: boolean;
 }
