@@ -4,6 +4,7 @@ import { attemptSubjects } from '@runledger/contracts/subjects/run-subjects';
 import { sleep } from '@runledger/resilience/abort';
 import type { Assignment } from './core/assignment.ts';
 import { eventOf, type EventDraft } from './core/attempt-event.ts';
+import type { Appended, LedgerSettings } from './ledger-settings.ts';
 import { skipTo, take, takeOwn, underWay, type AttemptFacts } from './core/attempt-facts.ts';
 import type { AttemptUnderWay } from './core/attempt-state.ts';
 
@@ -21,27 +22,7 @@ export interface AttemptLedger {
   append(decide: Decide): Promise<boolean>;
 }
 
-export type Decide = (attempt: AttemptUnderWay) => EventDraft | null;
-
-/** The result of an append; with `unavailable` the event may be stored or not. */
-export type Appended =
-  | { readonly kind: 'appended'; readonly sequence: number }
-  /** `head`: the last message of the run; undefined when the log did not report it. */
-  | { readonly kind: 'conflict'; readonly head: number | undefined }
-  | { readonly kind: 'unavailable'; readonly why: string };
-
-export interface LedgerSettings {
-  readonly append: (event: RunEvent, expected: number) => Promise<Appended>;
-  /** The last message on each of these subjects that the log has at hand; undefined while it is unavailable. */
-  readonly look: (subjects: readonly string[]) => Promise<readonly StoredMessage[] | undefined>;
-  readonly newId: () => string;
-  readonly now: () => Date;
-  /** The executor stops: nothing more is stored. */
-  readonly closing: AbortSignal;
-  /** The consumer has ended: facts that have not come back by now never will. */
-  readonly disconnected: AbortSignal;
-  readonly log: { warn(fields: object, message: string): void };
-}
+type Decide = (attempt: AttemptUnderWay) => EventDraft | null;
 
 /** How long to wait for the fact of a conflict before it is looked up. One that is not addressed to this executor never comes. */
 const LOOK_UP_AFTER_MS = 2_000;

@@ -1,7 +1,8 @@
 import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { parseLifecycleSubject } from '@runledger/contracts/subjects/run-subjects';
-import { openLedger, type AttemptLedger, type LedgerSettings } from './attempt-ledger.ts';
+import { openLedger, type AttemptLedger } from './attempt-ledger.ts';
+import type { LedgerSettings } from './ledger-settings.ts';
 import { attemptSpan } from './attempt-spans.ts';
 import { attemptName, readAssignment, type Assignment } from './core/assignment.ts';
 import type { EventDraft } from './core/attempt-event.ts';
@@ -11,7 +12,7 @@ import { endOf } from './core/end-of-attempt.ts';
 import { executeAttempt, type AttemptTools } from './execute-attempt.ts';
 
 /** The outcome of handling a message. */
-export type Handled = { readonly kind: 'taken' } | { readonly kind: 'no_fact'; readonly why: string };
+type Handled = { readonly kind: 'taken' } | { readonly kind: 'no_fact'; readonly why: string };
 
 export interface Executor {
   /** Takes a message addressed to this executor. It returns at once; the work goes on by itself. */

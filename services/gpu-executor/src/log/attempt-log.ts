@@ -2,7 +2,7 @@ import type { RunEvent } from '@runledger/contracts/events/run-event';
 import { appendOwn, LogFull } from '@runledger/event-log/append/append';
 import { lastOfSubjects } from '@runledger/event-log/messages/direct-read';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
-import type { Appended, LedgerSettings } from '../attempt/attempt-ledger.ts';
+import type { Appended, LedgerSettings } from '../attempt/ledger-settings.ts';
 
 /** Reads the last messages on subjects of this executor; undefined while the log is unavailable. */
 export const readSubjects =

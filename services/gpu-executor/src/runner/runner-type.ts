@@ -61,7 +61,7 @@ export interface RunnerHost {
   readonly log: RunnerLog;
 }
 
-export interface RunnerLog {
+interface RunnerLog {
   debug(fields: object, message: string): void;
   warn(fields: object, message: string): void;
 }

@@ -36,7 +36,7 @@ export interface StartedRun {
   readonly workFolder: string;
 }
 
-export interface StartOptions {
+interface StartOptions {
   readonly slot?: number;
   /** Instead of a small one. */
   readonly workflow?: unknown;

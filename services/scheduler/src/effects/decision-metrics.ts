@@ -11,7 +11,7 @@ export const DECIDED_ENDS = [
   'deployment_removed',
   'internal_error',
 ] as const;
-export type DecidedEnd = (typeof DECIDED_ENDS)[number];
+type DecidedEnd = (typeof DECIDED_ENDS)[number];
 
 /** What is counted when a decision is executed. */
 export interface DecisionMetrics {

@@ -17,7 +17,7 @@ export const containments: [string, Containment][] = await (async () => {
 })();
 
 const group = processGroup('chosen by the test');
-export const RUN_ID = '01920000-0000-7000-8000-00000000000b';
+const RUN_ID = '01920000-0000-7000-8000-00000000000b';
 
 export interface Options {
   readonly containment?: Containment;

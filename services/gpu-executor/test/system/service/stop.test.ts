@@ -115,7 +115,7 @@ describe('a start', () => {
     await killed.exit();
     await using next = await startService(env);
     expect(next.said()).toMatch(/"killed":\[\d+\].*left processes behind; they are killed/);
-    expect(next.said()).toContain('folders of attempts that are over are removed');
+    expect(next.said()).toContain('folders of ended attempts are removed');
   });
 
   it('reports everything that is wrong with its settings at once, and ends with 78', async () => {
