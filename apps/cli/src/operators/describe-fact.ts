@@ -52,10 +52,10 @@ const wordsOf = (event: RunEvent | WebhookEvent): string => {
         ? 'the final notification is being sent'
         : 'an intermediate notification was sent';
     case 'WebhookDelivered':
-      return `${roundWords(event)}accepted${statusWords(event.data.status)} after ${counted(event.data.tries, 'try', 'tries')}`;
+      return `${roundWords(event)}accepted${statusWords(event.data.status)} after ${counted(event.data.tries, 'attempt')}`;
     case 'WebhookGivenUp': {
       const { reason, message, tries, status } = event.data;
-      return `${roundWords(event)}${reason} after ${counted(tries, 'try', 'tries')}${statusWords(status)}: ${message}`;
+      return `${roundWords(event)}${reason} after ${counted(tries, 'attempt')}${statusWords(status)}: ${message}`;
     }
     case 'WebhookRedeliveryRequested':
       return `${roundWords(event)}requested by user ${event.data.user_id}`;

@@ -22,7 +22,7 @@ export const showDeliveries = async (
     return EXIT.done;
   }
   if (read.webhook !== null) screen.print(`webhook  ${plain(read.webhook)}`);
-  if (read.intermediate !== null) screen.print(attemptLine(read.intermediate, 'on the way'));
+  if (read.intermediate !== null) screen.print(attemptLine(read.intermediate, 'intermediate'));
   const shown = read.tries.slice(-MAX_LINES);
   const hidden = read.tries.length - shown.length;
   if (hidden > 0) screen.hint(`${hidden} earlier delivery attempts are left out; --json shows all.`);

@@ -5,18 +5,18 @@ import type { ListedDelivery, RunDeliveries, ShownAttempt } from '../api-client/
 const LONGEST = 160;
 
 /** One delivery attempt: its time, number, result, the time of each phase, and the answer. */
-export const attemptLine = (made: ShownAttempt, name = tryName(made)): string =>
+export const attemptLine = (made: ShownAttempt, name = attemptName(made)): string =>
   columns([
     [made.started_at, 24],
-    [name, 6],
+    [name, 10],
     [made.status === null ? made.reason : `${made.status} ${made.reason}`, 17],
     [phaseWords(made), 0],
     [shorten(plain(made.message), LONGEST), 0],
     [answerWords(made), 0],
   ]);
 
-const tryName = ({ round, try: number }: ShownAttempt): string =>
-  round === 1 ? `try ${number}` : `round ${round}, try ${number}`;
+const attemptName = ({ round, try: number }: ShownAttempt): string =>
+  round === 1 ? `attempt ${number}` : `round ${round}, attempt ${number}`;
 
 /** The phases that happened, such as `dns 2 ms, connect 1 ms, wait 15.0 s`. */
 const phaseWords = ({ phases }: ShownAttempt): string =>
@@ -68,14 +68,19 @@ export const listedLine = (listed: ListedDelivery): string =>
     [listed.updated_at, 24],
     [listed.run_id, 36],
     [stateWords(listed), 11],
-    [counted(listed.tries, 'try', 'tries'), 8],
+    [counted(listed.tries, 'attempt'), 11],
     [listed.last_reason ?? '', 17],
     [listed.url, 0],
     [listed.next_try_at === null ? '' : `next ${listed.next_try_at}`, 0],
   ]);
 
 const stateWords = ({ webhook_status, state }: ListedDelivery): string =>
-  webhook_status === 'running' && state !== null ? state : (webhook_status ?? '');
+  webhook_status === 'running' && state !== null
+    ? (SHOWN_STATES.get(state) ?? state)
+    : (webhook_status ?? '');
+
+/** The API's names of states that have another name in the docs. */
+const SHOWN_STATES: ReadonlyMap<string, string> = new Map([['parked', 'deferred']]);
 
 /** Removes control characters. A column without a width is left out if it is empty. */
 const columns = (texts: readonly (readonly [text: string, width: number])[]): string =>

@@ -56,13 +56,13 @@ describe('runledger history of a run with a webhook', () => {
       ),
       expect.stringMatching(/Z {2}RunCancelRequested .* queued -> cancelled /),
       expect.stringMatching(
-        /Z {2}WebhookGivenUp .* webhook running -> failed {2}tries_used_up after 13 tries with status 503: evil {2}\[2J answer$/,
+        /Z {2}WebhookGivenUp .* webhook running -> failed {2}tries_used_up after 13 attempts with status 503: evil {2}\[2J answer$/,
       ),
       expect.stringMatching(
         /Z {2}WebhookRedeliveryRequested {2}gateway .* webhook failed -> running {2}round 2, requested by user 0192/,
       ),
       expect.stringMatching(
-        /Z {2}WebhookDelivered .* webhook running -> success {2}round 2, accepted with status 200 after 2 tries$/,
+        /Z {2}WebhookDelivered .* webhook running -> success {2}round 2, accepted with status 200 after 2 attempts$/,
       ),
     ]);
   });

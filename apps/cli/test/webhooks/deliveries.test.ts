@@ -49,8 +49,8 @@ describe('runledger deliveries', () => {
     const { code, stdout, stderr } = await runCli(['deliveries', RUN], at(gateway.url));
     expect(stdout.split('\n')).toEqual([
       'webhook  https://hooks.example.com/r?[hidden]',
-      '2026-05-01T12:00:00.000Z  try 1   503 server_error   dns 2 ms, connect 12 ms, wait 15.0 s  The receiver answered 503.  answered "evil  [2J busy"',
-      '2026-05-01T12:00:05.000Z  try 2   connect_refused    Nothing listens there.',
+      '2026-05-01T12:00:00.000Z  attempt 1   503 server_error   dns 2 ms, connect 12 ms, wait 15.0 s  The receiver answered 503.  answered "evil  [2J busy"',
+      '2026-05-01T12:00:05.000Z  attempt 2   connect_refused    Nothing listens there.',
       'The next attempt follows at 2026-05-01T12:00:35.000Z: Nothing listens there.',
       '',
     ]);
@@ -82,8 +82,10 @@ describe('runledger deliveries', () => {
     const intermediate = aTry({ reason: 'accepted', status: 204 });
     const gateway = await aGateway(deliveries({ tries, intermediate }));
     const { stdout } = await runCli(['deliveries', RUN], at(gateway.url));
-    expect(stdout).toContain('Z  on the way  204 accepted ');
-    expect(stdout).toContain('Z  round 2, try 1  200 accepted       dns 2 ms, connect 12 ms, wait 15.0 s\n');
+    expect(stdout).toContain('Z  intermediate  204 accepted ');
+    expect(stdout).toContain(
+      'Z  round 2, attempt 1  200 accepted       dns 2 ms, connect 12 ms, wait 15.0 s\n',
+    );
   });
 
   it('limits the lines, and prints everything with --json', async () => {
@@ -91,7 +93,7 @@ describe('runledger deliveries', () => {
     const gateway = await aGateway(deliveries({ tries }));
     const { stdout, stderr } = await runCli(['deliveries', RUN], at(gateway.url));
     expect(stdout.split('\n')).toHaveLength(100 + 3);
-    expect(stdout).toContain('try 650');
+    expect(stdout).toContain('attempt 650');
     expect(stderr).toBe('550 earlier delivery attempts are left out; --json shows all.\n');
     const json = await runCli(['deliveries', RUN, '--json'], at(gateway.url));
     expect(JSON.parse(json.stdout)).toEqual(deliveries({ tries }).body);
@@ -123,7 +125,7 @@ describe('runledger webhooks', () => {
     const gateway = await aGateway(page([RUN]));
     expect(await runCli(['webhooks'], at(gateway.url))).toEqual({
       code: 0,
-      stdout: `2026-05-01T12:30:00.000Z  ${RUN}  parked       3 tries   timed_out          https://hooks.example.com/r\n`,
+      stdout: `2026-05-01T12:30:00.000Z  ${RUN}  deferred     3 attempts   timed_out          https://hooks.example.com/r\n`,
       stderr: '',
     });
     expect(gateway.asked[0]).toMatchObject({ method: 'GET', path: '/api/webhooks/deliveries?limit=50' });

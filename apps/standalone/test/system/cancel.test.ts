@@ -7,12 +7,16 @@ import { startStandalone, type Standalone } from '../fixtures/start-standalone.t
 
 const GRACE_S = 2;
 
-describe('a cancel', () => {
+describe('a standalone with one slot and without webhooks to this machine', () => {
   let standalone: Standalone;
   let api: RunApi;
   beforeAll(async () => {
     standalone = await startStandalone({
-      env: { EXECUTOR_GPUS: 'A10G:1', EXECUTOR_CANCEL_GRACE_S: String(GRACE_S) },
+      env: {
+        EXECUTOR_GPUS: 'A10G:1',
+        EXECUTOR_CANCEL_GRACE_S: String(GRACE_S),
+        RUNLEDGER_WEBHOOK_ALLOW: '',
+      },
     });
     api = runApi(standalone);
   }, 120_000);
@@ -23,7 +27,7 @@ describe('a cancel', () => {
       .filter(({ command }) => command.includes('sample/render-image'))
       .map(({ pid }) => pid);
 
-  it('of a queued run is final at once, and the run is never started', async () => {
+  it('cancels a queued run at once, and never starts it', async () => {
     const busy = await api.queue({ seconds: 60, size: 64 });
     await api.reaches(busy, 'running', 20_000);
     const waiting = await api.queue({ seconds: 0, size: 64 });
@@ -37,13 +41,13 @@ describe('a cancel', () => {
 
     expect(await api.cancel(busy)).toMatchObject({ outcome: 'cancellation_requested' });
     await api.ended(busy, 20_000);
-    // The slot is free again, and goes to the run behind the cancelled one.
+    // The slot is free again, and the next run gets it.
     await api.ended(await api.queue({ seconds: 0, size: 64 }), 20_000);
     const { facts } = await historyOf(standalone.dataFolder, shown);
     expect(facts.map(({ event }) => event.type)).toEqual(['RunQueued', 'RunCancelRequested']);
   });
 
-  it('of a running run ends its processes within the grace period', async () => {
+  it('ends the processes of a cancelled run within the grace period', async () => {
     const run = await api.queue({ seconds: 60, size: 64 });
     await api.reaches(run, 'running', 20_000);
     await waitFor('the program to run', () => programs().length > 0);
@@ -60,15 +64,20 @@ describe('a cancel', () => {
     const { facts } = await historyOf(standalone.dataFolder, ended);
     const [requested, cancelled] = facts.slice(-2);
     expect(cancelled?.event.type).toBe('RunCancelled');
-    // By the broker's clock, with room for a slow machine: left alone, it would have run for a minute.
+    // By the broker's clock, with a margin for a slow machine. Without a cancel, the run would take a minute.
     const tookMs = Date.parse(cancelled?.time ?? '') - Date.parse(requested?.time ?? '');
     expect(tookMs).toBeLessThan((GRACE_S + 10) * 1_000);
   });
 
-  it('of an ended run changes nothing', async () => {
+  it('changes nothing if a cancelled run has ended', async () => {
     const run = await api.queue({ seconds: 0, size: 64 });
     const ended = await api.ended(run, 20_000);
     expect(await api.cancel(run)).toEqual({ run_id: run, status: 'success', outcome: 'already_ended' });
     expect(await api.get(run)).toEqual(ended);
+  });
+
+  it('refuses webhooks to this machine', async () => {
+    expect(standalone.output()).toContain('to public addresses alone (RUNLEDGER_WEBHOOK_ALLOW)');
+    await expect(api.queue({}, { webhook: 'http://127.0.0.1:8080/hook' })).rejects.toThrow('422');
   });
 });

@@ -17,7 +17,7 @@ import { spawnStandalone, startStandalone } from '../fixtures/start-standalone.t
 import type { Standalone } from '../fixtures/start-standalone.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
-/** As it stands in subjects: the setting has a blank. */
+/** The token in subjects. The setting has a space. */
 const NAME = 'a-box';
 
 const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8);
@@ -41,7 +41,7 @@ describe('a standalone', () => {
     expect(PNG.sync.read(Buffer.from(await download.arrayBuffer()))).toMatchObject({ width: 64, height: 64 });
   });
 
-  it('prints a curl line that works when pasted', async () => {
+  it('prints a curl command that can be pasted', async () => {
     const line = standalone
       .output()
       .split('\n')
@@ -55,7 +55,7 @@ describe('a standalone', () => {
     expect(await answer.json()).toEqual({ run_id: expect.any(String) });
   });
 
-  it('keeps what is secret for this user alone', () => {
+  it('keeps secrets in files that only the owner may read', () => {
     expect(mode(standalone.dataFolder)).toBe('700');
     const files = readdirSync(standalone.dataFolder, { withFileTypes: true }).filter((entry) =>
       entry.isFile(),
@@ -72,7 +72,7 @@ describe('a standalone', () => {
     expect(log).not.toContain('whsec_');
   });
 
-  it('lets each of its services in with the key of its own, and gives it no other', async () => {
+  it('gives each service only its own key for the broker', async () => {
     const keyOf = (user: string): string => join(standalone.dataFolder, 'keys', `${user}.nk`);
     for (const [service, user] of [
       ['gateway', 'gateway'],
@@ -95,11 +95,11 @@ describe('a standalone', () => {
     );
     const keys = openBucket(log, 'KEYS', Type.Unknown());
     await expect(keys.list('')).rejects.toMatchObject({ code: 'not_allowed' });
-    // None of them asked for what it may not do meanwhile.
+    // No service requested anything that it is not permitted.
     expect(standalone.output()).not.toContain('refuses');
   });
 
-  it('signs webhooks with the secret of connection.json, which its own key may see and rotate', async () => {
+  it('signs webhooks with the secret of connection.json, which its key may show and rotate', async () => {
     const { webhook_secret, dataFolder } = standalone;
     const shown = await runCli(['webhook-secret', '--json'], dataFolder);
     expect(JSON.parse(shown.stdout)).toMatchObject({ secret: webhook_secret, previous: null });
@@ -107,14 +107,14 @@ describe('a standalone', () => {
     expect(JSON.parse(rotated.stdout)).toMatchObject({ previous: { secret: webhook_secret } });
   });
 
-  it('refuses a second start on its folder and says who holds it', async () => {
+  it('refuses a second start on its folder, and shows who holds it', async () => {
     const second = spawnStandalone(standalone.dataFolder, {});
     expect(await second.ended).toBe(1);
     expect(second.output()).toContain(`is in use: process ${standalone.pid} has held it since`);
     expect(second.output()).toContain(`serves ${standalone.url}`);
   });
 
-  it('starts a service again that was killed, and says so', async () => {
+  it('restarts a killed service, and says so', async () => {
     const find = (): number | undefined =>
       descendants(standalone.pid).find(({ command }) => command.includes('services/gateway/src/main.ts'))
         ?.pid;
@@ -124,13 +124,18 @@ describe('a standalone', () => {
     await waitFor('another gateway', () => find() !== before && find() !== undefined);
     expect(standalone.output()).toContain('gateway was killed by SIGKILL. Restarting it in 0.5 s.');
     const api = runApi(standalone);
-    await waitFor('it to answer', () => api.queue({ size: 16, seconds: 0 }));
+    await waitFor('the gateway to answer', () => api.queue({ size: 16, seconds: 0 }));
   });
 });
 
 describe('the stop of a standalone', () => {
-  it('by Ctrl-C, which npm passes on once more, is orderly and leaves no process; the runs and the key stay', async () => {
-    await using standalone = await startStandalone();
+  let standalone: Standalone;
+  beforeAll(async () => {
+    standalone = await startStandalone();
+  }, 120_000);
+  afterAll(() => standalone.stop());
+
+  it('by Ctrl-C, which npm passes on twice, ends all processes in order, and keeps runs and key', async () => {
     const run = await runApi(standalone).queue({ size: 16, seconds: 0 });
     const ended = await runApi(standalone).ended(run, 30_000);
     const { api_key, webhook_secret } = standalone;
@@ -141,7 +146,7 @@ describe('the stop of a standalone', () => {
     standalone.signal('SIGINT');
     expect(await standalone.ended()).toBe(0);
     expect(standalone.output()).toMatch(/Stopping\.\nStopped\.\n$/);
-    await waitFor('its processes to be gone', () => started.every(({ pid }) => !isAlive(pid)));
+    await waitFor('its processes to end', () => started.every(({ pid }) => !isAlive(pid)));
     expect(existsSync(join(standalone.dataFolder, 'connection.json'))).toBe(false);
     expect(existsSync(join(standalone.dataFolder, 'lock'))).toBe(false);
 
@@ -152,7 +157,7 @@ describe('the stop of a standalone', () => {
   });
 
   it.each(['Starting nats-server', 'Starting gateway'])(
-    'by Ctrl-C while it is still at "%s" is orderly too',
+    'by Ctrl-C during "%s" ends all processes in order',
     async (step) => {
       const started = spawnStandalone(temporaryFolder(), {});
       await waitFor('the step', () => started.output().includes(step));
@@ -164,18 +169,7 @@ describe('the stop of a standalone', () => {
     },
   );
 
-  it('by kill -9 takes all its processes along', async () => {
-    await using standalone = await startStandalone();
-    const started = descendants(standalone.pid);
-    await standalone.kill9();
-    await waitFor('its processes to be gone', () => started.every(({ pid }) => !isAlive(pid)), {
-      withinMs: 60_000,
-    });
-    expect(started.filter(({ pid }) => isAlive(pid))).toEqual([]);
-  });
-
-  it('by kill -9 is no obstacle to the next start at once, on the same port and data', async () => {
-    await using standalone = await startStandalone();
+  it('by kill -9 allows a new start at once, on the same port and data', async () => {
     const run = await runApi(standalone).queue({ size: 16, seconds: 0 });
     await runApi(standalone).ended(run, 30_000);
     const started = descendants(standalone.pid);
@@ -186,10 +180,19 @@ describe('the stop of a standalone', () => {
     expect(started.filter(({ pid }) => isAlive(pid))).toEqual([]);
     expect(await runApi(standalone).get(run)).toMatchObject({ status: 'success' });
   });
+
+  it('by kill -9 ends all processes', async () => {
+    const started = descendants(standalone.pid);
+    await standalone.kill9();
+    await waitFor('its processes to end', () => started.every(({ pid }) => !isAlive(pid)), {
+      withinMs: 60_000,
+    });
+    expect(started.filter(({ pid }) => isAlive(pid))).toEqual([]);
+  });
 });
 
-describe('a start that cannot be', () => {
-  it('says that the port is taken and how to choose another', async () => {
+describe('a start that is refused', () => {
+  it('explains that the port is in use, and how to choose another', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const address = server.address();
@@ -200,7 +203,7 @@ describe('a start that cannot be', () => {
     const refused = spawnStandalone(folder, { RUNLEDGER_PORT: String(address.port) });
     expect(await refused.ended).toBe(1);
     server.close();
-    // Left by a standalone that was killed: nobody serves there.
+    // A killed standalone left it. Nothing listens at its address.
     expect(existsSync(stale)).toBe(false);
     expect(refused.output()).toBe(
       `Port ${address.port} of 127.0.0.1 is taken by another program. ` +
@@ -208,7 +211,7 @@ describe('a start that cannot be', () => {
     );
   });
 
-  it('names all wrong settings at once, and no secret', async () => {
+  it('names all invalid settings at once, without secrets', async () => {
     const refused = spawnStandalone(temporaryFolder(), {
       RUNLEDGER_PORT: 'many',
       RUNLEDGER_API_KEY: 'has a space in it',
