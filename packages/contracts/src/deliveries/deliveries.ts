@@ -12,32 +12,32 @@ import { MAX_ROUNDS } from '../events/webhook-event.ts';
 const Uuid = Type.String({ format: 'uuid' });
 const Time = Type.String({ format: 'date-time' });
 
-/** Tries that one delivery may make: at once, and after each delay of the schedule. */
+/** Attempts of one delivery: at once, and after each delay of the schedule. */
 export const MAX_DELIVERY_ATTEMPTS = 13;
 
-/** How many parts the notifiers divide the origins into, each held by one notifier at a time. Fixed: it is in the subjects. */
+/** Partitions of the origins; one notifier at a time holds each. Fixed: the number is part of the subjects. */
 export const PARTITIONS = 16;
 
 /** Scheme, host and port: `https://example.com`, `http://[::1]:8080`. A dot behind the name changes nothing. */
 export const originOf = (url: URL): string => url.origin.replace(/\.(?=(?::\d+)?$)/, '');
 
-/** The share that an origin belongs to, 0 to 15: the highest four bits of its FNV-1a hash (RFC 9923). */
+/** The partition of an origin, 0 to 15: the highest four bits of its FNV-1a hash (RFC 9923). */
 export const partitionOf = (origin: string): number =>
   new TextEncoder().encode(origin).reduce((hash, byte) => Math.imul(hash ^ byte, 0x01000193), 0x811c9dc5) >>>
   28;
 
-/** Of a delivery that waits: what a notifier must know to go on with it. What is sent is made from the run at that time. */
+/** A delivery that waits, with all that a notifier needs to continue it. The body is made from the run when it is sent. */
 export const PendingDelivery = Type.Object({
   version: Type.Literal(1),
   org_id: Uuid,
   run_id: Uuid,
   origin: Type.String({ maxLength: MAX_WEBHOOK_URL }),
   round: Type.Integer({ minimum: 1, maximum: MAX_ROUNDS }),
-  /** Tries made in this round. */
+  /** Delivery attempts of this round. */
   tries: Type.Integer({ minimum: 0, maximum: MAX_DELIVERY_ATTEMPTS }),
-  /** When the next try is to be made; past for one that is parked. */
+  /** The time of the next attempt; in the past for a deferred delivery. */
   due_at: Time,
-  /** Nothing is tried after it: the run's facts are about to leave the log. */
+  /** No attempt is made after it: the run's facts are about to leave the log. */
   expires_at: Time,
 });
 export type PendingDelivery = Static<typeof PendingDelivery>;
@@ -48,13 +48,13 @@ export const OpenBreaker = Type.Object({
   origin: Type.String({ maxLength: MAX_WEBHOOK_URL }),
   /** Null: the origin cannot be reached by anybody. */
   org_id: Type.Union([Uuid, Type.Null()]),
-  /** How often in a row it opened. 0: it is closed, and what is parked is to be sent. */
+  /** How often in a row it opened. 0: it is closed, and deferred deliveries are sent. */
   opens: Type.Integer({ minimum: 0 }),
   until: Time,
 });
 export type OpenBreaker = Static<typeof OpenBreaker>;
 
-/** How far a notifier has come in one share: what lies before is settled, or stands in TIMERS. Sequences, 0 for none. */
+/** The position of a partition: everything before it is settled, or is in TIMERS. Sequences, 0 for none. */
 export const PartitionPosition = Type.Object({
   version: Type.Literal(1),
   /** The broker's time of the creation of RUNS: another stream has other facts at the same sequences. */
@@ -63,7 +63,7 @@ export const PartitionPosition = Type.Object({
   runs: Type.Integer({ minimum: 0 }),
   /** Of ACTIVITY. */
   activity: Type.Integer({ minimum: 0 }),
-  /** Of RUNS: so far it was looked after that nothing was forgotten. */
+  /** Of RUNS: the reconciliation has checked everything before it. */
   swept: Type.Integer({ minimum: 0 }),
 });
 export type PartitionPosition = Static<typeof PartitionPosition>;
@@ -102,32 +102,32 @@ export const breakerTimerSubject = (
   state: 'wait' | 'due',
 ): string => `timers.${partitionOf(origin)}.${originToken(origin)}.${org_id ?? 'all'}.breaker.${state}`;
 
-/** Every opening that is not over in a share. */
+/** Every breaker of a partition that is open. */
 export const openBreakersIn = (share: number): string => `timers.${share}.*.*.breaker.wait`;
 
-/** Where a share's position stands. */
+/** Where the position of a partition is stored. */
 export const partitionPositionSubject = (share: number): string => `timers.${share}.-.-.-.position`;
 
-/** The parked deliveries of one organisation at one origin, or of all at it. */
+/** The deferred deliveries of one organisation at one origin, or of all organisations at it. */
 export const deferredAt = ({ origin, org_id }: Pick<OpenBreaker, 'origin' | 'org_id'>): string =>
   `timers.${partitionOf(origin)}.${originToken(origin)}.${org_id ?? '*'}.*.deferred`;
 
-/** Every parked delivery of a share. */
+/** Every deferred delivery of a partition. */
 export const deferredIn = (share: number): string => `timers.${share}.*.*.*.deferred`;
 
-/** Every parked delivery. */
+/** Every deferred delivery. */
 export const ALL_DEFERRED = 'timers.*.*.*.*.deferred';
 
-/** Whatever is due in a share. */
+/** Every expired timer of a partition. */
 export const expiredTimersIn = (share: number): string => `timers.${share}.*.*.*.due`;
 
-/** One try, as a person may see it. Secrets and the query of the URL never stand in it. */
+/** One delivery attempt, for people to read. It never contains secrets or the query of the URL. */
 export const DeliveryAttempt = Type.Object({
   version: Type.Literal(1),
   notification: Type.Enum(['intermediate', 'final']),
   webhook_id: Type.String(),
   round: Type.Integer({ minimum: 1, maximum: MAX_ROUNDS }),
-  /** The number of the try in its round, from 1. A failure of the notifier's own surroundings uses up none. */
+  /** The number of the attempt in its round, from 1. A failure of the notifier's own environment does not count. */
   try: Type.Integer({ minimum: 1, maximum: MAX_DELIVERY_ATTEMPTS }),
   url: Type.String(),
   started_at: Time,
@@ -135,19 +135,19 @@ export const DeliveryAttempt = Type.Object({
   reason: DeliveryAttemptResult,
   message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
   status: Type.Union([Type.Integer(), Type.Null()]),
-  /** The first part of the answer's body. */
+  /** The first part of the response's body. */
   answer: Type.Union([Type.String({ maxLength: MAX_RESPONSE_EXCERPT_BYTES }), Type.Null()]),
 });
 export type DeliveryAttempt = Static<typeof DeliveryAttempt>;
 
-/** Where a delivery that is not settled stands; it is settled by a fact of the run. */
+/** The state of a delivery that is not settled. A webhook fact settles it. */
 export const DeliveryState = Type.Object({
   version: Type.Literal(1),
   round: Type.Integer({ minimum: 1, maximum: MAX_ROUNDS }),
-  /** `deferred`: the receiver's breaker is open, and the next try follows when it lets one through. */
+  /** `deferred`: the receiver's breaker is open; the next attempt follows when it lets one through. */
   state: Type.Enum(['retrying', 'deferred']),
   tries: Type.Integer({ minimum: 0, maximum: MAX_DELIVERY_ATTEMPTS }),
-  /** Null when it is parked. */
+  /** Null when it is deferred. */
   next_try_at: Type.Union([Time, Type.Null()]),
   last_reason: Type.Union([DeliveryAttemptResult, Type.Null()]),
   message: Type.Union([Type.String({ maxLength: MAX_ERROR_MESSAGE }), Type.Null()]),
@@ -155,7 +155,7 @@ export const DeliveryState = Type.Object({
 });
 export type DeliveryState = Static<typeof DeliveryState>;
 
-/** Of a final notification one message for each try; of the intermediate ones the latest. */
+/** One message for each attempt of a final notification; only the latest of the intermediate ones. */
 export const deliveryAttemptSubject = (
   { org_id, run_id }: RunKey,
   made: Pick<DeliveryAttempt, 'notification' | 'round' | 'try'>,
@@ -167,11 +167,11 @@ export const deliveryAttemptSubject = (
 export const deliveryStateSubject = ({ org_id, run_id }: RunKey): string =>
   `delivery_attempts.${org_id}.${run_id}.state`;
 
-/** All that is known of a run's tries. */
+/** All delivery attempts of a run, and the state of its delivery. */
 export const deliveryAttemptsOfRun = ({ org_id, run_id }: RunKey): string =>
   `delivery_attempts.${org_id}.${run_id}.>`;
 
-/** The run that a message of DELIVERY_ATTEMPTS speaks of. */
+/** The run that a message of DELIVERY_ATTEMPTS is about. */
 export const runOfDeliverySubject = (subject: string): { org_id: OrgId; run_id: RunId } | undefined => {
   const [stream, org_id = '', run_id = ''] = subject.split('.');
   return stream === 'delivery_attempts' && isOrgId(org_id) && isRunId(run_id)
@@ -179,7 +179,7 @@ export const runOfDeliverySubject = (subject: string): { org_id: OrgId; run_id: 
     : undefined;
 };
 
-/** A callback address for people: what stands behind `?` may be a secret. */
+/** A callback address for people: the part behind `?` may be a secret. */
 export const withoutQuery = (url: string): string => {
   const at = url.indexOf('?');
   return at === -1 ? url : `${url.slice(0, at)}?[hidden]`;

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { MAX_LIVE_STATUS } from '../limits.ts';
 
-/** What an executor says of a run that executes: the latest wins; not fenced, kept for a while. */
+/** Progress of an attempt, as its executor reports it. The latest wins; it is not fenced, and expires. */
 export const ProgressReport = Type.Object({
   /** 0 to 1, never going back within an attempt. */
   progress: Type.Number({ minimum: 0, maximum: 1 }),

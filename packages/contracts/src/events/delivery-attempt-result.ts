@@ -3,8 +3,8 @@ import { Type, type Static } from 'typebox';
 const Seconds = Type.Union([Type.Number({ minimum: 0 }), Type.Null()]);
 
 /**
- * How a try to deliver a notification ended. The list is what a person reads and what metrics are labelled with; what
- * follows from each is decided in one table of the notifier.
+ * How a delivery attempt ended. People read these words, and metrics are labelled with them. One table of the notifier
+ * decides what follows from each.
  */
 export const DELIVERY_ATTEMPT_RESULTS = [
   /** 2xx */
@@ -28,21 +28,21 @@ export const DELIVERY_ATTEMPT_RESULTS = [
   'connect_refused',
   /** Unreachable, or reset before anything was sent. */
   'connect_failed',
-  /** The time of the try was over before there was a connection. */
+  /** The attempt's time was over before there was a connection. */
   'connect_timed_out',
   /** A wrong certificate, or no TLS 1.2. */
   'tls_failed',
   /** The connection ended before the answer's headers were whole. */
   'reset',
-  /** What came back is no HTTP. */
+  /** The response was not HTTP. */
   'malformed_answer',
-  /** Connected, but no final status within the time of the try. */
+  /** Connected, but no final status within the attempt's time. */
   'timed_out',
   /** The egress proxy cannot be reached, or refuses us. */
   'proxy_failed',
   /** No DNS server answers. */
   'no_dns',
-  /** The notifier was told to stop, or lost its share of the work, while it sent. */
+  /** The notifier stopped, or lost its partition, while it sent. */
   'interrupted',
   /** The notifier itself is at fault: a secret that cannot be read, a bug. */
   'internal_error',
@@ -61,5 +61,5 @@ export const DeliveryAttemptPhases = Type.Object({
 });
 export type DeliveryAttemptPhases = Static<typeof DeliveryAttemptPhases>;
 
-/** The longest part of an answer's body that is kept. */
+/** The longest part of a response's body that is kept. */
 export const MAX_RESPONSE_EXCERPT_BYTES = 2_048;

@@ -21,7 +21,7 @@ const Uuid = Type.String({ format: 'uuid' });
 const WebhookId = Type.String({ minLength: 1, maxLength: 128 });
 const Status = Type.Union([Type.Integer({ minimum: 100, maximum: 599 }), Type.Null()]);
 
-/** Something is being sent, and the receiver has not accepted it at once. */
+/** A notification is being sent, and the receiver has not accepted it at once. */
 export const WebhookStartedData = Type.Object({ notification: Type.Enum(['intermediate', 'final']) });
 
 /** The receiver accepted the final notification. */
@@ -31,13 +31,13 @@ export const WebhookDeliveredData = Type.Object({
   status: Status,
 });
 
-/** No further try is made by itself. */
+/** No further attempt is made unless somebody requests a redelivery. */
 export const WebhookGivenUpData = Type.Object({
   webhook_id: WebhookId,
   tries: Type.Integer({ minimum: 0 }),
   /** `gone`: the receiver answered 410. `expired`: the run's facts are about to leave the log. */
   reason: Type.Enum(['gone', 'tries_used_up', 'expired']),
-  /** How the last try ended; null when there was none. */
+  /** How the last attempt ended; null when there was none. */
   last_reason: Type.Union([DeliveryAttemptResult, Type.Null()]),
   status: Status,
   message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
@@ -45,7 +45,7 @@ export const WebhookGivenUpData = Type.Object({
 
 export const WebhookRedeliveryRequestedData = Type.Object({ user_id: Uuid });
 
-/** What becomes of a run's notifications: few facts, never one for each try. */
+/** The outcome of a run's notifications: few facts, never one for each attempt. */
 export const WEBHOOK_EVENTS = {
   WebhookStarted: {
     fact: 'started',

@@ -11,7 +11,7 @@ interface Round {
   readonly updated_at: string;
 }
 
-/** What became of a run's notifications so far; nothing (undefined) before the first fact. */
+/** The state of a run's notifications; undefined before the first fact. */
 export type Webhook =
   | (Round & { readonly status: 'running' })
   | (Round & { readonly status: 'success'; readonly tries: number })
@@ -26,7 +26,7 @@ export type Webhook =
 /** The round that is under way, or was the last. */
 export const roundOf = (webhook: Webhook | undefined): number => webhook?.round ?? 1;
 
-/** Nothing is sent any more unless somebody asks for it. */
+/** Nothing more is sent unless somebody requests a redelivery. */
 export const isSettled = (webhook: Webhook | undefined): boolean =>
   webhook !== undefined && webhook.status !== 'running';
 

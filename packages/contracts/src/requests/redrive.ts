@@ -1,13 +1,13 @@
 import { Type, type Static } from 'typebox';
 import { MAX_ERROR_MESSAGE } from '../limits.ts';
 
-/** Who takes a parked message again; an executor is called by its name. */
+/** Who takes a dead letter again; an executor by its name. */
 export type Redriver = 'scheduler' | 'gateway' | `executor.${string}`;
 
 /** Where a service answers a `RedriveQuestion`. */
 export const redriveSubject = (who: Redriver): string => `request.${who}.redrive`;
 
-/** Who parked a message, by the consumer that it was parked for; undefined when that one takes nothing again. */
+/** Who stored a dead letter, by the name of the consumer; undefined for a consumer that redrives nothing. */
 export const redriverOf = (consumer: string): Redriver | undefined => {
   if (consumer === 'scheduler') return 'scheduler';
   if (consumer === 'projection') return 'gateway';
@@ -26,7 +26,7 @@ export type RedriveRequest = Static<typeof RedriveRequest>;
 
 export const RedriveResponse = Type.Object({
   outcome: Type.Enum(['taken', 'refused']),
-  /** What came of it, or why it cannot be taken, for people. */
+  /** The outcome, or why the message cannot be taken, for people. */
   why: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
 });
 export type RedriveResponse = Static<typeof RedriveResponse>;

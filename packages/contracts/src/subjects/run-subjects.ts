@@ -86,7 +86,7 @@ export interface WebhookSubject extends RunKey {
   readonly round: number;
 }
 
-/** Undefined when the subject is none of a webhook fact. */
+/** Undefined when the subject is not one of a webhook fact. */
 export const parseWebhookSubject = (subject: string): WebhookSubject | undefined => {
   const [runs, org, run, webhook, fact, writer, round, ...rest] = subject.split('.');
   if (runs !== 'runs' || webhook !== 'webhook' || rest.length > 0) return undefined;
@@ -95,7 +95,7 @@ export const parseWebhookSubject = (subject: string): WebhookSubject | undefined
   return { org_id: org, run_id: run, fact, writer, round: Number(round) };
 };
 
-/** The run that a message of RUNS speaks of, also where the rest of its subject is wrong. */
+/** The run that a message of RUNS is about, even where the rest of its subject is wrong. */
 export const runOfSubject = (subject: string): RunKey | undefined => {
   const [runs, org_id = '', run_id = ''] = subject.split('.');
   return runs === 'runs' && isOrgId(org_id) && isRunId(run_id) ? { org_id, run_id } : undefined;
@@ -121,7 +121,7 @@ export interface ActivitySubject extends RunKey {
   readonly executor_id: ExecutorId;
 }
 
-/** Undefined when the subject is none of an attempt's activity. */
+/** Undefined when the subject is not one of an attempt's activity. */
 export const parseActivitySubject = (subject: string): ActivitySubject | undefined => {
   const [activity, org = '', run = '', attempt = '', ...tokens] = subject.split('.');
   const kind = tokens.pop();

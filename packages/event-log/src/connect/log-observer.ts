@@ -1,4 +1,4 @@
-/** Who is told what happens at a log, to count it. It must not throw. */
+/** Counts what happens at a log. Its methods must not throw. */
 export interface LogObserver {
   connected(now: boolean): void;
   /** A fact was appended, came second, or is not known to be stored; and how long it took to know. */
@@ -10,7 +10,7 @@ export interface LogObserver {
   notAllowed(): void;
 }
 
-/** For whoever counts nothing. */
+/** Counts nothing. */
 export const NO_OBSERVER: LogObserver = {
   connected: () => undefined,
   appended: () => undefined,
@@ -19,7 +19,7 @@ export const NO_OBSERVER: LogObserver = {
   notAllowed: () => undefined,
 };
 
-/** Does the work, and tells what came of it. */
+/** Does the work, and reports its outcome to the observer. */
 export const observeAppend = async <Appended extends { readonly kind: 'appended' | 'conflict' }>(
   observer: LogObserver,
   work: () => Promise<Appended>,

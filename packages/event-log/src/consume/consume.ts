@@ -1,3 +1,4 @@
+import type { JsMsg } from '@nats-io/jetstream';
 import { ConsumerTakenOver } from './consumer-owner.ts';
 import type { ConsumeOptions } from './consume-options.ts';
 import type { Handle } from './outcome.ts';
@@ -6,7 +7,7 @@ import type { EventLog } from '../connect/event-log.ts';
 import type { NewerVersion } from '../follow/newer-version.ts';
 import { openConsumer } from './open-consumer.ts';
 import type { Readiness } from '../follow/pull-in-order.ts';
-import { watchConsumer, waitForConsumer } from './watch-consumer.ts';
+import { waitForConsumer, watchConsumer, type Opened } from './watch-consumer.ts';
 
 export { ConsumerInUse, ConsumerTakenOver } from './consumer-owner.ts';
 export { deadLetterBecause, done, retryIn } from './outcome.ts';
@@ -24,9 +25,9 @@ const PULL_FOR_MS = 10_000;
 const SIGN_OF_LIFE_MS = 2_000;
 
 /**
- * Hands every message under the subjects to `handle`, at least once. What is no JSON, what the handler asks to park, and
- * what it throws at five times goes to DEAD_LETTERS, and the next message follows.
- * @throws {LogUnavailable} @throws {InUse} when another process is the owner, and alive
+ * Hands every message under the subjects to `handle`, at least once. A message goes to DEAD_LETTERS, and the next one follows,
+ * when it is not JSON, when the handler answers `dead_letter`, and when the handler throws five times.
+ * @throws {LogUnavailable} @throws {ConsumerInUse} when another process is the owner, and alive
  */
 export const consume = async (
   log: EventLog,
@@ -52,48 +53,17 @@ export const consume = async (
 
   const info = await openConsumer(log, options);
   const opened = { info, owner };
-  const consumer = log.js.consumers.getConsumerFromInfo(info);
-  const pull = () =>
-    consumer.consume({
-      max_messages: maxInFlight,
-      expires: PULL_FOR_MS,
-      idle_heartbeat: SIGN_OF_LIFE_MS,
-      abort_on_missing_resource: true,
-      callback: (message) => {
-        if (owner?.owns(message.subject) === false) {
-          message.nak();
-          fail(new ConsumerTakenOver(name, owner));
-          return;
-        }
-        void handleMessage(message, {
-          log,
-          name,
-          stream,
-          handle,
-          inFlight: inHand,
-          onNewer,
-          stop: stop.signal,
-        }).catch((error: unknown) => fail(asError(error)));
-      },
-    });
-  const run = async (): Promise<void> => {
-    for (;;) {
-      const messages = await pull();
-      const close = (): void => messages.stop();
-      stop.signal.addEventListener('abort', close, { once: true });
-      // Left alone, the driver may wait before it asks a broker again that was not ready at once.
-      const offReconnect = log.onReconnect(close);
-      if (stop.signal.aborted) close();
-      const error = await messages.closed();
-      offReconnect();
-      stop.signal.removeEventListener('abort', close);
-      if (stop.signal.aborted) return;
-      log.logger.warn({ err: error, consumer: name, stream }, 'a consumer was interrupted; it goes on');
-      await waitForConsumer(log, opened, stop.signal);
+  const take = (message: JsMsg): void => {
+    if (owner?.owns(message.subject) === false) {
+      message.nak();
+      fail(new ConsumerTakenOver(name, owner));
+      return;
     }
+    const handling = { log, name, stream, handle, inFlight: inHand, onNewer, stop: stop.signal };
+    void handleMessage(message, handling).catch((error: unknown) => fail(asError(error)));
   };
   const orFail = (work: Promise<void>): Promise<void> => work.catch((error: unknown) => fail(asError(error)));
-  const running = orFail(run());
+  const running = orFail(keepPulling(log, opened, { maxInFlight, take }, stop.signal));
   const looking = owner && orFail(watchConsumer(log, opened, PULL_FOR_MS, stop.signal));
   return {
     state: () => state,
@@ -104,6 +74,37 @@ export const consume = async (
       await Promise.allSettled([...inHand.values()].map(({ finished }) => finished));
     },
   };
+};
+
+/** One pull after the other, over restarts of the broker, until the signal. @throws as `waitForConsumer` */
+const keepPulling = async (
+  log: EventLog,
+  opened: Opened,
+  { maxInFlight, take }: { readonly maxInFlight: number; readonly take: (message: JsMsg) => void },
+  stop: AbortSignal,
+): Promise<void> => {
+  const { name, stream_name: stream } = opened.info;
+  const consumer = log.js.consumers.getConsumerFromInfo(opened.info);
+  for (;;) {
+    const messages = await consumer.consume({
+      max_messages: maxInFlight,
+      expires: PULL_FOR_MS,
+      idle_heartbeat: SIGN_OF_LIFE_MS,
+      abort_on_missing_resource: true,
+      callback: take,
+    });
+    const close = (): void => messages.stop();
+    stop.addEventListener('abort', close, { once: true });
+    // Otherwise the driver may wait before it asks a broker again that was not ready at once.
+    const offReconnect = log.onReconnect(close);
+    if (stop.aborted) close();
+    const error = await messages.closed();
+    offReconnect();
+    stop.removeEventListener('abort', close);
+    if (stop.aborted) return;
+    log.logger.warn({ err: error, consumer: name, stream }, 'a consumer was interrupted; it goes on');
+    await waitForConsumer(log, opened, stop);
+  }
 };
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)));

@@ -8,7 +8,7 @@ import { findConsumer } from './open-consumer.ts';
 const LOOK_AGAIN_MS = 200;
 
 /** A consumer as it was opened, and whom it is for. */
-interface Opened {
+export interface Opened {
   readonly info: ConsumerInfo;
   readonly owner: Owner | undefined;
 }

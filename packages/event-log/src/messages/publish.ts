@@ -174,9 +174,7 @@ export const explainRefusal = (error: unknown, stream: string, data: Uint8Array)
   return TOO_LARGE.has(error.code) ? new EventTooLarge(said, { cause: error }) : error;
 };
 
-/**
- * If ours was stored, then right after the fence: so it is the first on its subject behind it, and no later message can hide it.
- */
+/** If ours was stored, it is the first on its subject behind the fence, so no later message can hide it. */
 const findStored = async (
   log: EventLog,
   message: Publication,

@@ -13,7 +13,7 @@ export interface StreamFill {
 /** Nobody waits for a number. */
 const WITHIN_MS = 1_000;
 
-/** For those who watch; undefined while the broker does not say it. */
+/** For metrics; undefined while the broker does not answer. */
 export const streamFill = async (
   log: EventLog,
   stream: 'RUNS' | 'TIMERS' | 'DEAD_LETTERS',

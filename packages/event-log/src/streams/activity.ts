@@ -16,7 +16,7 @@ import { parseJson } from '../messages/stored-message.ts';
 const Progress = Compile(ProgressReport);
 const utf8 = new TextEncoder();
 
-/** Tells how far an attempt is. Not acknowledged, and dropped while the broker is away: the next report says more. */
+/** Reports the progress of an attempt. Not acknowledged, and dropped while the broker is away: the next report says more. */
 export const reportProgress = (
   log: EventLog,
   key: RunKey,

@@ -82,26 +82,15 @@ export const openBucket = <Schema extends TSchema>(
   const write = async (
     key: string,
     value: Value,
-    store: (kv: KV, data: Uint8Array) => Promise<number>,
+    store: Store,
     withinMs = CALL_WITHIN_MS,
   ): Promise<number | false> => {
     checkKey(bucket, key);
     const data = utf8.encode(JSON.stringify(fits(key, value)));
-    let tries = 0;
-    try {
-      const writeIt = async (): Promise<number> => {
-        const open = await kv();
-        tries += 1;
-        return store(open, data);
-      };
-      return await callBroker(`writing ${key} of ${bucket}`, writeIt, withinMs);
-    } catch (error) {
-      if (!isConflict(error)) throw explainRefusal(error, `KV_${bucket}`, data);
-      if (tries === 1) return false;
-      // An earlier try whose answer was lost may be what this one met.
-      const now = await get(key);
-      return now !== undefined && isDeepStrictEqual(now.value, parseJson(data)) ? now.revision : false;
-    }
+    const written = await writeOnce({ bucket, key, data, withinMs }, kv, store);
+    if (written !== 'unclear') return written;
+    const now = await get(key);
+    return now !== undefined && isDeepStrictEqual(now.value, parseJson(data)) ? now.revision : false;
   };
 
   return {
@@ -141,6 +130,35 @@ export const openBucket = <Schema extends TSchema>(
       return message === null ? undefined : { key: keyOf(message.subject), revision: message.seq };
     },
   };
+};
+
+type Store = (kv: KV, data: Uint8Array) => Promise<number>;
+
+interface RecordWrite {
+  readonly bucket: BucketName;
+  readonly key: string;
+  readonly data: Uint8Array;
+  readonly withinMs: number;
+}
+
+/** The revision, or false after a conflict. `unclear`: the conflict may be with an earlier try whose answer was lost. */
+const writeOnce = async (
+  { bucket, key, data, withinMs }: RecordWrite,
+  kv: () => Promise<KV>,
+  store: Store,
+): Promise<number | false | 'unclear'> => {
+  let tries = 0;
+  const tryIt = async (): Promise<number> => {
+    const open = await kv();
+    tries += 1;
+    return store(open, data);
+  };
+  try {
+    return await callBroker(`writing ${key} of ${bucket}`, tryIt, withinMs);
+  } catch (error) {
+    if (!isConflict(error)) throw explainRefusal(error, `KV_${bucket}`, data);
+    return tries === 1 ? false : 'unclear';
+  }
 };
 
 /** Opened at the first use, and again after that failed. Provisioning makes the bucket, never a reader. */

@@ -22,11 +22,11 @@ const utf8 = new TextEncoder();
 const AttemptCheck = Compile(DeliveryAttempt);
 const StateCheck = Compile(DeliveryState);
 
-/** Keeps a try for people to read. Writing it again changes nothing. @throws {LogUnavailable} */
+/** Records a delivery attempt for people to read. Writing it again changes nothing. @throws {LogUnavailable} */
 export const recordDeliveryAttempt = (log: EventLog, key: RunKey, made: DeliveryAttempt): Promise<void> =>
   record(log, deliveryAttemptSubject(key, made), made);
 
-/** Keeps where a delivery stands that is not settled. @throws {LogUnavailable} */
+/** Records the state of a delivery that is not settled. @throws {LogUnavailable} */
 export const recordDeliveryState = (log: EventLog, key: RunKey, state: DeliveryState): Promise<void> =>
   record(log, deliveryStateSubject(key), state);
 
@@ -42,13 +42,13 @@ const record = async (
 export interface RecordedDeliveries {
   /** Of final notifications, in the order in which they were made. */
   readonly attempts: readonly DeliveryAttempt[];
-  /** The latest try of an intermediate one. */
+  /** The latest attempt of an intermediate one. */
   readonly intermediate: DeliveryAttempt | undefined;
   /** As it was last written; a fact of the run may have settled the delivery since. */
   readonly state: DeliveryState | undefined;
 }
 
-/** What is kept of a run's tries; they expire before the run does. @throws {LogUnavailable} */
+/** The recorded attempts of a run's deliveries; they expire before the run does. @throws {LogUnavailable} */
 export const readDeliveries = async (log: EventLog, key: RunKey): Promise<RecordedDeliveries> => {
   const what = `reading the deliveries of run ${key.run_id}`;
   const query = { multi_last: [deliveryAttemptsOfRun(key)] };
@@ -65,7 +65,7 @@ export const readDeliveries = async (log: EventLog, key: RunKey): Promise<Record
   };
 };
 
-/** Where the deliveries of several runs stand; a run without a record is left out. @throws {LogUnavailable} */
+/** The delivery states of several runs, without runs that have no record. @throws {LogUnavailable} */
 export const readDeliveryStates = async (
   log: EventLog,
   keys: readonly RunKey[],
