@@ -1,7 +1,7 @@
 import { connect as openSocket, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as openTls, type SecureContext } from 'node:tls';
 
-/** Each address but the last gets this long before the next one is tried, of the other family first. */
+/** Each address but the last gets this long before the next one is tried. Families alternate. */
 const ADDRESS_WITHIN_MS = 500;
 
 /** Connects to one of these very addresses; no name is looked up. */
@@ -17,7 +17,7 @@ export const connectTo = async (
       noDelay: true,
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: ADDRESS_WITHIN_MS,
-      // Nothing asks for this name: it is there since the several addresses of a connection come from a look-up.
+      // Nobody resolves this name. Only a look-up can give a connection several addresses.
       ...(others.length === 0 ? { host: only } : { host: 'pinned.invalid', lookup: pinned(addresses) }),
     }),
     'connect',
@@ -41,11 +41,11 @@ export const secure = async (
     openTls({
       socket,
       host: name,
-      // An address is no name to ask for (RFC 6066), yet the certificate must be for it: `host` is what is checked.
+      // An address must not be sent as a server name (RFC 6066). The certificate is checked against `host`.
       servername: isIP(name) === 0 ? name : '',
       secureContext,
       minVersion: 'TLSv1.2',
-      // Said, since an environment variable could turn it off.
+      // Explicit, because an environment variable could turn it off.
       rejectUnauthorized: true,
       ALPNProtocols: ['http/1.1'],
     }),
@@ -62,7 +62,7 @@ const pinned =
       addresses.map((address) => ({ address, family: isIP(address) })),
     );
 
-/** Gives the socket when it is open, destroys it when that fails or is aborted. */
+/** Returns the socket when it is open. Destroys it when that fails or is aborted. */
 const opened = async <Opening extends Socket>(
   socket: Opening,
   event: 'connect' | 'secureConnect',
@@ -72,7 +72,7 @@ const opened = async <Opening extends Socket>(
   const open = (): void => resolve(undefined);
   const closed = (): void => reject(new ClosedEarly());
   const aborted = (): void => reject(signal.reason);
-  // Stays for the socket's life: between its users, an error without a listener would end the process.
+  // It stays for the socket's life: between two requests, an error without a listener would end the process.
   socket.on('error', reject);
   socket.once(event, open).once('close', closed);
   signal.addEventListener('abort', aborted);

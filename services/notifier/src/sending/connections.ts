@@ -6,8 +6,8 @@ const MAX_IDLE = 512;
 const MAX_IDLE_PER_RECEIVER = 8;
 
 /**
- * What a request asks of the connections: any idle one of this key, or the one that was opened for it. The key names
- * the receiver and its checked addresses, so none is used again that leads elsewhere.
+ * The connection that a request wants: any idle one of this key, or the one that was opened for it. The key names the
+ * receiver and its checked addresses, so no connection to another address is used.
  */
 export class Wanted {
   readonly key: string;
@@ -25,7 +25,7 @@ export class Wanted {
     return this.#opened;
   }
 
-  /** When an idle connection came up meanwhile, the one that was opened is not needed. */
+  /** Closes the connection that was opened when an idle one was used instead. */
   dropUntaken(): void {
     if (!this.#taken) this.#opened?.destroy();
   }
@@ -36,8 +36,8 @@ export interface WantingOptions extends RequestOptions {
 }
 
 /**
- * The kept-alive connections of a sender: few for each receiver, few in all, each idle for a short time only. It opens
- * none itself, so that a failed one leaves nothing behind in the agent.
+ * The kept-alive connections of a sender: few for each receiver, few in all, each idle for a short time only. The agent opens
+ * none itself, so that a failed one leaves nothing behind in it.
  */
 export class Connections extends Agent {
   readonly #open = new Set<Duplex>();
@@ -56,7 +56,7 @@ export class Connections extends Agent {
     for (const socket of this.freeSockets[key]?.slice() ?? []) socket.destroy();
   }
 
-  /** Ends all of them, and waits until they are closed. */
+  /** Closes all of them, and waits until they are closed. */
   async close(): Promise<void> {
     this.destroy();
     await Promise.all([...this.#open].map(closed));
@@ -77,7 +77,7 @@ export class Connections extends Agent {
   }
 
   override keepSocketAlive(socket: Duplex): boolean {
-    // The type tells of nothing, but false is what it gives after an answer with too short a `Keep-Alive: timeout=…`.
+    // Not in its type: false after a response with too short a `Keep-Alive: timeout=…`.
     const kept: unknown = super.keepSocketAlive(socket);
     if (kept === false) return false;
     const [oldest] = this.#idle;
@@ -104,5 +104,5 @@ const closed = async (socket: Duplex): Promise<void> => {
 
 const wantedBy = (options?: ClientRequestArgs): Wanted => {
   if (options !== undefined && 'wanted' in options && options.wanted instanceof Wanted) return options.wanted;
-  throw new Error('A request came to the connections of a sender without saying which one it wants');
+  throw new Error('A request of a sender does not name the connection that it wants');
 };

@@ -7,12 +7,12 @@ import type { Stopwatch } from './stopwatch.ts';
 import type { Duplex } from 'node:stream';
 
 const MAX_HEADER_BYTES = 16 * 1_024;
-/** Nobody needs so many 1xx answers; without a limit they could keep us busy for the whole time of the try. */
-const MAX_INTERIM_ANSWERS = 32;
+/** Nobody needs so many 1xx responses. Without a limit they could keep the notifier busy until the attempt's time is over. */
+const MAX_INTERIM_RESPONSES = 32;
 
 export interface ExchangeParts {
   readonly connections: Connections;
-  /** Receiver and addresses; connections are used again only under the same key. */
+  /** Receiver and addresses. A connection is used again only under the same key. */
   readonly key: string;
   readonly open: () => Promise<Duplex>;
   readonly clock: Stopwatch;
@@ -20,21 +20,21 @@ export interface ExchangeParts {
 }
 
 /**
- * Sends the request and reads its answer. A kept connection may have been closed by the receiver just before it is
- * used: that is nobody's failure, and the request goes out once more on a fresh one.
+ * Sends the request and reads its response. The receiver may have closed a kept connection just before it is used: that is
+ * nobody's failure, and the request is sent once more on a fresh one.
  */
 export const exchange = async (
   outgoing: OutgoingRequest,
   parts: ExchangeParts,
 ): Promise<ReceiverResponse> => {
   const { connections, key, open } = parts;
-  if (!connections.hasIdle(key)) return ask(outgoing, new Wanted(key, await open()), parts);
+  if (!connections.hasIdle(key)) return sendRequest(outgoing, new Wanted(key, await open()), parts);
   try {
-    return await ask(outgoing, new Wanted(key), parts);
+    return await sendRequest(outgoing, new Wanted(key), parts);
   } catch (error) {
     if (!(error instanceof StaleConnection) || parts.signal.aborted) throw error;
     connections.dropIdle(key);
-    return await ask(outgoing, new Wanted(key, await open()), parts);
+    return await sendRequest(outgoing, new Wanted(key, await open()), parts);
   }
 };
 
@@ -43,7 +43,7 @@ class StaleConnection extends Error {
   readonly code = 'ECONNRESET';
 }
 
-const ask = async (
+const sendRequest = async (
   outgoing: OutgoingRequest,
   wanted: Wanted,
   parts: ExchangeParts,
@@ -55,7 +55,7 @@ const ask = async (
   request.once('socket', () => clock.enter('wait'));
   request.on('information', () => {
     interim += 1;
-    if (interim > MAX_INTERIM_ANSWERS) request.destroy(tooManyInterim(outgoing.url));
+    if (interim > MAX_INTERIM_RESPONSES) request.destroy(tooManyInterim(outgoing.url));
   });
   request.once('upgrade', (_response, socket) => {
     socket.destroy();
@@ -110,5 +110,5 @@ const isStale = (request: ClientRequest, error: Error): boolean =>
 const tooManyInterim = (url: URL): SendFailure =>
   new SendFailure(
     'malformed_answer',
-    `${url.host} sent more than ${MAX_INTERIM_ANSWERS} interim answers (1xx) and no final one.`,
+    `${url.host} sent more than ${MAX_INTERIM_RESPONSES} interim answers (1xx) and no final one.`,
   );

@@ -4,11 +4,11 @@ import type { EndReason } from './time-limit.ts';
 
 export interface Failure {
   readonly reason: DeliveryAttemptResult;
-  /** For people: no secrets, no path or query of the URL, and no words of the receiver's choice. */
+  /** For people: no secrets, no path or query of the URL, and no text that the receiver chose. */
   readonly message: string;
 }
 
-/** Thrown where the code that fails knows best how to call it. */
+/** Thrown where the code that fails knows the reason best. */
 export class SendFailure extends Error implements Failure {
   override readonly name = 'SendFailure';
   readonly reason: DeliveryAttemptResult;
@@ -19,7 +19,7 @@ export class SendFailure extends Error implements Failure {
   }
 }
 
-/** What an error means that came up at this stage of a try. */
+/** The reason of an error at this stage of an attempt. */
 export const failureOf = (error: unknown, stage: Stage, receiver: string): Failure => {
   if (error instanceof SendFailure) return error;
   const code = codeOf(error);
@@ -62,7 +62,7 @@ export const failureOfEnd = (ended: EndReason, stage: Stage, receiver: string, w
   }
 };
 
-/** Limits of this process or machine: no receiver is to be blamed for them. */
+/** Limits of this process or machine. They are no receiver's fault. */
 const OUR_OWN: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
 
 const internalError = (error: unknown, code: string | undefined): Failure => ({
@@ -129,7 +129,7 @@ const answerFailure = (code: string, receiver: string): Failure => {
   if (code.startsWith('HPE_')) {
     return { reason: 'malformed_answer', message: `What ${receiver} answered is no HTTP/1.1 (${code}).` };
   }
-  // TLS 1.3 tells only now that the receiver wants a certificate of ours.
+  // With TLS 1.3 the receiver asks for our certificate only now.
   if (code.startsWith('ERR_SSL_')) return tlsFailure(code, receiver);
   return code === 'ETIMEDOUT'
     ? { reason: 'timed_out', message: `${receiver} was no longer reached.` }

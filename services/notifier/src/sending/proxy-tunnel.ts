@@ -5,7 +5,7 @@ import { connectToHost, secure } from './connect.ts';
 import { SendFailure } from './failure-reason.ts';
 import type { Stopwatch } from './stopwatch.ts';
 
-/** The forward proxy through which everything goes out, when the operator set one. */
+/** The forward proxy for all requests, when the operator set one. */
 export interface EgressProxy {
   readonly host: string;
   readonly port: number;
@@ -13,7 +13,7 @@ export interface EgressProxy {
   readonly authorization: string | undefined;
 }
 
-/** @throws {RangeError} for a URL that is none of a proxy; what it says holds no credentials */
+/** @throws {RangeError} for an invalid URL of a proxy. Its message contains no credentials. */
 export const readProxy = (url: URL): EgressProxy => {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw new RangeError(
@@ -48,8 +48,8 @@ export interface TunnelParts {
 }
 
 /**
- * A connection through the proxy to one of these addresses. The proxy is told addresses, never names, so that it
- * reaches what was checked; one after the other, those of IPv4 first, since many proxies have nothing else.
+ * A connection through the proxy to one of these addresses. The proxy gets addresses, never names, so that it connects to
+ * what was checked. They are tried in turn, IPv4 first, since many proxies have nothing else.
  */
 export const openTunnel = async (
   proxy: EgressProxy,
@@ -79,7 +79,7 @@ const tunnelTo = async (
   const socket = proxy.secure ? await secure(plain, proxy.host, secureContext, signal) : plain;
   clock.enter('connect');
   try {
-    await askForTunnel(proxy, socket, `${isIP(address) === 6 ? `[${address}]` : address}:${port}`, signal);
+    await requestTunnel(proxy, socket, `${isIP(address) === 6 ? `[${address}]` : address}:${port}`, signal);
     return socket;
   } catch (error) {
     socket.destroy();
@@ -87,7 +87,7 @@ const tunnelTo = async (
   }
 };
 
-const askForTunnel = async (
+const requestTunnel = async (
   proxy: EgressProxy,
   socket: Socket,
   target: string,
@@ -134,7 +134,7 @@ const askForTunnel = async (
   }
 };
 
-/** A proxy that did not reach the receiver says so by 502, 503 or 504; whatever else it refuses is its own. */
+/** A proxy that did not reach the receiver answers 502, 503 or 504. Any other refusal is the proxy's own. */
 const refusal = (status: number): SendFailure | undefined => {
   if (status >= 200 && status < 300) return undefined;
   switch (status) {

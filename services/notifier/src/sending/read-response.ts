@@ -4,10 +4,10 @@ import {
 } from '@runledger/contracts/events/delivery-attempt-result';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 
-/** Of a body that is longer the rest is not waited for: the connection is given up. */
+/** The rest of a longer body is not read: the connection is closed. */
 const MAX_BODY_BYTES = 64 * 1_024;
 
-/** Seconds or a date are shorter; what is longer is neither. */
+/** Seconds or a date are shorter. Anything longer is invalid. */
 const MAX_RETRY_AFTER = 64;
 
 export interface ReceiverResponse {
@@ -27,7 +27,7 @@ export const reasonOfStatus = (status: number): DeliveryAttemptResult => {
   return 'malformed_answer';
 };
 
-/** Never rejects: the status is known, so whatever becomes of the body is no failure. */
+/** Never rejects: the status is known, so a problem with the body is no failure. */
 export const readResponse = async (
   request: ClientRequest,
   response: IncomingMessage,
@@ -47,7 +47,7 @@ export const readResponse = async (
   response.once('close', () => resolve(undefined));
   response.on('error', () => resolve(undefined));
   await promise;
-  // An answer before the request was read to its end: the rest would hold the connection for ever.
+  // The receiver responded before it read the whole request: the rest would hold the connection for ever.
   if (!request.writableFinished) request.destroy();
   return {
     status: response.statusCode ?? 0,
@@ -61,5 +61,5 @@ const retryAfter = (response: IncomingMessage): string | null => {
   return header === undefined || header.length > MAX_RETRY_AFTER ? null : header;
 };
 
-/** A character that the cut halved is left out: a decoder in the middle of a stream waits for its other half. */
+/** Leaves out a character that was cut in half: a streaming decoder waits for its other half. */
 const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes, { stream: true });

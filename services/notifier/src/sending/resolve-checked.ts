@@ -3,7 +3,7 @@ import { checkCallbackUrl } from '@runledger/webhooks/policy/callback-url';
 import type { NameResolver } from '@runledger/webhooks/dns/name-resolver';
 import { resolveCallback, type CallbackAddresses } from '@runledger/webhooks/policy/resolve-callback';
 
-/** The whole policy, before every try: it may have changed since the run was queued, and so may the name's addresses. */
+/** Applies the whole policy before every attempt: it may have changed since the run was queued, and so may the name's addresses. */
 export const resolveChecked =
   (parts: { readonly policy: CallbackPolicy; readonly resolver: NameResolver }) =>
   async (url: URL, signal: AbortSignal): Promise<CallbackAddresses> => {

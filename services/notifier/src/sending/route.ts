@@ -12,7 +12,7 @@ export interface Route {
   readonly port: number;
   readonly secure: boolean;
   readonly addresses: readonly string[];
-  /** Two tries with the same key may share a connection. */
+  /** Two attempts with the same key may share a connection. */
   readonly key: string;
 }
 
@@ -33,7 +33,7 @@ export const routeTo = (url: URL, addresses: readonly string[]): Route => {
   };
 };
 
-/** A fresh connection, ready for a request: the peer is checked before anything is sent to it. */
+/** A fresh connection, ready for a request. Its peer is checked before anything is sent. */
 export const openRoute = async (
   route: Route,
   parts: RouteParts & { readonly clock: Stopwatch; readonly signal: AbortSignal },
@@ -42,7 +42,7 @@ export const openRoute = async (
   const { host, port, addresses } = route;
   clock.enter('connect');
   if (addresses.length === 0) throw new SendFailure('name_not_found', `${host} has no address.`);
-  // An address written in the URL is never looked up, and a proxy's peer is the proxy: so all are checked before, too.
+  // An address in the URL is never looked up, and a proxy's peer is the proxy, so all addresses are checked first, too.
   for (const address of addresses) checkPeer(route, address, parts.mayConnect);
   const socket = proxy
     ? await openTunnel(proxy, addresses, port, parts)
@@ -72,7 +72,7 @@ const checkPeer = (
   address: string | undefined,
   mayConnect: RouteParts['mayConnect'],
 ): void => {
-  // The system forgets the peer of a connection that is gone already.
+  // The system does not know the peer of a closed connection.
   if (address === undefined)
     throw new SendFailure('connect_failed', `${host} closed the connection at once.`);
   if (!mayConnect(host, address, port)) {

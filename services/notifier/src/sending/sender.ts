@@ -14,7 +14,7 @@ import { reasonOfStatus, type ReceiverResponse } from './read-response.ts';
 import { readProxy } from './proxy-tunnel.ts';
 import { startStopwatch, type Stopwatch } from './stopwatch.ts';
 
-/** Body and headers go out as they are; the sender adds those of the connection, and Host and Content-Length. */
+/** Body and headers are sent as they are. The sender adds Host, Content-Length and the headers of the connection. */
 export interface OutgoingRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
@@ -26,34 +26,34 @@ export interface SendResult {
   /** For people: what happened, without secrets and without the URL's path and query. */
   readonly message: string;
   readonly status: number | null;
-  /** The header Retry-After as it came. */
+  /** The header Retry-After as received. */
   readonly retry_after: string | null;
   readonly phases: DeliveryAttemptPhases;
-  /** The first 2 KiB of the body as text; null without an answer. */
+  /** The first 2 KiB of the body as text; null without a response. */
   readonly answer: string | null;
 }
 
 export interface Sender extends AsyncDisposable {
   /**
-   * One try: one POST. Never rejects for what a receiver does, and ends in time whatever it does. An aborted signal
-   * ends it as `interrupted`, unless the status had come: then that is what counts.
+   * One attempt: one POST. Never rejects because of a receiver, and always ends in time. An aborted signal ends it as
+   * `interrupted`, unless the status has arrived: then the status counts.
    */
   send(outgoing: OutgoingRequest, signal: AbortSignal): Promise<SendResult>;
 }
 
 export interface SenderOptions {
   readonly resolve: (url: URL, signal: AbortSignal) => Promise<CallbackAddresses>;
-  /** Asked of every address before it is connected to, and of the peer once connected. */
+  /** Checks every address before a connection, and the peer after it. */
   readonly mayConnect: (host: string, address: string, port: number) => boolean;
   /** `http://user:password@host:port` or https: everything goes through it by CONNECT. */
   readonly proxy?: URL;
-  /** For the whole try, from the name to the end of the body; 15 s when left out. */
+  /** For the whole attempt, from the name to the end of the body; 15 s when left out. */
   readonly withinMs?: number;
-  /** Certificates (PEM) of authorities that are trusted besides the known ones. */
+  /** Certificates (PEM) of further trusted authorities. */
   readonly ca?: string;
 }
 
-/** @throws {RangeError} for a proxy that is none */
+/** @throws {RangeError} for an invalid proxy */
 export const openSender = (options: SenderOptions): Sender => {
   const { resolve, mayConnect, proxy, withinMs = 15_000, ca } = options;
   const connections = new Connections();

@@ -1,14 +1,14 @@
 import type { DeliveryAttemptPhases } from '@runledger/contracts/events/delivery-attempt-result';
 import { performance } from 'node:perf_hooks';
 
-/** Where a try is. To reach the egress proxy is part of the phase `connect`, but fails for reasons of its own. */
+/** The stage of an attempt. Reaching the egress proxy is part of the phase `connect`, but fails for other reasons. */
 export type Stage = keyof DeliveryAttemptPhases | 'proxy';
 
-/** One stage at a time; a stage that is entered again (a second connection) adds to its phase. */
+/** One stage at a time. A stage that is entered again (a second connection) adds to its phase. */
 export interface Stopwatch {
   readonly stage: Stage;
   enter(stage: Stage): void;
-  /** What was measured up to now, the stage that it is in included. */
+  /** Measured until now, including the current stage. */
   phases(): DeliveryAttemptPhases;
 }
 

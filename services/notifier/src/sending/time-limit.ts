@@ -1,7 +1,7 @@
-/** Why a try was ended from outside, whatever the receiver does. */
+/** Why an attempt was ended by the notifier itself. */
 export type EndReason = 'time_over' | 'interrupted';
 
-/** One signal over everything that a try does; disposing takes its timer and its listeners away. */
+/** One signal for the whole attempt. Disposing removes its timer and its listeners. */
 export interface TimeLimit extends Disposable {
   readonly signal: AbortSignal;
   readonly ended: EndReason | undefined;

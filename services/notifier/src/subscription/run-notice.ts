@@ -8,14 +8,14 @@ import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { RUN_EVENTS } from '@runledger/contracts/events/run-event';
 import { webhookTargetOf, type WebhookTarget } from './webhook-targets.ts';
 
-/** What a message of RUNS may mean for notifications. Whether it counts is seen when the run is read. */
+/** What a message of RUNS may mean for notifications. Whether it is valid is known when the run is read. */
 export type RunNotice =
   | { readonly kind: 'queued'; readonly key: RunKey; readonly target: WebhookTarget | null }
   | { readonly kind: 'changed'; readonly key: RunKey }
   | { readonly kind: 'ended'; readonly key: RunKey }
   | { readonly kind: 'redelivery'; readonly key: RunKey; readonly round: number };
 
-/** Undefined for what concerns no notification. */
+/** Undefined for a message that concerns no notification. */
 export const runNotice = (message: StoredMessage): RunNotice | undefined => {
   const { subject } = message;
   const life = parseLifecycleSubject(subject);
@@ -35,7 +35,7 @@ export const runNotice = (message: StoredMessage): RunNotice | undefined => {
     : undefined;
 };
 
-/** Only the fact that the run begins with counts: one forged beside it would turn the callback off, or elsewhere. */
+/** Only the first fact of the run counts: a forged one would turn the webhook off, or redirect it. */
 const queued = (key: RunKey, message: StoredMessage): RunNotice => {
   const first = acceptMessage(RUN_CHAIN, EMPTY_HISTORY, message);
   return first.kind === 'accepted'

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { originOf } from '@runledger/contracts/deliveries/deliveries';
 import type { RunId } from '@runledger/contracts/ids';
 import type { RunRequest } from '@runledger/contracts/fold/run';
@@ -9,10 +10,10 @@ export interface WebhookTarget {
   readonly intermediate: boolean;
 }
 
-/** What an URL has that is none of HTTP; a text that is no URL has it here, so that its delivery comes to an end as any other. */
+/** The origin of a URL that is not HTTP. An invalid URL gets it too, so that its delivery ends like any other. */
 const NO_ORIGIN = 'null';
 
-/** Null for a run that wants none. */
+/** Null for a run without a webhook. */
 export const webhookTargetOf = ({
   webhook,
   webhook_intermediate_status,
@@ -23,56 +24,40 @@ export const webhookTargetOf = ({
 };
 
 export interface WebhookTargets {
-  note(run: RunId, callback: WebhookTarget | null): void;
-  /** Looks it up when it is not known (any more). Null for a run that wants none, or that there is none of. */
+  note(run: RunId, target: WebhookTarget | null): void;
+  /** Looks it up when it is not known. Null for a run without a webhook, and for an unknown run. */
   find(key: RunKey): Promise<WebhookTarget | null>;
 }
 
-const MOST_KNOWN = 50_000;
+const MAX_KNOWN = 50_000;
 
-/** Remembers the callbacks that were asked for last, so that not every fact costs a read. */
+/** Remembers the targets that were used lately, so that not every fact costs a read. */
 export const openWebhookTargets = (
   lookUp: (key: RunKey) => Promise<WebhookTarget | null>,
-  most = MOST_KNOWN,
+  max = MAX_KNOWN,
 ): WebhookTargets => {
-  // By halves: to find the oldest of a map costs as many steps as were removed before it.
-  let recent = new Map<RunId, WebhookTarget | null>();
-  let older = new Map<RunId, WebhookTarget | null>();
-  const asked = new Map<RunId, Promise<WebhookTarget | null>>();
+  const known = new LRUCache<RunId, { readonly target: WebhookTarget | null }>({ max });
+  const reading = new Map<RunId, Promise<WebhookTarget | null>>();
 
-  const note = (run: RunId, callback: WebhookTarget | null): void => {
-    recent.set(run, callback);
-    if (recent.size < most / 2) return;
-    older = recent;
-    recent = new Map();
-  };
-  const recall = (run: RunId): WebhookTarget | null | undefined => {
-    const callback = recent.get(run);
-    if (callback !== undefined) return callback;
-    const once = older.get(run);
-    if (once !== undefined) note(run, once);
-    return once;
-  };
-  const ask = async (key: RunKey): Promise<WebhookTarget | null> => {
+  const read = async ({ run_id, ...key }: RunKey): Promise<WebhookTarget | null> => {
     try {
-      const found = await lookUp(key);
-      // What was noted meanwhile is newer: the run may not have been there yet.
-      const noted = recall(key.run_id);
-      if (noted !== undefined) return noted;
-      note(key.run_id, found);
-      return found;
+      const found = { target: await lookUp({ run_id, ...key }) };
+      // What was noted meanwhile is newer: the run may not have existed yet.
+      const { target } = known.get(run_id) ?? found;
+      known.set(run_id, { target });
+      return target;
     } finally {
-      asked.delete(key.run_id);
+      reading.delete(run_id);
     }
   };
   return {
-    note,
+    note: (run, target) => void known.set(run, { target }),
     find: async (key) => {
-      const known = recall(key.run_id);
-      if (known !== undefined) return known;
-      const asking = asked.get(key.run_id) ?? ask(key);
-      asked.set(key.run_id, asking);
-      return asking;
+      const present = known.get(key.run_id);
+      if (present) return present.target;
+      const asked = reading.get(key.run_id) ?? read(key);
+      reading.set(key.run_id, asked);
+      return asked;
     },
   };
 };

@@ -1,9 +1,9 @@
 import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
 
-/** What a failure says of whom. `origin`: nobody can reach it. `receiver`: this organisation's callbacks there fail. */
+/** Whom a failure counts against. `origin`: nobody can reach it. `receiver`: this organisation's webhooks there fail. */
 type Charge = 'origin' | 'receiver' | 'nobody';
 
-/** `own`: nothing that the receiver could help; it uses up no try. */
+/** `own`: not the receiver's fault. It uses up no attempt. */
 export type Verdict = 'accepted' | 'gone' | 'failed' | 'own' | 'interrupted';
 
 interface Consequence {
@@ -25,7 +25,7 @@ const CONSEQUENCES: Readonly<Record<DeliveryAttemptResult, Consequence>> = {
   connect_failed: { verdict: 'failed', charge: 'origin' },
   connect_timed_out: { verdict: 'failed', charge: 'origin' },
   tls_failed: { verdict: 'failed', charge: 'origin' },
-  // After the connection: what one path of a host does is no reason to leave others of it alone.
+  // After the connection: other paths of the host may work.
   reset: { verdict: 'failed', charge: 'receiver' },
   malformed_answer: { verdict: 'failed', charge: 'receiver' },
   timed_out: { verdict: 'failed', charge: 'receiver' },
@@ -37,12 +37,12 @@ const CONSEQUENCES: Readonly<Record<DeliveryAttemptResult, Consequence>> = {
 
 export const verdictOf = (reason: DeliveryAttemptResult): Verdict => CONSEQUENCES[reason].verdict;
 
-/** Whether a try that ended so slows its receiver down. */
+/** Whether an attempt with this result counts against somebody. */
 export const isCharged = (reason: DeliveryAttemptResult): boolean => CONSEQUENCES[reason].charge !== 'nobody';
 
 export type Outcome = 'success' | 'failure' | 'neutral';
 
-/** What the breaker of the origin, and that of the receiver, are told. */
+/** What counts for the breaker of the origin, and for that of the receiver. */
 export const outcomesOf = (
   reason: DeliveryAttemptResult,
 ): { readonly origin: Outcome; readonly receiver: Outcome } => {
@@ -53,7 +53,7 @@ export const outcomesOf = (
     case 'receiver':
       return { origin: 'success', receiver: 'failure' };
     case 'nobody':
-      // Whoever answers is there, whatever it answers; what was not asked says nothing.
+      // Any response shows that the receiver is there. A request that was not sent shows nothing.
       return verdict === 'own' || verdict === 'interrupted' || reason === 'forbidden'
         ? { origin: 'neutral', receiver: 'neutral' }
         : { origin: 'success', receiver: 'success' };

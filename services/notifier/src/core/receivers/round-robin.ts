@@ -1,33 +1,33 @@
-/** Lanes in turn: each organisation one after the other, and each lane of it one after the other. */
-export interface RoundRobin<Lane> {
-  /** A lane that is in it already keeps its place. */
-  add(org: string, lane: Lane): void;
-  /** Takes out the next lane of the next organisation that may. */
-  next(may: (org: string) => boolean): Lane | undefined;
+/** Queues take turns: each organisation after the other, and within it each queue after the other. */
+export interface RoundRobin<Queue> {
+  /** A queue that waits already keeps its turn. */
+  add(org: string, queue: Queue): void;
+  /** Takes out the next queue of the next organisation that may. */
+  next(may: (org: string) => boolean): Queue | undefined;
 }
 
-export const roundRobin = <Lane>(): RoundRobin<Lane> => {
+export const roundRobin = <Queue>(): RoundRobin<Queue> => {
   const orgs = rounds<string>();
-  const lanesOf = new Map<string, Rounds<Lane>>();
+  const queuesOf = new Map<string, Rounds<Queue>>();
   return {
-    add: (org, lane) => {
-      const lanes = lanesOf.get(org) ?? rounds<Lane>();
-      lanes.members.add(lane);
-      lanesOf.set(org, lanes);
+    add: (org, queue) => {
+      const queues = queuesOf.get(org) ?? rounds<Queue>();
+      queues.members.add(queue);
+      queuesOf.set(org, queues);
       orgs.members.add(org);
     },
     next: (may) => {
       for (let left = orgs.members.size; left > 0; left -= 1) {
         const org = orgs.next();
-        const lanes = org === undefined ? undefined : lanesOf.get(org);
-        if (org === undefined || lanes === undefined || !may(org)) continue;
-        const lane = lanes.next();
-        if (lane !== undefined) lanes.members.delete(lane);
-        if (lanes.members.size === 0) {
+        const queues = org === undefined ? undefined : queuesOf.get(org);
+        if (org === undefined || queues === undefined || !may(org)) continue;
+        const queue = queues.next();
+        if (queue !== undefined) queues.members.delete(queue);
+        if (queues.members.size === 0) {
           orgs.members.delete(org);
-          lanesOf.delete(org);
+          queuesOf.delete(org);
         }
-        return lane;
+        return queue;
       }
       return undefined;
     },
@@ -40,7 +40,7 @@ interface Rounds<Member> {
   next(): Member | undefined;
 }
 
-/** To ask a set for its first member costs as many steps as were removed before it, so that one iterator goes on and on. */
+/** The first member of a set costs as many steps as members were removed before it, so one iterator is used to the end. */
 const rounds = <Member>(): Rounds<Member> => {
   const members = new Set<Member>();
   let round = members.values();

@@ -1,6 +1,6 @@
-/** How far everything is settled in a stream that is taken in order and settled in any order. */
+/** Up to where everything is settled, in a stream that is taken in order and settled in any order. */
 export interface LowWatermark {
-  /** Taken, and not settled before `settle` is called as often as it was opened. */
+  /** It is taken. It is settled when `settle` is called as often as `open`. */
   open(sequence: number): void;
   settle(sequence: number): void;
   /** Everything up to here was taken. */
