@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { root, toolEnvironment } from './node24.mjs';
@@ -25,9 +25,10 @@ export const runTests = async (args, reportFile) => {
  * before with the same files comes from the cache of turbo.
  */
 export const runAffectedTests = async () => {
-  const reports = [root, ...globSync('{packages,services,apps}/*', { cwd: root })].map((folder) =>
-    resolve(root, folder, WORKSPACE_REPORT),
+  const workspaceFolders = ['packages', 'services', 'apps'].flatMap((group) =>
+    readdirSync(join(root, group)).map((name) => join(group, name)),
   );
+  const reports = ['.', ...workspaceFolders].map((folder) => resolve(root, folder, WORKSPACE_REPORT));
   for (const report of reports) rmSync(report, { force: true });
   const options = ['--env-mode=loose', '--concurrency=2', '--continue', '--output-logs=new-only'];
   const workspaces = await statusOf('turbo', ['run', 'test', '--affected', ...options]);
