@@ -21,7 +21,7 @@ type EffectOf<Type> = Extract<Effect, { type: Type }>;
 type Attempt = EffectOf<'attempt_final'> | EffectOf<'attempt_intermediate'>;
 
 /** What is done about effects; a test says what it wants to be different. */
-export interface Surroundings {
+interface Surroundings {
   attempt: (effect: Attempt) => void;
   conclude: (effect: EffectOf<'conclude_attempt'>) => void;
   defer: (effect: EffectOf<'defer_delivery'>) => void;

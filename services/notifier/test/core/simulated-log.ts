@@ -94,7 +94,7 @@ export const append = (
 };
 
 /** The newest message that is pending for the run. */
-export const pendingOf = ({ timers }: SimulatedLog, { key }: SimulatedRun): Timer | undefined =>
+const pendingOf = ({ timers }: SimulatedLog, { key }: SimulatedRun): Timer | undefined =>
   (['wait', 'due', 'deferred'] as const)
     .flatMap((state) => timers.get(`${key.run_id}.${state}`) ?? [])
     .toSorted((one, other) => other.sequence - one.sequence)[0];

@@ -7,7 +7,7 @@ const MAX_AT_RECEIVER = 2_000;
 const MAX_WAITING = 50_000;
 
 /** Whether nothing may be sent there for a while. */
-export const isOpen = ({ breakers }: NotifierState, { receiver, key }: ReceiverQueue): boolean =>
+const isOpen = ({ breakers }: NotifierState, { receiver, key }: ReceiverQueue): boolean =>
   breakers.state(key).kind === 'open' || breakers.state(receiver.origin).kind === 'open';
 
 /** How many more attempts may be in flight at the receiver now. */

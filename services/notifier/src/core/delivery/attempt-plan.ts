@@ -12,7 +12,7 @@ export type AttemptPlan =
   | ({ readonly kind: 'send' | 'expired' } & Progress & DueRun);
 
 /** A run whose final notification is due. */
-export interface DueRun {
+interface DueRun {
   readonly run: EndedRun;
   readonly url: string;
   readonly webhook: WebhookHistory;

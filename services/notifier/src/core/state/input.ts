@@ -14,7 +14,7 @@ interface Tick {
   readonly type: 'tick';
 }
 
-export type PartitionInput =
+type PartitionInput =
   | { readonly type: 'partition_gained'; readonly start: PartitionStart }
   /** Nothing of it begins any more. What is under way may be finished. */
   | { readonly type: 'partition_closing'; readonly partition: number }
@@ -55,7 +55,7 @@ export type RunInput =
       readonly lastSequence: number;
     };
 
-export type TimerInput =
+type TimerInput =
   | { readonly type: 'delivery_due'; readonly delivery: FinalDelivery }
   /** An opening that an earlier holder stored, and that is not over. `until`: milliseconds since 1970. */
   | ({ readonly type: 'opening_found' } & StoredOpening)
@@ -81,7 +81,7 @@ export interface StoredOpening extends Pick<OpenBreaker, 'origin' | 'org_id' | '
   readonly until: number;
 }
 
-export type ResultInput =
+type ResultInput =
   | { readonly type: 'attempt_finished'; readonly attempt: number; readonly report: AttemptReport }
   /** What follows from an attempt is stored, or not. */
   | { readonly type: 'attempt_concluded'; readonly attempt: number; readonly outcome: Outcome }

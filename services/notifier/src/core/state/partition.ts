@@ -25,7 +25,7 @@ export interface Partition {
   isStoring: boolean;
 }
 
-export interface Watched {
+interface Watched {
   readonly key: RunKey;
   readonly sequence: number;
 }
