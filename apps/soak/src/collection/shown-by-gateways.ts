@@ -10,7 +10,7 @@ const PAGE = 100;
 const AT_ONCE = 4;
 const WITHIN_MS = 20_000;
 
-/** What a gateway shows of every run, in its list and one by one. @throws when it does not answer as it should */
+/** What a gateway shows of every run, in its list and one by one. @throws Error for an unexpected answer */
 export const shownByGateway = async (
   gateway: string,
   apiKey: string,

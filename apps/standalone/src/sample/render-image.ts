@@ -11,6 +11,7 @@ import type { RenderInputs } from './render-inputs.ts';
 import { rowPainter } from './render-row.ts';
 import { readScene } from './render-scene.ts';
 import type { Scene } from './render-scene.ts';
+import { isObject } from './is-object.ts';
 
 const MAX_REPORTS = 100;
 
@@ -68,8 +69,5 @@ const parse = (json: string): Record<string, unknown> | undefined => {
     return undefined;
   }
 };
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 await main();

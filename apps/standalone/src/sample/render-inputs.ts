@@ -1,5 +1,6 @@
 import { PALETTE_NAMES, isPaletteName } from './palettes.ts';
 import type { PaletteName } from './palettes.ts';
+import { isObject } from './is-object.ts';
 
 export interface RenderInputs {
   /** Width and height in pixels. */
@@ -93,6 +94,3 @@ const describe = (value: unknown): string => {
 
 const member = (value: Record<string, unknown>, name: string): unknown =>
   Object.hasOwn(value, name) ? value[name] : undefined;
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,3 +1,5 @@
+import { isObject } from './is-object.ts';
+
 /** The part of the plane that a picture shows. It belongs to the workflow; inputs come with each run. */
 export interface Scene {
   readonly x: number;
@@ -29,6 +31,3 @@ export const readScene = (workflow: unknown): ReadScene => {
 
 const isWithin = (value: unknown, limit: number): value is number =>
   typeof value === 'number' && Math.abs(value) <= limit;
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

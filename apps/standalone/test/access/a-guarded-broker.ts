@@ -31,14 +31,14 @@ export const USERS = {
 export type UserName = keyof typeof USERS;
 const USER_NAMES = Object.keys(USERS) as UserName[];
 
-/** A provisioned broker with the configuration that is made from the contracts of all services. */
+/** A provisioned broker with the permissions from the contracts of all services. */
 export interface GuardedBroker extends AsyncDisposable {
   readonly nats: Awaited<ReturnType<typeof testNats>>;
   readonly keys: Readonly<Record<UserName, UserKey>>;
   readonly operator: EventLog;
-  /** What the broker refused to any of them, in words for people. */
+  /** The permission violations of all users, in words. */
   readonly refusals: readonly string[];
-  /** Another connection of a user, closed with the rest. */
+  /** One more connection of a user. It is closed with the others. */
   open(user: UserName): Promise<EventLog>;
 }
 

@@ -1,6 +1,6 @@
 import type { UserName } from './a-guarded-broker.ts';
 
-/** By hand, beside what is made from the contracts: whoever gives a service more has to say so here too. */
+/** Written by hand, unlike the permissions from the contracts: a change of a permission needs a change here too. */
 export interface Allowed {
   readonly publish: readonly string[];
   readonly subscribe: readonly string[];
@@ -15,7 +15,7 @@ const passing = (...streams: readonly string[]): string[] =>
   streams.flatMap((stream) =>
     api([`CONSUMER.CREATE.${stream}`, `CONSUMER.INFO.${stream}.*`, `CONSUMER.MSG.NEXT.${stream}.*`]),
   );
-/** No other service has consumers there. */
+/** No other service has consumers in this stream. */
 const passingAlone = (...streams: readonly string[]): string[] => [
   ...passing(...streams),
   ...streams.flatMap((stream) => api([`CONSUMER.DELETE.${stream}.*`])),

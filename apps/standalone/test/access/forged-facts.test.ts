@@ -46,7 +46,7 @@ beforeEach(async () => {
   head = stored(await appendOwn(honest, started(key, 1, B), head));
 });
 
-/** As the broker lets it: any payload under an allowed subject, on any condition. */
+/** As the broker permits it: any payload, under an allowed subject, with any condition. */
 const forge = async (
   log: EventLog,
   subject: string,
@@ -57,7 +57,7 @@ const forge = async (
   return (await log.js.publish(subject, JSON.stringify(body), expect ? { expect } : {})).seq;
 };
 
-/** That the first attempt succeeded on this executor. */
+/** The success of the first attempt on this executor. */
 const endOn = (executor: ExecutorId) => ({ ...succeeded(key), executor_id: executor });
 
 const readAs = async (log: EventLog) => {
@@ -71,7 +71,7 @@ const readAs = async (log: EventLog) => {
 };
 
 describe('what an executor stores under its own subjects about a run of another', () => {
-  it('ends nothing, with a perfect fence, and the run goes on behind it', async () => {
+  it('ends nothing, even with the expected sequence, and the run continues after it', async () => {
     const forged = stored(await appendOwn(hostile, endOn(A), head));
     for (const log of [gateway, scheduler]) {
       expect(await readAs(log)).toEqual({ status: 'running', head: forged, refused: ['impossible'] });
@@ -106,13 +106,13 @@ describe("what is stored with a gateway's key", () => {
     expect(await readAs(scheduler)).toEqual({ status: 'running', head: forged, refused: ['forged_fence'] });
   });
 
-  it('queues no run again', async () => {
+  it('queues no run twice', async () => {
     const fence = { filter: lifecycleFilter(key), sequence: head };
     const forged = await forge(gateway, runEventSubject(queued(key)), queued(key), fence);
     expect(await readAs(scheduler)).toEqual({ status: 'running', head: forged, refused: ['impossible'] });
   });
 
-  it('ends no run under a subject of its own', async () => {
+  it('ends no run under its own subject', async () => {
     const fence = { filter: lifecycleFilter(key), sequence: head };
     const forged = await forge(gateway, runEventSubject(cancelRequested(key)), endOn(B), fence);
     expect(await readAs(scheduler)).toEqual({ status: 'running', head: forged, refused: ['wrong_subject'] });

@@ -6,8 +6,8 @@ import { ALL_STREAMS } from '@runledger/event-log/provision/provision';
 import { CONTRACTS } from './a-guarded-broker.ts';
 
 /**
- * Every kind of subject that a client of the broker might try: made of all event types with all writers, of all streams
- * with all requests of JetStream, and of what all contracts name. What is new in the code is tried without a word here.
+ * Every kind of subject that a client of the broker might try: all event types with all writers, all streams with all
+ * JetStream requests, and all subjects of the contracts. New code is included without a change here.
  */
 
 const RUN = '0192e0c0-0000-7000-8000-00000000000a.0192e0c0-0000-7000-8000-00000000000b';
@@ -145,7 +145,7 @@ export const PUBLISHED = [
   ]),
 ];
 
-/** What might be listened to: everything, each kind, and the inboxes of others by their keys. */
+/** Subjects to subscribe to: everything, each kind, and the inboxes of other users. */
 export const subscribed = (publicKeys: readonly string[]): string[] => [
   '>',
   '*',

@@ -5,9 +5,9 @@ import { aGuardedBroker, USERS, type GuardedBroker, type UserName } from './a-gu
 import { ALLOWED } from './allowed.ts';
 import { PUBLISHED, subscribed } from './probes.ts';
 
-/** What none may do: its refusal says that all before it was answered. */
+/** No user may publish here. The refusal shows that all earlier messages were handled. */
 const LAST = 'the.last.one';
-// No request of JetStream takes it, so that what is allowed changes nothing.
+// JetStream accepts no such request, so that a permitted message changes nothing.
 const PAYLOAD = '!';
 
 let broker: GuardedBroker;
@@ -46,7 +46,7 @@ const isAllowed = (subject: string, patterns: readonly string[]): boolean =>
 const names = Object.keys(ALLOWED) as (keyof typeof ALLOWED)[];
 
 describe.each(names)('%s', (name) => {
-  it(`may publish what stands in the table, and none of the other of ${PUBLISHED.length} subjects`, async () => {
+  it(`may publish to the subjects in the table, and to no other of ${PUBLISHED.length} subjects`, async () => {
     const log = await broker.open(name);
     const refused = await refusedTo(log, () => {
       for (const subject of PUBLISHED) log.nc.publish(subject, PAYLOAD);
@@ -55,7 +55,7 @@ describe.each(names)('%s', (name) => {
     expect([...refused].toSorted()).toEqual(wanted.toSorted());
   });
 
-  it('may listen to what stands in the table, and to no inbox but its own', async () => {
+  it('may subscribe to the subjects in the table, and to no inbox but its own', async () => {
     const log = await broker.open(name);
     const keys = Object.entries(broker.keys).map(([user, { publicKey }]) => ({ user, publicKey }));
     const subjects = subscribed(keys.map(({ publicKey }) => publicKey));
@@ -67,7 +67,7 @@ describe.each(names)('%s', (name) => {
     expect([...refused].toSorted()).toEqual(wanted.toSorted());
   });
 
-  it('uses every line of the table that is about publishing', () => {
+  it('uses every line of the table about publishing', () => {
     const unused = ALLOWED[name].publish.filter(
       (pattern) => !PUBLISHED.some((subject) => fits(subject, pattern)),
     );
@@ -76,7 +76,7 @@ describe.each(names)('%s', (name) => {
 });
 
 describe('the table', () => {
-  it('speaks of every user but the operator, who may do everything', async () => {
+  it('has every user but the operator, who may do everything', async () => {
     const others = (Object.keys(USERS) as UserName[]).filter((name) => name !== 'operator');
     expect(names.toSorted()).toEqual(others.toSorted());
     const log = await broker.open('operator');
@@ -85,8 +85,8 @@ describe('the table', () => {
   });
 });
 
-describe('after all that was refused', () => {
-  it('every stream is there, and nothing was stored for another writer', async () => {
+describe('after all refusals', () => {
+  it('every stream exists, and nothing was stored for another writer', async () => {
     const log = await broker.open('operator');
     const { state } = await log.jsm.streams.info('RUNS', { subjects_filter: '>' });
     const stored = Object.keys(state.subjects ?? {});

@@ -18,7 +18,7 @@ const key = aRun();
 const OWN_FACT = `runs.${key.org_id}.${key.run_id}.life.started.executor.1.${A}`;
 const API = '$JS.RUNLEDGER.API';
 
-/** Where answers would do harm, if the broker stored what it is asked for under any reply. */
+/** Reply subjects at which an answer would do harm, if the broker published it there. */
 const REPLIES = [
   `runs.${key.org_id}.${key.run_id}.life.ended.scheduler.1.none`,
   'runs.o.r.life.queued.gateway.0.none',
@@ -45,7 +45,7 @@ beforeAll(async () => {
 });
 afterAll(() => broker[Symbol.asyncDispose]());
 
-/** What every stream holds: the sequence of its last message, and how many there are. */
+/** The last sequence and the number of messages of every stream. */
 const held = async (): Promise<Record<string, string>> => {
   const entries = await Promise.all(
     ALL_STREAMS.map(async (name) => {
@@ -55,22 +55,22 @@ const held = async (): Promise<Record<string, string>> => {
   );
   return Object.fromEntries(entries);
 };
-/** Until the broker has done what this connection asked, and what came of it. */
+/** Waits until the broker has handled all requests of this connection. */
 const settled = async (log: EventLog): Promise<void> => {
   await log.nc.flush();
   await broker.operator.nc.flush();
 };
 
-describe('a reply that is no inbox', () => {
+describe('a reply subject that is not an inbox', () => {
   it.each((Object.keys(USERS) as UserName[]).filter((name) => name !== 'operator'))(
-    'stays in the account of %s, whatever it asks for, and does what that may do itself',
+    'stays in the account of %s, and allows no more than its own permissions',
     async (name) => {
       const log = await broker.open(name);
       const questions = USERS[name].permissions.publish.allow.filter(
         (subject) => subject.startsWith(API) && /\.(MSG\.GET|DIRECT\.GET|INFO|NAMES)\b/.test(subject),
       );
       expect(questions).not.toEqual([]);
-      // What it may do itself it may do in this way too.
+      // Its own permissions hold here too.
       const replies = REPLIES.filter((reply) => !USERS[name].permissions.publish.allow.includes(reply));
       const before = await held();
       for (const question of questions) {
@@ -86,7 +86,7 @@ describe('a reply that is no inbox', () => {
     },
   );
 
-  it('stores no acknowledgement of a fact under it', async () => {
+  it('stores no acknowledgement of a fact', async () => {
     const before = await held();
     for (const reply of REPLIES) executor.nc.publish(OWN_FACT, '{}', { reply });
     await settled(executor);
@@ -98,7 +98,7 @@ describe('a reply that is no inbox', () => {
     expect(stored.filter((subject) => subject !== OWN_FACT)).toHaveLength(1);
   });
 
-  it('stores nothing that an own consumer hands over', async () => {
+  it('stores nothing that its own consumer delivers', async () => {
     await executor.js.publish(OWN_FACT, '');
     const filter = `runs.*.*.life.*.*.*.${A}`;
     await executor.jsm.consumers.add('RUNS', { durable_name: 'executor-a', filter_subject: filter });
@@ -113,7 +113,7 @@ describe('a reply that is no inbox', () => {
     await executor.jsm.consumers.delete('RUNS', 'executor-a');
   });
 
-  it('brings nothing into the inbox of another user', async () => {
+  it('delivers nothing to the inbox of another user', async () => {
     const other = await broker.open('executor-b');
     const inbox = `_INBOX_${broker.keys['executor-b'].publicKey}.forged`;
     const got: string[] = [];
@@ -165,7 +165,7 @@ describe("an executor's own consumer", () => {
   });
 
   it.each(['scheduler', 'gateway', 'executor.b'] as const)(
-    'asks nothing of %s by what it pushes',
+    'sends no request to %s by push delivery',
     async (who) => {
       const asked: unknown[] = [];
       const asking = await broker.open(who === 'executor.b' ? 'executor-b' : who);
@@ -198,7 +198,7 @@ describe("an executor's own consumer", () => {
     },
   );
 
-  it('can make a message of another executor come again later, and no more', async () => {
+  it('can only delay a message of another executor', async () => {
     const other = await broker.open('executor-b');
     const scheduler = await broker.open('scheduler');
     const addressed = `runs.*.*.life.*.*.*.${B}`;
@@ -220,7 +220,7 @@ describe("an executor's own consumer", () => {
     expect(message).toMatchObject({ redelivered: true, subject: expect.stringMatching(/assigned/) });
   });
 
-  it('gives single facts under its own name only, whatever the request holds', async () => {
+  it('reads single facts only under its own name, for any request', async () => {
     const direct = (payload: string) => executor.nc.request(`${API}.DIRECT.GET.RUNS.${OWN_FACT}`, payload);
     expect((await direct('')).headers?.get('Nats-Subject')).toBe(OWN_FACT);
     for (const query of [

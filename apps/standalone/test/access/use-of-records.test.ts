@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => broker[Symbol.asyncDispose]());
 
-describe('with its own key, and no other', () => {
+describe('with only its own key', () => {
   it('the gateway keeps its records', async () => {
     const log = await broker.open('gateway');
     for (const name of ['CATALOGUE', 'KEYS', 'RATES', 'UPLOADS', 'WEBHOOK_SECRETS'] as const) {
@@ -67,7 +67,7 @@ describe('with its own key, and no other', () => {
     await lease.release();
   });
 
-  it('notifiers divide their shares', async () => {
+  it('notifiers divide the partitions', async () => {
     const log = await broker.open('notifier');
     const other = await broker.open('notifier');
     const hold = (_share: number, over: AbortSignal): Promise<void> =>
@@ -86,7 +86,7 @@ describe('with its own key, and no other', () => {
     await waitFor('half of the shares', () => second.held().length === 2);
   });
 
-  it('the notifier keeps timers and tries', async () => {
+  it('the notifier stores timers and delivery attempts', async () => {
     const log = await broker.open('notifier');
     const key = aRun();
     const delivery = {
@@ -128,7 +128,7 @@ describe('with its own key, and no other', () => {
     expect(await secrets.create('an-organisation', 'sealed')).not.toBe(false);
   });
 
-  it('nothing was refused meanwhile', () => {
+  it('nothing was refused', () => {
     expect(broker.refusals).toEqual([]);
   });
 });

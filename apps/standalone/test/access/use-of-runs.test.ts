@@ -39,9 +39,9 @@ beforeAll(async () => {
 });
 afterAll(() => broker[Symbol.asyncDispose]());
 
-describe('with its own key, and no other', () => {
+describe('with only its own key', () => {
   it.each(CONTRACTS.filter(({ role }) => role !== 'executor'))(
-    'the $service sees that the streams which it uses are provisioned',
+    'the $service checks that its streams are provisioned',
     async (contract) => {
       const log = await broker.open(contract.service as 'gateway');
       const streams = streamsOf(contract);
@@ -50,7 +50,7 @@ describe('with its own key, and no other', () => {
     },
   );
 
-  it('a run is queued, assigned, begun and read by those who do so', async () => {
+  it('services queue, assign, start and read a run', async () => {
     const [gateway, scheduler, executor, notifier] = await Promise.all([
       broker.open('gateway'),
       broker.open('scheduler'),
@@ -89,7 +89,7 @@ describe('with its own key, and no other', () => {
     expect(await append(notifier, webhookStarted(key), 0)).toMatchObject({ kind: 'appended' });
   });
 
-  it('streams are followed and tailed by those who do so', async () => {
+  it('services follow and tail streams', async () => {
     const [gateway, scheduler, notifier] = await Promise.all([
       broker.open('gateway'),
       broker.open('scheduler'),
@@ -117,7 +117,7 @@ describe('with its own key, and no other', () => {
     expect(tail.state()).toEqual({ ok: true });
   });
 
-  it('an executor tells of itself, and the scheduler hears it', async () => {
+  it('an executor sends heartbeats, and the scheduler receives them', async () => {
     const [scheduler, executor] = await Promise.all([broker.open('scheduler'), broker.open('executor-a')]);
     const fact = {
       version: 1,
@@ -135,7 +135,7 @@ describe('with its own key, and no other', () => {
     expect(await lastHeartbeat(scheduler, A)).toMatchObject({ heartbeat: { beat: 1 } });
   });
 
-  it('progress is told by an executor, watched by the gateway, and looked up by those who do so', async () => {
+  it('an executor sends progress, the gateway subscribes to it, and services read it', async () => {
     const [gateway, executor, notifier] = await Promise.all([
       broker.open('gateway'),
       broker.open('executor-a'),
@@ -156,7 +156,7 @@ describe('with its own key, and no other', () => {
     unwatch();
   });
 
-  it('the gateway asks the scheduler', async () => {
+  it('the gateway sends requests to the scheduler', async () => {
     const [gateway, scheduler] = await Promise.all([broker.open('gateway'), broker.open('scheduler')]);
     using answering = respondWithQueuePositions(scheduler, (keys) =>
       keys.map(() => ({ ahead: 3, capacity: 'busy' })),
@@ -166,7 +166,7 @@ describe('with its own key, and no other', () => {
     expect(await requestQueuePositions(gateway, [aRun()], 2_000)).toEqual([{ ahead: 3, capacity: 'busy' }]);
   });
 
-  it('what cannot be taken is parked by those who read it', async () => {
+  it('consumers store dead letters', async () => {
     const stored = await readStored(await broker.open('gateway'), 1);
     if (!stored) throw new Error('nothing is stored');
     for (const [user, consumer, stream] of [
@@ -179,7 +179,7 @@ describe('with its own key, and no other', () => {
     expect(await listDeadLetters(broker.operator)).toHaveLength(3);
   });
 
-  it('a debugger looks at runs as they are stored', async () => {
+  it('a debugger reads stored runs', async () => {
     const log = await broker.open('debugger');
     expect((await runsIdentity(log)).lastSequence).toBeGreaterThan(0);
     expect(await readStored(log, 1)).toBeDefined();
@@ -190,7 +190,7 @@ describe('with its own key, and no other', () => {
     await waitFor('a fact', () => subjects.length > 0);
   });
 
-  it('nothing was refused meanwhile', () => {
+  it('nothing was refused', () => {
     expect(broker.refusals).toEqual([]);
   });
 });

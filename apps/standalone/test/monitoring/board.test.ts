@@ -8,7 +8,7 @@ const overlaps = (one: Panel, other: Panel): boolean => {
 };
 
 describe('the board', () => {
-  it('asks the data source that its reader chooses, and belongs to no installation', async () => {
+  it('uses the data source that its reader chooses, and no fixed installation', async () => {
     const { panels, templating, ...board } = await readBoard();
     expect(templating.list).toMatchObject([{ name: 'datasource', type: 'datasource' }]);
     const asking = panels.filter(({ type }) => type !== 'row');
@@ -17,7 +17,7 @@ describe('the board', () => {
     expect(board.schemaVersion).toBeGreaterThanOrEqual(41);
   });
 
-  it('says at each panel what it means, with a title of its own, and lays none over another', async () => {
+  it('explains each panel, with unique titles, and without overlaps', async () => {
     const { panels } = await readBoard();
     const asking = panels.filter(({ type }) => type !== 'row');
     for (const { title, description = '', targets = [] } of asking) {
@@ -31,7 +31,7 @@ describe('the board', () => {
 });
 
 describe('an alert', () => {
-  it('has a name of its own, says what is wrong, and what to do', async () => {
+  it('has a unique name, a problem and an action', async () => {
     const alerts = await readAlerts();
     expect(alerts.length).toBeGreaterThanOrEqual(12);
     expect(new Set(alerts.map(({ alert }) => alert)).size).toBe(alerts.length);
@@ -42,7 +42,7 @@ describe('an alert', () => {
     }
   });
 
-  it('is PromQL, as the panels are', async () => {
+  it('is valid PromQL, like the panels', async () => {
     for (const { expression } of await readQueries()) expect(looksAt(expression).length).toBeGreaterThan(0);
   });
 });

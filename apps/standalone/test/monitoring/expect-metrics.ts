@@ -1,15 +1,15 @@
 import { expect } from 'vitest';
 import type { Standalone } from '../fixtures/start-standalone.ts';
-import { readExposition, type Told } from './exposition.ts';
+import { readExposition, type ExposedMetric } from './exposition.ts';
 import { metricsPage, SERVICES } from './metrics-page.ts';
 import { looksAt } from './promql.ts';
 import { readQueries } from './monitored-metrics.ts';
 
-/** Prometheus adds these, and tells `up` by itself. */
+/** Prometheus adds these labels, and the metric `up`. */
 const ADDED: ReadonlySet<string> = new Set(['job', 'instance']);
 const OF_PROMETHEUS: readonly [string, ReadonlySet<string>] = ['up', new Set<string>()];
 
-/** Each has few values, which are known beforehand. */
+/** Labels with few values that are known in advance. */
 const LABELS: ReadonlySet<string> = new Set(
   'service le operation status why from gpu state reason end_reason notification outcome end'.split(' '),
 );
@@ -23,17 +23,17 @@ const PREFIXES: Readonly<Record<(typeof SERVICES)[number], RegExp>> = {
   notifier: /^runledger_(notifier|log)_/,
 };
 
-/** Everything that board and alerts ask for is told by the services of this standalone, with the labels that they use. */
+/** The services of this standalone have every metric and label that board and alerts use. */
 export const expectWatchable = async (standalone: Standalone): Promise<void> => {
-  const told = new Map<string, ReadonlySet<string>>([OF_PROMETHEUS]);
+  const exposed = new Map<string, ReadonlySet<string>>([OF_PROMETHEUS]);
   for (const service of SERVICES) {
     for (const { samples } of readExposition(await metricsPage(standalone, service))) {
-      for (const [sample, labels] of samples) told.set(sample, labels);
+      for (const [sample, labels] of samples) exposed.set(sample, labels);
     }
   }
   const missing = (await readQueries()).flatMap(({ where, expression, shown }) =>
     looksAt(expression).flatMap(({ metric, labels }) => {
-      const known = told.get(metric);
+      const known = exposed.get(metric);
       if (!known) return `${where} asks for ${metric}, which no service tells`;
       const unknown = [...labels, ...shown].filter((label) => !known.has(label) && !ADDED.has(label));
       return unknown.map(
@@ -61,7 +61,7 @@ export const expectConventions = async (standalone: Standalone): Promise<void> =
   }
 };
 
-const unboundedIn = ({ samples, labelValues }: Told): string[] => [
+const unboundedIn = ({ samples, labelValues }: ExposedMetric): string[] => [
   ...[...samples.values()].flatMap((labels) => [...labels].filter((label) => !LABELS.has(label))),
   ...[...labelValues].filter((value) => UNBOUNDED.test(value)),
 ];

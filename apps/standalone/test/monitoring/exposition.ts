@@ -1,20 +1,20 @@
-/** A metric as a process tells it, in Prometheus' text format. */
-export interface Told {
+/** A metric in Prometheus' text format. */
+export interface ExposedMetric {
   readonly name: string;
   readonly type: string;
   readonly help: string;
-  /** Of each of its samples, by the sample's name: a histogram has three. */
+  /** The labels of each sample, by its name. A histogram has three samples. */
   readonly samples: ReadonlyMap<string, ReadonlySet<string>>;
   readonly labelValues: ReadonlySet<string>;
 }
 
-export const readExposition = (page: string): Told[] =>
+export const readExposition = (page: string): ExposedMetric[] =>
   page
     .split(/^(?=# HELP )/m)
     .filter((block) => block.startsWith('# HELP '))
     .map(readBlock);
 
-const readBlock = (block: string): Told => {
+const readBlock = (block: string): ExposedMetric => {
   const [, name = '', help = ''] = /^# HELP (\S+) (.*)$/m.exec(block) ?? [];
   const [, type = ''] = /^# TYPE \S+ (\S+)$/m.exec(block) ?? [];
   const samples = new Map<string, Set<string>>();

@@ -4,7 +4,7 @@ import type { Standalone } from '../fixtures/start-standalone.ts';
 
 export const SERVICES = ['gateway', 'scheduler', 'gpu-executor', 'notifier'] as const;
 
-/** What the living process of a service says at /metrics. */
+/** The metrics of the running process of a service. */
 export const metricsPage = async (
   { pid }: Pick<Standalone, 'pid'>,
   service: (typeof SERVICES)[number],

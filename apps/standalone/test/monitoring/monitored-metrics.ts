@@ -44,14 +44,14 @@ export const readAlerts = async (): Promise<Static<typeof Alert>[]> =>
     ({ rules }) => rules,
   );
 
-/** An expression, and the labels that are shown beside what comes of it. */
+/** An expression, and the labels that its result shows. */
 export interface Query {
   readonly where: string;
   readonly expression: string;
   readonly shown: readonly string[];
 }
 
-/** Everything that the board and the alerts ask Prometheus. */
+/** All expressions of the board and the alerts. */
 export const readQueries = async (): Promise<Query[]> => {
   const { panels } = await readBoard();
   const ofPanels = panels.flatMap(({ title, targets = [] }) =>

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { looksAt } from './promql.ts';
 
-describe('what an expression looks at', () => {
-  it('is each metric with the labels by which it is chosen, grouped and matched', () => {
+describe('the metrics of an expression', () => {
+  it('include the labels that select, group and match', () => {
     const expression =
       'histogram_quantile(0.9, sum by (le, gpu) (rate(wait_bucket{a=~"x|y",b!="z"}[$__rate_interval]))) > on (gpu) slots';
     expect(looksAt(expression)).toEqual([
@@ -15,7 +15,7 @@ describe('what an expression looks at', () => {
     ]);
   });
 
-  it.each(['sum by (a (b)', 'rate(a[])', '{a="b"}', 'a{b="c"'])('is not told of %s', (expression) => {
+  it.each(['sum by (a (b)', 'rate(a[])', '{a="b"}', 'a{b="c"'])('cannot be read from %s', (expression) => {
     expect(() => looksAt(expression)).toThrow(/^No PromQL|^A selector/);
   });
 });

@@ -2,16 +2,16 @@ import { parser } from '@prometheus-io/lezer-promql';
 
 type Node = ReturnType<typeof parser.parse>['topNode'];
 
-/** A metric that an expression looks at, and the labels by which it is chosen, grouped or matched. */
+/** A metric of an expression, with the labels that select, group or match it. */
 export interface Looked {
   readonly metric: string;
   readonly labels: readonly string[];
 }
 
-/** Where labels stand that are about everything inside. */
+/** Syntax nodes whose labels apply to everything inside. */
 const GROUPINGS: ReadonlySet<string> = new Set(['AggregateModifier', 'MatchingModifierClause']);
 
-/** @throws Error for what is no PromQL. Grafana's own intervals are taken for 5 minutes. */
+/** @throws Error for invalid PromQL. Grafana's interval variables count as 5 minutes. */
 export const looksAt = (expression: string): Looked[] => {
   const text = expression.replaceAll('$__rate_interval', '5m');
   const found: Looked[] = [];

@@ -9,7 +9,7 @@ import { startStandalone, type Standalone } from '../fixtures/start-standalone.t
 
 const DISK_BYTES = 48 * 1024 ** 2;
 const RUNS = 6;
-/** Services ask a broker that does not answer for 8 s. */
+/** Services wait 8 s for a broker that does not answer. */
 const PATIENT = { withinMs: 60_000 };
 
 const storeOf = (dataFolder: string): string => join(dataFolder, 'nats');
@@ -34,9 +34,9 @@ const askToQueue = async ({ url, api_key, deployment_id }: Standalone): Promise<
   };
 };
 
-describe('the log of a standalone whose disk is full', () => {
+describe('a standalone with a full disk', () => {
   it(
-    'takes no run, shows all that there are and loses none; with room everything goes on by itself',
+    'accepts no run, shows all runs and loses none; with free space everything continues by itself',
     { timeout: 150_000 },
     async (context) => {
       const why = whyNoSmallDisk();
@@ -49,7 +49,7 @@ describe('the log of a standalone whose disk is full', () => {
       const runs = await Promise.all(Array.from({ length: RUNS }, () => api.queue({ seconds: 1, size: 16 })));
       const statuses = async (): Promise<string[]> =>
         (await Promise.all(runs.map((run) => api.get(run)))).map(({ status }) => status);
-      /** The answer when it is another than 200. */
+      /** The answer unless it is 200. */
       const refusal = async (): Promise<Answer | undefined> => {
         const answer = await askToQueue(standalone);
         if (answer.status !== 200) return answer;
@@ -57,19 +57,19 @@ describe('the log of a standalone whose disk is full', () => {
         return undefined;
       };
 
-      await waitFor('one to run', async () => (await statuses()).includes('running'));
+      await waitFor('a run to start', async () => (await statuses()).includes('running'));
       const broker = brokerOf(standalone);
       const makeRoom = fillDisk(standalone.pid, storeOf(standalone.dataFolder));
       const refused = await waitFor('a run to be refused', refusal, PATIENT);
       expect([refused.status, refused.retryAfter]).toEqual([503, '2']);
       expect(refused.body['detail']).toContain('Try again');
       expect(await statuses()).toHaveLength(runs.length);
-      await waitFor('the terminal to tell it', () => standalone.output().includes('is full: 0 MiB are left'));
-      // As long as there is no room a start would change nothing.
+      await waitFor('the terminal to show it', () => standalone.output().includes('is full: 0 MiB are left'));
+      // Without free space, a restart would change nothing.
       expect(brokerOf(standalone)).toBe(broker);
 
       makeRoom();
-      await waitFor('a run to be taken', async () => (await refusal()) === undefined, PATIENT);
+      await waitFor('a run to be accepted', async () => (await refusal()) === undefined, PATIENT);
       expect(brokerOf(standalone)).not.toBe(broker);
       const shown: RunShown[] = [];
       for (const run of runs) shown.push(await api.ended(run, PATIENT.withinMs));

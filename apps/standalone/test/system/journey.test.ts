@@ -11,7 +11,7 @@ describe.each([
   ['memory', viewsInMemory],
   ['MongoDB', viewsInMongo],
 ])('a run of the sample, with views in %s', (_where, openViews) => {
-  it('queues, starts, reports rising progress, succeeds with a picture, and outlives a restart of everything', async (context) => {
+  it('queues, starts, reports rising progress, succeeds with a picture, and survives a restart of everything', async (context) => {
     const opened = await openViews();
     if (typeof opened === 'string') return context.skip(opened);
     await using views = opened;
@@ -47,8 +47,8 @@ describe.each([
     const png = PNG.sync.read(Buffer.from(await download.arrayBuffer()));
     expect(png).toMatchObject({ width: 128, height: 128 });
 
-    const told = await runCli(['history', run, '--json'], standalone.dataFolder);
-    const events = told.stdout
+    const shown = await runCli(['history', run, '--json'], standalone.dataFolder);
+    const events = shown.stdout
       .trim()
       .split('\n')
       .map((line): { type: string; writer: { service: string } } => JSON.parse(line));

@@ -19,7 +19,7 @@ const ENDS: ReadonlySet<string> = new Set([
   'RunCancelEnforced',
 ]);
 
-describe('kill -9 with 50 runs under way', () => {
+describe('kill -9 during 50 runs', () => {
   let views: StoredViews | string;
   let standalone: Standalone;
   let api: RunApi;
@@ -89,7 +89,7 @@ describe('kill -9 with 50 runs under way', () => {
   );
 
   it(
-    'is not what happens to healthy runs: a nats-server that is away for three heartbeat periods begins none again',
+    'of nats-server for three heartbeat periods starts no healthy run again',
     { timeout: ALL_END_WITHIN_MS },
     async () => {
       const runs = await Promise.all(
@@ -99,7 +99,7 @@ describe('kill -9 with 50 runs under way', () => {
       const [broker] = descendantsOf(standalone.pid, 'nats-server.conf');
       if (broker === undefined) throw new Error('no nats-server runs');
       process.kill(broker, 'SIGSTOP');
-      // The only wait by the clock: how long it is away is what is tested.
+      // The only wait by the clock: the test is about the length of the outage.
       await pause(PERIOD_S * 3 * 1_000);
       process.kill(broker, 'SIGCONT');
       for (const run of runs) {

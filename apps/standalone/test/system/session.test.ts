@@ -8,7 +8,7 @@ import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const page = fileURLToPath(new URL('../../../../docs/run-api.md', import.meta.url));
 const BETWEEN = '--- the next answer ---';
-/** Writes the answers of this session into the page instead of comparing them: for whoever changes the API. */
+/** After a change of the API: writes the answers into the page instead of comparing them. */
 const writes = process.env['RUNLEDGER_WRITE_DOCS'] === '1';
 
 let standalone: Standalone;
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => standalone.stop());
 
-/** What each block of commands answers. */
+/** The answer of each block of commands. */
 const replay = (parts: readonly Part[], folder: string): string[] => {
   const { stdout, stderr, status } = spawnSync('bash', ['--norc', '-c', scriptOf(parts, BETWEEN)], {
     cwd: folder,
@@ -35,7 +35,7 @@ const replay = (parts: readonly Part[], folder: string): string[] => {
 };
 
 describe('the session of the documentation', () => {
-  it('goes as it is written', async () => {
+  it('gives the documented answers', async () => {
     const folder = temporaryFolder();
     const parts = partsOf(await readFile(page, 'utf8'));
     const answers = replay(parts, folder);

@@ -7,7 +7,7 @@ import { aReceiver } from '../fixtures/webhook-receiver.ts';
 import { runApi } from '../fixtures/run-api.ts';
 import { startStandalone, type Standalone } from '../fixtures/start-standalone.ts';
 
-/** The spans below one, by their names; what was tried twice stands once. */
+/** The spans below a span, by name. A repeated span counts once. */
 interface Tree {
   readonly [name: string]: Tree;
 }
@@ -36,9 +36,9 @@ const queue = async (
       webhook,
     }),
   });
-  const told = await answer.text();
-  if (answer.status !== 200) throw new Error(`queueing answered ${answer.status}: ${told}`);
-  const { run_id }: { run_id: string } = JSON.parse(told);
+  const body = await answer.text();
+  if (answer.status !== 200) throw new Error(`queueing answered ${answer.status}: ${body}`);
+  const { run_id }: { run_id: string } = JSON.parse(body);
   return run_id;
 };
 
@@ -58,10 +58,10 @@ describe('with a collector', () => {
     await Promise.all([api.ended(run, 60_000), api.ended(other, 60_000)]);
     await waitFor('the webhook', async () => (await api.get(run)).webhook_status === 'success');
 
-    // Which sends what is left.
+    // The stop sends the remaining spans.
     await standalone.stop();
     const ofTrace = collector.spans.filter(
-      // Told only when the first try takes a while.
+      // Sent only if the first attempt takes a while.
       ({ trace_id, name }) => trace_id === trace && name !== 'append WebhookStarted',
     );
     expect(treeBelow(client, ofTrace)).toEqual({
@@ -100,10 +100,10 @@ describe('with a collector', () => {
       kind: 'producer',
       attributes: { 'messaging.system': 'nats', 'runledger.run_id': run },
     });
-    // The receiver is another party.
+    // The receiver is outside of the trace.
     expect(receiver.finalsOf(run)).toHaveLength(1);
     expect(receiver.arrived.filter(({ headers }) => 'traceparent' in headers)).toEqual([]);
-    // Its client keeps no trace of the other one.
+    // Its client does not sample it.
     expect(collector.spans.filter(({ trace_id }) => trace_id === unkept)).toEqual([]);
     const everything = JSON.stringify(collector.spans);
     for (const secret of ['ember', 'a-private-token', standalone.api_key, '/outputs/'])
@@ -124,7 +124,7 @@ describe('with a collector that never answers', () => {
     expect(await api.ended(run, 60_000)).toMatchObject({ status: 'success' });
     standalone.signal('SIGINT');
     expect(await standalone.ended()).toBe(0);
-    // What a service says whose stop took longer than it may.
+    // The log line of a service whose stop took too long.
     expect(standalone.output()).not.toContain('the stop took more than');
     silent.closeAllConnections();
     silent.close();

@@ -82,7 +82,7 @@ const replyTo = (signature: Checked, status: number): Reply => {
 };
 
 const secretsOf = (client: () => Promise<Client>, screen: Screen): KnownSecrets => {
-  let told = false;
+  let reported = false;
   return fetchedSecrets(
     async () => {
       const { secret, previous } = await (await client()).api.webhookSecret();
@@ -93,11 +93,11 @@ const secretsOf = (client: () => Promise<Client>, screen: Screen): KnownSecrets 
       clock: () => performance.now(),
       onFailure: (error) => {
         if (!(error instanceof CommandError)) throw error;
-        if (!told)
+        if (!reported)
           screen.hint(
             `Signatures are not checked until the secret is known. Use --secret to give one. ${error.message}`,
           );
-        told = true;
+        reported = true;
       },
     },
   );

@@ -1,7 +1,7 @@
 import type { Standalone } from '../../fixtures/start-standalone.ts';
 import { metricsPage } from '../../monitoring/metrics-page.ts';
 
-/** A number that the living notifier of a standalone tells of itself: the sum of the metric's series. */
+/** The sum of all series of a metric of the running notifier. */
 export const notifierMetric = async (standalone: Standalone, name: string): Promise<number> => {
   const page = await metricsPage(standalone, 'notifier');
   const series = [...page.matchAll(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, 'gm'))];

@@ -25,7 +25,7 @@ describe('the webhook of a run', () => {
     await views[Symbol.asyncDispose]();
   });
 
-  /** Its notification is known to have arrived, to the API and, where they are stored, to the views. */
+  /** Waits until the API and the stored views show the delivery. */
   const delivered = async (run: string): Promise<RunShown> => {
     const shown = await waitFor(`the webhook of run ${run}`, async () => {
       const now = await api.get(run);
@@ -36,18 +36,18 @@ describe('the webhook of a run', () => {
   };
 
   it(
-    'tells it from queued to success, and webhook_status only goes forward',
+    'notifies from queued to success, and webhook_status only moves forward',
     { timeout: 90_000 },
     async () => {
       const release = Promise.withResolvers<void>();
       const shownAtTheEnd: RunShown[] = [];
       await using receiver = await aReceiver(async ({ payload }) => {
         if (payload.finished) shownAtTheEnd.push(await api.get(payload.run_id));
-        // Until then no notification has been brought to its end.
+        // Until then, no delivery has ended.
         else if (payload.status === 'queued') await release.promise;
         return 200;
       });
-      // It has the only slot, so that the other one waits.
+      // It has the only slot, so that the other run waits.
       const busy = await api.queue({ seconds: 60, size: 64 });
       await api.reaches(busy, 'running', 20_000);
       const queuedAt = performance.now();
@@ -55,12 +55,12 @@ describe('the webhook of a run', () => {
         { seconds: 3, size: 100 },
         { webhook: receiver.url, webhook_intermediate_status: true },
       );
-      await waitFor('it to be told that it is queued', () => receiver.of(run).length > 0);
+      await waitFor('the notification of the queued run', () => receiver.of(run).length > 0);
       const webhookStatuses = [(await api.get(run)).webhook_status];
       release.resolve();
       await api.cancel(busy);
       await waitFor(
-        'its notification to be known',
+        'the delivery to be shown',
         async () => {
           const { webhook_status } = await api.get(run);
           if (webhook_status !== webhookStatuses.at(-1)) webhookStatuses.push(webhook_status);
@@ -73,26 +73,28 @@ describe('the webhook of a run', () => {
       const ended = await delivered(run);
 
       const arrived = receiver.of(run);
-      const told = arrived.map(({ payload }) => payload);
+      const payloads = arrived.map(({ payload }) => payload);
       expect(receiver.finalsOf(run)).toEqual(arrived.slice(-1));
-      expect(told[0]).toMatchObject({ status: 'queued', progress: 0, finished: false, outputs: [] });
-      expect(isRising(told.map(({ status }) => STATUSES.indexOf(status)))).toBe(true);
-      expect(isRising(told.map(({ progress }) => progress))).toBe(true);
-      expect(told.filter(({ progress }) => progress > 0 && progress < 1).length).toBeGreaterThanOrEqual(2);
-      // However slow this machine is, one a second are no more.
-      expect(told.length - 1).toBeLessThanOrEqual(Math.floor(withinMs / 1_000) + 1);
+      expect(payloads[0]).toMatchObject({ status: 'queued', progress: 0, finished: false, outputs: [] });
+      expect(isRising(payloads.map(({ status }) => STATUSES.indexOf(status)))).toBe(true);
+      expect(isRising(payloads.map(({ progress }) => progress))).toBe(true);
+      expect(payloads.filter(({ progress }) => progress > 0 && progress < 1).length).toBeGreaterThanOrEqual(
+        2,
+      );
+      // At most one a second, even on a slow machine.
+      expect(payloads.length - 1).toBeLessThanOrEqual(Math.floor(withinMs / 1_000) + 1);
       expect(new Set(arrived.map(({ headers }) => headers['webhook-id'])).size).toBe(arrived.length);
       for (const one of arrived) expect(isSignedWith(standalone.webhook_secret, one)).toBe(true);
 
       const final = { status: 'success', progress: 1, end_reason: 'completed', outputs: ended.outputs };
-      expect(told.at(-1)).toMatchObject(final);
+      expect(payloads.at(-1)).toMatchObject(final);
       expect(shownAtTheEnd).toMatchObject([{ ...final, finished: true }]);
       const [picture = ''] = /http:[^"]+\.png/.exec(arrived.at(-1)?.body ?? '') ?? [];
       expect(await fetch(picture)).toMatchObject({ status: 200 });
     },
   );
 
-  it('can be seen, and asked for again', async () => {
+  it('can be read, and redelivered', async () => {
     await using receiver = await aReceiver();
     const run = await api.queue({ size: 16, seconds: 0 }, { webhook: receiver.url });
     await delivered(run);
@@ -103,7 +105,7 @@ describe('the webhook of a run', () => {
     expect(second?.body).toBe(first?.body);
     expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
 
-    const shown = await waitFor('both tries to be kept', async () => {
+    const shown = await waitFor('both attempts to be stored', async () => {
       const now = await api.deliveries(run);
       return now.tries.length === 2 && now;
     });
@@ -121,14 +123,14 @@ describe('the webhook of a run', () => {
     expect(listed).toMatchObject({ webhook_status: 'success', tries: 1 });
   });
 
-  it('tells of a run that was cancelled while it waited or ran, and of one that failed', async () => {
+  it('notifies of a run that was cancelled in the queue or while it ran, and of a failed run', async () => {
     await using receiver = await aReceiver();
     const busy = await api.queue({ seconds: 60, size: 64 }, { webhook: receiver.url });
     await api.reaches(busy, 'running', 20_000);
     const waiting = await api.queue({}, { webhook: receiver.url });
     await api.cancel(waiting);
     await api.cancel(busy);
-    // Too small a picture: the sample refuses.
+    // The sample refuses such a small picture.
     const failing = await api.queue({ size: 1 }, { webhook: receiver.url });
     for (const run of [waiting, busy, failing]) await delivered(run);
 
@@ -138,12 +140,12 @@ describe('the webhook of a run', () => {
     expect(receiver.of(failing)).toMatchObject([{ payload: { status: 'failed', finished: true } }]);
   });
 
-  // Series with labels are there once something has happened, as above.
-  it('can be watched: every metric of board and alerts is told, with the labels that they use', async () => {
+  // Series with labels exist after the events of the tests above.
+  it('has every metric and label of board and alerts', async () => {
     await expectWatchable(standalone);
   });
 
-  it('is told of in metrics whose names, units, helps and labels keep the conventions', async () => {
+  it('has metrics whose names, units, helps and labels follow the conventions', async () => {
     await expectConventions(standalone);
   });
 });

@@ -12,19 +12,19 @@ import { viewsInMongo, type StoredViews } from '../../fixtures/stored-views.ts';
 const RUNS = 40;
 const ORIGINS = 4;
 const ALL_TOLD_WITHIN_MS = 120_000;
-/** In place of the sample, which needs a Node of its own for each run. */
+/** Instead of the sample, which starts a Node process for each run. */
 const PROGRAM = [
   '/bin/sh',
   '-c',
   `echo '{"progress": 0.5}'; sleep 0.3; echo done > "$RUNLEDGER_OUTPUT_DIR/result.txt"`,
 ];
 
-interface Told {
+interface NotifiedRun {
   readonly run: string;
   readonly receiver: Receiver;
 }
 
-describe('kill -9 with 40 runs with webhooks under way', () => {
+describe('kill -9 during 40 runs with webhooks', () => {
   let views: StoredViews | string;
   let standalone: Standalone;
   let api: RunApi;
@@ -41,7 +41,7 @@ describe('kill -9 with 40 runs with webhooks under way', () => {
       },
     });
     api = runApi(standalone);
-    // Slow enough that some notifications are in flight whenever the blow falls.
+    // Slow enough that some notifications are in flight at the kill.
     const slowly = (): Promise<number> => pause(100, 200);
     receivers = await Promise.all(Array.from({ length: ORIGINS }, () => aReceiver(slowly)));
   }, 120_000);
@@ -63,23 +63,23 @@ describe('kill -9 with 40 runs with webhooks under way', () => {
     MongoDB: (context) => (typeof views === 'string' ? context.skip(views) : views.kill9AndRestart()),
   };
 
-  /** All are queued, several ends are being told, and some runs wait yet. */
-  const underWay = async (): Promise<readonly Told[]> => {
-    const told = await Promise.all(
-      Array.from({ length: RUNS }, async (_, n): Promise<Told> => {
+  /** All are queued, several final notifications are in flight, and some runs still wait. */
+  const underWay = async (): Promise<readonly NotifiedRun[]> => {
+    const notified = await Promise.all(
+      Array.from({ length: RUNS }, async (_, n): Promise<NotifiedRun> => {
         const receiver = receivers[n % ORIGINS];
         if (!receiver) throw new Error('there is no receiver');
         const more = { webhook: receiver.url, webhook_intermediate_status: n % 5 === 0 };
         return { run: await api.queue({}, more), receiver };
       }),
     );
-    const isTold = ({ run, receiver }: Told): boolean => receiver.finalsOf(run).length > 0;
-    await waitFor('the first ends to be told', () => told.filter(isTold).length >= ORIGINS);
-    expect(told.every(isTold)).toBe(false);
-    return told;
+    const isNotified = ({ run, receiver }: NotifiedRun): boolean => receiver.finalsOf(run).length > 0;
+    await waitFor('the first final notifications', () => notified.filter(isNotified).length >= ORIGINS);
+    expect(notified.every(isNotified)).toBe(false);
+    return notified;
   };
 
-  const settled = ({ run }: Told): Promise<RunShown> =>
+  const settled = ({ run }: NotifiedRun): Promise<RunShown> =>
     waitFor(
       `the webhook of ${run}`,
       async () => {
@@ -90,19 +90,19 @@ describe('kill -9 with 40 runs with webhooks under way', () => {
       { withinMs: ALL_TOLD_WITHIN_MS },
     );
 
-  const expectAllTold = async (told: readonly Told[], killedAt: number): Promise<void> => {
+  const expectAllNotified = async (notified: readonly NotifiedRun[], killedAt: number): Promise<void> => {
     const shown: RunShown[] = [];
-    // One after the other: to ask for all at once would keep the gateway from its work.
-    for (const one of told) shown.push(await settled(one));
-    expect(shown.map(({ status }) => status)).toEqual(told.map(() => 'success'));
+    // One after the other: all requests at once would overload the gateway.
+    for (const one of notified) shown.push(await settled(one));
+    expect(shown.map(({ status }) => status)).toEqual(notified.map(() => 'success'));
     const histories = await historiesOf(standalone.dataFolder, shown);
-    for (const [n, { receiver }] of told.entries()) {
+    for (const [n, { receiver }] of notified.entries()) {
       const history = histories[n];
       if (!history) throw new Error('a run has no history');
       expectToldInOrder(history, receiver, killedAt);
     }
     if (typeof views !== 'string') await views.equalTheLog(standalone.dataFolder, shown);
-    const runs = new Set(told.map(({ run }) => run));
+    const runs = new Set(notified.map(({ run }) => run));
     await waitFor('the list to have all of them', async () => {
       const listed = await api.listDeliveries('status=success&limit=100');
       return listed.filter(({ run_id }) => runs.has(run_id)).length === RUNS;
@@ -115,27 +115,27 @@ describe('kill -9 with 40 runs with webhooks under way', () => {
   };
 
   it.for(Object.entries(parts))(
-    'of %s: every run ends once and is told so, in order',
+    'of %s: every run ends once and is notified, in order',
     { timeout: ALL_TOLD_WITHIN_MS * 1.5 },
     async ([, kill], context) => {
-      const told = await underWay();
+      const notified = await underWay();
       const killedAt = Date.now();
       await kill(context);
-      await expectAllTold(told, killedAt);
+      await expectAllNotified(notified, killedAt);
     },
   );
 
   it(
-    'of everything at once: every run ends once and is told so, in order',
+    'of everything at once: every run ends once and is notified, in order',
     { timeout: ALL_TOLD_WITHIN_MS * 1.5 },
     async (context) => {
-      const told = await underWay();
+      const notified = await underWay();
       const killedAt = Date.now();
       const { MongoDB, ...own } = parts;
       const more = { scheduler: service('scheduler'), executor: service('gpu-executor') };
       await Promise.all(Object.values({ ...own, ...more }).map((kill) => kill(context)));
       if (typeof views !== 'string') await MongoDB?.(context);
-      await expectAllTold(told, killedAt);
+      await expectAllNotified(notified, killedAt);
     },
   );
 });
@@ -149,7 +149,7 @@ const ENDS: ReadonlySet<string> = new Set([
   'RunCancelEnforced',
 ]);
 
-/** Its end was told last, and once more at most: what was in flight at the blow, or not yet written down. */
+/** The final notification arrived last, and at most once more: it was in flight at the kill, or not stored yet. */
 const expectToldInOrder = (
   { run, facts, webhookFacts }: FoundRun,
   receiver: Receiver,

@@ -18,9 +18,9 @@ describe('the webhooks of two organisations', () => {
   }, 120_000);
   afterAll(() => standalone.stop());
 
-  const givenUp = async (api: RunApi, { url }: Receiver): Promise<string> => {
+  const failedDelivery = async (api: RunApi, { url }: Receiver): Promise<string> => {
     const run = await api.queue({ size: 16, seconds: 0 }, { webhook: url });
-    await waitFor('its delivery to be given up', async () => {
+    await waitFor('its delivery to fail', async () => {
       return (await api.get(run)).webhook_status === 'failed';
     });
     return run;
@@ -47,9 +47,9 @@ describe('the webhooks of two organisations', () => {
     ]);
   });
 
-  it('are seen and sent again by their own organisation alone', async () => {
+  it('are shown to and redelivered by only their own organisation', async () => {
     await using receiver = await aReceiver(() => 410);
-    const run = await givenUp(ours, receiver);
+    const run = await failedDelivery(ours, receiver);
     expect((await ours.listDeliveries('status=failed')).map(({ run_id }) => run_id)).toContain(run);
     expect((await theirs.listDeliveries()).map(({ run_id }) => run_id)).not.toContain(run);
     await expect(theirs.deliveries(run)).rejects.toThrow('answered 404');
@@ -62,12 +62,12 @@ describe('the webhooks of two organisations', () => {
     expect(arrivals(receiver, [run])).toEqual([1]);
   });
 
-  it('that were refused with 410 are sent again by runledger redeliver --failed, those of its organisation', async () => {
+  it('that failed with 410 are redelivered by runledger redeliver --failed, for its organisation', async () => {
     await using receiver = await aReceiver(() => 410);
     const [first, second, other] = await Promise.all([
-      givenUp(ours, receiver),
-      givenUp(ours, receiver),
-      givenUp(theirs, receiver),
+      failedDelivery(ours, receiver),
+      failedDelivery(ours, receiver),
+      failedDelivery(theirs, receiver),
     ]);
     receiver.answer = () => 200;
     const { host } = new URL(receiver.url);
