@@ -9,8 +9,8 @@ import type { Receivers } from './receivers.ts';
 
 export interface Dead {
   readonly hosts: number;
-  /** Deliveries that are parked at all of them together. */
-  readonly parked: number;
+  /** Deferred deliveries of all of them together. */
+  readonly deferred: number;
   /** Their breakers are to be probed at times that are spread over so many seconds from now on. */
   readonly probedWithinS: number;
 }
@@ -20,10 +20,10 @@ const OPENS = 6;
 const AT_ONCE = 256;
 
 /** Leaves the log as a notifier leaves it that found these receivers dead, so that the next one takes over. */
-export const parkDeliveries = async (
+export const deferDeliveries = async (
   log: EventLog,
   receivers: Receivers,
-  { hosts, parked, probedWithinS }: Dead,
+  { hosts, deferred: parked, probedWithinS }: Dead,
 ): Promise<void> => {
   const due_at = new Date().toISOString();
   const expires_at = new Date(Date.now() + 518_400_000).toISOString();

@@ -1,6 +1,6 @@
 /**
- * What deliveries that are parked at dead receivers cost the others: the memory of the notifier, and the time from the end
- * of a run until a healthy receiver has its notification. `node services/notifier/bench/deferred.ts [parked deliveries] [dead hosts]`
+ * What deferred deliveries of dead receivers cost the others: the memory of the notifier, and the time from the end
+ * of a run until a healthy receiver has its notification. `node services/notifier/bench/deferred.ts [deferred deliveries] [dead hosts]`
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
@@ -9,13 +9,13 @@ import { provision } from '@runledger/event-log/provision/provision';
 import { testNats } from '@runledger/testing/servers/nats';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { atOnce, quantile, range } from './at-once.ts';
-import { parkDeliveries, type Dead } from './dead-receivers.ts';
+import { deferDeliveries, type Dead } from './dead-receivers.ts';
 import { startNotifier } from './notifier-process.ts';
 import { memory } from './process-usage.ts';
 import { openReceivers } from './receivers.ts';
 import { end, prepareRunning, runOfHost, type Prepared } from './runs.ts';
 
-const PARKED = Number(process.argv[2] ?? 100_000);
+const DEFERRED = Number(process.argv[2] ?? 100_000);
 /** Only the scenario with so many dead hosts. */
 const ONLY = process.argv[3];
 const HEALTHY = 20;
@@ -23,9 +23,9 @@ const RUNS = 1_000;
 const RUNS_PER_SECOND = 50;
 
 const SCENARIOS: readonly Dead[] = [
-  { hosts: 0, parked: 0, probedWithinS: 0 },
-  { hosts: 100, parked: PARKED, probedWithinS: 60 },
-  { hosts: 20_000, parked: PARKED, probedWithinS: 900 },
+  { hosts: 0, deferred: 0, probedWithinS: 0 },
+  { hosts: 100, deferred: DEFERRED, probedWithinS: 60 },
+  { hosts: 20_000, deferred: DEFERRED, probedWithinS: 900 },
 ];
 
 interface Measured {
@@ -33,7 +33,7 @@ interface Measured {
   readonly lags: readonly number[];
   readonly rss: number;
   readonly peak: number;
-  readonly parked: number;
+  readonly deferred: number;
 }
 
 const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
@@ -48,12 +48,16 @@ const measure = async (dead: Dead): Promise<Measured> => {
     const key = runOfHost(n);
     runs.push(await prepareRunning(log, key, receivers.url('healthy', n % HEALTHY, key.run_id)));
   });
-  await parkDeliveries(log, receivers, dead);
+  await deferDeliveries(log, receivers, dead);
 
   await using notifier = await startNotifier(nats.url, receivers);
-  await waitFor('all shares', async () => (await notifier.metric('runledger_notifier_partitions')) === 16, {
-    withinMs: 120_000,
-  });
+  await waitFor(
+    'all partitions',
+    async () => (await notifier.metric('runledger_notifier_partitions')) === 16,
+    {
+      withinMs: 120_000,
+    },
+  );
   const arrived = new Map<string, number>();
   receivers.onAccepted((accepted) => {
     for (const [run, at] of accepted) arrived.set(run, at);
@@ -71,19 +75,19 @@ const measure = async (dead: Dead): Promise<Measured> => {
   return {
     lags: [...ended].map(([run, at]) => (arrived.get(run) ?? Number.NaN) - at),
     ...memory(notifier.pid),
-    parked: await notifier.metric('runledger_notifier_deferred'),
+    deferred: await notifier.metric('runledger_notifier_deferred'),
   };
 };
 
 process.stdout.write(
-  'dead hosts   parked   lag p50   lag p99    longest    memory      peak\n' +
+  'dead hosts deferred   lag p50   lag p99    longest    memory      peak\n' +
     '                           ms        ms         ms        MB        MB\n',
 );
 const cell = (value: number, width: number): string => value.toFixed(0).padStart(width);
 for (const dead of SCENARIOS.filter(({ hosts }) => ONLY === undefined || hosts === Number(ONLY))) {
-  const { lags, rss, peak, parked } = await measure(dead);
+  const { lags, rss, peak, deferred } = await measure(dead);
   process.stdout.write(
-    `${cell(dead.hosts, 10)}${cell(parked, 9)}${cell(quantile(lags, 0.5), 10)}${cell(quantile(lags, 0.99), 10)}` +
+    `${cell(dead.hosts, 10)}${cell(deferred, 9)}${cell(quantile(lags, 0.5), 10)}${cell(quantile(lags, 0.99), 10)}` +
       `${cell(quantile(lags, 1), 11)}${cell(rss, 10)}${cell(peak, 10)}\n`,
   );
 }

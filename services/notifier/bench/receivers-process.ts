@@ -8,7 +8,7 @@ import { allNames, isHanging, type Hosts } from './host-names.ts';
 export type Accepted = readonly [run: string, at: number];
 
 /** What this process tells its parent. */
-export type Told =
+export type ParentMessage =
   | { readonly type: 'ready'; readonly port: number; readonly dnsServer: string }
   | { readonly type: 'accepted'; readonly accepted: readonly Accepted[] };
 
@@ -43,7 +43,7 @@ const server = createServer((request, response) => {
 server.keepAliveTimeout = 60_000;
 await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', 4_096, resolve));
 
-const tell = (told: Told): void => void process.send?.(told);
+const tell = (told: ParentMessage): void => void process.send?.(told);
 setInterval(() => {
   if (accepted.length > 0) tell({ type: 'accepted', accepted });
   accepted = [];

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { hostName, type Hosts, type Manner } from './host-names.ts';
-import type { Accepted, Told } from './receivers-process.ts';
+import type { Accepted, ParentMessage } from './receivers-process.ts';
 
 export interface Receivers extends AsyncDisposable {
   readonly pid: number;
@@ -18,18 +18,20 @@ export const openReceivers = async (hosts: Hosts): Promise<Receivers> => {
   const child = fork(new URL('receivers-process.ts', import.meta.url), [JSON.stringify(hosts)]);
   const exited = once(child, 'exit');
   let tell = (_accepted: readonly Accepted[]): void => undefined;
-  const { port, dnsServer } = await new Promise<Extract<Told, { type: 'ready' }>>((resolve, reject) => {
-    child.once('exit', () => reject(new Error('the receivers ended before they were ready')));
-    // Whatever the child sends is of this type.
-    child.on('message', (told: Told) => {
-      switch (told.type) {
-        case 'ready':
-          return resolve(told);
-        case 'accepted':
-          return tell(told.accepted);
-      }
-    });
-  });
+  const { port, dnsServer } = await new Promise<Extract<ParentMessage, { type: 'ready' }>>(
+    (resolve, reject) => {
+      child.once('exit', () => reject(new Error('the receivers ended before they were ready')));
+      // Whatever the child sends is of this type.
+      child.on('message', (told: ParentMessage) => {
+        switch (told.type) {
+          case 'ready':
+            return resolve(told);
+          case 'accepted':
+            return tell(told.accepted);
+        }
+      });
+    },
+  );
   return {
     pid: child.pid ?? 0,
     ports: [port, CLOSED_PORT],

@@ -92,15 +92,18 @@ describe('a receiver that accepts, though badly,', () => {
 });
 
 describe('a redirect', () => {
-  it.concurrent.each([301, 302, 303, 307, 308])('by %i is not followed, and is tried again', async (code) => {
-    await using inside = await aReceiver();
-    await using receiver = await aReceiver(status(code, { location: `${inside.url}/admin` }));
-    const key = await world.succeed(`${receiver.url}/hook`);
-    const { attempts: tries, state } = await retryOf(world, key);
-    expect(tries).toMatchObject([
-      { reason: 'redirect', status: code, message: expect.stringMatching(/Redirects are not followed/) },
-    ]);
-    expect(state).toMatchObject({ state: 'retrying', tries: 1 });
-    expect(inside.arrived).toEqual([]);
-  });
+  it.concurrent.each([301, 302, 303, 307, 308])(
+    'by %i is not followed, and is attempted again',
+    async (code) => {
+      await using inside = await aReceiver();
+      await using receiver = await aReceiver(status(code, { location: `${inside.url}/admin` }));
+      const key = await world.succeed(`${receiver.url}/hook`);
+      const { attempts: tries, state } = await retryOf(world, key);
+      expect(tries).toMatchObject([
+        { reason: 'redirect', status: code, message: expect.stringMatching(/Redirects are not followed/) },
+      ]);
+      expect(state).toMatchObject({ state: 'retrying', tries: 1 });
+      expect(inside.arrived).toEqual([]);
+    },
+  );
 });

@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 describe('a run that ended', () => {
-  it('is told to its callback once, signed, and the run says so', async () => {
+  it('is sent to its webhook once, signed, and the run says so', async () => {
     await using receiver = await aReceiver();
     const key = await world.succeed(`${receiver.url}/hook?token=s3cret`);
     await expectSoon('what became of it', async () =>
@@ -44,7 +44,7 @@ describe('a run that ended', () => {
     );
   });
 
-  it('leaves a try for people to read, without the query of the URL', async () => {
+  it('leaves an attempt for people to read, without the query of the URL', async () => {
     await using receiver = await aReceiver();
     const key = await world.succeed(`${receiver.url}/hook?token=s3cret`);
     const { attempts: tries } = await waitFor('the try', async () => {
@@ -64,7 +64,7 @@ describe('a run that ended', () => {
   it.each([
     ['failed', failed],
     ['success', succeeded],
-  ])('as %s is told with that status', async (word, end) => {
+  ])('as %s is sent with that status', async (word, end) => {
     await using receiver = await aReceiver();
     const key = await world.queue(`${receiver.url}/hook`);
     await world.happen(key, assigned(key), started(key), end(key));
@@ -73,7 +73,7 @@ describe('a run that ended', () => {
     );
   });
 
-  it('by a cancel while it was queued is told', async () => {
+  it('by a cancel while it was queued is sent', async () => {
     await using receiver = await aReceiver();
     const key = await world.queue(`${receiver.url}/hook`);
     await world.happen(key, cancelRequested(key));
@@ -82,7 +82,7 @@ describe('a run that ended', () => {
     );
   });
 
-  it('without a callback is told to nobody', async () => {
+  it('without a webhook is sent to nobody', async () => {
     await using receiver = await aReceiver();
     const silentRun = await world.succeed(null);
     const told = await world.succeed(`${receiver.url}/hook`);
@@ -90,7 +90,7 @@ describe('a run that ended', () => {
     expect(await world.webhook(silentRun)).toBeUndefined();
   });
 
-  it('is tried again after a refusal, with the same id and a fresh time', async () => {
+  it('is attempted again after a refusal, with the same id and a fresh time', async () => {
     let tries = 0;
     await using receiver = await aReceiver((arrived, response) => {
       tries += 1;
@@ -119,7 +119,7 @@ describe('a run that ended', () => {
     );
   });
 
-  it('shows that it is being told while the receiver takes its time', async () => {
+  it('shows that it is being sent while the receiver takes its time', async () => {
     await using receiver = await aReceiver(silence);
     const key = await world.succeed(`${receiver.url}/hook`);
     await expectSoon('what became of it', async () =>
@@ -130,7 +130,7 @@ describe('a run that ended', () => {
 });
 
 describe('a run that wants intermediate notifications', () => {
-  it('is told as it goes, at most once a second, and nothing after its end', async () => {
+  it('is sent as it goes, at most once a second, and nothing after its end', async () => {
     await using receiver = await aReceiver();
     const key = await world.queue(`${receiver.url}/hook`, { webhook_intermediate_status: true });
     await expectSoon('what arrives', () =>

@@ -96,7 +96,7 @@ describe('a name', () => {
     expect(await running.metric('runledger_notifier_attempts_total', { reason: 'forbidden' })).toBe(1);
   });
 
-  it.concurrent('that leads inside since the last try is not followed there', async () => {
+  it.concurrent('that leads inside since the last attempt is not followed there', async () => {
     // Later than an answer of DNS is kept for.
     await using receiver = await aReceiver(status(503, { 'retry-after': '7' }), 0, OUTSIDE);
     const { port } = new URL(receiver.url);

@@ -69,7 +69,7 @@ describe('a delivery', () => {
     expect(await world.webhook(key)).toMatchObject({ status: 'running' });
   });
 
-  it.concurrent('is given up by 410, and never tried again', async () => {
+  it.concurrent('is given up by 410, and never attempted again', async () => {
     await using world = await openTestBed();
     await using receiver = await aReceiver(status(410));
     await using running = await world.start();
@@ -92,7 +92,7 @@ describe('a delivery', () => {
     expect(await running.metric('runledger_notifier_deliveries_total', { end: 'expired' })).toBe(1);
   });
 
-  it.concurrent('that somebody asks for again after that is tried once more', async () => {
+  it.concurrent('that somebody asks for again after that is attempted once more', async () => {
     await using world = await openTestBed();
     await using receiver = await aReceiver(status(500));
     await using running = await world.start({ giveUpAfterMs: 2_000 });
@@ -104,7 +104,7 @@ describe('a delivery', () => {
     expect(await running.metric('runledger_notifier_deliveries_total', { end: 'delivered' })).toBe(1);
   });
 
-  it.concurrent('is given up, though it is parked, when its run ended too long ago', async () => {
+  it.concurrent('is given up, although it is deferred, when its run ended too long ago', async () => {
     await using world = await openTestBed();
     await using receiver = await aReceiver(status(500));
     await using running = await world.start({ giveUpAfterMs: 4_000, breaker: { firstOpenMs: 5_000 } });

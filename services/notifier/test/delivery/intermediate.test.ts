@@ -71,7 +71,7 @@ const held = (): { answer: Receiver['answer']; letGo: (code: number) => void } =
 };
 
 describe('progress', () => {
-  it.concurrent('is told with what the run does', async () => {
+  it.concurrent('contains what the run does', async () => {
     await using receiver = await aReceiver();
     const key = await aRunning(receiver);
     report(key, 0.25, 'rendering 1 of 4');
@@ -84,7 +84,7 @@ describe('progress', () => {
     });
   });
 
-  it.concurrent('comes at most once a second, the latest wins, and the last before a silence is told', async () => {
+  it.concurrent('comes at most once a second, the latest wins, and the last before a silence is sent', async () => {
     await using receiver = await aReceiver();
     const key = await aRunning(receiver);
     const before = receiver.of(key.run_id).length;
@@ -97,7 +97,7 @@ describe('progress', () => {
     expect(Math.min(...gaps)).toBeGreaterThan(500);
   });
 
-  it.concurrent('of a run that wants no intermediate notifications is not told', async () => {
+  it.concurrent('of a run that wants no intermediate notifications is not sent', async () => {
     await using receiver = await aReceiver();
     const quiet = await world.queue(`${receiver.url}/hook`);
     await world.happen(quiet, assigned(quiet), started(quiet));
@@ -110,7 +110,7 @@ describe('progress', () => {
     expect(statusesOf(receiver, quiet)).toEqual(['success']);
   });
 
-  it.concurrent('of an attempt that is not the current one is not told as such', async () => {
+  it.concurrent('of an attempt that is not the current one is not sent as such', async () => {
     await using receiver = await aReceiver();
     const key = await aRunning(receiver);
     reportProgress(world.log, key, 2, EXECUTOR, {
@@ -170,7 +170,7 @@ describe('the final notification', () => {
 });
 
 describe('an intermediate notification that is refused', () => {
-  it.concurrent('is not tried again, and leaves the webhook running', async () => {
+  it.concurrent('is not attempted again, and leaves the webhook running', async () => {
     await using receiver = await aReceiver(status(500));
     const key = await wanting(receiver);
     await expectSoon('what became of it', async () =>

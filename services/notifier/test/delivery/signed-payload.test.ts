@@ -70,7 +70,7 @@ describe('the signature', { timeout: 60_000 }, () => {
     expect(accept(await freshSecret(), last)).toBe(false);
   });
 
-  it('is of the very body: none is accepted that was changed on its way', async () => {
+  it('covers the exact body: a body that was changed on its way is not accepted', async () => {
     await using receiver = await aReceiver();
     const arrived = await tell(receiver, world.org);
     const { secret } = await world.secrets.current(world.org);

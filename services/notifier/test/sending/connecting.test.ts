@@ -37,7 +37,7 @@ describe('the addresses of a name', () => {
     });
   });
 
-  it('are tried one after the other', async () => {
+  it('are tried in turn', async () => {
     await using receiver = await httpReceiver((_request, response) => response.end());
     await using sender = senderTo(['::1', '127.0.0.3', '127.0.0.1']);
     expect(await send(sender, receiver.url)).toMatchObject({ reason: 'accepted' });
@@ -97,7 +97,7 @@ describe('the policy', () => {
 });
 
 describe('a receiver without a connection', () => {
-  it('has refused it when nobody listens', async () => {
+  it('counts as refused when nothing listens', async () => {
     const receiver = await httpReceiver(() => undefined);
     await receiver[Symbol.asyncDispose]();
     expect(await sendOnce(receiver.url)).toMatchObject({
@@ -106,7 +106,7 @@ describe('a receiver without a connection', () => {
     });
   });
 
-  it('has refused it when none of its addresses listens', async () => {
+  it('counts as refused when nothing listens at any of its addresses', async () => {
     const receiver = await httpReceiver(() => undefined);
     await receiver[Symbol.asyncDispose]();
     await using sender = senderTo(['127.0.0.1', '::1', '127.0.0.2']);
@@ -121,7 +121,7 @@ describe('a receiver without a connection', () => {
     });
   });
 
-  it('has timed out when it takes none', async () => {
+  it('counts as timed out when it accepts no connection', async () => {
     await using full = await fullListener();
     await using sender = senderTo(['127.0.0.1'], { withinMs: 300 });
     expect(await send(sender, new URL(`http://receiver.example:${full.port}/`))).toMatchObject({

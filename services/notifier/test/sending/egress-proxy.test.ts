@@ -15,7 +15,7 @@ const target = new URL('http://receiver.example:8080/hooks');
 const through = (proxy: string, addresses = ['127.0.0.1'], withinMs = 15_000): Sender =>
   senderTo(addresses, { proxy: new URL(proxy), ca, withinMs });
 
-describe('a try through a proxy', () => {
+describe('an attempt through a proxy', () => {
   it.each([
     ['http', () => httpReceiver(tellHost), null],
     ['https', () => httpsReceiver(tellHost, valid), expect.any(Number)],
@@ -63,7 +63,7 @@ describe('a try through a proxy', () => {
   });
 });
 
-describe('a proxy that does not let a try through', () => {
+describe('a proxy that does not let an attempt through', () => {
   it.each([
     [407, 'proxy_failed'],
     [403, 'proxy_failed'],

@@ -5,7 +5,7 @@ import { httpReceiver, rawReceiver } from './receivers.ts';
 import { outgoing, send, senderTo } from './sending.ts';
 
 describe('an aborted signal', () => {
-  it('interrupts a try that waits for its answer', async () => {
+  it('interrupts an attempt that waits for its response', async () => {
     await using receiver = await rawReceiver(() => undefined);
     await using sender = senderTo();
     const stop = new AbortController();
@@ -16,7 +16,7 @@ describe('an aborted signal', () => {
     await waitFor('the connection to be closed', () => receiver.open() === 0);
   });
 
-  it('lets a try not begin', async () => {
+  it('prevents an attempt from beginning', async () => {
     await using receiver = await httpReceiver((_request, response) => response.end());
     await using sender = senderTo();
     expect(await sender.send(outgoing(receiver.url), AbortSignal.abort())).toMatchObject({
@@ -43,7 +43,7 @@ describe('an aborted signal', () => {
     expect(await sending).toMatchObject({ reason: 'accepted', answer: 'begun' });
   });
 
-  it('keeps no listener of a try that is over', async () => {
+  it('keeps no listener of an attempt that is over', async () => {
     await using receiver = await httpReceiver((_request, response) => response.end());
     await using sender = senderTo();
     const { signal } = new AbortController();
@@ -75,7 +75,7 @@ describe('a sender that is closed', () => {
   });
 });
 
-describe('a try with headers that no request can have', () => {
+describe('an attempt with invalid headers', () => {
   it('is an internal error', async () => {
     await using receiver = await httpReceiver((_request, response) => response.end());
     await using sender = senderTo();

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { httpReceiver } from './receivers.ts';
 import { send, sendOnce, senderTo } from './sending.ts';
 
-describe('a try at a healthy receiver', () => {
+describe('an attempt at a healthy receiver', () => {
   it('brings body and headers as they are', async () => {
     const got: { method?: string; url?: string; headers?: IncomingHttpHeaders; body?: string } = {};
     await using receiver = await httpReceiver((request, response) => {

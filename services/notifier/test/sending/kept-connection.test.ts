@@ -4,14 +4,14 @@ import { httpReceiver, rawReceiver } from './receivers.ts';
 import { outgoing, send, senderTo } from './sending.ts';
 
 describe('a kept connection', () => {
-  it('serves the next try at the same addresses', async () => {
+  it('serves the next attempt at the same addresses', async () => {
     await using receiver = await httpReceiver((_request, response) => response.end());
     await using sender = senderTo();
     for (let count = 0; count < 5; count += 1) await send(sender, receiver.url);
     expect(receiver.taken()).toBe(1);
   });
 
-  it('is not used once the name stands for other addresses', async () => {
+  it('is not used once the name has other addresses', async () => {
     await using receiver = await httpReceiver((_request, response) => response.end());
     const answers = [['127.0.0.1'], ['127.0.0.1', '127.0.0.2']];
     await using sender = senderTo([], {

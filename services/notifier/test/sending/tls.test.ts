@@ -10,7 +10,7 @@ const valid = await certify({ names: ['receiver.example'], addresses: ['127.0.0.
 const { ca } = valid;
 const overTls = (url: URL): URL => new URL(url.href.replace('http:', 'https:'));
 
-describe('a try over TLS', () => {
+describe('an attempt over TLS', () => {
   it('asks for the name of the host, and takes its certificate', async () => {
     const asked: string[] = [];
     await using receiver = await httpsReceiver(ok, {

@@ -61,7 +61,7 @@ describe('a message of RUNS', () => {
     run.uploading(key),
     run.requeued(key),
     run.cancelRequested(key, 1, run.EXECUTOR),
-  ])('tells of a change when it is $type of an attempt', (event) => {
+  ])('reports a change when it is $type of an attempt', (event) => {
     expect(runNotice(stored(event))).toEqual({ kind: 'changed', key });
   });
 
@@ -72,11 +72,11 @@ describe('a message of RUNS', () => {
     run.timedOut(key, 'start_deadline'),
     run.givenUp(key, 'executor_lost'),
     run.cancelRequested(key),
-  ])('tells of the end when it is $type', (event) => {
+  ])('reports the end when it is $type', (event) => {
     expect(runNotice(stored(event))).toEqual({ kind: 'ended', key });
   });
 
-  it('tells of a redelivery that was asked for, and its round', () => {
+  it('reports a redelivery that was requested, and its round', () => {
     expect(runNotice(storedWebhook(webhook.redeliveryRequested(key, 3)))).toEqual({
       kind: 'redelivery',
       key,

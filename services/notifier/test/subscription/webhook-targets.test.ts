@@ -36,7 +36,7 @@ describe('the callback of a run', () => {
     expect(webhookTargetOf(data)).toEqual({ origin: 'https://a.example', intermediate: true });
   });
 
-  it('is none when the run wants none', () => {
+  it('is null for a run without a webhook', () => {
     expect(webhookTargetOf(queued(aRun(), { webhook: null }).data)).toBeNull();
   });
 
@@ -47,7 +47,7 @@ describe('the callback of a run', () => {
     });
   });
 
-  it('is not looked up when it was noted, also when there is none', async () => {
+  it('is not looked up when it was noted, also for a run without a webhook', async () => {
     const { callbacks, lookedUp } = aLog();
     const [wanting, silent] = [aRun(), aRun()];
     callbacks.note(wanting.run_id, B);

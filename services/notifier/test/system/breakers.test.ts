@@ -26,7 +26,7 @@ const timeout = 90_000;
 const longBreaker = { firstOpenMs: 60_000 };
 
 describe('a receiver that fails five times', { timeout }, () => {
-  it.concurrent('is left alone, and what follows is parked without a timer and a try', async () => {
+  it.concurrent('is left alone, and what follows is deferred without a timer and an attempt', async () => {
     await using world = await openTestBed();
     await using running = await world.start({ breaker: longBreaker });
     await using receiver = await aReceiver(status(500));
@@ -57,7 +57,7 @@ describe('a receiver that fails five times', { timeout }, () => {
     expect(await openingsAt(world.log, receiver.url)).toMatchObject([{ org_id: world.org, opens: 1 }]);
   });
 
-  it.concurrent('is probed by one after its time, then told the rest, each once', async () => {
+  it.concurrent('is probed by one after its time, then gets the rest, each once', async () => {
     await using world = await openTestBed();
     await using running = await world.start({ breaker, reconcileEveryMs: 500 });
     await using receiver = await aReceiver(status(500));
@@ -97,7 +97,7 @@ describe('a receiver that fails five times', { timeout }, () => {
     await expectTidy(world, running);
   });
 
-  it.concurrent.each([404, 400, 302])('by %i is told all the same', async (code) => {
+  it.concurrent.each([404, 400, 302])('by %i is sent to all the same', async (code) => {
     await using world = await openTestBed();
     await using running = await world.start({ breaker: longBreaker });
     await using receiver = await aReceiver(status(code));
@@ -113,7 +113,7 @@ describe('a receiver that fails five times', { timeout }, () => {
 describe('two organisations at one origin', { timeout }, () => {
   const other = orgId(newUuid());
 
-  it.concurrent('are both left alone when nobody can reach it, and are both told once it is there', async () => {
+  it.concurrent('are both left alone when nobody can reach it, and both get everything once it is there', async () => {
     await using world = await openTestBed();
     await using running = await world.start({ breaker });
     const port = await freePort();
@@ -138,7 +138,7 @@ describe('two organisations at one origin', { timeout }, () => {
     await expectTidy(world, running);
   });
 
-  it.concurrent('are told apart when one of them is answered with 500', async () => {
+  it.concurrent('are kept apart when one of them is answered with 500', async () => {
     await using world = await openTestBed();
     await using running = await world.start({ breaker: longBreaker });
     await using receiver = await aReceiver((arrived, response) =>
@@ -154,7 +154,7 @@ describe('two organisations at one origin', { timeout }, () => {
 });
 
 describe('an open breaker', { timeout }, () => {
-  it.concurrent('stays open when the notifier is stopped and started, and what is parked comes after its time', async () => {
+  it.concurrent('stays open when the notifier is stopped and started, and what is deferred comes after its time', async () => {
     const openFor = { firstOpenMs: 8_000 };
     await using world = await openTestBed();
     await using receiver = await aReceiver(status(500));

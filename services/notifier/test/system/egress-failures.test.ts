@@ -40,7 +40,7 @@ const expectFirstTryTold = async (world: TestBed, keys: readonly RunKey[]): Prom
 const timeout = 90_000;
 
 describe('while no DNS server takes questions', { timeout }, () => {
-  it.concurrent('no try is used up and nobody is charged, and all is told once there is one', async () => {
+  it.concurrent('no attempt is used up, nobody is charged, and all is sent once there is one', async () => {
     await using receiver = await aReceiver();
     const { port } = new URL(receiver.url);
     const names = { 'hooks.corp.example': ['127.0.0.1'] };
@@ -65,7 +65,7 @@ describe('while no DNS server takes questions', { timeout }, () => {
 });
 
 describe('while the egress proxy', { timeout }, () => {
-  it.concurrent('is down no try is used up and nobody is charged, and all is told once it is up', async () => {
+  it.concurrent('is down no attempt is used up, nobody is charged, and all is sent once it is up', async () => {
     await using receiver = await aReceiver();
     const port = await freePort();
     await using world = await openTestBed();
@@ -140,7 +140,7 @@ describe('a name whose own servers', { timeout }, () => {
     expect(await running.metric('runledger_notifier_reconciled_total')).toBe(0);
   });
 
-  it.concurrent('do not know it is tried again', async () => {
+  it.concurrent('do not know it is attempted again', async () => {
     await using dns = await stubDns();
     await using world = await openTestBed();
     await using running = await world.start({ dnsServers: [dns.server] });

@@ -12,7 +12,7 @@ const MOST_WHILE_PROBING = 8;
 const slowly: Answer = (arrived, response) => void setTimeout(() => status(200)(arrived, response), 100);
 
 describe.concurrent.each(FAULTS)('parked deliveries survive a kill -9 of %s', (blow) => {
-  it('while they are parked, and while they are drained', { timeout: 180_000 }, async () => {
+  it('while they are deferred, and while they are sent again', { timeout: 180_000 }, async () => {
     await using place = await openFaultScenario(blow);
     const { world } = place;
     await using receiver = await aReceiver(status(503));

@@ -10,12 +10,12 @@ const KILLS = 5;
 const RUNS = 200;
 
 describe.concurrent.each(FAULTS)('200 runs while %s is killed again and again', (blow) => {
-  it('are all told, in order, and twice only what was in flight', { timeout: 180_000 }, async () => {
+  it('are all sent, in order, and twice only what was in flight', { timeout: 180_000 }, async () => {
     const random = seeded(SEED);
     await using place = await openFaultScenario(blow);
     await using load = await aLoad(place.world, random);
     for (let kills = 0; kills < KILLS; kills += 1) {
-      await waitFor('the shares', async () => (await place.notifier().shares()) === 16);
+      await waitFor('the shares', async () => (await place.notifier().partitions()) === 16);
       await load.add(Math.floor(RUNS / (KILLS + 1)));
       // The moment is left to chance.
       await pause(random() * 400);
@@ -24,9 +24,9 @@ describe.concurrent.each(FAULTS)('200 runs while %s is killed again and again', 
       await place.recover();
       await load.noteInFlight(killed);
     }
-    await load.add(RUNS - load.told.length);
-    await expectGuarantees(place.world, [place.notifier()], load.told);
+    await load.add(RUNS - load.runs.length);
+    await expectGuarantees(place.world, [place.notifier()], load.runs);
     load.expectFewDuplicates();
-    expect(load.told).toHaveLength(RUNS);
+    expect(load.runs).toHaveLength(RUNS);
   });
 });

@@ -53,7 +53,7 @@ describe.concurrent.each(FAULTS)(
       await expectSurvived(place, [answeredWhileBrokerPaused(500)]);
     });
 
-    it('before the end of the run is read, and while the next try is due', async () => {
+    it('before the end of the run is read, and while the next attempt is due', async () => {
       await using place = await openFaultScenario(blow);
       await using receiver = await aReceiver(status(500));
       const { world } = place;
@@ -74,7 +74,7 @@ describe.concurrent.each(FAULTS)(
   },
 );
 
-describe('a broker that stands still for longer than a notifier keeps its shares', () => {
+describe('a broker that is paused for longer than a notifier keeps its partitions', () => {
   it('delays notifications, and loses none', { timeout: LIMIT_MS }, async () => {
     await using world = await openTestBed();
     await using notifier = await startNotifier(world);

@@ -31,7 +31,7 @@ const timersOf = async (of: TestBed, key: RunKey): Promise<string[]> =>
   (await storedTimers(of.log)).filter((subject) => subject.includes(key.run_id));
 
 describe('a redelivery', () => {
-  it('of what was accepted is told once more, as the same message', async () => {
+  it('of what was accepted is sent once more, as the same message', async () => {
     await using receiver = await aReceiver();
     const key = await world.succeed(`${receiver.url}/hook`);
     await expectEnd(world, key, { status: 'success', round: 1 });
@@ -48,7 +48,7 @@ describe('a redelivery', () => {
     ]);
   });
 
-  it('of what was given up is told, and counts its tries from one', async () => {
+  it('of what was given up is sent, and counts its attempts from one', async () => {
     await using receiver = await aReceiver(status(410));
     const key = await world.succeed(`${receiver.url}/hook`);
     await expectEnd(world, key, { status: 'failed', reason: 'gone', round: 1 });
@@ -105,7 +105,7 @@ describe('a redelivery', () => {
     await expectSoon('nothing to wait', async () => expect(await timersOf(world, key)).toEqual([]));
   });
 
-  it('while a try is in flight is told after it', async () => {
+  it('while an attempt is in flight is sent after it', async () => {
     let answered = 0;
     const letGo = Promise.withResolvers<void>();
     await using receiver = await aReceiver((arrived, response) => {
@@ -123,7 +123,7 @@ describe('a redelivery', () => {
     expect(await timersOf(world, key)).toEqual([]);
   });
 
-  it('while it is parked is told once, in the new round', async () => {
+  it('while it is deferred is sent once, in the new round', async () => {
     await using parking = await openTestBed();
     await using one = await parking.start({ breaker: { firstOpenMs: 5_000 } });
     await using receiver = await aReceiver(status(500));

@@ -9,7 +9,7 @@ import { aReceiver, status } from '@runledger/testing/stand-ins/webhook-receiver
 import { openTestBed } from '../fixtures/test-bed.ts';
 import { expectGuarantees, expectTimer, finalsOf, type NotifiedRun } from '../fixtures/expect-guarantees.ts';
 import { aLoad, seeded } from '../fixtures/load.ts';
-import { expectShared, startNotifier } from '../fixtures/notifier-process.ts';
+import { expectPartitionsDivided, startNotifier } from '../fixtures/notifier-process.ts';
 
 const SEED = 20_260_730;
 const LIMIT_MS = 120_000;
@@ -25,31 +25,31 @@ describe('a notifier that comes back', { timeout: LIMIT_MS }, () => {
     {
       await using before = await startNotifier(world);
       await load.add(10);
-      await expectGuarantees(world, [before], load.told);
+      await expectGuarantees(world, [before], load.runs);
       expect(await before.stop()).toBe(0);
     }
     await load.add(300);
     await using after = await startNotifier(world);
-    await expectGuarantees(world, [after], load.told);
-    expectOnceEach(load.told);
+    await expectGuarantees(world, [after], load.runs);
+    expectOnceEach(load.runs);
   });
 
-  it('tells nothing again when nothing happened', async () => {
+  it('sends nothing again when nothing happened', async () => {
     await using world = await openTestBed();
     await using load = await aLoad(world, seeded(SEED));
     await load.add(20);
     for (let starts = 0; starts < 2; starts += 1) {
       await using notifier = await startNotifier(world);
-      await expectShared(notifier);
-      await expectGuarantees(world, [notifier], load.told);
+      await expectPartitionsDivided(notifier);
+      await expectGuarantees(world, [notifier], load.runs);
       expect(await notifier.stop()).toBe(0);
     }
-    expectOnceEach(load.told);
+    expectOnceEach(load.runs);
   });
 });
 
 describe('a notifier that starts for the first time on an old log', { timeout: LIMIT_MS }, () => {
-  it('sends what was never told, and nothing else', async () => {
+  it('sends what was never sent, and nothing else', async () => {
     await using world = await openTestBed();
     await using receiver = await aReceiver();
     const key = await world.succeed(`${receiver.url}/hook`);
@@ -57,14 +57,14 @@ describe('a notifier that starts for the first time on an old log', { timeout: L
     await using load = await aLoad(world, seeded(SEED));
     await load.add(50);
     await using notifier = await startNotifier(world);
-    await expectGuarantees(world, [notifier], load.told);
-    expectOnceEach(load.told);
+    await expectGuarantees(world, [notifier], load.runs);
+    expectOnceEach(load.runs);
     expect(receiver.of(key.run_id)).toEqual([]);
   });
 });
 
 describe('a log that lost its end', { timeout: LIMIT_MS }, () => {
-  it('is read again from the beginning, and what was never told is sent', async () => {
+  it('is read again from the beginning, and what was never sent is sent', async () => {
     await using world = await openTestBed();
     await using load = await aLoad(world, seeded(SEED));
     await load.add(20);
@@ -72,10 +72,10 @@ describe('a log that lost its end', { timeout: LIMIT_MS }, () => {
     const beyond = { version: 1, created, runs: 1_000_000, activity: 1_000_000, swept: 1_000_000 } as const;
     for (let share = 0; share < PARTITIONS; share += 1) await storePosition(world.log, share, beyond);
     await using notifier = await startNotifier(world);
-    await expectGuarantees(world, [notifier], load.told);
+    await expectGuarantees(world, [notifier], load.runs);
     await load.add(20);
-    await expectGuarantees(world, [notifier], load.told);
-    expectOnceEach(load.told);
+    await expectGuarantees(world, [notifier], load.runs);
+    expectOnceEach(load.runs);
   });
 });
 

@@ -6,7 +6,11 @@ import { expectSoon } from '../fixtures/expect-soon.ts';
 import { holdResponses } from '../fixtures/held-responses.ts';
 import { expectGuarantees, finalsOf, type NotifiedRun } from '../fixtures/expect-guarantees.ts';
 import { aLoad, seeded } from '../fixtures/load.ts';
-import { expectShared, startNotifier, type NotifierProcess } from '../fixtures/notifier-process.ts';
+import {
+  expectPartitionsDivided,
+  startNotifier,
+  type NotifierProcess,
+} from '../fixtures/notifier-process.ts';
 
 const SEED = 20_260_729;
 /** A member that is silent for 3 s loses its shares; the rest is for a slow machine. */
@@ -37,7 +41,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await Promise.all(Array.from({ length: 3 - living.length }, join));
-  await expectShared(...living);
+  await expectPartitionsDivided(...living);
 }, 60_000);
 afterAll(async () => {
   await Promise.all(living.map((one) => one[Symbol.asyncDispose]()));
@@ -45,7 +49,7 @@ afterAll(async () => {
 });
 
 describe('three notifiers', { timeout: 120_000 }, () => {
-  it('share the origins, and take over from one that is killed what it had in flight', async () => {
+  it('divide the origins, and take over from one that is killed what it had in flight', async () => {
     await using opened = new AsyncDisposableStack();
     const { answer, release } = holdResponses();
     const receivers: Receiver[] = [];
@@ -71,14 +75,14 @@ describe('three notifiers', { timeout: 120_000 }, () => {
     expect(late).toBeLessThan(TAKEN_OVER_MS);
   });
 
-  it('let a fourth in, and nothing is told twice for it', async () => {
+  it('let a fourth in, and nothing is sent twice because of it', async () => {
     await using load = await aLoad(world, seeded(SEED), 12);
     const [joined] = await Promise.all([join(), load.add(60)]);
     const adding = load.add(60);
-    await expectShared(...living);
+    await expectPartitionsDivided(...living);
     await adding;
-    expect(await joined.shares()).toBe(4);
-    await expectGuarantees(world, living, load.told);
+    expect(await joined.partitions()).toBe(4);
+    await expectGuarantees(world, living, load.runs);
     expect(load.duplicates()).toBe(0);
   });
 
@@ -89,8 +93,8 @@ describe('three notifiers', { timeout: 120_000 }, () => {
     leave(leaving);
     const [code] = await Promise.all([leaving.stop(), load.add(60)]);
     expect(code).toBe(0);
-    await expectShared(...living);
-    await expectGuarantees(world, living, load.told);
+    await expectPartitionsDivided(...living);
+    await expectGuarantees(world, living, load.runs);
     expect(load.duplicates()).toBe(0);
   });
 
@@ -102,19 +106,19 @@ describe('three notifiers', { timeout: 120_000 }, () => {
     frozen.freeze();
     await load.noteInFlight(since);
     await load.add(30);
-    await expectShared(...living.filter((one) => one !== frozen));
+    await expectPartitionsDivided(...living.filter((one) => one !== frozen));
     await load.add(30);
     const thawed = new Date();
     frozen.thaw();
     await load.add(30);
-    await expectShared(...living);
-    await expectGuarantees(world, living, load.told);
+    await expectPartitionsDivided(...living);
+    await expectGuarantees(world, living, load.runs);
     // What the others were sending at that time it may have begun to send too, before it knew.
     await load.noteInFlight(thawed);
     load.expectFewDuplicates();
   });
 
-  it('tell everything while one after the other is killed and replaced', async () => {
+  it('send everything while one after the other is killed and replaced', async () => {
     const random = seeded(SEED);
     await using load = await aLoad(world, random, 12);
     for (let kills = 0; kills < 6; kills += 1) {
@@ -129,7 +133,7 @@ describe('three notifiers', { timeout: 120_000 }, () => {
       await load.noteInFlight(killed);
       await join();
     }
-    await expectGuarantees(world, living, load.told);
+    await expectGuarantees(world, living, load.runs);
     load.expectFewDuplicates();
   });
 });

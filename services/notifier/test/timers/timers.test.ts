@@ -63,7 +63,7 @@ const runsIn = (seen: readonly Due[]): string[] =>
   seen.flatMap((due) => (due.kind === 'delivery' ? [due.delivery.run_id] : []));
 
 describe('a delivery that waits', () => {
-  it('is due in its own share when its time has come, once', async () => {
+  it('is due in its own partition when its time has come, once', async () => {
     const delivery = aDelivery();
     await using watch = await watchShare(partitionOf(delivery.origin));
     await scheduleDelivery(log, delivery, soon());
@@ -105,8 +105,8 @@ describe('a delivery that waits', () => {
   });
 });
 
-describe('parked deliveries', () => {
-  it('are given one after the other, of one organisation or of all, the first parked first', async () => {
+describe('deferred deliveries', () => {
+  it('are given one after the other, of one organisation or of all, the first deferred first', async () => {
     const first = aDelivery();
     const { origin } = first;
     const others = [aDelivery({ origin }), aDelivery({ origin, org_id: first.org_id })];
@@ -164,7 +164,7 @@ describe('parked deliveries', () => {
 });
 
 describe('the opening of a breaker', () => {
-  it('is read by the next holder of its share until it is over, and then due', async () => {
+  it('is read by the next holder of its partition until it is over, and then due', async () => {
     const origin = `https://${newUuid()}.example`;
     const opening: OpenBreaker = { version: 1, origin, org_id: null, opens: 2, until: soon().toISOString() };
     const share = partitionOf(origin);
@@ -192,8 +192,8 @@ describe('the opening of a breaker', () => {
   });
 });
 
-describe('the position of a share', () => {
-  it('is what was kept last, and none before', async () => {
+describe('the position of a partition', () => {
+  it('is the last one stored, and undefined before', async () => {
     const position = { version: 1, created: '2026-01-01T00:00:00Z', runs: 9, activity: 6, swept: 5 } as const;
     expect(await readPosition(log, 3)).toBeUndefined();
     await storePosition(log, 3, { ...position, runs: 5 });

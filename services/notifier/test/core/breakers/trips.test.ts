@@ -46,7 +46,7 @@ describe('a closed breaker', () => {
     expect(state()).toEqual({ kind: 'closed' });
   });
 
-  it('stands for its own key only', () => {
+  it('counts for its own key only', () => {
     const { report, state } = observeBreakers();
     report('fffff', 'org-1 https://a.example:443');
     expect(state('org-2 https://a.example:443')).toEqual({ kind: 'closed' });

@@ -19,7 +19,7 @@ const delays = (): number[] =>
 const retryAfter = (text: string | null): number | undefined => parseRetryAfter(text, NOW, Date.parse);
 
 describe('the schedule', () => {
-  it('makes 13 tries in 71.7 hours', () => {
+  it('makes 13 attempts in 71.7 hours', () => {
     expect(MAX_DELIVERY_ATTEMPTS).toBe(13);
     expect(delays().map((delay) => delay / 1_000)).toEqual([
       5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 43_200, 72_000, 86_400,

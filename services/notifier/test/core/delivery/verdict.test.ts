@@ -37,7 +37,7 @@ const TABLE: Readonly<Record<DeliveryAttemptResult, Row>> = {
   internal_error: ['own', 'neutral', 'neutral'],
 };
 
-describe('a try that ended', () => {
+describe('an attempt that ended', () => {
   it.each(DELIVERY_ATTEMPT_RESULTS)(
     'with %s has one consequence for the delivery and for each breaker',
     (reason) => {

@@ -41,7 +41,7 @@ describe('the intermediate notifications of a run', () => {
     expect(observed.settledNews).toEqual([1, 2, 3, 50]);
   });
 
-  it('keep to the second also when the next is told after the first was answered', () => {
+  it('keep to the second also when the next comes after the first was answered', () => {
     addNews(1);
     observed.intermediates[0]?.end('accepted');
     observed.pass(500);
@@ -82,7 +82,7 @@ describe('the intermediate notifications of a run', () => {
     },
   );
 
-  it('are offered again when they were put off, without holding up the log meanwhile', () => {
+  it('are offered again when they could not be sent, without holding up the log meanwhile', () => {
     trip();
     addNews(7);
     observed.pass();
@@ -93,7 +93,7 @@ describe('the intermediate notifications of a run', () => {
     expect(observed.intermediates.map(({ atLeast }) => atLeast)).toEqual([8]);
   });
 
-  it('leave nothing behind when there is nothing more to tell', () => {
+  it('leave nothing behind when there is nothing more to send', () => {
     addNews(1);
     observed.intermediates[0]?.end('nothing');
     observed.pass(SECOND);
@@ -150,7 +150,7 @@ describe('the final notification of a run', () => {
     expect(observed.finals).toHaveLength(1);
   });
 
-  it('settles whatever stood for the same round', () => {
+  it('settles all sources of the same round', () => {
     for (const sequence of [3, 4, 5]) observed.addFinal(finalOf(run, sequence));
     observed.finals[0]?.end('accepted');
     observed.pass();
@@ -171,7 +171,7 @@ describe('the final notification of a run', () => {
     expect(observed.settled).toEqual([3, 5, 6]);
   });
 
-  it('gives way to the next in hand when something newer stands for it', () => {
+  it('gives way to the next in memory when something newer in TIMERS replaces it', () => {
     observed.addFinal(finalOf(run, 3));
     observed.addFinal(finalOf(run, 4, { kind: 'due' }));
     observed.finals[0]?.end('superseded');
@@ -180,7 +180,7 @@ describe('the final notification of a run', () => {
     expect(observed.finals).toHaveLength(2);
   });
 
-  it('stays in hand when it was interrupted, and is tried again', () => {
+  it('stays in memory when it was interrupted, and is attempted again', () => {
     observed.addFinal(finalOf(run, 3));
     observed.finals[0]?.end('interrupted');
     observed.pass(10 * SECOND);
@@ -191,7 +191,7 @@ describe('the final notification of a run', () => {
   });
 });
 
-describe('a final notification that is put off', () => {
+describe('a final notification that cannot be sent for now', () => {
   it('is deferred once, and the next waits until it is', () => {
     trip();
     const waiting: (() => void)[] = [];
@@ -211,7 +211,7 @@ describe('a final notification that is put off', () => {
     expect(countOutboxes()).toBe(0);
   });
 
-  it('stays in hand when it could not be stored, and is offered again', () => {
+  it('stays in memory when it could not be stored, and is offered again', () => {
     trip();
     const { take } = observed.core;
     observed.core.surroundings.defer = ({ delivery }) => {

@@ -58,7 +58,7 @@ describe('two organisations at one origin', () => {
 });
 
 describe('the probe of an origin', () => {
-  it("is the next organisation's when the first had nothing to say", () => {
+  it("is the next organisation's when the first had nothing to send", () => {
     observed.trip(MINE.origin);
     const all = [observed.submit(MINE), observed.submit(YOURS)];
     observed.pass(32 * SECOND);
@@ -71,7 +71,7 @@ describe('the probe of an origin', () => {
 });
 
 describe('an open breaker', () => {
-  it('puts off what waits and what comes, of its receiver only', () => {
+  it('defers what waits and what comes, of its receiver only', () => {
     const mine = observed.submitMany(5, MINE);
     const elsewhere = observed.submitMany(5, ELSEWHERE);
     observed.trip(receiverKey(MINE));
@@ -150,7 +150,7 @@ describe('an open breaker', () => {
 });
 
 describe('very many receivers that are dead', () => {
-  it('are asked for a few at a time, and keep nobody from those that live', () => {
+  it('are loaded a few at a time, and hold up no living receiver', () => {
     const most = 64;
     observed = observeReceivers({ maxInFlight: most, readMs: 20 });
     const dead = Array.from({ length: 5_000 }, (_, at) => receiver(`dead${at}`, `org${at % 50}`));

@@ -18,7 +18,7 @@ const hangs = answers('timed_out', TRY_MS);
 const quick = answers('accepted');
 
 describe('receivers that have not answered yet', () => {
-  it('take half of the places together, and those of one organisation a quarter', () => {
+  it('take half of the permits together, and those of one organisation a quarter', () => {
     open(100);
     for (let host = 0; host < 100; host += 1) observed.submit(receiver(`a${host}`, 'a'));
     expect(observed.state.limits.inFlight).toBe(25);
@@ -29,7 +29,7 @@ describe('receivers that have not answered yet', () => {
     observed.pass();
   });
 
-  it('take turns with those that have when all places are in use', () => {
+  it('take turns with those that have when all permits are in use', () => {
     open(4);
     const old = receiver('old', 'a');
     const known = observed.submitMany(100, old, { behaviour: answers('accepted', 100) });
@@ -43,7 +43,7 @@ describe('receivers that have not answered yet', () => {
 });
 
 describe('receivers that failed', () => {
-  it('leave a quarter of these places to newcomers', () => {
+  it('leave a quarter of these permits to newcomers', () => {
     open(16);
     const failing = ['a', 'b', 'c', 'd'].flatMap((org) => [
       receiver(`${org}1`, org),
@@ -58,7 +58,7 @@ describe('receivers that failed', () => {
     expect(newcomers.every(({ ended }) => ended === 1)).toBe(true);
   });
 
-  it('get their places again as others answer', () => {
+  it('get their permits again as others answer', () => {
     open(16);
     const failing = Array.from({ length: 20 }, (_, at) => receiver(`h${at}`, `o${at}`));
     for (const one of failing) observed.submit(one, { behaviour: answers('server_error') });
@@ -70,7 +70,7 @@ describe('receivers that failed', () => {
 });
 
 describe('organisations', () => {
-  it('get places in turn, however much one of them has to send', () => {
+  it('get permits in turn, however much one of them has to send', () => {
     open(8);
     const flood = [1, 2, 3, 4].flatMap((host) => observed.submitMany(500, receiver(`a${host}`, 'a')));
     const few = observed.submitMany(4, receiver('b', 'b'));
@@ -142,7 +142,7 @@ describe('two thousand receivers of which a tenth never answers', () => {
   });
 });
 
-describe('the places that are taken', () => {
+describe('the permits that are taken', () => {
   it('are all free again when everything has ended', () => {
     open(64);
     load({ good: { receivers: 50, behaviour: quick }, dead: { receivers: 50, behaviour: hangs } }, 20);

@@ -62,7 +62,7 @@ describe('a receiver', () => {
     expect(observed.begun).toEqual([...first, ...finals, ...others]);
   });
 
-  it('that hangs takes its own places only', () => {
+  it('that hangs takes its own permits only', () => {
     const hanging = observed.submitMany(50, A);
     const answered = observed.submitMany(50, B, { behaviour: answers('accepted') });
     observed.pass(SECOND);
@@ -72,7 +72,7 @@ describe('a receiver', () => {
 });
 
 describe('what waits', () => {
-  it('is put off after more than five seconds, and begun later', () => {
+  it('is deferred after more than five seconds, and begun later', () => {
     const items = observed.submitMany(5, A);
     observed.pass(5 * SECOND);
     expect(items.map(({ deferrals }) => deferrals)).toEqual([0, 0, 0, 0, 0]);
@@ -105,7 +105,7 @@ describe('what waits', () => {
     ).toEqual(['final']);
   });
 
-  it('is bounded for one receiver, and what is beyond it is put off at once', () => {
+  it('is bounded for one receiver, and what is beyond it is deferred at once', () => {
     const items = observed.submitMany(2_010, A);
     expect(observed.state.waiting).toBe(2_000);
     expect(items.filter(({ deferrals }) => deferrals === 1)).toEqual(items.slice(2_001));

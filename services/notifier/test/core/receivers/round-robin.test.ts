@@ -22,7 +22,7 @@ describe('a fair ring', () => {
     expect(drain(ring)).toEqual(['a1', 'b1', 'c1', 'a2', 'c2', 'a3', 'a4']);
   });
 
-  it('serves the lanes of an organisation one after the other, those that come back last', () => {
+  it('serves the queues of an organisation one after the other, those that come back last', () => {
     const ring = filled({ a: ['a1', 'a2', 'a3'] });
     const served = Array.from({ length: 6 }, () => {
       const lane = ring.next(anybody) ?? 'none';
@@ -32,7 +32,7 @@ describe('a fair ring', () => {
     expect(served).toEqual(['a1', 'a2', 'a3', 'a1', 'a2', 'a3']);
   });
 
-  it('holds a lane once, however often it is added', () => {
+  it('holds a queue once, however often it is added', () => {
     expect(drain(filled({ a: ['a1', 'a1', 'a1'] }))).toEqual(['a1']);
   });
 
@@ -52,7 +52,7 @@ describe('a fair ring', () => {
     expect(drain(ring)).toEqual(['a1']);
   });
 
-  it('gives out every lane exactly once, and nobody waits for more than one round', () => {
+  it('gives out every queue exactly once, and nobody waits for more than one round', () => {
     const lane = fc.record({ org: fc.nat(5), name: fc.nat(30) });
     const step = fc.oneof(
       { weight: 2, arbitrary: lane },

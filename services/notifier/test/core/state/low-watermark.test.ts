@@ -11,7 +11,7 @@ describe('the low water of a stream', () => {
     expect([water.low(), water.taken()]).toEqual([9, 9]);
   });
 
-  it('stands before the first that is open, and jumps when that is settled', () => {
+  it('is before the first that is open, and jumps when that is settled', () => {
     const water = lowWatermark(0);
     for (const sequence of [1, 2, 3]) {
       water.open(sequence);
@@ -25,7 +25,7 @@ describe('the low water of a stream', () => {
     expect(water.low()).toBe(3);
   });
 
-  it('waits for every one that stands on the same sequence', () => {
+  it('waits for everything that was opened at the same sequence', () => {
     const water = lowWatermark(0);
     water.open(1);
     water.open(1);
