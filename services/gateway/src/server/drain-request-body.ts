@@ -9,12 +9,13 @@ const DRAIN_TIMEOUT_MS = 5_000;
  */
 export const drainRequestBody = (req: IncomingMessage, res: ServerResponse): void => {
   if (req.complete) return;
-  res.once('finish', () => {
+  res.once('prefinish', () => {
     if (req.complete) return;
     let dropped = 0;
     const giveUp = (): void => void req.socket.destroy();
     const timer = setTimeout(giveUp, DRAIN_TIMEOUT_MS).unref();
     const settled = (): void => clearTimeout(timer);
+    // Before the response has finished: Node then drops a body that nobody reads, without limit.
     req.on('data', (piece: Buffer) => {
       dropped += piece.byteLength;
       if (dropped > MOST_BYTES) giveUp();

@@ -64,6 +64,7 @@ describe('a body that nobody reads', () => {
     };
     send();
     await closed;
-    expect(sent).toBeLessThan(99);
+    // The 16 MiB that are dropped, and what the kernel holds.
+    expect(sent).toBeLessThan(40);
   });
 });

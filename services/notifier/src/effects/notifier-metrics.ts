@@ -1,0 +1,115 @@
+import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
+import {
+  Counter,
+  Histogram,
+  observedGauge,
+  type Metrics,
+} from '@runledger/service-kit/observability/metrics';
+import { verdictOf } from '../core/delivery/verdict.ts';
+
+/** No label names a host: each value would be a series for ever. */
+export interface NotifierMetrics {
+  attempted(notification: 'intermediate' | 'final', reason: DeliveryAttemptResult): void;
+  settled(how: 'delivered' | 'gone' | 'tries_used_up' | 'expired'): void;
+  /** Seconds from the end of the run until its receiver accepted it. */
+  accepted(seconds: number): void;
+  /** Seconds that a timer came after its time. */
+  late(seconds: number): void;
+  deferred(): void;
+  forgotten(): void;
+}
+
+export interface Observed {
+  inFlight(): number;
+  waiting(): number;
+  openBreakers(): number;
+  partitions(): number;
+  /** Deliveries that are deferred in the log, of all notifiers; undefined when the broker does not say. */
+  deferred(): Promise<number | undefined>;
+  /** How full TIMERS is; undefined when the broker does not say. */
+  timers(): Promise<TimersFill | undefined>;
+}
+
+interface TimersFill {
+  readonly bytes: number;
+  readonly maxBytes: number | undefined;
+}
+
+const LAG_SECONDS = [
+  0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 600, 3_600, 21_600, 86_400, 259_200,
+];
+const LATE_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60];
+
+export const notifierMetrics = (metrics: Metrics, observed: Observed): NotifierMetrics => {
+  observeGauges(metrics, observed);
+  const registers = [metrics];
+  const tries = new Counter({
+    name: 'runledger_notifier_attempts_total',
+    help: 'Delivery attempts, by their outcome and reason.',
+    labelNames: ['notification', 'outcome', 'reason'],
+    registers,
+  });
+  const settled = new Counter({
+    name: 'runledger_notifier_deliveries_total',
+    help: 'Deliveries of final notifications that ended, by how they ended.',
+    labelNames: ['end'],
+    registers,
+  });
+  const lag = new Histogram({
+    name: 'runledger_notifier_lag_seconds',
+    help: 'From the end of a run until its receiver accepted the notification.',
+    buckets: LAG_SECONDS,
+    registers,
+  });
+  const late = new Histogram({
+    name: 'runledger_notifier_timer_lateness_seconds',
+    help: 'How long after its time a waiting delivery was taken up.',
+    buckets: LATE_SECONDS,
+    registers,
+  });
+  const deferred = new Counter({
+    name: 'runledger_notifier_deferrals_total',
+    help: 'How often a delivery was deferred.',
+    registers,
+  });
+  const forgotten = new Counter({
+    name: 'runledger_notifier_reconciled_total',
+    help: 'Notifications that only the reconciliation found. Anything but 0 is a defect.',
+    registers,
+  });
+  return {
+    attempted: (notification, reason) => tries.inc({ notification, outcome: verdictOf(reason), reason }),
+    settled: (end) => settled.inc({ end }),
+    accepted: (seconds) => lag.observe(Math.max(seconds, 0)),
+    late: (seconds) => late.observe(seconds),
+    deferred: () => deferred.inc(),
+    forgotten: () => forgotten.inc(),
+  };
+};
+
+/** What is read when somebody asks for the metrics. */
+const observeGauges = (metrics: Metrics, observed: Observed): void => {
+  const gauge = (name: string, help: string, value: () => number | Promise<number | undefined>): void =>
+    observedGauge(metrics, { name, help, value });
+  gauge('runledger_notifier_in_flight', 'Delivery attempts that are being made.', () => observed.inFlight());
+  gauge('runledger_notifier_waiting', 'Notifications in memory that wait for their turn.', () =>
+    observed.waiting(),
+  );
+  gauge('runledger_notifier_open_breakers', 'Open breakers, of origins and receivers.', () =>
+    observed.openBreakers(),
+  );
+  gauge('runledger_notifier_partitions', 'Partitions of the origins that this notifier holds.', () =>
+    observed.partitions(),
+  );
+  gauge('runledger_notifier_deferred', 'Deferred deliveries, of all notifiers.', () => observed.deferred());
+  gauge(
+    'runledger_notifier_timers_bytes',
+    'Bytes of what waits in TIMERS, of all notifiers. Beyond the limit the oldest fall out until the reconciliation finds them.',
+    async () => (await observed.timers())?.bytes,
+  );
+  gauge(
+    'runledger_notifier_timers_limit_bytes',
+    'Bytes that TIMERS may hold; nothing when it has no limit.',
+    async () => (await observed.timers())?.maxBytes,
+  );
+};
