@@ -17,7 +17,7 @@ import type { NotifierInput } from './core/state/input.ts';
 import { positionOf } from './core/state/partition.ts';
 import { createNotifierState, isInHand, nextTick } from './core/state/state.ts';
 import { effectsRunner } from './effects/perform.ts';
-import { notifierMetrics } from './notifier-metrics.ts';
+import { notifierMetrics } from './effects/notifier-metrics.ts';
 import type { Sender } from './sending/sender.ts';
 import { giveUpExpired } from './subscription/expired-deliveries.ts';
 import { holdPartition } from './subscription/held-partition.ts';

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { JsMsg } from '@nats-io/jetstream';
 import { Kvm, type KV } from '@nats-io/kv';
 import type { MsgHdrs } from '@nats-io/transport-node';
 import type { Static, TSchema } from 'typebox';
@@ -73,6 +74,11 @@ export const openBucket = <Schema extends TSchema>(
     return `$KV.${bucket}.${prefix}.>`;
   };
 
+  const entryOf = ({ subject, data, seq }: JsMsg): Entry<Value> => {
+    const key = keyOf(subject);
+    return { key, value: fits(key, parseJson(data)), revision: seq };
+  };
+
   const get = async (key: string): Promise<Entry<Value> | undefined> => {
     checkKey(bucket, key);
     const entry = await callBroker(`reading ${key} of ${bucket}`, async () => (await kv()).get(key));
@@ -105,31 +111,36 @@ export const openBucket = <Schema extends TSchema>(
     update: (key, value, revision) => write(key, value, (open, data) => open.update(key, data, revision)),
     updateOnce: (key, value, revision) =>
       write(key, value, (open, data) => open.update(key, data, revision), 0),
-    delete: async (key) => {
-      checkKey(bucket, key);
-      await callBroker(`deleting ${key} of ${bucket}`, async () => (await kv()).delete(key));
-    },
-    erase: async (key) => {
-      checkKey(bucket, key);
-      await callBroker(`erasing ${key} of ${bucket}`, () =>
-        log.jsm.streams.purge(`KV_${bucket}`, { filter: `$KV.${bucket}.${key}` }),
-      );
-    },
-    list: async (prefix = '') => {
-      const filter = filterOf(prefix);
-      const found: Entry<Value>[] = [];
-      for (const message of await lastPerSubject(log, `KV_${bucket}`, filter, MOST_LISTED)) {
-        if (isDeletion(message.headers)) continue;
-        const key = keyOf(message.subject);
-        found.push({ key, value: fits(key, parseJson(message.data)), revision: message.seq });
-      }
-      return found;
-    },
+    ...removals(log, bucket, kv),
+    list: async (prefix = '') => (await listed(log, bucket, filterOf(prefix))).map(entryOf),
     nextWrite: async (prefix, behind) => {
       const message = await nextMessage(log, `KV_${bucket}`, behind + 1, filterOf(prefix));
       return message === null ? undefined : { key: keyOf(message.subject), revision: message.seq };
     },
   };
+};
+
+const removals = (
+  log: EventLog,
+  bucket: BucketName,
+  kv: () => Promise<KV>,
+): Pick<Bucket<never>, 'delete' | 'erase'> => ({
+  delete: async (key) => {
+    checkKey(bucket, key);
+    await callBroker(`deleting ${key} of ${bucket}`, async () => (await kv()).delete(key));
+  },
+  erase: async (key) => {
+    checkKey(bucket, key);
+    await callBroker(`erasing ${key} of ${bucket}`, () =>
+      log.jsm.streams.purge(`KV_${bucket}`, { filter: `$KV.${bucket}.${key}` }),
+    );
+  },
+});
+
+/** The last message of each key that was not deleted. */
+const listed = async (log: EventLog, bucket: BucketName, filter: string): Promise<JsMsg[]> => {
+  const found = await lastPerSubject(log, `KV_${bucket}`, filter, MOST_LISTED);
+  return found.filter(({ headers }) => !isDeletion(headers));
 };
 
 type Store = (kv: KV, data: Uint8Array) => Promise<number>;

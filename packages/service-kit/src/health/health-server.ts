@@ -7,7 +7,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import { hideSecretsInText } from '../observability/redaction.ts';
 import { watchReadiness } from './readiness.ts';
 import type { Checks, Readiness } from './readiness.ts';
-import { describeStop, stopReason } from '../lifecycle/stop-reason.ts';
+import { describeStop, stopReason } from './stop-reason.ts';
 
 export type { Check, CheckOutcome, Checks } from './readiness.ts';
 

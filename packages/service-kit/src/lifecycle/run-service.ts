@@ -5,7 +5,7 @@ import type { Logger } from '../observability/logger.ts';
 import { OpenedResources } from './opened-resources.ts';
 import { listenForStop } from './stop-requests.ts';
 import type { StopRequests } from './stop-requests.ts';
-import type { StopReason } from './stop-reason.ts';
+import type { StopReason } from '../health/stop-reason.ts';
 
 export interface Service {
   readonly name: string;

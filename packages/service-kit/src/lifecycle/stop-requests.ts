@@ -1,6 +1,6 @@
 import type { Logger } from '../observability/logger.ts';
-import { describeStop, ServiceStopping } from './stop-reason.ts';
-import type { StopReason } from './stop-reason.ts';
+import { describeStop, ServiceStopping } from '../health/stop-reason.ts';
+import type { StopReason } from '../health/stop-reason.ts';
 
 /** Why the process has to stop. There is one for each process. */
 export interface StopRequests {

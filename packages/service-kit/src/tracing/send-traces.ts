@@ -15,7 +15,7 @@ import {
 import { within } from '@runledger/resilience/within';
 import packageJson from '../../package.json' with { type: 'json' };
 import { bestEffortExporter } from './best-effort-exporter.ts';
-import type { TracedService } from './tracing.ts';
+import type { TracedService } from './traced-service.ts';
 import type { TracingSettings } from './tracing-config.ts';
 
 /** What waits for a collector that is slow or away; more is dropped. A span has a few hundred bytes. */

@@ -1,14 +1,5 @@
-import type { Logger } from '../observability/logger.ts';
 import { tracesUrl, type TracingSettings } from './tracing-config.ts';
-
-/** The process that traces come from. */
-export interface TracedService {
-  readonly service: string;
-  readonly instance: string;
-  readonly logger: Logger;
-  /** How long the last spans may take at the stop while the collector is away. */
-  readonly flushWithinMs: number;
-}
+import type { TracedService } from './traced-service.ts';
 
 /**
  * Begins to make traces and to send them, when the settings name a collector; otherwise spans cost next to nothing, and

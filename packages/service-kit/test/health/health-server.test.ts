@@ -5,7 +5,7 @@ import { openHealthServer } from '../../src/health/health-server.ts';
 import type { Check, HealthOptions, HealthServer } from '../../src/health/health-server.ts';
 import { createLogger } from '../../src/observability/logger.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
-import { ServiceStopping } from '../../src/lifecycle/stop-reason.ts';
+import { ServiceStopping } from '../../src/health/stop-reason.ts';
 
 const metrics = createMetrics('gateway');
 

@@ -1,6 +1,6 @@
 import type { OrgId } from '@runledger/contracts/ids';
 import { LRUCache } from 'lru-cache';
-import type { SigningSecret } from './signing-secrets.ts';
+import type { SigningSecret } from './stored-secrets.ts';
 
 /** Secrets that were read a moment ago, so that a busy notifier does not read them for each webhook. */
 export interface RecentSecrets {

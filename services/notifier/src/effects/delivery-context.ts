@@ -2,7 +2,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
 import type { SigningSecrets } from '@runledger/webhooks/signing/signing-secrets';
-import type { NotifierMetrics } from '../notifier-metrics.ts';
+import type { NotifierMetrics } from './notifier-metrics.ts';
 import type { Sender } from '../sending/sender.ts';
 
 /** What every delivery is made with. */

@@ -2,13 +2,19 @@ import { request as httpRequest, type ClientRequest } from 'node:http';
 import { Wanted, type Connections, type WantingOptions } from './connections.ts';
 import { SendFailure } from './failure-reason.ts';
 import { readResponse, type ReceiverResponse } from './read-response.ts';
-import type { OutgoingRequest } from './sender.ts';
 import type { Stopwatch } from './stopwatch.ts';
 import type { Duplex } from 'node:stream';
 
 const MAX_HEADER_BYTES = 16 * 1_024;
 /** Nobody needs so many 1xx responses. Without a limit they could keep the notifier busy until the attempt's time is over. */
 const MAX_INTERIM_RESPONSES = 32;
+
+/** Body and headers are sent as they are. The sender adds Host, Content-Length and the headers of the connection. */
+export interface OutgoingRequest {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
 
 export interface ExchangeParts {
   readonly connections: Connections;

@@ -6,20 +6,13 @@ import { unlessAborted } from '@runledger/resilience/abort';
 import type { CallbackAddresses } from '@runledger/webhooks/policy/resolve-callback';
 import { createSecureContext, getCACertificates } from 'node:tls';
 import { Connections } from './connections.ts';
-import { exchange } from './exchange.ts';
+import { exchange, type OutgoingRequest } from './exchange.ts';
 import { limitTime } from './time-limit.ts';
 import { failureOfEnd, failureOf, SendFailure, type Failure } from './failure-reason.ts';
 import { openRoute, routeTo, type RouteParts } from './route.ts';
 import { reasonOfStatus, type ReceiverResponse } from './read-response.ts';
 import { readProxy } from './proxy-tunnel.ts';
 import { startStopwatch, type Stopwatch } from './stopwatch.ts';
-
-/** Body and headers are sent as they are. The sender adds Host, Content-Length and the headers of the connection. */
-export interface OutgoingRequest {
-  readonly url: URL;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
-}
 
 export interface SendResult {
   readonly reason: DeliveryAttemptResult;

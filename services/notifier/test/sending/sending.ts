@@ -1,11 +1,6 @@
 import type { CallbackAddresses } from '@runledger/webhooks/policy/resolve-callback';
-import {
-  openSender,
-  type SendResult,
-  type OutgoingRequest,
-  type Sender,
-  type SenderOptions,
-} from '../../src/sending/sender.ts';
+import { openSender, type SendResult, type Sender, type SenderOptions } from '../../src/sending/sender.ts';
+import type { OutgoingRequest } from '../../src/sending/exchange.ts';
 
 /** A sender whose names all stand for these addresses, and that may connect to each of them. */
 export const senderTo = (
