@@ -13,8 +13,11 @@ it(
   async () => {
     await using standalone = await startStandalone({ env: { EXECUTOR_GPUS: 'A10G:4' } });
     const api = runApi(standalone);
-    const runs = await Promise.all(Array.from({ length: RUNS }, () => api.queue({ seconds: 2, size: 16 })));
-    const last = runs.at(-1) ?? '';
+    const queue = (): Promise<string> => api.queue({ seconds: 2, size: 16 });
+    const others = await Promise.all(Array.from({ length: RUNS - 1 }, queue));
+    // Queued when all the others are in the log, so it is executed last.
+    const last = await queue();
+    const runs = [...others, last];
     const stream = await fetch(`${standalone.url}/run/${last}/events`, {
       headers: { authorization: `Bearer ${standalone.api_key}` },
     });

@@ -15,11 +15,11 @@ export const redriverOf = (consumer: string): Redriver | undefined => {
   return name === undefined ? undefined : `executor.${name}`;
 };
 
-/** Takes a message again that was parked, with today's code. It is named as it was parked: where it still lies. */
+/** Has a dead letter handled again, with today's code. It is named by the stream and sequence where the message is stored. */
 export const RedriveRequest = Type.Object({
   stream: Type.Enum(['RUNS', 'FLEET']),
   sequence: Type.Integer({ minimum: 1 }),
-  /** As it was parked. An executor may read by subject only, and refuses a question without it; others do not need it. */
+  /** Of the message. An executor may read by subject only, and refuses a request without it; others do not need it. */
   subject: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
 });
 export type RedriveRequest = Static<typeof RedriveRequest>;

@@ -28,7 +28,7 @@ export interface Handling {
   readonly stop: AbortSignal;
 }
 
-/** Brings one delivered message to its end: handled or parked, then acknowledged. A stop leaves it for the next time. */
+/** Brings one delivered message to its end: handled or stored as a dead letter, then acknowledged. A stop leaves it for the next time. */
 export const handleMessage = async (message: JsMsg, delivering: Handling): Promise<void> => {
   const { inFlight: inHand, stop, onNewer, stream } = delivering;
   const again = inHand.get(message.seq);

@@ -24,7 +24,7 @@ export interface LogSettings {
   readonly activityMaxAgeMs: number;
   /** Progress reports, and log lines, kept of each attempt. */
   readonly activityMaxPerAttempt: number;
-  /** About 600 bytes for each delivery that waits or is parked. Beyond it the oldest fall out, and the notifier's sweep finds them again. */
+  /** About 600 bytes for each delivery that waits or is deferred. Beyond it the oldest are dropped, and the notifier's reconciliation finds them again. */
   readonly timersMaxBytes: number;
   readonly deliveryAttemptsMaxBytes: number;
   /** Milliseconds for which the tries of notifications are kept. */
@@ -33,7 +33,7 @@ export interface LogSettings {
   /** Milliseconds. Longer than an executor runs: its registration is a fact in FLEET. */
   readonly fleetMaxAgeMs: number;
   readonly deadLettersMaxBytes: number;
-  /** Milliseconds in which somebody should look at parked messages. */
+  /** Milliseconds for which dead letters are kept: an operator should look at them before. */
   readonly deadLettersMaxAgeMs: number;
   readonly catalogueMaxBytes: number;
   readonly keysMaxBytes: number;

@@ -49,7 +49,7 @@ const DeadLetterCheck = Compile(DeadLetterSchema);
  */
 const UNPREDICTABLE = randomUUID();
 
-/** Where a consumer's messages are parked: what a writer may be allowed. */
+/** Where the dead letters of a consumer are stored: what a writer may be allowed. */
 const deadLetterSubject = ({ stream, consumer }: Pick<DeadLetter, 'stream' | 'consumer'>): string =>
   `dead_letters.${stream}.${consumer}`;
 
@@ -62,7 +62,7 @@ export const storeDeadLetter = async (
   { consumer, stored, reason, stream = 'RUNS', raw }: DeadLetterRequest,
 ): Promise<void> => {
   const { data, headers } = raw ?? (await lookUp(log, stream, stored));
-  const parked: DeadLetter = {
+  const deadLetter: DeadLetter = {
     reason: reason.slice(0, MAX_ERROR_MESSAGE),
     consumer,
     stream,
@@ -74,12 +74,12 @@ export const storeDeadLetter = async (
   };
   await publish(log, {
     stream: 'DEAD_LETTERS',
-    subject: deadLetterSubject(parked),
-    data: fitting(parked, maxPayloadBytes(log)),
-    id: `${deadLetterSubject(parked)}.${stored.sequence}.${UNPREDICTABLE}`,
+    subject: deadLetterSubject(deadLetter),
+    data: fitting(deadLetter, maxPayloadBytes(log)),
+    id: `${deadLetterSubject(deadLetter)}.${stored.sequence}.${UNPREDICTABLE}`,
   });
   log.observer.deadLettered(consumer);
-  log.logger.error({ consumer, stream, sequence: stored.sequence, reason }, 'a message is parked');
+  log.logger.error({ consumer, stream, sequence: stored.sequence, reason }, 'a message became a dead letter');
 };
 
 const lookUp = async (log: EventLog, stream: string, stored: StoredMessage): Promise<RawMessage> => {
@@ -91,9 +91,9 @@ const lookUp = async (log: EventLog, stream: string, stored: StoredMessage): Pro
 };
 
 /** Poison may be of any size, and parking it must not fail for that. Headers always fit: the broker takes 64 KiB of them. */
-const fitting = (parked: DeadLetter, most: number): Uint8Array => {
-  const whole = utf8.encode(JSON.stringify(parked));
-  return whole.byteLength <= most ? whole : utf8.encode(JSON.stringify({ ...parked, data: null }));
+const fitting = (deadLetter: DeadLetter, most: number): Uint8Array => {
+  const whole = utf8.encode(JSON.stringify(deadLetter));
+  return whole.byteLength <= most ? whole : utf8.encode(JSON.stringify({ ...deadLetter, data: null }));
 };
 
 export interface ListedDeadLetter extends DeadLetter {
@@ -114,7 +114,7 @@ export interface DeadLetterRange {
 /** A message may be as large as the broker takes, so not all are read at once. */
 const READ_AT_ONCE = 20;
 
-/** The parked messages of a span, oldest first; what is no parked message is told to the logger. @throws {LogUnavailable} */
+/** The dead letters of a range, oldest first. A message that is none is logged. @throws {LogUnavailable} */
 export const listDeadLetters = async (
   log: EventLog,
   { after = 0, limit = 100, stream = '*', consumer = '*' }: DeadLetterRange = {},
@@ -148,9 +148,9 @@ export const removeDeadLetter = (log: EventLog, position: number): Promise<void>
 
 /** A writer may park under its own subjects only; what it says of itself is believed no further than that. */
 const deadLettersIn = (log: EventLog, { data, seq, subject }: StoredMsg): ListedDeadLetter[] => {
-  const parked = parseJson(data);
-  if (DeadLetterCheck.Check(parked) && deadLetterSubject(parked) === subject)
-    return [{ ...parked, position: seq }];
+  const deadLetter = parseJson(data);
+  if (DeadLetterCheck.Check(deadLetter) && deadLetterSubject(deadLetter) === subject)
+    return [{ ...deadLetter, position: seq }];
   log.logger.warn(
     { position: seq, subject },
     'a message in DEAD_LETTERS is not what its subject says, and is left out: look at it with "nats stream get DEAD_LETTERS"',

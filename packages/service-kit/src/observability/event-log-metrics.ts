@@ -37,9 +37,9 @@ export const eventLogMetrics = (metrics: Metrics): EventLogMetrics => {
     'runledger_log_publish_retries_total',
     'Messages that were sent again since the broker did not answer in time.',
   );
-  const parked = counter(
-    'runledger_log_parked_total',
-    'Messages that this process could not take and set aside in DEAD_LETTERS.',
+  const deadLetters = counter(
+    'runledger_log_dead_letters_total',
+    'Messages that this process could not handle and stored in DEAD_LETTERS.',
   );
   const violations = counter(
     'runledger_log_permission_violations_total',
@@ -53,7 +53,7 @@ export const eventLogMetrics = (metrics: Metrics): EventLogMetrics => {
       seconds.observe(took);
     },
     resent: () => retries.inc(),
-    deadLettered: () => parked.inc(),
+    deadLettered: () => deadLetters.inc(),
     notAllowed: () => violations.inc(),
   };
 };

@@ -19,7 +19,7 @@ describe('the metrics of the log', () => {
     expect(text).toContain('runledger_log_append_conflicts_total{service="gateway"} 1');
     expect(text).toContain('runledger_log_append_failures_total{service="gateway"} 1');
     expect(text).toContain('runledger_log_publish_retries_total{service="gateway"} 1');
-    expect(text).toContain('runledger_log_parked_total{service="gateway"} 1');
+    expect(text).toContain('runledger_log_dead_letters_total{service="gateway"} 1');
     expect(text).toContain('runledger_log_permission_violations_total{service="gateway"} 1');
     told.connected(false);
     expect(await metrics.metrics()).toContain('runledger_log_connected{service="gateway"} 0');
