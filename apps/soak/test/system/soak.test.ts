@@ -11,7 +11,7 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`);
 const WITHIN_MS = SMALL.minutes * 60_000 + SMALL.settleWithinMs * 2 + 180_000;
 
 describe('a soak that kills, stops and pauses every part at random', () => {
-  it('violates no guarantee', { timeout: WITHIN_MS }, async () => {
+  it('violates no guarantee', { timeout: WITHIN_MS, retry: 0 }, async () => {
     const read = readOptions(['--small'], () => SEED);
     if (!read.ok) throw new Error(read.why);
     print(`Seed ${read.options.seed}. Repeat it with: ${read.options.command}`);

@@ -19,7 +19,14 @@ describe('a MongoDB that is frozen', { timeout: 90_000 }, () => {
     const gateway = await world.gateway({ views });
     // Only the views have this one.
     const old = aRun(world.tenant.org_id);
-    await views.save([aView(1, folded(queued(old), cancelRequested(old)))]);
+    const save = () => views.save([aView(1, folded(queued(old), cancelRequested(old)))]);
+    // The first connection may take longer than a read may; the views connect again by themselves.
+    await waitFor('the view to be stored', () =>
+      save().then(
+        () => true,
+        () => false,
+      ),
+    );
     const key = await queueSample(gateway, world.tenant);
     const statusOf = async ({ run_id }: typeof key) =>
       (await call(`${gateway.api}/run/${run_id}`, world.tenant.key)).status;
