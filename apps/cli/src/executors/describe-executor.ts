@@ -7,7 +7,7 @@ const LONGEST_LIST = 60;
 
 const columns: readonly Column<Executor>[] = [
   { title: 'NAME', width: 20, of: ({ name }) => name },
-  { title: 'STATE', width: 8, of: ({ state }) => state },
+  { title: 'STATE', width: 12, of: ({ state }) => state },
   { title: 'BUSY/FREE', width: 20, of: (executor) => slotWords(executor) },
   { title: 'RUNS', width: 4, of: (executor) => String(busyIn(executor)).padStart(4) },
   { title: 'VERSION', width: 10, of: ({ software_version }) => software_version },

@@ -55,7 +55,7 @@ export const Executor = Type.Object(
     state: {
       ...ExecutorState.properties.state,
       description:
-        '`ready`: it is given runs. `draining`: it is given none, because its name is drained or it stops by itself. `silent`: it was not heard of lately, is given none, and is lost when that goes on. `absent`: its name is drained, and no executor bears it now.',
+        '`ready`: it is given runs. `draining`: it is given none, because its name is drained or it stops by itself. `unresponsive`: it sent no heartbeat for half a heartbeat period; it is given none, and is lost after a whole one. `absent`: its name is drained, and no executor bears it now.',
     },
     drain: nullable(Drain),
     slots: Type.Array(Slot),

@@ -27,11 +27,11 @@ export type ExecutorsRequest = Static<typeof ExecutorsRequest>;
 
 /**
  * - `ready`: it is given runs.
- * - `draining`: it is given none, by its own word (it is stopping) or since its name is drained.
- * - `silent`: registered, but not heard of lately; it is given none, and is lost after a heartbeat period.
+ * - `draining`: it is given none, because it is stopping or because its name is drained.
+ * - `unresponsive`: registered, but without a heartbeat for half a heartbeat period; it is given none, and is lost after a whole one.
  * - `absent`: the name is drained, and no executor bears it now.
  */
-const State = Type.Enum(['ready', 'draining', 'silent', 'absent']);
+const State = Type.Enum(['ready', 'draining', 'unresponsive', 'absent']);
 
 export const ExecutorState = Type.Object({
   /** Null when absent. */

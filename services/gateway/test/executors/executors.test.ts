@@ -21,7 +21,7 @@ const north = anExecutor('north', {
   ],
 });
 const west = anExecutor('west', { executor_id: 'west.boot1' });
-const westAgain = anExecutor('west', { executor_id: 'west.boot2', state: 'silent' });
+const westAgain = anExecutor('west', { executor_id: 'west.boot2', state: 'unresponsive' });
 
 let world: World;
 let gateway: TestGateway;

@@ -47,7 +47,7 @@ const observeFleet = (metrics: Metrics, { scheduling }: Observed): void => {
   const counts = () => scheduling.queries.fleetCounts();
   const executors = {
     name: 'executors',
-    help: 'Executors that are registered and not lost. A silent one sent no heartbeat for half a heartbeat period.',
+    help: 'Executors that are registered and not lost. An unresponsive one sent no heartbeat for half a heartbeat period.',
     label: 'state',
   };
   labelledGauge(metrics, executors, (set) => {

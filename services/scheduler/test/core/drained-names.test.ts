@@ -193,21 +193,21 @@ describe('the state of executors', () => {
     ]);
   });
 
-  it('is silent until the next heartbeat', () => {
+  it('is unresponsive until the next heartbeat', () => {
     const world = new World();
     const state = (): string | undefined => statesOf(world)[0]?.state;
     world.register('box');
-    expect(state()).toBe('silent');
+    expect(state()).toBe('unresponsive');
     world.beat('box');
     expect(state()).toBe('ready');
     world.pass(3_500);
-    expect(state()).toBe('silent');
+    expect(state()).toBe('unresponsive');
     world.beat('box');
     expect(state()).toBe('ready');
     world.drain('box');
     expect(state()).toBe('draining');
     world.pass(3_500);
-    expect(state()).toBe('silent');
+    expect(state()).toBe('unresponsive');
   });
 
   it('has who drained their name, also while no executor has it', () => {

@@ -78,7 +78,7 @@ const stateOf = (known: KnownExecutors, { name, executor }: Row): ExecutorState 
   return {
     executor_id: executor.id,
     name,
-    state: known.isResponsive(executor) ? responsive : 'silent',
+    state: known.isResponsive(executor) ? responsive : 'unresponsive',
     drain,
     slots: [...executor.slots.values()].map((slot) => ({
       slot: slot.number,

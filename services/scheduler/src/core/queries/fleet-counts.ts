@@ -22,11 +22,11 @@ export interface CountedExecutors {
 }
 
 export const fleetCounts = ({ executors, isResponsive, isTaken }: CountedExecutors): FleetCounts => {
-  const states = { ready: 0, draining: 0, silent: 0 };
+  const states = { ready: 0, draining: 0, unresponsive: 0 };
   const slots: Slot[] = [];
   for (const executor of executors) {
     const responsive = isDraining(executor) ? 'draining' : 'ready';
-    states[isResponsive(executor) ? responsive : 'silent'] += 1;
+    states[isResponsive(executor) ? responsive : 'unresponsive'] += 1;
     slots.push(...executor.slots.values());
   }
   const byGpu = GPU_MODELS.map((gpu) => {
