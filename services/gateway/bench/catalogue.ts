@@ -7,7 +7,7 @@ import { Deployment, Machine } from '@runledger/contracts/catalogue/records';
 import { newUuid } from '@runledger/contracts/ids';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import { aKey, type Tenant } from '../test/fixtures/gateway/a-tenant.ts';
-import { aWorld } from '../test/fixtures/gateway/a-world.ts';
+import { openTestBed } from '../test/fixtures/gateway/test-bed.ts';
 import { call } from '../test/fixtures/requests/requests.ts';
 
 const FEW = 100;
@@ -26,14 +26,14 @@ const median = (times: readonly number[]): number =>
 
 const shown = (ms: number): string => `${ms.toFixed(1)} ms`;
 
-await using world = await aWorld();
-const { api } = await world.gateway();
-const deployments = openBucket(world.log, 'CATALOGUE', Deployment);
-const machines = openBucket(world.log, 'CATALOGUE', Machine);
+await using bed = await openTestBed();
+const { api } = await bed.gateway();
+const deployments = openBucket(bed.log, 'CATALOGUE', Deployment);
+const machines = openBucket(bed.log, 'CATALOGUE', Machine);
 
 /** With so many deployments in all. */
 const aTenantWith = async (count: number): Promise<{ tenant: Tenant; key: string; places: string[] }> => {
-  const tenant = await world.newTenant();
+  const tenant = await bed.newTenant();
   const records = Array.from({ length: count - 1 }, (_, index): Deployment => ({
     ...tenant.deployment,
     id: newUuid(),
@@ -46,7 +46,7 @@ const aTenantWith = async (count: number): Promise<{ tenant: Tenant; key: string
     );
   }
   const places = records.toReversed().map(({ created_at, id }) => `${created_at}.${id}`);
-  return { tenant, key: await aKey(world.log, tenant, { scopes: ['admin'] }), places };
+  return { tenant, key: await aKey(bed.log, tenant, { scopes: ['admin'] }), places };
 };
 
 let refused = 0;
@@ -72,14 +72,14 @@ const rounds = async (work: () => Promise<number>): Promise<number> => {
 const measure = async (count: number): Promise<string> => {
   const { tenant, key, places } = await aTenantWith(count);
   const behind = Buffer.from(places.at(-PAGE - 1) ?? '').toString('base64url');
-  const wish = { name: 'b', machine_id: tenant.machine.id, workflow_version_id: tenant.version.id };
+  const body = { name: 'b', machine_id: tenant.machine.id, workflow_version_id: tenant.version.id };
   const figures = [
     ['first list of all', await request(key, '/deployments?limit=1')],
     ['first page, 1', await rounds(() => request(key, '/deployments?limit=1'))],
     [`first page, ${PAGE}`, await rounds(() => request(key, `/deployments?limit=${PAGE}`))],
     [`last page, ${PAGE}`, await rounds(() => request(key, `/deployments?limit=${PAGE}&cursor=${behind}`))],
     ['of the archived, none', await rounds(() => request(key, '/deployments?archived=true'))],
-    ['create', await rounds(() => request(key, '/deployments', 'POST', wish))],
+    ['create', await rounds(() => request(key, '/deployments', 'POST', body))],
     [
       'archive a machine',
       await rounds(async () => {
@@ -96,8 +96,8 @@ const measure = async (count: number): Promise<string> => {
 
 /** Meanwhile another organisation reads one record after the other. */
 const crowd = async (key: string, path: string): Promise<void> => {
-  const other = `/deployments/${world.tenant.deployment.id}`;
-  const alone = await rounds(() => request(world.tenant.key, other));
+  const other = `/deployments/${bed.tenant.deployment.id}`;
+  const alone = await rounds(() => request(bed.tenant.key, other));
   const begun = performance.now();
   const over = new AbortController();
   refused = 0;
@@ -105,7 +105,7 @@ const crowd = async (key: string, path: string): Promise<void> => {
     over.abort(),
   );
   const meanwhile: number[] = [];
-  for (; !over.signal.aborted;) meanwhile.push(await request(world.tenant.key, other));
+  for (; !over.signal.aborted;) meanwhile.push(await request(bed.tenant.key, other));
   await crowded;
   const took = performance.now() - begun;
   say(

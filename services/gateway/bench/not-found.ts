@@ -5,7 +5,7 @@
 import { newUuid } from '@runledger/contracts/ids';
 import type { TestGateway } from '../test/fixtures/gateway/a-gateway.ts';
 import { aKey } from '../test/fixtures/gateway/a-tenant.ts';
-import { aWorld } from '../test/fixtures/gateway/a-world.ts';
+import { openTestBed } from '../test/fixtures/gateway/test-bed.ts';
 import { queueSample } from '../test/fixtures/runs/queued-runs.ts';
 import { call } from '../test/fixtures/requests/requests.ts';
 
@@ -25,10 +25,10 @@ const timed = async ({ api }: TestGateway, key: string, path: string, method: st
   return took;
 };
 
-await using world = await aWorld();
-const gateway = await world.gateway({ projecting: true });
-const other = await world.newTenant();
-const key = await aKey(world.log, world.tenant, { scopes: ['admin'] });
+await using bed = await openTestBed();
+const gateway = await bed.gateway({ projecting: true });
+const other = await bed.newTenant();
+const key = await aKey(bed.log, bed.tenant, { scopes: ['admin'] });
 const run = await queueSample(gateway, other);
 
 const asked = [

@@ -72,12 +72,12 @@ export const apiKeyRoutes = ({ log, now }: ApiKeyRoutes): Route[] => [
   route(
     createOperation,
     async ({ body: { name, scopes, expires_at } }, caller) => {
-      const wish = {
+      const newKey = {
         name,
         ...(scopes ? { scopes } : {}),
         ...(expires_at ? { expires_at: new Date(expires_at) } : {}),
       };
-      const { record, key } = await create(log, caller, wish, now());
+      const { record, key } = await create(log, caller, newKey, now());
       return { ...shown({ ...record, last_used_at: null }), key };
     },
     isInTheFuture(now),
@@ -114,10 +114,10 @@ const EXPIRES_AT = ['body', 'expires_at'];
 const create = async (
   log: EventLog,
   { key }: Caller,
-  wish: DerivedKeyRequest,
+  request: DerivedKeyRequest,
   now: Date,
 ): Promise<CreatedApiKey> => {
-  const result = await deriveKey(log, key, wish, now);
+  const result = await deriveKey(log, key, request, now);
   switch (result.kind) {
     case 'given':
       return result.created;

@@ -13,22 +13,22 @@ const systemNow = (): Date => new Date();
  */
 export const createApiKey = async (
   log: EventLog,
-  wish: NewApiKey,
+  request: NewApiKey,
   now: () => Date = systemNow,
 ): Promise<CreatedApiKey> => {
-  if (wish.key !== undefined && !isKeyText(wish.key)) {
+  if (request.key !== undefined && !isKeyText(request.key)) {
     throw new TypeError('An API key has 16 to 255 printable ASCII characters and no spaces. Choose another.');
   }
   const store = keyStore(log);
-  const { record, key, stored } = newKey(wish, now());
+  const { record, key, stored } = newKey(request, now());
   const { sha256 } = stored;
-  const known = wish.key === undefined ? undefined : await store.find(sha256);
-  if (known) return ownedBy(wish, known, key);
+  const known = request.key === undefined ? undefined : await store.find(sha256);
+  if (known) return ownedBy(request, known, key);
   await store.index(stored);
   if (await store.create(stored)) return { record, key };
   await store.eraseIndexed(record);
   const present = await store.find(sha256);
-  if (present) return ownedBy(wish, present, key);
+  if (present) return ownedBy(request, present, key);
   throw new TypeError('This API key was created and revoked meanwhile. Try again.');
 };
 

@@ -26,14 +26,14 @@ const MOST_OF_AN_ORGANISATION = 1_000;
 export const deriveKey = async (
   log: EventLog,
   giver: ApiKey,
-  wish: DerivedKeyRequest,
+  request: DerivedKeyRequest,
   now: Date,
   most = MOST_OF_AN_ORGANISATION,
 ): Promise<DeriveKeyResult> => {
-  const { scopes = DEFAULT_SCOPES } = wish;
+  const { scopes = DEFAULT_SCOPES } = request;
   const lacked = scopes.find((scope) => !allows(giver.scopes, scope));
   if (lacked !== undefined) return { kind: 'lacks_scope', scope: lacked };
-  const expires_at = wish.expires_at?.toISOString() ?? giver.expires_at;
+  const expires_at = request.expires_at?.toISOString() ?? giver.expires_at;
   if (giver.expires_at !== null && isLater(expires_at, giver.expires_at)) {
     return { kind: 'outlives_giver', expires_at: giver.expires_at };
   }
@@ -41,7 +41,7 @@ export const deriveKey = async (
   // With a rate of its own, a key could multiply its limit.
   const rate_key = giver.rate_key ?? giver.id;
   const { stored, ...created } = newKey(
-    { org_id, user_id, name: wish.name, scopes, expires_at, rate_key },
+    { org_id, user_id, name: request.name, scopes, expires_at, rate_key },
     now,
   );
   const store = keyStore(log);

@@ -26,20 +26,20 @@ export interface CreatedApiKey {
 export const DEFAULT_SCOPES: readonly OrganisationScope[] = ['runs:write'];
 
 /** A key as it is to be stored, and its text. */
-export const newKey = (wish: NewApiKey, now: Date): CreatedApiKey & { readonly stored: IndexedKey } => {
-  const key = wish.key ?? newKeyText();
+export const newKey = (request: NewApiKey, now: Date): CreatedApiKey & { readonly stored: IndexedKey } => {
+  const key = request.key ?? newKeyText();
   const sha256 = sha256Of(key);
   const record: ApiKey = {
     id: newUuid(),
-    user_id: wish.user_id,
-    org_id: orgId(wish.org_id),
-    name: wish.name,
+    user_id: request.user_id,
+    org_id: orgId(request.org_id),
+    name: request.name,
     prefix: prefixOf(key),
     sha256,
-    scopes: [...new Set(wish.scopes ?? DEFAULT_SCOPES)],
-    ...(wish.rate_key === undefined ? {} : { rate_key: wish.rate_key }),
+    scopes: [...new Set(request.scopes ?? DEFAULT_SCOPES)],
+    ...(request.rate_key === undefined ? {} : { rate_key: request.rate_key }),
     created_at: now.toISOString(),
-    expires_at: wish.expires_at ?? null,
+    expires_at: request.expires_at ?? null,
   };
   return { record, key, stored: { sha256, record } };
 };

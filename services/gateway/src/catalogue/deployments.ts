@@ -4,7 +4,7 @@ import {
   changedDeployment,
   newDeployment,
   type DeploymentChange,
-  type DeploymentWish,
+  type DeploymentRequest,
 } from './core/deployment.ts';
 import type { DeploymentParts, DeploymentRefusal } from './core/deployment-rules.ts';
 import type { CatalogueRecords } from './store/catalogue-records.ts';
@@ -14,10 +14,10 @@ import type { CreatedRecord } from './store/records.ts';
 /** @throws {LogUnavailable} */
 export const createDeployment = async (
   records: CatalogueRecords,
-  wish: DeploymentWish,
+  request: DeploymentRequest,
   origin: RecordOrigin,
 ): Promise<CreatedRecord<Deployment, DeploymentRefusal>> => {
-  const decide = async () => newDeployment(wish, await partsOf(records, origin.org_id, wish), origin);
+  const decide = async () => newDeployment(request, await partsOf(records, origin.org_id, request), origin);
   const decided = await decide();
   if (decided.kind === 'refused') return decided;
   return records.deployments.create(decided.record, async () => {

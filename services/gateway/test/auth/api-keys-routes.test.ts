@@ -6,24 +6,24 @@ import { createApiKey } from '../../src/auth/api-keys.ts';
 import { keyStore } from '../../src/auth/key-store.ts';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { aKey, type Tenant } from '../fixtures/gateway/a-tenant.ts';
-import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { call, post } from '../fixtures/requests/requests.ts';
 
-let world: World;
+let bed: TestBed;
 let gateway: TestGateway;
 let other: TestGateway;
 beforeAll(async () => {
-  world = await aWorld();
-  [gateway, other] = await Promise.all([world.gateway(), world.gateway()]);
+  bed = await openTestBed();
+  [gateway, other] = await Promise.all([bed.gateway(), bed.gateway()]);
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 
 const list = (key: string) => call(`${gateway.api}/api-keys`, key);
 const create = (key: string, body: object) => post(`${gateway.api}/api-keys`, key, body);
 const revoke = (key: string, id: string) => call(`${gateway.api}/api-keys/${id}`, key, { method: 'DELETE' });
 const aTenantsKey = async (scopes: KeyScope[]): Promise<{ tenant: Tenant; key: string }> => {
-  const tenant = await world.newTenant();
-  return { tenant, key: await aKey(world.log, tenant, { scopes }) };
+  const tenant = await bed.newTenant();
+  return { tenant, key: await aKey(bed.log, tenant, { scopes }) };
 };
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 
@@ -83,11 +83,11 @@ describe('POST /api-keys', () => {
   );
 
   it('gives none that outlives the asking key', async () => {
-    const tenant = await world.newTenant();
+    const tenant = await bed.newTenant();
     const expires_at = inAnHour();
-    const key = await aKey(world.log, tenant, { expires_at });
-    const wish = { name: 'x', expires_at: '2999-01-01' };
-    const { status, body } = await create(key, wish);
+    const key = await aKey(bed.log, tenant, { expires_at });
+    const request = { name: 'x', expires_at: '2999-01-01' };
+    const { status, body } = await create(key, request);
     expect([status, body.detail]).toEqual([
       422,
       [{ loc: ['body', 'expires_at'], type: 'value_error', msg: expect.stringContaining(expires_at) }],
@@ -125,8 +125,8 @@ describe('POST /api-keys', () => {
 
   it('gives an organisation a thousand at most', async () => {
     const { tenant, key } = await aTenantsKey(['runs:write']);
-    const store = keyStore(world.log);
-    const { record } = await createApiKey(world.log, { ...tenant, name: 'x', key: `rl_${newUuid()}` });
+    const store = keyStore(bed.log);
+    const { record } = await createApiKey(bed.log, { ...tenant, name: 'x', key: `rl_${newUuid()}` });
     const left = 1_000 - (await store.listIndexed(tenant.org_id)).length;
     const sha256 = 'c'.repeat(64);
     const more = Array.from({ length: left }, () => ({ sha256, record: { ...record, id: newUuid() } }));
@@ -142,19 +142,19 @@ describe('GET /api-keys', () => {
   it('lists a key whose name holds control characters', async () => {
     const { tenant, key } = await aTenantsKey(['runs:read']);
     const name = 'a\u0000b\u202e';
-    await createApiKey(world.log, { ...tenant, name, key: `rl_${newUuid()}` });
+    await createApiKey(bed.log, { ...tenant, name, key: `rl_${newUuid()}` });
     expect((await list(key)).body.api_keys[0].name).toBe(name);
   });
 
   it("lists the user's keys newest first, and to an admin the organisation's", async () => {
     const { tenant, key } = await aTenantsKey(['runs:read']);
     const colleague = { ...tenant, user_id: newUuid() };
-    const theirs = await createApiKey(world.log, {
+    const theirs = await createApiKey(bed.log, {
       org_id: tenant.org_id,
       user_id: colleague.user_id,
       name: 'theirs',
     });
-    const admin = await aKey(world.log, tenant, { scopes: ['admin'], name: 'admin' });
+    const admin = await aKey(bed.log, tenant, { scopes: ['admin'], name: 'admin' });
     const names = async (asking: string) =>
       (await list(asking)).body.api_keys.map(({ name }: { name: string }) => name);
     expect(await names(key)).toEqual(['admin', 'test', 'test']);
@@ -184,20 +184,20 @@ describe('DELETE /api-keys/{key_id}', () => {
     expect((await revoke(key, body.id)).status).toBe(204);
     await waitFor('both to refuse it', async () => (await at(gateway)).status === 401, { withinMs: 5_000 });
     await waitFor('both to refuse it', async () => (await at(other)).status === 401, { withinMs: 5_000 });
-    expect(await keyStore(world.log).lastUses(tenant.org_id)).not.toContain(body.id);
+    expect(await keyStore(bed.log).lastUses(tenant.org_id)).not.toContain(body.id);
   });
 
   it('answers alike about a key of another organisation, of another user, and one that is not there', async () => {
     const { tenant, key } = await aTenantsKey(['runs:write']);
-    const foreign = await createApiKey(world.log, { org_id: newUuid(), user_id: tenant.user_id, name: 'x' });
+    const foreign = await createApiKey(bed.log, { org_id: newUuid(), user_id: tenant.user_id, name: 'x' });
     const { org_id } = tenant;
-    const colleagues = await createApiKey(world.log, { org_id, user_id: newUuid(), name: 'x' });
+    const colleagues = await createApiKey(bed.log, { org_id, user_id: newUuid(), name: 'x' });
     for (const id of [newUuid(), foreign.record.id, colleagues.record.id]) {
       const { status, body } = await revoke(key, id);
       expect([status, body]).toEqual([404, { detail: 'API key not found' }]);
     }
     expect((await list(foreign.key)).status).toBe(200);
-    const admin = await aKey(world.log, tenant, { scopes: ['admin'] });
+    const admin = await aKey(bed.log, tenant, { scopes: ['admin'] });
     expect((await revoke(admin, foreign.record.id)).status).toBe(404);
     expect((await revoke(admin, colleagues.record.id)).status).toBe(204);
   });
@@ -206,13 +206,13 @@ describe('DELETE /api-keys/{key_id}', () => {
     const { tenant, key } = await aTenantsKey(['runs:write']);
     const [own] = (await list(key)).body.api_keys;
     expect((await revoke(key, own.id)).status).toBe(204);
-    const left = await keyStore(world.log).listIndexed(tenant.org_id);
+    const left = await keyStore(bed.log).listIndexed(tenant.org_id);
     expect(left.map(({ value }) => value.record.id)).not.toContain(own.id);
   });
 
   it('takes no key that can do more than the asking one, and says what it lacks', async () => {
     const { tenant, key } = await aTenantsKey(['runs:write']);
-    const greater = await createApiKey(world.log, {
+    const greater = await createApiKey(bed.log, {
       ...tenant,
       name: 'x',
       key: `rl_${newUuid()}`,
@@ -248,7 +248,7 @@ describe('what the API keys may do', () => {
   ];
   it.each(table)('%s lists (%i), creates (%i) and revokes (%i)', async (scope, listed, created, revoked) => {
     const { tenant, key } = await aTenantsKey([scope]);
-    const { record } = await createApiKey(world.log, { ...tenant, name: 'x', key: `rl_${newUuid()}` });
+    const { record } = await createApiKey(bed.log, { ...tenant, name: 'x', key: `rl_${newUuid()}` });
     expect((await list(key)).status).toBe(listed);
     expect((await create(key, { name: 'x', scopes: [scope] })).status).toBe(created);
     expect((await revoke(key, record.id)).status).toBe(revoked);
@@ -258,12 +258,12 @@ describe('what the API keys may do', () => {
 describe('the bucket of API keys', () => {
   it('holds no key, only hashes', async () => {
     const { key } = await aTenantsKey(['admin']);
-    const keys = [key, world.tenant.key, (await create(key, { name: 'x' })).body.key];
+    const keys = [key, bed.tenant.key, (await create(key, { name: 'x' })).body.key];
     for (const one of keys) expect((await list(one)).status).toBe(200);
-    const { last_seq } = (await world.log.jsm.streams.info('KV_KEYS')).state;
+    const { last_seq } = (await bed.log.jsm.streams.info('KV_KEYS')).state;
     let seen = 0;
     for (let seq = 1; seq <= last_seq; seq += 1) {
-      const stored = await world.log.jsm.streams.getMessage('KV_KEYS', { seq });
+      const stored = await bed.log.jsm.streams.getMessage('KV_KEYS', { seq });
       if (stored === null) continue;
       seen += 1;
       for (const one of keys) expect(`${stored.subject} ${stored.string()}`).not.toContain(one);

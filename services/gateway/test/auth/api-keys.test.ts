@@ -16,29 +16,29 @@ beforeAll(async () => {
 });
 afterAll(() => test[Symbol.asyncDispose]());
 
-const wish = () => ({ org_id: newUuid(), user_id: newUuid(), name: 'laptop' });
+const newOwner = () => ({ org_id: newUuid(), user_id: newUuid(), name: 'laptop' });
 const now = new Date('2026-05-01T12:00:00.000Z');
 const later = (seconds: number): Date => new Date(now.getTime() + seconds * 1000);
 
 describe('an API key', () => {
   it('is found by itself', async () => {
-    const { record, key } = await createApiKey(test.log, wish());
+    const { record, key } = await createApiKey(test.log, newOwner());
     expect(await authenticate(test.log, key)).toEqual(record);
     expect(record).toMatchObject({ scopes: ['runs:write'], expires_at: null, prefix: key.slice(0, 8) });
     expect(await authenticate(test.log, `${key}x`)).toBeUndefined();
   });
 
   it('may be chosen, and is found again by the same user only', async () => {
-    const owner = wish();
+    const owner = newOwner();
     const key = `chosen-key-${newUuid()}`;
     const first = await createApiKey(test.log, { ...owner, key });
     expect(await createApiKey(test.log, { ...owner, key })).toEqual(first);
     expect(await listKeys(test.log, first.record)).toHaveLength(1);
-    await expect(createApiKey(test.log, { ...wish(), key })).rejects.toThrow('belongs to another user');
+    await expect(createApiKey(test.log, { ...newOwner(), key })).rejects.toThrow('belongs to another user');
   });
 
   it('is made once by several at the same time', async () => {
-    const owner = { ...wish(), key: `chosen-key-${newUuid()}` };
+    const owner = { ...newOwner(), key: `chosen-key-${newUuid()}` };
     const made = await Promise.all(Array.from({ length: 8 }, () => createApiKey(test.log, owner)));
     expect(new Set(made.map(({ record }) => record.id)).size).toBe(1);
     const [first] = made;
@@ -47,20 +47,20 @@ describe('an API key', () => {
 
   it('is long enough and has no spaces', async () => {
     for (const key of ['short', 'with a space in it', 'ü'.repeat(20), '']) {
-      await expect(createApiKey(test.log, { ...wish(), key })).rejects.toThrow(TypeError);
+      await expect(createApiKey(test.log, { ...newOwner(), key })).rejects.toThrow(TypeError);
       expect(await authenticate(test.log, key)).toBeUndefined();
     }
   });
 
   it('is good until it expires', async () => {
     const expires_at = later(60).toISOString();
-    const { key, record } = await createApiKey(test.log, { ...wish(), expires_at }, () => now);
+    const { key, record } = await createApiKey(test.log, { ...newOwner(), expires_at }, () => now);
     expect(await authenticate(test.log, key, () => later(59.999))).toEqual(record);
     expect(await authenticate(test.log, key, () => later(60))).toBeUndefined();
   });
 
   it('is not good with a record that was stored for another', async () => {
-    const { record } = await createApiKey(test.log, wish());
+    const { record } = await createApiKey(test.log, newOwner());
     const other = `another-key-${newUuid()}`;
     await openBucket(test.log, 'KEYS', ApiKey).put(sha256Of(other), record);
     expect(await authenticate(test.log, other)).toBeUndefined();
@@ -69,7 +69,7 @@ describe('an API key', () => {
   it('is revoked by its text, and leaves nothing behind', async () => {
     const messages = async () => (await test.log.jsm.streams.info('KV_KEYS')).state.messages;
     const before = await messages();
-    const { key, record } = await createApiKey(test.log, wish());
+    const { key, record } = await createApiKey(test.log, newOwner());
     await keyStore(test.log).noteUse(record, now);
     expect(await messages()).toBe(before + 3);
     await revokeApiKey(test.log, key);
@@ -79,7 +79,7 @@ describe('an API key', () => {
   });
 
   it('that was revoked is not noted as used', async () => {
-    const { key, record } = await createApiKey(test.log, wish());
+    const { key, record } = await createApiKey(test.log, newOwner());
     await revokeApiKey(test.log, key);
     await keyStore(test.log).noteUse(record, now);
     expect(await keyStore(test.log).lastUses(record.org_id)).toEqual(new Map());
@@ -88,7 +88,7 @@ describe('an API key', () => {
 
 describe('the keys of an organisation', () => {
   it('are listed newest first: those of the user, to an admin all', async () => {
-    const mine = wish();
+    const mine = newOwner();
     const colleague = { ...mine, user_id: newUuid() };
     const made: ApiKey[] = [];
     for (const owner of [mine, colleague, mine]) {
@@ -105,7 +105,7 @@ describe('the keys of an organisation', () => {
 
 describe('a key that gives another', () => {
   const giver = async (changes: Partial<ApiKey> = {}): Promise<ApiKey> => ({
-    ...(await createApiKey(test.log, wish())).record,
+    ...(await createApiKey(test.log, newOwner())).record,
     ...changes,
   });
 

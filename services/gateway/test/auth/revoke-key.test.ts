@@ -13,14 +13,14 @@ beforeAll(async () => {
 });
 afterAll(() => test[Symbol.asyncDispose]());
 
-const wish = () => ({ org_id: newUuid(), user_id: newUuid(), name: 'laptop' });
+const newOwner = () => ({ org_id: newUuid(), user_id: newUuid(), name: 'laptop' });
 const revoke = async (asking: ApiKey, id: string) => (await revokeKey(test.log, asking, id)).kind;
 
 describe('a key', () => {
   it('is revoked by its user and by an admin of the organisation, and by nobody else', async () => {
-    const mine = wish();
+    const mine = newOwner();
     const { record, key } = await createApiKey(test.log, mine);
-    const stranger = (await createApiKey(test.log, { ...wish(), scopes: ['admin'] })).record;
+    const stranger = (await createApiKey(test.log, { ...newOwner(), scopes: ['admin'] })).record;
     const colleague = (await createApiKey(test.log, { ...mine, user_id: newUuid() })).record;
     expect(await revoke(stranger, record.id)).toBe('not_found');
     expect(await revoke(colleague, record.id)).toBe('not_found');
@@ -41,7 +41,7 @@ describe('a key', () => {
     ['admin', 'admin', 'nothing'],
   ];
   it.each(table)('with %s that would revoke one of its user with %s lacks %s', async (has, its, lacks) => {
-    const owner = wish();
+    const owner = newOwner();
     const asking = (await createApiKey(test.log, { ...owner, scopes: [has] })).record;
     const { record, key } = await createApiKey(test.log, { ...owner, scopes: [its] });
     const expected = lacks === 'nothing' ? { kind: 'revoked' } : { kind: 'lacks_scope', scope: lacks };
@@ -51,7 +51,7 @@ describe('a key', () => {
 
   const scopes: readonly KeyScope[] = ['runs:read', 'runs:write', 'admin'];
   it.each(scopes)('with %s revokes itself', async (scope) => {
-    const { record, key } = await createApiKey(test.log, { ...wish(), scopes: [scope] });
+    const { record, key } = await createApiKey(test.log, { ...newOwner(), scopes: [scope] });
     expect(await revoke(record, record.id)).toBe('revoked');
     expect(await authenticate(test.log, key)).toBeUndefined();
   });
@@ -59,7 +59,7 @@ describe('a key', () => {
 
 describe('a key that is revoked while it is made', () => {
   const begun = async () => {
-    const { stored, key } = newKey(wish(), new Date());
+    const { stored, key } = newKey(newOwner(), new Date());
     await keyStore(test.log).index(stored);
     return { stored, key };
   };

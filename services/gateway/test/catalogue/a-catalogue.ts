@@ -1,5 +1,5 @@
 import { aKey, type Tenant } from '../fixtures/gateway/a-tenant.ts';
-import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { type ApiAnswer, call } from '../fixtures/requests/requests.ts';
 
 /** The API as one key may use it. */
@@ -11,15 +11,15 @@ export interface Client {
 
 /** A gateway, and clients of its organisations. */
 export interface CatalogueApi extends AsyncDisposable {
-  readonly world: World;
+  readonly bed: TestBed;
   /** With the scope `admin`. */
   admin(of?: Tenant): Promise<Client>;
   client(key: string): Client;
 }
 
 export const aCatalogueApi = async (): Promise<CatalogueApi> => {
-  const world = await aWorld();
-  const { api } = await world.gateway();
+  const bed = await openTestBed();
+  const { api } = await bed.gateway();
   const client = (key: string): Client => {
     const send = (method: string, path: string, body: unknown): Promise<ApiAnswer> =>
       call(`${api}${path}`, key, {
@@ -34,10 +34,10 @@ export const aCatalogueApi = async (): Promise<CatalogueApi> => {
     };
   };
   return {
-    world,
+    bed,
     client,
-    admin: async (of = world.tenant) => client(await aKey(world.log, of, { scopes: ['admin'] })),
-    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+    admin: async (of = bed.tenant) => client(await aKey(bed.log, of, { scopes: ['admin'] })),
+    [Symbol.asyncDispose]: () => bed[Symbol.asyncDispose](),
   };
 };
 

@@ -1,18 +1,18 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { catalogue } from '../../src/catalogue/catalogue.ts';
-import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 
-let world: World;
+let bed: TestBed;
 beforeAll(async () => {
-  world = await aWorld();
+  bed = await openTestBed();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 
 describe('the catalogue', () => {
   it('shows a record to its own organisation only', async () => {
-    const records = catalogue(world.log);
-    const { deployment, machine, version, org_id } = world.tenant;
+    const records = catalogue(bed.log);
+    const { deployment, machine, version, org_id } = bed.tenant;
     expect(await records.getDeployment(org_id, deployment.id)).toEqual(deployment);
     expect(await records.getMachine(org_id, machine.id)).toEqual(machine);
     expect(await records.getWorkflowVersion(org_id, version.id)).toEqual(version);
@@ -21,22 +21,22 @@ describe('the catalogue', () => {
 
   it('takes no deployment whose runs could outlive their events in the log', async () => {
     const day = 24 * 3600;
-    const long = { ...world.tenant.deployment, id: newUuid(), start_deadline_s: day, run_timeout_s: 2 * day };
-    await expect(catalogue(world.log).putDeployment(long)).rejects.toThrow(/could live 777600 s/);
-    expect(await catalogue(world.log).getDeployment(long.org_id, long.id)).toBeUndefined();
-    const { org_id } = await world.newTenant();
-    await catalogue(world.log).putDeployment({ ...long, org_id, retry: { attempts: 2 } });
+    const long = { ...bed.tenant.deployment, id: newUuid(), start_deadline_s: day, run_timeout_s: 2 * day };
+    await expect(catalogue(bed.log).putDeployment(long)).rejects.toThrow(/could live 777600 s/);
+    expect(await catalogue(bed.log).getDeployment(long.org_id, long.id)).toBeUndefined();
+    const { org_id } = await bed.newTenant();
+    await catalogue(bed.log).putDeployment({ ...long, org_id, retry: { attempts: 2 } });
   });
 
   it('never changes a workflow version', async () => {
-    const { version } = world.tenant;
+    const { version } = bed.tenant;
     const changed = { ...version, workflow: { kind: 'another' }, sha256: 'c'.repeat(64) };
-    expect(await catalogue(world.log).createWorkflowVersion(changed)).toBe(false);
-    expect(await catalogue(world.log).getWorkflowVersion(version.org_id, version.id)).toEqual(version);
+    expect(await catalogue(bed.log).createWorkflowVersion(changed)).toBe(false);
+    expect(await catalogue(bed.log).getWorkflowVersion(version.org_id, version.id)).toEqual(version);
   });
 
   it('has organisations, users and workflows', async () => {
-    const records = catalogue(world.log);
+    const records = catalogue(bed.log);
     const created_at = '2026-01-01T00:00:00.000Z';
     const organisation = { id: newUuid(), name: 'Acme', created_at };
     const user = { id: newUuid(), org_id: organisation.id, name: 'Ada', created_at };

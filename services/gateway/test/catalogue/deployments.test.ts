@@ -12,11 +12,12 @@ beforeAll(async () => {
 });
 afterAll(() => catalogue[Symbol.asyncDispose]());
 
-const aWish = (wish: object = {}) => {
-  const { machine, version } = catalogue.world.tenant;
-  return { name: 'shop', machine_id: machine.id, workflow_version_id: version.id, ...wish };
+const aRequest = (request: object = {}) => {
+  const { machine, version } = catalogue.bed.tenant;
+  return { name: 'shop', machine_id: machine.id, workflow_version_id: version.id, ...request };
 };
-const aDeployment = async (wish: object = {}) => (await admin.post('/deployments', aWish(wish))).body;
+const aDeployment = async (request: object = {}) =>
+  (await admin.post('/deployments', aRequest(request))).body;
 const newMachine = async (): Promise<string> => (await admin.post('/machines', aMachine)).body.id;
 const newVersion = async () => {
   const { id } = (await admin.post('/workflows', { name: 'second' })).body;
@@ -25,13 +26,13 @@ const newVersion = async () => {
 
 describe('a deployment', () => {
   it('is created with defaults, read and listed', async () => {
-    const { status, body } = await admin.post('/deployments', aWish());
+    const { status, body } = await admin.post('/deployments', aRequest());
     expect(status).toBe(201);
     expect(body).toEqual({
-      ...aWish(),
+      ...aRequest(),
       id: expect.any(String),
-      org_id: catalogue.world.tenant.org_id,
-      workflow_id: catalogue.world.tenant.version.workflow_id,
+      org_id: catalogue.bed.tenant.org_id,
+      workflow_id: catalogue.bed.tenant.version.workflow_id,
       environment: 'production',
       gpu: null,
       concurrency_limit: null,
@@ -54,13 +55,13 @@ describe('a deployment', () => {
       start_deadline_s: 60,
       retry: { attempts: 1 },
     };
-    const { machine_id, workflow_version_id } = aWish();
-    const wish = {
+    const { machine_id, workflow_version_id } = aRequest();
+    const request = {
       ...settings,
       machine_id: machine_id.toUpperCase(),
       workflow_version_id: workflow_version_id.toUpperCase(),
     };
-    expect(await aDeployment(wish)).toMatchObject({ ...settings, machine_id, workflow_version_id });
+    expect(await aDeployment(request)).toMatchObject({ ...settings, machine_id, workflow_version_id });
   });
 
   it('is changed in what is named; null clears what may be missing, and changes nothing else', async () => {
@@ -115,10 +116,10 @@ describe('a deployment', () => {
         ['machine_id', 'missing'],
       ],
     ],
-    ['ids that are none', () => aWish({ machine_id: 'x' }), [['machine_id', 'uuid_parsing']]],
+    ['ids that are none', () => aRequest({ machine_id: 'x' }), [['machine_id', 'uuid_parsing']]],
     [
       'an unknown machine and version',
-      () => aWish({ machine_id: newUuid(), workflow_version_id: newUuid() }),
+      () => aRequest({ machine_id: newUuid(), workflow_version_id: newUuid() }),
       [
         ['workflow_version_id', 'value_error'],
         ['machine_id', 'value_error'],
@@ -127,7 +128,12 @@ describe('a deployment', () => {
     [
       'settings out of bounds',
       () =>
-        aWish({ run_timeout_s: 0, start_deadline_s: 1e9, concurrency_limit: 0.5, retry: { attempts: 101 } }),
+        aRequest({
+          run_timeout_s: 0,
+          start_deadline_s: 1e9,
+          concurrency_limit: 0.5,
+          retry: { attempts: 101 },
+        }),
       [
         ['concurrency_limit', 'int_from_float'],
         ['run_timeout_s', 'greater_than'],
@@ -137,11 +143,11 @@ describe('a deployment', () => {
     ],
     [
       'runs that could outlive their events',
-      () => aWish({ run_timeout_s: 86_400, start_deadline_s: 172_800, retry: { attempts: 3 } }),
+      () => aRequest({ run_timeout_s: 86_400, start_deadline_s: 172_800, retry: { attempts: 3 } }),
       [['', 'value_error']],
     ],
-  ])('is refused with %s', async (_what, wish, wrong) => {
-    expect(wrongIn(await admin.post('/deployments', wish()))).toEqual(wrong);
+  ])('is refused with %s', async (_what, request, wrong) => {
+    expect(wrongIn(await admin.post('/deployments', request()))).toEqual(wrong);
   });
 
   it('is not changed so that its runs could outlive their events', async () => {
@@ -159,7 +165,7 @@ describe('a deployment', () => {
     expect((await admin.patch(`/machines/${machine_id}`, { archived: true })).status).toBe(200);
     const { id } = await aDeployment();
     for (const refused of [
-      await admin.post('/deployments', aWish({ machine_id })),
+      await admin.post('/deployments', aRequest({ machine_id })),
       await admin.patch(`/deployments/${id}`, { machine_id }),
     ]) {
       expect(refused.body.detail).toEqual([
@@ -175,7 +181,7 @@ describe('a deployment', () => {
       status: 409,
       body: { detail: /cannot be restored: the machine is archived/ },
     });
-    const elsewhere = { archived: false, machine_id: aWish().machine_id };
+    const elsewhere = { archived: false, machine_id: aRequest().machine_id };
     expect(await admin.patch(path, elsewhere)).toMatchObject({ status: 200, body: elsewhere });
   });
 
@@ -185,7 +191,7 @@ describe('a deployment', () => {
       const { id } = await aDeployment();
       const [away] = await Promise.all([
         admin.patch(`/machines/${machine_id}`, { archived: true }),
-        admin.post('/deployments', aWish({ machine_id })),
+        admin.post('/deployments', aRequest({ machine_id })),
         admin.patch(`/deployments/${id}`, { machine_id }),
       ]);
       const { archived } = (await admin.get(`/machines/${machine_id}`)).body;
@@ -199,10 +205,10 @@ describe('a deployment', () => {
 
 describe('a run', () => {
   it('keeps what it was queued with, whatever becomes of its deployment', async () => {
-    const { world } = catalogue;
+    const { bed } = catalogue;
     const machine_id = await newMachine();
     const deployment = await aDeployment({ machine_id, gpu: 'L4', run_timeout_s: 10 });
-    const key = await queueSample(await world.gateway(), { ...world.tenant, deployment });
+    const key = await queueSample(await bed.gateway(), { ...bed.tenant, deployment });
     await admin.patch(`/machines/${machine_id}`, { gpu: 'T4', type: 'other', runner: { kind: 'comfyui' } });
     const changed = {
       gpu: 'H100',
@@ -212,13 +218,13 @@ describe('a run', () => {
     };
     expect((await admin.patch(`/deployments/${deployment.id}`, changed)).status).toBe(200);
     await admin.patch(`/deployments/${deployment.id}`, { archived: true });
-    const read = await readRun(world.log, key);
+    const read = await readRun(bed.log, key);
     expect(read.kind === 'found' && read.run.request).toMatchObject({
       gpu: 'L4',
       run_timeout_s: 10,
       max_attempts: 3,
-      workflow_version_id: world.tenant.version.id,
-      workflow_sha256: world.tenant.version.sha256,
+      workflow_version_id: bed.tenant.version.id,
+      workflow_sha256: bed.tenant.version.sha256,
       machine_type: 'program',
       machine_version: '1',
       runner: aMachine.runner,

@@ -5,7 +5,7 @@ let catalogue: CatalogueApi;
 let admin: Client;
 beforeAll(async () => {
   catalogue = await aCatalogueApi();
-  admin = await catalogue.admin(await catalogue.world.newTenant());
+  admin = await catalogue.admin(await catalogue.bed.newTenant());
 });
 afterAll(() => catalogue[Symbol.asyncDispose]());
 
@@ -28,28 +28,28 @@ const walk = async (path: string, name: string, between: () => Promise<unknown>)
   return found;
 };
 
-const createMany = async (path: string, wish: object): Promise<string[]> => {
+const createMany = async (path: string, request: object): Promise<string[]> => {
   const ids: string[] = [];
-  for (let count = 0; count < 5; count += 1) ids.unshift((await admin.post(path, wish)).body.id);
+  for (let count = 0; count < 5; count += 1) ids.unshift((await admin.post(path, request)).body.id);
   return ids;
 };
 
 describe('a list', () => {
   it.each([
-    ['machines', async () => ({ path: '/machines', wish: aMachine })],
-    ['workflows', async () => ({ path: '/workflows', wish: { name: 'fractal' } })],
+    ['machines', async () => ({ path: '/machines', request: aMachine })],
+    ['workflows', async () => ({ path: '/workflows', request: { name: 'fractal' } })],
     [
       'versions',
       async () => {
         const { id } = (await admin.post('/workflows', { name: 'fractal' })).body;
-        return { path: `/workflows/${id}/versions`, wish: { workflow: {} } };
+        return { path: `/workflows/${id}/versions`, request: { workflow: {} } };
       },
     ],
   ])('of %s is walked page by page, newest first, unmoved by what is new', async (name, begin) => {
-    const { path, wish } = await begin();
+    const { path, request } = await begin();
     const before = (await admin.get(path)).body[name].map(({ id }: Listed) => id);
-    const ids = await createMany(path, wish);
-    const walked = await walk(path, name, () => admin.post(path, wish));
+    const ids = await createMany(path, request);
+    const walked = await walk(path, name, () => admin.post(path, request));
     expect(walked.map(({ id }) => id)).toEqual([...ids, ...before]);
   });
 

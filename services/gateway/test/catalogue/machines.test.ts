@@ -17,7 +17,7 @@ describe('a machine', () => {
     expect(body).toEqual({
       ...aMachine,
       id: expect.any(String),
-      org_id: catalogue.world.tenant.org_id,
+      org_id: catalogue.bed.tenant.org_id,
       type: 'program',
       version: '1',
       archived: false,
@@ -70,7 +70,7 @@ describe('a machine', () => {
   });
 
   it('is not put away while a deployment uses it', async () => {
-    const { machine, deployment } = catalogue.world.tenant;
+    const { machine, deployment } = catalogue.bed.tenant;
     const { status, body } = await admin.patch(`/machines/${machine.id}`, { archived: true, name: 'away' });
     expect(status).toBe(409);
     expect(body.detail).toContain(`"${deployment.name}" (${deployment.id})`);

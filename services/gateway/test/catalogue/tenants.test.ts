@@ -10,7 +10,7 @@ let foreign: Client;
 let workflowId: string;
 beforeAll(async () => {
   catalogue = await aCatalogueApi();
-  other = await catalogue.world.newTenant();
+  other = await catalogue.bed.newTenant();
   own = await catalogue.admin();
   foreign = await catalogue.admin(other);
   workflowId = (await foreign.post('/workflows', { name: 'theirs' })).body.id;
@@ -55,14 +55,14 @@ describe("another organisation's record", () => {
   });
 
   it('cannot be deployed, and is refused as an unknown one is', async () => {
-    const { machine, version } = catalogue.world.tenant;
+    const { machine, version } = catalogue.bed.tenant;
     const mine = { name: 'mine', machine_id: machine.id, workflow_version_id: version.id };
     const refusals = [
       { ...mine, machine_id: other.machine.id },
       { ...mine, machine_id: newUuid() },
       { ...mine, workflow_version_id: other.version.id },
       { ...mine, workflow_version_id: newUuid() },
-    ].map((wish) => own.post('/deployments', wish));
+    ].map((request) => own.post('/deployments', request));
     const [machine1, machine2, version1, version2] = await Promise.all(refusals);
     expect(machine1?.status).toBe(422);
     expect(machine1?.body).toEqual(machine2?.body);
@@ -76,9 +76,9 @@ describe('a key', () => {
     ['reads the catalogue', ['runs:read'] as const],
     ['reads it also when it may queue', ['runs:write'] as const],
   ])('without admin %s, and writes nothing', async (_what, scopes) => {
-    const { world } = catalogue;
-    const client = catalogue.client(await aKey(world.log, world.tenant, { scopes: [...scopes] }));
-    const { machine, deployment, version } = world.tenant;
+    const { bed } = catalogue;
+    const client = catalogue.client(await aKey(bed.log, bed.tenant, { scopes: [...scopes] }));
+    const { machine, deployment, version } = bed.tenant;
     const versionPath = `/workflows/${version.workflow_id}/versions/${version.id}`;
     for (const path of ['/machines', '/workflows', '/deployments']) {
       expect((await client.get(path)).status).toBe(200);

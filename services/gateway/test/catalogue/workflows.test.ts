@@ -12,8 +12,8 @@ beforeAll(async () => {
 afterAll(() => catalogue[Symbol.asyncDispose]());
 
 const aWorkflow = async (): Promise<string> => (await admin.post('/workflows', { name: 'fractal' })).body.id;
-const aVersionOf = async (id: string, wish: object = { workflow: { kind: 'fractal' } }) =>
-  (await admin.post(`/workflows/${id}/versions`, wish)).body;
+const aVersionOf = async (id: string, request: object = { workflow: { kind: 'fractal' } }) =>
+  (await admin.post(`/workflows/${id}/versions`, request)).body;
 
 describe('a workflow', () => {
   it('is created, read, listed, renamed, put away and brought back', async () => {
@@ -21,7 +21,7 @@ describe('a workflow', () => {
     expect(status).toBe(201);
     expect(body).toEqual({
       id: expect.any(String),
-      org_id: catalogue.world.tenant.org_id,
+      org_id: catalogue.bed.tenant.org_id,
       name: 'fractal',
       archived: false,
       created_at: expect.any(String),
@@ -44,17 +44,19 @@ describe('a workflow', () => {
       status: 409,
       body: { detail: /archived.*Restore it first/ },
     });
-    const { machine } = catalogue.world.tenant;
-    const wish = { name: 'x', machine_id: machine.id, workflow_version_id: version.id };
-    expect(wrongIn(await admin.post('/deployments', wish))).toEqual([['workflow_version_id', 'value_error']]);
+    const { machine } = catalogue.bed.tenant;
+    const request = { name: 'x', machine_id: machine.id, workflow_version_id: version.id };
+    expect(wrongIn(await admin.post('/deployments', request))).toEqual([
+      ['workflow_version_id', 'value_error'],
+    ]);
   });
 
   it('is not put away while a deployment uses one of its versions', async () => {
     const id = await aWorkflow();
     const version = await aVersionOf(id);
-    const { machine } = catalogue.world.tenant;
-    const wish = { name: 'shop', machine_id: machine.id, workflow_version_id: version.id };
-    const deployment = (await admin.post('/deployments', wish)).body;
+    const { machine } = catalogue.bed.tenant;
+    const request = { name: 'shop', machine_id: machine.id, workflow_version_id: version.id };
+    const deployment = (await admin.post('/deployments', request)).body;
     for (const path of [`/workflows/${id}`, `/workflows/${id}/versions/${version.id}`]) {
       const { status, body } = await admin.patch(path, { archived: true });
       expect({ status, detail: body.detail }).toEqual({
@@ -179,8 +181,8 @@ describe('a version of a workflow', () => {
       },
       [['inputs', 'too_long']],
     ],
-  ])('is refused with %s', async (_what, wish, wrong) => {
-    expect(wrongIn(await admin.post(`/workflows/${await aWorkflow()}/versions`, wish))).toEqual(wrong);
+  ])('is refused with %s', async (_what, request, wrong) => {
+    expect(wrongIn(await admin.post(`/workflows/${await aWorkflow()}/versions`, request))).toEqual(wrong);
   });
 
   it('takes 32 levels and 512 KiB, and no more', async () => {

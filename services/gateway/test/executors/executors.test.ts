@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aFleet, anExecutor, type AFleet } from '../fixtures/gateway/a-fleet.ts';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../fixtures/gateway/a-tenant.ts';
-import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { call, type ApiAnswer } from '../fixtures/requests/requests.ts';
 
 const RUN = {
@@ -23,19 +23,19 @@ const north = anExecutor('north', {
 const west = anExecutor('west', { executor_id: 'west.boot1' });
 const westAgain = anExecutor('west', { executor_id: 'west.boot2', state: 'unresponsive' });
 
-let world: World;
+let bed: TestBed;
 let gateway: TestGateway;
 let fleet: AFleet;
 let key: string;
 beforeAll(async () => {
-  world = await aWorld();
-  gateway = await world.gateway();
-  fleet = await aFleet(world.log, anExecutor('east'), north, west, westAgain);
-  key = await aKey(world.log, world.tenant, { scopes: ['operator'] });
+  bed = await openTestBed();
+  gateway = await bed.gateway();
+  fleet = await aFleet(bed.log, anExecutor('east'), north, west, westAgain);
+  key = await aKey(bed.log, bed.tenant, { scopes: ['operator'] });
 });
 afterAll(async () => {
   await fleet[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
+  await bed[Symbol.asyncDispose]();
 });
 
 const get = (path: string, as = key): Promise<ApiAnswer> => call(`${gateway.api}${path}`, as);
@@ -83,7 +83,7 @@ describe('POST /executors/{name}/drain and /resume', () => {
       expect(executors).toMatchObject([{ state: draining ? 'draining' : 'ready' }]);
     }
     const [first] = fleet.requests;
-    const [{ id }] = (await call(`${gateway.api}/api-keys`, world.tenant.key)).body.api_keys.filter(
+    const [{ id }] = (await call(`${gateway.api}/api-keys`, bed.tenant.key)).body.api_keys.filter(
       ({ scopes }: { scopes: string[] }) => scopes.includes('operator'),
     );
     expect(first).toEqual({
@@ -97,7 +97,7 @@ describe('POST /executors/{name}/drain and /resume', () => {
   });
 
   it('tell both who ask at once what holds: what the request says that was stored last', async () => {
-    const stored = async (): Promise<number> => (await world.log.jsm.streams.info('FLEET')).state.last_seq;
+    const stored = async (): Promise<number> => (await bed.log.jsm.streams.info('FLEET')).state.last_seq;
     const before = await stored();
     const goOn = fleet.holdReading();
     const asked = Promise.all([ask('/executors/east/drain'), ask('/executors/east/resume')]);
@@ -133,7 +133,7 @@ describe('the fleet', () => {
   );
 
   it.each(table)('is closed to $scopes: $method $path', async ({ method, path, holders: scopes }) => {
-    const other = await aKey(world.log, world.tenant, { scopes });
+    const other = await aKey(bed.log, bed.tenant, { scopes });
     const { status, body } = await call(`${gateway.api}${path}`, other, { method });
     expect([status, body]).toEqual([403, { detail: 'This API key lacks the scope operator' }]);
   });
@@ -153,8 +153,8 @@ describe('the fleet', () => {
   });
 
   it('is asked within the rate of the key', async () => {
-    const slow = await world.gateway({ environment: { RUNLEDGER_RATE_LIMIT: '1' } });
-    const other = await aKey(world.log, world.tenant, { scopes: ['operator'] });
+    const slow = await bed.gateway({ environment: { RUNLEDGER_RATE_LIMIT: '1' } });
+    const other = await aKey(bed.log, bed.tenant, { scopes: ['operator'] });
     const statuses = [];
     for (let asked = 0; asked < 3; asked += 1) {
       statuses.push((await call(`${slow.api}/executors`, other)).status);
@@ -167,7 +167,7 @@ describe('while no scheduler leads', () => {
   it.each(['GET /executors', 'GET /executors/east', 'POST /executors/east/drain'])(
     '%s says so and when to ask again, and stores nothing',
     async (line) => {
-      await using alone = await aWorld();
+      await using alone = await openTestBed();
       const other = await alone.gateway();
       const operator = await aKey(alone.log, alone.tenant, { scopes: ['operator'] });
       const [method = '', path = ''] = line.split(' ');

@@ -1,19 +1,19 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
-import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { call } from '../fixtures/requests/requests.ts';
 
-let world: World;
+let bed: TestBed;
 let gateway: TestGateway;
 // oxlint-disable-next-line typescript/no-explicit-any -- a document, which the tests look into
 let document: any;
 beforeAll(async () => {
-  world = await aWorld();
-  gateway = await world.gateway();
+  bed = await openTestBed();
+  gateway = await bed.gateway();
   document = (await call(`${gateway.api}/openapi.json`, null)).body;
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 const operations = () =>

@@ -2,16 +2,16 @@ import type { AxiosError } from 'axios';
 import { OpenAPIClientAxios, type Document } from 'openapi-client-axios';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
-import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { call } from '../fixtures/requests/requests.ts';
 
-let world: World;
+let bed: TestBed;
 let gateway: TestGateway;
 beforeAll(async () => {
-  world = await aWorld();
-  gateway = await world.gateway({ projecting: true });
+  bed = await openTestBed();
+  gateway = await bed.gateway({ projecting: true });
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 
 /** A client that knows nothing but the document. */
 const generated = async () => {
@@ -19,7 +19,7 @@ const generated = async () => {
   const api = new OpenAPIClientAxios({
     definition,
     axiosConfigDefaults: {
-      headers: { Authorization: `Bearer ${world.tenant.key}` },
+      headers: { Authorization: `Bearer ${bed.tenant.key}` },
       // As OpenAPI has it where a document says nothing else: a name for each of several values.
       paramsSerializer: { indexes: null },
     },
@@ -38,7 +38,7 @@ const refusalOf = async (asked: Promise<unknown>) => {
 describe('a client that is generated from the document', () => {
   it('queues, reads, lists, repeats and cancels runs by the names of the operations', async () => {
     const client = await generated();
-    const asked = { deployment_id: world.tenant.deployment.id, inputs: { size: 64 } };
+    const asked = { deployment_id: bed.tenant.deployment.id, inputs: { size: 64 } };
     const queued = await client['queueRun']?.({}, asked, { headers: { 'Idempotency-Key': 'a-1' } });
     const again = await client['queueRun']?.({}, asked, { headers: { 'Idempotency-Key': 'a-1' } });
     expect(again?.data).toEqual(queued?.data);

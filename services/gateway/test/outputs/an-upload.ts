@@ -1,7 +1,7 @@
 import { newAttemptKeys, signAttempt, type AttemptKeys } from '@runledger/contracts/access/attempt-token';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
-import type { World } from '../fixtures/gateway/a-world.ts';
+import type { TestBed } from '../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../fixtures/runs/queued-runs.ts';
 import { type ApiAnswer, call } from '../fixtures/requests/requests.ts';
@@ -14,10 +14,10 @@ export interface Attempt {
   readonly token: string;
 }
 
-export const anAttempt = async (world: World, gateway: TestGateway): Promise<Attempt> => {
-  const run = await queueSample(gateway, world.tenant);
+export const anAttempt = async (bed: TestBed, gateway: TestGateway): Promise<Attempt> => {
+  const run = await queueSample(gateway, bed.tenant);
   const keys = await newAttemptKeys();
-  await appendAll(world.log, assigned(run, { publicKey: keys.publicKey }), started(run), uploading(run));
+  await appendAll(bed.log, assigned(run, { publicKey: keys.publicKey }), started(run), uploading(run));
   return { run, keys, token: await signAttempt(keys, run, 1) };
 };
 

@@ -9,17 +9,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readGatewayConfig } from '../../src/config.ts';
 import { OutputStoreUnavailable } from '../../src/outputs/store/output-store.ts';
 import { openOutputStore } from '../../src/outputs/output-stores.ts';
-import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { open as openSocket } from '../fixtures/requests/raw-request.ts';
 import { anAttempt, numbered, upload, uploadUrl } from './an-upload.ts';
 
 const DAY_MS = 86_400_000;
 
-let world: World;
+let bed: TestBed;
 beforeAll(async () => {
-  world = await aWorld();
+  bed = await openTestBed();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 
 /** A directory, removed with its files. */
 const aRoot = async (open: AsyncDisposableStack): Promise<string> => {
@@ -36,7 +36,7 @@ const aStore = (root: string, days = 0) => {
   const now = () => new Date(Date.now() + days * DAY_MS);
   const required = { NATS_URL: 'nats://127.0.0.1:1', RUNLEDGER_SECRET_KEYS: `${'A'.repeat(43)}=` };
   const config = readGatewayConfig({ ...required, ...environment(root) });
-  return openOutputStore(config, { log: world.log, logger: silentLogger, now }).store;
+  return openOutputStore(config, { log: bed.log, logger: silentLogger, now }).store;
 };
 const files = async (root: string): Promise<string[]> =>
   (await readdir(root, { recursive: true, withFileTypes: true }))
@@ -114,7 +114,7 @@ describe('output files in a directory', () => {
     const { RUNLEDGER_OUTPUTS } = environment('');
     const required = { NATS_URL: 'nats://127.0.0.1:1', RUNLEDGER_SECRET_KEYS: `${'A'.repeat(43)}=` };
     const config = readGatewayConfig({ ...required, RUNLEDGER_OUTPUTS });
-    const parts = { log: world.log, logger: silentLogger, now: () => new Date() };
+    const parts = { log: bed.log, logger: silentLogger, now: () => new Date() };
     expect(() => openOutputStore(config, parts)).toThrow(ConfigError);
     expect(() => openOutputStore(config, parts)).toThrow(/RUNLEDGER_OUTPUTS_DIRECTORY is not set/);
   });
@@ -124,9 +124,9 @@ describe('a gateway that keeps output files in a directory', { timeout: 30_000 }
   it('stores them for executors, replaces them, and serves them in ranges', async () => {
     await using open = new AsyncDisposableStack();
     const root = await aRoot(open);
-    const gateway = await world.gateway({ environment: environment(root) });
-    const other = await world.gateway({ environment: environment(root) });
-    const attempt = await anAttempt(world, gateway);
+    const gateway = await bed.gateway({ environment: environment(root) });
+    const other = await bed.gateway({ environment: environment(root) });
+    const attempt = await anAttempt(bed, gateway);
     await upload(gateway, attempt, numbered(10), { filename: 'a.png' });
     const { status, body: file } = await upload(gateway, attempt, numbered(300_000), { filename: 'a.png' });
     expect([status, file.bytes]).toEqual([201, 300_000]);
@@ -152,8 +152,8 @@ describe('a gateway that keeps output files in a directory', { timeout: 30_000 }
   it('keeps nothing of an upload that breaks off', async () => {
     await using open = new AsyncDisposableStack();
     const root = await aRoot(open);
-    const gateway = await world.gateway({ environment: environment(root) });
-    const attempt = await anAttempt(world, gateway);
+    const gateway = await bed.gateway({ environment: environment(root) });
+    const attempt = await anAttempt(bed, gateway);
     const { pathname, search } = new URL(uploadUrl(gateway, attempt));
     const socket = openSocket(gateway.url);
     socket.write(
@@ -169,8 +169,8 @@ describe('a gateway that keeps output files in a directory', { timeout: 30_000 }
   it('answers 503 while the directory is missing', async () => {
     await using open = new AsyncDisposableStack();
     const root = await aRoot(open);
-    const gateway = await world.gateway({ environment: environment(join(root, 'not-mounted')) });
-    const attempt = await anAttempt(world, gateway);
+    const gateway = await bed.gateway({ environment: environment(join(root, 'not-mounted')) });
+    const attempt = await anAttempt(bed, gateway);
     const refused = await upload(gateway, attempt, numbered(10));
     expect([refused.status, refused.body.detail]).toEqual([
       503,

@@ -16,7 +16,7 @@ const configOf = (environment: Record<string, string>) =>
   });
 
 outputStoreConformance('JetStream', async () => {
-  const { log, ...world } = await aLog();
+  const { log, ...bed } = await aLog();
   return {
     open: () => openOutputStore(configOf({}), { log, logger: silentLogger, now }).store,
     size: async () => {
@@ -24,7 +24,7 @@ outputStoreConformance('JetStream', async () => {
       const { state } = await log.jsm.streams.info('OBJ_OUTPUTS', filter);
       return Object.values(state.subjects ?? {}).reduce((sum, count) => sum + count, 0);
     },
-    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => bed[Symbol.asyncDispose](),
   };
 });
 

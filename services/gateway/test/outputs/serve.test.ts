@@ -1,24 +1,24 @@
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
-import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
 import { call } from '../fixtures/requests/requests.ts';
 import { open as openSocket } from '../fixtures/requests/raw-request.ts';
 import { succeeded } from '@runledger/testing/events/run-events';
 import { anAttempt, numbered, upload } from './an-upload.ts';
 
-let world: World;
+let bed: TestBed;
 let gateway: TestGateway;
 beforeAll(async () => {
-  world = await aWorld();
-  gateway = await world.gateway();
+  bed = await openTestBed();
+  gateway = await bed.gateway();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 
 const SIZE = 1_000_000;
 const store = async (bytes = numbered(SIZE), filename = 'picture.png', contentType = 'image/png') => {
-  const attempt = await anAttempt(world, gateway);
+  const attempt = await anAttempt(bed, gateway);
   const { body } = await upload(gateway, attempt, bytes, { filename, contentType });
   return { attempt, file: body, url: `${gateway.url}/outputs/${body.key}/${encodeURIComponent(filename)}` };
 };
@@ -36,8 +36,8 @@ describe('an output file', () => {
     const { attempt, file, url } = await store();
     const output = { id: file.key, output_id: 'o', node_id: null, node_meta: null, type: null };
     const id = '01920000-0000-7000-8000-000000000001';
-    await appendAll(world.log, succeeded(attempt.run, [{ ...output, id, data: { images: [file] } }]));
-    const { body } = await call(`${gateway.api}/run/${attempt.run.run_id}`, world.tenant.key);
+    await appendAll(bed.log, succeeded(attempt.run, [{ ...output, id, data: { images: [file] } }]));
+    const { body } = await call(`${gateway.api}/run/${attempt.run.run_id}`, bed.tenant.key);
     expect(body.outputs[0].data.images[0].url).toBe(url);
     const { status, headers, bytes } = await read(url);
     expect(status).toBe(200);

@@ -5,7 +5,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { Value } from 'typebox/value';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
-import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
 import { open as openSocket, rawRequest } from '../fixtures/requests/raw-request.ts';
 import {
@@ -19,11 +19,11 @@ import {
 } from '@runledger/testing/events/run-events';
 import { anAttempt, numbered, upload, uploadUrl, type Attempt } from './an-upload.ts';
 
-let world: World;
+let bed: TestBed;
 let gateway: TestGateway;
 beforeAll(async () => {
-  world = await aWorld();
-  gateway = await world.gateway({
+  bed = await openTestBed();
+  gateway = await bed.gateway({
     environment: {
       RUNLEDGER_OUTPUT_FILE_MAX_BYTES: '2000000',
       RUNLEDGER_OUTPUT_RUN_MAX_BYTES: '3000000',
@@ -31,17 +31,17 @@ beforeAll(async () => {
     },
   });
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 
 const messagesIn = async (filter: string): Promise<number> => {
-  const info = await world.log.jsm.streams.info('OBJ_OUTPUTS', { subjects_filter: filter });
+  const info = await bed.log.jsm.streams.info('OBJ_OUTPUTS', { subjects_filter: filter });
   return Object.values(info.state.subjects ?? {}).reduce((sum, count) => sum + count, 0);
 };
 const chunks = () => messagesIn('$O.OUTPUTS.C.>');
 
 describe('an executor', () => {
   it('stores a file of its attempt', async () => {
-    const attempt = await anAttempt(world, gateway);
+    const attempt = await anAttempt(bed, gateway);
     const bytes = numbered(300_000);
     const { status, body } = await upload(gateway, attempt, bytes, { filename: 'ä b.png', subfolder: 'x/y' });
     expect(status).toBe(201);
@@ -58,13 +58,13 @@ describe('an executor', () => {
   });
 
   it('stores an empty file', async () => {
-    const { status, body } = await upload(gateway, await anAttempt(world, gateway), numbered(0));
+    const { status, body } = await upload(gateway, await anAttempt(bed, gateway), numbered(0));
     expect([status, body.bytes]).toEqual([201, 0]);
   });
 
   it('goes on storing after a cancel request', async () => {
-    const attempt = await anAttempt(world, gateway);
-    await appendAll(world.log, cancelRequested(attempt.run, 1, EXECUTOR));
+    const attempt = await anAttempt(bed, gateway);
+    await appendAll(bed.log, cancelRequested(attempt.run, 1, EXECUTOR));
     const counted = async (): Promise<number> =>
       Number(/^runledger_gateway_upload_bytes_total\S* (\d+)$/m.exec(await gateway.metrics.metrics())?.[1]);
     const before = await counted();
@@ -73,13 +73,13 @@ describe('an executor', () => {
   });
 
   it('is refused with another token than that of the attempt', async () => {
-    const attempt = await anAttempt(world, gateway);
+    const attempt = await anAttempt(bed, gateway);
     const foreign = await newAttemptKeys();
     const unknown: Attempt = { ...attempt, run: aRun() };
     const tokens = [
       null,
       'nonsense',
-      world.tenant.key,
+      bed.tenant.key,
       await signAttempt(foreign, attempt.run, 1),
       await signAttempt(attempt.keys, attempt.run, 2),
       await signAttempt(attempt.keys, aRun(), 1),
@@ -93,22 +93,22 @@ describe('an executor', () => {
   });
 
   it('is refused when its attempt is over', async () => {
-    const lost = await anAttempt(world, gateway);
-    await appendAll(world.log, requeued(lost.run));
+    const lost = await anAttempt(bed, gateway);
+    await appendAll(bed.log, requeued(lost.run));
     expect((await upload(gateway, lost, numbered(1))).status).toBe(409);
-    await appendAll(world.log, assigned(lost.run, { attempt: 2, executor: OTHER_EXECUTOR }));
+    await appendAll(bed.log, assigned(lost.run, { attempt: 2, executor: OTHER_EXECUTOR }));
     const stale = await upload(gateway, lost, numbered(1));
     expect([stale.status, stale.body.detail]).toEqual([
       409,
       expect.stringContaining('attempt 2 is under way'),
     ]);
-    const ended = await anAttempt(world, gateway);
-    await appendAll(world.log, succeeded(ended.run));
+    const ended = await anAttempt(bed, gateway);
+    await appendAll(bed.log, succeeded(ended.run));
     expect((await upload(gateway, ended, numbered(1))).status).toBe(409);
   });
 
   it('has to name the file well', async () => {
-    const attempt = await anAttempt(world, gateway);
+    const attempt = await anAttempt(bed, gateway);
     const problems = async (query: string) => {
       const { status, body } = await upload(gateway, attempt, numbered(1), { query });
       return [status, body.detail.map(({ loc }: { loc: string[] }) => loc.join('.'))];
@@ -127,7 +127,7 @@ describe('an executor', () => {
   });
 
   it('has to tell the length', async () => {
-    const attempt = await anAttempt(world, gateway);
+    const attempt = await anAttempt(bed, gateway);
     const { pathname, search } = new URL(uploadUrl(gateway, attempt));
     const head = `PUT ${pathname}${search} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${attempt.token}\r\n`;
     const answer = await rawRequest(gateway.url, `${head}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`);
@@ -135,7 +135,7 @@ describe('an executor', () => {
   });
 
   it('takes a type that is none as bytes', async () => {
-    const attempt = await anAttempt(world, gateway);
+    const attempt = await anAttempt(bed, gateway);
     const { body } = await upload(gateway, attempt, numbered(1), { contentType: 'text/html\u00e4' });
     expect(body.content_type).toBe('application/octet-stream');
   });
@@ -143,7 +143,7 @@ describe('an executor', () => {
 
 describe('the limits', () => {
   it('hold for each file', async () => {
-    const attempt = await anAttempt(world, gateway);
+    const attempt = await anAttempt(bed, gateway);
     const answer = await upload(gateway, attempt, numbered(2_000_001));
     expect([answer.status, answer.body.detail]).toEqual([
       413,
@@ -153,9 +153,9 @@ describe('the limits', () => {
   });
 
   it('hold for all files of a run, also for those on their way through two gateways', async () => {
-    const attempt = await anAttempt(world, gateway);
+    const attempt = await anAttempt(bed, gateway);
     const environment = { RUNLEDGER_OUTPUT_RUN_MAX_BYTES: '3000000' };
-    const second = await world.gateway({ environment });
+    const second = await bed.gateway({ environment });
     const answers = await Promise.all(
       [gateway, second, gateway, second].map((to, index) =>
         upload(to, attempt, numbered(1_400_000), { filename: `${index}.png` }),
@@ -167,7 +167,7 @@ describe('the limits', () => {
   });
 
   it('hold for the number of files, and a file that is stored again replaces itself', async () => {
-    const attempt = await anAttempt(world, gateway);
+    const attempt = await anAttempt(bed, gateway);
     const before = await chunks();
     const store = (filename: string, length = 200_000) =>
       upload(gateway, attempt, numbered(length), { filename });
@@ -184,11 +184,11 @@ describe('the limits', () => {
 
 describe('the files of an attempt that was lost', () => {
   it('are removed when the next one stores its own, and count no more', async () => {
-    const first = await anAttempt(world, gateway);
+    const first = await anAttempt(bed, gateway);
     expect((await upload(gateway, first, numbered(1_900_000), { filename: 'a' })).status).toBe(201);
     const withOne = await chunks();
     await appendAll(
-      world.log,
+      bed.log,
       requeued(first.run),
       assigned(first.run, { attempt: 2, publicKey: first.keys.publicKey }),
     );
@@ -202,7 +202,7 @@ describe('the files of an attempt that was lost', () => {
 
 describe('a file that is sent again before its first upload is over', () => {
   it('is the one that counts: the first one neither replaces nor removes it', async () => {
-    const attempt = await anAttempt(world, gateway);
+    const attempt = await anAttempt(bed, gateway);
     const bytes = numbered(1_000_000);
     const { pathname, search } = new URL(uploadUrl(gateway, attempt, { filename: 'a' }));
     const slow = openSocket(gateway.url);
@@ -228,7 +228,7 @@ describe('a file that is sent again before its first upload is over', () => {
 
 describe('an upload that breaks off', () => {
   it('leaves no object and no reservation', async () => {
-    const attempt = await anAttempt(world, gateway);
+    const attempt = await anAttempt(bed, gateway);
     const before = await chunks();
     for (let round = 0; round < 3; round += 1) {
       const socket = openSocket(gateway.url);
@@ -243,7 +243,7 @@ describe('an upload that breaks off', () => {
     }
     const reserved = async () =>
       (
-        await world.log.jsm.streams.getMessage('KV_UPLOADS', {
+        await bed.log.jsm.streams.getMessage('KV_UPLOADS', {
           last_by_subj: `$KV.UPLOADS.${attempt.run.org_id}.${attempt.run.run_id}`,
         })
       )?.json();
@@ -255,7 +255,7 @@ describe('an upload that breaks off', () => {
   });
 
   it('since the attempt was lost meanwhile leaves nothing either', async () => {
-    const attempt = await anAttempt(world, gateway);
+    const attempt = await anAttempt(bed, gateway);
     const before = await chunks();
     const socket = openSocket(gateway.url);
     const { pathname, search } = new URL(uploadUrl(gateway, attempt));
@@ -266,7 +266,7 @@ describe('an upload that breaks off', () => {
     );
     socket.write(numbered(700_000));
     await waitFor('a part of it to be stored', async () => (await chunks()) > before);
-    await appendAll(world.log, requeued(attempt.run));
+    await appendAll(bed.log, requeued(attempt.run));
     socket.write(numbered(1));
     await waitFor('the answer', () => answer.startsWith('HTTP/1.1 409'));
     socket.destroy();

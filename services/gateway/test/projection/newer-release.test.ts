@@ -2,20 +2,20 @@ import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
-import { aWorld } from '../fixtures/gateway/a-world.ts';
+import { openTestBed } from '../fixtures/gateway/test-bed.ts';
 import { call, post } from '../fixtures/requests/requests.ts';
 import { openEventSource } from '../runs/subscribe/an-event-source.ts';
 
 it('a run with a fact of a later release is not shown, streamed or cancelled as if it had none', async () => {
-  await using world = await aWorld();
-  const gateway = await world.gateway();
-  const { key: apiKey, org_id } = world.tenant;
+  await using bed = await openTestBed();
+  const gateway = await bed.gateway();
+  const { key: apiKey, org_id } = bed.tenant;
   const run = aRun(org_id);
-  await appendAll(world.log, queued(run));
+  await appendAll(bed.log, queued(run));
   await using source = await openEventSource(gateway.eventsOf(run), apiKey);
   await waitFor('the first fact', () => source.facts().length === 1);
 
-  await appendAll(world.log, { ...assigned(run), version: 2 });
+  await appendAll(bed.log, { ...assigned(run), version: 2 });
   await source.ended;
   expect(source.facts()).toHaveLength(1);
   const path = `${gateway.api}/run/${run.run_id}`;

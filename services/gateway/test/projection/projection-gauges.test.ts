@@ -2,7 +2,7 @@ import { createMetrics } from '@runledger/service-kit/observability/metrics';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { projectionGauges } from '../../src/gateway-gauges.ts';
-import { aWorld } from '../fixtures/gateway/a-world.ts';
+import { openTestBed } from '../fixtures/gateway/test-bed.ts';
 import { queueSample } from '../fixtures/runs/queued-runs.ts';
 
 const HOUR_S = 3_600;
@@ -11,10 +11,10 @@ describe('how far the views are behind', () => {
   it.each([-HOUR_S, HOUR_S])(
     'is told in seconds of the broker when the clock here is wrong by %i s',
     async (wrong) => {
-      await using world = await aWorld();
-      await queueSample(await world.gateway(), world.tenant);
+      await using bed = await openTestBed();
+      await queueSample(await bed.gateway(), bed.tenant);
       const metrics = createMetrics('gateway');
-      projectionGauges(metrics, world.log, () => 0);
+      projectionGauges(metrics, bed.log, () => 0);
 
       vi.useFakeTimers({ now: Date.now() + wrong * 1_000, toFake: ['Date'] });
       onTestFinished(() => void vi.useRealTimers());

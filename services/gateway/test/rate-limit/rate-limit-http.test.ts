@@ -2,19 +2,19 @@ import { newUuid } from '@runledger/contracts/ids';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../fixtures/gateway/a-tenant.ts';
-import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { call, post } from '../fixtures/requests/requests.ts';
 
 const LIMIT = 20;
 
-let world: World;
+let bed: TestBed;
 let gateways: readonly TestGateway[];
 beforeAll(async () => {
-  world = await aWorld();
+  bed = await openTestBed();
   const environment = { RUNLEDGER_RATE_LIMIT: String(LIMIT) };
-  gateways = await Promise.all([world.gateway({ environment }), world.gateway({ environment })]);
+  gateways = await Promise.all([bed.gateway({ environment }), bed.gateway({ environment })]);
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 
 const read = (n: number, key: string, run_id: string = newUuid()) =>
   call(`${gateways[n % 2]?.api}/run/${run_id}`, key);
@@ -29,7 +29,7 @@ const exhaust = async (key: string, run_id?: string) => {
 
 describe('the rate limit over HTTP', () => {
   it('tells with every answer what is left', async () => {
-    const { status, headers } = await read(0, await aKey(world.log, world.tenant, {}));
+    const { status, headers } = await read(0, await aKey(bed.log, bed.tenant, {}));
     expect(status).toBe(404);
     expect(headers.get('ratelimit-policy')).toBe(`"default";q=${LIMIT};w=60`);
     expect(headers.get('ratelimit')).toBe(`"default";r=${LIMIT - 1};t=3`);
@@ -37,7 +37,7 @@ describe('the rate limit over HTTP', () => {
   });
 
   it('is one for all gateways, and refuses with 429 until the time that it tells', async () => {
-    const key = await aKey(world.log, world.tenant, {});
+    const key = await aKey(bed.log, bed.tenant, {});
     const began = performance.now();
     const { answer, before } = await exhaust(key);
     const flowedIn = Math.ceil(((performance.now() - began) * LIMIT) / 60_000);
@@ -53,7 +53,7 @@ describe('the rate limit over HTTP', () => {
   });
 
   it('comes behind the credential and the scope, and before the request itself', async () => {
-    const key = await aKey(world.log, world.tenant, { scopes: ['runs:read'] });
+    const key = await aKey(bed.log, bed.tenant, { scopes: ['runs:read'] });
     expect((await exhaust(key, 'no-uuid')).answer.status).toBe(429);
     const queue = `${gateways[0]?.api}/run/deployment/queue`;
     expect((await post(queue, `${key}x`, {})).status).toBe(401);

@@ -4,17 +4,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from '../../src/auth/api-keys.ts';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../fixtures/gateway/a-tenant.ts';
-import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { call, post } from '../fixtures/requests/requests.ts';
 import { rawRequest, type RawAnswer } from '../fixtures/requests/raw-request.ts';
 
-let world: World;
+let bed: TestBed;
 let gateway: TestGateway;
 beforeAll(async () => {
-  world = await aWorld();
-  gateway = await world.gateway();
+  bed = await openTestBed();
+  gateway = await bed.gateway();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 
 const path = () => new URL(`${gateway.api}/run/deployment/queue`).pathname;
 const sendBody = (
@@ -22,7 +22,7 @@ const sendBody = (
   contentType: string | null = 'application/json',
   headers: Record<string, string> = {},
 ) =>
-  call(`${gateway.api}/run/deployment/queue`, world.tenant.key, {
+  call(`${gateway.api}/run/deployment/queue`, bed.tenant.key, {
     method: 'POST',
     body,
     headers: { ...(contentType === null ? {} : { 'content-type': contentType }), ...headers },
@@ -41,7 +41,7 @@ const expectOurForm = ({ headers, body }: RawAnswer) => {
 };
 
 describe('a body that is no JSON', () => {
-  const sample = () => `"deployment_id":"${world.tenant.deployment.id}"`;
+  const sample = () => `"deployment_id":"${bed.tenant.deployment.id}"`;
   it.each([
     ['broken', () => '{"deployment_id":'],
     ['a word', () => 'nonsense'],
@@ -84,7 +84,7 @@ describe('a body that is no JSON', () => {
     ['POST', '/deployments', 'retry'],
     ['POST', '/api-keys', 'scopes'],
   ])('does no harm to %s %s when its %s nests 100,000 levels', async (method, where, name) => {
-    const key = await aKey(world.log, world.tenant, { scopes: ['admin'] });
+    const key = await aKey(bed.log, bed.tenant, { scopes: ['admin'] });
     const nested = (open: string, close: string) => {
       const body = `{"${name}":${open.repeat(100_000)}1${close.repeat(100_000)}}`;
       return call(`${gateway.api}${where}`, key, {
@@ -104,7 +104,7 @@ describe('a body that is no JSON', () => {
     const inputs = '{"most":9007199254740992,"seed":"18446744073709551615"}';
     const { body } = await sendBody(`{${sample()},"inputs":${inputs}}`);
     const { run_id } = body;
-    const kept = await call(`${gateway.api}/run/${run_id}?include=inputs`, world.tenant.key);
+    const kept = await call(`${gateway.api}/run/${run_id}?include=inputs`, bed.tenant.key);
     expect(JSON.stringify(kept.body.workflow_inputs)).toBe(inputs);
   });
 
@@ -116,9 +116,9 @@ describe('a body that is no JSON', () => {
   it('takes every character of UTF-8 as it is', async () => {
     const text = 'ü€😀\u0000\u0080\u00ff\ufffd';
     const { body } = await sendBody(
-      JSON.stringify({ deployment_id: world.tenant.deployment.id, inputs: { text } }),
+      JSON.stringify({ deployment_id: bed.tenant.deployment.id, inputs: { text } }),
     );
-    const shown = await call(`${gateway.api}/run/${body.run_id}?include=inputs`, world.tenant.key);
+    const shown = await call(`${gateway.api}/run/${body.run_id}?include=inputs`, bed.tenant.key);
     expect(shown.body.workflow_inputs).toEqual({ text });
   });
 });
@@ -145,7 +145,7 @@ describe('a body of the wrong kind or size', () => {
 
   it('may have 1 MiB and no more', async () => {
     const body = (length: number) =>
-      `{"deployment_id":"${world.tenant.deployment.id}","pad":"`.padEnd(length - 2, 'x') + '"}';
+      `{"deployment_id":"${bed.tenant.deployment.id}","pad":"`.padEnd(length - 2, 'x') + '"}';
     expect((await sendBody(body(1024 * 1024))).status).toBe(200);
     for (const length of [1024 * 1024 + 1, 2 * 1024 * 1024]) {
       const { status, body: said } = await sendBody(body(length));
@@ -159,7 +159,7 @@ describe('a body of the wrong kind or size', () => {
       'content-encoding': 'gzip',
     });
     expect(packed.status).toBe(413);
-    const head = `POST ${path()} HTTP/1.1\nHost: x\nAuthorization: Bearer ${world.tenant.key}\nContent-Type: application/json\nTransfer-Encoding: chunked`;
+    const head = `POST ${path()} HTTP/1.1\nHost: x\nAuthorization: Bearer ${bed.tenant.key}\nContent-Type: application/json\nTransfer-Encoding: chunked`;
     const chunk = `${(128 * 1024).toString(16)}\r\n${'x'.repeat(128 * 1024)}\r\n`;
     const chunked = await raw(head, ...Array.from({ length: 16 }, () => chunk), '0\r\n\r\n');
     expect(chunked.status).toBe(413);
@@ -176,7 +176,7 @@ describe('a body of the wrong kind or size', () => {
   });
 
   it('is told to a client that sends it without waiting, by an answer that it can read', async () => {
-    const head = `POST ${path()} HTTP/1.1\nHost: x\nAuthorization: Bearer ${world.tenant.key}\nContent-Type: application/json\nContent-Length: 4000000`;
+    const head = `POST ${path()} HTTP/1.1\nHost: x\nAuthorization: Bearer ${bed.tenant.key}\nContent-Type: application/json\nContent-Length: 4000000`;
     const answer = await raw(head, 'x'.repeat(4_000_000));
     expect(answer.status).toBe(413);
     expectOurForm(answer);
@@ -205,13 +205,13 @@ describe('a credential', () => {
   });
 
   it('is expired: 401', async () => {
-    const key = await aKey(world.log, world.tenant, { expires_at: '2020-01-01T00:00:00.000Z' });
+    const key = await aKey(bed.log, bed.tenant, { expires_at: '2020-01-01T00:00:00.000Z' });
     expect((await call(`${gateway.api}/run/${newUuid()}`, key)).status).toBe(401);
   });
 
   it('lacks the scope: 403, and scopes that imply it do', async () => {
-    const keyWith = (scope: 'runs:read' | 'admin') => aKey(world.log, world.tenant, { scopes: [scope] });
-    const body = { deployment_id: world.tenant.deployment.id };
+    const keyWith = (scope: 'runs:read' | 'admin') => aKey(bed.log, bed.tenant, { scopes: [scope] });
+    const body = { deployment_id: bed.tenant.deployment.id };
     const reader = await keyWith('runs:read');
     const queued = await post(`${gateway.api}/run/deployment/queue`, reader, body);
     expect([queued.status, queued.body]).toEqual([
@@ -226,11 +226,11 @@ describe('a credential', () => {
   });
 
   it('is stored as a hash only', async () => {
-    const { org_id, user_id } = world.tenant;
-    const { key, record } = await createApiKey(world.log, { org_id, user_id, name: 'new' });
+    const { org_id, user_id } = bed.tenant;
+    const { key, record } = await createApiKey(bed.log, { org_id, user_id, name: 'new' });
     expect(key).toMatch(/^rl_[\w-]{43}$/);
     expect(JSON.stringify(record)).not.toContain(key);
-    const held = await world.log.jsm.streams.getMessage('KV_KEYS', { last_by_subj: '$KV.KEYS.>' });
+    const held = await bed.log.jsm.streams.getMessage('KV_KEYS', { last_by_subj: '$KV.KEYS.>' });
     expect(held?.string()).not.toContain(key);
     expect(held?.subject).not.toContain(key);
   });
@@ -241,13 +241,13 @@ describe('the order of checks', () => {
     const url = `${gateway.api}/run/deployment/queue`;
     const big = 'x'.repeat(2_000_000);
     const send = (where: string, init: RequestInit, key: string | null) => call(where, key, init);
-    const reader = await aKey(world.log, world.tenant, { scopes: ['runs:read'] });
+    const reader = await aKey(bed.log, bed.tenant, { scopes: ['runs:read'] });
     const text = { 'content-type': 'text/plain' };
     expect((await send(`${gateway.api}/nowhere`, { method: 'PATCH' }, null)).status).toBe(404);
     expect((await send(url, { method: 'PATCH', body: big, headers: text }, null)).status).toBe(405);
     expect((await send(url, { method: 'POST', body: big, headers: text }, null)).status).toBe(401);
     expect((await send(url, { method: 'POST', body: big, headers: text }, reader)).status).toBe(403);
-    const { key } = world.tenant;
+    const { key } = bed.tenant;
     expect((await send(url, { method: 'POST', body: big, headers: text }, key)).status).toBe(415);
     const json = { 'content-type': 'application/json' };
     expect((await send(url, { method: 'POST', body: big, headers: json }, key)).status).toBe(413);
@@ -308,11 +308,11 @@ describe('what is no request', () => {
   });
 
   it('a body that breaks off harms nobody', async () => {
-    const head = `POST ${path()} HTTP/1.1\nHost: x\nAuthorization: Bearer ${world.tenant.key}\nContent-Type: application/json\nTransfer-Encoding: chunked`;
+    const head = `POST ${path()} HTTP/1.1\nHost: x\nAuthorization: Bearer ${bed.tenant.key}\nContent-Type: application/json\nTransfer-Encoding: chunked`;
     const answer = await raw(head, 'zz\r\n');
     expect(answer.status).toBe(400);
     expectOurForm(answer);
-    expect((await call(`${gateway.api}/run/${newUuid()}`, world.tenant.key)).status).toBe(404);
+    expect((await call(`${gateway.api}/run/${newUuid()}`, bed.tenant.key)).status).toBe(404);
   });
 });
 
@@ -320,7 +320,7 @@ describe('every response', () => {
   it('carries version, request id and security headers', async () => {
     const mine = await call(`${gateway.api}/nowhere`, null, { headers: { 'x-request-id': 'mine-1' } });
     expect(mine.headers.get('x-request-id')).toBe('mine-1');
-    const { headers } = await call(`${gateway.api}/run/${newUuid()}`, world.tenant.key);
+    const { headers } = await call(`${gateway.api}/run/${newUuid()}`, bed.tenant.key);
     expect(headers.get('api-version')).toBe('V2');
     expect(headers.get('x-request-id')).toMatch(/^[\w-]{36}$/);
     expect(headers.get('cache-control')).toBe('no-store');

@@ -3,7 +3,7 @@ import { silentLogger } from '@runledger/event-log/connect/logger';
 import { testNats } from '@runledger/testing/servers/nats';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readGatewayConfig } from '../../src/config.ts';
-import { aWorld } from '../fixtures/gateway/a-world.ts';
+import { openTestBed } from '../fixtures/gateway/test-bed.ts';
 import { anEdge, type AnEdge } from '../fixtures/gateway/an-edge.ts';
 import { rawRequest } from '../fixtures/requests/raw-request.ts';
 
@@ -175,8 +175,8 @@ describe('without the setting', () => {
 
 describe('a gateway with other origins', () => {
   it('lets their pages call its operations, refused or not, and read its output files', async () => {
-    await using world = await aWorld();
-    const gateway = await world.gateway({ environment: { RUNLEDGER_CORS_ORIGINS: APP } });
+    await using bed = await openTestBed();
+    const gateway = await bed.gateway({ environment: { RUNLEDGER_CORS_ORIGINS: APP } });
     const asked = await fetch(`${gateway.api}/run/deployment/queue`, {
       method: 'OPTIONS',
       headers: {

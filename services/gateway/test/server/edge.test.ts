@@ -5,7 +5,7 @@ import { assigned, started, succeeded } from '@runledger/testing/events/run-even
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readGatewayConfig } from '../../src/config.ts';
-import { aWorld } from '../fixtures/gateway/a-world.ts';
+import { openTestBed } from '../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../fixtures/runs/queued-runs.ts';
 import { anOutput, FILE_KEY } from '../fixtures/runs/an-output.ts';
@@ -94,13 +94,13 @@ describe('the address of a client in the log', () => {
 
 describe('an address in an answer', () => {
   it('is never made of what the request says of where it was sent', async () => {
-    await using world = await aWorld();
-    const gateway = await world.gateway({ environment: { RUNLEDGER_TRUSTED_PROXIES: 'loopback' } });
-    const run = await queueSample(gateway, world.tenant);
-    await appendAll(world.log, assigned(run), started(run), succeeded(run, [anOutput]));
+    await using bed = await openTestBed();
+    const gateway = await bed.gateway({ environment: { RUNLEDGER_TRUSTED_PROXIES: 'loopback' } });
+    const run = await queueSample(gateway, bed.tenant);
+    await appendAll(bed.log, assigned(run), started(run), succeeded(run, [anOutput]));
     const { status, body } = await rawRequest(
       gateway.url,
-      `GET /api/run/${run.run_id} HTTP/1.1\r\nHost: evil.example\r\nAuthorization: Bearer ${world.tenant.key}\r\n` +
+      `GET /api/run/${run.run_id} HTTP/1.1\r\nHost: evil.example\r\nAuthorization: Bearer ${bed.tenant.key}\r\n` +
         'X-Forwarded-Host: evil.example\r\nX-Forwarded-Proto: https\r\nForwarded: host=evil.example\r\n\r\n',
     );
     const [image] = JSON.parse(body).outputs[0].data.images;

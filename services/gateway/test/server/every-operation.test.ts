@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aFleet, anExecutor, type AFleet } from '../fixtures/gateway/a-fleet.ts';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../fixtures/gateway/a-tenant.ts';
-import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
 import { call } from '../fixtures/requests/requests.ts';
 import { nearly } from '../fixtures/requests/from-schema.ts';
@@ -23,7 +23,7 @@ interface Described {
   readonly body: unknown;
 }
 
-let world: World;
+let bed: TestBed;
 let gateway: TestGateway;
 let fleet: AFleet;
 let key: string;
@@ -32,20 +32,20 @@ let ended: string;
 let document: any;
 
 beforeAll(async () => {
-  world = await aWorld();
-  gateway = await world.gateway({ projecting: true });
-  key = await aKey(world.log, world.tenant, { scopes: ['runs:write', 'admin', 'operator'] });
+  bed = await openTestBed();
+  gateway = await bed.gateway({ projecting: true });
+  key = await aKey(bed.log, bed.tenant, { scopes: ['runs:write', 'admin', 'operator'] });
   // Named as `knownIds` has it.
-  fleet = await aFleet(world.log, anExecutor(world.tenant.deployment.id));
+  fleet = await aFleet(bed.log, anExecutor(bed.tenant.deployment.id));
   // One that has ended: a stream of it closes, and nobody waits for it.
-  const run = aRun(world.tenant.org_id);
-  await appendAll(world.log, queued(run), assigned(run), started(run), succeeded(run));
+  const run = aRun(bed.tenant.org_id);
+  await appendAll(bed.log, queued(run), assigned(run), started(run), succeeded(run));
   ended = run.run_id;
   document = (await call(`${gateway.api}/openapi.json`, null)).body;
 });
 afterAll(async () => {
   await fleet[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
+  await bed[Symbol.asyncDispose]();
 });
 
 const operations = (): Described[] =>
@@ -64,7 +64,7 @@ const text = (value: unknown): string => (typeof value === 'string' ? value : JS
 const inHeader = (value: string): string => value.replaceAll(/[^\x20-\x7e]/g, '?').trim();
 
 const knownIds = (): fc.Arbitrary<string> => {
-  const { deployment, machine, version } = world.tenant;
+  const { deployment, machine, version } = bed.tenant;
   return fc.constantFrom(ended, deployment.id, machine.id, version.id, deployment.workflow_id);
 };
 

@@ -1,21 +1,21 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
-import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { call } from '../fixtures/requests/requests.ts';
 import { open as openSocket } from '../fixtures/requests/raw-request.ts';
 
-let world: World;
+let bed: TestBed;
 let gateway: TestGateway;
 beforeAll(async () => {
-  world = await aWorld();
-  gateway = await world.gateway();
+  bed = await openTestBed();
+  gateway = await bed.gateway();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 
 const RUNS = { numRuns: 100 };
 const send = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) =>
-  call(`${gateway.api}/run/deployment/queue`, world.tenant.key, {
+  call(`${gateway.api}/run/deployment/queue`, bed.tenant.key, {
     method: 'POST',
     body,
     headers: { 'content-type': 'application/json', ...headers },
@@ -27,7 +27,7 @@ describe('whatever is sent', () => {
       fc.asyncProperty(
         fc.record(
           {
-            deployment_id: fc.oneof(fc.constant(world.tenant.deployment.id), fc.uuid(), fc.jsonValue()),
+            deployment_id: fc.oneof(fc.constant(bed.tenant.deployment.id), fc.uuid(), fc.jsonValue()),
             inputs: fc.oneof(
               fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ stringUnit: 'binary' })),
               fc.jsonValue(),
@@ -73,7 +73,7 @@ describe('whatever is sent', () => {
         fc.constantFrom('', '/api', '/api/run', '/outputs', '/executions'),
         fc.string().filter((text) => /^[\x20-\x7e]*$/.test(text)),
         async (path, query, method, prefix, header) => {
-          const { status } = await call(`${gateway.url}${prefix}${path}?${query}`, world.tenant.key, {
+          const { status } = await call(`${gateway.url}${prefix}${path}?${query}`, bed.tenant.key, {
             method,
             headers: { range: header, 'if-none-match': header, traceparent: header, 'x-request-id': header },
           });
@@ -97,13 +97,13 @@ describe('whatever is sent', () => {
     return fc.assert(
       fc.asyncProperty(filter, query, fc.jsonValue(), cursor, async (fields, parameters, dry_run, behind) => {
         const body = JSON.stringify({ filter: fields, dry_run, cursor: behind });
-        const many = await call(`${gateway.api}/webhooks/redeliver`, world.tenant.key, {
+        const many = await call(`${gateway.api}/webhooks/redeliver`, bed.tenant.key, {
           method: 'POST',
           body,
           headers: { 'content-type': 'application/json' },
         });
         const search = String(new URLSearchParams(Object.entries(parameters)));
-        const list = await call(`${gateway.api}/webhooks/deliveries?${search}`, world.tenant.key);
+        const list = await call(`${gateway.api}/webhooks/deliveries?${search}`, bed.tenant.key);
         for (const { status, body: answer } of [many, list]) {
           expect([200, 422]).toContain(status);
           expect(Array.isArray(answer.detail)).toBe(status === 422);
@@ -134,7 +134,7 @@ describe('whatever is sent', () => {
     ));
 
   it('leaves the gateway as it was', async () => {
-    const { status } = await send(JSON.stringify({ deployment_id: world.tenant.deployment.id }));
+    const { status } = await send(JSON.stringify({ deployment_id: bed.tenant.deployment.id }));
     expect(status).toBe(200);
   });
 });

@@ -2,7 +2,7 @@ import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { openMongoRunViews } from '../../src/projection/mongo/mongo-run-views.ts';
-import { aWorld } from '../fixtures/gateway/a-world.ts';
+import { openTestBed } from '../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../fixtures/runs/queued-runs.ts';
 import { call, post } from '../fixtures/requests/requests.ts';
@@ -22,33 +22,33 @@ const ready = async ({ health }: GatewayProcess) => {
 describe('a gateway process', SLOW, () => {
   it('lets no callback come to where it listens itself, its health server too', async () => {
     await using open = new AsyncDisposableStack();
-    const world = open.use(await aWorld());
+    const bed = open.use(await openTestBed());
     const environment = {
-      NATS_URL: world.nats.url,
+      NATS_URL: bed.nats.url,
       RUNLEDGER_VIEWS: 'memory',
       RUNLEDGER_WEBHOOK_ALLOW: 'loopback',
     };
     const gateway = open.use(await startGatewayProcess(environment));
     for (const webhook of [gateway.url, gateway.health]) {
-      const asked = { deployment_id: world.tenant.deployment.id, webhook };
-      const { status, body } = await post(`${gateway.api}/run/deployment/queue`, world.tenant.key, asked);
+      const asked = { deployment_id: bed.tenant.deployment.id, webhook };
+      const { status, body } = await post(`${gateway.api}/run/deployment/queue`, bed.tenant.key, asked);
       expect([status, body.detail]).toMatchObject([
         422,
         [{ loc: ['body', 'webhook'], msg: expect.stringContaining('services of Runledger itself') }],
       ]);
     }
-    await queueSample(gateway, world.tenant, { webhook: 'http://127.0.0.1:9/' });
+    await queueSample(gateway, bed.tenant, { webhook: 'http://127.0.0.1:9/' });
   });
 
   it('keeps views in memory, is ready, and stops in order with what it has in hand', async () => {
     await using open = new AsyncDisposableStack();
-    const world = open.use(await aWorld());
-    const environment = { NATS_URL: world.nats.url, RUNLEDGER_VIEWS: 'memory' };
+    const bed = open.use(await openTestBed());
+    const environment = { NATS_URL: bed.nats.url, RUNLEDGER_VIEWS: 'memory' };
     const gateway = open.use(await startGatewayProcess(environment));
     await waitFor('it to be ready', async () => (await ready(gateway)).status === 200);
-    const key = await queueSample(gateway, world.tenant);
-    await appendAll(world.log, assigned(key), started(key), succeeded(key));
-    const { body } = await call(`${gateway.api}/run/${key.run_id}`, world.tenant.key);
+    const key = await queueSample(gateway, bed.tenant);
+    await appendAll(bed.log, assigned(key), started(key), succeeded(key));
+    const { body } = await call(`${gateway.api}/run/${key.run_id}`, bed.tenant.key);
     expect(body).toMatchObject({ status: 'success', finished: true, progress: 1 });
     const metrics = await (await fetch(`${gateway.health}/metrics`)).text();
     for (const known of [
@@ -68,11 +68,11 @@ describe('a gateway process', SLOW, () => {
     const socket = openSocket(gateway.url);
     let answer = '';
     socket.setEncoding('latin1').on('data', (text: string) => (answer += text));
-    const text = JSON.stringify({ deployment_id: world.tenant.deployment.id });
-    const head = `POST /api/run/deployment/queue HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${world.tenant.key}\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n`;
+    const text = JSON.stringify({ deployment_id: bed.tenant.deployment.id });
+    const head = `POST /api/run/deployment/queue HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${bed.tenant.key}\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n`;
     socket.write(head + text.slice(0, 5));
     // Its head has been read once a later request of the same process was answered.
-    await call(`${gateway.api}/run/${key.run_id}`, world.tenant.key);
+    await call(`${gateway.api}/run/${key.run_id}`, bed.tenant.key);
     gateway.kill('SIGTERM');
     await waitFor('it to take no more', async () =>
       fetch(gateway.url).then(
@@ -83,19 +83,19 @@ describe('a gateway process', SLOW, () => {
     socket.write(text.slice(5));
     expect(await gateway.exit()).toBe(0);
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
-    expect(gateway.said()).not.toContain(world.tenant.key);
+    expect(gateway.said()).not.toContain(bed.tenant.key);
   });
 
   it('stops in order also while the broker is away', async () => {
     await using open = new AsyncDisposableStack();
-    const world = open.use(await aWorld());
-    const environment = { NATS_URL: world.nats.url, RUNLEDGER_VIEWS: 'memory' };
+    const bed = open.use(await openTestBed());
+    const environment = { NATS_URL: bed.nats.url, RUNLEDGER_VIEWS: 'memory' };
     const gateway = open.use(await startGatewayProcess(environment));
     await waitFor('it to be ready', async () => (await ready(gateway)).status === 200);
-    await world.nats.kill9();
+    await bed.nats.kill9();
     await waitFor('it to know', async () => (await ready(gateway)).status === 503);
     expect((await ready(gateway)).text).toContain('the broker is away');
-    const asked = call(`${gateway.api}/run/${world.tenant.org_id}`, world.tenant.key).catch(() => undefined);
+    const asked = call(`${gateway.api}/run/${bed.tenant.org_id}`, bed.tenant.key).catch(() => undefined);
     gateway.kill('SIGTERM');
     expect(await gateway.exit()).toBe(0);
     await asked;
@@ -103,11 +103,11 @@ describe('a gateway process', SLOW, () => {
 
   it('serves without its MongoDB, from the log', async () => {
     await using open = new AsyncDisposableStack();
-    const world = open.use(await aWorld());
+    const bed = open.use(await openTestBed());
     const MONGODB_URL = 'mongodb://nobody:secret-word@127.0.0.1:1/runledger';
-    const gateway = open.use(await startGatewayProcess({ NATS_URL: world.nats.url, MONGODB_URL }));
-    const key = await queueSample(gateway, world.tenant);
-    const { status, body } = await call(`${gateway.api}/run/${key.run_id}`, world.tenant.key);
+    const gateway = open.use(await startGatewayProcess({ NATS_URL: bed.nats.url, MONGODB_URL }));
+    const key = await queueSample(gateway, bed.tenant);
+    const { status, body } = await call(`${gateway.api}/run/${key.run_id}`, bed.tenant.key);
     expect([status, body.status]).toEqual([200, 'queued']);
     expect((await ready(gateway)).status).toBe(200);
     expect(gateway.said()).toContain('the run views are away');
@@ -118,19 +118,19 @@ describe('a gateway process', SLOW, () => {
 describeWithMongo('two gateway processes on one MongoDB', SLOW, () => {
   it('show each other’s runs after every 200, and go on when either is killed', async () => {
     await using open = new AsyncDisposableStack();
-    const world = open.use(await aWorld());
+    const bed = open.use(await openTestBed());
     const MONGODB_URL = mongoUrl(open.use(await testMongo()));
     const views = open.use(openMongoRunViews({ url: MONGODB_URL }));
-    const start = () => startGatewayProcess({ NATS_URL: world.nats.url, MONGODB_URL });
+    const start = () => startGatewayProcess({ NATS_URL: bed.nats.url, MONGODB_URL });
     const [one, other] = await Promise.all([start(), start()]);
     open.use(one);
     open.use(other);
     const statusAt = async ({ api }: GatewayProcess, run_id: string): Promise<unknown> =>
-      (await call(`${api}/run/${run_id}`, world.tenant.key)).body.status;
+      (await call(`${api}/run/${run_id}`, bed.tenant.key)).body.status;
     const queueThrough = async (to: GatewayProcess, seen: GatewayProcess) => {
-      const key = await queueSample(to, world.tenant);
+      const key = await queueSample(to, bed.tenant);
       expect(await statusAt(seen, key.run_id)).toBe('queued');
-      const { body } = await post(`${seen.api}/run/${key.run_id}/cancel`, world.tenant.key);
+      const { body } = await post(`${seen.api}/run/${key.run_id}/cancel`, bed.tenant.key);
       expect(body.outcome).toBe('cancelled');
       expect(await statusAt(to, key.run_id)).toBe('cancelled');
       return key;

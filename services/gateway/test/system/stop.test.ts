@@ -4,7 +4,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import Koa from 'koa';
 import { describe, expect, it } from 'vitest';
 import { openHttpServer, type HttpServerOptions } from '../../src/server/http-server.ts';
-import { aWorld } from '../fixtures/gateway/a-world.ts';
+import { openTestBed } from '../fixtures/gateway/test-bed.ts';
 import { startGatewayProcess } from '../fixtures/gateway/a-service.ts';
 import { open as openSocket } from '../fixtures/requests/raw-request.ts';
 import { anAttempt, numbered } from '../outputs/an-upload.ts';
@@ -110,11 +110,11 @@ describe('a server that stops', () => {
 describe('a gateway process that is told to stop', { timeout: 60_000 }, () => {
   it('stores the upload in hand, says that it is not ready, and exits with 0', async () => {
     await using open = new AsyncDisposableStack();
-    const world = open.use(await aWorld());
-    const attempt = await anAttempt(world, await world.gateway());
+    const bed = open.use(await openTestBed());
+    const attempt = await anAttempt(bed, await bed.gateway());
     const gateway = open.use(
       await startGatewayProcess({
-        NATS_URL: world.nats.url,
+        NATS_URL: bed.nats.url,
         RUNLEDGER_VIEWS: 'memory',
         // Half of it is for what is in hand.
         RUNLEDGER_STOP_WITHIN_S: '30',
@@ -132,7 +132,7 @@ describe('a gateway process that is told to stop', { timeout: 60_000 }, () => {
     );
     socket.write(bytes.subarray(0, 200_000));
     await waitFor('a part of it to be stored', async () => {
-      const { state } = await world.log.jsm.streams.info('OBJ_OUTPUTS');
+      const { state } = await bed.log.jsm.streams.info('OBJ_OUTPUTS');
       return state.messages > 0;
     });
     gateway.kill('SIGTERM');

@@ -12,27 +12,27 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../fixtures/gateway/a-tenant.ts';
-import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { tellWebhook } from '../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../fixtures/runs/queued-runs.ts';
 import { call } from '../fixtures/requests/requests.ts';
 import { aView, folded } from '../fixtures/runs/folded-runs.ts';
 import { anEndedRun, aState, aTry, HOOK, shown } from '../fixtures/runs/notified-runs.ts';
 
-let world: World;
+let bed: TestBed;
 let gateway: TestGateway;
 beforeAll(async () => {
-  world = await aWorld();
-  gateway = await world.gateway();
+  bed = await openTestBed();
+  gateway = await bed.gateway();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 
-const deliveriesOf = ({ run_id }: RunKey, key = world.tenant.key) =>
+const deliveriesOf = ({ run_id }: RunKey, key = bed.tenant.key) =>
   call(`${gateway.api}/run/${run_id}/deliveries`, key);
 
 describe('the deliveries of a run', () => {
   it('are none while nothing was tried', async () => {
-    const key = await queueSample(gateway, world.tenant, { webhook: HOOK });
+    const key = await queueSample(gateway, bed.tenant, { webhook: HOOK });
     expect((await deliveriesOf(key)).body).toEqual({
       run_id: key.run_id,
       webhook: 'https://hooks.example/done?[hidden]',
@@ -47,7 +47,7 @@ describe('the deliveries of a run', () => {
   });
 
   it('are none of a run without a webhook', async () => {
-    const key = await queueSample(gateway, world.tenant);
+    const key = await queueSample(gateway, bed.tenant);
     expect((await deliveriesOf(key)).body).toEqual({
       run_id: key.run_id,
       webhook: null,
@@ -62,12 +62,12 @@ describe('the deliveries of a run', () => {
   });
 
   it('are every try in order, the latest intermediate one, and when the next follows', async () => {
-    const key = await anEndedRun(world, gateway);
-    await tellWebhook(world.log, webhookStarted(key));
+    const key = await anEndedRun(bed, gateway);
+    await tellWebhook(bed.log, webhookStarted(key));
     const tries = [aTry(1), aTry(2, { reason: 'timed_out', status: null, answer: null })];
     const intermediate = aTry(1, { notification: 'intermediate', reason: 'accepted', status: 204 });
-    for (const made of [...tries, intermediate]) await recordDeliveryAttempt(world.log, key, made);
-    await recordDeliveryState(world.log, key, aState());
+    for (const made of [...tries, intermediate]) await recordDeliveryAttempt(bed.log, key, made);
+    await recordDeliveryState(bed.log, key, aState());
     const { state, next_try_at, message } = aState();
     expect((await deliveriesOf(key)).body).toMatchObject({
       webhook_status: 'running',
@@ -81,18 +81,18 @@ describe('the deliveries of a run', () => {
   });
 
   it('tell a parked one apart, whose next try nobody knows', async () => {
-    const key = await anEndedRun(world, gateway);
-    await tellWebhook(world.log, webhookStarted(key));
+    const key = await anEndedRun(bed, gateway);
+    await tellWebhook(bed.log, webhookStarted(key));
     const message = 'https://hooks.example is left alone until 12:00:00, after 5 failures in a row';
-    await recordDeliveryState(world.log, key, aState({ state: 'deferred', next_try_at: null, message }));
+    await recordDeliveryState(bed.log, key, aState({ state: 'deferred', next_try_at: null, message }));
     expect((await deliveriesOf(key)).body).toMatchObject({ state: 'parked', next_try_at: null, message });
   });
 
   it('say no more of a state once the delivery is settled, or another round has begun', async () => {
-    const key = await anEndedRun(world, gateway);
-    await recordDeliveryState(world.log, key, aState());
+    const key = await anEndedRun(bed, gateway);
+    await recordDeliveryState(bed.log, key, aState());
     const at = async () => (await deliveriesOf(key)).body;
-    await tellWebhook(world.log, webhookGivenUp(key));
+    await tellWebhook(bed.log, webhookGivenUp(key));
     expect(await at()).toMatchObject({
       webhook_status: 'failed',
       round: 1,
@@ -100,35 +100,35 @@ describe('the deliveries of a run', () => {
       next_try_at: null,
       message: 'the receiver answered 503',
     });
-    await tellWebhook(world.log, redeliveryRequested(key));
+    await tellWebhook(bed.log, redeliveryRequested(key));
     expect(await at()).toMatchObject({ webhook_status: 'running', round: 2, state: null, message: null });
-    await recordDeliveryState(world.log, key, aState({ round: 2 }));
+    await recordDeliveryState(bed.log, key, aState({ round: 2 }));
     expect(await at()).toMatchObject({ round: 2, state: 'retrying' });
-    await tellWebhook(world.log, webhookDelivered(key, 2));
+    await tellWebhook(bed.log, webhookDelivered(key, 2));
     expect(await at()).toMatchObject({ webhook_status: 'success', round: 2, state: null, message: null });
   });
 
   it('are shown to whoever may read the run, and to nobody else', async () => {
-    const other = await world.newTenant();
+    const other = await bed.newTenant();
     const theirs = await queueSample(gateway, other, { webhook: HOOK });
     for (const run_id of [theirs.run_id, newUuid()]) {
-      const { status, body } = await call(`${gateway.api}/run/${run_id}/deliveries`, world.tenant.key);
+      const { status, body } = await call(`${gateway.api}/run/${run_id}/deliveries`, bed.tenant.key);
       expect([status, body]).toEqual([404, { detail: 'Run not found' }]);
     }
-    const reader = await aKey(world.log, other, { scopes: ['runs:read'] });
+    const reader = await aKey(bed.log, other, { scopes: ['runs:read'] });
     expect((await deliveriesOf(theirs, reader)).status).toBe(200);
     expect((await call(`${gateway.api}/run/${theirs.run_id}/deliveries`, null)).status).toBe(401);
-    const wrong = await call(`${gateway.api}/run/1/deliveries`, world.tenant.key);
+    const wrong = await call(`${gateway.api}/run/1/deliveries`, bed.tenant.key);
     expect(wrong.body.detail).toMatchObject([{ loc: ['path', 'run_id'], type: 'uuid_parsing' }]);
   });
 
   it('are shown also when only the views have the run', async () => {
     const views = memoryRunViews();
-    const { api } = await world.gateway({ views });
-    const key = aRun(world.tenant.org_id);
+    const { api } = await bed.gateway({ views });
+    const key = aRun(bed.tenant.org_id);
     const run = folded(queued(key, { webhook: HOOK }), assigned(key), started(key), succeeded(key));
     await views.save([aView(4, run)]);
-    const { body } = await call(`${api}/run/${key.run_id}/deliveries`, world.tenant.key);
+    const { body } = await call(`${api}/run/${key.run_id}/deliveries`, bed.tenant.key);
     expect(body).toMatchObject({ webhook_status: 'not-started', tries: [] });
   });
 });

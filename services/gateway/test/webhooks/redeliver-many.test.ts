@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts';
 import type { RunView } from '../../src/projection/core/run-view.ts';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
-import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { appendAll, tellWebhook } from '../fixtures/runs/appended-facts.ts';
 import { post } from '../fixtures/requests/requests.ts';
 import { aView, folded, foldedWebhook } from '../fixtures/runs/folded-runs.ts';
@@ -16,19 +16,19 @@ import { viewOf } from '../fixtures/views/stale-views.ts';
 
 const PAGE = 1_000;
 
-let world: World;
+let bed: TestBed;
 beforeAll(async () => {
-  world = await aWorld();
+  bed = await openTestBed();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 
 const redeliver = ({ api }: TestGateway, key: string, body: object) =>
   post(`${api}/webhooks/redeliver`, key, body);
 
 /** It ends well, while its receiver refuses to be told. */
 const fail = async (run: RunKey): Promise<void> => {
-  await appendAll(world.log, queued(run, { webhook: HOOK }), assigned(run), started(run), succeeded(run));
-  await tellWebhook(world.log, webhookGivenUp(run));
+  await appendAll(bed.log, queued(run, { webhook: HOOK }), assigned(run), started(run), succeeded(run));
+  await tellWebhook(bed.log, webhookGivenUp(run));
 };
 
 const aViewOfAGoneRun = (org_id: string, placed: Pick<Run, 'number' | 'created_at'>): RunView => {
@@ -38,29 +38,29 @@ const aViewOfAGoneRun = (org_id: string, placed: Pick<Run, 'number' | 'created_a
 };
 
 const roundOf = async (run: RunKey): Promise<number | undefined> => {
-  const read = await readRun(world.log, run);
+  const read = await readRun(bed.log, run);
   return read.kind === 'found' ? read.webhook?.state?.round : undefined;
 };
 
 describe('many redeliveries', () => {
   it('go through more than a page once each, the newest first, also where receivers refuse again at once', async () => {
-    const { org_id, key } = await world.newTenant();
+    const { org_id, key } = await bed.newTenant();
     const views = memoryRunViews();
-    const gateway = await world.gateway({ views });
+    const gateway = await bed.gateway({ views });
     const [older, newer] = [aRun(org_id), aRun(org_id)];
     const real = [older, newer];
     for (const run of real) await fail(run);
-    const saveAll = async () => views.save(await Promise.all(real.map((run) => viewOf(world, run))));
+    const saveAll = async () => views.save(await Promise.all(real.map((run) => viewOf(bed, run))));
     await saveAll();
     // Between the two; the log no longer has them, so that they are counted alone.
-    const { number, created_at } = (await viewOf(world, newer)).run;
+    const { number, created_at } = (await viewOf(bed, newer)).run;
     const between = { number: number - 1, created_at };
     await views.save(Array.from({ length: PAGE }, () => aViewOfAGoneRun(org_id, between)));
 
     const first = await redeliver(gateway, key, { filter: {}, cursor: null });
     expect(first.body).toEqual({ matched: PAGE, requested: 1, next_cursor: expect.any(String) });
     expect(await Promise.all(real.map(roundOf))).toEqual([1, 2]);
-    await tellWebhook(world.log, webhookGivenUp(newer, 2));
+    await tellWebhook(bed.log, webhookGivenUp(newer, 2));
     await saveAll();
     const { next_cursor: cursor } = first.body;
     const counted = await redeliver(gateway, key, { filter: {}, cursor, dry_run: true });
@@ -72,12 +72,12 @@ describe('many redeliveries', () => {
 
   it('leave a run alone that the views have as failed, and the log as sent again', async () => {
     const views = memoryRunViews();
-    const gateway = await world.gateway({ views });
-    const { org_id, key } = await world.newTenant();
+    const gateway = await bed.gateway({ views });
+    const { org_id, key } = await bed.newTenant();
     const run = aRun(org_id);
     await fail(run);
-    await views.save([await viewOf(world, run)]);
-    await tellWebhook(world.log, redeliveryRequested(run));
+    await views.save([await viewOf(bed, run)]);
+    await tellWebhook(bed.log, redeliveryRequested(run));
     const { body } = await redeliver(gateway, key, { filter: {} });
     expect(body).toEqual({ matched: 1, requested: 0, next_cursor: null });
   });

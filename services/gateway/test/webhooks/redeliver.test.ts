@@ -14,25 +14,25 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../fixtures/gateway/a-tenant.ts';
-import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { tellWebhook } from '../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../fixtures/runs/queued-runs.ts';
 import { call, post } from '../fixtures/requests/requests.ts';
 import { aView, folded } from '../fixtures/runs/folded-runs.ts';
 import { anEndedRun, aState, HOOK } from '../fixtures/runs/notified-runs.ts';
 
-let world: World;
+let bed: TestBed;
 let gateway: TestGateway;
 beforeAll(async () => {
-  world = await aWorld();
-  gateway = await world.gateway();
+  bed = await openTestBed();
+  gateway = await bed.gateway();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 
-const redeliver = ({ run_id }: RunKey, at = gateway, key = world.tenant.key) =>
+const redeliver = ({ run_id }: RunKey, at = gateway, key = bed.tenant.key) =>
   post(`${at.api}/run/${run_id}/redeliver`, key);
 const webhookOf = async (key: RunKey) => {
-  const read = await readRun(world.log, key);
+  const read = await readRun(bed.log, key);
   return read.kind === 'found' ? read.webhook?.state : undefined;
 };
 
@@ -43,91 +43,91 @@ describe('a redelivery', () => {
     ['is under way', (key: RunKey) => [webhookStarted(key)]],
     ['has not begun', () => []],
   ])('of a delivery that %s begins another round', async (_name, told) => {
-    const key = await anEndedRun(world, gateway);
-    await tellWebhook(world.log, ...told(key));
+    const key = await anEndedRun(bed, gateway);
+    await tellWebhook(bed.log, ...told(key));
     const { status, body } = await redeliver(key);
     expect([status, body]).toEqual([200, { run_id: key.run_id, webhook_status: 'running', round: 2 }]);
     expect(await webhookOf(key)).toMatchObject({ status: 'running', round: 2 });
-    const run = await call(`${gateway.api}/run/${key.run_id}`, world.tenant.key);
+    const run = await call(`${gateway.api}/run/${key.run_id}`, bed.tenant.key);
     expect(run.body.webhook_status).toBe('running');
   });
 
   it('is stored under the name of whoever asked for it, in the trace of the request', async () => {
-    const key = await anEndedRun(world, gateway);
+    const key = await anEndedRun(bed, gateway);
     await redeliver(key);
     const subject = `runs.${key.org_id}.${key.run_id}.webhook.redelivery_requested.gateway.2`;
-    const stored = await world.log.jsm.streams.getMessage('RUNS', { last_by_subj: subject });
+    const stored = await bed.log.jsm.streams.getMessage('RUNS', { last_by_subj: subject });
     expect(stored?.json()).toMatchObject({
       type: 'WebhookRedeliveryRequested',
       round: 2,
       writer: { service: 'gateway' },
       traceparent: expect.stringMatching(/^00-/),
-      data: { user_id: world.tenant.user_id },
+      data: { user_id: bed.tenant.user_id },
     });
   });
 
   it.each(['retrying', 'deferred'] as const)('is allowed while a delivery is %s', async (state) => {
-    const key = await anEndedRun(world, gateway);
-    await tellWebhook(world.log, webhookStarted(key));
-    await recordDeliveryState(world.log, key, aState({ state }));
+    const key = await anEndedRun(bed, gateway);
+    await tellWebhook(bed.log, webhookStarted(key));
+    await recordDeliveryState(bed.log, key, aState({ state }));
     expect((await redeliver(key)).body.round).toBe(2);
-    const { body } = await call(`${gateway.api}/run/${key.run_id}/deliveries`, world.tenant.key);
+    const { body } = await call(`${gateway.api}/run/${key.run_id}/deliveries`, bed.tenant.key);
     expect(body).toMatchObject({ webhook_status: 'running', round: 2, state: null });
   });
 
   it('is refused for a run without a webhook, and for one that has not ended', async () => {
-    const without = await redeliver(await anEndedRun(world, gateway, { webhook: null }));
+    const without = await redeliver(await anEndedRun(bed, gateway, { webhook: null }));
     expect([without.status, without.body.detail]).toEqual([409, expect.stringContaining('no webhook')]);
-    const early = await redeliver(await queueSample(gateway, world.tenant, { webhook: HOOK }));
+    const early = await redeliver(await queueSample(gateway, bed.tenant, { webhook: HOOK }));
     expect([early.status, early.body.detail]).toEqual([409, expect.stringContaining('follows by itself')]);
   });
 
   it('is refused when a run has had as many as it may', async () => {
-    const key = await anEndedRun(world, gateway);
+    const key = await anEndedRun(bed, gateway);
     const rounds = Array.from({ length: MAX_ROUNDS - 1 }, (_, index) => redeliveryRequested(key, index + 2));
-    await tellWebhook(world.log, ...rounds);
+    await tellWebhook(bed.log, ...rounds);
     const { status, body } = await redeliver(key);
     expect([status, body.detail]).toEqual([409, expect.stringContaining('49 times')]);
   });
 
   it("is refused when the run's events are no longer in the log", async () => {
     const views = memoryRunViews();
-    const key = aRun(world.tenant.org_id);
+    const key = aRun(bed.tenant.org_id);
     const run = folded(queued(key, { webhook: HOOK }), assigned(key), started(key), succeeded(key));
     await views.save([aView(4, run)]);
-    const { status, body } = await redeliver(key, await world.gateway({ views }));
+    const { status, body } = await redeliver(key, await bed.gateway({ views }));
     expect([status, body.detail]).toEqual([409, expect.stringContaining('no longer in the log')]);
   });
 
   it('finds no run of another organisation, and wants the scope to write', async () => {
-    const other = await world.newTenant();
-    const theirs = await anEndedRun(world, gateway, { of: other });
+    const other = await bed.newTenant();
+    const theirs = await anEndedRun(bed, gateway, { of: other });
     for (const run_id of [theirs.run_id, newUuid()]) {
-      const { status, body } = await post(`${gateway.api}/run/${run_id}/redeliver`, world.tenant.key);
+      const { status, body } = await post(`${gateway.api}/run/${run_id}/redeliver`, bed.tenant.key);
       expect([status, body]).toEqual([404, { detail: 'Run not found' }]);
     }
-    const reader = await aKey(world.log, other, { scopes: ['runs:read'] });
+    const reader = await aKey(bed.log, other, { scopes: ['runs:read'] });
     expect((await redeliver(theirs, gateway, reader)).status).toBe(403);
     expect(await webhookOf(theirs)).toBeUndefined();
-    expect((await post(`${gateway.api}/run/1/redeliver`, world.tenant.key)).status).toBe(422);
+    expect((await post(`${gateway.api}/run/1/redeliver`, bed.tenant.key)).status).toBe(422);
   });
 
   it('waits where nobody can tell what became of the notifications; the run is shown all the same', async () => {
-    const key = await anEndedRun(world, gateway);
+    const key = await anEndedRun(bed, gateway);
     // More than any run has, none of them fenced: nobody reads them all.
     for (let number = 0; number < 510; number += 1) {
-      await world.log.js.publish(`runs.${key.org_id}.${key.run_id}.webhook.odd.notifier.${number}`, '{}');
+      await bed.log.js.publish(`runs.${key.org_id}.${key.run_id}.webhook.odd.notifier.${number}`, '{}');
     }
     const { status, headers, body } = await redeliver(key);
     expect([status, headers.get('retry-after')]).toEqual([503, '2']);
     expect(body.detail).toContain('does not hang together');
-    const run = await call(`${gateway.api}/run/${key.run_id}`, world.tenant.key);
+    const run = await call(`${gateway.api}/run/${key.run_id}`, bed.tenant.key);
     expect([run.status, run.body.status]).toEqual([200, 'success']);
   });
 
   it('races others and the notifier: each decides on what was stored before it', async () => {
-    const second = await world.gateway();
-    const key = await anEndedRun(world, gateway);
+    const second = await bed.gateway();
+    const key = await anEndedRun(bed, gateway);
     const answers = await Promise.all(
       Array.from({ length: 6 }, (_, index) => redeliver(key, index % 2 === 0 ? gateway : second)),
     );
@@ -135,10 +135,10 @@ describe('a redelivery', () => {
     expect(rounds).toEqual([2, 3, 4, 5, 6, 7]);
     expect(await webhookOf(key)).toMatchObject({ status: 'running', round: 7 });
 
-    const raced = await anEndedRun(world, gateway);
+    const raced = await anEndedRun(bed, gateway);
     const [answer, delivered] = await Promise.allSettled([
       redeliver(raced),
-      tellWebhook(world.log, webhookDelivered(raced)),
+      tellWebhook(bed.log, webhookDelivered(raced)),
     ]);
     if (answer.status !== 'fulfilled') throw new Error('the redelivery failed');
     expect(answer.value.body.round).toBe(2);

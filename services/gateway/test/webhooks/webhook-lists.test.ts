@@ -7,7 +7,7 @@ import { overEachViews } from '../fixtures/views/over-each-views.ts';
 import { viewsThatAreAway } from '../fixtures/views/mongo-views.ts';
 import type { TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../fixtures/gateway/a-tenant.ts';
-import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { tellWebhook } from '../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../fixtures/runs/queued-runs.ts';
 import { call, post } from '../fixtures/requests/requests.ts';
@@ -21,7 +21,7 @@ overEachViews('runs with a webhook', (here) => {
     call(`${here.gateway.api}/webhooks/deliveries${query}`, key);
   const idsOf = ({ body }: { body: { deliveries: { run_id: string }[] } }) =>
     body.deliveries.map(({ run_id }) => run_id);
-  const ended = (webhook: string) => anEndedRun(here.world, here.gateway, { webhook, of: here.tenant });
+  const ended = (webhook: string) => anEndedRun(here.bed, here.gateway, { webhook, of: here.tenant });
   const statusOf = async ({ run_id }: RunKey) =>
     (await call(`${here.gateway.api}/run/${run_id}`, here.tenant.key)).body.webhook_status;
   const listed = (key: RunKey, status: string) =>
@@ -31,7 +31,7 @@ overEachViews('runs with a webhook', (here) => {
     });
   const failedOne = async (webhook: string): Promise<RunKey> => {
     const key = await ended(webhook);
-    await tellWebhook(here.world.log, webhookGivenUp(key));
+    await tellWebhook(here.bed.log, webhookGivenUp(key));
     await listed(key, 'failed');
     return key;
   };
@@ -41,13 +41,13 @@ overEachViews('runs with a webhook', (here) => {
   it('are listed newest first, with where each delivery stands', async () => {
     await queueSample(here.gateway, here.tenant);
     const [untold, waiting] = [await ended(A), await ended(B)];
-    await tellWebhook(here.world.log, webhookStarted(waiting));
+    await tellWebhook(here.bed.log, webhookStarted(waiting));
     const state = aState();
-    await recordDeliveryState(here.world.log, waiting, state);
+    await recordDeliveryState(here.bed.log, waiting, state);
     const failed = await failedOne(A);
     await listed(waiting, 'running');
     const success = await ended(A);
-    await tellWebhook(here.world.log, webhookDelivered(success, 1, { tries: 3 }));
+    await tellWebhook(here.bed.log, webhookDelivered(success, 1, { tries: 3 }));
     await listed(success, 'success');
     const { status, body } = await list();
     expect(status).toBe(200);
@@ -130,7 +130,7 @@ overEachViews('runs with a webhook', (here) => {
 
   it('are those of the own organisation', async () => {
     const mine = await failedOne(A);
-    const other = await here.world.newTenant();
+    const other = await here.bed.newTenant();
     expect((await list('', other.key)).body).toEqual({ deliveries: [], next_cursor: null });
     const body = { filter: {} };
     expect((await redeliverAll(body, other.key)).body).toEqual({
@@ -139,7 +139,7 @@ overEachViews('runs with a webhook', (here) => {
       next_cursor: null,
     });
     expect(await statusOf(mine)).toBe('failed');
-    const reader = await aKey(here.world.log, here.tenant, { scopes: ['runs:read'] });
+    const reader = await aKey(here.bed.log, here.tenant, { scopes: ['runs:read'] });
     expect((await list('', reader)).status).toBe(200);
     expect((await redeliverAll(body, reader)).status).toBe(403);
     expect((await call(`${here.gateway.api}/webhooks/deliveries`, null)).status).toBe(401);
@@ -148,7 +148,7 @@ overEachViews('runs with a webhook', (here) => {
   it('are sent again by filter: those that failed, unless another status is named', async () => {
     const failed = [await failedOne(A), await failedOne(B)];
     const success = await ended(A);
-    await tellWebhook(here.world.log, webhookDelivered(success));
+    await tellWebhook(here.bed.log, webhookDelivered(success));
     await listed(success, 'success');
     const dry = await redeliverAll({ filter: {}, dry_run: true });
     expect(dry.body).toEqual({ matched: 2, requested: 0, next_cursor: null });
@@ -176,13 +176,13 @@ overEachViews('runs with a webhook', (here) => {
 });
 
 describe('what is asked for wrongly', () => {
-  let world: World;
+  let bed: TestBed;
   let gateway: TestGateway;
   beforeAll(async () => {
-    world = await aWorld();
-    gateway = await world.gateway();
+    bed = await openTestBed();
+    gateway = await bed.gateway();
   });
-  afterAll(() => world[Symbol.asyncDispose]());
+  afterAll(() => bed[Symbol.asyncDispose]());
 
   it.each([
     ['status=given-up', 'status', 'enum'],
@@ -201,7 +201,7 @@ describe('what is asked for wrongly', () => {
     ['cursor=MTIz', 'cursor', 'value_error'],
     ['cursor=..%00', 'cursor', 'value_error'],
   ])('in a list, %s is refused', async (query, name, type) => {
-    const { status, body } = await call(`${gateway.api}/webhooks/deliveries?${query}`, world.tenant.key);
+    const { status, body } = await call(`${gateway.api}/webhooks/deliveries?${query}`, bed.tenant.key);
     expect([status, body.detail]).toEqual([422, [{ loc: ['query', name], type, msg: expect.any(String) }]]);
   });
 
@@ -225,13 +225,13 @@ describe('what is asked for wrongly', () => {
     [{ filter: {}, cursor: '' }, ['body', 'cursor'], 'value_error'],
     [{ filter: {}, cursor: 'MTIz' }, ['body', 'cursor'], 'value_error'],
   ])('for redeliveries, %j is refused', async (given, loc, type) => {
-    const { status, body } = await post(`${gateway.api}/webhooks/redeliver`, world.tenant.key, given);
+    const { status, body } = await post(`${gateway.api}/webhooks/redeliver`, bed.tenant.key, given);
     expect([status, body.detail]).toEqual([422, [{ loc, type, msg: expect.any(String) }]]);
   });
 
   it('names everything that is wrong at once', async () => {
     const query = 'status=x&created_after=x&limit=x&cursor=x';
-    const { body } = await call(`${gateway.api}/webhooks/deliveries?${query}`, world.tenant.key);
+    const { body } = await call(`${gateway.api}/webhooks/deliveries?${query}`, bed.tenant.key);
     const names = body.detail.map(({ loc }: { loc: string[] }) => loc.at(-1));
     expect(names).toEqual(['status', 'created_after', 'limit', 'cursor']);
   });
@@ -239,12 +239,12 @@ describe('what is asked for wrongly', () => {
 
 describe('views that are away', () => {
   it('make lists answer 503, with when to ask again', async () => {
-    await using world = await aWorld();
+    await using bed = await openTestBed();
     await using away = viewsThatAreAway();
-    const gateway = await world.gateway({ views: away });
+    const gateway = await bed.gateway({ views: away });
     for (const answer of [
-      await call(`${gateway.api}/webhooks/deliveries`, world.tenant.key),
-      await post(`${gateway.api}/webhooks/redeliver`, world.tenant.key, { filter: {} }),
+      await call(`${gateway.api}/webhooks/deliveries`, bed.tenant.key),
+      await post(`${gateway.api}/webhooks/redeliver`, bed.tenant.key, { filter: {} }),
     ]) {
       expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2']);
       expect(answer.body.detail).toContain('lists are made from');

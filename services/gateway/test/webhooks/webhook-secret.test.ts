@@ -5,21 +5,21 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { A_SECRET_KEY, type TestGateway } from '../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../fixtures/gateway/a-tenant.ts';
-import { aWorld, type World } from '../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../fixtures/gateway/test-bed.ts';
 import { type ApiAnswer, call, post } from '../fixtures/requests/requests.ts';
 
-let world: World;
+let bed: TestBed;
 let gateway: TestGateway;
 beforeAll(async () => {
-  world = await aWorld();
-  gateway = await world.gateway();
+  bed = await openTestBed();
+  gateway = await bed.gateway();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 
 /** The admin of a new organisation. */
 const anAdmin = async () => {
-  const tenant = await world.newTenant();
-  const key = await aKey(world.log, tenant, { scopes: ['admin'] });
+  const tenant = await bed.newTenant();
+  const key = await aKey(bed.log, tenant, { scopes: ['admin'] });
   const path = '/webhooks/secret';
   return {
     tenant,
@@ -42,12 +42,12 @@ describe('the signing secret of webhooks', () => {
     ]);
     expect(headers.get('cache-control')).toBe('no-store');
     expect((await show()).body).toEqual(body);
-    expect((await show(await world.gateway())).body).toEqual(body);
+    expect((await show(await bed.gateway())).body).toEqual(body);
   });
 
   it('is the one that a notifier signs with', async () => {
     const { tenant, show } = await anAdmin();
-    const notifier = signingSecrets(world.log, secretBox([A_SECRET_KEY]), { now: () => new Date() });
+    const notifier = signingSecrets(bed.log, secretBox([A_SECRET_KEY]), { now: () => new Date() });
     const secrets = await notifier.valid(orgId(tenant.org_id));
     expect(secrets).toEqual([(await show()).body.secret]);
   });
@@ -67,10 +67,10 @@ describe('the signing secret of webhooks', () => {
 
   it.each([{}, { overlap_s: null }, { overlap_s: 86_400, another: 'field' }])(
     'is rotated with an overlap of a day by %j',
-    async (wish) => {
+    async (request) => {
       const { show, rotate } = await anAdmin();
       await show();
-      expect(secondsUntil((await rotate(wish)).body.previous)).toBeGreaterThan(86_000);
+      expect(secondsUntil((await rotate(request)).body.previous)).toBeGreaterThan(86_000);
     },
   );
 
@@ -89,10 +89,10 @@ describe('the signing secret of webhooks', () => {
     [{ overlap_s: true }, ['body', 'overlap_s'], 'float_type'],
     [{ overlap_s: -1 }, ['body', 'overlap_s'], 'greater_than_equal'],
     [{ overlap_s: 604_801 }, ['body', 'overlap_s'], 'less_than_equal'],
-  ])('is not rotated by %j', async (wish, loc, type) => {
+  ])('is not rotated by %j', async (request, loc, type) => {
     const { show, rotate } = await anAdmin();
     const before = (await show()).body;
-    const { status, body } = await rotate(wish);
+    const { status, body } = await rotate(request);
     expect([status, body]).toEqual([422, { detail: [{ loc, type, msg: expect.any(String) }] }]);
     expect((await show()).body).toEqual(before);
   });
@@ -102,7 +102,7 @@ describe('the signing secret of webhooks', () => {
     async (scope) => {
       const { tenant, show } = await anAdmin();
       const before = (await show()).body;
-      const key = await aKey(world.log, tenant, { scopes: [scope] });
+      const key = await aKey(bed.log, tenant, { scopes: [scope] });
       const url = `${gateway.api}/webhooks/secret`;
       for (const answer of [await call(url, key), await post(url, key)]) {
         expect([answer.status, answer.body]).toEqual([403, { detail: 'This API key lacks the scope admin' }]);
@@ -124,7 +124,7 @@ describe('the signing secret of webhooks', () => {
     const { show, rotate } = await anAdmin();
     const { secret } = (await show()).body;
     const environment = { RUNLEDGER_SECRET_KEYS: randomBytes(32).toString('base64') };
-    const mistaken = await world.gateway({ environment });
+    const mistaken = await bed.gateway({ environment });
     const refused = await show(mistaken);
     expect([refused.status, refused.body]).toEqual([
       500,

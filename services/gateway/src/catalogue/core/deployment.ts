@@ -11,7 +11,7 @@ import {
   type WrongMember,
 } from './deployment-rules.ts';
 
-interface SettingsWish {
+interface RequestedSettings {
   readonly environment?: string | Omitted;
   /** Null clears it. */
   readonly gpu?: GpuModel | Omitted;
@@ -22,13 +22,13 @@ interface SettingsWish {
   readonly retry?: { readonly attempts: number } | Omitted;
 }
 
-export interface DeploymentWish extends SettingsWish {
+export interface DeploymentRequest extends RequestedSettings {
   readonly name: string;
   readonly workflow_version_id: string;
   readonly machine_id: string;
 }
 
-export interface DeploymentChange extends SettingsWish {
+export interface DeploymentChange extends RequestedSettings {
   readonly name?: string | Omitted;
   readonly workflow_version_id?: string | Omitted;
   readonly machine_id?: string | Omitted;
@@ -49,11 +49,11 @@ const DEFAULTS: Settings = {
 };
 
 export const newDeployment = (
-  { name, workflow_version_id, machine_id, ...wish }: DeploymentWish,
+  { name, workflow_version_id, machine_id, ...requested }: DeploymentRequest,
   parts: DeploymentParts,
   origin: RecordOrigin,
 ): Decision => {
-  const settings = settingsAfter(DEFAULTS, wish);
+  const settings = settingsAfter(DEFAULTS, requested);
   const wrong = [...wrongVersion(parts), ...wrongMachine(parts), ...tooLong(settings)];
   if (!parts.version || wrong.length > 0) return { kind: 'refused', why: { kind: 'invalid', wrong } };
   const { workflow_id } = parts.version;
@@ -87,25 +87,26 @@ export const changedDeployment = (
     ...tooLong(record),
   ];
   if (wrong.length > 0) return { kind: 'refused', why: { kind: 'invalid', wrong } };
-  const [gone] = [...wrongVersion(parts), ...wrongMachine(parts)];
-  if (deployment.archived && !record.archived && gone) {
-    const why = `The deployment cannot be restored: ${gone.why}`;
+  const [unusable] = [...wrongVersion(parts), ...wrongMachine(parts)];
+  if (deployment.archived && !record.archived && unusable) {
+    const why = `The deployment cannot be restored: ${unusable.why}`;
     return { kind: 'refused', why: { kind: 'conflict', why } };
   }
   return { kind: 'changed', record };
 };
 
 /** Null clears what a deployment may do without; of anything else it counts as left out. */
-const settingsAfter = (before: Settings, wish: SettingsWish): Settings => {
-  const gpu = wish.gpu === undefined ? before.gpu : wish.gpu;
-  const limit = wish.concurrency_limit === undefined ? before.concurrency_limit : wish.concurrency_limit;
+const settingsAfter = (before: Settings, requested: RequestedSettings): Settings => {
+  const gpu = requested.gpu === undefined ? before.gpu : requested.gpu;
+  const limit =
+    requested.concurrency_limit === undefined ? before.concurrency_limit : requested.concurrency_limit;
   return {
-    environment: wish.environment ?? before.environment,
+    environment: requested.environment ?? before.environment,
     ...(typeof gpu === 'string' ? { gpu } : {}),
     ...(typeof limit === 'number' ? { concurrency_limit: limit } : {}),
-    run_timeout_s: wish.run_timeout_s ?? before.run_timeout_s,
-    start_deadline_s: wish.start_deadline_s ?? before.start_deadline_s,
-    retry: { attempts: wish.retry?.attempts ?? before.retry.attempts },
+    run_timeout_s: requested.run_timeout_s ?? before.run_timeout_s,
+    start_deadline_s: requested.start_deadline_s ?? before.start_deadline_s,
+    retry: { attempts: requested.retry?.attempts ?? before.retry.attempts },
   };
 };
 

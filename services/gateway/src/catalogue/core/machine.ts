@@ -4,27 +4,27 @@ import type { GpuModel } from '@runledger/contracts/gpu';
 import type { Omitted, RecordOrigin } from '../store/core/decided-record.ts';
 
 /** A runner as a request names it. */
-type RunnerWish =
+type RequestedRunner =
   | { readonly kind: 'program'; readonly program: string }
   | { readonly kind: 'comfyui'; readonly url?: string | Omitted };
 
-export interface MachineWish {
+export interface MachineRequest {
   readonly name: string;
   readonly gpu: GpuModel;
   /** The kind of its runner when left out. */
   readonly type?: string | Omitted;
-  readonly runner: RunnerWish;
+  readonly runner: RequestedRunner;
 }
 
 export interface MachineChange {
   readonly name?: string | Omitted;
   readonly gpu?: GpuModel | Omitted;
   readonly type?: string | Omitted;
-  readonly runner?: RunnerWish | Omitted;
+  readonly runner?: RequestedRunner | Omitted;
   readonly archived?: boolean | Omitted;
 }
 
-export const newMachine = ({ name, gpu, type, runner }: MachineWish, origin: RecordOrigin): Machine => ({
+export const newMachine = ({ name, gpu, type, runner }: MachineRequest, origin: RecordOrigin): Machine => ({
   ...origin,
   name,
   gpu,
@@ -51,12 +51,12 @@ export const changedMachine = (machine: Machine, change: MachineChange): Machine
   return isSame ? changed : { ...changed, version: versionAfter(machine.version) };
 };
 
-const runnerOf = (wish: RunnerWish): RunnerChoice => {
-  switch (wish.kind) {
+const runnerOf = (requested: RequestedRunner): RunnerChoice => {
+  switch (requested.kind) {
     case 'program':
-      return { kind: 'program', program: wish.program };
+      return { kind: 'program', program: requested.program };
     case 'comfyui':
-      return { kind: 'comfyui', ...(typeof wish.url === 'string' ? { url: wish.url } : {}) };
+      return { kind: 'comfyui', ...(typeof requested.url === 'string' ? { url: requested.url } : {}) };
   }
 };
 

@@ -5,23 +5,23 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openRecords, type Records } from '../../../src/catalogue/store/records.ts';
 import { listed } from '../../../src/catalogue/store/core/record-page.ts';
-import { aWorld, type World } from '../../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 
-let world: World;
+let bed: TestBed;
 let bucket: Bucket<Machine>;
 let records: Records<Machine>;
 beforeAll(async () => {
-  world = await aWorld();
-  bucket = openBucket(world.log, 'CATALOGUE', Machine);
+  bed = await openTestBed();
+  bucket = openBucket(bed.log, 'CATALOGUE', Machine);
   records = openRecords(bucket, 'machines', listed);
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 
-const aMachine = (org_id: string, wish: Partial<Machine> = {}): Machine => ({
-  ...world.tenant.machine,
+const aMachine = (org_id: string, request: Partial<Machine> = {}): Machine => ({
+  ...bed.tenant.machine,
   id: newUuid(),
   org_id,
-  ...wish,
+  ...request,
 });
 const keyOf = ({ org_id, id }: Machine): string => `machines.${org_id}.${id}`;
 
@@ -46,9 +46,9 @@ const walk = async (org: string, archived: boolean): Promise<Machine[]> => {
 
 /** How many messages the broker sends for some work. */
 const messagesFor = async (work: () => Promise<unknown>): Promise<number> => {
-  const before = world.log.nc.stats().inMsgs;
+  const before = bed.log.nc.stats().inMsgs;
   await work();
-  return world.log.nc.stats().inMsgs - before;
+  return bed.log.nc.stats().inMsgs - before;
 };
 
 describe('an organisation with 5,000 records', () => {

@@ -6,7 +6,7 @@ import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.
 import { viewsThatAreAway } from '../../fixtures/views/mongo-views.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { aKey, type Tenant } from '../../fixtures/gateway/a-tenant.ts';
-import { aWorld, type World } from '../../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { factsOf, queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
@@ -24,40 +24,40 @@ const NOTHING = {
 };
 const SOME = { ...NOTHING, created_before: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/) };
 
-let world: World;
+let bed: TestBed;
 let gateway: TestGateway;
 let tenant: Tenant;
 beforeAll(async () => {
-  world = await aWorld();
-  gateway = await world.gateway({ projecting: true });
+  bed = await openTestBed();
+  gateway = await bed.gateway({ projecting: true });
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 beforeEach(async () => {
-  tenant = await world.newTenant();
+  tenant = await bed.newTenant();
 });
 
 const cancelMany = (body: unknown, key = tenant.key, { api } = gateway) =>
   post(`${api}/runs/cancel`, key, body);
 const statusOf = async (key: RunKey): Promise<string> => {
-  const read = await readRun(world.log, key);
+  const read = await readRun(bed.log, key);
   return read.kind === 'found' ? read.run.status : read.kind;
 };
 const aRunningOne = async (of = tenant, fields: object = {}): Promise<RunKey> => {
   const key = await queueSample(gateway, of, fields);
-  await appendAll(world.log, assigned(key), started(key));
+  await appendAll(bed.log, assigned(key), started(key));
   return key;
 };
 
 describe('cancelling many runs', () => {
   it('ends those that are queued, asks those that execute, and leaves all others alone', async () => {
-    const other = await world.newTenant();
+    const other = await bed.newTenant();
     const [theirs, waiting, running, ended] = [
       await queueSample(gateway, other),
       await queueSample(gateway, tenant),
       await aRunningOne(),
       await aRunningOne(),
     ];
-    await appendAll(world.log, succeeded(ended));
+    await appendAll(bed.log, succeeded(ended));
     expect((await cancelMany({ filter: {}, dry_run: true })).body).toEqual({ ...SOME, matched: 2 });
     expect(await statusOf(waiting)).toBe('queued');
     const { status, body } = await cancelMany({ filter: {} });
@@ -71,9 +71,9 @@ describe('cancelling many runs', () => {
     expect((await call(`${gateway.api}/run/${running.run_id}`, tenant.key)).body.live_status).toBe(
       'cancelling',
     );
-    const facts = await factsOf(world, tenant);
+    const facts = await factsOf(bed, tenant);
     expect((await cancelMany({ filter: {} })).body).toEqual({ ...SOME, matched: 1 });
-    expect(await factsOf(world, tenant)).toBe(facts);
+    expect(await factsOf(bed, tenant)).toBe(facts);
   });
 
   it('fits what it cancels to every filter', async () => {
@@ -84,7 +84,7 @@ describe('cancelling many runs', () => {
     const replay = await post(`${gateway.api}/run/${plain.run_id}/rerun`, tenant.key);
     const running = await aRunningOne();
     const { deployment } = tenant;
-    const { created_at } = (await viewOf(world, h100)).run;
+    const { created_at } = (await viewOf(bed, h100)).run;
     const matched = async (filter: object) => {
       const { status, body } = await cancelMany({ filter, dry_run: true });
       expect([status, body]).toEqual([
@@ -123,15 +123,15 @@ describe('cancelling many runs', () => {
 
   it('is decided by the log: what began meanwhile is not stopped as something that is queued', async () => {
     const views = memoryRunViews();
-    const stale = await world.gateway({ views });
+    const stale = await bed.gateway({ views });
     const [began, ended, waiting] = [
       await queueSample(stale, tenant),
       await queueSample(stale, tenant),
       await queueSample(stale, tenant),
     ];
-    await views.save(await Promise.all([began, ended, waiting].map((key) => viewOf(world, key))));
-    await appendAll(world.log, assigned(began), assigned(ended), started(ended), succeeded(ended));
-    await sayCaughtUp(world, views);
+    await views.save(await Promise.all([began, ended, waiting].map((key) => viewOf(bed, key))));
+    await appendAll(bed.log, assigned(began), assigned(ended), started(ended), succeeded(ended));
+    await sayCaughtUp(bed, views);
     const counted = await cancelMany({ filter: { status: 'queued' }, dry_run: true }, tenant.key, stale);
     expect(counted.body.matched).toBe(3);
     const { body } = await cancelMany({ filter: { status: 'queued' } }, tenant.key, stale);
@@ -144,7 +144,7 @@ describe('cancelling many runs', () => {
   });
 
   it('counts each run once when two gateways are asked at once', async () => {
-    const second = await world.gateway({ views: gateway.views });
+    const second = await bed.gateway({ views: gateway.views });
     await Promise.all(Array.from({ length: 40 }, () => queueSample(gateway, tenant)));
     const answers = await Promise.all(
       [gateway, second].map((at) => cancelMany({ filter: {} }, tenant.key, at)),
@@ -169,11 +169,11 @@ describe('cancelling many runs', () => {
 
   it('goes on where the filters rarely meet and a page is empty', async () => {
     const views = memoryRunViews({ maxSearched: 2 });
-    const looking = await world.gateway({ views });
+    const looking = await bed.gateway({ views });
     const oldest = await queueSample(looking, tenant, { gpu: 'H100' });
     const others = [await queueSample(looking, tenant), await queueSample(looking, tenant)];
-    await views.save(await Promise.all([oldest, ...others].map((key) => viewOf(world, key))));
-    await sayCaughtUp(world, views);
+    await views.save(await Promise.all([oldest, ...others].map((key) => viewOf(bed, key))));
+    await sayCaughtUp(bed, views);
     const filter = { gpu: 'H100' };
     const first = await cancelMany({ filter }, tenant.key, looking);
     expect(first.body).toEqual({ ...NOTHING, next_cursor: expect.any(String) });
@@ -184,16 +184,16 @@ describe('cancelling many runs', () => {
 
   it('goes through more than a page, the newest first', async () => {
     const views = memoryRunViews();
-    const paging = await world.gateway({ views });
+    const paging = await bed.gateway({ views });
     const [older, newer] = [await queueSample(paging, tenant), await queueSample(paging, tenant)];
-    const { number, created_at } = (await viewOf(world, newer)).run;
+    const { number, created_at } = (await viewOf(bed, newer)).run;
     // Between the two; the log no longer has them, so that they cannot be cancelled.
     const between = Array.from({ length: PAGE }, () => {
       const run = folded(queued(aRun(tenant.org_id)));
       return aView(1, { ...run, number: number - 1, created_at });
     });
-    await views.save([await viewOf(world, older), await viewOf(world, newer), ...between]);
-    await sayCaughtUp(world, views);
+    await views.save([await viewOf(bed, older), await viewOf(bed, newer), ...between]);
+    await sayCaughtUp(bed, views);
     const first = await cancelMany({ filter: {}, cursor: null }, tenant.key, paging);
     expect(first.body).toEqual({
       ...SOME,
@@ -204,7 +204,7 @@ describe('cancelling many runs', () => {
     });
     expect([await statusOf(older), await statusOf(newer)]).toEqual(['queued', 'cancelled']);
     const { next_cursor: cursor } = first.body;
-    await sayCaughtUp(world, views);
+    await sayCaughtUp(bed, views);
     const second = await cancelMany({ filter: {}, cursor }, tenant.key, paging);
     expect(second.body).toEqual({ ...SOME, matched: 1, cancelled: 1, failed: 1 });
     expect(await statusOf(older)).toBe('cancelled');
@@ -236,10 +236,10 @@ describe('a request to cancel many runs that is wrong', () => {
   });
 
   it('needs a key that may write, and views', async () => {
-    const reading = await aKey(world.log, tenant, { scopes: ['runs:read'] });
+    const reading = await aKey(bed.log, tenant, { scopes: ['runs:read'] });
     expect((await cancelMany({ filter: {} }, reading)).status).toBe(403);
     await using away = viewsThatAreAway();
-    const viewless = await world.gateway({ views: away });
+    const viewless = await bed.gateway({ views: away });
     const { status, headers } = await cancelMany({ filter: {} }, tenant.key, viewless);
     expect([status, headers.get('retry-after')]).toEqual([503, '2']);
   });

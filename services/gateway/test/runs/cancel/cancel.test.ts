@@ -3,7 +3,7 @@ import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
-import { aWorld, type World } from '../../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
@@ -17,22 +17,22 @@ import {
   uploading,
 } from '@runledger/testing/events/run-events';
 
-let world: World;
+let bed: TestBed;
 let gateway: TestGateway;
 beforeAll(async () => {
-  world = await aWorld();
-  gateway = await world.gateway();
+  bed = await openTestBed();
+  gateway = await bed.gateway();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 
-const cancel = (key: RunKey, at = gateway) => post(`${at.api}/run/${key.run_id}/cancel`, world.tenant.key);
+const cancel = (key: RunKey, at = gateway) => post(`${at.api}/run/${key.run_id}/cancel`, bed.tenant.key);
 const aRunWith = async (...events: ((key: RunKey) => RunEvent)[]): Promise<RunKey> => {
-  const key = await queueSample(gateway, world.tenant);
-  await appendAll(world.log, ...events.map((event) => event(key)));
+  const key = await queueSample(gateway, bed.tenant);
+  await appendAll(bed.log, ...events.map((event) => event(key)));
   return key;
 };
 const factsOf = async (key: RunKey) => {
-  const read = await readRun(world.log, key);
+  const read = await readRun(bed.log, key);
   return read.kind === 'found' ? read.facts.map(({ event }) => event) : [];
 };
 
@@ -41,15 +41,15 @@ describe('cancelling', () => {
     const key = await aRunWith();
     const { status, body } = await cancel(key);
     expect([status, body]).toEqual([200, { run_id: key.run_id, status: 'cancelled', outcome: 'cancelled' }]);
-    const shown = await call(`${gateway.api}/run/${key.run_id}`, world.tenant.key);
+    const shown = await call(`${gateway.api}/run/${key.run_id}`, bed.tenant.key);
     expect(shown.body).toMatchObject({
       status: 'cancelled',
       finished: true,
       end_reason: 'cancelled_by_client',
       live_status: null,
     });
-    await expect(appendAll(world.log, assigned(key))).resolves.toBeGreaterThan(0);
-    const after = await call(`${gateway.api}/run/${key.run_id}`, world.tenant.key);
+    await expect(appendAll(bed.log, assigned(key))).resolves.toBeGreaterThan(0);
+    const after = await call(`${gateway.api}/run/${key.run_id}`, bed.tenant.key);
     expect(after.body).toEqual(shown.body);
   });
 
@@ -62,12 +62,12 @@ describe('cancelling', () => {
     const { body } = await cancel(key);
     expect(body).toEqual({ run_id: key.run_id, status, outcome: 'cancellation_requested' });
     const subject = `runs.${key.org_id}.${key.run_id}.life.cancel_requested.gateway.1.${EXECUTOR}`;
-    const stored = await world.log.jsm.streams.getMessage('RUNS', { last_by_subj: subject });
+    const stored = await bed.log.jsm.streams.getMessage('RUNS', { last_by_subj: subject });
     expect(stored?.json()).toMatchObject({ type: 'RunCancelRequested', executor_id: EXECUTOR, attempt: 1 });
     expect((await cancel(key)).body).toEqual(body);
     const asked = (await factsOf(key)).filter(({ type }) => type === 'RunCancelRequested');
     expect(asked).toHaveLength(1);
-    await appendAll(world.log, cancelled(key));
+    await appendAll(bed.log, cancelled(key));
     expect((await cancel(key)).body).toMatchObject({ status: 'cancelled', outcome: 'cancelled' });
   });
 
@@ -88,7 +88,7 @@ describe('cancelling', () => {
   it('takes any body, and none', async () => {
     for (const body of [undefined, 'nonsense', '{"a":']) {
       const key = await aRunWith();
-      const answer = await call(`${gateway.api}/run/${key.run_id}/cancel`, world.tenant.key, {
+      const answer = await call(`${gateway.api}/run/${key.run_id}/cancel`, bed.tenant.key, {
         method: 'POST',
         ...(body === undefined ? {} : { body }),
       });
@@ -97,13 +97,13 @@ describe('cancelling', () => {
   });
 
   it('races an assignment: the second writer decides again, and all agree', async () => {
-    const second = await world.gateway();
+    const second = await bed.gateway();
     for (let round = 0; round < 20; round += 1) {
       const key = await aRunWith();
       const [one, two, assignment] = await Promise.allSettled([
         cancel(key),
         cancel(key, second),
-        appendAll(world.log, assigned(key)),
+        appendAll(bed.log, assigned(key)),
       ]);
       if (one.status !== 'fulfilled' || two.status !== 'fulfilled') throw new Error('a cancel failed');
       const types = (await factsOf(key)).map(({ type }) => type);

@@ -9,7 +9,7 @@ import { overEachViews } from '../../fixtures/views/over-each-views.ts';
 import { viewsThatAreAway } from '../../fixtures/views/mongo-views.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../../fixtures/gateway/a-tenant.ts';
-import { aWorld, type World } from '../../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { appendAll, tellWebhook } from '../../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
@@ -33,13 +33,13 @@ overEachViews('runs', (here) => {
   it('are listed newest first, each at once and as it is shown alone', async () => {
     const waiting = await queue();
     const running = await queue();
-    await appendAll(here.world.log, assigned(running), started(running));
+    await appendAll(here.bed.log, assigned(running), started(running));
     const report = { progress: 0.4, live_status: 'row 200/500', time: new Date().toISOString() };
-    reportProgress(here.world.log, running, 1, EXECUTOR, report);
+    reportProgress(here.bed.log, running, 1, EXECUTOR, report);
     await waitFor('the report', async () => (await show(running)).progress === 0.4);
     const ended = await queue({ webhook: HOOK });
-    await appendAll(here.world.log, assigned(ended), started(ended), succeeded(ended));
-    await tellWebhook(here.world.log, webhookGivenUp(ended));
+    await appendAll(here.bed.log, assigned(ended), started(ended), succeeded(ended));
+    await tellWebhook(here.bed.log, webhookGivenUp(ended));
     const { body } = await list();
     expect(body).toEqual({
       runs: [await show(ended), await show(running), await show(waiting)],
@@ -74,12 +74,12 @@ overEachViews('runs', (here) => {
   it('fit every filter', async () => {
     const other = { ...here.tenant.deployment, id: newUuid(), workflow_id: newUuid() };
     const [a, b, c] = [await queue(), await queue({ gpu: 'H100' }), await queue()];
-    await appendAll(here.world.log, assigned(b));
-    await appendAll(here.world.log, assigned(c), started(c), failed(c));
+    await appendAll(here.bed.log, assigned(b));
+    await appendAll(here.bed.log, assigned(c), started(c), failed(c));
     const again = await post(`${here.gateway.api}/run/${a.run_id}/rerun`, here.tenant.key);
     const d = again.body;
     const [ofA, ofB, ofC, ofD] = [a, b, c, d].map(({ run_id }) => run_id);
-    const { created_at } = (await viewOf(here.world, b)).run;
+    const { created_at } = (await viewOf(here.bed, b)).run;
     const { id, workflow_id } = here.tenant.deployment;
     for (const [query, ids] of [
       ['', [ofD, ofC, ofB, ofA]],
@@ -106,7 +106,7 @@ overEachViews('runs', (here) => {
   });
 
   it('are those of the caller’s organisation, wherever a cursor comes from', async () => {
-    const other = await here.world.newTenant();
+    const other = await here.bed.newTenant();
     const mine = [await queue(), await queue()];
     const theirs = [await queue({}, other), await queue({}, other)];
     const page = await list('?limit=1', other.key);
@@ -119,14 +119,14 @@ overEachViews('runs', (here) => {
 });
 
 describe('a list of runs', () => {
-  let world: World;
+  let bed: TestBed;
   let gateway: TestGateway;
   beforeAll(async () => {
-    world = await aWorld();
-    gateway = await world.gateway({ projecting: true });
+    bed = await openTestBed();
+    gateway = await bed.gateway({ projecting: true });
   });
-  afterAll(() => world[Symbol.asyncDispose]());
-  const list = (query: string, key = world.tenant.key) => call(`${gateway.api}/runs${query}`, key);
+  afterAll(() => bed[Symbol.asyncDispose]());
+  const list = (query: string, key = bed.tenant.key) => call(`${gateway.api}/runs${query}`, key);
 
   it.each([
     ['status=done', 'status', 'enum'],
@@ -148,15 +148,15 @@ describe('a list of runs', () => {
   });
 
   it('is made for a key that may only read', async () => {
-    const reading = await aKey(world.log, world.tenant, { scopes: ['runs:read'] });
+    const reading = await aKey(bed.log, bed.tenant, { scopes: ['runs:read'] });
     expect((await list('', reading)).status).toBe(200);
     expect((await call(`${gateway.api}/runs`, null)).status).toBe(401);
   });
 
   it('is not made without views', async () => {
     await using away = viewsThatAreAway();
-    const viewless = await world.gateway({ views: away });
-    const { status, headers, body } = await call(`${viewless.api}/runs`, world.tenant.key);
+    const viewless = await bed.gateway({ views: away });
+    const { status, headers, body } = await call(`${viewless.api}/runs`, bed.tenant.key);
     expect([status, headers.get('retry-after')]).toEqual([503, '2']);
     expect(body.detail).toContain('lists are made from');
   });

@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import cases from '@runledger/webhooks/webhook-url-cases.json' with { type: 'json' };
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
-import { aWorld, type World } from '../../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { type ApiAnswer, post } from '../../fixtures/requests/requests.ts';
 
-let world: World;
+let bed: TestBed;
 let gateway: TestGateway;
 beforeAll(async () => {
-  world = await aWorld();
-  gateway = await world.gateway();
+  bed = await openTestBed();
+  gateway = await bed.gateway();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 
 const queueAt = (webhook: string, { api }: { api: string } = gateway): Promise<ApiAnswer> =>
-  post(`${api}/run/deployment/queue`, world.tenant.key, {
-    deployment_id: world.tenant.deployment.id,
+  post(`${api}/run/deployment/queue`, bed.tenant.key, {
+    deployment_id: bed.tenant.deployment.id,
     webhook,
   });
 const reasonOf = ({ status, body }: ApiAnswer): unknown =>
@@ -47,7 +47,7 @@ describe('the callback of a run that is queued', () => {
   });
 
   it.each(allowed)('$url is accepted', async ({ url }) => {
-    world.dns.set('example.com', ['8.8.4.4', '2606:4700::1111']);
+    bed.dns.set('example.com', ['8.8.4.4', '2606:4700::1111']);
     expect(reasonOf(await queueAt(url))).toBe('queued');
   });
 
@@ -58,29 +58,29 @@ describe('the callback of a run that is queued', () => {
   });
 
   it('is resolved: one forbidden address among several is enough to refuse it', async () => {
-    world.dns.set('public.example', ['8.8.4.4']);
-    world.dns.set('mixed.example', ['8.8.4.4', '10.0.0.1']);
-    world.dns.set('mixed-families.example', ['8.8.4.4', 'fd00::1']);
+    bed.dns.set('public.example', ['8.8.4.4']);
+    bed.dns.set('mixed.example', ['8.8.4.4', '10.0.0.1']);
+    bed.dns.set('mixed-families.example', ['8.8.4.4', 'fd00::1']);
     expect(reasonOf(await queueAt('https://public.example/'))).toBe('queued');
     expect(reasonOf(await queueAt('https://mixed.example/'))).toContain('the address 10.0.0.1 is not public');
     expect(reasonOf(await queueAt('https://mixed-families.example/'))).toContain('fd00::1');
   });
 
   it('is accepted when its name does not exist, has no address, or is not resolved in time', async () => {
-    world.dns.set('empty.example', []);
-    world.dns.set('broken.example', 'servfail');
-    world.dns.set('silent.example', 'silent');
+    bed.dns.set('empty.example', []);
+    bed.dns.set('broken.example', 'servfail');
+    bed.dns.set('silent.example', 'silent');
     for (const name of ['unknown', 'empty', 'broken', 'silent']) {
       expect([name, reasonOf(await queueAt(`https://${name}.example/`))]).toEqual([name, 'queued']);
     }
-    const noServer = await world.gateway({ environment: { RUNLEDGER_DNS_SERVERS: '127.0.0.1:1' } });
+    const noServer = await bed.gateway({ environment: { RUNLEDGER_DNS_SERVERS: '127.0.0.1:1' } });
     expect(reasonOf(await queueAt('https://any.example/', noServer))).toBe('queued');
   });
 
   it('may go where the settings allow it, at any port', async () => {
-    world.dns.set('hooks.corp.example', ['10.1.0.5']);
+    bed.dns.set('hooks.corp.example', ['10.1.0.5']);
     const environment = { RUNLEDGER_WEBHOOK_ALLOW: 'loopback, hooks.corp.example, 10.2.0.0/16' };
-    const allowing = await world.gateway({ environment });
+    const allowing = await bed.gateway({ environment });
     for (const url of [
       'http://127.0.0.1:9999/',
       'http://localhost:9999/',
@@ -91,27 +91,27 @@ describe('the callback of a run that is queued', () => {
       expect([url, reasonOf(await queueAt(url, allowing))]).toEqual([url, 'queued']);
       expect(reasonOf(await queueAt(url))).toMatch(/^Value error, /);
     }
-    const ports = await world.gateway({ environment: { RUNLEDGER_WEBHOOK_PORTS: '443' } });
+    const ports = await bed.gateway({ environment: { RUNLEDGER_WEBHOOK_PORTS: '443' } });
     expect(reasonOf(await queueAt('http://8.8.8.8/', ports))).toContain('port 80 is none of 443');
   });
 
   it('never goes to a service of our own, whatever is allowed', async () => {
-    world.dns.set('runs.example', ['127.0.0.1']);
-    world.dns.set('points-home.example', ['127.0.0.1']);
+    bed.dns.set('runs.example', ['127.0.0.1']);
+    bed.dns.set('points-home.example', ['127.0.0.1']);
     const environment = {
       RUNLEDGER_WEBHOOK_ALLOW: 'loopback, points-home.example, runs.example, mongo.example',
       RUNLEDGER_WEBHOOK_OWN_SERVICES: '127.0.0.1:7001',
       RUNLEDGER_PUBLIC_URL: 'https://runs.example:8443/base',
       MONGODB_URL: 'mongodb://me:secret@mongo.example,127.0.0.1:7002/runledger?replicaSet=a',
     };
-    const allowing = await world.gateway({ environment });
+    const allowing = await bed.gateway({ environment });
     const { port } = new URL(allowing.url);
     for (const url of [
       `http://127.0.0.1:${port}/`,
       `http://localhost:${port}/`,
       `http://[::1]:${port}/`,
       `http://points-home.example:${port}/`,
-      `http://127.0.0.1:${new URL(world.nats.url).port}/`,
+      `http://127.0.0.1:${new URL(bed.nats.url).port}/`,
       'http://127.0.0.1:7001/',
       'http://127.0.0.1:7002/',
       'http://mongo.example:27017/',
@@ -126,7 +126,7 @@ describe('the callback of a run that is queued', () => {
   });
 
   it('is listed with everything else that is wrong with a request', async () => {
-    const { body } = await post(`${gateway.api}/run/deployment/queue`, world.tenant.key, {
+    const { body } = await post(`${gateway.api}/run/deployment/queue`, bed.tenant.key, {
       webhook: 'http://127.0.0.1/',
       gpu: 'none',
     });

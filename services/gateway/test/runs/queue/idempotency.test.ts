@@ -8,31 +8,31 @@ import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.
 import { viewsThatAreAway } from '../../fixtures/views/mongo-views.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import type { Tenant } from '../../fixtures/gateway/a-tenant.ts';
-import { aWorld, type World } from '../../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { factsOf, queueKeyed, queueSample, runIn } from '../../fixtures/runs/queued-runs.ts';
 import { call } from '../../fixtures/requests/requests.ts';
 import { aView, folded } from '../../fixtures/runs/folded-runs.ts';
 import { open } from '../../fixtures/requests/raw-request.ts';
 
-let world: World;
+let bed: TestBed;
 let first: TestGateway;
 let second: TestGateway;
 let tenant: Tenant;
 beforeAll(async () => {
-  world = await aWorld();
-  [first, second] = [await world.gateway(), await world.gateway()];
+  bed = await openTestBed();
+  [first, second] = [await bed.gateway(), await bed.gateway()];
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 beforeEach(async () => {
-  tenant = await world.newTenant();
+  tenant = await bed.newTenant();
 });
 
 const queuedBy = async ({ metrics }: TestGateway): Promise<number> =>
   Number(/^runledger_gateway_runs_queued_total\S* (\d+)$/m.exec(await metrics.metrics())?.[1]);
 
 /** As after seven days: what is stored by now expires, and nothing after it. */
-const forgetAll = async ({ log }: World): Promise<void> => {
+const forgetAll = async ({ log }: TestBed): Promise<void> => {
   const { config } = await log.jsm.streams.info('RUNS');
   const secondNs = 1_000_000_000;
   await log.jsm.streams.update('RUNS', { max_age: secondNs, duplicate_window: secondNs });
@@ -48,7 +48,7 @@ describe('an idempotency key', () => {
     );
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     expect(new Set(answers.map(({ body }) => body.run_id)).size).toBe(1);
-    expect(await factsOf(world, tenant)).toBe(1);
+    expect(await factsOf(bed, tenant)).toBe(1);
     expect((await queuedBy(first)) + (await queuedBy(second))).toBe(before + 1);
   });
 
@@ -60,10 +60,10 @@ describe('an idempotency key', () => {
     socket.write(
       `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${tenant.key}\r\nIdempotency-Key: lost\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\n\r\n${text}`,
     );
-    await waitFor('the run to be stored', async () => (await factsOf(world, tenant)) === 1);
+    await waitFor('the run to be stored', async () => (await factsOf(bed, tenant)) === 1);
     socket.destroy();
     const run = runIn(tenant, await queueKeyed(first, tenant, 'lost'));
-    expect(await factsOf(world, tenant)).toBe(1);
+    expect(await factsOf(bed, tenant)).toBe(1);
     expect((await call(`${second.api}/run/${run.run_id}`, tenant.key)).body.status).toBe('queued');
   });
 
@@ -99,7 +99,7 @@ describe('an idempotency key', () => {
     runIn(tenant, await queueKeyed(first, tenant, 'k', { inputs: { a: 1, list: [1, 2] } }));
     const { status, body } = await queueKeyed(second, tenant, 'k', other);
     expect([status, body]).toEqual([409, { detail: expect.stringContaining('another request') }]);
-    expect(await factsOf(world, tenant)).toBe(1);
+    expect(await factsOf(bed, tenant)).toBe(1);
   });
 
   it('lets one of two different requests win that come at once, and refuses the other', async () => {
@@ -107,11 +107,11 @@ describe('an idempotency key', () => {
       [first, second].map((gateway, i) => queueKeyed(gateway, tenant, 'k', { inputs: { i } })),
     );
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 409]));
-    expect(await factsOf(world, tenant)).toBe(1);
+    expect(await factsOf(bed, tenant)).toBe(1);
   });
 
   it('belongs to its organisation', async () => {
-    const other = await world.newTenant();
+    const other = await bed.newTenant();
     const [mine, theirs] = [
       runIn(tenant, await queueKeyed(first, tenant, 'k')),
       runIn(other, await queueKeyed(first, other, 'k')),
@@ -122,39 +122,39 @@ describe('an idempotency key', () => {
 
   it('finds its run in any state, whatever happened to the deployment', async () => {
     const run = runIn(tenant, await queueKeyed(first, tenant, 'k'));
-    await appendAll(world.log, assigned(run), started(run), succeeded(run));
-    await catalogue(world.log).putDeployment({ ...tenant.deployment, archived: true });
+    await appendAll(bed.log, assigned(run), started(run), succeeded(run));
+    await catalogue(bed.log).putDeployment({ ...tenant.deployment, archived: true });
     expect(runIn(tenant, await queueKeyed(second, tenant, 'k'))).toEqual(run);
     expect((await queueKeyed(second, tenant, 'new')).status).toBe(404);
-    expect(await factsOf(world, tenant)).toBe(4);
+    expect(await factsOf(bed, tenant)).toBe(4);
   });
 
   it('finds its run also where its webhook leads to what is forbidden by now', async () => {
     const fields = { webhook: 'https://moved.example/' };
-    world.dns.set('moved.example', ['8.8.4.4']);
+    bed.dns.set('moved.example', ['8.8.4.4']);
     const run = runIn(tenant, await queueKeyed(first, tenant, 'k', fields));
-    world.dns.set('moved.example', ['10.0.0.1']);
-    const gateway = await world.gateway();
+    bed.dns.set('moved.example', ['10.0.0.1']);
+    const gateway = await bed.gateway();
     expect((await queueKeyed(gateway, tenant, 'new', fields)).status).toBe(422);
     expect(runIn(tenant, await queueKeyed(gateway, tenant, 'k', fields))).toEqual(run);
   });
 
   it('finds its run also when the queue of the organisation is full, which takes no other', async () => {
-    const gateway = await world.gateway({ projecting: true, environment: { RUNLEDGER_QUEUE_MAX: '1' } });
+    const gateway = await bed.gateway({ projecting: true, environment: { RUNLEDGER_QUEUE_MAX: '1' } });
     const run = runIn(tenant, await queueKeyed(gateway, tenant, 'k'));
     const full = await queueKeyed(gateway, tenant, 'new');
     expect([full.status, full.headers.get('retry-after')]).toEqual([429, '5']);
     expect(full.body.detail).toContain('nothing was queued');
     expect(await gateway.metrics.metrics()).toMatch(/runs_not_queued_total\{why="queue_full",.*\} 1/);
     expect(runIn(tenant, await queueKeyed(gateway, tenant, 'k'))).toEqual(run);
-    expect(await factsOf(world, tenant)).toBe(1);
+    expect(await factsOf(bed, tenant)).toBe(1);
   });
 
   it('gives one run to equal requests at once also when there is room for just one', async () => {
-    const gateway = await world.gateway({ projecting: true, environment: { RUNLEDGER_QUEUE_MAX: '1' } });
+    const gateway = await bed.gateway({ projecting: true, environment: { RUNLEDGER_QUEUE_MAX: '1' } });
     const answers = await Promise.all(Array.from({ length: 10 }, () => queueKeyed(gateway, tenant, 'k')));
     expect(new Set(answers.map((answer) => runIn(tenant, answer).run_id)).size).toBe(1);
-    expect(await factsOf(world, tenant)).toBe(1);
+    expect(await factsOf(bed, tenant)).toBe(1);
   });
 
   it('leaves a request that was refused free to be sent again', async () => {
@@ -171,7 +171,7 @@ describe('an idempotency key', () => {
   ])('is refused when it is bad: %s', async (_what, key) => {
     const { status, body } = await queueKeyed(first, tenant, key);
     expect([status, body.detail]).toMatchObject([422, [{ loc: ['header', 'Idempotency-Key'] }]]);
-    expect(await factsOf(world, tenant)).toBe(0);
+    expect(await factsOf(bed, tenant)).toBe(0);
   });
 
   it('may have 255 printable characters', async () => {
@@ -206,22 +206,22 @@ describe('an idempotency key whose run has expired from the log', () => {
     const { run, idempotency } = identityOf(tenant);
     const views = memoryRunViews();
     await views.save([aView(900_000, folded(queued(run, { idempotency }), assigned(run), started(run)))]);
-    const gateway = await world.gateway({ views });
+    const gateway = await bed.gateway({ views });
     expect(runIn(tenant, await queueKeyed(gateway, tenant, 'k'))).toEqual(run);
     expect((await queueKeyed(gateway, tenant, 'k', { inputs: { a: 1 } })).status).toBe(409);
-    expect(await factsOf(world, tenant)).toBe(0);
+    expect(await factsOf(bed, tenant)).toBe(0);
   });
 
   it('queues one run while the views cannot be asked, as long as the log has forgotten nothing', async () => {
     await using away = viewsThatAreAway();
-    const gateway = await world.gateway({ views: away });
+    const gateway = await bed.gateway({ views: away });
     const run = runIn(tenant, await queueKeyed(gateway, tenant, 'k'));
     expect(runIn(tenant, await queueKeyed(gateway, tenant, 'k'))).toEqual(run);
-    expect(await factsOf(world, tenant)).toBe(1);
+    expect(await factsOf(bed, tenant)).toBe(1);
   });
 
   it('queues nothing while the views cannot be asked and the log may have forgotten its run', async () => {
-    await using old = await aWorld();
+    await using old = await openTestBed();
     await using away = viewsThatAreAway();
     await queueSample(await old.gateway(), old.tenant);
     await forgetAll(old);
@@ -234,7 +234,7 @@ describe('an idempotency key whose run has expired from the log', () => {
 
   it('needs no views for a run that the log has', async () => {
     await using away = viewsThatAreAway();
-    const gateway = await world.gateway({ views: away });
+    const gateway = await bed.gateway({ views: away });
     const run = runIn(tenant, await queueKeyed(first, tenant, 'k'));
     expect(runIn(tenant, await queueKeyed(gateway, tenant, 'k'))).toEqual(run);
   });
@@ -242,7 +242,7 @@ describe('an idempotency key whose run has expired from the log', () => {
 
 describe('a run that no request with a key asked for', () => {
   it('is in the way of the key that makes its id', async () => {
-    await appendAll(world.log, queued(identityOf(tenant).run));
+    await appendAll(bed.log, queued(identityOf(tenant).run));
     expect((await queueKeyed(first, tenant, 'k')).status).toBe(409);
   });
 });

@@ -3,16 +3,16 @@ import { readRun } from '@runledger/event-log/read/read-run';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { catalogue } from '../../../src/catalogue/catalogue.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
-import { aWorld, type World } from '../../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
 
-let world: World;
+let bed: TestBed;
 let gateway: TestGateway;
-const queue = (body?: unknown, key: string | null = world.tenant.key) =>
+const queue = (body?: unknown, key: string | null = bed.tenant.key) =>
   post(`${gateway.api}/run/deployment/queue`, key, body);
-const get = (id: string, key = world.tenant.key) => call(`${gateway.api}/run/${id}`, key);
-const sample = (fields: object = {}) => ({ deployment_id: world.tenant.deployment.id, ...fields });
+const get = (id: string, key = bed.tenant.key) => call(`${gateway.api}/run/${id}`, key);
+const sample = (fields: object = {}) => ({ deployment_id: bed.tenant.deployment.id, ...fields });
 const invalid = async (body: unknown) => {
   const answer = await queue(body);
   expect(answer.status).toBe(422);
@@ -20,16 +20,16 @@ const invalid = async (body: unknown) => {
 };
 
 beforeAll(async () => {
-  world = await aWorld();
-  gateway = await world.gateway();
+  bed = await openTestBed();
+  gateway = await bed.gateway();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 
 describe('queueing a run', () => {
   it('answers with its id once it is in the log, with the settings of the deployment', async () => {
-    const { deployment, machine, version, user_id } = world.tenant;
-    const key = await queueSample(gateway, world.tenant, { inputs: { size: 64, tags: ['a', 1, null] } });
-    const read = await readRun(world.log, key);
+    const { deployment, machine, version, user_id } = bed.tenant;
+    const key = await queueSample(gateway, bed.tenant, { inputs: { size: 64, tags: ['a', 1, null] } });
+    const read = await readRun(bed.log, key);
     expect(read).toMatchObject({
       kind: 'found',
       run: {
@@ -52,14 +52,14 @@ describe('queueing a run', () => {
   });
 
   it('takes null for an optional field as left out, and ignores unknown fields', async () => {
-    const { run_id } = await queueSample(gateway, world.tenant, {
+    const { run_id } = await queueSample(gateway, bed.tenant, {
       inputs: null,
       gpu: null,
       webhook: null,
       webhook_intermediate_status: null,
       idea: { a: null },
     });
-    const { body } = await call(`${gateway.api}/run/${run_id}?include=inputs`, world.tenant.key);
+    const { body } = await call(`${gateway.api}/run/${run_id}?include=inputs`, bed.tenant.key);
     expect(body).toMatchObject({
       workflow_inputs: {},
       gpu: 'A10G',
@@ -70,11 +70,11 @@ describe('queueing a run', () => {
   });
 
   it('takes the GPU of the request before that of the deployment, and that before the machine’s', async () => {
-    const { deployment } = world.tenant;
+    const { deployment } = bed.tenant;
     const own = { ...deployment, id: newUuid(), gpu: 'L4' as const };
-    await catalogue(world.log).putDeployment(own);
+    await catalogue(bed.log).putDeployment(own);
     const gpuOf = async (fields: object) => {
-      const { run_id } = await queueSample(gateway, world.tenant, fields);
+      const { run_id } = await queueSample(gateway, bed.tenant, fields);
       return (await get(run_id)).body.gpu;
     };
     expect(await gpuOf({})).toBe('A10G');
@@ -84,7 +84,7 @@ describe('queueing a run', () => {
 
   it('keeps and shows the webhook', async () => {
     const webhook = 'https://example.com/hook?run=1';
-    const { run_id } = await queueSample(gateway, world.tenant, {
+    const { run_id } = await queueSample(gateway, bed.tenant, {
       webhook,
       webhook_intermediate_status: true,
     });
@@ -96,15 +96,15 @@ describe('queueing a run', () => {
   });
 
   it('takes names such as __proto__ as ordinary names', async () => {
-    const text = `{"deployment_id":"${world.tenant.deployment.id}","__proto__":{"gpu":"H100"},"inputs":{"__proto__":["x"],"constructor":1,"$ref":"y","a.b":true}}`;
-    const queued = await call(`${gateway.api}/run/deployment/queue`, world.tenant.key, {
+    const text = `{"deployment_id":"${bed.tenant.deployment.id}","__proto__":{"gpu":"H100"},"inputs":{"__proto__":["x"],"constructor":1,"$ref":"y","a.b":true}}`;
+    const queued = await call(`${gateway.api}/run/deployment/queue`, bed.tenant.key, {
       method: 'POST',
       body: text,
       headers: { 'content-type': 'application/json' },
     });
     expect(queued.status).toBe(200);
     const shown = await fetch(`${gateway.api}/run/${queued.body.run_id}?include=inputs`, {
-      headers: { authorization: `Bearer ${world.tenant.key}` },
+      headers: { authorization: `Bearer ${bed.tenant.key}` },
     });
     const body = await shown.text();
     expect(body).toContain('"workflow_inputs":{"__proto__":["x"],"constructor":1,"$ref":"y","a.b":true}');
@@ -112,10 +112,10 @@ describe('queueing a run', () => {
   });
 
   it('finds no deployment that is unknown, archived, or another organisation’s', async () => {
-    const { deployment } = world.tenant;
+    const { deployment } = bed.tenant;
     const archived = { ...deployment, id: newUuid(), archived: true };
-    await catalogue(world.log).putDeployment(archived);
-    const other = await world.newTenant();
+    await catalogue(bed.log).putDeployment(archived);
+    const other = await bed.newTenant();
     for (const deployment_id of [newUuid(), archived.id, other.deployment.id]) {
       const { status, body } = await queue({ deployment_id });
       expect([status, body]).toEqual([404, { detail: 'Deployment not found' }]);
@@ -123,11 +123,11 @@ describe('queueing a run', () => {
   });
 
   it('refuses a deployment whose machine or version is gone', async () => {
-    const { deployment } = world.tenant;
+    const { deployment } = bed.tenant;
     const machineless = { ...deployment, id: newUuid(), machine_id: newUuid() };
     const versionless = { ...deployment, id: newUuid(), workflow_version_id: newUuid() };
-    await catalogue(world.log).putDeployment(machineless);
-    await catalogue(world.log).putDeployment(versionless);
+    await catalogue(bed.log).putDeployment(machineless);
+    await catalogue(bed.log).putDeployment(versionless);
     expect((await queue({ deployment_id: machineless.id })).status).toBe(404);
     expect((await queue({ deployment_id: versionless.id })).status).toBe(404);
   });

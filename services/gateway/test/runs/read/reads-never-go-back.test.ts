@@ -6,7 +6,7 @@ import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.
 import { viewsThatAreAway } from '../../fixtures/views/mongo-views.ts';
 import type { RunView } from '../../../src/projection/core/run-view.ts';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { aWorld, type World } from '../../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { appendAll, tellWebhook } from '../../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
@@ -32,44 +32,44 @@ import {
   webhookStarted,
 } from '@runledger/testing/events/webhook-events';
 
-let world: World;
+let bed: TestBed;
 beforeAll(async () => {
-  world = await aWorld();
+  bed = await openTestBed();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 
 const show = async ({ api }: { api: string }, { run_id }: RunKey, query = '') =>
-  call(`${api}/run/${run_id}${query}`, world.tenant.key);
+  call(`${api}/run/${run_id}${query}`, bed.tenant.key);
 const statusAt = async (gateway: { api: string }, key: RunKey) => (await show(gateway, key)).body.status;
-const viewOf = (key: RunKey): Promise<RunView> => viewInLog(world, key);
+const viewOf = (key: RunKey): Promise<RunView> => viewInLog(bed, key);
 
 describe('reads never go back', () => {
   it('with the projection paused, from two gateways, after every step', async () => {
-    const [first, second] = [await world.gateway(), await world.gateway()];
-    const key = await queueSample(first, world.tenant);
+    const [first, second] = [await bed.gateway(), await bed.gateway()];
+    const key = await queueSample(first, bed.tenant);
     expect([await statusAt(first, key), await statusAt(second, key)]).toEqual(['queued', 'queued']);
     for (const [event, status] of [
       [assigned(key), 'started'],
       [started(key), 'running'],
       [cancelRequested(key, 1, EXECUTOR), 'running'],
     ] as const) {
-      await appendAll(world.log, event);
+      await appendAll(bed.log, event);
       expect([await statusAt(first, key), await statusAt(second, key)]).toEqual([status, status]);
     }
   });
 
   it('when the view stopped at an earlier state', async () => {
     const views = memoryRunViews();
-    const gateway = await world.gateway({ views });
-    const key = await queueSample(gateway, world.tenant);
+    const gateway = await bed.gateway({ views });
+    const key = await queueSample(gateway, bed.tenant);
     await views.save([await viewOf(key)]);
-    await appendAll(world.log, assigned(key), started(key), succeeded(key));
+    await appendAll(bed.log, assigned(key), started(key), succeeded(key));
     expect(await statusAt(gateway, key)).toBe('success');
   });
 
   it('for 50 runs read at once after their 200s, while the projection runs', async () => {
-    const [first, second] = [await world.gateway({ projecting: true }), await world.gateway()];
-    const runs = await Promise.all(Array.from({ length: 50 }, () => queueSample(first, world.tenant)));
+    const [first, second] = [await bed.gateway({ projecting: true }), await bed.gateway()];
+    const runs = await Promise.all(Array.from({ length: 50 }, () => queueSample(first, bed.tenant)));
     const statuses = await Promise.all(runs.flatMap((key) => [statusAt(first, key), statusAt(second, key)]));
     expect(new Set(statuses)).toEqual(new Set(['queued']));
     await waitFor('the views to have all runs', async () => (await first.views.load(runs)).length === 50);
@@ -78,8 +78,8 @@ describe('reads never go back', () => {
 
   it('and a final view is served without the log', async () => {
     const views = memoryRunViews();
-    const gateway = await world.gateway({ views });
-    const gone = aRun(world.tenant.org_id);
+    const gateway = await bed.gateway({ views });
+    const gone = aRun(bed.tenant.org_id);
     const run = folded(queued(gone), assigned(gone), started(gone), failed(gone));
     await views.save([aView(4, run)]);
     expect((await show(gateway, gone)).body).toMatchObject({ status: 'failed', finished: true });
@@ -91,54 +91,54 @@ describe('the webhook_status of a run', () => {
     (await show(gateway, key)).body.webhook_status;
 
   it('is null without a webhook, and else follows the facts of the notifier', async () => {
-    const gateway = await world.gateway();
-    expect(await statusAt(gateway, await queueSample(gateway, world.tenant))).toBeNull();
-    const key = await queueSample(gateway, world.tenant, { webhook: HOOK });
+    const gateway = await bed.gateway();
+    expect(await statusAt(gateway, await queueSample(gateway, bed.tenant))).toBeNull();
+    const key = await queueSample(gateway, bed.tenant, { webhook: HOOK });
     expect(await statusAt(gateway, key)).toBe('not-started');
-    await appendAll(world.log, assigned(key));
-    await tellWebhook(world.log, webhookStarted(key, 'intermediate'));
+    await appendAll(bed.log, assigned(key));
+    await tellWebhook(bed.log, webhookStarted(key, 'intermediate'));
     expect((await show(gateway, key)).body).toMatchObject({ status: 'started', webhook_status: 'running' });
-    await appendAll(world.log, started(key), succeeded(key));
+    await appendAll(bed.log, started(key), succeeded(key));
     expect((await show(gateway, key)).body).toMatchObject({ status: 'success', webhook_status: 'running' });
-    await tellWebhook(world.log, webhookGivenUp(key));
+    await tellWebhook(bed.log, webhookGivenUp(key));
     expect(await statusAt(gateway, key)).toBe('failed');
-    await tellWebhook(world.log, redeliveryRequested(key), webhookDelivered(key, 2));
+    await tellWebhook(bed.log, redeliveryRequested(key), webhookDelivered(key, 2));
     expect(await statusAt(gateway, key)).toBe('success');
   });
 
   it('never goes back, from two gateways of which one has views that stand still', async () => {
     const views = memoryRunViews();
-    const stale = await world.gateway({ views });
-    const fresh = await world.gateway({ projecting: true });
-    const key = await anEndedRun(world, stale);
+    const stale = await bed.gateway({ views });
+    const fresh = await bed.gateway({ projecting: true });
+    const key = await anEndedRun(bed, stale);
     const atBoth = async () => [await statusAt(fresh, key), await statusAt(stale, key)];
     await views.save([await viewOf(key)]);
     expect(await atBoth()).toEqual(['not-started', 'not-started']);
-    await tellWebhook(world.log, webhookStarted(key));
+    await tellWebhook(bed.log, webhookStarted(key));
     expect(await atBoth()).toEqual(['running', 'running']);
     await views.save([await viewOf(key)]);
-    await tellWebhook(world.log, webhookGivenUp(key));
+    await tellWebhook(bed.log, webhookGivenUp(key));
     expect(await atBoth()).toEqual(['failed', 'failed']);
     await views.save([await viewOf(key)]);
-    expect((await post(`${fresh.api}/run/${key.run_id}/redeliver`, world.tenant.key)).status).toBe(200);
+    expect((await post(`${fresh.api}/run/${key.run_id}/redeliver`, bed.tenant.key)).status).toBe(200);
     expect(await atBoth()).toEqual(['running', 'running']);
-    await tellWebhook(world.log, webhookDelivered(key, 2));
+    await tellWebhook(bed.log, webhookDelivered(key, 2));
     expect(await atBoth()).toEqual(['success', 'success']);
   });
 
   it('does not go back either while a run executes, whichever of its facts came last', async () => {
     const views = memoryRunViews();
-    const stale = await world.gateway({ views });
-    const key = await queueSample(stale, world.tenant, { webhook: HOOK });
-    await appendAll(world.log, assigned(key));
-    await tellWebhook(world.log, webhookStarted(key, 'intermediate'));
+    const stale = await bed.gateway({ views });
+    const key = await queueSample(stale, bed.tenant, { webhook: HOOK });
+    await appendAll(bed.log, assigned(key));
+    await tellWebhook(bed.log, webhookStarted(key, 'intermediate'));
     await views.save([await viewOf(key)]);
-    await appendAll(world.log, started(key));
+    await appendAll(bed.log, started(key));
     expect((await show(stale, key)).body).toMatchObject({ status: 'running', webhook_status: 'running' });
   });
 
   it('is that of the view where the log no longer has the run, or cannot be asked', async () => {
-    await using other = await aWorld();
+    await using other = await openTestBed();
     const views = memoryRunViews();
     const gateway = await other.gateway({ views });
     const gone = aRun(other.tenant.org_id);
@@ -153,7 +153,7 @@ describe('the webhook_status of a run', () => {
   });
 
   it('does not go back where the log goes away and the view is behind what was answered', async () => {
-    await using other = await aWorld();
+    await using other = await openTestBed();
     const views = memoryRunViews();
     const gateway = await other.gateway({ views });
     const [told, again] = [await anEndedRun(other, gateway), await anEndedRun(other, gateway)];
@@ -174,15 +174,15 @@ describe('the webhook_status of a run', () => {
 describe('a view whose events have expired from the log', () => {
   it('is served as it is, final or not', async () => {
     const views = memoryRunViews();
-    const gateway = await world.gateway({ views });
-    const expired = aRun(world.tenant.org_id);
+    const gateway = await bed.gateway({ views });
+    const expired = aRun(bed.tenant.org_id);
     await views.save([aView(900_000, folded(queued(expired), assigned(expired)))]);
     expect(await statusAt(gateway, expired)).toBe('started');
-    const cancel = await post(`${gateway.api}/run/${expired.run_id}/cancel`, world.tenant.key);
+    const cancel = await post(`${gateway.api}/run/${expired.run_id}/cancel`, bed.tenant.key);
     expect(cancel.status).toBe(503);
-    const ended = aRun(world.tenant.org_id);
+    const ended = aRun(bed.tenant.org_id);
     await views.save([aView(900_000, folded(queued(ended), cancelRequested(ended)))]);
-    expect((await post(`${gateway.api}/run/${ended.run_id}/cancel`, world.tenant.key)).body).toEqual({
+    expect((await post(`${gateway.api}/run/${ended.run_id}/cancel`, bed.tenant.key)).body).toEqual({
       run_id: ended.run_id,
       status: 'cancelled',
       outcome: 'cancelled',
@@ -193,40 +193,40 @@ describe('a view whose events have expired from the log', () => {
 describe('views that are away', () => {
   it('do not keep a run of the log from being read, and make an unknown one neither there nor not', async () => {
     await using away = viewsThatAreAway();
-    const gateway = await world.gateway({ views: away });
-    const key = await queueSample(gateway, world.tenant);
+    const gateway = await bed.gateway({ views: away });
+    const key = await queueSample(gateway, bed.tenant);
     expect(await statusAt(gateway, key)).toBe('queued');
-    const unknown = await call(`${gateway.api}/run/${newUuid()}`, world.tenant.key);
+    const unknown = await call(`${gateway.api}/run/${newUuid()}`, bed.tenant.key);
     expect([unknown.status, unknown.headers.get('retry-after')]).toEqual([503, '2']);
   });
 });
 
 describe('reading a run', () => {
   it('finds neither an unknown run nor one of another organisation, in the log or in the views', async () => {
-    const gateway = await world.gateway({ projecting: true });
-    const other = await world.newTenant();
+    const gateway = await bed.gateway({ projecting: true });
+    const other = await bed.newTenant();
     const theirs = await queueSample(gateway, other);
     await waitFor('the view', () => gateway.views.find(theirs));
     for (const run_id of [newUuid(), theirs.run_id]) {
-      const { status, body } = await call(`${gateway.api}/run/${run_id}`, world.tenant.key);
+      const { status, body } = await call(`${gateway.api}/run/${run_id}`, bed.tenant.key);
       expect([status, body]).toEqual([404, { detail: 'Run not found' }]);
-      const cancel = await post(`${gateway.api}/run/${run_id}/cancel`, world.tenant.key);
+      const cancel = await post(`${gateway.api}/run/${run_id}/cancel`, bed.tenant.key);
       expect([cancel.status, cancel.body]).toEqual([404, { detail: 'Run not found' }]);
     }
     expect((await call(`${gateway.api}/run/${theirs.run_id}`, other.key)).status).toBe(200);
   });
 
   it('wants a UUID, in any case of letters', async () => {
-    const gateway = await world.gateway();
-    const key = await queueSample(gateway, world.tenant);
-    const upper = await call(`${gateway.api}/run/${key.run_id.toUpperCase()}`, world.tenant.key);
+    const gateway = await bed.gateway();
+    const key = await queueSample(gateway, bed.tenant);
+    const upper = await call(`${gateway.api}/run/${key.run_id.toUpperCase()}`, bed.tenant.key);
     expect(upper.body.id).toBe(key.run_id);
     for (const text of ['1', 'deployment', '%00', '%zz', `${key.run_id}0`, 'a.b', '*', '>']) {
       for (const [method, tail] of [
         ['GET', ''],
         ['POST', '/cancel'],
       ]) {
-        const { status, body } = await call(`${gateway.api}/run/${text}${tail}`, world.tenant.key, {
+        const { status, body } = await call(`${gateway.api}/run/${text}${tail}`, bed.tenant.key, {
           method: method ?? 'GET',
         });
         expect([text, status]).toEqual([text, 422]);
@@ -236,8 +236,8 @@ describe('reading a run', () => {
   });
 
   it('shows inputs and workflow when asked for', async () => {
-    const gateway = await world.gateway();
-    const key = await queueSample(gateway, world.tenant, { inputs: { a: 1 } });
+    const gateway = await bed.gateway();
+    const key = await queueSample(gateway, bed.tenant, { inputs: { a: 1 } });
     const included = async (query: string) => {
       const { body } = await show(gateway, key, query);
       return [body.workflow_inputs, body.workflow_api];
@@ -246,7 +246,7 @@ describe('reading a run', () => {
     expect(await included('?include=inputs')).toEqual([{ a: 1 }, null]);
     expect(await included('?include=inputs,workflow_api')).toEqual([{ a: 1 }, { kind: 'fractal' }]);
     expect(await included('?include=inputs&include=workflow_api')).toEqual([{ a: 1 }, { kind: 'fractal' }]);
-    const wrong = await call(`${gateway.api}/run/nonsense?include=outputs`, world.tenant.key);
+    const wrong = await call(`${gateway.api}/run/nonsense?include=outputs`, bed.tenant.key);
     expect(wrong.body.detail.map(({ loc }: { loc: string[] }) => loc)).toEqual([
       ['path', 'run_id'],
       ['query', 'include'],
@@ -254,23 +254,23 @@ describe('reading a run', () => {
   });
 
   it('shows what the attempt under way said last, not an earlier one', async () => {
-    const gateway = await world.gateway();
-    const key = await queueSample(gateway, world.tenant);
-    await appendAll(world.log, assigned(key), started(key));
+    const gateway = await bed.gateway();
+    const key = await queueSample(gateway, bed.tenant);
+    await appendAll(bed.log, assigned(key), started(key));
     const report = { progress: 0.4, live_status: 'row 200/500', time: new Date().toISOString() };
-    reportProgress(world.log, key, 1, EXECUTOR, report);
+    reportProgress(bed.log, key, 1, EXECUTOR, report);
     await waitFor('the report to be shown', async () => (await show(gateway, key)).body.progress === 0.4);
     expect((await show(gateway, key)).body.live_status).toBe('row 200/500');
-    await appendAll(world.log, requeued(key));
+    await appendAll(bed.log, requeued(key));
     expect((await show(gateway, key)).body).toMatchObject({ status: 'queued', progress: 0 });
-    await appendAll(world.log, assigned(key, { attempt: 2, executor: OTHER_EXECUTOR }));
+    await appendAll(bed.log, assigned(key, { attempt: 2, executor: OTHER_EXECUTOR }));
     expect((await show(gateway, key)).body).toMatchObject({ status: 'started', progress: 0 });
   });
 
   it('answers HEAD as GET, without a body', async () => {
-    const gateway = await world.gateway();
-    const key = await queueSample(gateway, world.tenant);
-    const head = await call(`${gateway.api}/run/${key.run_id}`, world.tenant.key, { method: 'HEAD' });
+    const gateway = await bed.gateway();
+    const key = await queueSample(gateway, bed.tenant);
+    const head = await call(`${gateway.api}/run/${key.run_id}`, bed.tenant.key, { method: 'HEAD' });
     expect([head.status, head.body]).toEqual([200, '']);
   });
 });
@@ -278,10 +278,10 @@ describe('reading a run', () => {
 describe('another base path', () => {
   it('is where the API is, and nowhere else', async () => {
     const environment = { RUNLEDGER_BASE_PATH: '/v2/flows' };
-    const gateway = await world.gateway({ environment });
-    const key = await queueSample(gateway, world.tenant);
+    const gateway = await bed.gateway({ environment });
+    const key = await queueSample(gateway, bed.tenant);
     expect(gateway.api).toBe(`${gateway.url}/v2/flows`);
     expect(await statusAt(gateway, key)).toBe('queued');
-    expect((await call(`${gateway.url}/api/run/${key.run_id}`, world.tenant.key)).status).toBe(404);
+    expect((await call(`${gateway.url}/api/run/${key.run_id}`, bed.tenant.key)).status).toBe(404);
   });
 });

@@ -4,49 +4,49 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { revokeApiKey } from '../../../src/auth/api-keys.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../../fixtures/gateway/a-tenant.ts';
-import { aWorld, type World } from '../../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { call } from '../../fixtures/requests/requests.ts';
 import { startGatewayProcess } from '../../fixtures/gateway/a-service.ts';
 
-let world: World;
+let bed: TestBed;
 let gateway: TestGateway;
 beforeAll(async () => {
-  world = await aWorld();
-  gateway = await world.gateway();
+  bed = await openTestBed();
+  gateway = await bed.gateway();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 
-const ownRun = () => aRun(world.tenant.org_id);
-const read = (run: string, query = '', key = world.tenant.key, init: RequestInit = {}) =>
+const ownRun = () => aRun(bed.tenant.org_id);
+const read = (run: string, query = '', key = bed.tenant.key, init: RequestInit = {}) =>
   call(`${gateway.api}/run/${run}${query}`, key, init);
 
 /** One for each gateway through which somebody has watched a run. */
-const tails = async (): Promise<number> => (await world.log.jsm.streams.info('RUNS')).state.consumer_count;
+const tails = async (): Promise<number> => (await bed.log.jsm.streams.info('RUNS')).state.consumer_count;
 
 describe('a GET that waits', () => {
   it('is answered when the run ends', async () => {
     const run = ownRun();
-    await appendAll(world.log, queued(run), assigned(run), started(run));
+    await appendAll(bed.log, queued(run), assigned(run), started(run));
     const asked = read(run.run_id, '?wait=60');
     await waitFor('somebody to watch', async () => (await tails()) > 0);
-    await appendAll(world.log, succeeded(run));
+    await appendAll(bed.log, succeeded(run));
     expect((await asked).body).toMatchObject({ status: 'success', finished: true });
   });
 
   it('is answered at the deadline with what the run is then', async () => {
-    const { run_id } = await queueSample(gateway, world.tenant);
+    const { run_id } = await queueSample(gateway, bed.tenant);
     const { status, body } = await read(run_id, '?wait=0.3');
     expect([status, body.status]).toEqual([200, 'queued']);
   });
 
   it('is answered at once when the run has ended, is unknown, or nothing is to be waited for', async () => {
     const run = ownRun();
-    await appendAll(world.log, queued(run), assigned(run), started(run), succeeded(run));
+    await appendAll(bed.log, queued(run), assigned(run), started(run), succeeded(run));
     expect((await read(run.run_id, '?wait=60')).body.status).toBe('success');
     expect((await read(ownRun().run_id, '?wait=60')).status).toBe(404);
-    const open = await queueSample(gateway, world.tenant);
+    const open = await queueSample(gateway, bed.tenant);
     expect((await read(open.run_id, '?wait=0')).body.status).toBe('queued');
   });
 
@@ -61,19 +61,19 @@ describe('a GET that waits', () => {
   });
 
   it('is refused when its key is revoked meanwhile', async () => {
-    const { run_id } = await queueSample(gateway, world.tenant);
-    const key = await aKey(world.log, world.tenant, {});
+    const { run_id } = await queueSample(gateway, bed.tenant);
+    const key = await aKey(bed.log, bed.tenant, {});
     const asked = read(run_id, '?wait=60', key);
     await waitFor('the key to be known', async () => (await read(run_id, '', key)).status === 200);
-    await revokeApiKey(world.log, key);
+    await revokeApiKey(bed.log, key);
     expect((await asked).status).toBe(401);
   });
 
   it('is answered with what the run is when the service stops', async () => {
-    const { run_id } = await queueSample(gateway, world.tenant);
-    await using stopped = await startGatewayProcess({ NATS_URL: world.nats.url, RUNLEDGER_VIEWS: 'memory' });
+    const { run_id } = await queueSample(gateway, bed.tenant);
+    await using stopped = await startGatewayProcess({ NATS_URL: bed.nats.url, RUNLEDGER_VIEWS: 'memory' });
     const before = await tails();
-    const asked = call(`${stopped.api}/run/${run_id}?wait=60`, world.tenant.key);
+    const asked = call(`${stopped.api}/run/${run_id}?wait=60`, bed.tenant.key);
     await waitFor('the request to wait', async () => (await tails()) > before);
     stopped.kill('SIGTERM');
     expect((await asked).body.status).toBe('queued');
@@ -86,26 +86,26 @@ describe('a GET that says what it has', () => {
 
   it('is told that nothing has changed, until something has', async () => {
     const run = ownRun();
-    await appendAll(world.log, queued(run));
+    await appendAll(bed.log, queued(run));
     const first = await read(run.run_id);
     const tag = String(first.headers.get('etag'));
     expect(first.headers.get('cache-control')).toBe('private, no-cache');
     for (const sent of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
-      const { status, body, headers } = await read(run.run_id, '', world.tenant.key, known(sent));
+      const { status, body, headers } = await read(run.run_id, '', bed.tenant.key, known(sent));
       expect([sent, status, body, headers.get('etag')]).toEqual([sent, 304, '', tag]);
     }
-    expect((await read(run.run_id, '', world.tenant.key, known('"other"'))).status).toBe(200);
-    await appendAll(world.log, assigned(run));
-    const changed = await read(run.run_id, '', world.tenant.key, known(tag));
+    expect((await read(run.run_id, '', bed.tenant.key, known('"other"'))).status).toBe(200);
+    await appendAll(bed.log, assigned(run));
+    const changed = await read(run.run_id, '', bed.tenant.key, known(tag));
     expect([changed.status, changed.body.status]).toEqual([200, 'started']);
     expect(changed.headers.get('etag')).not.toBe(tag);
   });
 
   it('is told so for lists too, and never of what holds a secret', async () => {
     const machines = `${gateway.api}/machines`;
-    const tag = String((await call(machines, world.tenant.key)).headers.get('etag'));
-    expect((await call(machines, world.tenant.key, known(tag))).status).toBe(304);
-    const admin = await aKey(world.log, world.tenant, { scopes: ['admin'] });
+    const tag = String((await call(machines, bed.tenant.key)).headers.get('etag'));
+    expect((await call(machines, bed.tenant.key, known(tag))).status).toBe(304);
+    const admin = await aKey(bed.log, bed.tenant, { scopes: ['admin'] });
     const secret = await call(`${gateway.api}/webhooks/secret`, admin);
     expect([secret.headers.get('etag'), secret.headers.get('cache-control')]).toEqual([null, 'no-store']);
   });

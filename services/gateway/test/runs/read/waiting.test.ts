@@ -6,20 +6,19 @@ import { respondWithWaitReasons } from '@runledger/request-reply/wait-reason';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { aKey } from '../../fixtures/gateway/a-tenant.ts';
-import { aWorld, type World } from '../../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
 
-let world: World;
+let bed: TestBed;
 let gateway: TestGateway;
 beforeAll(async () => {
-  world = await aWorld();
-  gateway = await world.gateway();
+  bed = await openTestBed();
+  gateway = await bed.gateway();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 
-const waitingOf = (run_id: string, key = world.tenant.key) =>
-  call(`${gateway.api}/run/${run_id}/waiting`, key);
+const waitingOf = (run_id: string, key = bed.tenant.key) => call(`${gateway.api}/run/${run_id}/waiting`, key);
 
 const aWait = (changes: Partial<WaitReason> = {}): WaitReason => ({
   ahead: 2,
@@ -31,8 +30,8 @@ const aWait = (changes: Partial<WaitReason> = {}): WaitReason => ({
 
 /** One that leads, and says this of every run. */
 const aScheduler = async (waitOf: () => WaitReason | null): Promise<Disposable> => {
-  const answering = respondWithWaitReasons(world.log, waitOf);
-  await world.log.nc.flush();
+  const answering = respondWithWaitReasons(bed.log, waitOf);
+  await bed.log.nc.flush();
   return answering;
 };
 
@@ -40,9 +39,9 @@ describe('GET /run/{run_id}/waiting', () => {
   it('says why the run waits, in counts, and when it is given up', async () => {
     using scheduler = await aScheduler(() => aWait());
     expect(scheduler).toBeDefined();
-    const { run_id } = await queueSample(gateway, world.tenant);
+    const { run_id } = await queueSample(gateway, bed.tenant);
     const { status, body } = await waitingOf(run_id);
-    const { queued_at } = (await call(`${gateway.api}/run/${run_id}`, world.tenant.key)).body;
+    const { queued_at } = (await call(`${gateway.api}/run/${run_id}`, bed.tenant.key)).body;
     const { capacity, ...wait } = aWait();
     expect([status, body]).toEqual([
       200,
@@ -64,14 +63,14 @@ describe('GET /run/{run_id}/waiting', () => {
   it.each(Capacity.enum)('gives for %s the sentence that live_status gives', async (capacity) => {
     const place = { ahead: 0, capacity };
     using waits = await aScheduler(() => aWait(place));
-    using places = respondWithQueuePositions(world.log, (keys) => keys.map(() => place));
+    using places = respondWithQueuePositions(bed.log, (keys) => keys.map(() => place));
     expect([waits, places]).toBeDefined();
-    await world.log.nc.flush();
+    await bed.log.nc.flush();
     // One that was not left without an answer a moment ago.
-    const fresh = await world.gateway();
-    const { run_id } = await queueSample(fresh, world.tenant);
-    const { body } = await call(`${fresh.api}/run/${run_id}/waiting`, world.tenant.key);
-    const run = await call(`${fresh.api}/run/${run_id}`, world.tenant.key);
+    const fresh = await bed.gateway();
+    const { run_id } = await queueSample(fresh, bed.tenant);
+    const { body } = await call(`${fresh.api}/run/${run_id}/waiting`, bed.tenant.key);
+    const run = await call(`${fresh.api}/run/${run_id}`, bed.tenant.key);
     expect(body.waiting).toMatchObject({ reason: capacity, sentence: run.body.live_status });
   });
 
@@ -79,14 +78,14 @@ describe('GET /run/{run_id}/waiting', () => {
     let asked = 0;
     using scheduler = await aScheduler(() => ((asked += 1) < 3 ? null : aWait()));
     expect(scheduler).toBeDefined();
-    const { run_id } = await queueSample(gateway, world.tenant);
+    const { run_id } = await queueSample(gateway, bed.tenant);
     expect((await waitingOf(run_id)).body).toMatchObject({ waiting: { ahead: 2 } });
     expect(asked).toBe(3);
   });
 
   it('says of a run that does not wait what it is, without a scheduler', async () => {
-    const { run_id } = await queueSample(gateway, world.tenant);
-    await post(`${gateway.api}/run/${run_id}/cancel`, world.tenant.key);
+    const { run_id } = await queueSample(gateway, bed.tenant);
+    await post(`${gateway.api}/run/${run_id}/cancel`, bed.tenant.key);
     const { status, body } = await waitingOf(run_id);
     expect([status, body]).toEqual([200, { run_id, status: 'cancelled', waiting: null }]);
   });
@@ -94,9 +93,9 @@ describe('GET /run/{run_id}/waiting', () => {
   it("answers alike about another organisation's run and one that is not there", async () => {
     using scheduler = await aScheduler(() => aWait());
     expect(scheduler).toBeDefined();
-    const { run_id } = await queueSample(gateway, world.tenant);
-    const other = await world.newTenant();
-    const operator = await aKey(world.log, other, { scopes: ['admin', 'operator'] });
+    const { run_id } = await queueSample(gateway, bed.tenant);
+    const other = await bed.newTenant();
+    const operator = await aKey(bed.log, other, { scopes: ['admin', 'operator'] });
     for (const key of [other.key, operator]) {
       const { status, body } = await waitingOf(run_id, key);
       expect([status, body]).toEqual([404, { detail: 'Run not found' }]);
@@ -106,7 +105,7 @@ describe('GET /run/{run_id}/waiting', () => {
   });
 
   it('of a queued run says when no scheduler leads, or it has not read the run for a while', async () => {
-    const { run_id } = await queueSample(gateway, world.tenant);
+    const { run_id } = await queueSample(gateway, bed.tenant);
     const alone = await waitingOf(run_id);
     expect([alone.status, alone.body.detail]).toEqual([
       503,

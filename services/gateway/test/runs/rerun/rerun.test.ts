@@ -7,23 +7,23 @@ import { catalogue } from '../../../src/catalogue/catalogue.ts';
 import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { aKey, type Tenant } from '../../fixtures/gateway/a-tenant.ts';
-import { aWorld, type World } from '../../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { factsOf, queueKeyed, queueSample, runIn } from '../../fixtures/runs/queued-runs.ts';
 import { call, post, postKeyed } from '../../fixtures/requests/requests.ts';
 import { aView, folded } from '../../fixtures/runs/folded-runs.ts';
 import { HOOK } from '../../fixtures/runs/notified-runs.ts';
 
-let world: World;
+let bed: TestBed;
 let gateway: TestGateway;
 let tenant: Tenant;
 beforeAll(async () => {
-  world = await aWorld();
-  gateway = await world.gateway();
+  bed = await openTestBed();
+  gateway = await bed.gateway();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 beforeEach(async () => {
-  tenant = await world.newTenant();
+  tenant = await bed.newTenant();
 });
 
 const urlOf = ({ run_id }: Pick<RunKey, 'run_id'>, { api } = gateway): string => `${api}/run/${run_id}/rerun`;
@@ -32,7 +32,7 @@ const rerun = (of: Pick<RunKey, 'run_id'>, body?: unknown, at = gateway) =>
 const show = async ({ run_id }: RunKey) =>
   (await call(`${gateway.api}/run/${run_id}?include=inputs`, tenant.key)).body;
 const requestOf = async (key: RunKey) => {
-  const read = await readRun(world.log, key);
+  const read = await readRun(bed.log, key);
   if (read.kind !== 'found') throw new Error('the run is not in the log');
   return read.run.request;
 };
@@ -47,8 +47,8 @@ describe('running a run again', () => {
       webhook_intermediate_status: true,
     };
     const origin = await queueSample(gateway, tenant, fields);
-    await appendAll(world.log, assigned(origin), started(origin), failed(origin));
-    const records = catalogue(world.log);
+    await appendAll(bed.log, assigned(origin), started(origin), failed(origin));
+    const records = catalogue(bed.log);
     await records.putMachine({ ...machine, version: '2', runner: { kind: 'program', program: 'other' } });
     await records.putDeployment({ ...deployment, gpu: 'T4', run_timeout_s: 5, retry: { attempts: 1 } });
     const again = runIn(tenant, await rerun(origin));
@@ -87,31 +87,31 @@ describe('running a run again', () => {
     const origin = await queueSample(gateway, tenant, { inputs: { a: 1 } });
     const again = runIn(tenant, await rerun(origin, { inputs: { a: 2 } }));
     const user_id = newUuid();
-    const key = await aKey(world.log, tenant, { user_id });
+    const key = await aKey(bed.log, tenant, { user_id });
     const third = runIn(tenant, await post(urlOf(again), key));
     expect(await requestOf(third)).toMatchObject({ rerun_of: again.run_id, inputs: { a: 2 }, user_id });
   });
 
   it('finds no run that is unknown, and none of another organisation', async () => {
-    const other = await world.newTenant();
+    const other = await bed.newTenant();
     const theirs = await queueSample(gateway, other);
     for (const run_id of [aRun().run_id, theirs.run_id]) {
       const { status, body } = await rerun({ run_id });
       expect([status, body]).toEqual([404, { detail: 'Run not found' }]);
     }
-    expect(await factsOf(world, other)).toBe(1);
+    expect(await factsOf(bed, other)).toBe(1);
   });
 
   it('needs the deployment as it needs it to queue', async () => {
     const origin = await queueSample(gateway, tenant);
-    await catalogue(world.log).putDeployment({ ...tenant.deployment, archived: true });
+    await catalogue(bed.log).putDeployment({ ...tenant.deployment, archived: true });
     const { status, body } = await rerun(origin);
     expect([status, body]).toEqual([404, { detail: 'Deployment not found' }]);
   });
 
   it('works for a run of which only the view is left', async () => {
     const views = memoryRunViews();
-    const viewing = await world.gateway({ views });
+    const viewing = await bed.gateway({ views });
     const gone = aRun(tenant.org_id);
     const settings = { deployment_id: tenant.deployment.id, inputs: { old: true } };
     await views.save([
@@ -132,9 +132,9 @@ describe('running a run again', () => {
     const many = Object.fromEntries(Array.from({ length: 257 }, (_, i) => [`i${i}`, 1]));
     expect((await rerun(origin, { inputs: many })).status).toBe(413);
     expect((await rerun({ run_id: origin.run_id }, [])).status).toBe(422);
-    const reading = await aKey(world.log, tenant, { scopes: ['runs:read'] });
+    const reading = await aKey(bed.log, tenant, { scopes: ['runs:read'] });
     expect((await post(urlOf(origin), reading)).status).toBe(403);
-    expect(await factsOf(world, tenant)).toBe(1);
+    expect(await factsOf(bed, tenant)).toBe(1);
   });
 });
 
@@ -143,15 +143,15 @@ describe('running a run again with an idempotency key', () => {
     postKeyed(urlOf(of, at), tenant.key, idempotencyKey, body);
 
   it('queues one run for equal requests at two gateways, whatever becomes of the deployment', async () => {
-    const second = await world.gateway();
+    const second = await bed.gateway();
     const origin = await queueSample(gateway, tenant, { inputs: { a: 1 } });
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, i) => rerunKeyed(origin, 'k', {}, i % 2 === 0 ? gateway : second)),
     );
     const [run] = answers.map((answer) => runIn(tenant, answer));
     expect(new Set(answers.map(({ body }) => body.run_id)).size).toBe(1);
-    expect(await factsOf(world, tenant)).toBe(2);
-    await catalogue(world.log).putDeployment({ ...tenant.deployment, archived: true });
+    expect(await factsOf(bed, tenant)).toBe(2);
+    await catalogue(bed.log).putDeployment({ ...tenant.deployment, archived: true });
     expect(runIn(tenant, await rerunKeyed(origin, 'k', { inputs: null }, second))).toEqual(run);
   });
 
@@ -168,6 +168,6 @@ describe('running a run again with an idempotency key', () => {
       await queueKeyed(gateway, tenant, 'k'),
     ];
     expect(answers.map(({ status }) => status)).toEqual([409, 409, 409, 409]);
-    expect(await factsOf(world, tenant)).toBe(3);
+    expect(await factsOf(bed, tenant)).toBe(3);
   });
 });

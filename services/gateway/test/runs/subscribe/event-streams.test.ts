@@ -4,7 +4,7 @@ import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/e
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { Compile } from 'typebox/compile';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { aWorld, type World } from '../../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { call } from '../../fixtures/requests/requests.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
@@ -12,26 +12,26 @@ import { openEventSource, readToEnd } from './an-event-source.ts';
 import { anOutput, FILE_KEY } from '../../fixtures/runs/an-output.ts';
 import { factsFor, situations } from '../../fixtures/runs/run-situations.ts';
 
-let world: World;
+let bed: TestBed;
 let key: string;
 let gateway: TestGateway;
 let other: TestGateway;
 beforeAll(async () => {
-  world = await aWorld();
-  key = world.tenant.key;
+  bed = await openTestBed();
+  key = bed.tenant.key;
   const environment = { RUNLEDGER_PUBLIC_URL: 'https://runs.example' };
-  gateway = await world.gateway({ environment });
-  other = await world.gateway({ environment });
+  gateway = await bed.gateway({ environment });
+  other = await bed.gateway({ environment });
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 
-const ownRun = () => aRun(world.tenant.org_id);
+const ownRun = () => aRun(bed.tenant.org_id);
 const Fact = Compile(RunFactEvent);
 
 describe.each(situations.filter(({ is }) => is.finished))('a run that is $name', ({ events }) => {
   it('is sent from its first fact to its last, and then the stream closes', async () => {
     const run = ownRun();
-    const last = await appendAll(world.log, ...factsFor(run, events));
+    const last = await appendAll(bed.log, ...factsFor(run, events));
     const source = await readToEnd(gateway.eventsOf(run), key);
     const told = source.facts();
     expect(told.map(({ data }) => [data.type, data.attempt])).toEqual(
@@ -45,7 +45,7 @@ describe.each(situations.filter(({ is }) => is.finished))('a run that is $name',
 
   it('goes on at any other gateway behind any fact, with no loss and no repeat', async () => {
     const run = ownRun();
-    await appendAll(world.log, ...factsFor(run, events));
+    await appendAll(bed.log, ...factsFor(run, events));
     const whole = (await readToEnd(gateway.eventsOf(run), key)).facts();
     for (const [index, { id }] of whole.slice(0, -1).entries()) {
       const rest = await readToEnd(other.eventsOf(run), key, { after: id ?? '' });
@@ -59,7 +59,7 @@ describe.each(situations.filter(({ is }) => is.finished))('a run that is $name',
 describe('a stream', () => {
   it('has headers against caching and buffering', async () => {
     const run = ownRun();
-    await appendAll(world.log, queued(run));
+    await appendAll(bed.log, queued(run));
     await using source = await openEventSource(gateway.eventsOf(run), key);
     expect(source.status).toBe(200);
     expect(
@@ -77,13 +77,13 @@ describe('a stream', () => {
 
   it('sends facts at every gateway as they come, each once', async () => {
     const run = ownRun();
-    await appendAll(world.log, queued(run));
+    await appendAll(bed.log, queued(run));
     const sources = await Promise.all(
       [gateway, gateway, other].map((one) => openEventSource(one.eventsOf(run), key)),
     );
     for (const [index, event] of [assigned(run), started(run), succeeded(run, [anOutput])].entries()) {
       await waitFor('what is there', () => sources.every((source) => source.facts().length === index + 1));
-      await appendAll(world.log, event);
+      await appendAll(bed.log, event);
     }
     await Promise.all(sources.map(({ ended }) => ended));
     const [first] = sources;
@@ -98,7 +98,7 @@ describe('a stream', () => {
 
   it('says of the run what the run itself says, with its outputs at the end', async () => {
     const run = ownRun();
-    await appendAll(world.log, queued(run), assigned(run), started(run), succeeded(run, [anOutput]));
+    await appendAll(bed.log, queued(run), assigned(run), started(run), succeeded(run, [anOutput]));
     const facts = (await readToEnd(gateway.eventsOf(run), key)).facts().map(({ data }) => data);
     expect(facts.map((fact) => [fact.live_status, fact.progress, 'outputs' in fact])).toEqual([
       ['waiting for an A10G', 0, false],
@@ -122,14 +122,14 @@ describe('a stream', () => {
 
   it('begins with the first fact after an event that this log does not have', async () => {
     const run = ownRun();
-    const last = await appendAll(world.log, queued(run));
+    const last = await appendAll(bed.log, queued(run));
     await using source = await openEventSource(gateway.eventsOf(run), key, { after: last + 1_000 });
     await waitFor('the first fact', () => source.facts().length === 1);
   });
 
   it.each(['-1', 'abc', '1.5', '99999999999999999999', '1 2'])('is refused behind %j', async (after) => {
     const run = ownRun();
-    await appendAll(world.log, queued(run));
+    await appendAll(bed.log, queued(run));
     const { status, body } = await call(gateway.eventsOf(run), key, { headers: { 'last-event-id': after } });
     expect(status).toBe(422);
     expect(body.detail).toEqual([
@@ -139,7 +139,7 @@ describe('a stream', () => {
 
   it('is not there for a run that is unknown or of others, and not without a key', async () => {
     const foreign = aRun();
-    await appendAll(world.log, queued(foreign));
+    await appendAll(bed.log, queued(foreign));
     for (const run of [foreign, { run_id: newUuid() }]) {
       const { status, body } = await call(gateway.eventsOf(run), key);
       expect([status, body]).toEqual([404, { detail: 'Run not found' }]);

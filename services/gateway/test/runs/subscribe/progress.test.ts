@@ -16,22 +16,22 @@ import {
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { Compile } from 'typebox/compile';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { aWorld, type World } from '../../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import type { TestGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { openEventSource, readToEnd, type EventSourceClient } from './an-event-source.ts';
 
-let world: World;
+let bed: TestBed;
 let gateway: TestGateway;
 let other: TestGateway;
 beforeAll(async () => {
-  world = await aWorld();
-  gateway = await world.gateway();
-  other = await world.gateway();
+  bed = await openTestBed();
+  gateway = await bed.gateway();
+  other = await bed.gateway();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 
-const ownRun = () => aRun(world.tenant.org_id);
+const ownRun = () => aRun(bed.tenant.org_id);
 const time = '2026-01-01T00:00:00.000Z';
 const Progress = Compile(RunProgressEvent);
 
@@ -43,23 +43,23 @@ const report = (
     executor = EXECUTOR,
     live_status = null,
   }: Partial<ProgressReport & { attempt: number; executor: typeof EXECUTOR }> = {},
-): void => reportProgress(world.log, run, attempt, executor, { progress, live_status, time });
+): void => reportProgress(bed.log, run, attempt, executor, { progress, live_status, time });
 
 const lastOf = (source: EventSourceClient) => source.progress().at(-1)?.data;
 
 const watching = (run: RunKey): Promise<EventSourceClient> =>
-  openEventSource(gateway.eventsOf(run), world.tenant.key);
+  openEventSource(gateway.eventsOf(run), bed.tenant.key);
 
 describe('the progress of a run', () => {
   it('is sent without an id, once a second at most, the latest', async () => {
     const run = ownRun();
-    await appendAll(world.log, queued(run), assigned(run), started(run));
+    await appendAll(bed.log, queued(run), assigned(run), started(run));
     await using source = await watching(run);
     await waitFor('the facts', () => source.facts().length === 3);
     const began = performance.now();
     for (let n = 1; n <= 50; n += 1) {
       report(run, n / 100, { live_status: `sampling ${n}/100` });
-      await world.log.nc.flush();
+      await bed.log.nc.flush();
     }
     await waitFor('the latest', () => lastOf(source)?.progress === 0.5);
     expect(lastOf(source)).toEqual({ attempt: 1, progress: 0.5, live_status: 'sampling 50/100', time });
@@ -71,9 +71,9 @@ describe('the progress of a run', () => {
 
   it('that was sent before the subscription comes right after the facts', async () => {
     const run = ownRun();
-    await appendAll(world.log, queued(run), assigned(run), started(run));
+    await appendAll(bed.log, queued(run), assigned(run), started(run));
     report(run, 0.25);
-    await waitFor('the report to be kept', () => lastProgress(world.log, run, 1, EXECUTOR));
+    await waitFor('the report to be kept', () => lastProgress(bed.log, run, 1, EXECUTOR));
     await using source = await watching(run);
     await waitFor('the progress', () => lastOf(source)?.progress === 0.25);
     expect(source.events.map(({ event }) => event)).toEqual(['fact', 'fact', 'fact', 'progress']);
@@ -81,7 +81,7 @@ describe('the progress of a run', () => {
 
   it('never goes back within an attempt, and nothing that others say counts', async () => {
     const run = ownRun();
-    await appendAll(world.log, queued(run), assigned(run), started(run));
+    await appendAll(bed.log, queued(run), assigned(run), started(run));
     await using source = await watching(run);
     report(run, 0.5);
     await waitFor('the progress', () => lastOf(source)?.progress === 0.5);
@@ -91,24 +91,24 @@ describe('the progress of a run', () => {
     report(run, 0.6);
     await waitFor('more progress', () => source.progress().length === 2);
     expect(lastOf(source)).toMatchObject({ progress: 0.6 });
-    await appendAll(world.log, cancelRequested(run, 1, EXECUTOR));
+    await appendAll(bed.log, cancelRequested(run, 1, EXECUTOR));
     await waitFor('the next fact', () => source.facts().length === 4);
     expect(source.facts().at(-1)?.data).toMatchObject({ progress: 0.6, live_status: 'cancelling' });
-    await using late = await openEventSource(other.eventsOf(run), world.tenant.key);
+    await using late = await openEventSource(other.eventsOf(run), bed.tenant.key);
     await waitFor('all facts elsewhere', () => late.facts().length === 4);
     expect(late.facts().map(({ data }) => data.progress)).toEqual([0, 0.6, 0.6, 0.6]);
   });
 
   it('begins again with the next attempt, also when the report comes before the fact', async () => {
     const run = ownRun();
-    await appendAll(world.log, queued(run), assigned(run), started(run));
+    await appendAll(bed.log, queued(run), assigned(run), started(run));
     await using source = await watching(run);
     await waitFor('the facts', () => source.facts().length === 3);
     report(run, 0.5);
     await waitFor('the progress', () => lastOf(source)?.progress === 0.5);
     report(run, 0.1, { attempt: 2, executor: OTHER_EXECUTOR });
-    await world.log.nc.flush();
-    await appendAll(world.log, requeued(run), assigned(run, { attempt: 2, executor: OTHER_EXECUTOR }));
+    await bed.log.nc.flush();
+    await appendAll(bed.log, requeued(run), assigned(run, { attempt: 2, executor: OTHER_EXECUTOR }));
     await waitFor('the progress of the second', () => lastOf(source)?.attempt === 2);
     expect(lastOf(source)).toMatchObject({ progress: 0.1 });
     expect(source.facts().map(({ data }) => [data.status, data.progress])).toEqual([
@@ -122,11 +122,11 @@ describe('the progress of a run', () => {
 
   it('is not sent after the run has ended', async () => {
     const run = ownRun();
-    await appendAll(world.log, queued(run), assigned(run), started(run));
+    await appendAll(bed.log, queued(run), assigned(run), started(run));
     report(run, 0.5);
-    await waitFor('the report to be kept', () => lastProgress(world.log, run, 1, EXECUTOR));
-    await appendAll(world.log, succeeded(run));
-    const source = await readToEnd(gateway.eventsOf(run), world.tenant.key);
+    await waitFor('the report to be kept', () => lastProgress(bed.log, run, 1, EXECUTOR));
+    await appendAll(bed.log, succeeded(run));
+    const source = await readToEnd(gateway.eventsOf(run), bed.tenant.key);
     expect(source.progress()).toEqual([]);
   });
 });

@@ -5,32 +5,32 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { revokeApiKey } from '../../../src/auth/api-keys.ts';
 import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.ts';
 import { aKey } from '../../fixtures/gateway/a-tenant.ts';
-import { aWorld, type World } from '../../fixtures/gateway/a-world.ts';
+import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { call } from '../../fixtures/requests/requests.ts';
 import { aView, folded } from '../../fixtures/runs/folded-runs.ts';
 import { openEventSource, readToEnd } from './an-event-source.ts';
 
-let world: World;
+let bed: TestBed;
 let key: string;
 beforeAll(async () => {
-  world = await aWorld();
-  key = world.tenant.key;
+  bed = await openTestBed();
+  key = bed.tenant.key;
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => bed[Symbol.asyncDispose]());
 
 const aQueuedRun = async () => {
-  const run = aRun(world.tenant.org_id);
-  await appendAll(world.log, queued(run));
+  const run = aRun(bed.tenant.org_id);
+  await appendAll(bed.log, queued(run));
   return run;
 };
 
 describe('a gateway that stops', () => {
   it('sends its clients elsewhere, where they go on behind what they have', async () => {
-    const gateway = await world.gateway();
-    const other = await world.gateway();
+    const gateway = await bed.gateway();
+    const other = await bed.gateway();
     const run = await aQueuedRun();
-    await appendAll(world.log, assigned(run));
+    await appendAll(bed.log, assigned(run));
     await using source = await openEventSource(gateway.eventsOf(run), key);
     await waitFor('what is there', () => source.facts().length === 2);
     gateway.stopping();
@@ -38,7 +38,7 @@ describe('a gateway that stops', () => {
     expect([source.retry(), source.comments.at(-1)]).toEqual([1_000, 'the service stops']);
     const refused = await call(gateway.eventsOf(run), key);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);
-    await appendAll(world.log, started(run), succeeded(run));
+    await appendAll(bed.log, started(run), succeeded(run));
     const rest = await readToEnd(other.eventsOf(run), key, { after: source.facts().at(-1)?.id ?? '' });
     expect([...source.facts(), ...rest.facts()].map(({ data }) => data.status)).toEqual([
       'queued',
@@ -52,7 +52,7 @@ describe('a gateway that stops', () => {
 describe('a gateway with as many open streams as it may have', () => {
   it('takes others when their clients are gone, also of the same run', async () => {
     await using open = new AsyncDisposableStack();
-    const gateway = await world.gateway({ environment: { RUNLEDGER_STREAMS_MAX: '2' } });
+    const gateway = await bed.gateway({ environment: { RUNLEDGER_STREAMS_MAX: '2' } });
     const run = await aQueuedRun();
     const client = () => openEventSource(gateway.eventsOf(run), key);
     const first = [await client(), await client()];
@@ -72,31 +72,31 @@ describe('a gateway with as many open streams as it may have', () => {
 
 describe('the streams of a key', () => {
   it('end when it is revoked, and those of others go on', async () => {
-    const gateway = await world.gateway();
+    const gateway = await bed.gateway();
     const run = await aQueuedRun();
-    const revoked = await aKey(world.log, world.tenant, {});
+    const revoked = await aKey(bed.log, bed.tenant, {});
     await using first = await openEventSource(gateway.eventsOf(run), revoked);
     await using second = await openEventSource(gateway.eventsOf(run), revoked);
     await using kept = await openEventSource(gateway.eventsOf(run), key);
     await waitFor('what is there', () =>
       [first, second, kept].every((source) => source.facts().length === 1),
     );
-    await revokeApiKey(world.log, revoked);
+    await revokeApiKey(bed.log, revoked);
     await Promise.all([first.ended, second.ended]);
     expect([first.comments.at(-1), first.retry()]).toEqual([
       'the API key is invalid, expired or revoked',
       undefined,
     ]);
-    await appendAll(world.log, assigned(run));
+    await appendAll(bed.log, assigned(run));
     await waitFor('the next fact', () => kept.facts().length === 2);
     expect(first.facts()).toHaveLength(1);
   });
 
   it('end when it expires', async () => {
-    const gateway = await world.gateway();
+    const gateway = await bed.gateway();
     const run = await aQueuedRun();
     const expires_at = new Date(Date.now() + 1_500).toISOString();
-    const short = await aKey(world.log, world.tenant, { expires_at });
+    const short = await aKey(bed.log, bed.tenant, { expires_at });
     await using source = await openEventSource(gateway.eventsOf(run), short);
     await source.ended;
     expect(source.facts()).toHaveLength(1);
@@ -106,10 +106,10 @@ describe('the streams of a key', () => {
 
 describe('a run of which only its view is left', () => {
   it('is shown by one event, its last state', async () => {
-    const run = aRun(world.tenant.org_id);
+    const run = aRun(bed.tenant.org_id);
     const views = memoryRunViews();
     await views.save([aView(7, folded(queued(run), assigned(run), started(run), succeeded(run)))]);
-    const gateway = await world.gateway({ views });
+    const gateway = await bed.gateway({ views });
     const source = await readToEnd(gateway.eventsOf(run), key);
     expect(source.facts().map(({ id, data }) => [id, data.type, data.status, data.finished])).toEqual([
       [7, null, 'success', true],

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { responseTo } from '../../../src/http/refusal.ts';
 import { knownFailures } from '../../../src/known-failures.ts';
 import { refusalOf } from '../../../src/server/refusal-of.ts';
-import { aWorld } from '../../fixtures/gateway/a-world.ts';
+import { openTestBed } from '../../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { factsOf, queueKeyed, queueSample, runIn } from '../../fixtures/runs/queued-runs.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
@@ -13,12 +13,12 @@ import { aRun, queued } from '@runledger/testing/events/run-events';
 
 describe('while the broker is away', { timeout: 90_000 }, () => {
   it('nothing is answered with less than it is, and everything goes on when it is back', async () => {
-    await using world = await aWorld();
-    const { tenant } = world;
+    await using bed = await openTestBed();
+    const { tenant } = bed;
     const { key, deployment } = tenant;
-    const gateway = await world.gateway();
+    const gateway = await bed.gateway();
     const run = await queueSample(gateway, tenant);
-    await world.nats.kill9();
+    await bed.nats.kill9();
     const answers = await Promise.all([
       post(`${gateway.api}/run/deployment/queue`, key, { deployment_id: deployment.id }),
       queueKeyed(gateway, tenant, 'k'),
@@ -34,7 +34,7 @@ describe('while the broker is away', { timeout: 90_000 }, () => {
       expect(body).toEqual({ detail: expect.any(String) });
     }
     expect((await call(`${gateway.api}/run/${run.run_id}`, null)).status).toBe(401);
-    await world.nats.restart();
+    await bed.nats.restart();
     await waitFor('the run to be shown again', async () => {
       const { status, body } = await call(`${gateway.api}/run/${run.run_id}`, key);
       return status === 200 && body.status === 'queued';
@@ -43,32 +43,32 @@ describe('while the broker is away', { timeout: 90_000 }, () => {
     const keyed = runIn(tenant, await queueKeyed(gateway, tenant, 'k'));
     expect(runIn(tenant, await queueKeyed(gateway, tenant, 'k'))).toEqual(keyed);
     // The connection of this test comes back when it does.
-    const facts = await waitFor('the log to be read', () => factsOf(world, tenant).catch(() => undefined));
+    const facts = await waitFor('the log to be read', () => factsOf(bed, tenant).catch(() => undefined));
     expect(facts).toBe(3);
   });
 });
 
 describe('a log that is nearly full', () => {
   it('takes no new runs, and lets those that were accepted go on', async () => {
-    await using world = await aWorld({ runsMaxBytes: 2 * 1024 * 1024 });
-    const gateway = await world.gateway();
-    const run = await queueSample(gateway, world.tenant);
+    await using bed = await openTestBed({ runsMaxBytes: 2 * 1024 * 1024 });
+    const gateway = await bed.gateway();
+    const run = await queueSample(gateway, bed.tenant);
     const inputs = { text: 'x'.repeat(250_000) };
-    await appendAll(world.log, ...Array.from({ length: 7 }, () => queued(aRun(), { inputs })));
+    await appendAll(bed.log, ...Array.from({ length: 7 }, () => queued(aRun(), { inputs })));
     const refused = await waitFor('the gateway to look at the log again', async () => {
-      const answer = await post(`${gateway.api}/run/deployment/queue`, world.tenant.key, {
-        deployment_id: world.tenant.deployment.id,
+      const answer = await post(`${gateway.api}/run/deployment/queue`, bed.tenant.key, {
+        deployment_id: bed.tenant.deployment.id,
       });
       return answer.status !== 200 && answer;
     });
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2']);
     expect(refused.body.detail).toContain('Nothing was queued');
-    const again = await post(`${gateway.api}/run/${run.run_id}/rerun`, world.tenant.key);
+    const again = await post(`${gateway.api}/run/${run.run_id}/rerun`, bed.tenant.key);
     expect([again.status, again.headers.get('retry-after')]).toEqual([503, '2']);
-    const cancelled = await post(`${gateway.api}/run/${run.run_id}/cancel`, world.tenant.key);
+    const cancelled = await post(`${gateway.api}/run/${run.run_id}/cancel`, bed.tenant.key);
     expect(cancelled.body.outcome).toBe('cancelled');
 
-    const fill = () => appendAll(world.log, queued(aRun(), { inputs }));
+    const fill = () => appendAll(bed.log, queued(aRun(), { inputs }));
     await expect(fill().then(fill)).rejects.toThrow(LogFull);
     const answer = responseTo(refusalOf(await fill().catch((error: unknown) => error), knownFailures));
     expect([answer.status, answer.detail]).toEqual([503, expect.stringContaining('full')]);

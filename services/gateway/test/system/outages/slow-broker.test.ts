@@ -1,6 +1,6 @@
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { aWorld } from '../../fixtures/gateway/a-world.ts';
+import { openTestBed } from '../../fixtures/gateway/test-bed.ts';
 import { aGateway } from '../../fixtures/gateway/a-gateway.ts';
 import { factsOf, queueKeyed, queueSample, runIn } from '../../fixtures/runs/queued-runs.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
@@ -13,9 +13,9 @@ describe('a broker that is slow', { timeout: 120_000 }, () => {
   ])(
     'and answers after %s has every request answered or sent away for a while, and nothing queued twice',
     async (_words, delayMs) => {
-      await using world = await aWorld();
-      const { tenant } = world;
-      await using link = await slowLink(world.nats.port);
+      await using bed = await openTestBed();
+      const { tenant } = bed;
+      await using link = await slowLink(bed.nats.port);
       await using gateway = await aGateway(link, { projecting: true });
       const run = await queueSample(gateway, tenant);
       link.delayMs = delayMs;
@@ -39,7 +39,7 @@ describe('a broker that is slow', { timeout: 120_000 }, () => {
       });
       const { body } = await call(`${gateway.api}/run/${queued.run_id}`, tenant.key);
       expect(body.status).toBe('queued');
-      expect(await factsOf(world, tenant)).toBe(3);
+      expect(await factsOf(bed, tenant)).toBe(3);
     },
   );
 });

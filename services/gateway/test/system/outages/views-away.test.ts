@@ -2,7 +2,7 @@ import { privateMongo } from '@runledger/testing/servers/mongo';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { openMongoRunViews } from '../../../src/projection/mongo/mongo-run-views.ts';
-import { aWorld } from '../../fixtures/gateway/a-world.ts';
+import { openTestBed } from '../../fixtures/gateway/test-bed.ts';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { call } from '../../fixtures/requests/requests.ts';
 import { aView, folded } from '../../fixtures/runs/folded-runs.ts';
@@ -14,11 +14,11 @@ describe('a MongoDB that is frozen', { timeout: 90_000 }, () => {
     const mongo = await privateMongo();
     if (mongo.kind === 'unavailable') return context.skip(mongo.reason);
     open.use(mongo);
-    const world = open.use(await aWorld());
+    const bed = open.use(await openTestBed());
     const views = open.use(openMongoRunViews({ url: mongo.url, readWithinMs: 300 }));
-    const gateway = await world.gateway({ views });
+    const gateway = await bed.gateway({ views });
     // Only the views have this one.
-    const old = aRun(world.tenant.org_id);
+    const old = aRun(bed.tenant.org_id);
     const save = () => views.save([aView(1, folded(queued(old), cancelRequested(old)))]);
     // The first connection may take longer than a read may; the views connect again by themselves.
     await waitFor('the view to be stored', () =>
@@ -27,9 +27,9 @@ describe('a MongoDB that is frozen', { timeout: 90_000 }, () => {
         () => false,
       ),
     );
-    const key = await queueSample(gateway, world.tenant);
+    const key = await queueSample(gateway, bed.tenant);
     const statusOf = async ({ run_id }: typeof key) =>
-      (await call(`${gateway.api}/run/${run_id}`, world.tenant.key)).status;
+      (await call(`${gateway.api}/run/${run_id}`, bed.tenant.key)).status;
     expect(await statusOf(old)).toBe(200);
 
     await mongo.pause();

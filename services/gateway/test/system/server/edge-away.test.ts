@@ -9,7 +9,7 @@ import { openHttpServer } from '../../../src/server/http-server.ts';
 import { Refused } from '../../../src/http/refusal.ts';
 import { cachedAuthentication } from '../../../src/auth/cached-authentication.ts';
 import { waitForLog } from '../../../src/http/wait-for-log.ts';
-import { aWorld } from '../../fixtures/gateway/a-world.ts';
+import { openTestBed } from '../../fixtures/gateway/test-bed.ts';
 import { anEdge } from '../../fixtures/gateway/an-edge.ts';
 
 // Beside one another: most of it is waiting.
@@ -32,19 +32,19 @@ describe.concurrent('while the log is away', { timeout: 60_000 }, () => {
   });
 
   it('a key is known for a moment, and then nobody knows whether it is still good', async () => {
-    await using world = await aWorld();
-    await using own = await openEventLog({ url: world.nats.url, name: 'gateway' }, silentLogger);
+    await using bed = await openTestBed();
+    await using own = await openEventLog({ url: bed.nats.url, name: 'gateway' }, silentLogger);
     // lru-cache takes the time 0 for no time at all.
     let ms = 1;
     const authenticate = cachedAuthentication({ log: own, now: () => new Date(), clock: () => ms });
-    const { key, org_id } = world.tenant;
+    const { key, org_id } = bed.tenant;
     expect(await authenticate(key)).toMatchObject({ org_id });
-    await world.nats.kill9();
+    await bed.nats.kill9();
     await away(own);
     expect(await authenticate(key)).toMatchObject({ org_id });
     ms = 1_001;
     await expect(authenticate(key)).rejects.toThrow(Refused);
-    await world.nats.restart();
+    await bed.nats.restart();
     await waitFor('it to be known again', async () => (await authenticate(key))?.org_id === org_id);
   });
 

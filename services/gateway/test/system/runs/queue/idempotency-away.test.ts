@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { aWorld } from '../../../fixtures/gateway/a-world.ts';
+import { openTestBed } from '../../../fixtures/gateway/test-bed.ts';
 import { factsOf, queueKeyed, runIn } from '../../../fixtures/runs/queued-runs.ts';
 import { startGatewayProcess } from '../../../fixtures/gateway/a-service.ts';
 
@@ -48,17 +48,17 @@ const silencer = async (url: string): Promise<Silencer> => {
 describe('a request with an idempotency key', SLOW, () => {
   it('finds its run at another gateway when its own was killed between storing it and the answer', async () => {
     await using open = new AsyncDisposableStack();
-    const world = open.use(await aWorld());
-    const { tenant } = world;
-    const between = open.use(await silencer(world.nats.url));
+    const bed = open.use(await openTestBed());
+    const { tenant } = bed;
+    const between = open.use(await silencer(bed.nats.url));
     const killed = open.use(await startGatewayProcess({ NATS_URL: between.url, RUNLEDGER_VIEWS: 'memory' }));
     const answer = queueKeyed(killed, tenant, 'k').catch((error: unknown) => error);
-    await waitFor('the run to be stored', async () => (await factsOf(world, tenant)) === 1);
+    await waitFor('the run to be stored', async () => (await factsOf(bed, tenant)) === 1);
     killed.kill('SIGKILL');
     expect(await answer).toBeInstanceOf(Error);
-    const other = await world.gateway();
+    const other = await bed.gateway();
     const run = runIn(tenant, await queueKeyed(other, tenant, 'k'));
     expect(runIn(tenant, await queueKeyed(other, tenant, 'k'))).toEqual(run);
-    expect(await factsOf(world, tenant)).toBe(1);
+    expect(await factsOf(bed, tenant)).toBe(1);
   });
 });

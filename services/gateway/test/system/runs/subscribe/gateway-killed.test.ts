@@ -1,7 +1,7 @@
 import { assigned, aRun, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { aWorld } from '../../../fixtures/gateway/a-world.ts';
+import { openTestBed } from '../../../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../../../fixtures/runs/appended-facts.ts';
 import { startGatewayProcess } from '../../../fixtures/gateway/a-service.ts';
 import { openEventSource, readToEnd } from '../../../runs/subscribe/an-event-source.ts';
@@ -12,20 +12,20 @@ const SLOW = { timeout: 60_000 };
 describe('a gateway that is killed while it streams a run', SLOW, () => {
   it('has sent each fact once, and the next gateway continues after the last', async () => {
     await using open = new AsyncDisposableStack();
-    const world = open.use(await aWorld());
-    const environment = { NATS_URL: world.nats.url, RUNLEDGER_VIEWS: 'memory' };
-    const { key, org_id } = world.tenant;
+    const bed = open.use(await openTestBed());
+    const environment = { NATS_URL: bed.nats.url, RUNLEDGER_VIEWS: 'memory' };
+    const { key, org_id } = bed.tenant;
     const run = aRun(org_id);
-    await appendAll(world.log, queued(run), assigned(run));
+    await appendAll(bed.log, queued(run), assigned(run));
 
     const first = open.use(await startGatewayProcess(environment));
     const cut = await openEventSource(`${first.api}/run/${run.run_id}/events`, key);
     await waitFor('the facts until now to be told', () => cut.facts().length === 2);
-    await appendAll(world.log, started(run));
+    await appendAll(bed.log, started(run));
     await waitFor('the next fact to be told', () => cut.facts().length === 3);
     first.kill('SIGKILL');
     await first.exit();
-    await appendAll(world.log, succeeded(run));
+    await appendAll(bed.log, succeeded(run));
 
     const next = open.use(await startGatewayProcess(environment));
     const after = cut.facts().at(-1)?.id ?? '';
