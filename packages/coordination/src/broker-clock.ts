@@ -1,70 +1,36 @@
-import { callBroker } from '@runledger/event-log/connect/broker-call';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
-
-/** In this time the two clocks drift apart by less than a millisecond, unless one of them is set. */
-const READ_EVERY_MS = 30_000;
-
-interface Known {
-  /** How far the broker's time is ahead of our monotonic clock. */
-  readonly aheadMs: number;
-  readonly readAt: number;
-}
+const WINDOW_MS = 300_000;
 
 /**
- * The broker's time in milliseconds since 1970, independent of the clock of this machine. It is late by as long as the response
- * took, and never early. The time is that of the leader of the stream.
- * @throws {LogUnavailable}
+ * The broker's clock, estimated from its time stamps and the monotonic time at which they arrive: `polledClock` feeds it with the
+ * responses to its questions, the scheduler with every message that it reads. It never reads this machine's wall clock. A stamp is
+ * always older than its arrival, so the least delayed one is nearest to the truth, and the estimate is late by that delay rather
+ * than early: nothing ends before its time.
  */
-export const brokerClock = (log: EventLog, stream: string): (() => Promise<number>) => {
-  let known: Known | undefined;
-  let reading: Promise<Known> | undefined;
-  const read = async (): Promise<Known> => {
-    const time = await callBroker('reading the time of the broker', () => readBrokerTime(log, stream));
-    const readAt = performance.now();
-    return { aheadMs: time - readAt, readAt };
-  };
-  return async () => {
-    if (known && performance.now() - known.readAt < READ_EVERY_MS) return known.aheadMs + performance.now();
-    reading ??= read().finally(() => {
-      reading = undefined;
-    });
-    known = await reading;
-    return known.aheadMs + performance.now();
-  };
-};
+export class BrokerClock {
+  readonly #windowMs: number;
+  #before = -Infinity;
+  #offset = -Infinity;
+  #since = -Infinity;
 
-export interface BrokerTime extends Disposable {
-  readonly now: () => Date;
-}
-
-/**
- * The broker's time at once, for callers that cannot wait. It is read now and from time to time; in between, and while the broker
- * is away, our monotonic clock continues from the last reading.
- * @throws {LogUnavailable} when it cannot be read the first time
- */
-export const openBrokerTime = async (log: EventLog, stream: string): Promise<BrokerTime> => {
-  const read = brokerClock(log, stream);
-  const aheadMs = async (): Promise<number> => (await read()) - performance.now();
-  let known = await aheadMs();
-  const again = setInterval(() => {
-    aheadMs().then(
-      (ahead) => (known = ahead),
-      (error: unknown) => log.logger.debug({ err: error }, 'the time of the broker could not be read'),
-    );
-  }, READ_EVERY_MS);
-  return {
-    now: () => new Date(known + performance.now()),
-    [Symbol.dispose]: () => clearInterval(again),
-  };
-};
-
-/** The broker's time in milliseconds since 1970, from the leader of the stream, by one request. */
-export const readBrokerTime = async (log: EventLog, stream: string): Promise<number> => {
-  const info: object = await log.jsm.streams.info(stream);
-  // The driver's type of the response does not have the time.
-  const time = 'ts' in info && typeof info.ts === 'string' ? Date.parse(info.ts) : Number.NaN;
-  if (Number.isNaN(time)) {
-    throw new Error('The broker does not give its time: nats-server 2.10 or later is needed.');
+  /** The estimate covers the last two windows of `windowMs`: a broker's clock that is set back is believed after them. */
+  constructor(windowMs = WINDOW_MS) {
+    this.#windowMs = windowMs;
   }
-  return time;
-};
+
+  /** A message with the broker's stamp `brokerMs` (since 1970) arrived at the monotonic time `atMs`. */
+  sample(brokerMs: number, atMs: number): void {
+    if (!Number.isFinite(brokerMs)) return;
+    if (atMs - this.#since >= this.#windowMs) {
+      this.#before = this.#offset;
+      this.#offset = -Infinity;
+      this.#since = atMs;
+    }
+    this.#offset = Math.max(this.#offset, brokerMs - atMs);
+  }
+
+  /** The broker's time at the monotonic time `atMs`, in milliseconds since 1970; undefined before the first sample. */
+  at(atMs: number): number | undefined {
+    const offset = Math.max(this.#before, this.#offset);
+    return offset === -Infinity ? undefined : offset + atMs;
+  }
+}

@@ -1,29 +1,59 @@
-import { expect, it } from 'vitest';
-import { brokerClock, openBrokerTime } from '../src/broker-clock.ts';
-import { aLog } from '@runledger/event-log/test/fixtures/test-log';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { BrokerClock } from '../src/broker-clock.ts';
 
-it("the broker's clock is read once for many callers and is never ahead of its time stamps", async () => {
-  await using test = await aLog();
-  const now = brokerClock(test.log, 'KV_RATES');
-  const requests = (): number => test.log.nc.stats().outMsgs;
-  const times = await Promise.all(Array.from({ length: 8 }, now));
-  const before = requests();
-  const time = await now();
-  expect(requests()).toBe(before);
-  expect(time).toBeGreaterThanOrEqual(Math.max(...times));
-  const { seq } = await test.log.js.publish('$KV.RATES.later', '{}');
-  const stored = await test.log.jsm.streams.getMessage('KV_RATES', { seq });
-  // Both clocks are this machine's, one in whole milliseconds: only as much as rounding takes.
-  expect(time).toBeLessThan(Date.parse(stored?.timestamp ?? '') + 1);
-  expect(Date.parse(stored?.timestamp ?? '') - time).toBeLessThan(60_000);
-});
+const MINUTE_MS = 60_000;
 
-it("the broker's time is known at once, even while the broker is away", async () => {
-  await using test = await aLog();
-  using time = await openBrokerTime(test.log, 'KV_RATES');
-  const before = time.now();
-  await test.nats.kill9();
-  expect(time.now().getTime()).toBeGreaterThanOrEqual(before.getTime());
-  // Both clocks are this machine's.
-  expect(Math.abs(time.now().getTime() - Date.now())).toBeLessThan(60_000);
+describe("the estimate of the broker's clock", () => {
+  it('is unknown before the first sample', () => expect(new BrokerClock().at(1_000)).toBeUndefined());
+
+  it('continues with monotonic time', () => {
+    const clock = new BrokerClock();
+    clock.sample(5_000_000, 1_000);
+    expect(clock.at(3_500)).toBe(5_002_500);
+  });
+
+  it('is never ahead of the broker, and as near as the least delayed message', () => {
+    const delays = fc.array(fc.nat({ max: 10_000 }), { minLength: 1 });
+    fc.assert(
+      fc.property(delays, fc.integer({ min: -1_000_000, max: 1_000_000 }), (delays, offset) => {
+        const clock = new BrokerClock();
+        let at = 0;
+        for (const delay of delays) {
+          at += 1_000;
+          clock.sample(at - delay + offset, at);
+        }
+        expect(clock.at(at)).toBe(at + offset - Math.min(...delays));
+      }),
+    );
+  });
+
+  it('is not held back by the old facts that a rebuild reads', () => {
+    const clock = new BrokerClock();
+    for (let age = 1_000; age > 0; age -= 1) clock.sample(1_000_000 - age * MINUTE_MS, 10);
+    clock.sample(1_000_000, 10);
+    expect(clock.at(10)).toBe(1_000_000);
+  });
+
+  it('believes a clock that was set back after ten minutes', () => {
+    const clock = new BrokerClock();
+    clock.sample(10_000_000, 0);
+    for (let at = 1; at <= 11; at += 1) clock.sample(5_000_000 + at * MINUTE_MS, at * MINUTE_MS);
+    expect(clock.at(11 * MINUTE_MS)).toBe(5_000_000 + 11 * MINUTE_MS);
+  });
+
+  it('believes it after two windows of a length of choice', () => {
+    const clock = new BrokerClock(MINUTE_MS);
+    clock.sample(10_000_000, 0);
+    clock.sample(5_000_000 + MINUTE_MS, MINUTE_MS);
+    expect(clock.at(MINUTE_MS)).toBe(10_000_000 + MINUTE_MS);
+    clock.sample(5_000_000 + 2 * MINUTE_MS, 2 * MINUTE_MS);
+    expect(clock.at(2 * MINUTE_MS)).toBe(5_000_000 + 2 * MINUTE_MS);
+  });
+
+  it('ignores an invalid stamp', () => {
+    const clock = new BrokerClock();
+    clock.sample(Number.NaN, 0);
+    expect(clock.at(0)).toBeUndefined();
+  });
 });

@@ -1,4 +1,4 @@
-import { brokerClock } from '@runledger/coordination/broker-clock';
+import { polledClock } from '@runledger/coordination/polled-clock';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readStored } from '@runledger/event-log/messages/stream-identity';
 import { streamFill } from '@runledger/event-log/provision/stream-fill';
@@ -11,7 +11,7 @@ export const projectionGauges = (
   log: EventLog,
   position: () => number | undefined,
 ): void => {
-  const brokerNow = brokerClock(log, 'RUNS');
+  const brokerNow = polledClock(log, 'RUNS');
   observedGauge(metrics, {
     name: 'runledger_gateway_projecting',
     help: '1 while this gateway keeps the views. With shared views one of all gateways does.',

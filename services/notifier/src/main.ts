@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { streamsOf } from '@runledger/broker-access/service-permissions';
-import { openBrokerTime } from '@runledger/coordination/broker-clock';
+import { openBrokerTime } from '@runledger/coordination/polled-clock';
 import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
 import { runConfiguredService, type ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';

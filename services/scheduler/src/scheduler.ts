@@ -1,4 +1,4 @@
-import { EstimatedClock } from '@runledger/coordination/estimated-clock';
+import { BrokerClock } from '@runledger/coordination/broker-clock';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { aborted } from '@runledger/resilience/abort';
 import type { CheckOutcome } from '@runledger/service-kit/health/health-server';
@@ -47,7 +47,7 @@ export const openScheduler = async (
   const { heartbeatPeriodMs, cancelEnforceMs } = settings;
   const scheduling = createScheduling({ heartbeatPeriodMs, cancelEnforceMs, instantOf: Date.parse });
   const loop = createDecisionLoop(scheduling);
-  const clock = new EstimatedClock();
+  const clock = new BrokerClock();
   const counted = schedulerMetrics(metrics, {
     scheduling,
     leading: loop.leading,
@@ -84,7 +84,7 @@ export const openScheduler = async (
 
 interface LeadershipParts {
   readonly loop: DecisionLoop;
-  readonly clock: EstimatedClock;
+  readonly clock: BrokerClock;
   readonly followed: FollowedLog;
   readonly snapshots: Snapshots;
   readonly metrics: SchedulerMetrics;

@@ -1,5 +1,5 @@
 import { partitionOf } from '@runledger/contracts/deliveries/deliveries';
-import { brokerClock } from '@runledger/coordination/broker-clock';
+import { polledClock } from '@runledger/coordination/polled-clock';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import { readDeliveries, recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
 import { acquireLease } from '@runledger/coordination/lease';
@@ -41,7 +41,7 @@ describe('with only its own key', () => {
       expect(await bucket.list('one')).toHaveLength(1);
       await bucket.erase('one.two');
     }
-    expect(await brokerClock(log, 'KV_RATES')()).toBeGreaterThan(0);
+    expect(await polledClock(log, 'KV_RATES')()).toBeGreaterThan(0);
     expect(await readDeliveries(log, aRun())).toMatchObject({ attempts: [] });
   });
 

@@ -1,5 +1,5 @@
 import { openBucket } from '@runledger/event-log/streams/bucket';
-import { brokerClock } from '@runledger/coordination/broker-clock';
+import { polledClock } from '@runledger/coordination/polled-clock';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { Type } from 'typebox';
 import { putBack, take, type Taken } from './core/token-bucket.ts';
@@ -31,7 +31,7 @@ export interface SharedTokens {
  */
 export const sharedTokens = (log: EventLog, limit: number): SharedTokens => {
   const bucket = openBucket(log, 'RATES', Tokens);
-  const brokerNow = brokerClock(log, 'KV_RATES');
+  const brokerNow = polledClock(log, 'KV_RATES');
   return {
     take: async (rate_key, wanted) => {
       for (let tries = 0; tries < MAX_TRIES; tries += 1) {

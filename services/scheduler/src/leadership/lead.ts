@@ -1,4 +1,4 @@
-import type { EstimatedClock } from '@runledger/coordination/estimated-clock';
+import type { BrokerClock } from '@runledger/coordination/broker-clock';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { aborted } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
@@ -17,7 +17,7 @@ export interface LeadOptions {
   readonly versions: WorkflowVersions;
   readonly instance: string;
   readonly metrics: DecisionMetrics;
-  readonly clock: EstimatedClock;
+  readonly clock: BrokerClock;
   readonly snapshots: Pick<SnapshotSaver, 'saveOften'>;
   readonly heartbeatPeriodMs: number;
   /** The process stops. */

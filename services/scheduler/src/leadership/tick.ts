@@ -1,11 +1,11 @@
-import { readBrokerTime } from '@runledger/coordination/broker-clock';
-import type { EstimatedClock } from '@runledger/coordination/estimated-clock';
+import { readBrokerTime } from '@runledger/coordination/polled-clock';
+import type { BrokerClock } from '@runledger/coordination/broker-clock';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { sleep } from '@runledger/resilience/abort';
 import type { SchedulerInput } from '../core/state/scheduler-input.ts';
 
 export interface TickOptions {
-  readonly clock: EstimatedClock;
+  readonly clock: BrokerClock;
   readonly everyMs: number;
   readonly take: (input: SchedulerInput) => void;
 }

@@ -2,7 +2,7 @@ import type { Heartbeat } from '@runledger/contracts/events/fleet-event';
 import type { RunEventType } from '@runledger/contracts/events/run-event';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import type { EstimatedClock } from '@runledger/coordination/estimated-clock';
+import type { BrokerClock } from '@runledger/coordination/broker-clock';
 import { watchHeartbeats } from '@runledger/coordination/heartbeats';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { CheckOutcome } from '@runledger/service-kit/health/health-server';
@@ -15,7 +15,7 @@ import { followRuns } from './follow-runs.ts';
 export interface FollowLogOptions {
   readonly scheduling: Scheduling;
   readonly take: (input: SchedulerInput) => void;
-  readonly clock: EstimatedClock;
+  readonly clock: BrokerClock;
   /** The sequence in RUNS that the restored state ends with; undefined when it is rebuilt from the whole log. */
   readonly restoredUpTo: number | undefined;
   /** Each fact of a run that was accepted, and the run after it. */
