@@ -1,0 +1,69 @@
+import { performance } from 'node:perf_hooks';
+import { streamsOf } from '@runledger/broker-access/service-permissions';
+import { openServiceLog } from '@runledger/event-log/provision/service-log';
+import type { ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
+import { nameResolver } from '@runledger/webhooks/dns/name-resolver';
+import { policyFromConfig } from '@runledger/webhooks/policy/policy-config';
+import type { GatewayConfig } from './config.ts';
+import { contract } from './contract.ts';
+import { openGateway } from './gateway.ts';
+import { logGauges, projectionGauges } from './gateway-gauges.ts';
+import { openHttpServer } from './server/http-server.ts';
+import { commonHeaders } from './http/response-headers.ts';
+import { ownServices } from './own-services.ts';
+import { memoryRunViews } from './projection/memory/memory-run-views.ts';
+import { openMongoRunViews } from './projection/mongo/mongo-run-views.ts';
+import { openRunProjection } from './projection/run-projection.ts';
+
+const clock = (): number => performance.now();
+
+/**
+ * Opens everything that a gateway needs, in order. Stopping closes it in reverse. `main.ts` runs it as a process; tests of the
+ * apps run it in their own process.
+ */
+export const startGateway = async (
+  begun: ServiceBase<GatewayConfig>,
+  open: AsyncDisposableStack,
+  stopping: AbortSignal,
+): Promise<{ http: string }> => {
+  const { config, instance, logger, metrics, checks } = begun;
+  const log = await openServiceLog({ ...begun, streams: streamsOf(contract) }, open, stopping);
+
+  const { MONGODB_URL: url, RUNLEDGER_RUN_RETENTION_DAYS: retentionDays } = config;
+  const views =
+    config.RUNLEDGER_VIEWS === 'memory'
+      ? memoryRunViews()
+      : open.use(openMongoRunViews({ url, retentionDays }));
+  const projection = open.use(openRunProjection({ log, views, logger, instance }));
+  checks['projection'] = () => projection.state();
+  projectionGauges(metrics, log, () => projection.position());
+  logGauges(metrics, log);
+
+  const { RUNLEDGER_HOST: host, RUNLEDGER_PORT: port } = config;
+  const finishWithinMs = config.RUNLEDGER_STOP_WITHIN_S * 500;
+  // Its own addresses are added once it listens. Wrong settings fail here, at once.
+  let policy = policyFromConfig(config, ownServices(config, []));
+  const resolver = open.use(nameResolver({ servers: config.RUNLEDGER_DNS_SERVERS, clock }));
+  let publicUrl = config.RUNLEDGER_PUBLIC_URL?.replace(/\/+$/, '') ?? '';
+  const served = open.use(
+    openGateway({
+      config,
+      log,
+      views,
+      logger,
+      metrics,
+      instance,
+      publicUrl: () => publicUrl,
+      policy: () => policy,
+      resolver,
+    }),
+  );
+  const headers = commonHeaders(config.RUNLEDGER_PUBLIC_URL);
+  const http = open.use(
+    await openHttpServer(served.app, { host, port, finishWithinMs, headers, onStopping: [served.stopping] }),
+  );
+  if (publicUrl === '') publicUrl = http.url;
+  policy = policyFromConfig(config, ownServices(config, [http.url, begun.health]));
+  logger.info({ url: `${http.url}${config.RUNLEDGER_BASE_PATH}` }, 'the run API is served');
+  return { http: http.url };
+};
