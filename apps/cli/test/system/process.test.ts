@@ -1,9 +1,9 @@
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { BIN, startCliProcess } from './fixtures/cli-process.ts';
-import { COMMENT, RUN, aGateway, aRun, aStream } from './fixtures/fake-gateway.ts';
-import { at } from './fixtures/run-cli.ts';
-import { payload, secret, send } from './fixtures/start-listening.ts';
+import { BIN, startCliProcess } from '../fixtures/cli-process.ts';
+import { COMMENT, RUN, aGateway, aRun, aStream } from '../fixtures/fake-gateway.ts';
+import { at } from '../fixtures/run-cli.ts';
+import { payload, secret, send } from '../fixtures/start-listening.ts';
 
 describe('the process of a command', () => {
   it('writes the result to standard output and exits with 0', async () => {
