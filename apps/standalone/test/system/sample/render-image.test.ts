@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { PNG } from 'pngjs';
 import { describe, expect, it } from 'vitest';
-import { PALETTE_NAMES } from '../../src/sample/palettes.ts';
+import { PALETTE_NAMES } from '../../../src/sample/palettes.ts';
 import { startSample } from './start-sample.ts';
 import type { Sample } from './start-sample.ts';
 

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { SEAHORSE_VALLEY } from '../../src/sample/render-scene.ts';
+import { SEAHORSE_VALLEY } from '../../../src/sample/render-scene.ts';
 
-const program = fileURLToPath(new URL('../../src/sample/render-image.ts', import.meta.url));
+const program = fileURLToPath(new URL('../../../src/sample/render-image.ts', import.meta.url));
 
 export interface Sample {
   readonly outputFolder: string;

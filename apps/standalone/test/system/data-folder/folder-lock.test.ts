@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { NOON, held, readLock, refusal } from '../../fixtures/opened-folder.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
+
+const holdElsewhere = async (
+  folder: string,
+): Promise<{ pid: number | undefined; kill9: () => Promise<void> }> => {
+  const program = fileURLToPath(new URL('./hold-folder.ts', import.meta.url));
+  const child = spawn(process.execPath, [program, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const [line] = await once(child.stdout, 'data');
+  expect(String(line)).toBe('holding\n');
+  return {
+    pid: child.pid,
+    kill9: async () => {
+      const exited = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+};
+
+describe('the lock of a data folder', () => {
+  it('holds between processes, and is taken over from a killed one', async () => {
+    const path = temporaryFolder();
+    const other = await holdElsewhere(path);
+    expect(await refusal(path)).toContain(`process ${other.pid} has held it since`);
+    await other.kill9();
+    await held(path);
+    expect(readLock(path)).toMatchObject({ pid: process.pid, since: NOON });
+  });
+});
