@@ -9,15 +9,18 @@ import { saveSnapshot } from '../src/snapshot/snapshot-store.ts';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { encodeSnapshot } from '../src/snapshot/snapshot-format.ts';
-import { openTestScheduler, type SchedulerTestBed } from './fixtures/a-scheduler.ts';
+import { openTestScheduler, type SchedulerTestBed } from './fixtures/scheduler-test-bed.ts';
 
-const PATIENT_MS = 5_000;
+const RESPONSE_WITHIN_MS = 5_000;
 
 const executors = async ({ log }: SchedulerTestBed): Promise<ExecutorState[] | undefined> =>
-  (await requestExecutors(log, { name: null, after: null, limit: 200 }, PATIENT_MS))?.executors;
+  (await requestExecutors(log, { name: null, after: null, limit: 200 }, RESPONSE_WITHIN_MS))?.executors;
 
-/** Waits until the scheduler that leads tells of exactly these executors. */
-const told = (bed: SchedulerTestBed, ...states: readonly Partial<ExecutorState>[]): Promise<unknown> =>
+/** Waits until the leading scheduler lists exactly these executors. */
+const executorsAre = (
+  bed: SchedulerTestBed,
+  ...states: readonly Partial<ExecutorState>[]
+): Promise<unknown> =>
   waitFor(`executors to be ${JSON.stringify(states)}`, async () => {
     const known = await executors(bed);
     if (known?.length !== states.length) return false;
@@ -31,8 +34,8 @@ const told = (bed: SchedulerTestBed, ...states: readonly Partial<ExecutorState>[
 
 const waitsForDraining = (bed: SchedulerTestBed, key: RunKey): Promise<unknown> =>
   waitFor('the run to wait for executors that drain', async () => {
-    const answer = await requestWaitReason(bed.log, key, PATIENT_MS);
-    return answer?.wait?.capacity === 'draining';
+    const response = await requestWaitReason(bed.log, key, RESPONSE_WITHIN_MS);
+    return response?.wait?.capacity === 'draining';
   });
 
 /** FLEET has room for a few messages only, and forgets its oldest; the sequence of the first that it still has. */
@@ -47,25 +50,25 @@ describe('a drained executor', () => {
     await using bed = await openTestScheduler();
     await bed.schedule();
     const first = await bed.executor('box');
-    await told(bed, { name: 'box', state: 'ready' });
+    await executorsAre(bed, { name: 'box', state: 'ready' });
     const before = await bed.queue();
     await first.assigned(before);
     await bed.request('ExecutorDrainRequested', 'box');
-    await told(bed, { name: 'box', state: 'draining' });
+    await executorsAre(bed, { name: 'box', state: 'draining' });
     const [state] = (await executors(bed)) ?? [];
     expect(state?.slots[0]?.run).toMatchObject({ run_id: before.run_id, attempt: 1 });
     expect(state?.drain?.requested_at).toBeDefined();
 
     // What runs there goes on.
-    await first.tell(before, 'RunStarted', {});
-    await first.tell(before, 'RunSucceeded', { outputs: [] });
+    await first.append(before, 'RunStarted', {});
+    await first.append(before, 'RunSucceeded', { outputs: [] });
     const key = await bed.queue();
     await waitsForDraining(bed, key);
     await first.leave();
-    await told(bed, { name: 'box', state: 'absent', executor_id: null });
+    await executorsAre(bed, { name: 'box', state: 'absent', executor_id: null });
     const second = await bed.executor('box');
-    await told(bed, { name: 'box', state: 'draining', executor_id: second.id });
-    expect((await requestWaitReason(bed.log, key, PATIENT_MS))?.wait).toEqual({
+    await executorsAre(bed, { name: 'box', state: 'draining', executor_id: second.id });
+    expect((await requestWaitReason(bed.log, key, RESPONSE_WITHIN_MS))?.wait).toEqual({
       ahead: 0,
       capacity: 'draining',
       gpu: 'A10G',
@@ -75,7 +78,7 @@ describe('a drained executor', () => {
 
     await bed.request('ExecutorResumeRequested', 'box');
     await second.assigned(key);
-    await told(bed, { name: 'box', state: 'ready' });
+    await executorsAre(bed, { name: 'box', state: 'ready' });
   });
 
   it('leaves runs to others, and stays drained under the next scheduler', async () => {
@@ -86,11 +89,11 @@ describe('a drained executor', () => {
     const other = await bed.executor('other', 10);
     await bed.executor('box', 10);
     await bed.request('ExecutorDrainRequested', 'box');
-    await told(bed, { name: 'box', state: 'draining' }, { name: 'other', state: 'ready' });
+    await executorsAre(bed, { name: 'box', state: 'draining' }, { name: 'other', state: 'ready' });
     await other.assigned(await bed.queue());
     await one[Symbol.asyncDispose]();
     await waitFor('the second to lead', () => two.leading());
-    await told(bed, { name: 'box', state: 'draining' }, { name: 'other', state: 'ready' });
+    await executorsAre(bed, { name: 'box', state: 'draining' }, { name: 'other', state: 'ready' });
     for (const key of [await bed.queue(), await bed.queue()]) await other.assigned(key);
   });
 
@@ -98,7 +101,7 @@ describe('a drained executor', () => {
     await using bed = await openTestScheduler();
     const one = await bed.schedule();
     await bed.request('ExecutorDrainRequested', 'box');
-    await told(bed, { name: 'box', state: 'absent' });
+    await executorsAre(bed, { name: 'box', state: 'absent' });
     const key = await bed.queue();
     await waitFor('the run to be known', () => one.runs().length === 1);
     await one[Symbol.asyncDispose]();
@@ -106,7 +109,7 @@ describe('a drained executor', () => {
 
     await bed.schedule();
     const executor = await bed.executor('box');
-    await told(bed, { name: 'box', state: 'draining' });
+    await executorsAre(bed, { name: 'box', state: 'draining' });
     expect(await bed.events(key)).toEqual(['RunQueued']);
     await bed.request('ExecutorResumeRequested', 'box');
     await executor.assigned(key);
@@ -117,13 +120,13 @@ describe('a drained executor', () => {
     const one = await bed.schedule({ snapshotEveryEvents: 1 });
     await bed.executor('box');
     await bed.request('ExecutorDrainRequested', 'box');
-    await told(bed, { name: 'box', state: 'draining' });
+    await executorsAre(bed, { name: 'box', state: 'draining' });
     const key = await bed.queue();
     await waitsForDraining(bed, key);
     await one[Symbol.asyncDispose]();
 
     const two = await bed.schedule();
-    await told(bed, { name: 'box', state: 'draining' });
+    await executorsAre(bed, { name: 'box', state: 'draining' });
     expect(two.runs().map(({ run }) => run.run_id)).toEqual([key.run_id]);
     expect(await bed.events(key)).toEqual(['RunQueued']);
   });
@@ -132,12 +135,12 @@ describe('a drained executor', () => {
     await using bed = await openTestScheduler();
     const one = await bed.schedule();
     await bed.request('ExecutorDrainRequested', 'box');
-    await told(bed, { name: 'box', state: 'absent' });
+    await executorsAre(bed, { name: 'box', state: 'absent' });
     await one[Symbol.asyncDispose]();
     expect(await forgetFirst(bed)).toBeGreaterThan(1);
 
     await bed.schedule();
-    await told(bed, { name: 'box', state: 'absent' });
+    await executorsAre(bed, { name: 'box', state: 'absent' });
   });
 
   it('stays drained over a restart when RUNS has forgotten what the snapshot ends with', async () => {
@@ -153,7 +156,7 @@ describe('a drained executor', () => {
     await saveSnapshot(bed.log, 'scheduler', await encodeSnapshot({ position, drains, runs: [] }));
 
     const scheduler = await bed.schedule();
-    await told(bed, { name: 'box', state: 'absent' });
+    await executorsAre(bed, { name: 'box', state: 'absent' });
     expect(scheduler.runs()).toHaveLength(1);
   });
 

@@ -4,7 +4,7 @@ import { newUuid, orgId, runId } from '@runledger/contracts/ids';
 import { lifecycleFilter, type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { reportProgress } from '@runledger/event-log/streams/activity';
 import { waitFor } from '@runledger/testing/time/wait-for';
-import { openTestScheduler, type SchedulerTestBed } from './fixtures/a-scheduler.ts';
+import { openTestScheduler, type SchedulerTestBed } from './fixtures/scheduler-test-bed.ts';
 
 const ended = (bed: SchedulerTestBed, key: RunKey) =>
   waitFor('the run to end', async () => {
@@ -38,8 +38,8 @@ describe('a scheduler on a log', () => {
       await executor.assigned(key);
       const others = await Promise.all(keys.map((other) => bed.run(other)));
       expect(others.filter((run) => isExecuting(run))).toHaveLength(1);
-      await executor.tell(key, 'RunStarted', {});
-      await executor.tell(key, 'RunSucceeded', { outputs: [] });
+      await executor.append(key, 'RunStarted', {});
+      await executor.append(key, 'RunSucceeded', { outputs: [] });
     }
     const page = (): Promise<string> => scheduler.metrics.metrics();
     const ends = /runs_ended_total\{status="success",end_reason="completed",.*\} 3/;
@@ -60,7 +60,7 @@ describe('a scheduler on a log', () => {
     const first = await bed.executor('first');
     const key = await bed.queue();
     await first.assigned(key);
-    await first.tell(key, 'RunStarted', {});
+    await first.append(key, 'RunStarted', {});
     await first.die();
     const second = await bed.executor('second');
     expect((await second.assigned(key)).attempt).toBe(2);
@@ -95,7 +95,7 @@ describe('a scheduler on a log', () => {
     const cancelled = await bed.queue();
     for (const key of [slow, cancelled]) {
       await executor.assigned(key);
-      await executor.tell(key, 'RunStarted', {});
+      await executor.append(key, 'RunStarted', {});
     }
     const time = new Date().toISOString();
     reportProgress(bed.log, slow, 1, executor.id, { progress: 0.25, live_status: null, time });

@@ -3,15 +3,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Decision } from '../../src/core/decisions/decision.ts';
 import { Invariants } from './invariants.ts';
-import { World } from './world.ts';
+import { TestBed } from './test-bed.ts';
 
 const EXECUTORS = ['a', 'b', 'c', 'd'] as const;
 const gpu = fc.constantFrom('A10G', 'H100');
 const program = fc.constantFrom('render', 'train');
 const any = fc.nat({ max: 1_000 });
 
-/** Anything that may happen to a scheduler, in any order. */
-const happening = fc.oneof(
+/** One step of a random history: anything that may happen to a scheduler. */
+const simulatedStep = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.record({
@@ -31,7 +31,7 @@ const happening = fc.oneof(
       programs: fc.uniqueArray(program, { minLength: 1 }),
     }),
   },
-  { weight: 10, arbitrary: fc.record({ what: fc.constant('beat'), any, honest: fc.boolean() }) },
+  { weight: 10, arbitrary: fc.record({ what: fc.constant('heartbeat'), any, honest: fc.boolean() }) },
   { weight: 6, arbitrary: fc.record({ what: fc.constant('tick'), ms: fc.integer({ min: 1, max: 4_000 }) }) },
   { weight: 12, arbitrary: fc.record({ what: fc.constant('settle'), any }) },
   { weight: 12, arbitrary: fc.record({ what: fc.constant('deliver'), any }) },
@@ -43,52 +43,58 @@ const happening = fc.oneof(
   { weight: 3, arbitrary: fc.record({ what: fc.constantFrom('request drain', 'request resume'), any }) },
   { weight: 1, arbitrary: fc.record({ what: fc.constantFrom('reconnect', 'slow', 'take over') }) },
 );
-type Happening = typeof happening extends fc.Arbitrary<infer Of> ? Of : never;
+type SimulatedStep = typeof simulatedStep extends fc.Arbitrary<infer Of> ? Of : never;
 
 const pick = <Of>(from: readonly Of[], any: number): Of | undefined => from[any % Math.max(from.length, 1)];
 
-const happen = (world: World, it: Happening): void => {
-  if ('seconds' in it) {
-    const wish = { gpu: it.gpu, program: it.program, maxAttempts: it.attempts } as const;
-    return world.queue(`run-${world.sequence}`, {
-      ...wish,
-      startDeadlineS: it.seconds,
-      runTimeoutS: it.seconds,
+const simulate = (simulation: TestBed, step: SimulatedStep): void => {
+  if ('seconds' in step) {
+    const request = { gpu: step.gpu, program: step.program, maxAttempts: step.attempts } as const;
+    return simulation.queue(`run-${simulation.sequence}`, {
+      ...request,
+      startDeadlineS: step.seconds,
+      runTimeoutS: step.seconds,
     });
   }
-  if ('gpus' in it)
-    return world.register(pick(EXECUTORS, it.any) ?? 'a', { gpus: it.gpus, programs: it.programs });
-  if ('ms' in it) return world.tickAfter(it.ms);
-  if ('honest' in it) {
-    const name = pick([...world.executorIds.keys()], it.any);
-    if (name !== undefined) world.beat(name, it.honest ? world.listed(name) : []);
+  if ('gpus' in step)
+    return simulation.register(pick(EXECUTORS, step.any) ?? 'a', {
+      gpus: step.gpus,
+      programs: step.programs,
+    });
+  if ('ms' in step) return simulation.tickAfter(step.ms);
+  if ('honest' in step) {
+    const name = pick([...simulation.executorIds.keys()], step.any);
+    if (name !== undefined) simulation.heartbeat(name, step.honest ? simulation.listed(name) : []);
     return;
   }
-  if ('any' in it) return happenToOne(world, it);
-  if (it.what === 'take over') {
-    world.standBy();
-    // What another process was about to do is not done.
-    world.open = [];
-    world.deliver();
-    return world.lead();
+  if ('any' in step) return simulateOnOne(simulation, step);
+  if (step.what === 'take over') {
+    simulation.standBy();
+    // The other process does not execute its decisions.
+    simulation.open = [];
+    simulation.deliver();
+    return simulation.lead();
   }
-  world.reset(it.what === 'slow' ? 'slow_round_trip' : 'reconnect');
+  simulation.reset(step.what === 'slow' ? 'slow_round_trip' : 'reconnect');
 };
 
-const happenToOne = (world: World, { what, any }: { readonly what: string; readonly any: number }): void => {
-  if (what === 'deliver') return world.deliver(1 + (any % 4));
+const simulateOnOne = (
+  simulation: TestBed,
+  { what, any }: { readonly what: string; readonly any: number },
+): void => {
+  if (what === 'deliver') return simulation.deliver(1 + (any % 4));
   if (what === 'settle') {
-    const decision = pick(world.open, any);
-    return decision && world.settle(decision);
+    const decision = pick(simulation.open, any);
+    return decision && simulation.settle(decision);
   }
   if (what === 'leave' || what === 'drain') {
-    const name = pick([...world.executorIds.keys()], any);
-    return name === undefined ? undefined : world[what](name);
+    const name = pick([...simulation.executorIds.keys()], any);
+    return name === undefined ? undefined : simulation[what](name);
   }
-  // Also of names that nobody bears yet.
-  if (what === 'request drain') return world.requestDrain(pick(EXECUTORS, any) ?? 'a');
-  if (what === 'request resume') return world.requestResume(pick(EXECUTORS, any) ?? 'a');
-  const possible = [...world.histories].filter(([, { state: run }]) => {
+  // Also for names without an executor.
+  if (what === 'request drain') return simulation.requestDrain(pick(EXECUTORS, any) ?? 'a');
+  if (what === 'request resume') return simulation.requestResume(pick(EXECUTORS, any) ?? 'a');
+  const possible = [...simulation.histories].filter(([, { state: run }]) => {
     if (!run) return false;
     if (what === 'read again') return !isEnded(run);
     if (what === 'start') return run.status === 'started' && !run.cancel;
@@ -98,44 +104,44 @@ const happenToOne = (world: World, { what, any }: { readonly what: string; reado
   });
   const name = pick(possible, any)?.[0];
   if (name === undefined) return;
-  if (what === 'read again') return world.readAgain(name);
-  if (what === 'start') world.start(name);
-  else if (what === 'succeed') world.succeed(name);
-  else if (what === 'cancel') world.requestCancel(name);
-  else world.forge(name);
+  if (what === 'read again') return simulation.readAgain(name);
+  if (what === 'start') simulation.start(name);
+  else if (what === 'succeed') simulation.succeed(name);
+  else if (what === 'cancel') simulation.requestCancel(name);
+  else simulation.forge(name);
 };
 
-describe('whatever happens, in whatever order', () => {
-  it('no slot holds two runs, no head is decided on twice, no run waits for a free slot, no executor with heartbeats is lost', () => {
+describe('a random history', () => {
+  it('keeps the invariants: one run for each slot, one decision for each head, no run waits for a free slot, no executor with heartbeats is lost', () => {
     let assigned = 0;
     let lost = 0;
     fc.assert(
-      fc.property(fc.array(happening, { maxLength: 150, size: 'max' }), (happenings) => {
-        const world = new World();
-        const watch = new Invariants(world);
-        world.lead();
-        world.undelivered = [];
-        world.onDecided = (input, decisions) => watch.saw(input, decisions);
-        for (const it of happenings) happen(world, it);
-        assigned += watch.assigned;
-        lost += watch.lost;
+      fc.property(fc.array(simulatedStep, { maxLength: 150, size: 'max' }), (steps) => {
+        const simulation = new TestBed();
+        const invariants = new Invariants(simulation);
+        simulation.lead();
+        simulation.undelivered = [];
+        simulation.onDecided = (input, decisions) => invariants.check(input, decisions);
+        for (const step of steps) simulate(simulation, step);
+        assigned += invariants.assigned;
+        lost += invariants.lost;
       }),
       { numRuns: 500 },
     );
-    // The histories were worth looking at.
+    // The histories reach the situations that matter.
     expect(assigned).toBeGreaterThan(300);
     expect(lost).toBeGreaterThan(30);
   });
 
-  it('decides the same for the same inputs', () => {
+  it('gives the same decisions for the same inputs', () => {
     fc.assert(
-      fc.property(fc.array(happening, { maxLength: 80, size: 'max' }), (happenings) => {
+      fc.property(fc.array(simulatedStep, { maxLength: 80, size: 'max' }), (steps) => {
         const decisions = [1, 2].map(() => {
-          const world = new World();
+          const simulation = new TestBed();
           const all: Decision[] = [];
-          world.onDecided = (_input, decided) => void all.push(...decided);
-          world.lead();
-          for (const it of happenings) happen(world, it);
+          simulation.onDecided = (_input, decided) => void all.push(...decided);
+          simulation.lead();
+          for (const step of steps) simulate(simulation, step);
           return all;
         });
         expect(decisions[0]).toEqual(decisions[1]);

@@ -1,48 +1,55 @@
 import { describe, expect, it } from 'vitest';
-import { ENFORCE_MS, given, PERIOD_MS, type OfferedBy, type Step, type RequestedRun } from './world.ts';
+import {
+  ENFORCE_MS,
+  given,
+  PERIOD_MS,
+  type TestCapabilities,
+  type Step,
+  type RequestedRun,
+} from './test-bed.ts';
 
 const executor =
-  (name: string, offered?: OfferedBy): Step =>
-  (world) => {
-    world.register(name, offered);
-    world.beat(name);
+  (name: string, capabilities?: TestCapabilities): Step =>
+  (bed) => {
+    bed.register(name, capabilities);
+    bed.heartbeat(name);
   };
 const queued =
-  (run: string, wish?: RequestedRun): Step =>
-  (world) =>
-    world.queue(run, wish);
-const stored: Step = (world) => world.settleAll();
+  (run: string, request?: RequestedRun): Step =>
+  (bed) =>
+    bed.queue(run, request);
+const stored: Step = (bed) => bed.settleAll();
 const started =
   (run: string): Step =>
-  (world) =>
-    world.start(run);
+  (bed) =>
+    bed.start(run);
 const succeeded =
   (run: string): Step =>
-  (world) =>
-    world.succeed(run);
+  (bed) =>
+    bed.succeed(run);
 const cancelRequested =
   (run: string): Step =>
-  (world) =>
-    world.requestCancel(run);
+  (bed) =>
+    bed.requestCancel(run);
 const left =
   (name: string): Step =>
-  (world) =>
-    world.leave(name);
-const beaten =
+  (bed) =>
+    bed.leave(name);
+const heartbeatOf =
   (name: string): Step =>
-  (world) =>
-    world.beat(name);
-const silence =
+  (bed) =>
+    bed.heartbeat(name);
+const noHeartbeats =
   (ms: number): Step =>
-  (world) =>
-    world.pass(ms);
+  (bed) =>
+    bed.pass(ms);
 const passed =
-  (ms: number, ...beating: string[]): Step =>
-  (world) =>
-    world.pass(ms, { beating });
-const running = (run: string, on: string, wish?: RequestedRun): Step[] => [
+  (ms: number, ...alive: string[]): Step =>
+  (bed) =>
+    bed.pass(ms, { alive });
+const running = (run: string, on: string, request?: RequestedRun): Step[] => [
   executor(on),
-  queued(run, wish),
+  queued(run, request),
   stored,
   started(run),
 ];
@@ -52,24 +59,24 @@ describe('a queued run', () => {
     expect(given(executor('box')).when(queued('one'))).toEqual(['one is assigned to box slot 0, attempt 1']));
 
   it('is assigned at the first heartbeat of an executor that can take it', () =>
-    expect(given(queued('one'), (world) => world.register('box')).when(beaten('box'))).toEqual([
+    expect(given(queued('one'), (bed) => bed.register('box')).when(heartbeatOf('box'))).toEqual([
       'one is assigned to box slot 0, attempt 1',
     ]));
 
   it('waits while the executor has registered but sent no heartbeat yet', () =>
-    expect(given((world) => world.register('box')).when(queued('one'))).toEqual([]));
+    expect(given((bed) => bed.register('box')).when(queued('one'))).toEqual([]));
 
   it('waits while every slot is busy, and takes the one that is freed by a success', () =>
     expect(given(...running('one', 'box'), queued('two')).when(succeeded('one'))).toEqual([
       'two is assigned to box slot 0, attempt 1',
     ]));
 
-  it.each<[string, RequestedRun, OfferedBy]>([
+  it.each<[string, RequestedRun, TestCapabilities]>([
     ['of another GPU model', { gpu: 'H100' }, {}],
     ['that does not serve its machine', { machine: 'farm' }, { machines: ['studio'] }],
     ['that does not offer its program', { program: 'train' }, {}],
-  ])('is not given to an executor %s', (_why, wish, offered) =>
-    expect(given(executor('box', offered)).when(queued('one', wish))).toEqual([]),
+  ])('is not given to an executor %s', (_why, request, capabilities) =>
+    expect(given(executor('box', capabilities)).when(queued('one', request))).toEqual([]),
   );
 
   it.each(['farm', '01920000-0000-7000-8000-000000000005', '*'])(
@@ -81,7 +88,7 @@ describe('a queued run', () => {
   );
 
   it('is not given to a draining executor', () =>
-    expect(given(executor('box'), (world) => world.drain('box')).when(queued('one'))).toEqual([]));
+    expect(given(executor('box'), (bed) => bed.drain('box')).when(queued('one'))).toEqual([]));
 
   it('is never assigned after it was cancelled', () =>
     expect(given(queued('one'), cancelRequested('one')).when(executor('box'))).toEqual([]));
@@ -129,25 +136,25 @@ describe('a slot', () => {
 
   it('is free again when the decision is refused, and the refused run waits for its fact', () =>
     expect(
-      given(executor('box'), queued('one'), queued('two')).when((world) =>
-        world.open.slice(0, 1).forEach((decision) => world.refuse(decision)),
+      given(executor('box'), queued('one'), queued('two')).when((bed) =>
+        bed.open.slice(0, 1).forEach((decision) => bed.refuse(decision)),
       ),
     ).toEqual(['two is assigned to box slot 0, attempt 1']));
 
   it('lets the refused run be decided again on the head that refused it', () =>
     expect(
-      given(executor('box'), queued('one'), (world) =>
-        world.open.slice(0, 1).forEach((decision) => world.refuse(decision)),
-      ).when((world) => world.forge('one')),
+      given(executor('box'), queued('one'), (bed) =>
+        bed.open.slice(0, 1).forEach((decision) => bed.refuse(decision)),
+      ).when((bed) => bed.forge('one')),
     ).toEqual(['one is assigned to box slot 0, attempt 1']));
 
   it('stays busy after a time-out as long as the executor lists the run', () =>
     expect(
       given(...running('one', 'box', { runTimeoutS: 10 }), queued('two'), passed(10_000, 'box')).when(
-        (world) => {
-          const listed = world.listed('box');
-          world.settleAll();
-          world.beat('box', listed);
+        (bed) => {
+          const listed = bed.listed('box');
+          bed.settleAll();
+          bed.heartbeat('box', listed);
         },
       ),
     ).toEqual([]));
@@ -155,91 +162,96 @@ describe('a slot', () => {
   it('is free after a time-out when the executor no longer lists the run', () =>
     expect(
       given(...running('one', 'box', { runTimeoutS: 10 }), queued('two'), passed(10_000, 'box'), stored).when(
-        beaten('box'),
+        heartbeatOf('box'),
       ),
     ).toEqual(['two is assigned to box slot 0, attempt 1']));
 
   it('is free after a grace period, whatever the executor lists', () =>
     expect(
-      given(...running('one', 'box', { runTimeoutS: 10 }), queued('two'), passed(10_000, 'box'), (world) => {
-        const listed = world.listed('box');
-        world.settleAll();
+      given(...running('one', 'box', { runTimeoutS: 10 }), queued('two'), passed(10_000, 'box'), (bed) => {
+        const listed = bed.listed('box');
+        bed.settleAll();
         for (let ms = 0; ms < ENFORCE_MS - 500; ms += 500) {
-          world.beat('box', listed);
-          world.tickAfter(500);
+          bed.heartbeat('box', listed);
+          bed.tickAfter(500);
         }
-        expect(world.open).toEqual([]);
-      }).when((world) => world.tickAfter(500)),
+        expect(bed.open).toEqual([]);
+      }).when((bed) => bed.tickAfter(500)),
     ).toEqual(['two is assigned to box slot 0, attempt 1']));
 
   it('is not given away while the executor lists a run there that is not in the log', () =>
     expect(
-      given((world) => {
-        world.register('box');
-        const [listed] = [{ slot: 0, run_id: world.key('ghost').run_id, attempt: 1 }];
-        world.beat('box', [listed]);
+      given((bed) => {
+        bed.register('box');
+        const [listed] = [{ slot: 0, run_id: bed.key('ghost').run_id, attempt: 1 }];
+        bed.heartbeat('box', [listed]);
       }).when(queued('one')),
     ).toEqual([]));
 });
 
 describe('an executor', () => {
   it('is lost after a full period without a heartbeat', () =>
-    expect(given(executor('box')).when(silence(PERIOD_MS))).toEqual(['box is lost']));
+    expect(given(executor('box')).when(noHeartbeats(PERIOD_MS))).toEqual(['box is lost']));
 
-  it('is not lost before', () => expect(given(executor('box')).when(silence(PERIOD_MS - 500))).toEqual([]));
+  it('is not lost before', () =>
+    expect(given(executor('box')).when(noHeartbeats(PERIOD_MS - 500))).toEqual([]));
 
   it('is declared lost once', () =>
-    expect(given(executor('box'), silence(PERIOD_MS)).when(silence(PERIOD_MS))).toEqual([]));
+    expect(given(executor('box'), noHeartbeats(PERIOD_MS)).when(noHeartbeats(PERIOD_MS))).toEqual([]));
 
   it('is not lost while it sends heartbeats', () =>
     expect(given(executor('box')).when(passed(10 * PERIOD_MS, 'box'))).toEqual([]));
 
   it('does not count a heartbeat that is received again', () =>
     expect(
-      given(executor('box'), silence(PERIOD_MS - 500), (world) => world.beatAgain('box')).when(silence(500)),
+      given(executor('box'), noHeartbeats(PERIOD_MS - 500), (bed) => bed.repeatHeartbeat('box')).when(
+        noHeartbeats(500),
+      ),
     ).toEqual(['box is lost']));
 
   it.each(['reconnect', 'slow_round_trip'] as const)('is given a full period anew after a %s', (cause) =>
     expect(
-      given(executor('box'), silence(PERIOD_MS - 500), (world) => world.reset(cause)).when(
-        silence(PERIOD_MS - 500),
+      given(executor('box'), noHeartbeats(PERIOD_MS - 500), (bed) => bed.reset(cause)).when(
+        noHeartbeats(PERIOD_MS - 500),
       ),
     ).toEqual([]),
   );
 
   it('gets another full period when the scheduler itself was paused', () =>
     expect(
-      given(executor('box'), (world) => world.tickAfter(10 * PERIOD_MS)).when(silence(PERIOD_MS - 500)),
+      given(executor('box'), (bed) => bed.tickAfter(10 * PERIOD_MS)).when(noHeartbeats(PERIOD_MS - 500)),
     ).toEqual([]));
 
   it('gets another full period from a scheduler that takes over', () =>
     expect(
       given(
         executor('box'),
-        silence(PERIOD_MS - 500),
-        (world) => world.standBy(),
-        (world) => world.lead(),
-      ).when(silence(PERIOD_MS - 500)),
+        noHeartbeats(PERIOD_MS - 500),
+        (bed) => bed.standBy(),
+        (bed) => bed.lead(),
+      ).when(noHeartbeats(PERIOD_MS - 500)),
     ).toEqual([]));
 
   it('gets no runs after a reconnect before its next heartbeat', () =>
-    expect(given(executor('box'), (world) => world.reset('reconnect')).when(queued('one'))).toEqual([]));
+    expect(given(executor('box'), (bed) => bed.reset('reconnect')).when(queued('one'))).toEqual([]));
 
   it('takes part again when it sends a heartbeat after all', () =>
-    expect(given(executor('box'), silence(PERIOD_MS), stored, queued('one')).when(beaten('box'))).toEqual([
-      'one is assigned to box slot 0, attempt 1',
-    ]));
+    expect(
+      given(executor('box'), noHeartbeats(PERIOD_MS), stored, queued('one')).when(heartbeatOf('box')),
+    ).toEqual(['one is assigned to box slot 0, attempt 1']));
 
   it('is not declared lost again when it registers while its loss is being stored', () =>
     expect(
-      given(executor('box'), silence(PERIOD_MS), (world) => world.register('box')).when(silence(PERIOD_MS)),
+      given(executor('box'), noHeartbeats(PERIOD_MS), (bed) => bed.register('box')).when(
+        noHeartbeats(PERIOD_MS),
+      ),
     ).toEqual([]));
 
   it('stays when its loss could not be stored, and gets another period', () =>
     expect(
-      given(executor('box'), silence(PERIOD_MS), (world) =>
-        world.open.forEach((decision) => world.refuse(decision)),
-      ).when(silence(PERIOD_MS)),
+      given(executor('box'), noHeartbeats(PERIOD_MS), (bed) =>
+        bed.open.forEach((decision) => bed.refuse(decision)),
+      ).when(noHeartbeats(PERIOD_MS)),
     ).toEqual(['box is lost']));
 });
 
@@ -248,14 +260,14 @@ describe('a run whose executor left or is lost', () => {
     expect(given(...running('one', 'box')).when(left('box'))).toEqual(['one is requeued: executor_left']));
 
   it('is requeued when the loss is in the log', () =>
-    expect(given(...running('one', 'box'), silence(PERIOD_MS)).when(stored)).toEqual([
+    expect(given(...running('one', 'box'), noHeartbeats(PERIOD_MS)).when(stored)).toEqual([
       'one is requeued: executor_lost',
     ]));
 
   it('is given up after its last attempt', () =>
-    expect(given(...running('one', 'box', { maxAttempts: 1 }), silence(PERIOD_MS)).when(stored)).toEqual([
-      'one is given up: executor_lost',
-    ]));
+    expect(given(...running('one', 'box', { maxAttempts: 1 }), noHeartbeats(PERIOD_MS)).when(stored)).toEqual(
+      ['one is given up: executor_lost'],
+    ));
 
   it('counts as cancelled when its cancel was requested', () =>
     expect(given(...running('one', 'box'), cancelRequested('one')).when(left('box'))).toEqual([
@@ -269,14 +281,14 @@ describe('a run whose executor left or is lost', () => {
 
   it('is found by a scheduler that takes over', () =>
     expect(
-      given(...running('one', 'box'), (world) => world.standBy(), left('box')).when((world) => world.lead()),
+      given(...running('one', 'box'), (bed) => bed.standBy(), left('box')).when((bed) => bed.lead()),
     ).toEqual(['one is requeued: executor_left']));
 
   it('is requeued after a full period when no fact of its executor is known', () => {
-    const unknown: Step[] = [...running('one', 'box'), (world) => world.forgetFleet()];
-    expect(given(...unknown).when((world) => world.lead())).toEqual([]);
-    expect(given(...unknown, (world) => world.lead()).when(silence(PERIOD_MS - 500))).toEqual([]);
-    expect(given(...unknown, (world) => world.lead()).when(silence(PERIOD_MS))).toEqual([
+    const unknown: Step[] = [...running('one', 'box'), (bed) => bed.forgetFleet()];
+    expect(given(...unknown).when((bed) => bed.lead())).toEqual([]);
+    expect(given(...unknown, (bed) => bed.lead()).when(noHeartbeats(PERIOD_MS - 500))).toEqual([]);
+    expect(given(...unknown, (bed) => bed.lead()).when(noHeartbeats(PERIOD_MS))).toEqual([
       'one is requeued: executor_lost',
     ]);
   });
@@ -285,42 +297,42 @@ describe('a run whose executor left or is lost', () => {
 describe('a scheduler that takes over and reads that an executor was once lost', () => {
   const readAnew: Step[] = [
     ...running('one', 'box'),
-    (world) => world.forgetFleet(),
-    (world) => world.register('box'),
-    (world) => world.lose('box'),
-    (world) => world.lead(),
+    (bed) => bed.forgetFleet(),
+    (bed) => bed.register('box'),
+    (bed) => bed.lose('box'),
+    (bed) => bed.lead(),
   ];
 
   it('requeues none of its runs when it sends heartbeats: it had returned to the scheduler before', () => {
-    expect(given(...readAnew.slice(0, -1)).when((world) => world.lead())).toEqual([]);
+    expect(given(...readAnew.slice(0, -1)).when((bed) => bed.lead())).toEqual([]);
     expect(given(...readAnew).when(passed(PERIOD_MS * 3, 'box'))).toEqual([]);
   });
 
   it('recovers them after a full period without a heartbeat', () =>
-    expect(given(...readAnew).when(silence(PERIOD_MS))).toEqual(['one is requeued: executor_lost']));
+    expect(given(...readAnew).when(noHeartbeats(PERIOD_MS))).toEqual(['one is requeued: executor_lost']));
 });
 
 describe('a decision that could not be executed', () => {
   it('is made again, for an assignment', () =>
-    expect(given(executor('box'), queued('one')).when((world) => world.end('failed'))).toEqual([
+    expect(given(executor('box'), queued('one')).when((bed) => bed.settleFirst('failed'))).toEqual([
       'one is assigned to box slot 0, attempt 1',
     ]));
 
   it('is made again, for a recovery', () =>
-    expect(given(...running('one', 'box'), left('box')).when((world) => world.end('failed'))).toEqual([
+    expect(given(...running('one', 'box'), left('box')).when((bed) => bed.settleFirst('failed'))).toEqual([
       'one is requeued: executor_left',
     ]));
 
   it('is made again, for a deadline', () =>
     expect(
-      given(queued('one', { startDeadlineS: 60 }), silence(61_000), (world) => world.end('failed')).when(
-        silence(500),
-      ),
+      given(queued('one', { startDeadlineS: 60 }), noHeartbeats(61_000), (bed) =>
+        bed.settleFirst('failed'),
+      ).when(noHeartbeats(500)),
     ).toEqual(['one is timed out: no_capacity']));
 
   it('frees the slot when the log no longer holds the run', () =>
     expect(
-      given(executor('box'), queued('one'), (world) => world.end('expired')).when(queued('two')),
+      given(executor('box'), queued('one'), (bed) => bed.settleFirst('expired')).when(queued('two')),
     ).toEqual(['two is assigned to box slot 0, attempt 1']));
 });
 
@@ -354,7 +366,7 @@ describe('time', () => {
   it('counts the start deadline anew when a run is requeued', () =>
     expect(
       given(...running('one', 'box', { startDeadlineS: 10 }), passed(8_000, 'box'), left('box'), stored).when(
-        silence(9_500),
+        noHeartbeats(9_500),
       ),
     ).toEqual([]));
 
@@ -366,14 +378,14 @@ describe('time', () => {
     ).toEqual(['the cancel of one is enforced']));
 
   it('ends nothing before a full period after a reconnect: its executor may have finished it meanwhile', () => {
-    expect(
-      given(...running('one', 'box', { runTimeoutS: 10 })).when((world) => world.tickAfter(20_000)),
-    ).toEqual(['one is timed out: run_timeout']);
+    expect(given(...running('one', 'box', { runTimeoutS: 10 })).when((bed) => bed.tickAfter(20_000))).toEqual(
+      ['one is timed out: run_timeout'],
+    );
     const before: Step[] = [
       ...running('one', 'box', { runTimeoutS: 10 }),
-      (world) => {
-        world.nowMs += 20_000;
-        world.reset('reconnect');
+      (bed) => {
+        bed.nowMs += 20_000;
+        bed.reset('reconnect');
       },
     ];
     expect(given(...before).when(passed(PERIOD_MS - 500, 'box'))).toEqual([]);
@@ -393,14 +405,14 @@ describe('a scheduler that stands by', () => {
   it('decides nothing, and everything once it leads', () =>
     expect(
       given(
-        (world) => world.standBy(),
+        (bed) => bed.standBy(),
         queued('one'),
         executor('box'),
-        (world) => {
-          expect(world.open).toEqual([]);
-          world.lead();
+        (bed) => {
+          expect(bed.open).toEqual([]);
+          bed.lead();
         },
-      ).when(beaten('box')),
+      ).when(heartbeatOf('box')),
     ).toEqual(['one is assigned to box slot 0, attempt 1']));
 
   it('gives up the decisions that are under way', () =>
@@ -408,8 +420,8 @@ describe('a scheduler that stands by', () => {
       given(
         executor('box'),
         queued('one'),
-        (world) => world.standBy(),
-        (world) => world.lead(),
-      ).when(beaten('box')),
+        (bed) => bed.standBy(),
+        (bed) => bed.lead(),
+      ).when(heartbeatOf('box')),
     ).toEqual(['one is assigned to box slot 0, attempt 1']));
 });

@@ -7,7 +7,7 @@ import { executeDecisions } from '../../src/effects/execute-decisions.ts';
 import type { DeclareLost } from '../../src/core/decisions/decision.ts';
 import { schedulerMetrics } from '../../src/metrics/scheduler-metrics.ts';
 import { workflowVersions } from '../../src/effects/workflow-versions.ts';
-import { openTestScheduler, type SchedulerTestBed } from '../fixtures/a-scheduler.ts';
+import { openTestScheduler, type SchedulerTestBed } from '../fixtures/scheduler-test-bed.ts';
 
 const executeLoss = async (bed: SchedulerTestBed, decision: DeclareLost) => {
   const received: string[] = [];

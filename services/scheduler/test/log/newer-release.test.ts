@@ -1,10 +1,10 @@
 import { listDeadLetters } from '@runledger/event-log/streams/dead-letters';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { openTestScheduler, type SchedulerTestBed } from '../fixtures/a-scheduler.ts';
+import { openTestScheduler, type SchedulerTestBed } from '../fixtures/scheduler-test-bed.ts';
 
 /** A fact of the fleet as only a later release writes it. */
-const tellNewer = async ({ log }: SchedulerTestBed, subject: string, type: string): Promise<void> => {
+const publishNewer = async ({ log }: SchedulerTestBed, subject: string, type: string): Promise<void> => {
   await log.js.publish(subject, JSON.stringify({ type, version: 2 }));
 };
 
@@ -17,7 +17,7 @@ describe('a fact of the fleet from a later release', () => {
     await using bed = await openTestScheduler();
     const scheduler = await bed.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
-    await tellNewer(bed, subject, type);
+    await publishNewer(bed, subject, type);
     await waitFor('the scheduler to stand by', () => !scheduler.leading());
     expect(scheduler.following()).toMatchObject({ ok: false });
     expect(scheduler.following()).toMatchObject({
@@ -29,12 +29,12 @@ describe('a fact of the fleet from a later release', () => {
     await using bed = await openTestScheduler();
     const scheduler = await bed.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
-    await tellNewer(bed, 'fleet.newer.0123456789ab.registered', 'ExecutorRegistered');
-    const [parked] = await waitFor('the fact to be parked', async () => {
+    await publishNewer(bed, 'fleet.newer.0123456789ab.registered', 'ExecutorRegistered');
+    const [deadLetter] = await waitFor('the dead letter', async () => {
       const list = await listDeadLetters(bed.log, { stream: 'FLEET', after: 0, limit: 10 });
       return list.length > 0 && list;
     });
-    expect(parked?.reason).toBe('ExecutorRegistered in version 2 is of a later release');
+    expect(deadLetter?.reason).toBe('ExecutorRegistered in version 2 is of a later release');
     const box = await bed.executor('box');
     await box.assigned(await bed.queue());
     expect(scheduler.following()).toEqual({ ok: true });

@@ -2,9 +2,9 @@ import { acquireLease } from '@runledger/coordination/lease';
 import { requestQueuePositions } from '@runledger/request-reply/queue-positions';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { openTestScheduler } from '../fixtures/a-scheduler.ts';
+import { openTestScheduler } from '../fixtures/scheduler-test-bed.ts';
 
-const PATIENT_MS = 5_000;
+const RESPONSE_WITHIN_MS = 5_000;
 
 describe('a scheduler on a log', () => {
   it('responds with queue positions, and why runs wait', async () => {
@@ -13,10 +13,10 @@ describe('a scheduler on a log', () => {
     await waitFor('the scheduler to lead', () => scheduler.leading());
     const keys = [await bed.queue(), await bed.queue(), await bed.queue()];
     const other = await bed.queue({ gpu: 'H100' });
-    const places = (): ReturnType<typeof requestQueuePositions> =>
-      requestQueuePositions(bed.log, [...keys, other], PATIENT_MS);
-    await waitFor('all runs to be known', async () => (await places())?.every((place) => place));
-    expect(await places()).toEqual([
+    const positions = (): ReturnType<typeof requestQueuePositions> =>
+      requestQueuePositions(bed.log, [...keys, other], RESPONSE_WITHIN_MS);
+    await waitFor('all runs to be known', async () => (await positions())?.every((position) => position));
+    expect(await positions()).toEqual([
       { ahead: 0, capacity: 'no_gpu' },
       { ahead: 1, capacity: 'no_gpu' },
       { ahead: 2, capacity: 'no_gpu' },
@@ -25,8 +25,8 @@ describe('a scheduler on a log', () => {
     const executor = await bed.executor('box');
     const [first] = keys;
     if (first) await executor.assigned(first);
-    await waitFor('the first to wait no more', async () => (await places())?.[0] === undefined);
-    expect(await places()).toEqual([
+    await waitFor('the first to wait no more', async () => (await positions())?.[0] === undefined);
+    expect(await positions()).toEqual([
       undefined,
       { ahead: 0, capacity: 'busy' },
       { ahead: 1, capacity: 'busy' },
@@ -40,17 +40,17 @@ describe('a scheduler on a log', () => {
     const lease = await acquireLease(bed.log, { name: 'scheduler', holder: 'another' }, stop.signal);
     const one = await bed.schedule();
     const key = await bed.queue();
-    const place = async (): Promise<unknown> =>
-      (await requestQueuePositions(bed.log, [key], PATIENT_MS))?.[0];
+    const position = async (): Promise<unknown> =>
+      (await requestQueuePositions(bed.log, [key], RESPONSE_WITHIN_MS))?.[0];
     await waitFor('the run to be known', () => one.runs().length === 1);
-    expect(await place()).toBeUndefined();
+    expect(await position()).toBeUndefined();
     await lease.release();
-    await waitFor('the first to tell its place', place);
+    await waitFor('the first to respond', position);
 
     const two = await bed.schedule();
     await waitFor('the run to be known to the second', () => two.runs().length === 1);
     await one[Symbol.asyncDispose]();
-    expect(await waitFor('the second to tell its place', place)).toEqual({ ahead: 0, capacity: 'no_gpu' });
+    expect(await waitFor('the second to respond', position)).toEqual({ ahead: 0, capacity: 'no_gpu' });
     expect(two.leading()).toBe(true);
   });
 });

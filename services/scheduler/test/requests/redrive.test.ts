@@ -11,18 +11,18 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import type { SchedulerInput } from '../../src/core/state/scheduler-input.ts';
 import { saveState } from '../../src/snapshot/snapshot-saver.ts';
-import { redrive as redriveHere } from '../../src/requests/redrive.ts';
-import { openTestScheduler, type SchedulerTestBed } from '../fixtures/a-scheduler.ts';
-import { World } from '../core/world.ts';
+import { redrive as redriveMessage } from '../../src/requests/redrive.ts';
+import { openTestScheduler, type SchedulerTestBed } from '../fixtures/scheduler-test-bed.ts';
+import { TestBed } from '../core/test-bed.ts';
 
-const PATIENT_MS = 10_000;
+const RESPONSE_WITHIN_MS = 10_000;
 
 const redrive = (
   { log }: SchedulerTestBed,
   stream: 'RUNS' | 'FLEET',
   sequence: number,
 ): Promise<RedriveResponse | undefined> =>
-  waitFor('an answer', () => requestRedrive(log, 'scheduler', { stream, sequence }, PATIENT_MS));
+  waitFor('a response', () => requestRedrive(log, 'scheduler', { stream, sequence }, RESPONSE_WITHIN_MS));
 
 describe('a dead letter that a scheduler redrives', () => {
   it('brings back a run that the scheduler did not know, and decides on it', async () => {
@@ -67,11 +67,11 @@ describe('a dead letter that a scheduler redrives', () => {
     const { org_id, run_id } = await bed.queue();
     const forged = `runs.${org_id}.${run_id}.life.started.executor.1.stranger.1`;
     const { seq } = await bed.log.js.publish(forged, JSON.stringify({ type: 'RunStarted' }));
-    const parked = await waitFor('the message to be parked', async () => (await listDeadLetters(bed.log))[0]);
-    expect(parked).toMatchObject({ consumer: 'scheduler', stream: 'RUNS', sequence: seq });
-    const answer = await redrive(bed, 'RUNS', seq);
-    expect(answer?.outcome).toBe('refused');
-    expect(answer?.why).toContain('It is still refused');
+    const deadLetter = await waitFor('the dead letter', async () => (await listDeadLetters(bed.log))[0]);
+    expect(deadLetter).toMatchObject({ consumer: 'scheduler', stream: 'RUNS', sequence: seq });
+    const response = await redrive(bed, 'RUNS', seq);
+    expect(response?.outcome).toBe('refused');
+    expect(response?.why).toContain('It is still refused');
   });
 
   it('is refused when it is a known fact of the fleet, when its subject is wrong, and when it is not in the log any more', async () => {
@@ -82,7 +82,7 @@ describe('a dead letter that a scheduler redrives', () => {
     const elsewhere = { type: 'ExecutorLeft', version: 1, event_id: newUuid(), executor_id: 'box.1' };
     const body = JSON.stringify({ ...elsewhere, time: new Date().toISOString() });
     const { seq } = await bed.log.js.publish('fleet.other.1.left', body);
-    await waitFor('it to be parked', async () => (await listDeadLetters(bed.log)).length === 1);
+    await waitFor('the dead letter', async () => (await listDeadLetters(bed.log)).length === 1);
     expect((await redrive(bed, 'FLEET', 1))?.why).toContain('ExecutorRegistered is known');
     expect((await redrive(bed, 'FLEET', seq))?.why).toContain('not under fleet.box.1.left');
     expect(await redrive(bed, 'RUNS', 99)).toEqual({
@@ -95,11 +95,11 @@ describe('a dead letter that a scheduler redrives', () => {
     await using bed = await openTestScheduler();
     const key = await bed.queue();
     const { history } = await found(bed, key);
-    const world = new World();
-    world.lead();
-    world.register('box');
-    world.beat('box');
-    const { scheduling } = world;
+    const core = new TestBed();
+    core.lead();
+    core.register('box');
+    core.heartbeat('box');
+    const { scheduling } = core;
     const [decision] = scheduling.take({
       type: 'run_fact',
       key,
@@ -109,17 +109,17 @@ describe('a dead letter that a scheduler redrives', () => {
     });
     const redriving = {
       scheduling,
-      take: (input: SchedulerInput) => world.take(input),
+      take: (input: SchedulerInput) => core.take(input),
       takeFleetFact: () => undefined,
     };
-    const asked = (): Promise<RedriveResponse> =>
-      redriveHere(bed.log, redriving, { stream: 'RUNS', sequence: 1 });
-    expect((await asked()).why).toContain('is being stored right now');
+    const redriveRun = (): Promise<RedriveResponse> =>
+      redriveMessage(bed.log, redriving, { stream: 'RUNS', sequence: 1 });
+    expect((await redriveRun()).why).toContain('is being stored right now');
     expect(scheduling.isDeciding(key)).toBe(true);
     if (decision) scheduling.take({ type: 'settled', decision, outcome: 'refused' });
-    expect((await asked()).outcome).toBe('taken');
-    // It is decided on anew.
-    expect(world.last).toMatchObject([{ type: 'assign', key }]);
+    expect((await redriveRun()).outcome).toBe('taken');
+    // Another decision is made on it.
+    expect(core.last).toMatchObject([{ type: 'assign', key }]);
   });
 
   it('gets a response from the leading scheduler only', async () => {

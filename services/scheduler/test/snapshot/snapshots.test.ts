@@ -4,7 +4,7 @@ import { loadSnapshot, saveSnapshot } from '../../src/snapshot/snapshot-store.ts
 import { waitFor } from '@runledger/testing/time/wait-for';
 import type { SnapshotRun } from '../../src/snapshot/snapshot-format.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../src/snapshot/snapshot-format.ts';
-import { openTestScheduler, type SchedulerTestBed } from '../fixtures/a-scheduler.ts';
+import { openTestScheduler, type SchedulerTestBed } from '../fixtures/scheduler-test-bed.ts';
 
 const inOrder = (runs: readonly SnapshotRun[]): SnapshotRun[] =>
   runs.toSorted((a, b) => a.run.number - b.run.number);
@@ -15,10 +15,10 @@ const someRuns = async (bed: SchedulerTestBed): Promise<void> => {
   const keys = [await bed.queue(), await bed.queue(), await bed.queue()];
   for (const key of keys) {
     await executor.assigned(key);
-    await executor.tell(key, 'RunStarted', {});
+    await executor.append(key, 'RunStarted', {});
   }
   const [first, second] = keys;
-  if (first) await executor.tell(first, 'RunSucceeded', { outputs: [] });
+  if (first) await executor.append(first, 'RunSucceeded', { outputs: [] });
   if (second) await bed.cancel(second);
   await bed.queue({ gpu: 'H100' });
   await bed.queue({ gpu: 'T4' });
@@ -34,7 +34,7 @@ const NO_DRAINS = { created: '2020-01-01T00:00:00Z', names: [] };
 const quiet = { cancelEnforceMs: 3_600_000 };
 
 describe('a snapshot', () => {
-  it('gives the state that a rebuild from the whole log gives, also with what came after it', async () => {
+  it('restores the same state as a rebuild from the whole log, with the later events', async () => {
     await using bed = await openTestScheduler();
     const leader = await bed.schedule(quiet);
     await someRuns(bed);
@@ -52,7 +52,7 @@ describe('a snapshot', () => {
     expect(inOrder(rebuilt.runs())).toEqual(inOrder(restored.runs()));
   });
 
-  it('is saved after so many events, and while the scheduler leads', async () => {
+  it('is saved after a number of events while the scheduler leads', async () => {
     await using bed = await openTestScheduler();
     await bed.schedule({ snapshotEveryEvents: 3 });
     for (let run = 0; run < 3; run += 1) await bed.queue({ gpu: 'H100' });
@@ -63,7 +63,7 @@ describe('a snapshot', () => {
     expect(runs).toHaveLength(3);
   });
 
-  it('of another log is dropped', async () => {
+  it('is dropped when it is of another log', async () => {
     await using bed = await openTestScheduler();
     const key = await bed.queue({ gpu: 'H100' });
     const position = {
@@ -78,7 +78,7 @@ describe('a snapshot', () => {
     expect(known.run.run_id).toBe(key.run_id);
   });
 
-  it('is used when the log has its last event at its position, else dropped', async () => {
+  it('is used only when the log has its last event at its position', async () => {
     await using bed = await openTestScheduler();
     const key = await bed.queue({ gpu: 'H100' });
     const first = await bed.schedule();
@@ -87,12 +87,12 @@ describe('a snapshot', () => {
     const decoded = await decodeSnapshot((await loadSnapshot(bed.log, 'scheduler')) ?? new Uint8Array());
     if (decoded.kind === 'invalid') throw new Error(decoded.why);
     const { position } = decoded;
-    if (!position) throw new Error('the snapshot names no place in the log');
+    if (!position) throw new Error('the snapshot has no position');
     await saveSnapshot(bed.log, 'scheduler', await encodeSnapshot({ position, runs: [], drains: NO_DRAINS }));
-    const believing = await bed.schedule();
-    await waitFor('the second to lead', () => believing.leading());
-    expect(believing.runs()).toEqual([]);
-    await believing[Symbol.asyncDispose]();
+    const trusting = await bed.schedule();
+    await waitFor('the second to lead', () => trusting.leading());
+    expect(trusting.runs()).toEqual([]);
+    await trusting[Symbol.asyncDispose]();
 
     const other = { ...position, event_id: 'another' };
     await saveSnapshot(
@@ -106,15 +106,15 @@ describe('a snapshot', () => {
   });
 
   it.each([
-    ['nothing', new Uint8Array()],
-    ['something else', new TextEncoder().encode('{"format": 1}')],
-  ])('that is %s is invalid, and says why', async (_what, bytes) => {
+    ['empty', new Uint8Array()],
+    ['not compressed', new TextEncoder().encode('{"format": 1}')],
+  ])('is invalid when it is %s, and says why', async (_what, bytes) => {
     expect(await decodeSnapshot(bytes)).toMatchObject({ kind: 'invalid' });
   });
 });
 
 describe('a message that does not belong to its run', () => {
-  it('becomes a dead letter, moves the head, and does not stop the run', async () => {
+  it('becomes a dead letter and moves the head; the run is still assigned', async () => {
     await using bed = await openTestScheduler();
     const scheduler = await bed.schedule();
     await waitFor('the scheduler to lead', () => scheduler.leading());
@@ -122,10 +122,7 @@ describe('a message that does not belong to its run', () => {
     await bed.log.js.publish(`runs.${key.org_id}.${key.run_id}.life.ended.executor.1.forged`, '{}');
     const executor = await bed.executor('box');
     await executor.assigned(key);
-    const parked = await waitFor(
-      'the forged message to be parked',
-      async () => (await listDeadLetters(bed.log))[0],
-    );
-    expect(parked).toMatchObject({ consumer: 'scheduler', stream: 'RUNS' });
+    const deadLetter = await waitFor('the dead letter', async () => (await listDeadLetters(bed.log))[0]);
+    expect(deadLetter).toMatchObject({ consumer: 'scheduler', stream: 'RUNS' });
   });
 });

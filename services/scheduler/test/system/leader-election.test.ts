@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { waitFor } from '@runledger/testing/time/wait-for';
-import { openTestScheduler } from '../fixtures/a-scheduler.ts';
+import { openTestScheduler } from '../fixtures/scheduler-test-bed.ts';
 import { startScheduler } from '../fixtures/scheduler-process.ts';
 
 describe('two schedulers', () => {
@@ -19,8 +19,8 @@ describe('two schedulers', () => {
 
     for (const key of keys) {
       await executor.assigned(key);
-      await executor.tell(key, 'RunStarted', {});
-      await executor.tell(key, 'RunSucceeded', { outputs: [] });
+      await executor.append(key, 'RunStarted', {});
+      await executor.append(key, 'RunSucceeded', { outputs: [] });
     }
     expect(await two.leading()).toBe(true);
     for (const key of keys) {
@@ -40,8 +40,8 @@ describe('two schedulers', () => {
     one.freeze();
     const endOf = async (key: RunKey): Promise<void> => {
       await executor.assigned(key);
-      await executor.tell(key, 'RunStarted', {});
-      await executor.tell(key, 'RunSucceeded', { outputs: [] });
+      await executor.append(key, 'RunStarted', {});
+      await executor.append(key, 'RunSucceeded', { outputs: [] });
     };
     for (const key of keys.slice(0, 6)) await endOf(key);
     // To the one that goes on nothing of this has happened, and slots are free.

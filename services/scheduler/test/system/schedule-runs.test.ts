@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { waitFor } from '@runledger/testing/time/wait-for';
-import { openTestScheduler, PERIOD_MS, type SchedulerTestBed } from '../fixtures/a-scheduler.ts';
+import { openTestScheduler, PERIOD_MS, type SchedulerTestBed } from '../fixtures/scheduler-test-bed.ts';
 
 const ended = (bed: SchedulerTestBed, key: RunKey) =>
   waitFor('the run to end', async () => {
@@ -10,7 +10,7 @@ const ended = (bed: SchedulerTestBed, key: RunKey) =>
   });
 
 describe('a scheduler on a log', () => {
-  it('assigns every run once when the broker is killed in the middle of it', async () => {
+  it('assigns every run once when the broker is killed meanwhile', async () => {
     await using bed = await openTestScheduler();
     await bed.schedule();
     const executor = await bed.executor('box', 40);
@@ -21,18 +21,18 @@ describe('a scheduler on a log', () => {
       await executor.assigned(key);
       expect(await bed.events(key)).toEqual(['RunQueued', 'RunAssigned']);
     }
-    const seats = await Promise.all(keys.map(async (key) => (await executor.assigned(key)).data.slot));
-    expect(new Set(seats).size).toBe(40);
+    const slots = await Promise.all(keys.map(async (key) => (await executor.assigned(key)).data.slot));
+    expect(new Set(slots).size).toBe(40);
   });
 
-  it('begins no healthy run again when the broker is killed and away for three heartbeat periods', async () => {
+  it('requeues no healthy run when the broker is unavailable for three heartbeat periods', async () => {
     await using bed = await openTestScheduler();
     const scheduler = await bed.schedule();
     const executor = await bed.executor('box', 3);
     const keys = [await bed.queue(), await bed.queue(), await bed.queue()];
     for (const key of keys) {
       await executor.assigned(key);
-      await executor.tell(key, 'RunStarted', {});
+      await executor.append(key, 'RunStarted', {});
     }
     await bed.nats.kill9();
     const back = performance.now() + 3 * PERIOD_MS;
@@ -44,7 +44,7 @@ describe('a scheduler on a log', () => {
     expect(await ended(bed, later)).toMatchObject({ end_reason: 'start_deadline' });
     for (const key of keys) {
       expect(await bed.events(key)).toEqual(['RunQueued', 'RunAssigned', 'RunStarted']);
-      expect(await executor.tell(key, 'RunSucceeded', { outputs: [] })).toMatchObject({ kind: 'appended' });
+      expect(await executor.append(key, 'RunSucceeded', { outputs: [] })).toMatchObject({ kind: 'appended' });
     }
     expect(await scheduler.metrics.metrics()).toMatch(/runledger_scheduler_executors_lost_total\{.*\} 0/);
   });

@@ -22,7 +22,7 @@ export const PERIOD_MS = 6_000;
 export const ENFORCE_MS = 20_000;
 const ORG = orgId('01920000-0000-7000-8000-00000000000a');
 const uuid = (n: number): string => `01920000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
-/** The key that asks for drains. */
+/** The API key that requests drains. */
 export const OPERATOR = uuid(8);
 
 export interface RequestedRun {
@@ -34,7 +34,7 @@ export interface RequestedRun {
   readonly maxAttempts?: number;
 }
 
-export interface OfferedBy {
+export interface TestCapabilities {
   readonly gpus?: readonly GpuModel[];
   readonly machines?: readonly string[];
   readonly programs?: readonly string[];
@@ -43,14 +43,14 @@ export interface OfferedBy {
 const newScheduling = (): Scheduling =>
   createScheduling({ heartbeatPeriodMs: PERIOD_MS, cancelEnforceMs: ENFORCE_MS, instantOf: Date.parse });
 
-/** A log, a clock and a scheduler's core: runs and executors are called by short names. */
-export class World {
+/** A log, a clock and the core of a scheduler. Tests call runs and executors by short names. */
+export class TestBed {
   scheduling = newScheduling();
   readonly histories = new Map<string, RunHistory>();
   readonly executorIds = new Map<string, ExecutorId>();
   /** Decisions that are not settled yet. */
   open: Decision[] = [];
-  /** Facts that are stored but not told yet; null while each is told at once. */
+  /** Facts that are stored but not delivered; null while each is delivered at once. */
   undelivered: SchedulerInput[] | null = null;
   /** Decisions of the last input. */
   last: readonly Decision[] = [];
@@ -58,7 +58,7 @@ export class World {
   fleetSequence = 0;
   nowMs = Date.UTC(2026, 0, 1);
   connectedMs = 1_000;
-  #beats = 0;
+  #heartbeats = 0;
   readonly #names = new Map<string, string>();
 
   take(input: SchedulerInput): readonly Decision[] {
@@ -69,14 +69,14 @@ export class World {
     return this.#decide(input);
   }
 
-  /** Tells the oldest facts that were held back. */
+  /** Delivers the oldest facts that were held back. */
   deliver(count = Infinity): void {
     for (const input of this.undelivered?.splice(0, count) ?? []) {
       this.#decide(input.type === 'fleet_fact' ? { ...input, connectedMs: this.connectedMs } : input);
     }
   }
 
-  /** Called with each input and what was decided on it. */
+  /** Called with each input and the decisions on it. */
   onDecided: (input: SchedulerInput, decisions: readonly Decision[]) => void = () => undefined;
 
   #decide(input: SchedulerInput): readonly Decision[] {
@@ -108,7 +108,7 @@ export class World {
     this.take({ type: 'stand_by' });
   }
 
-  /** Another scheduler has read the runs, and none of the executors yet. */
+  /** Replaces the scheduler by one that has read the runs, but none of the executors. */
   forgetFleet(): void {
     this.scheduling = newScheduling();
     for (const [name, history] of this.histories) {
@@ -116,14 +116,14 @@ export class World {
     }
   }
 
-  register(name: string, offered?: OfferedBy): void {
-    this.registerAs(name, `${name}.0a1b2c3d4e5f`, offered);
+  register(name: string, capabilities?: TestCapabilities): void {
+    this.registerAs(name, `${name}.0a1b2c3d4e5f`, capabilities);
   }
 
   registerAs(
     name: string,
     id: string,
-    { gpus = ['A10G'], machines = ['*'], programs = ['render'] }: OfferedBy = {},
+    { gpus = ['A10G'], machines = ['*'], programs = ['render'] }: TestCapabilities = {},
   ): void {
     this.executorIds.set(name, executorId(id));
     this.#fleet(name, 'ExecutorRegistered', {
@@ -135,13 +135,12 @@ export class World {
     });
   }
 
-  /** Somebody asks that executors of this name get no more runs. */
-  requestDrain(name: string, told: { readonly sequence?: number } = {}): void {
-    this.#request(name, 'ExecutorDrainRequested', told);
+  requestDrain(name: string, at: { readonly sequence?: number } = {}): void {
+    this.#request(name, 'ExecutorDrainRequested', at);
   }
 
-  requestResume(name: string, told: { readonly sequence?: number } = {}): void {
-    this.#request(name, 'ExecutorResumeRequested', told);
+  requestResume(name: string, at: { readonly sequence?: number } = {}): void {
+    this.#request(name, 'ExecutorResumeRequested', at);
   }
 
   leave(name: string): void {
@@ -149,24 +148,24 @@ export class World {
   }
 
   lose(name: string): void {
-    this.#fleet(name, 'ExecutorLost', { message: 'silent' });
+    this.#fleet(name, 'ExecutorLost', { message: 'no heartbeat' });
   }
 
   drain(name: string): void {
     this.#fleet(name, 'ExecutorDraining', {});
   }
 
-  beat(name: string, runs: Heartbeat['runs'] = []): void {
-    this.#beats += 1;
-    this.beatAgain(name, runs);
+  heartbeat(name: string, runs: Heartbeat['runs'] = []): void {
+    this.#heartbeats += 1;
+    this.repeatHeartbeat(name, runs);
   }
 
-  /** The same beat as before, as a watch that begins anew tells it. */
-  beatAgain(name: string, runs: Heartbeat['runs'] = []): void {
+  /** The last heartbeat again, as a restarted watch delivers it. */
+  repeatHeartbeat(name: string, runs: Heartbeat['runs'] = []): void {
     this.take({
       type: 'heartbeat',
-      heartbeat: { executor_id: this.id(name), beat: this.#beats, draining: false, runs },
-      time: `beat ${this.#beats}`,
+      heartbeat: { executor_id: this.id(name), beat: this.#heartbeats, draining: false, runs },
+      time: `heartbeat ${this.#heartbeats}`,
       connectedMs: this.connectedMs,
     });
   }
@@ -177,12 +176,12 @@ export class World {
     this.take({ type: 'tick', now: this.nowMs, connectedMs: this.connectedMs });
   }
 
-  /** Time passes in ticks of half a second, while these executors go on beating. */
-  pass(ms: number, { beating = [] }: { readonly beating?: readonly string[] } = {}): void {
+  /** Time passes in ticks of half a second, in which the `alive` executors send heartbeats. */
+  pass(ms: number, { alive = [] }: { readonly alive?: readonly string[] } = {}): void {
     const decided: Decision[] = [];
     for (let left = ms; left > 0; left -= 500) {
-      for (const name of beating) {
-        this.beat(name, this.listed(name));
+      for (const name of alive) {
+        this.heartbeat(name, this.listed(name));
         decided.push(...this.last);
       }
       this.tickAfter(Math.min(left, 500));
@@ -191,7 +190,7 @@ export class World {
     this.last = decided;
   }
 
-  /** What an honest executor says that it executes. */
+  /** The runs that an honest executor lists in its heartbeat. */
   listed(name: string): Heartbeat['runs'] {
     return [...this.histories.values()].flatMap(({ state: run }) =>
       run && isExecuting(run) && run.attempt.executor_id === this.id(name)
@@ -204,8 +203,8 @@ export class World {
     this.take({ type: 'reset_heartbeats', because, connectedMs: this.connectedMs });
   }
 
-  queue(name: string, wish: RequestedRun = {}): void {
-    this.tell(name, 'RunQueued', {
+  queue(name: string, request: RequestedRun = {}): void {
+    this.append(name, 'RunQueued', {
       user_id: uuid(1),
       origin: 'api',
       deployment_id: uuid(2),
@@ -213,34 +212,34 @@ export class World {
       workflow_version_id: uuid(4),
       workflow_sha256: 'a'.repeat(64),
       machine_id: uuid(5),
-      machine_name: wish.machine ?? 'farm',
+      machine_name: request.machine ?? 'farm',
       machine_type: 'program',
       machine_version: '1',
-      runner: { kind: 'program', program: wish.program ?? 'render' },
-      gpu: wish.gpu ?? 'A10G',
+      runner: { kind: 'program', program: request.program ?? 'render' },
+      gpu: request.gpu ?? 'A10G',
       inputs: { size: 512 },
       webhook: null,
       webhook_intermediate_status: false,
-      start_deadline_s: wish.startDeadlineS ?? 3_600,
-      run_timeout_s: wish.runTimeoutS ?? 3_600,
-      max_attempts: wish.maxAttempts ?? 3,
+      start_deadline_s: request.startDeadlineS ?? 3_600,
+      run_timeout_s: request.runTimeoutS ?? 3_600,
+      max_attempts: request.maxAttempts ?? 3,
       rerun_of: null,
     });
   }
 
   requestCancel(name: string): void {
-    this.tell(name, 'RunCancelRequested', { by: 'client', user_id: null });
+    this.append(name, 'RunCancelRequested', { by: 'client', user_id: null });
   }
 
   start(name: string): void {
-    this.tell(name, 'RunStarted', {});
+    this.append(name, 'RunStarted', {});
   }
 
   succeed(name: string): void {
-    this.tell(name, 'RunSucceeded', { outputs: [] });
+    this.append(name, 'RunSucceeded', { outputs: [] });
   }
 
-  /** Somebody has the run read again from the log, in which it may have gone further than was told. */
+  /** A redrive reads the run again from the log, which may have facts that were not delivered. */
   readAgain(name: string): void {
     const key = this.key(name);
     const history = this.histories.get(name);
@@ -248,15 +247,15 @@ export class World {
     this.take({ type: 'run_read_again', key, history, event_id: null, writer: 'gateway' });
   }
 
-  /** A message that is no part of the run, but moves its head. */
+  /** Stores a message that does not belong to the run, but moves its head. */
   forge(name: string): void {
     const history = this.histories.get(name) ?? EMPTY_HISTORY;
     this.sequence += 1;
-    this.#know(name, { ...history, head: this.sequence }, null, 'gateway');
+    this.#deliverHistory(name, { ...history, head: this.sequence }, null, 'gateway');
   }
 
-  /** Another writer's fact, as the log would take it now. */
-  tell<T extends RunEventType>(name: string, type: T, data: RunEventOf<T>['data']): void {
+  /** Stores a fact of another writer at the head. */
+  append<T extends RunEventType>(name: string, type: T, data: RunEventOf<T>['data']): void {
     const run = this.run(name);
     const key = this.key(name);
     const event = {
@@ -277,16 +276,21 @@ export class World {
     this.store(name, event);
   }
 
-  /** The log takes the event, and everybody reads it. */
+  /** Stores the event and delivers the fact. */
   store(name: string, event: RunEvent): void {
     this.sequence += 1;
     const time = new Date(this.nowMs).toISOString();
     const run = evolveRun(this.run(name), { event, sequence: this.sequence, time });
     if (isImpossible(run)) throw new Error(run.impossible);
-    this.#know(name, { head: this.sequence, state: run }, event.event_id, RUN_EVENTS[event.type].writer);
+    this.#deliverHistory(
+      name,
+      { head: this.sequence, state: run },
+      event.event_id,
+      RUN_EVENTS[event.type].writer,
+    );
   }
 
-  /** Settles every open decision as the log would: what rests on the head is stored, the rest is refused. */
+  /** Settles every open decision as the log would: those on the head are stored, the others are refused. */
   settleAll(): void {
     const open = this.open;
     this.open = [];
@@ -323,15 +327,15 @@ export class World {
     this.store(name, event);
   }
 
-  /** What a decision came to, in other ways than being stored. */
-  end(outcome: 'failed' | 'expired'): void {
+  /** Settles the oldest open decision without storing it. */
+  settleFirst(outcome: 'failed' | 'expired'): void {
     const [decision] = this.open;
-    if (!decision) throw new Error('nothing is under way');
+    if (!decision) throw new Error('no decision is open');
     this.open = this.open.slice(1);
     this.take({ type: 'settled', decision, outcome });
   }
 
-  /** The log refuses the decision, and the fact that is in its place has not arrived. */
+  /** The log refuses the decision. The fact at that head has not arrived yet. */
   refuse(decision: Decision): void {
     this.open = this.open.filter((other) => other !== decision);
     this.take({ type: 'settled', decision, outcome: 'refused' });
@@ -339,7 +343,7 @@ export class World {
 
   id(name: string): ExecutorId {
     const id = this.executorIds.get(name);
-    if (id === undefined) throw new Error(`no executor is called ${name}`);
+    if (id === undefined) throw new Error(`no executor is named ${name}`);
     return id;
   }
 
@@ -347,7 +351,7 @@ export class World {
     return [...this.executorIds].find(([, known]) => known === id)?.[0] ?? id;
   }
 
-  #know(
+  #deliverHistory(
     name: string,
     history: RunHistory,
     event_id: string | null,
@@ -396,13 +400,13 @@ export class World {
   }
 }
 
-/** A decision as one would say it. */
-const inWords = (world: World, decision: Decision): string => {
-  if (decision.type === 'declare_lost') return `${world.executorName(decision.executor)} is lost`;
-  const run = world.nameOf(decision.key);
+/** A decision as a sentence. */
+const inWords = (bed: TestBed, decision: Decision): string => {
+  if (decision.type === 'declare_lost') return `${bed.executorName(decision.executor)} is lost`;
+  const run = bed.nameOf(decision.key);
   switch (decision.type) {
     case 'assign':
-      return `${run} is assigned to ${world.executorName(decision.executor)} slot ${decision.slot}, attempt ${decision.attempt}`;
+      return `${run} is assigned to ${bed.executorName(decision.executor)} slot ${decision.slot}, attempt ${decision.attempt}`;
     case 'requeue':
       return `${run} is requeued: ${decision.reason}`;
     case 'time_out':
@@ -414,16 +418,16 @@ const inWords = (world: World, decision: Decision): string => {
   }
 };
 
-export type Step = (world: World) => void;
+export type Step = (bed: TestBed) => void;
 
-/** What is decided, in words, when something happens after all that happened before. */
+/** Returns the decisions on the last step, as sentences. */
 export const given = (...before: readonly Step[]): { when: (step: Step) => string[] } => ({
   when: (step) => {
-    const world = new World();
-    world.lead();
-    for (const past of before) past(world);
-    world.last = [];
-    step(world);
-    return world.last.map((decision) => inWords(world, decision));
+    const bed = new TestBed();
+    bed.lead();
+    for (const earlier of before) earlier(bed);
+    bed.last = [];
+    step(bed);
+    return bed.last.map((decision) => inWords(bed, decision));
   },
 });
