@@ -39,7 +39,7 @@ const inWords = (contract: ServiceContract): string[] => {
   return [
     ...sentence(`writes the facts${own}`, [...writes.runs, ...writes.webhooks, ...writes.fleet]),
     ...(writes.activity ? [`- tells progress and log lines${own}.`] : []),
-    ...(contract.heartbeats ? [`- beats in the bucket EXECUTORS${own}.`] : []),
+    ...(contract.heartbeats ? [`- heartbeats in the bucket EXECUTORS${own}.`] : []),
     ...(isExecutor
       ? [
           '- is handed the facts of runs that are addressed to it, by one consumer of its own, and looks at no stream.',

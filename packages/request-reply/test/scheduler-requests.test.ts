@@ -88,7 +88,7 @@ const executor = (name: string, machines: string[] = ['*']): ExecutorState => ({
   program_count: 1,
   software_version: '0.1.0',
   registered_at: '2026-01-01T00:00:00.000Z',
-  last_beat_at: null,
+  last_heartbeat_at: null,
 });
 const FIRST: ExecutorsRequest = { name: null, after: null, limit: 200 };
 

@@ -48,7 +48,7 @@ export const configSchema = Type.Object({
     default: 6,
     minimum: 0.3,
     maximum: 3_600,
-    description: 'after so long without a beat the scheduler gives the executor up; the same for both',
+    description: 'an executor without a heartbeat for this time is lost; the same value as for the scheduler',
   }),
   ...serviceConfig({ healthPort: 9103 }),
 });

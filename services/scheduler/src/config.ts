@@ -10,7 +10,7 @@ export const configSchema = Type.Object({
     default: 6,
     minimum: 0.3,
     maximum: 3_600,
-    description: 'an executor without a beat for so long is lost; the same for executors',
+    description: 'an executor without a heartbeat for this time is lost; the same value as for the executors',
   }),
   RUNLEDGER_CANCEL_ENFORCE_S: seconds({
     default: 20,

@@ -11,7 +11,7 @@ const columns: readonly Column<Executor>[] = [
   { title: 'BUSY/FREE', width: 20, of: (executor) => slotWords(executor) },
   { title: 'RUNS', width: 4, of: (executor) => String(busyIn(executor)).padStart(4) },
   { title: 'VERSION', width: 10, of: ({ software_version }) => software_version },
-  { title: 'LAST HEARTBEAT', width: 24, of: ({ last_beat_at }) => last_beat_at },
+  { title: 'LAST HEARTBEAT', width: 24, of: ({ last_heartbeat_at }) => last_heartbeat_at },
   { title: 'MACHINES', width: 0, of: ({ machines }) => shorten(machines.join(','), LONGEST_LIST) },
 ];
 
@@ -41,7 +41,7 @@ export const executorRows = (executor: Executor): Rows => {
     ['drained', drain && `${drain.requested_at} with the key ${drain.requested_by}`],
     ['version', executor.software_version],
     ['since', executor.registered_at],
-    ['last heartbeat', executor.last_beat_at],
+    ['last heartbeat', executor.last_heartbeat_at],
     ['machines', namesIn(machines, machine_count)],
     ['programs', namesIn(programs, program_count)],
     ...executor.slots.map(slotRow),

@@ -24,7 +24,7 @@ const anExecutor = (name: string, changes: Partial<ExecutorState> = {}): Executo
   program_count: 102,
   software_version: '0.1.0',
   registered_at: '2026-05-01T12:00:00.000Z',
-  last_beat_at: '2026-05-01T12:00:02.000Z',
+  last_heartbeat_at: '2026-05-01T12:00:02.000Z',
   ...changes,
 });
 
@@ -47,7 +47,7 @@ const absent = anExecutor('west', {
   program_count: 0,
   software_version: null,
   registered_at: null,
-  last_beat_at: null,
+  last_heartbeat_at: null,
 });
 const opened = new AsyncDisposableStack();
 beforeAll(async () => {

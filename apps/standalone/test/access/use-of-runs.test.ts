@@ -129,10 +129,10 @@ describe('with only its own key', () => {
     await appendFleet(scheduler, { type: 'ExecutorLost', ...fact, event_id: newUuid(), message: 'silent' });
     const heard: string[] = [];
     await using watch = await watchHeartbeats(scheduler, ({ executor_id }) => heard.push(executor_id));
-    await sendHeartbeat(executor, { executor_id: A, beat: 1, draining: false, runs: [] }, 10_000);
-    await waitFor('the beat', () => heard.includes(A));
+    await sendHeartbeat(executor, { executor_id: A, count: 1, draining: false, runs: [] }, 10_000);
+    await waitFor('the heartbeat', () => heard.includes(A));
     expect(watch).toBeDefined();
-    expect(await lastHeartbeat(scheduler, A)).toMatchObject({ heartbeat: { beat: 1 } });
+    expect(await lastHeartbeat(scheduler, A)).toMatchObject({ heartbeat: { count: 1 } });
   });
 
   it('an executor sends progress, the gateway subscribes to it, and services read it', async () => {

@@ -14,7 +14,7 @@ export type UsedBucket = 'CATALOGUE' | 'KEYS' | 'RATES' | 'UPLOADS' | 'WEBHOOK_S
 export interface ServiceContract {
   readonly service: 'gateway' | 'scheduler' | 'gpu-executor' | 'notifier';
   readonly role: WriterRole;
-  /** An executor's facts, activity and beats: of its own name only. */
+  /** An executor's facts, activity and heartbeats: of its own name only. */
   readonly writes: {
     readonly runs: readonly RunEventType[];
     readonly webhooks: readonly WebhookEventType[];
@@ -39,7 +39,7 @@ export interface ServiceContract {
   readonly leases: readonly string[];
   /** Whether its processes divide shares among them, under its own name. */
   readonly partitions: boolean;
-  /** Whether it beats as an executor does. */
+  /** Whether it sends heartbeats. */
   readonly heartbeats: boolean;
   /** Whether it keeps and drops timers. */
   readonly timers: boolean;

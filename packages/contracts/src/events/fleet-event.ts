@@ -35,7 +35,7 @@ export const ExecutorRegistered = Type.Object({
 export const ExecutorDraining = Type.Object({ ...fleetFact('ExecutorDraining') });
 /** It stopped by itself; what it still held is lost to it. */
 export const ExecutorLeft = Type.Object({ ...fleetFact('ExecutorLeft') });
-/** The scheduler's decision after a heartbeat period without a beat. */
+/** The scheduler's decision after a heartbeat period without a heartbeat. */
 export const ExecutorLost = Type.Object({ ...fleetFact('ExecutorLost'), message: Type.String() });
 
 /** Of one executor. */
@@ -45,11 +45,11 @@ export const FleetEvent = Type.Union([...ExecutorFact.anyOf, ...FleetRequest.any
 export type FleetEvent = ExecutorFact | FleetRequest;
 export type ExecutorRegistered = Static<typeof ExecutorRegistered>;
 
-/** A beat in the EXECUTORS bucket: a hint that the executor lives, never proof that it does not. */
+/** A message in the EXECUTORS bucket: a hint that the executor lives, never proof that it does not. */
 export const Heartbeat = Type.Object({
   executor_id: Type.String({ pattern: EXECUTOR_ID_PATTERN }),
   /** Counts up from the executor's start. */
-  beat: Type.Integer({ minimum: 0 }),
+  count: Type.Integer({ minimum: 0 }),
   draining: Type.Boolean(),
   /** The run in each busy slot. */
   runs: Type.Array(

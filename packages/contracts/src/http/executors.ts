@@ -65,10 +65,10 @@ export const Executor = Type.Object(
     program_count: Type.Integer({ minimum: 0 }),
     software_version: nullable(Type.String()),
     registered_at: nullable(Time),
-    last_beat_at: nullable(
+    last_heartbeat_at: nullable(
       Type.String({
         format: 'date-time',
-        description: 'Null before the first beat that the scheduler which leads has heard.',
+        description: 'Null before the leading scheduler has received a heartbeat.',
       }),
     ),
   },

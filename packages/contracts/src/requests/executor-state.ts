@@ -66,8 +66,8 @@ export const ExecutorState = Type.Object({
   software_version: Type.Union([Type.String(), Type.Null()]),
   /** Null when absent. */
   registered_at: Type.Union([Time, Type.Null()]),
-  /** Null before the first beat that this scheduler heard. */
-  last_beat_at: Type.Union([Time, Type.Null()]),
+  /** Null before the first heartbeat that this scheduler received. */
+  last_heartbeat_at: Type.Union([Time, Type.Null()]),
 });
 export type ExecutorState = Static<typeof ExecutorState>;
 

@@ -25,7 +25,7 @@ describe('the heartbeats of executors', () => {
     open.use(await watchHeartbeats(log, ({ executor_id }) => received.push(executor_id)));
     for (let key = 0; key < 20; key += 1)
       await log.js.publish(`$KV.EXECUTORS.a.x${key}`, new Uint8Array(100 * 1024));
-    await sendHeartbeat(log, { executor_id: B, beat: 1, draining: false, runs: [] }, 60_000);
+    await sendHeartbeat(log, { executor_id: B, count: 1, draining: false, runs: [] }, 60_000);
     await waitFor('the heartbeat to be delivered', () => received.includes(B));
     expect((await log.jsm.streams.info('KV_EXECUTORS')).state.messages).toBeLessThan(20);
   });
@@ -35,7 +35,7 @@ describe('the heartbeats of executors', () => {
     const runs = Array.from({ length: 1_024 }, (_, slot) => ({ slot, run_id: newUuid(), attempt: 100 }));
     await sendHeartbeat(
       log,
-      { executor_id: A, beat: Number.MAX_SAFE_INTEGER, draining: false, runs },
+      { executor_id: A, count: Number.MAX_SAFE_INTEGER, draining: false, runs },
       60_000,
     );
     expect((await lastHeartbeat(log, A))?.heartbeat.runs).toHaveLength(1_024);

@@ -41,12 +41,12 @@ describe('a roll-up', () => {
     const scheduler = await broker.open();
     const other = await broker.open();
     const received: string[] = [];
-    await using watch = await watchHeartbeats(scheduler, ({ executor_id, beat: n }) =>
+    await using watch = await watchHeartbeats(scheduler, ({ executor_id, count: n }) =>
       received.push(`${executor_id} ${n}`),
     );
     expect(watch).toBeDefined();
     const send = (log: EventLog, executor_id: string, n: number) =>
-      sendHeartbeat(log, { executor_id, beat: n, draining: false, runs: [] }, 10_000);
+      sendHeartbeat(log, { executor_id, count: n, draining: false, runs: [] }, 10_000);
     await send(other, B, 1);
     await waitFor('the first heartbeat', () => received.includes(`${B} 1`));
     const rollUp = headers();
@@ -55,7 +55,7 @@ describe('a roll-up', () => {
     expect(await lastHeartbeat(scheduler, B)).toBeUndefined();
     await send(other, B, 2);
     await waitFor('the next heartbeat', () => received.includes(`${B} 2`));
-    expect(await lastHeartbeat(scheduler, B)).toMatchObject({ heartbeat: { beat: 2 } });
+    expect(await lastHeartbeat(scheduler, B)).toMatchObject({ heartbeat: { count: 2 } });
   });
 });
 

@@ -19,7 +19,7 @@ export interface PresenceSettings {
   /** Rejects while the broker is unavailable. */
   readonly append: (event: ExecutorFact) => Promise<unknown>;
   /** Rejects while the broker is unavailable. */
-  readonly sendHeartbeat: (heartbeat: Pick<Heartbeat, 'beat' | 'draining'>) => Promise<unknown>;
+  readonly sendHeartbeat: (heartbeat: Pick<Heartbeat, 'count' | 'draining'>) => Promise<unknown>;
   /** After so long without a heartbeat the scheduler may declare this executor lost. */
   readonly periodMs: number;
   readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
@@ -95,7 +95,7 @@ const sendOne = async (presence: Presence): Promise<void> => {
     await register(settings, left.signal);
     presence.lastHeartbeatMs = performance.now();
   }
-  await settings.sendHeartbeat({ beat: presence.count, draining: presence.draining });
+  await settings.sendHeartbeat({ count: presence.count, draining: presence.draining });
   presence.count += 1;
   // The heartbeat itself may have waited for the broker for as long.
   const late = isLate();

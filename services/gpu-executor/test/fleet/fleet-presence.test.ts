@@ -31,7 +31,7 @@ const aBroker = (): {
   const settings: PresenceSettings = {
     fact: fleetEvents(registration, newUuid, () => new Date()),
     append: (event) => take(event.type),
-    sendHeartbeat: ({ beat, draining }) => take(draining ? `last ${beat}` : `beat ${beat}`),
+    sendHeartbeat: ({ count, draining }) => take(draining ? `last ${count}` : `heartbeat ${count}`),
     periodMs: 300,
     log: { info: () => undefined, warn: () => undefined },
   };
@@ -44,10 +44,10 @@ describe('an executor in the fleet', () => {
   it('registers first, then sends heartbeats, and leaves at the end', async () => {
     const { settings, told } = aBroker();
     const presence = await joinFleet(settings, nobodyStops);
-    await waitFor('beats', () => told.includes('beat 2'));
-    expect(told.slice(0, 4)).toEqual(['ExecutorRegistered', 'beat 0', 'beat 1', 'beat 2']);
+    await waitFor('heartbeats', () => told.includes('heartbeat 2'));
+    expect(told.slice(0, 4)).toEqual(['ExecutorRegistered', 'heartbeat 0', 'heartbeat 1', 'heartbeat 2']);
     await presence.drain();
-    await waitFor('a beat that says so', () => told.some((what) => what.startsWith('last')));
+    await waitFor('a heartbeat that says so', () => told.some((what) => what.startsWith('last')));
     await presence.leave();
     expect(told.at(-1)).toBe('ExecutorLeft');
     expect(told).toContain('ExecutorDraining');
@@ -72,12 +72,12 @@ describe('an executor in the fleet', () => {
   it('registers again after a time without heartbeats in which it may have been declared lost, and reports meanwhile that it is absent', async () => {
     const { settings, told, broker } = aBroker();
     const presence = await joinFleet(settings, nobodyStops);
-    await waitFor('a beat', () => told.includes('beat 0'));
+    await waitFor('a heartbeat', () => told.includes('heartbeat 0'));
     expect(presence.absence()).toBeNull();
     broker.away = true;
     await waitFor('its absence', () => presence.absence());
     expect(presence.absence()).toBe('the broker is away');
-    // The registration is tried instead of a beat once the silence was longer than a period.
+    // The registration is tried instead of a heartbeat once the silence was longer than a period.
     await waitFor('a registration that is refused', () => broker.lastRefused === 'ExecutorRegistered');
     broker.away = false;
     await waitFor('its return', () => presence.absence() === null);

@@ -188,7 +188,7 @@ describe('the state of executors', () => {
         program_count: 1,
         software_version: '0.1.0',
         registered_at: '2026-01-01T00:00:00.000Z',
-        last_beat_at: 'heartbeat 1',
+        last_heartbeat_at: 'heartbeat 1',
       },
     ]);
   });

@@ -95,7 +95,7 @@ it('a hundred thousand queued runs go through a thousand executors in their orde
       time: NOW,
       connectedMs: 0,
     });
-    const heartbeat = { executor_id, beat: 0, draining: false, runs: [] };
+    const heartbeat = { executor_id, count: 0, draining: false, runs: [] };
     open.push(...scheduling.take({ type: 'heartbeat', heartbeat, time: NOW, connectedMs: 0 }));
   }
   // Asked of every one.

@@ -164,7 +164,7 @@ export class TestBed {
   repeatHeartbeat(name: string, runs: Heartbeat['runs'] = []): void {
     this.take({
       type: 'heartbeat',
-      heartbeat: { executor_id: this.id(name), beat: this.#heartbeats, draining: false, runs },
+      heartbeat: { executor_id: this.id(name), count: this.#heartbeats, draining: false, runs },
       time: `heartbeat ${this.#heartbeats}`,
       connectedMs: this.connectedMs,
     });

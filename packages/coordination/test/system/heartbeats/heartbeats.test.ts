@@ -8,7 +8,7 @@ import { EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/events/run-events';
 
 const aHeartbeat = (executor: string, count: number): Heartbeat => ({
   executor_id: executor,
-  beat: count,
+  count,
   draining: false,
   runs: [],
 });
@@ -27,7 +27,7 @@ describe('heartbeats', () => {
     await using open = new AsyncDisposableStack();
     open.use(
       await watchHeartbeats(log, (heartbeat, time) => {
-        seen.push([heartbeat.executor_id, heartbeat.beat]);
+        seen.push([heartbeat.executor_id, heartbeat.count]);
         times.push(time);
       }),
     );
@@ -63,7 +63,7 @@ describe('heartbeats', () => {
     const log = { ...test.log, logger };
     const seen: string[] = [];
     await using open = new AsyncDisposableStack();
-    open.use(await watchHeartbeats(log, ({ executor_id, beat }) => void seen.push(`${executor_id} ${beat}`)));
+    open.use(await watchHeartbeats(log, ({ executor_id, count }) => void seen.push(`${executor_id} ${count}`)));
     await log.js.publish(`$KV.EXECUTORS.${EXECUTOR}`, 'no json');
     await log.js.publish(`$KV.EXECUTORS.${EXECUTOR}`, JSON.stringify(aHeartbeat(OTHER_EXECUTOR, 1)));
     await sendHeartbeat(log, aHeartbeat(EXECUTOR, 5), TTL_MS);
@@ -76,7 +76,7 @@ describe('heartbeats', () => {
     const { log, nats } = test;
     const seen: number[] = [];
     await using open = new AsyncDisposableStack();
-    open.use(await watchHeartbeats(log, ({ beat }) => void seen.push(beat)));
+    open.use(await watchHeartbeats(log, ({ count }) => void seen.push(count)));
     await sendHeartbeat(log, aHeartbeat(EXECUTOR, 1), TTL_MS);
     await expect.poll(() => seen, { timeout: 10_000 }).toEqual([1]);
 
@@ -96,7 +96,7 @@ describe('heartbeats', () => {
     await test.nats.restart();
     const seen: number[] = [];
     await using open = new AsyncDisposableStack();
-    open.use(await watchHeartbeats(await test.open(), ({ beat }) => void seen.push(beat)));
+    open.use(await watchHeartbeats(await test.open(), ({ count }) => void seen.push(count)));
     await expect.poll(() => seen, { timeout: 10_000 }).toEqual([7]);
   });
 });

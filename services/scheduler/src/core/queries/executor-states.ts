@@ -70,7 +70,7 @@ const stateOf = (known: KnownExecutors, { name, executor }: Row): ExecutorState 
       program_count: 0,
       software_version: null,
       registered_at: null,
-      last_beat_at: null,
+      last_heartbeat_at: null,
     };
   }
   const { event, time } = executor.registration;
@@ -91,7 +91,7 @@ const stateOf = (known: KnownExecutors, { name, executor }: Row): ExecutorState 
     program_count: event.programs.length,
     software_version: event.software_version,
     registered_at: time,
-    last_beat_at: executor.lastHeartbeat,
+    last_heartbeat_at: executor.lastHeartbeat,
   };
 };
 
