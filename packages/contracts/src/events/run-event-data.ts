@@ -52,8 +52,8 @@ export const RunCancelRequestedData = Type.Object({
 
 /** All that the executor needs to run the attempt. */
 export const RunAssignedData = Type.Object({
-  /** Identifies the executor's occupancy of the GPU slot; the run API shows it as `gpu_event_id`. */
-  occupancy_id: Uuid,
+  /** Identifies the slot allocation: this attempt in this GPU slot. The run API shows it as `gpu_event_id`. */
+  slot_allocation_id: Uuid,
   slot: Type.Integer({ minimum: 0 }),
   gpu: GpuModel,
   runner: RunnerChoice,

@@ -137,7 +137,7 @@ const assigned = (run: QueuedRun, fact: FactOfType<'RunAssigned'>): Run | Imposs
   const attempt: Attempt = {
     number: event.attempt,
     executor_id: event.executor_id,
-    occupancy_id: event.data.occupancy_id,
+    slot_allocation_id: event.data.slot_allocation_id,
     slot: event.data.slot,
     executor_public_key: event.data.executor_public_key,
     assigned_at: time,

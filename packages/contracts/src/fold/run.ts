@@ -12,7 +12,7 @@ export type RunRequest = RunEventOf<'RunQueued'>['data'];
 export interface Attempt {
   readonly number: number;
   readonly executor_id: ExecutorId;
-  readonly occupancy_id: string;
+  readonly slot_allocation_id: string;
   readonly slot: number;
   readonly executor_public_key: string;
   readonly assigned_at: string;

@@ -70,11 +70,11 @@ export const assigned = (
     attempt = 1,
     executor = EXECUTOR,
     publicKey = 'MCowBQYDK2VwAyEA',
-    occupancy = id,
-  }: { attempt?: number; executor?: ExecutorId; publicKey?: string; occupancy?: string } = {},
+    allocation = id,
+  }: { attempt?: number; executor?: ExecutorId; publicKey?: string; allocation?: string } = {},
 ): RunEventOf<'RunAssigned'> =>
   event('RunAssigned', key, attempt, executor, {
-    occupancy_id: occupancy,
+    slot_allocation_id: allocation,
     slot: 0,
     gpu: 'A10G',
     runner,

@@ -50,7 +50,7 @@ const makeAssignment = async (sources: EventSources, decision: Assign): Promise<
     case 'found': {
       const { workflow } = version;
       const { inputs } = request.data;
-      return assignedEvent(decision, stamp(sources), { occupancy_id: newUuid(), workflow, inputs });
+      return assignedEvent(decision, stamp(sources), { slot_allocation_id: newUuid(), workflow, inputs });
     }
     case 'missing':
       return endingEvent(giveUpInstead(decision, 'deployment_removed', version.why), stamp(sources));

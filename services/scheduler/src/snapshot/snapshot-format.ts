@@ -62,7 +62,7 @@ const Header = Type.Object({
 const Attempt = Type.Object({
   number: Type.Integer({ minimum: 1 }),
   executor_id: Type.String(),
-  occupancy_id: Uuid,
+  slot_allocation_id: Uuid,
   slot: Type.Integer({ minimum: 0 }),
   executor_public_key: Type.String(),
   assigned_at: Time,

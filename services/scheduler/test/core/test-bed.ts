@@ -321,7 +321,7 @@ export class TestBed {
     }
     const event =
       decision.type === 'assign'
-        ? assignedEvent(decision, stamp, { occupancy_id: uuid(6), workflow: {}, inputs: {} })
+        ? assignedEvent(decision, stamp, { slot_allocation_id: uuid(6), workflow: {}, inputs: {} })
         : endingEvent(decision, stamp);
     this.take({ type: 'settled', decision, outcome: 'stored' });
     this.store(name, event);

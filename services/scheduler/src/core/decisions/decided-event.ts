@@ -13,7 +13,7 @@ export interface Stamp {
 
 /** What the scheduler does not keep in memory. */
 export interface Assignment {
-  readonly occupancy_id: string;
+  readonly slot_allocation_id: string;
   readonly workflow: JsonValue;
   readonly inputs: JsonObject;
 }
@@ -28,7 +28,7 @@ export type EndingEvent =
 export const assignedEvent = (
   decision: Assign,
   stamp: Stamp,
-  { occupancy_id, workflow, inputs }: Assignment,
+  { slot_allocation_id, workflow, inputs }: Assignment,
 ): RunEventOf<'RunAssigned'> => {
   const { request } = decision.run;
   return {
@@ -37,7 +37,7 @@ export const assignedEvent = (
     attempt: decision.attempt,
     executor_id: decision.executor,
     data: {
-      occupancy_id,
+      slot_allocation_id,
       slot: decision.slot,
       gpu: request.gpu,
       runner: request.runner,

@@ -33,7 +33,7 @@ export const runResponse = (run: Run, shown: Shown): WorkflowRun => {
     machine_id: request.machine_id,
     origin: request.origin,
     status: run.status,
-    gpu_event_id: attempt?.occupancy_id ?? null,
+    gpu_event_id: attempt?.slot_allocation_id ?? null,
     gpu: request.gpu,
     machine_version: request.machine_version,
     machine_type: request.machine_type,
