@@ -54,7 +54,7 @@ export const deliveryStateSentence = (run: RunDeliveries): string => {
 };
 
 const runningSentence = (run: RunDeliveries, why: string): string => {
-  if (run.state === 'parked')
+  if (run.state === 'deferred')
     return `Deferred${why}. The circuit breaker of the receiver is open. It tries one notification after a while, and sends the others when that succeeds.`;
   if (run.state === null) return `The webhook is ${plain(run.webhook_status ?? '')}${why}.`;
   return run.next_try_at === null
@@ -75,12 +75,7 @@ export const listedLine = (listed: ListedDelivery): string =>
   ]);
 
 const stateWords = ({ webhook_status, state }: ListedDelivery): string =>
-  webhook_status === 'running' && state !== null
-    ? (SHOWN_STATES.get(state) ?? state)
-    : (webhook_status ?? '');
-
-/** The API's names of states that have another name in the docs. */
-const SHOWN_STATES: ReadonlyMap<string, string> = new Map([['parked', 'deferred']]);
+  webhook_status === 'running' && state !== null ? state : (webhook_status ?? '');
 
 /** Removes control characters. A column without a width is left out if it is empty. */
 const columns = (texts: readonly (readonly [text: string, width: number])[]): string =>

@@ -63,7 +63,7 @@ describe('runledger deliveries', () => {
   it.each([
     [{ webhook: null, webhook_status: null, state: null }, 'was queued without a webhook'],
     [{ webhook_status: 'not-started', state: null }, 'Nothing was sent yet'],
-    [{ state: 'parked', next_try_at: null }, 'Deferred: Nothing listens there.'],
+    [{ state: 'deferred', next_try_at: null }, 'Deferred: Nothing listens there.'],
     [{ next_try_at: null }, 'The next attempt is running'],
     [{ webhook_status: 'success', state: null }, 'Delivered: the receiver accepted'],
     [
@@ -106,7 +106,7 @@ const listed = (run_id: string, changes: object = {}) => ({
   host: 'hooks.example.com',
   webhook_status: 'running',
   round: 1,
-  state: 'parked',
+  state: 'deferred',
   tries: 3,
   next_try_at: null,
   last_reason: 'timed_out',

@@ -23,19 +23,21 @@ export const DeliveryAttempt = Type.Object(
     status: nullable(Type.Integer({ description: 'Of the answer; null when there was none.' })),
     answer: nullable(Type.String({ description: 'The beginning of what the receiver answered.' })),
   },
-  { title: 'DeliveryTry' },
+  { title: 'DeliveryAttempt' },
 );
 export type DeliveryAttempt = Static<typeof DeliveryAttempt>;
 
 const deliveryState = {
   round: Round,
   state: nullable(
-    Type.Enum(['retrying', 'parked'], {
+    Type.Enum(['retrying', 'deferred'], {
       description:
-        'Null when no further try is planned. `parked`: the receiver is left alone for a while, since it failed often.',
+        'Null when no further attempt is planned. `deferred`: the circuit breaker of the receiver is open; the delivery waits until the receiver accepts another one.',
     }),
   ),
-  next_try_at: nullable(Type.String({ format: 'date-time', description: 'Null also while it is parked.' })),
+  next_try_at: nullable(
+    Type.String({ format: 'date-time', description: 'Null also for a deferred delivery.' }),
+  ),
   message: nullable(Type.String({ description: 'Why it is where it is; null when all is well.' })),
 };
 

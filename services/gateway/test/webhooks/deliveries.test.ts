@@ -80,12 +80,12 @@ describe('the deliveries of a run', () => {
     });
   });
 
-  it('tell a parked one apart, whose next try nobody knows', async () => {
+  it('show a deferred delivery without the time of its next attempt', async () => {
     const key = await anEndedRun(bed, gateway);
     await tellWebhook(bed.log, webhookStarted(key));
     const message = 'https://hooks.example is left alone until 12:00:00, after 5 failures in a row';
     await recordDeliveryState(bed.log, key, aState({ state: 'deferred', next_try_at: null, message }));
-    expect((await deliveriesOf(key)).body).toMatchObject({ state: 'parked', next_try_at: null, message });
+    expect((await deliveriesOf(key)).body).toMatchObject({ state: 'deferred', next_try_at: null, message });
   });
 
   it('say no more of a state once the delivery is settled, or another round has begun', async () => {

@@ -86,7 +86,10 @@ export const WorkflowRun = Type.Object(
     created_at: Time,
     updated_at: Type.String({ format: 'date-time', description: 'Of the last fact about the run.' }),
     gpu_event_id: nullable(
-      Type.String({ description: "The id of the slot allocation: this attempt in its GPU slot. Null before the first attempt." }),
+      Type.String({
+        description:
+          'The id of the slot allocation: this attempt in its GPU slot. Null before the first attempt.',
+      }),
     ),
     gpu: GpuModel,
     machine_version: Type.String(),

@@ -63,7 +63,9 @@ describe('heartbeats', () => {
     const log = { ...test.log, logger };
     const seen: string[] = [];
     await using open = new AsyncDisposableStack();
-    open.use(await watchHeartbeats(log, ({ executor_id, count }) => void seen.push(`${executor_id} ${count}`)));
+    open.use(
+      await watchHeartbeats(log, ({ executor_id, count }) => void seen.push(`${executor_id} ${count}`)),
+    );
     await log.js.publish(`$KV.EXECUTORS.${EXECUTOR}`, 'no json');
     await log.js.publish(`$KV.EXECUTORS.${EXECUTOR}`, JSON.stringify(aHeartbeat(OTHER_EXECUTOR, 1)));
     await sendHeartbeat(log, aHeartbeat(EXECUTOR, 5), TTL_MS);

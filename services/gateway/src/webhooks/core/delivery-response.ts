@@ -60,16 +60,13 @@ export const listedDelivery = (listed: Listed, stored: DeliveryState | undefined
   };
 };
 
-/** The run API has said `parked` from its beginning. */
-const SHOWN_STATE = { retrying: 'retrying', deferred: 'parked' } as const;
-
 type Standing = Pick<RunDeliveries, 'round' | 'state' | 'next_try_at' | 'message'>;
 
 const standing = (webhook: Webhook | undefined, stored: DeliveryState | undefined): Standing => {
   const waiting = waitingOf(webhook, stored);
   return {
     round: roundOf(webhook),
-    state: waiting ? SHOWN_STATE[waiting.state] : null,
+    state: waiting?.state ?? null,
     next_try_at: waiting?.next_try_at ?? null,
     message: waiting?.message ?? (webhook?.status === 'failed' ? webhook.message : null),
   };
