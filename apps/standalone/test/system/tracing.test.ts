@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
-import { openOtlpReceiver, type ReceivedSpan } from '@runledger/testing/stand-ins/otlp-receiver';
+import { openOtlpReceiver, type ReceivedSpan } from '@runledger/service-kit/otlp-receiver';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { aReceiver } from '../fixtures/webhook-receiver.ts';

@@ -1,14 +1,13 @@
 import { createServer } from 'node:http';
-import { openOtlpReceiver, type OtlpReceiver } from '@runledger/testing/stand-ins/otlp-receiver';
-import { waitFor } from '@runledger/testing/time/wait-for';
 import { Type } from 'typebox';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { readConfig, type Environment } from '../../src/config/config.ts';
 import { listen } from '../../src/health/listen.ts';
 import { createLogger } from '../../src/observability/logger.ts';
 import { activeTraceparent, inSpan } from '../../src/tracing/spans.ts';
 import { tracingConfig } from '../../src/tracing/tracing-config.ts';
 import { openTracing } from '../../src/tracing/tracing.ts';
+import { openOtlpReceiver, type OtlpReceiver } from '../stand-ins/otlp-receiver.ts';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SAMPLED = `00-${TRACE}-00f067aa0ba902b7-01`;
@@ -164,7 +163,7 @@ describe('a service whose settings name a collector', () => {
     collector.answer(400);
     await start(to(collector));
     await aSpan(null);
-    await waitFor('the warning', () => lines.length > 0);
+    await vi.waitFor(() => expect(lines).not.toEqual([]), { timeout: 20_000 });
     collector.answer(200);
     await aSpan(null);
     await stop();
