@@ -2,30 +2,39 @@ import { constants } from 'node:fs';
 import { access, lstat, mkdir } from 'node:fs/promises';
 import { homedir, tmpdir, userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import { readConfig, type Environment } from '@runledger/service-kit/config/config';
+import { Type, type Static } from 'typebox';
+import { localServerSettings } from './local-server-settings.ts';
+
+const settingsSchema = Type.Object({
+  RUNLEDGER_CACHE_DIR: localServerSettings.RUNLEDGER_CACHE_DIR,
+  XDG_CACHE_HOME: Type.Optional(Type.String({ description: 'the folder for caches of this user' })),
+  HOME: Type.String({ default: homedir(), description: 'the home of this user' }),
+});
 
 /**
  * The folder for what is downloaded once and used again: `RUNLEDGER_CACHE_DIR`, else `$XDG_CACHE_HOME/runledger`,
  * else `~/.cache/runledger`, else, where none of these can be written, a private folder under the temporary one.
  */
-export const openCacheDir = async (env: NodeJS.ProcessEnv): Promise<string> => {
-  const chosen = env['RUNLEDGER_CACHE_DIR'];
-  if (chosen !== undefined && chosen !== '') {
+export const openCacheDir = async (env: Environment): Promise<string> => {
+  const settings = readConfig(settingsSchema, env);
+  const { RUNLEDGER_CACHE_DIR: chosen } = settings;
+  if (chosen !== undefined) {
     if (isAbsolute(chosen) && (await isWritableFolder(chosen))) return chosen;
     throw new Error(
       `RUNLEDGER_CACHE_DIR is ${chosen}, which is not an absolute path of a folder that this user can write. ` +
         'Name another folder, or unset it to use ~/.cache/runledger.',
     );
   }
-  for (const folder of usualFolders(env)) {
+  for (const folder of usualFolders(settings)) {
     if (await isWritableFolder(folder)) return folder;
   }
   return privateTemporaryFolder();
 };
 
-const usualFolders = (env: NodeJS.ProcessEnv): string[] => {
-  const xdg = env['XDG_CACHE_HOME'];
-  const caches = xdg !== undefined && isAbsolute(xdg) ? [xdg] : [];
-  return [...caches, join(env['HOME'] || homedir(), '.cache')].map((folder) => join(folder, 'runledger'));
+const usualFolders = ({ XDG_CACHE_HOME, HOME }: Static<typeof settingsSchema>): string[] => {
+  const caches = XDG_CACHE_HOME !== undefined && isAbsolute(XDG_CACHE_HOME) ? [XDG_CACHE_HOME] : [];
+  return [...caches, join(HOME, '.cache')].map((folder) => join(folder, 'runledger'));
 };
 
 const isWritableFolder = async (folder: string): Promise<boolean> => {

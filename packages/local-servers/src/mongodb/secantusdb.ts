@@ -11,9 +11,8 @@ import { runCommand } from '../process/run-command.ts';
 /** How to run SecantusDB here. */
 export interface SecantusDb {
   readonly python: string;
-  /** The folder with its packages. */
-  readonly packages: string;
-  readonly version: string;
+  /** The environment in which Python finds its packages. */
+  readonly env: NodeJS.ProcessEnv;
 }
 
 const VERSION = '0.7.0b3';
@@ -26,8 +25,6 @@ const WHAT_ELSE = 'Install Python 3.10 to 3.13 with pip, or put mongod on PATH, 
  */
 export const ensureSecantusDb = async (options: {
   readonly env: NodeJS.ProcessEnv;
-  /** The usual cache folder when left out. */
-  readonly cacheDir?: string;
   readonly onProgress?: (sentence: string) => void;
 }): Promise<SecantusDb> => {
   const { env, onProgress = () => undefined } = options;
@@ -36,9 +33,12 @@ export const ensureSecantusDb = async (options: {
     throw new Error(`No SecantusDB: it needs Python 3.10 to 3.13, and none is on PATH. ${WHAT_ELSE}`);
   }
   const name = `secantusdb-${VERSION}-py${python.version}-${process.arch}`;
-  const packages = join(options.cacheDir ?? (await openCacheDir(env)), name);
-  const secantusDb: SecantusDb = { python: python.path, packages, version: VERSION };
-  if (await runs(secantusDb, env)) return secantusDb;
+  const packages = join(await openCacheDir(env), name);
+  const secantusDb: SecantusDb = {
+    python: python.path,
+    env: { ...env, PYTHONPATH: packages, PYTHONNOUSERSITE: '1' },
+  };
+  if (await runs(secantusDb)) return secantusDb;
 
   onProgress(`Installing SecantusDB ${VERSION} with pip (24 MB) into ${packages}.`);
   const installed = await installPythonPackages({
@@ -48,21 +48,12 @@ export const ensureSecantusDb = async (options: {
     env,
   });
   if (!installed.ok) throw new Error(`No SecantusDB: ${installed.why}.\n${WHAT_ELSE}`);
-  if (await runs(secantusDb, env)) return secantusDb;
+  if (await runs(secantusDb)) return secantusDb;
   throw new Error(`No SecantusDB: what is in ${packages} does not run. Remove that folder and try again.`);
 };
 
-const runs = async (secantusDb: SecantusDb, env: NodeJS.ProcessEnv): Promise<boolean> => {
-  const script = 'import secantus.cli';
-  const options = { env: environmentOf(secantusDb, env), withinMs: 60_000 };
-  return (await runCommand(secantusDb.python, ['-c', script], options)).ok;
-};
-
-const environmentOf = ({ packages }: SecantusDb, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
-  ...env,
-  PYTHONPATH: packages,
-  PYTHONNOUSERSITE: '1',
-});
+const runs = async ({ python, env }: SecantusDb): Promise<boolean> =>
+  (await runCommand(python, ['-c', 'import secantus.cli'], { env, withinMs: 60_000 })).ok;
 
 /** Starts SecantusDB on the loopback address. May be started again on the same folder and port after any end. */
 export const startSecantusDb = async (options: {
@@ -72,6 +63,7 @@ export const startSecantusDb = async (options: {
   readonly port?: number;
 }): Promise<MongoServer> => {
   const { secantusDb, storageDir, port = 0 } = options;
+  const { python, env } = secantusDb;
   await mkdir(storageDir, { recursive: true, mode: 0o700 });
   // An empty configuration of our own, else it reads what it finds in the user's home.
   const config = join(storageDir, 'secantusd.toml');
@@ -85,13 +77,5 @@ export const startSecantusDb = async (options: {
     `--storage-path=${join(storageDir, 'data')}`,
     '--log-level=WARNING',
   ];
-  const env = environmentOf(secantusDb, process.env);
-  return startMongoServer({
-    name: 'SecantusDB',
-    file: secantusDb.python,
-    args,
-    env,
-    dataDir: storageDir,
-    port,
-  });
+  return startMongoServer({ name: 'SecantusDB', file: python, args, env, dataDir: storageDir, port });
 };

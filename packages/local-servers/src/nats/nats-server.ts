@@ -1,7 +1,10 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readConfig } from '@runledger/service-kit/config/config';
+import { Type } from 'typebox';
 import { openCacheDir } from '../install/cache-dir.ts';
 import { findOnPath, isExecutable } from '../install/executables.ts';
+import { localServerSettings } from '../install/local-server-settings.ts';
 import { natsServerConfig } from './nats-server-config.ts';
 import type { NatsServerSettings } from './nats-server-config.ts';
 import { readyPort, removePortFiles } from './nats-server-ready.ts';
@@ -21,10 +24,9 @@ export interface NatsServerBinary {
 }
 
 export interface FindNatsServerOptions {
+  /** With the settings of this package. Programs that this starts inherit it. */
   readonly env: NodeJS.ProcessEnv;
-  /** Where a download is kept; the usual cache folder when left out. */
-  readonly cacheDir?: string;
-  /** Told, in one sentence each, what is passed over and what takes time. */
+  /** Called with one sentence for each server that is skipped and each step that takes time. */
   readonly onProgress?: (sentence: string) => void;
 }
 
@@ -39,8 +41,8 @@ const HOW_TO_INSTALL =
  */
 export const findNatsServer = async (options: FindNatsServerOptions): Promise<NatsServerBinary> => {
   const { env, onProgress = () => undefined } = options;
-  const named = env['NATS_SERVER_BIN'];
-  if (named !== undefined && named !== '') return takeNamed(named, env);
+  const { NATS_SERVER_BIN: named } = readConfig(Type.Object(localServerSettings), env);
+  if (named !== undefined) return takeNamed(named, env);
 
   const onPath = await findOnPath('nats-server', env);
   if (onPath !== undefined) {
@@ -49,7 +51,7 @@ export const findNatsServer = async (options: FindNatsServerOptions): Promise<Na
     onProgress(`${onPath} is passed over: ${checked.why}.`);
   }
 
-  const folder = join(options.cacheDir ?? (await openCacheDir(env)), 'nats-server');
+  const folder = join(await openCacheDir(env), 'nats-server');
   const cached = join(folder, `nats-server-${WHEEL_VERSION}-${process.arch}`);
   const kept = await checkBinary(cached, env);
   if (kept.ok) return { path: cached, version: kept.version, source: 'cache' };

@@ -54,7 +54,7 @@ const LOOK_EVERY_MS = 5;
  * Ctrl-C in the terminal reaches only this process, which stops its children in order.
  */
 export const launchProcess = (spec: ProcessSpec): ManagedProcess => {
-  const { file, args, env = process.env, stopWithinMs = STOP_WITHIN_MS, onLine, onMessage } = spec;
+  const { file, args, env, stopWithinMs = STOP_WITHIN_MS, onLine, onMessage } = spec;
   const child = spawn(file, args, {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', ...(onMessage ? (['ipc'] as const) : [])],

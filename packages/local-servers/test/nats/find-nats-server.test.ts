@@ -57,8 +57,7 @@ describe('nats-server on PATH', () => {
     const cached = await programOfVersion(join(folder.path, 'cache', 'nats-server'), '2.15.1', name);
     const said: string[] = [];
     const found = await findNatsServer({
-      env: { PATH: join(folder.path, 'path') },
-      cacheDir: join(folder.path, 'cache'),
+      env: { PATH: join(folder.path, 'path'), RUNLEDGER_CACHE_DIR: join(folder.path, 'cache') },
       onProgress: (sentence) => said.push(sentence),
     });
     expect(found).toEqual({ path: cached, version: '2.15.1', source: 'cache' });
@@ -69,7 +68,7 @@ describe('nats-server on PATH', () => {
 describe('a machine without nats-server and pip', () => {
   it('is told what to install', async () => {
     await using folder = await temporaryFolder();
-    const search = findNatsServer({ env: { PATH: folder.path }, cacheDir: folder.path });
+    const search = findNatsServer({ env: { PATH: folder.path, RUNLEDGER_CACHE_DIR: folder.path } });
     await expect(search).rejects.toThrow(
       /there is no pip here.*Install nats-server 2\.14 or newer.*NATS_SERVER_BIN/s,
     );

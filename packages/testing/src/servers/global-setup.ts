@@ -1,6 +1,9 @@
 import { findNatsServer } from '@runledger/local-servers/nats/nats-server';
 import type { NatsServerBinary } from '@runledger/local-servers/nats/nats-server';
+import { readConfig } from '@runledger/service-kit/config/config';
+import { Type } from 'typebox';
 import type { TestProject } from 'vitest/node';
+import { environment } from './environment.ts';
 import { openSharedMongo } from './shared-mongo.ts';
 import type { SharedMongo } from './shared-mongo.ts';
 
@@ -11,13 +14,17 @@ declare module 'vitest' {
   }
 }
 
+const settingsSchema = Type.Object({
+  RUNLEDGER_SKIP_MONGODB: Type.Boolean({ default: false, description: 'skip the tests that need MongoDB' }),
+});
+
 const open = new AsyncDisposableStack();
 
 /** Finds the servers that tests need once, before the first test, and says which they are. */
 export const setup = async (project: TestProject): Promise<void> => {
-  const nats = await findNatsServer({ env: process.env, onProgress: say });
+  const nats = await findNatsServer({ env: environment, onProgress: say });
   say(`nats-server ${nats.version} from ${nats.source} (${nats.path})`);
-  process.env['NATS_SERVER_BIN'] = nats.path;
+  environment['NATS_SERVER_BIN'] = nats.path;
   project.provide('natsServerSource', nats.source);
 
   const mongo = await sharedMongo();
@@ -32,9 +39,9 @@ export const setup = async (project: TestProject): Promise<void> => {
 export const teardown = (): Promise<void> => open.disposeAsync();
 
 const sharedMongo = async (): Promise<SharedMongo | null> => {
-  if (process.env['RUNLEDGER_SKIP_MONGODB'] === '1') return null;
+  if (readConfig(settingsSchema, environment).RUNLEDGER_SKIP_MONGODB) return null;
   try {
-    return await openSharedMongo(process.env, open, say);
+    return await openSharedMongo(environment, open, say);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new Error(

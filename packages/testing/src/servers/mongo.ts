@@ -3,6 +3,7 @@ import { findMongod, startMongod } from '@runledger/local-servers/mongodb/mongod
 import { ensureSecantusDb, startSecantusDb } from '@runledger/local-servers/mongodb/secantusdb';
 import { MongoClient } from 'mongodb';
 import { describe, inject } from 'vitest';
+import { environment } from './environment.ts';
 import { privateServer } from './private-server.ts';
 import type { PrivateServer, Start } from './private-server.ts';
 import type { MongoSource } from './shared-mongo.ts';
@@ -53,13 +54,13 @@ type Startable =
   | { readonly kind: 'unavailable'; readonly reason: string };
 
 const findStartable = async (): Promise<Startable> => {
-  const mongod = await findMongod({ env: process.env });
+  const mongod = await findMongod({ env: environment });
   if (mongod !== undefined) {
     const start: Start = (dataDir, port) => startMongod({ binary: mongod.path, dataDir, port });
     return { kind: 'found', source: 'mongod', start };
   }
   try {
-    const secantusDb = await ensureSecantusDb({ env: process.env });
+    const secantusDb = await ensureSecantusDb({ env: environment });
     const start: Start = (storageDir, port) => startSecantusDb({ secantusDb, storageDir, port });
     return { kind: 'found', source: 'SecantusDB', start };
   } catch (error) {

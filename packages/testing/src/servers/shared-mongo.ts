@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { findMongod, startMongod } from '@runledger/local-servers/mongodb/mongodb';
 import type { MongoServer } from '@runledger/local-servers/mongodb/mongodb';
 import { ensureSecantusDb, startSecantusDb } from '@runledger/local-servers/mongodb/secantusdb';
+import { secret } from '@runledger/service-kit/config/config-schemas';
+import { readConfig } from '@runledger/service-kit/config/config';
 import { MongoClient } from 'mongodb';
+import { Type } from 'typebox';
 
 /** The pinned MongoDB image; docker-compose.yml names the same. */
 export const MONGO_IMAGE = 'mongo:8.0.15';
@@ -15,6 +18,10 @@ export interface SharedMongo {
   readonly url: string;
   readonly source: MongoSource;
 }
+
+const settingsSchema = Type.Object({
+  MONGODB_URL: Type.Optional(secret({ description: 'the MongoDB server of the test run' })),
+});
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -35,8 +42,8 @@ export const openSharedMongo = async (
   open: AsyncDisposableStack,
   say: Say,
 ): Promise<SharedMongo> => {
-  const url = env['MONGODB_URL'];
-  if (url !== undefined && url !== '') {
+  const { MONGODB_URL: url } = readConfig(settingsSchema, env);
+  if (url !== undefined) {
     await checkGivenServer(url);
     return { url, source: 'MONGODB_URL' };
   }

