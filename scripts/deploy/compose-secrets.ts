@@ -9,6 +9,8 @@ import { randomBytes } from 'node:crypto';
 import { chmod, link, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { readConfig } from '@runledger/service-kit/config/config';
+import { Type } from 'typebox';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const CLI = join(ROOT, 'apps', 'cli', 'src', 'main.ts');
@@ -63,8 +65,12 @@ const makeBrokerConfig = async (folder: string, options: readonly string[]): Pro
   await chmod(join(folder, 'broker.conf'), FILE_MODE);
 };
 
+const settingsSchema = Type.Object({
+  RUNLEDGER_SECRETS: Type.String({ default: 'deploy/secrets', description: 'the folder of the secrets' }),
+});
+
 if (import.meta.main) {
-  const folder = resolve(ROOT, process.env['RUNLEDGER_SECRETS'] ?? join('deploy', 'secrets'));
+  const folder = resolve(ROOT, readConfig(settingsSchema, process.env).RUNLEDGER_SECRETS);
   await makeComposeSecrets(folder, process.argv.slice(2));
   process.stdout.write(
     `The secrets of docker-compose.yml are in ${relative(process.cwd(), folder) || '.'}. Keep a copy of webhook-secret-keys: ` +

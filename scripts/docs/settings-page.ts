@@ -1,4 +1,5 @@
-/** docs/settings.md from the configuration schema of every service and of the standalone. */
+/** docs/settings.md from the configuration schema of every service, the standalone and the command line tool. */
+import { settingsSchema as cli } from '@runledger/cli/settings';
 import { configSchema as gateway } from '@runledger/gateway/config';
 import { configSchema as gpuExecutor } from '@runledger/gpu-executor/config';
 import { configSchema as notifier } from '@runledger/notifier/config';
@@ -6,7 +7,14 @@ import { configSchema as scheduler } from '@runledger/scheduler/config';
 import { describeConfig, type SettingRow } from '@runledger/service-kit/config/config';
 import { settingsSchema as standalone } from '@runledger/standalone/settings/settings';
 
-const SCHEMAS = { gateway, scheduler, 'gpu-executor': gpuExecutor, notifier, 'npm start': standalone };
+const SCHEMAS = {
+  gateway,
+  scheduler,
+  'gpu-executor': gpuExecutor,
+  notifier,
+  'npm start': standalone,
+  runledger: cli,
+};
 
 const cell = (text: string): string => text.replaceAll('|', String.raw`\|`);
 
@@ -18,7 +26,7 @@ const OF_THE_MACHINE: Readonly<Record<string, string>> = {
 
 const preset = ({ name, default: value, required }: SettingRow): string => {
   const described = OF_THE_MACHINE[name];
-  if (described !== undefined) return described;
+  if (described !== undefined && value !== undefined) return described;
   if (value === undefined) return required ? 'required' : '';
   return `\`${cell(value)}\``;
 };
@@ -45,8 +53,7 @@ export const settingsPage = (): string =>
     'All settings are environment variables. Everything that is wrong with them is said at once at the start. What is marked as',
     'secret may also stand in a file that `<NAME>_FILE` names: its text without the blanks around it. Only one of the two may be',
     'set. The standalone passes what begins with `RUNLEDGER_` or `OTEL_` on to all services, but for credentials, and what begins',
-    'with `EXECUTOR_` to the executor. `NATS_SERVER_BIN` names a nats-server to use, and `RUNLEDGER_CACHE_DIR` where one that was',
-    'downloaded is kept.',
+    'with `EXECUTOR_` to the executor.',
     '',
     ...Object.entries(SCHEMAS).map(section),
   ].join('\n');

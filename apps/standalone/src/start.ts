@@ -69,6 +69,8 @@ export const start = async (
     host,
     port,
     programs,
+    workFolder: settings.EXECUTOR_WORK_DIR,
+    stopWithinS: settings.RUNLEDGER_STOP_WITHIN_S,
     ...webhooks,
     rateLimit,
     print,

@@ -10,6 +10,23 @@ import { RUNNER_TYPES, settingsOf } from './runner-registry.ts';
 // Each runner reads its own settings; their types are known to it alone.
 const runnerSettings: object = settingsOf(RUNNER_TYPES);
 
+/** Programs that the executor starts inherit these. An empty one is a value: it may hide all GPUs. */
+const inheritedSettings = {
+  PATH: Type.String({
+    default: '/usr/local/bin:/usr/bin:/bin',
+    emptyIsValue: true,
+    description: 'the folders of programs; runs inherit it',
+  }),
+  HOME: Type.Optional(Type.String({ emptyIsValue: true, description: 'a home folder; runs inherit it' })),
+  LANG: Type.Optional(Type.String({ emptyIsValue: true, description: 'the language; runs inherit it' })),
+  CUDA_VISIBLE_DEVICES: Type.Optional(
+    Type.String({
+      emptyIsValue: true,
+      description: 'the GPUs that this executor may use; all when it is not set',
+    }),
+  ),
+};
+
 export const configSchema = Type.Object({
   ...brokerConfig,
   EXECUTOR_NAME: Type.String({
@@ -50,6 +67,7 @@ export const configSchema = Type.Object({
     maximum: 3_600,
     description: 'an executor without a heartbeat for this time is lost; the same value as for the scheduler',
   }),
+  ...inheritedSettings,
   ...serviceConfig({ healthPort: 9103 }),
 });
 

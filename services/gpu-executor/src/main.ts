@@ -23,7 +23,7 @@ const start = async (
 ): Promise<{ executor_id: string }> => {
   const { config, instance, logger, metrics, checks } = base;
   const executor_id = executorId(instance);
-  const { PATH = '/usr/local/bin:/usr/bin:/bin', HOME, LANG, CUDA_VISIBLE_DEVICES } = process.env;
+  const { PATH, HOME, LANG, CUDA_VISIBLE_DEVICES } = config;
   const env = { PATH, HOME, LANG, CUDA_VISIBLE_DEVICES };
   const capabilities = await readCapabilities(config, env, logger);
   const { slots, runners } = capabilities;

@@ -50,7 +50,7 @@ const measure = async (dead: Dead): Promise<Measured> => {
   });
   await deferDeliveries(log, receivers, dead);
 
-  await using notifier = await startNotifier(nats.url, receivers);
+  await using notifier = await startNotifier(nats.url, receivers, process.env);
   await waitFor(
     'all partitions',
     async () => (await notifier.metric('runledger_notifier_partitions')) === 16,

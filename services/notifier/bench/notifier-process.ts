@@ -1,6 +1,8 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { randomBytes } from 'node:crypto';
+import { readConfig, type Environment } from '@runledger/service-kit/config/config';
+import { Type } from 'typebox';
 import type { Receivers } from './receivers.ts';
 
 /** The service as it runs in production, in a process of its own. */
@@ -10,11 +12,23 @@ export interface NotifierProcess extends AsyncDisposable {
   metric(name: string): Promise<number>;
 }
 
-export const startNotifier = async (natsUrl: string, receivers: Receivers): Promise<NotifierProcess> => {
+const settingsSchema = Type.Object({
+  BENCH_NODE_OPTIONS: Type.String({
+    default: '',
+    description: 'options of Node for the notifier, such as --cpu-prof',
+  }),
+});
+
+export const startNotifier = async (
+  natsUrl: string,
+  receivers: Receivers,
+  env: Environment,
+): Promise<NotifierProcess> => {
+  const { BENCH_NODE_OPTIONS } = readConfig(settingsSchema, env);
   const child = fork(new URL('../src/main.ts', import.meta.url), {
-    execArgv: (process.env['BENCH_NODE_OPTIONS'] ?? '').split(' ').filter((option) => option !== ''),
+    execArgv: BENCH_NODE_OPTIONS.split(' ').filter((option) => option !== ''),
     env: {
-      ...process.env,
+      ...env,
       NATS_URL: natsUrl,
       RUNLEDGER_SECRET_KEYS: randomBytes(32).toString('base64'),
       RUNLEDGER_WEBHOOK_ALLOW: '127.0.0.0/8',

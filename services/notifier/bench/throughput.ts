@@ -83,7 +83,7 @@ const measure = async ({ healthy, hanging, isBacklog }: Scenario): Promise<Measu
     if (accepted.size === expected) over.resolve();
   });
 
-  await using notifier = await startNotifier(nats.url, receivers);
+  await using notifier = await startNotifier(nats.url, receivers, process.env);
   pid = notifier.pid;
   if (!isBacklog) {
     await atOnce(128, runs.entries(), async ([n, { run_id }]) => {

@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import type { BrokerSettings } from '@runledger/event-log/connect/event-log';
 import { readOperatorFile } from '@runledger/standalone/connection-files';
+import { readBrokerCredentials } from '../api-client/cli-settings.ts';
 import { findDataFolder } from '../api-client/connection.ts';
 import type { Environment } from '../api-client/connection.ts';
 import { CommandError } from '../output/command-error.ts';
@@ -11,15 +10,10 @@ export const OPERATOR_WAYS =
   'Run it in the folder of a standalone or below (its data folder has operator.json), or with RUNLEDGER_DATA_DIR;\n' +
   'or set RUNLEDGER_NATS_URL, and RUNLEDGER_NATS_NKEY_FILE or RUNLEDGER_NATS_USER and RUNLEDGER_NATS_PASSWORD.';
 
-/** The broker and the operator's credentials, from the environment or the nearest standalone. @throws CommandError */
+/** The broker and the operator's credentials, from the environment or the nearest standalone. @throws CommandError, ConfigError */
 export const findBroker = async (env: Environment, cwd: string): Promise<BrokerSettings> => {
-  for (const prefix of ['RUNLEDGER_NATS', 'NATS']) {
-    const url = env[`${prefix}_URL`] ?? '';
-    if (url === '') continue;
-    const password = await secretIn(env, cwd, `${prefix}_PASSWORD`);
-    const seed = await secretIn(env, cwd, `${prefix}_NKEY`);
-    return settings({ url, user: env[`${prefix}_USER`], password, seed });
-  }
+  const given = readBrokerCredentials(env);
+  if (given !== undefined) return settings(given);
   const folder = findDataFolder(env, cwd);
   if (folder === undefined) throw new CommandError(`No broker was found.\n${OPERATOR_WAYS}`);
   const file = await readOperatorFile(folder);
@@ -47,21 +41,7 @@ interface Identity {
 const settings = ({ url, user, password, seed }: Identity): BrokerSettings => ({
   url,
   name: 'runledger-cli',
-  ...(user === undefined || user === '' ? {} : { user }),
-  ...(password === undefined || password === '' ? {} : { password }),
-  ...(seed === undefined || seed === '' ? {} : { seed }),
+  ...(user === undefined ? {} : { user }),
+  ...(password === undefined ? {} : { password }),
+  ...(seed === undefined ? {} : { seed }),
 });
-
-/** The value of the variable, or the content of the file that `_FILE` names. */
-const secretIn = async (env: Environment, cwd: string, name: string): Promise<string | undefined> => {
-  const file = env[`${name}_FILE`] ?? '';
-  if (file === '') return env[name];
-  if ((env[name] ?? '') !== '')
-    throw new CommandError(`${name} and ${name}_FILE are both set. Set one of them.`);
-  try {
-    return (await readFile(resolve(cwd, file), 'utf8')).trim();
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new CommandError(`${name}_FILE cannot be read: ${why}. Name the file with the secret.`);
-  }
-};

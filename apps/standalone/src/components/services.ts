@@ -16,8 +16,8 @@ import type { Slots } from './gpu-slots.ts';
 import { ownServices } from './own-services.ts';
 
 const READY_WITHIN_MS = 120_000;
-/** The services stop within 10 s unless RUNLEDGER_STOP_WITHIN_S is set. */
-const STOP_WITHIN_S = 10;
+/** A service that did not stop within its own deadline is killed this much later. */
+const KILL_AFTER_S = 2;
 
 const SERVICES = ['gateway', 'scheduler', 'gpu-executor', 'notifier'] as const;
 
@@ -33,6 +33,9 @@ export interface ServicesOptions {
   readonly port: number;
   /** Programs for the executor besides the sample, as JSON. */
   readonly programs: string | undefined;
+  /** Of the executor; a folder in the data folder if it is not set. */
+  readonly workFolder: string | undefined;
+  readonly stopWithinS: number;
   /** The same for all services that read signing secrets. */
   readonly secretKeys: readonly string[];
   /** Where webhooks may go besides public addresses. */
@@ -74,7 +77,7 @@ export const startServices = async (
 const serviceOptions = async (options: ServicesOptions): Promise<ServiceProcessOptions[]> => {
   const { folder, env, broker, executor, views, slots, host, port, programs, print } = options;
   const natsUrl = broker.operator.nats_url;
-  const stopWithinMs = (Number(env['RUNLEDGER_STOP_WITHIN_S'] ?? STOP_WITHIN_S) + 2) * 1_000 || 12_000;
+  const stopWithinMs = (options.stopWithinS + KILL_AFTER_S) * 1_000;
   // Fixed over restarts of a service, because webhooks must not reach them.
   const healthPorts = await freePorts(SERVICES.length, port);
   const common = { NATS_URL: natsUrl, RUNLEDGER_HEALTH_HOST: '127.0.0.1' };
@@ -116,7 +119,7 @@ const serviceOptions = async (options: ServicesOptions): Promise<ServiceProcessO
       // The broker's user has this name.
       EXECUTOR_NAME: executor,
       EXECUTOR_PROGRAMS: allowList(programs),
-      EXECUTOR_WORK_DIR: env['EXECUTOR_WORK_DIR'] ?? folder.at('work'),
+      EXECUTOR_WORK_DIR: options.workFolder ?? folder.at('work'),
       RUNLEDGER_GATEWAY_URL: originOf(host, port),
     }),
     spec('notifier', ['RUNLEDGER_'], {

@@ -5,7 +5,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
+import { ConfigError, readConfig } from '@runledger/service-kit/config/config';
 import { PNG } from 'pngjs';
+import { Type } from 'typebox';
 import { readInputs } from './render-inputs.ts';
 import type { RenderInputs } from './render-inputs.ts';
 import { rowPainter } from './render-row.ts';
@@ -15,10 +17,13 @@ import { isObject } from './is-object.ts';
 
 const MAX_REPORTS = 100;
 
+/** The executor sets it for every program. */
+const settingsSchema = Type.Object({
+  RUNLEDGER_OUTPUT_DIR: Type.String({ description: 'the folder for the picture' }),
+});
+
 const main = async (): Promise<void> => {
-  const outputFolder = process.env['RUNLEDGER_OUTPUT_DIR'];
-  if (outputFolder === undefined)
-    return refuse(['RUNLEDGER_OUTPUT_DIR is not set: there is no folder for the picture.']);
+  const { RUNLEDGER_OUTPUT_DIR: outputFolder } = readConfig(settingsSchema, process.env);
   const run = parse(await text(process.stdin));
   if (run === undefined) return refuse(['standard input is not a JSON object that describes a run.']);
   const read = readInputs(run['inputs'] ?? {});
@@ -70,4 +75,9 @@ const parse = (json: string): Record<string, unknown> | undefined => {
   }
 };
 
-await main();
+try {
+  await main();
+} catch (error) {
+  if (!(error instanceof ConfigError)) throw error;
+  refuse([error.message]);
+}

@@ -1,5 +1,6 @@
 import { isGpuModel } from '@runledger/contracts/gpu';
 import { configSchema as executorConfig } from '@runledger/gpu-executor/config';
+import { localServerSettings } from '@runledger/local-servers/settings';
 import { list, port, secret, url } from '@runledger/service-kit/config/config-schemas';
 import { readConfig } from '@runledger/service-kit/config/config';
 import { policyConfig } from '@runledger/webhooks/policy/policy-config';
@@ -62,9 +63,14 @@ export const settingsSchema = Type.Object({
     default: '{}',
     description: 'limits of the log as JSON, such as {"outputsMaxBytes": 8589934592}',
   }),
+  RUNLEDGER_STOP_WITHIN_S: executorConfig.properties.RUNLEDGER_STOP_WITHIN_S,
   EXECUTOR_NAME: executorConfig.properties.EXECUTOR_NAME,
   EXECUTOR_GPUS: Type.Optional(Type.String({ description: 'the GPU slots, such as A10G:2' })),
   EXECUTOR_PROGRAMS: Type.Optional(Type.String({ description: 'more programs that runs may use, as JSON' })),
+  EXECUTOR_WORK_DIR: Type.Optional(
+    Type.String({ description: 'the work folder of the executor; in the data folder otherwise' }),
+  ),
+  ...localServerSettings,
 });
 export type Settings = Static<typeof settingsSchema>;
 
