@@ -13,12 +13,18 @@ const id = '01920000-0000-7000-8000-000000000001';
 const sha256 = 'a'.repeat(64);
 const runner = { kind: 'program', program: 'render-image' } as const;
 
-const event = <Type extends RunEventType>(
+/** The attempt of a fact, and its data. Before the first attempt no executor is assigned. */
+interface FactOptions<Type extends RunEventType> {
+  readonly attempt?: number;
+  readonly executor?: ExecutorId | null;
+  readonly data: RunEventOf<Type>['data'];
+}
+
+/** An event of any type, written by the service that writes this type. */
+export const runEvent = <Type extends RunEventType>(
   type: Type,
   { org_id, run_id }: RunKey,
-  attempt: number,
-  executor: ExecutorId | null,
-  data: RunEventOf<Type>['data'],
+  { attempt = 0, executor = null, data }: FactOptions<Type>,
 ): RunEventOf<Type> =>
   // The compiler does not see that an envelope with this type's data is this type's event.
   ({
@@ -41,27 +47,29 @@ export const queued = (
   key: RunKey,
   data: Partial<RunEventOf<'RunQueued'>['data']> = {},
 ): RunEventOf<'RunQueued'> =>
-  event('RunQueued', key, 0, null, {
-    user_id: id,
-    origin: 'api',
-    deployment_id: id,
-    workflow_id: id,
-    workflow_version_id: id,
-    workflow_sha256: sha256,
-    machine_id: id,
-    machine_name: 'a10g',
-    machine_type: 'program',
-    machine_version: '1',
-    runner,
-    gpu: 'A10G',
-    inputs: { size: 512 },
-    webhook: null,
-    webhook_intermediate_status: false,
-    start_deadline_s: 3600,
-    run_timeout_s: 3600,
-    max_attempts: 3,
-    rerun_of: null,
-    ...data,
+  runEvent('RunQueued', key, {
+    data: {
+      user_id: id,
+      origin: 'api',
+      deployment_id: id,
+      workflow_id: id,
+      workflow_version_id: id,
+      workflow_sha256: sha256,
+      machine_id: id,
+      machine_name: 'a10g',
+      machine_type: 'program',
+      machine_version: '1',
+      runner,
+      gpu: 'A10G',
+      inputs: { size: 512 },
+      webhook: null,
+      webhook_intermediate_status: false,
+      start_deadline_s: 3600,
+      run_timeout_s: 3600,
+      max_attempts: 3,
+      rerun_of: null,
+      ...data,
+    },
   });
 
 export const assigned = (
@@ -71,52 +79,77 @@ export const assigned = (
     executor = EXECUTOR,
     publicKey = 'MCowBQYDK2VwAyEA',
     allocation = id,
-  }: { attempt?: number; executor?: ExecutorId; publicKey?: string; allocation?: string } = {},
+    data = {},
+  }: {
+    attempt?: number;
+    executor?: ExecutorId;
+    publicKey?: string;
+    allocation?: string;
+    data?: Partial<RunEventOf<'RunAssigned'>['data']>;
+  } = {},
 ): RunEventOf<'RunAssigned'> =>
-  event('RunAssigned', key, attempt, executor, {
-    slot_allocation_id: allocation,
-    slot: 0,
-    gpu: 'A10G',
-    runner,
-    workflow_version_id: id,
-    workflow_sha256: sha256,
-    workflow: {},
-    inputs: {},
-    run_timeout_s: 3600,
-    executor_public_key: publicKey,
+  runEvent('RunAssigned', key, {
+    attempt,
+    executor,
+    data: {
+      slot_allocation_id: allocation,
+      slot: 0,
+      gpu: 'A10G',
+      runner,
+      workflow_version_id: id,
+      workflow_sha256: sha256,
+      workflow: {},
+      inputs: {},
+      run_timeout_s: 3600,
+      executor_public_key: publicKey,
+      ...data,
+    },
   });
 
 export const started = (key: RunKey, attempt = 1, executor = EXECUTOR): RunEventOf<'RunStarted'> =>
-  event('RunStarted', key, attempt, executor, {});
+  runEvent('RunStarted', key, { attempt, executor, data: {} });
 
 export const uploading = (key: RunKey, attempt = 1, executor = EXECUTOR): RunEventOf<'RunUploading'> =>
-  event('RunUploading', key, attempt, executor, { files: 1, bytes: 1024 });
+  runEvent('RunUploading', key, { attempt, executor, data: { files: 1, bytes: 1024 } });
 
 export const requeued = (key: RunKey, attempt = 1, executor = EXECUTOR): RunEventOf<'RunRequeued'> =>
-  event('RunRequeued', key, attempt, executor, { reason: 'executor_lost', message: 'no heartbeat' });
+  runEvent('RunRequeued', key, {
+    attempt,
+    executor,
+    data: { reason: 'executor_lost', message: 'no heartbeat' },
+  });
 
 export const cancelRequested = (
   key: RunKey,
   attempt = 0,
   executor: ExecutorId | null = null,
 ): RunEventOf<'RunCancelRequested'> =>
-  event('RunCancelRequested', key, attempt, executor, { by: 'client', user_id: id });
+  runEvent('RunCancelRequested', key, { attempt, executor, data: { by: 'client', user_id: id } });
 
 export const succeeded = (
   key: RunKey,
   outputs: RunEventOf<'RunSucceeded'>['data']['outputs'] = [],
-): RunEventOf<'RunSucceeded'> => event('RunSucceeded', key, 1, EXECUTOR, { outputs });
+): RunEventOf<'RunSucceeded'> =>
+  runEvent('RunSucceeded', key, { attempt: 1, executor: EXECUTOR, data: { outputs } });
 
 export const failed = (key: RunKey): RunEventOf<'RunFailed'> =>
-  event('RunFailed', key, 1, EXECUTOR, {
-    reason: 'workflow_error',
-    message: 'size is too large',
-    outputs: [],
-    progress: 0.25,
+  runEvent('RunFailed', key, {
+    attempt: 1,
+    executor: EXECUTOR,
+    data: {
+      reason: 'workflow_error',
+      message: 'size is too large',
+      outputs: [],
+      progress: 0.25,
+    },
   });
 
 export const cancelled = (key: RunKey): RunEventOf<'RunCancelled'> =>
-  event('RunCancelled', key, 1, EXECUTOR, { forced: false, outputs: [], progress: 0.75 });
+  runEvent('RunCancelled', key, {
+    attempt: 1,
+    executor: EXECUTOR,
+    data: { forced: false, outputs: [], progress: 0.75 },
+  });
 
 export const timedOut = (
   key: RunKey,
@@ -124,11 +157,12 @@ export const timedOut = (
   attempt = 0,
   executor: ExecutorId | null = null,
 ): RunEventOf<'RunTimedOut'> =>
-  event('RunTimedOut', key, attempt, executor, { reason, message: 'it took too long' });
+  runEvent('RunTimedOut', key, { attempt, executor, data: { reason, message: 'it took too long' } });
 
 export const givenUp = (
   key: RunKey,
   reason: RunEventOf<'RunGivenUp'>['data']['reason'],
   attempt = 0,
   executor: ExecutorId | null = null,
-): RunEventOf<'RunGivenUp'> => event('RunGivenUp', key, attempt, executor, { reason, message: 'given up' });
+): RunEventOf<'RunGivenUp'> =>
+  runEvent('RunGivenUp', key, { attempt, executor, data: { reason, message: 'given up' } });
