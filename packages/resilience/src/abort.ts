@@ -8,11 +8,11 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-/** Resolves after so many milliseconds, or when the signal is aborted. Never rejects. */
+/** Resolves after this many milliseconds, or when the signal is aborted. Never rejects. */
 export const sleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
   await delay(ms, undefined, signal ? { signal } : {}).catch(() => undefined);
 };
 
-/** What the work gives. When the signal is aborted first, rejects at once with its reason, although the work may go on. */
+/** The result of the work. Rejects with the signal's reason at once when the signal aborts first; the work may continue. */
 export const unlessAborted = <Value>(work: PromiseLike<Value>, signal: AbortSignal): Promise<Value> =>
   pTimeout(work, { milliseconds: Number.POSITIVE_INFINITY, signal });

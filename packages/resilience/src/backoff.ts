@@ -3,18 +3,18 @@ export interface BackoffOptions {
   readonly firstMs: number;
   /** No delay is longer. */
   readonly longestMs: number;
-  /** From 0 to 1. Several processes that lost the same server should not all return at once. */
+  /** From 0 to 1. Processes that lost the same server should not all reconnect at once. */
   readonly random?: () => number;
 }
 
 export interface Backoff {
-  /** The next delay: up to twice as long as the one before. */
+  /** The next delay: at most twice as long as the one before. */
   readonly next: () => number;
-  /** Begins with the first delay again: something worked. */
+  /** Begins with the first delay again, after a success. */
   readonly reset: () => void;
 }
 
-/** Delays that grow from one failure to the next, each shortened by up to a half at random. */
+/** Delays that grow from one failure to the next, each shortened by at most a half, at random. */
 export const backoff = ({ firstMs, longestMs, random = Math.random }: BackoffOptions): Backoff => {
   let limit = firstMs;
   return {

@@ -2,21 +2,21 @@ import { sleep, unlessAborted } from './abort.ts';
 import { backoff, type BackoffOptions } from './backoff.ts';
 
 export interface RetryOptions extends BackoffOptions {
-  /** Whether trying again may help. Every other error is thrown at once. */
+  /** Whether a retry may help. Every other error is thrown at once. */
   readonly isUnavailable: (error: unknown) => boolean;
-  /** How long to try; for ever when left out. */
+  /** How long to try; forever when left out. */
   readonly withinMs?: number;
-  /** Ends the trying at once with its reason. The last try may or may not have been done. */
+  /** Stops the retries at once with its reason. The last try may or may not have had its effect. */
   readonly signal?: AbortSignal;
-  /** What the error itself asks for, such as a Retry-After, in milliseconds. */
+  /** The shortest wait that the error asks for, such as a Retry-After, in milliseconds. */
   readonly leastMs?: (error: unknown) => number;
   /** Called before each wait. */
   readonly onRetry?: (error: unknown, tries: number) => void;
 }
 
 /**
- * Does what may be done twice again and again for as long as something that it needs is away.
- * @throws the last error when the time is over, every error that is no outage, and the signal's reason
+ * Repeats work while something that it needs is unavailable. The work must be safe to do twice.
+ * @throws the last error when the time is over; any error that is no outage; the signal's reason
  */
 export const retry = async <Value>(
   { isUnavailable, withinMs = Infinity, signal, leastMs = () => 0, onRetry, ...growth }: RetryOptions,

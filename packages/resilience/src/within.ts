@@ -1,11 +1,11 @@
 import pTimeout from 'p-timeout';
 
 /**
- * What the work gives if it settles within so many milliseconds; else what `late` gives or throws. The work is not
- * stopped: it may go on, and nobody learns of its result.
+ * The result of the work if it settles within this many milliseconds; else what `late` returns or throws. The work is not
+ * cancelled: it may continue, and its result is dropped.
  *
- *     await within(500, consumer.delete(), () => undefined); // waits no longer
- *     await within(500, ask(), () => { throw new Error('no answer within 500 ms'); });
+ *     await within(500, consumer.delete(), () => undefined); // waits at most half a second
+ *     await within(500, ask(), () => { throw new Error('no response within 500 ms'); });
  */
 export const within = <Value, Late>(
   ms: number,

@@ -4,8 +4,8 @@ import { aborted, sleep, unlessAborted } from '../src/abort.ts';
 const never = new Promise<never>(() => undefined);
 const over = (): AbortSignal => AbortSignal.abort(new Error('over'));
 
-describe('waiting with a signal', () => {
-  it('ends when the signal is aborted, before or meanwhile', async () => {
+describe('a wait with a signal', () => {
+  it('ends when the signal aborts, before or during the wait', async () => {
     const controller = new AbortController();
     const waits = Promise.all([aborted(controller.signal), sleep(60_000, controller.signal)]);
     controller.abort();
@@ -13,7 +13,7 @@ describe('waiting with a signal', () => {
     await expect(Promise.all([aborted(over()), sleep(60_000, over())])).resolves.toHaveLength(2);
   });
 
-  it('of work rejects with the reason of the signal', async () => {
+  it('for work rejects with the reason of the signal', async () => {
     await expect(unlessAborted(never, over())).rejects.toThrow('over');
     const controller = new AbortController();
     const work = unlessAborted(never, controller.signal);
@@ -21,7 +21,7 @@ describe('waiting with a signal', () => {
     await expect(work).rejects.toThrow('stopped');
   });
 
-  it('of work gives its result', async () => {
+  it('for work gives its result', async () => {
     expect(await unlessAborted(Promise.resolve(1), new AbortController().signal)).toBe(1);
   });
 });

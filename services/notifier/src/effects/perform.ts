@@ -1,4 +1,4 @@
-import { inTurns } from '@runledger/event-log/connect/in-turns';
+import { keyedMutex, type KeyedMutex } from '@runledger/resilience/keyed-mutex';
 import { receiverKey, type Receiver } from '../core/receivers/receiver.ts';
 import type { Effect } from '../core/state/effect.ts';
 import type { NotifierInput } from '../core/state/input.ts';
@@ -22,12 +22,12 @@ interface Runner extends EffectsOptions {
   /** Of the attempts whose outcome is to be written down. */
   readonly facts: Map<number, WebhookFacts>;
   /** What is stored for one receiver is stored in order. */
-  readonly inTurn: ReturnType<typeof inTurns>;
+  readonly inTurn: KeyedMutex;
 }
 
 /** Does what the core decided, and tells it the result. */
 export const effectsRunner = (options: EffectsOptions): ((effect: Effect) => void) => {
-  const runner: Runner = { ...options, facts: new Map(), inTurn: inTurns() };
+  const runner: Runner = { ...options, facts: new Map(), inTurn: keyedMutex() };
   return (effect) => perform(runner, effect);
 };
 

@@ -2,7 +2,7 @@ import { newUuid, type OrgId, type RunId } from '@runledger/contracts/ids';
 import type { RunRequest } from '@runledger/contracts/fold/run';
 import { append } from '@runledger/event-log/append/append';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { inTurns } from '@runledger/event-log/connect/in-turns';
+import { keyedMutex } from '@runledger/resilience/keyed-mutex';
 import type { Envelope } from '../current/core/envelope.ts';
 import { isRunOf, type RequestedRun } from './core/idempotency.ts';
 import { runQueued, type QueueDecision } from './core/queue-run.ts';
@@ -56,7 +56,7 @@ export type AcceptRun = <No>(
 ) => Promise<Acceptance | Refused<No>>;
 
 export const acceptRun = (options: AcceptRunOptions): AcceptRun => {
-  const inTurn = inTurns();
+  const inTurn = keyedMutex();
   const earlier = earlierAcceptance(options);
   return async (caller, requested, decide) => {
     const { org_id } = caller;
