@@ -1,22 +1,23 @@
-import type { Consumer, ConsumerConfig, JsMsg, StreamInfo } from '@nats-io/jetstream';
-import { nanos } from '@nats-io/transport-node';
-import { sleep, unlessAborted } from '@runledger/resilience/abort';
+import type { JsMsg, StreamInfo } from '@nats-io/jetstream';
+import { sleep } from '@runledger/resilience/abort';
 import { backoff } from '@runledger/resilience/backoff';
 import { within } from '@runledger/resilience/within';
-import { messageBatches } from './message-batches.ts';
-import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
+import {
+  openEphemeralConsumer,
+  openUnlessAborted,
+  type EphemeralConsumer,
+  type EphemeralConsumerOptions,
+  type StartPosition,
+} from './ephemeral-consumer.ts';
+import { pullBatches } from './pull-batches.ts';
 
-export interface PullInOrder {
-  readonly stream: string;
-  readonly subjects: readonly string[];
-  /** Without the payloads, for a reader who wants to know only that there is something. */
-  readonly headersOnly?: boolean;
-  /** Where to begin: asked at the start and after every interruption. What it throws ends the pulling. */
-  begin(info: StreamInfo): Pick<ConsumerConfig, 'deliver_policy'> & { opt_start_seq?: number };
-  /** Called with what is at hand, never concurrently; no more than a pull waits meanwhile. What it throws ends the pulling. */
+export interface PullInOrder extends Pick<EphemeralConsumerOptions, 'stream' | 'subjects' | 'headersOnly'> {
+  /** Where to begin, at the start and after every interruption. When it throws, the pulling ends. */
+  begin(info: StreamInfo): StartPosition;
+  /** Called with the next messages, at most 256, never concurrently. When it throws, the pulling ends. */
   take(messages: readonly JsMsg[]): Promise<void>;
-  /** Once, when everything that was stored at the start is taken. */
+  /** Called once, when everything is taken that was stored at the start. */
   onCaughtUp?(): void;
 }
 
@@ -28,22 +29,13 @@ export interface Pulling extends AsyncDisposable {
 
 export type Readiness = { readonly ok: true } | { readonly ok: false; readonly why: string };
 
-/** Bounds what is held in memory: an event has up to 1 MiB. */
-const MOST_AT_HAND = 256;
-const PULL_FOR_MS = 30_000;
-/** A broker that says nothing for two of these is taken for lost. */
-const IDLE_HEARTBEAT_MS = 2_000;
-const FORGOTTEN_AFTER_MS = 300_000;
 const LONGEST_PAUSE_MS = 2_000;
-/** A stop does not wait longer for a broker that is connected and does not answer. */
+/** A stop does not wait longer for a broker that is connected and does not respond. */
 const CLOSE_WITHIN_MS = 500;
-/** Executors have their consumers there, so nobody is allowed to delete any: what is left behind is forgotten sooner. */
-const SHARED = 'RUNS';
-const SHARED_FORGOTTEN_AFTER_MS = 15_000;
 
 /**
- * Reads a stream in its order, for ever, with a consumer that the broker keeps in memory only. Whatever happens to it (a
- * restart of the broker, a gap in what is delivered), another one is made where `begin` says.
+ * Reads a stream in its order, permanently, with a consumer that the broker keeps in memory only. After every interruption (a
+ * restart of the broker, a gap in the delivery) it opens another consumer where `begin` says.
  * @throws what `begin` throws, and LogUnavailable, at the start
  */
 export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pulling> => {
@@ -57,15 +49,21 @@ export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pul
     caughtUp = true;
     pull.onCaughtUp?.();
   };
-  const run = async (first: OpenConsumer): Promise<void> => {
-    let open: OpenConsumer | undefined = first;
+  const { begin, take } = endingOnError(pull);
+  const options: EphemeralConsumerOptions = { ...pull, begin };
+  const takeBatch = async (messages: readonly JsMsg[]): Promise<void> => {
+    await take(messages);
+    if (messages.at(-1)?.info.pending === 0) reached();
+  };
+  const run = async (first: EphemeralConsumer): Promise<void> => {
+    let open: EphemeralConsumer | undefined = first;
     const delays = backoff({ firstMs: 100, longestMs: LONGEST_PAUSE_MS });
     while (!stop.signal.aborted) {
       try {
-        open ??= await openUnlessStopped(log, pull, stop.signal);
+        open ??= await openUnlessAborted(log, options, stop.signal);
         state = { ok: true };
         if (open.pending === 0) reached();
-        await pump(log, open.consumer, pull.take.bind(pull), reached, stop.signal);
+        await pullBatches(log, open.consumer, takeBatch, stop.signal);
         delays.reset();
       } catch (error) {
         if (error instanceof Ended) throw error.cause;
@@ -84,7 +82,7 @@ export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pul
     await within(CLOSE_WITHIN_MS, open?.delete(), () => undefined);
   };
 
-  const first = await openConsumer(log, pull).catch((error: unknown) => {
+  const first = await openEphemeralConsumer(log, options).catch((error: unknown) => {
     throw error instanceof Ended ? error.cause : error;
   });
   const running = run(first).catch((error: unknown) => {
@@ -103,107 +101,22 @@ export const pullInOrder = async (log: EventLog, pull: PullInOrder): Promise<Pul
   };
 };
 
-/** Carries what the caller threw past the attempts to begin again. */
+/** Carries an error of the caller past the attempts to begin again. */
 class Ended extends Error {}
 
-interface OpenConsumer {
-  readonly consumer: Consumer;
-  readonly pending: number;
-  delete(): Promise<void>;
-}
-
-const openConsumer = async (log: EventLog, pull: PullInOrder): Promise<OpenConsumer> => {
-  const { stream, subjects, headersOnly = false } = pull;
-  const info = await callBroker(`asking about stream ${stream}`, () => log.jsm.streams.info(stream));
-  let start: ReturnType<PullInOrder['begin']>;
-  try {
-    start = pull.begin(info);
-  } catch (error) {
-    throw new Ended('begin', { cause: error });
-  }
-  const config: Partial<ConsumerConfig> = {
-    ...start,
-    ack_policy: 'none',
-    max_deliver: 1,
-    filter_subjects: [...subjects],
-    headers_only: headersOnly,
-    mem_storage: true,
-    num_replicas: 1,
-    inactive_threshold: nanos(stream === SHARED ? SHARED_FORGOTTEN_AFTER_MS : FORGOTTEN_AFTER_MS),
-  };
-  const made = await callBroker(`reading stream ${stream}`, () => log.jsm.consumers.add(stream, config));
-  return {
-    consumer: log.js.consumers.getConsumerFromInfo(made),
-    pending: made.num_pending,
-    delete: async () => {
-      // The broker forgets it after a while in any case.
-      if (!log.connected() || stream === SHARED) return;
-      await log.jsm.consumers.delete(stream, made.name).catch(() => false);
-    },
-  };
-};
-
-/** A consumer that comes after the stop is let go. */
-const openUnlessStopped = async (
-  log: EventLog,
-  pull: PullInOrder,
-  stop: AbortSignal,
-): Promise<OpenConsumer> => {
-  const opening = openConsumer(log, pull);
-  try {
-    return await unlessAborted(opening, stop);
-  } catch (error) {
-    if (stop.aborted) void opening.then((late) => late.delete()).catch(() => undefined);
-    throw error;
-  }
-};
-
-/** One pull after the other; a pull delivers what comes until it is used up. */
-const pump = async (
-  log: EventLog,
-  consumer: Consumer,
-  take: (messages: readonly JsMsg[]) => Promise<void>,
-  reached: () => void,
-  signal: AbortSignal,
-): Promise<void> => {
-  let delivered = 0;
-  while (!signal.aborted) {
-    const pulled = await consumer.fetch({
-      max_messages: MOST_AT_HAND,
-      expires: PULL_FOR_MS,
-      idle_heartbeat: IDLE_HEARTBEAT_MS,
-    });
-    const stop = (): void => pulled.stop();
-    signal.addEventListener('abort', stop, { once: true });
-    // It may have come while the pull was asked for.
-    if (signal.aborted) stop();
-    // Left alone, the driver may wait half a minute before it asks a broker again that was not ready at once.
-    let reconnected = false;
-    const offReconnect = log.onReconnect(() => {
-      reconnected = true;
-      pulled.stop();
-    });
+const endingOnError = (pull: PullInOrder): Pick<PullInOrder, 'begin' | 'take'> => ({
+  begin: (info) => {
     try {
-      for await (const messages of messageBatches(pulled)) {
-        if (signal.aborted) return;
-        for (const message of messages) {
-          delivered += 1;
-          if (message.info.deliverySequence !== delivered) {
-            throw new Error(`message ${delivered} of the delivery is missing`);
-          }
-        }
-        await take(messages).catch((error: unknown) => {
-          throw new Ended('take', { cause: error });
-        });
-        if (messages.at(-1)?.info.pending === 0) reached();
-      }
-    } finally {
-      offReconnect();
-      signal.removeEventListener('abort', stop);
-      pulled.stop();
+      return pull.begin(info);
+    } catch (error) {
+      return endPulling(error);
     }
-    if (reconnected) throw new Error('the connection to the broker was lost meanwhile');
-  }
+  },
+  take: (messages) => pull.take(messages).catch(endPulling),
+});
+
+const endPulling = (cause: unknown): never => {
+  throw new Ended('the caller ended the pulling', { cause });
 };
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

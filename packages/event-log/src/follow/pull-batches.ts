@@ -1,0 +1,66 @@
+import type { Consumer, ConsumerMessages, JsMsg } from '@nats-io/jetstream';
+import type { EventLog } from '../connect/event-log.ts';
+
+/** Bounds what is held in memory: an event has up to 1 MiB. */
+const MAX_BATCH = 256;
+const PULL_FOR_MS = 30_000;
+/** A broker that misses two of these counts as lost. */
+const IDLE_HEARTBEAT_MS = 2_000;
+
+/**
+ * Sends one pull after the other until the signal; a pull delivers what comes until it is used up. Each batch is what came while
+ * the last one was handled.
+ * @throws when the connection, a heartbeat or a message of the delivery is lost, and what `take` throws
+ */
+export const pullBatches = async (
+  log: EventLog,
+  consumer: Consumer,
+  take: (messages: readonly JsMsg[]) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> => {
+  let delivered = 0;
+  while (!signal.aborted) {
+    const pulled = await consumer.fetch({
+      max_messages: MAX_BATCH,
+      expires: PULL_FOR_MS,
+      idle_heartbeat: IDLE_HEARTBEAT_MS,
+    });
+    const stop = (): void => pulled.stop();
+    signal.addEventListener('abort', stop, { once: true });
+    // The signal may have aborted while the pull was sent.
+    if (signal.aborted) stop();
+    // Left alone, the driver may wait half a minute before it retries a broker that was not ready at once.
+    let reconnected = false;
+    const offReconnect = log.onReconnect(() => {
+      reconnected = true;
+      pulled.stop();
+    });
+    try {
+      for await (const messages of batches(pulled)) {
+        if (signal.aborted) return;
+        for (const message of messages) {
+          delivered += 1;
+          if (message.info.deliverySequence !== delivered) {
+            throw new Error(`message ${delivered} of the delivery is missing`);
+          }
+        }
+        await take(messages);
+      }
+    } finally {
+      offReconnect();
+      signal.removeEventListener('abort', stop);
+      pulled.stop();
+    }
+    if (reconnected) throw new Error('the connection to the broker was lost during a pull');
+  }
+};
+
+async function* batches(pulled: ConsumerMessages): AsyncGenerator<readonly JsMsg[]> {
+  const batch: JsMsg[] = [];
+  for await (const message of pulled) {
+    batch.push(message);
+    // The driver's iterator counts the messages that it has received and not given.
+    if (pulled.getPending() === 0) yield batch.splice(0);
+  }
+  if (batch.length > 0) yield batch;
+}
