@@ -10,6 +10,9 @@ import { openKeyRevalidation, type KeyRevalidation } from './runs/subscribe/key-
 import { openRunSubscriptions, type RunSubscriptions } from './runs/subscribe/run-subscriptions.ts';
 import { openSchedulerClient, type SchedulerClient } from './scheduler/scheduler-client.ts';
 
+/** How long a list waits for views that are behind. */
+const FRESH_VIEWS_TIMEOUT_MS = 2_000;
+
 /** What the operations on runs share. */
 export interface RunServices {
   readonly current: ReadCurrentRun;
@@ -30,7 +33,7 @@ export const openRunServices = (
   const shown = shownWebhooks();
   const find = open.use(openFindView(views, logger)).call;
   const current = currentRun({ log, find, shown, logger, onRead: metrics.runRead });
-  const fresh = freshViews({ log, views });
+  const fresh = freshViews({ log, views, timeoutMs: FRESH_VIEWS_TIMEOUT_MS });
   const maxSubscribers = config.RUNLEDGER_STREAMS_MAX;
   return {
     current,

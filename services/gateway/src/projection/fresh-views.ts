@@ -3,7 +3,7 @@ import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-
 import { lastSequence } from '@runledger/event-log/messages/leader-read';
 import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/event-log';
 import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
-import { aborted } from '@runledger/resilience/abort';
+import { within } from '@runledger/resilience/within';
 import { ViewsUnavailable, type RunViews } from './run-views.ts';
 import type { ProjectionPosition } from './core/projection-start.ts';
 import { oneAtATime } from '../concurrency/one-at-a-time.ts';
@@ -12,13 +12,12 @@ export interface FreshViewsOptions {
   readonly log: EventLog;
   readonly views: RunViews;
   /** The longest wait. After it, the caller goes on with the views as they are. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs: number;
 }
 
 /** Waits until the views have every fact that was in the log at the time of the call; false when they do not, or when it is not known. */
 export type FreshViews = () => Promise<boolean>;
 
-const TIMEOUT_MS = 2_000;
 const POLL_EVERY_MS = 25;
 
 /**
@@ -26,7 +25,7 @@ const POLL_EVERY_MS = 25;
  * during a whole wait, because no gateway projects, nobody waits again until they have moved. Errors of the views or the
  * log are not thrown: reading the views throws them, and a list needs no log.
  */
-export const freshViews = ({ log, views, timeoutMs = TIMEOUT_MS }: FreshViewsOptions): FreshViews => {
+export const freshViews = ({ log, views, timeoutMs }: FreshViewsOptions): FreshViews => {
   const identity = oneAtATime(() => runsIdentity(log));
   const endOfFacts = oneAtATime(() => lastFact(log));
   const readPosition = oneAtATime(() => views.position());
@@ -51,10 +50,13 @@ export const freshViews = ({ log, views, timeoutMs = TIMEOUT_MS }: FreshViewsOpt
     }
   };
   return async () => {
-    const late = AbortSignal.timeout(timeoutMs);
+    const late = new AbortController();
     const seen: Position[] = [];
     try {
-      const isFresh = await Promise.race([caughtUp(late, seen), aborted(late).then(() => false)]);
+      const isFresh = await within(timeoutMs, caughtUp(late.signal, seen), () => {
+        late.abort();
+        return false;
+      });
       if (isFresh) return true;
       const [first, ...others] = seen;
       if (others.length > 0 && others.every((position) => isSame(position, first))) stuck = { at: first };

@@ -7,7 +7,7 @@ import { acquireLease } from '@runledger/coordination/lease';
 import type { Logger } from '@runledger/event-log/connect/logger';
 import { storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { readStored, runsIdentity } from '@runledger/event-log/messages/stream-identity';
-import { aborted, sleep } from '@runledger/resilience/abort';
+import { sleep, unlessAborted } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import { foldedOf } from './core/fold-run.ts';
 import { projectRuns, runsIn, type Gap, type RefusedFact } from './core/project-runs.ts';
@@ -53,7 +53,7 @@ export const openRunProjection = (options: ProjectionOptions): RunProjection => 
       onBatch: (messages) => takeBatch(options, created, messages),
     });
     position = () => following.position();
-    const failure = await Promise.race([following.failed, aborted(ended)]);
+    const failure = await unlessAborted(following.failed, ended).catch(() => undefined);
     if (failure) throw failure;
   };
   const run = async (): Promise<void> => {
