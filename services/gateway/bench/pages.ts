@@ -7,6 +7,7 @@ import { openSharedMongo } from '@runledger/testing/servers/shared-mongo';
 import { MongoClient } from 'mongodb';
 import { memoryRunViews } from '../src/projection/memory/memory-run-views.ts';
 import { documentOf, type RunDocument } from '../src/projection/mongo/run-documents.ts';
+import { clock } from '../src/gateway-parts.ts';
 import { openMongoRunViews } from '../src/projection/mongo/mongo-run-views.ts';
 import { sortKeyOf } from '../src/projection/core/sort-key.ts';
 import type { RunQuery, RunViews } from '../src/projection/run-views.ts';
@@ -82,7 +83,7 @@ const url = `${base.replace(/\/[^/]*$/, '')}/${DATABASE}${query === '' ? '' : `?
 const client = new MongoClient(url);
 open.defer(() => client.close());
 open.defer(async () => void (await client.db(DATABASE).dropDatabase()));
-const views = open.use(openMongoRunViews({ url, retentionDays: 10_000, readWithinMs: 120_000 }));
+const views = open.use(openMongoRunViews({ url, retentionDays: 10_000, clock, readWithinMs: 120_000 }));
 await views.resetTo(new Date().toISOString());
 const documents = client.db(DATABASE).collection<RunDocument>('run_views');
 const inMongo = runs.slice(0, IN_MONGODB);

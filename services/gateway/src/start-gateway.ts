@@ -33,7 +33,7 @@ export const startGateway = async (
   const views =
     config.RUNLEDGER_VIEWS === 'memory'
       ? memoryRunViews()
-      : open.use(openMongoRunViews({ url, retentionDays }));
+      : open.use(openMongoRunViews({ url, retentionDays, clock }));
   const projection = open.use(openRunProjection({ log, views, logger, instance }));
   checks['projection'] = () => projection.state();
   projectionGauges(metrics, log, () => projection.position());

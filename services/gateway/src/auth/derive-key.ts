@@ -28,7 +28,6 @@ export const deriveKey = async (
   giver: ApiKey,
   request: DerivedKeyRequest,
   now: Date,
-  most = MOST_OF_AN_ORGANISATION,
 ): Promise<DeriveKeyResult> => {
   const { scopes = DEFAULT_SCOPES } = request;
   const lacked = scopes.find((scope) => !allows(giver.scopes, scope));
@@ -45,12 +44,15 @@ export const deriveKey = async (
     now,
   );
   const store = keyStore(log);
-  const place = await store.index(stored);
+  const position = await store.index(stored);
   // The limit also holds for requests at the same time: a key beyond it, in the order of the index, is erased again.
   const indexed = await store.listIndexed(org_id);
-  if (indexed.filter(({ revision }) => place !== false && revision < place).length >= most) {
+  if (
+    indexed.filter(({ revision }) => position !== false && revision < position).length >=
+    MOST_OF_AN_ORGANISATION
+  ) {
     await store.eraseIndexed(created.record);
-    return { kind: 'too_many', most };
+    return { kind: 'too_many', most: MOST_OF_AN_ORGANISATION };
   }
   await store.create(stored);
   return { kind: 'given', created };

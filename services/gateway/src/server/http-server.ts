@@ -10,7 +10,6 @@ import type { Duplex } from 'node:stream';
 import { listen } from '@runledger/service-kit/health/listen';
 import type Koa from 'koa';
 import { responseTo, type Refusal } from '../http/refusal.ts';
-import { COMMON_HEADERS } from '../http/response-headers.ts';
 
 export interface HttpServer extends AsyncDisposable {
   /** Without a slash at the end. */
@@ -23,10 +22,8 @@ export interface HttpServerOptions {
   readonly port: number;
   /** After this time a stop ends the requests that are still in progress. */
   readonly finishWithinMs: number;
-  /** How long a client may take for the headers; 15 s when left out. */
-  readonly headersWithinMs?: number;
-  /** On responses that Node would write by itself; those of every response when left out. */
-  readonly headers?: Readonly<Record<string, string>>;
+  /** On responses that Node would write by itself. */
+  readonly headers: Readonly<Record<string, string>>;
   /** Called when the stop begins, before it waits: to end requests that are held open, such as streams. */
   readonly onStopping?: readonly (() => void)[];
 }
@@ -40,14 +37,7 @@ const MAX_HEADERS_BYTES = 16 * 1024;
 /** Serves the app. Responses that Node would write by itself have our form. @throws when it cannot listen */
 export const openHttpServer = async (
   app: Koa,
-  {
-    host,
-    port,
-    finishWithinMs,
-    headersWithinMs = HEADERS_WITHIN_MS,
-    headers: ownHeaders = COMMON_HEADERS,
-    onStopping = [],
-  }: HttpServerOptions,
+  { host, port, finishWithinMs, headers: ownHeaders, onStopping = [] }: HttpServerOptions,
 ): Promise<HttpServer> => {
   const answering = new WeakMap<Duplex, ServerResponse>();
   const inHand = new Set<ServerResponse>();
@@ -56,9 +46,9 @@ export const openHttpServer = async (
     {
       maxHeaderSize: MAX_HEADERS_BYTES,
       requireHostHeader: false,
-      headersTimeout: headersWithinMs,
+      headersTimeout: HEADERS_WITHIN_MS,
       requestTimeout: REQUEST_WITHIN_MS,
-      connectionsCheckingInterval: headersWithinMs / 3,
+      connectionsCheckingInterval: HEADERS_WITHIN_MS / 3,
     },
     (request, response) => {
       answering.set(request.socket, response);
@@ -90,7 +80,7 @@ export const openHttpServer = async (
     const closed = close(server, finishWithinMs);
     inHand.forEach(closeAfter);
     try {
-      for (const tell of onStopping) tell();
+      for (const begin of onStopping) begin();
     } finally {
       await closed;
     }

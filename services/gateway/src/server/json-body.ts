@@ -15,7 +15,7 @@ const JSON_TYPES = ['application/json', 'application/*+json'];
  * koa-bodyparser reads, inflates and limits; it is asked for the bytes, since its JSON takes 1e400, any charset, and makes
  * U+FFFD of what is no UTF-8.
  */
-export const jsonBody = (maxBytes: number, withinMs = READ_WITHIN_MS): JsonBody => {
+export const jsonBody = (maxBytes: number): JsonBody => {
   const options = {
     enableTypes: ['text'],
     extendTypes: { text: JSON_TYPES },
@@ -32,8 +32,8 @@ export const jsonBody = (maxBytes: number, withinMs = READ_WITHIN_MS): JsonBody 
     refuseOtherTypes(ctx);
     const reading = parse(ctx, async () => undefined);
     // A body that is too slow ends with its connection.
-    await within(withinMs, reading, () => {
-      throw new Refused({ kind: 'too_slow', why: `The body was not sent within ${withinMs / 1000} s` });
+    await within(READ_WITHIN_MS, reading, () => {
+      throw new Refused({ kind: 'too_slow', why: `The body was not sent within ${READ_WITHIN_MS / 1000} s` });
     });
     const { body } = ctx.request;
     if (!Buffer.isBuffer(body) || body.byteLength === 0) return undefined;

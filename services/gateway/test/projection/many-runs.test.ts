@@ -1,14 +1,11 @@
 import { newUuid, orgId } from '@runledger/contracts/ids';
 import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
-import { MongoClient } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts';
-import { documentOf, type RunDocument } from '../../src/projection/mongo/run-documents.ts';
-import { openMongoRunViews } from '../../src/projection/mongo/mongo-run-views.ts';
 import type { RunView } from '../../src/projection/core/run-view.ts';
 import type { RunViews } from '../../src/projection/run-views.ts';
 import { everyPage } from '../fixtures/requests/every-page.ts';
-import { FOR_EVER, mongoUrl } from '../fixtures/views/mongo-views.ts';
+import { insertViews, mongoUrl, openViews } from '../fixtures/views/mongo-views.ts';
 import { smallRuns } from '../fixtures/runs/small-runs.ts';
 
 interface Filled extends AsyncDisposable {
@@ -62,11 +59,9 @@ describeWithMongo('with a server', () => {
   manyRuns('MongoDB', { count: 500, limit: 40 }, async (filling) => {
     await using opened = new AsyncDisposableStack();
     const url = mongoUrl(opened.use(await testMongo()));
-    const views = opened.use(openMongoRunViews({ url, retentionDays: FOR_EVER, readWithinMs: 10_000 }));
+    const views = opened.use(openViews(url, { readWithinMs: 10_000 }));
     await views.resetTo('2026-01-01T00:00:00.000000001Z');
-    // Saved one by one they would take long on a slow server.
-    await using client = new MongoClient(url);
-    await client.db().collection<RunDocument>('run_views').insertMany(filling.map(documentOf));
+    await insertViews(url, filling);
     const kept = opened.move();
     return { views, [Symbol.asyncDispose]: () => kept.disposeAsync() };
   });

@@ -1,12 +1,4 @@
 import { newUuid, orgId } from '@runledger/contracts/ids';
-import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { WEBHOOK_STATUSES } from '../../src/projection/core/webhook-status.ts';
-import { sortKeyOf } from '../../src/projection/core/sort-key.ts';
-import type { RunQuery, RunViews, WebhookQuery } from '../../src/projection/run-views.ts';
-import type { RunView } from '../../src/projection/core/run-view.ts';
-import { everyPage } from '../fixtures/requests/every-page.ts';
-import { aView, folded, foldedWebhook, timeOf } from '../fixtures/runs/folded-runs.ts';
 import { aRun, assigned, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import {
   redeliveryRequested,
@@ -14,13 +6,24 @@ import {
   webhookGivenUp,
   webhookStarted,
 } from '@runledger/testing/events/webhook-events';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RunView } from '../../src/projection/core/run-view.ts';
+import type { RunViews } from '../../src/projection/run-views.ts';
+import { aView, folded, foldedWebhook } from '../fixtures/runs/folded-runs.ts';
+import { earlyPagesConformance } from './lists/early-pages.conformance.ts';
+import { runListsConformance } from './lists/run-lists.conformance.ts';
+import { webhookListsConformance } from './lists/webhook-lists.conformance.ts';
 
-interface OpenedViews extends AsyncDisposable {
+export interface OpenedViews extends AsyncDisposable {
   readonly views: RunViews;
+  /** How many runs a page searches at least before it ends early. */
+  readonly searched: number;
+  /** Stores many new views, after others were saved. */
+  fill(views: readonly RunView[]): Promise<void>;
 }
 
-/** Opens empty views, whose pages are made of so many runs that were looked at, where that is said. */
-type OpenViews = (lookAt?: number) => Promise<OpenedViews>;
+/** Opens empty views. `clock` limits how long a page is searched for. */
+export type OpenViews = (clock?: () => number) => Promise<OpenedViews>;
 
 /** What every adapter of RunViews does, whatever it keeps them in. */
 export const runViewsConformance = (name: string, open: OpenViews): void => {
@@ -161,240 +164,9 @@ export const runViewsConformance = (name: string, open: OpenViews): void => {
       expect(await views.find(key)).toEqual(aView(2, run));
     });
 
-    describe('list the runs with a webhook', () => {
-      const org = orgId(newUuid());
-      const url = (host: string) => `https://${host}/hook?token=secret`;
-      const all = WEBHOOK_STATUSES;
-      const keys: RunKey[] = [];
-      beforeAll(async () => {
-        for (let number = 1; number <= 9; number += 1) {
-          const key = aRun(org);
-          keys.push(key);
-          const host = number % 2 === 0 ? 'even.example' : 'odd.example:8443';
-          const run = { ...folded(queued(key, { webhook: url(host) })), number, created_at: timeOf(number) };
-          const facts = [webhookStarted(key), webhookGivenUp(key)].slice(0, number % 3);
-          await views.save([aView(number, run, foldedWebhook(100 + number, ...facts))]);
-        }
-        await views.save([
-          aView(20, { ...folded(queued(aRun(org))), number: 20 }),
-          aView(21, folded(queued(aRun(), { webhook: url('even.example') }))),
-        ]);
-      });
-      const numbers = async (query: Partial<WebhookQuery>) =>
-        (await views.listWebhooks({ org_id: org, statuses: all, limit: 100, ...query })).items.map(
-          ({ number }) => number,
-        );
-
-      it('of the organisation, newest first', async () => {
-        expect(await numbers({})).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1]);
-        expect(await numbers({ limit: 2 })).toEqual([9, 8]);
-        expect(await numbers({ org_id: orgId(newUuid()) })).toEqual([]);
-      });
-
-      it('with all that a list shows', async () => {
-        const { items } = await views.listWebhooks({ org_id: org, statuses: ['failed'], limit: 1 });
-        const [row] = items;
-        const [, , , , , , , eighth] = keys;
-        expect(row).toEqual({
-          ...eighth,
-          number: 8,
-          url: url('even.example'),
-          host: 'even.example',
-          created_at: timeOf(8),
-          updated_at: timeOf(1),
-          webhook: expect.objectContaining({ status: 'failed', tries: 13, last_reason: 'server_error' }),
-        });
-      });
-
-      it('by status, host and time of creation', async () => {
-        expect(await numbers({ statuses: ['failed'] })).toEqual([8, 5, 2]);
-        expect(await numbers({ statuses: ['not-started', 'running'] })).toEqual([9, 7, 6, 4, 3, 1]);
-        expect(await numbers({ statuses: ['success'] })).toEqual([]);
-        expect(await numbers({ host: 'even.example' })).toEqual([8, 6, 4, 2]);
-        expect(await numbers({ host: 'odd.example:8443', statuses: ['running'] })).toEqual([7, 1]);
-        expect(await numbers({ createdAfter: new Date(timeOf(4)) })).toEqual([9, 8, 7, 6, 5, 4]);
-        expect(await numbers({ createdBefore: new Date(timeOf(4)) })).toEqual([3, 2, 1]);
-      });
-
-      it('from one row on, also when two have one number because a log was replaced', async () => {
-        const twins = [aRun(org), aRun(org)].sort((a, b) => (a.run_id < b.run_id ? 1 : -1));
-        for (const key of twins) {
-          await views.save([
-            aView(1, { ...folded(queued(key, { webhook: url('twin.example') })), number: 5 }),
-          ]);
-        }
-        const query = { org_id: org, statuses: all, host: 'twin.example', limit: 1 };
-        const first = await views.listWebhooks(query);
-        if (first.end === undefined) throw new Error('the second twin is not seen');
-        const second = await views.listWebhooks({ ...query, behind: first.end });
-        expect([...first.items, ...second.items].map(({ run_id }) => run_id)).toEqual(
-          twins.map(({ run_id }) => run_id),
-        );
-        expect(second.end).toBeUndefined();
-        const fifth = sortKeyOf({ run_id: at(keys, 4).run_id, number: 5, created_at: timeOf(5) });
-        expect(await numbers({ behind: fifth, host: 'odd.example:8443' })).toEqual([3, 1]);
-      });
-    });
-
-    describe('list the runs', () => {
-      const org = orgId(newUuid());
-      const [deployment_id, workflow_id] = [newUuid(), newUuid()];
-      beforeAll(async () => {
-        for (let number = 1; number <= 6; number += 1) {
-          const key = aRun(org);
-          const event = queued(key, {
-            ...(number % 2 === 0 ? { deployment_id, gpu: 'H100' } : { workflow_id, gpu: 'T4' }),
-            origin: number > 4 ? 'replay' : 'api',
-          });
-          const run = number % 3 === 0 ? folded(event, assigned(key)) : folded(event);
-          await views.save([aView(number, { ...run, number, created_at: timeOf(number) })]);
-        }
-        await views.save([aView(9, folded(queued(aRun(), { deployment_id })))]);
-      });
-      const page = (query: Partial<RunQuery> = {}) => views.listRuns({ org_id: org, limit: 100, ...query });
-      const numbers = async (query: Partial<RunQuery>) =>
-        (await page(query)).items.map(({ run }) => run.number);
-
-      it('of the organisation, newest first, whole', async () => {
-        expect(await numbers({})).toEqual([6, 5, 4, 3, 2, 1]);
-        expect(await numbers({ org_id: orgId(newUuid()) })).toEqual([]);
-        const [newest] = (await page()).items;
-        if (!newest) throw new Error('there is none');
-        expect(newest).toEqual(await views.find(newest.run));
-      });
-
-      it('by everything that can be asked for, and by several at once', async () => {
-        expect(await numbers({ statuses: ['queued'] })).toEqual([5, 4, 2, 1]);
-        expect(await numbers({ statuses: ['queued', 'started'] })).toEqual([6, 5, 4, 3, 2, 1]);
-        expect(await numbers({ statuses: [] })).toEqual([]);
-        expect(await numbers({ deploymentId: deployment_id })).toEqual([6, 4, 2]);
-        expect(await numbers({ workflowId: workflow_id })).toEqual([5, 3, 1]);
-        expect(await numbers({ gpu: 'H100' })).toEqual([6, 4, 2]);
-        expect(await numbers({ origin: 'replay' })).toEqual([6, 5]);
-        expect(await numbers({ gpu: 'T4', statuses: ['started'], workflowId: workflow_id })).toEqual([3]);
-        expect(await numbers({ gpu: 'T4', deploymentId: deployment_id })).toEqual([]);
-      });
-
-      it('by time of creation: from the one on, and before the other', async () => {
-        const time = (number: number) => new Date(timeOf(number));
-        expect(await numbers({ createdAfter: time(4) })).toEqual([6, 5, 4]);
-        expect(await numbers({ createdBefore: time(4) })).toEqual([3, 2, 1]);
-        expect(await numbers({ createdAfter: time(2), createdBefore: time(4), gpu: 'T4' })).toEqual([3]);
-        expect(await numbers({ createdAfter: time(4), createdBefore: time(4) })).toEqual([]);
-        const [ever, never] = [new Date(-8.64e15), new Date(8.64e15)];
-        expect(await numbers({ createdAfter: ever, createdBefore: never })).toEqual([6, 5, 4, 3, 2, 1]);
-        expect(await numbers({ createdAfter: never })).toEqual([]);
-        expect(await numbers({ createdBefore: ever })).toEqual([]);
-      });
-
-      it('page after page, and say when nothing follows', async () => {
-        for (const limit of [1, 2, 3, 4, 6, 7]) {
-          const pages = await everyPage((behind) => page({ limit, ...behind }));
-          expect(pages.flat().map(({ run }) => run.number)).toEqual([6, 5, 4, 3, 2, 1]);
-          expect(pages).toHaveLength(Math.ceil(6 / limit));
-        }
-        const { end } = await page({ limit: 2 });
-        if (end === undefined) throw new Error('the rest is not seen');
-        expect(await numbers({ behind: end, createdBefore: new Date(timeOf(3)) })).toEqual([2, 1]);
-        expect(await numbers({ behind: end, createdBefore: new Date(timeOf(6)) })).toEqual([4, 3, 2, 1]);
-        expect(await numbers({ behind: end, createdAfter: new Date(timeOf(4)) })).toEqual([4]);
-      });
-
-      it('as they are now', async () => {
-        const key = aRun(orgId(newUuid()));
-        const [waiting, given] = [queued(key), assigned(key)];
-        const listed = async (statuses: RunQuery['statuses'] & {}) =>
-          (await page({ org_id: key.org_id, statuses })).items;
-        await views.save([aView(1, folded(waiting))]);
-        expect(await listed(['started'])).toEqual([]);
-        await views.save([aView(2, folded(waiting, given))]);
-        expect(await listed(['queued'])).toEqual([]);
-        expect(await listed(['started'])).toEqual([aView(2, folded(waiting, given))]);
-      });
-
-      it('once, also when a log was replaced in which the run had another number', async () => {
-        const key = aRun(orgId(newUuid()));
-        const other = folded(queued(aRun(key.org_id)));
-        const run = folded(queued(key));
-        await views.save([aView(1, { ...run, number: 900 }), aView(1, { ...other, number: 500 })]);
-        await views.save([aView(1, { ...run, number: 400 })]);
-        const listed = (await page({ org_id: key.org_id })).items;
-        expect(listed.map(({ run: { number } }) => number)).toEqual([500, 400]);
-      });
-
-      it('in pages that end early where runs are large', async () => {
-        const large = orgId(newUuid());
-        const inputs = { text: 'x'.repeat(8.1 * 1024 * 1024) };
-        await views.save(
-          [1, 2, 3, 4, 5].map((number) => {
-            const event = queued(aRun(large), number === 3 ? { inputs } : {});
-            return aView(1, { ...folded(event), number });
-          }),
-        );
-        const pages = await everyPage((behind) => page({ org_id: large, ...behind }));
-        expect(pages.map((one) => one.map(({ run }) => run.number))).toEqual([[5, 4], [3], [2, 1]]);
-      });
-    });
-
-    describe('where filters rarely meet', () => {
-      const org = orgId(newUuid());
-      const url = (host: string) => `https://${host}/hook`;
-      const count = 25;
-      let few: OpenedViews;
-      beforeAll(async () => {
-        few = await open(3);
-        const filling = Array.from({ length: count }, (_, index) => {
-          const number = index + 1;
-          const [isEven, isBoth] = [number % 2 === 0, [3, 4, 20].includes(number)];
-          const key = aRun(org);
-          const event = queued(key, {
-            gpu: isEven || isBoth ? 'H100' : 'T4',
-            origin: isEven && !isBoth ? 'api' : 'replay',
-            webhook: url(isEven || isBoth ? 'even.example' : 'odd.example'),
-          });
-          const facts = [webhookStarted(key), webhookGivenUp(key)].slice(0, isEven && !isBoth ? 1 : 2);
-          const run = { ...folded(event), number, created_at: timeOf(number) };
-          return aView(number, run, foldedWebhook(100 + number, ...facts));
-        });
-        await few.views.save(filling);
-      });
-      afterAll(() => few[Symbol.asyncDispose]());
-
-      it.each([1, 2, 3, 100])('pages of %d end early, even empty, and nothing is skipped', async (limit) => {
-        const runs = await everyPage((behind) =>
-          few.views.listRuns({ org_id: org, limit, gpu: 'H100', origin: 'replay', ...behind }),
-        );
-        expect(runs.flat().map(({ run }) => run.number)).toEqual([20, 4, 3]);
-        expect(runs).toContainEqual([]);
-        const rows = await everyPage((behind) =>
-          few.views.listWebhooks({
-            org_id: org,
-            limit,
-            host: 'even.example',
-            statuses: ['failed'],
-            ...behind,
-          }),
-        );
-        expect(rows.flat().map(({ number }) => number)).toEqual([20, 4, 3]);
-        expect(rows).toContainEqual([]);
-      });
-
-      it('a span of time ends the pages', async () => {
-        const span = { createdAfter: new Date(timeOf(4)), createdBefore: new Date(timeOf(20)) };
-        const pages = await everyPage((behind) =>
-          few.views.listRuns({ org_id: org, limit: 10, gpu: 'H100', origin: 'replay', ...span, ...behind }),
-        );
-        expect(pages.flat().map(({ run }) => run.number)).toEqual([4]);
-      });
-
-      it('pages that nothing fits have an end', async () => {
-        const pages = await everyPage((behind) =>
-          few.views.listRuns({ org_id: org, limit: 10, gpu: 'H100', statuses: ['started'], ...behind }),
-        );
-        expect(pages.flat()).toEqual([]);
-        expect(pages.length).toBeLessThanOrEqual(count);
-      });
-    });
+    runListsConformance(() => views);
+    webhookListsConformance(() => views);
+    earlyPagesConformance(open);
 
     it('count what is queued, up to a number', async () => {
       const org = orgId(newUuid());

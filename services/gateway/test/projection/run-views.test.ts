@@ -1,23 +1,34 @@
 import { aRun } from '@runledger/testing/events/run-events';
-import { describeWithMongo } from '@runledger/testing/servers/mongo';
+import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
 import { expect, it } from 'vitest';
+import { clock as systemClock } from '../../src/gateway-parts.ts';
 import { memoryRunViews } from '../../src/projection/memory/memory-run-views.ts';
 import { ViewsUnavailable } from '../../src/projection/run-views.ts';
-import { mongoViews, viewsThatAreAway } from '../fixtures/views/mongo-views.ts';
+import { insertViews, mongoUrl, openViews, viewsThatAreAway } from '../fixtures/views/mongo-views.ts';
 import { runViewsConformance } from './run-views.conformance.ts';
 
-runViewsConformance('memory', async (maxSearched) => ({
-  views: memoryRunViews(maxSearched === undefined ? {} : { maxSearched }),
-  [Symbol.asyncDispose]: async () => undefined,
-}));
+runViewsConformance('memory', async () => {
+  const views = memoryRunViews();
+  return {
+    views,
+    searched: 100_000,
+    fill: (filling) => views.save(filling),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+});
 
 describeWithMongo('with a server', () => {
-  runViewsConformance('MongoDB', async (searchFirst) => {
+  runViewsConformance('MongoDB', async (clock = systemClock) => {
     await using opened = new AsyncDisposableStack();
-    const limits = searchFirst === undefined ? {} : { searchFirst, searchForMs: 0 };
-    const views = await mongoViews(opened, { readWithinMs: 10_000, ...limits });
+    const url = mongoUrl(opened.use(await testMongo()));
+    const views = opened.use(openViews(url, { readWithinMs: 10_000, clock }));
     const kept = opened.move();
-    return { views, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+    return {
+      views,
+      searched: 500,
+      fill: (filling) => insertViews(url, filling),
+      [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    };
   });
 });
 

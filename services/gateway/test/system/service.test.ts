@@ -1,13 +1,12 @@
 import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { openMongoRunViews } from '../../src/projection/mongo/mongo-run-views.ts';
 import { openTestBed } from '../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../fixtures/runs/queued-runs.ts';
 import { call, post } from '../fixtures/requests/requests.ts';
 import { startGatewayProcess, type GatewayProcess } from '../fixtures/gateway/a-service.ts';
-import { mongoUrl } from '../fixtures/views/mongo-views.ts';
+import { mongoUrl, openViews } from '../fixtures/views/mongo-views.ts';
 import { open as openSocket } from '../fixtures/requests/raw-request.ts';
 import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
 
@@ -120,7 +119,7 @@ describeWithMongo('two gateway processes on one MongoDB', SLOW, () => {
     await using open = new AsyncDisposableStack();
     const bed = open.use(await openTestBed());
     const MONGODB_URL = mongoUrl(open.use(await testMongo()));
-    const views = open.use(openMongoRunViews({ url: MONGODB_URL }));
+    const views = open.use(openViews(MONGODB_URL, { retentionDays: 90 }));
     const start = () => startGatewayProcess({ NATS_URL: bed.nats.url, MONGODB_URL });
     const [one, other] = await Promise.all([start(), start()]);
     open.use(one);

@@ -31,6 +31,7 @@ const aServer = async (options: Partial<HttpServerOptions> = {}) => {
     host: '127.0.0.1',
     port: 0,
     finishWithinMs: 20_000,
+    headers: {},
     onStopping,
     ...rest,
   });

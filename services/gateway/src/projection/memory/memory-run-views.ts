@@ -7,14 +7,11 @@ import { statusOf } from '../core/webhook-status.ts';
 import type { RunQuery, RunViews, WebhookQuery } from '../run-views.ts';
 import { viewIndex, type IndexedView } from './view-index.ts';
 
-/** Searching so many runs takes some milliseconds. */
+/** Of one page. Searching them takes some milliseconds. */
 const MAX_SEARCHED = 100_000;
 
-/**
- * Views in the memory of one process, made again from the log at every start. They need as much memory as the log holds.
- * A page of a list searches at most `maxSearched` runs.
- */
-export const memoryRunViews = ({ maxSearched = MAX_SEARCHED } = {}): RunViews => {
+/** Views in the memory of one process, made again from the log at every start. They need as much memory as the log holds. */
+export const memoryRunViews = (): RunViews => {
   const index = viewIndex();
   let position: ProjectionPosition | undefined;
   return {
@@ -23,13 +20,13 @@ export const memoryRunViews = ({ maxSearched = MAX_SEARCHED } = {}): RunViews =>
     load: async (keys) => keys.flatMap((key) => index.find(key) ?? []),
     save: async (views) => views.forEach((view) => index.put(view)),
     listRuns: async (query) => {
-      const runs = search(index.newestFirst(query), maxSearched, ({ sortKey, view }) =>
+      const runs = search(index.newestFirst(query), ({ sortKey, view }) =>
         matchesRun(view.run, query) ? { item: view, sortKey, bytes: bytesOf(view.run) } : undefined,
       );
       return pageOf(takenNow(runs, query.limit), query.limit);
     },
     listWebhooks: async (query) => {
-      const rows = search(index.newestFirst(query), maxSearched, ({ sortKey, view }) => {
+      const rows = search(index.newestFirst(query), ({ sortKey, view }) => {
         const row = webhookRow(view);
         return row && matchesRow(row, query) ? { item: row, sortKey, bytes: 0 } : undefined;
       });
@@ -50,13 +47,12 @@ export const memoryRunViews = ({ maxSearched = MAX_SEARCHED } = {}): RunViews =>
 
 const search = function* <Item>(
   views: Iterable<IndexedView>,
-  most: number,
   asListed: (indexed: IndexedView) => Listed<Item> | undefined,
 ): Generator<Found<Item>, undefined> {
   let searched = 0;
   let searchedTo: SortKey | undefined;
   for (const indexed of views) {
-    if (searched === most && searchedTo !== undefined) {
+    if (searched === MAX_SEARCHED && searchedTo !== undefined) {
       yield { searchedTo };
       return;
     }

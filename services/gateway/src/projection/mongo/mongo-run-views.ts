@@ -11,14 +11,13 @@ import { createIndexes } from './run-indexes.ts';
 
 export interface MongoSettings {
   readonly url: string;
-  /** Runs are kept for so long from their creation on; longer than the log keeps them. */
-  readonly retentionDays?: number;
+  /** How long runs are kept from their creation on; longer than the log keeps them. */
+  readonly retentionDays: number;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
   /** How long a read may take. */
   readonly readWithinMs?: number;
   readonly writeWithinMs?: number;
-  /** How long a list with several filters searches before its page ends early, and how many runs it searches first. */
-  readonly searchForMs?: number;
-  readonly searchFirst?: number;
 }
 
 export interface OpenMongoRunViews extends RunViews, AsyncDisposable {}
@@ -29,11 +28,10 @@ const SOCKET_WITHIN_MS = 120_000;
 /** Opens without waiting for the server: until it is there, every call throws ViewsUnavailable. */
 export const openMongoRunViews = ({
   url,
-  retentionDays = 90,
+  retentionDays,
+  clock,
   readWithinMs = 2_000,
   writeWithinMs = 15_000,
-  searchForMs = readWithinMs / 4,
-  searchFirst = 500,
 }: MongoSettings): OpenMongoRunViews => {
   const client = new MongoClient(url, {
     appName: 'runledger-gateway',
@@ -47,10 +45,9 @@ export const openMongoRunViews = ({
   const connecting = keepConnecting(client);
   const database = client.db(databaseIn(url));
   const runs = database.collection<RunDocument>('run_views');
-  const scan = { firstPiece: searchFirst, giveUpAfterMs: searchForMs };
   return {
     shared: true,
-    ...readViews(runs, { readWithinMs, writeWithinMs, scan }),
+    ...readViews(runs, { readWithinMs, writeWithinMs, clock }),
     ...writeViews(database, { retentionDays, writeWithinMs }),
     [Symbol.asyncDispose]: () => connecting[Symbol.asyncDispose](),
   };
@@ -59,7 +56,7 @@ export const openMongoRunViews = ({
 /** The writing half: only the projection uses it. */
 const writeViews = (
   database: Db,
-  { retentionDays, writeWithinMs }: Required<Pick<MongoSettings, 'retentionDays' | 'writeWithinMs'>>,
+  { retentionDays, writeWithinMs }: { readonly retentionDays: number; readonly writeWithinMs: number },
 ): Pick<RunViews, 'save' | 'position' | 'savePosition' | 'resetTo'> => {
   const runs = database.collection<RunDocument>('run_views');
   const position = storedPosition(database);

@@ -11,16 +11,17 @@ export interface ReadLimits {
   readonly readWithinMs: number;
   /** For what the projection reads before it writes. */
   readonly writeWithinMs: number;
-  readonly scan: Omit<ScanLimits, 'maxTimeMS'>;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
 }
 
 /** The reading half of the views in MongoDB. */
 export const readViews = (
   runs: Collection<RunDocument>,
-  { readWithinMs, writeWithinMs, scan }: ReadLimits,
+  { readWithinMs, writeWithinMs, clock }: ReadLimits,
 ): Pick<RunViews, 'find' | 'load' | 'listRuns' | 'listWebhooks' | 'countQueued'> => {
   const reading = { maxTimeMS: readWithinMs };
-  const scanLimits: ScanLimits = { ...scan, ...reading };
+  const scanLimits: ScanLimits = { giveUpAfterMs: readWithinMs / 4, clock, ...reading };
   return {
     find: ({ org_id, run_id }) =>
       orUnavailable('reading a run view', readWithinMs, async () => {

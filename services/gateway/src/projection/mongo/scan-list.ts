@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import type { Collection, FindCursor, FindOptions } from 'mongodb';
 import type { Found, Listed } from '../core/page.ts';
 import { asSortKey, sortKeysIn, type SortKey, type SortKeyRange } from '../core/sort-key.ts';
@@ -6,21 +5,23 @@ import type { RunDocument } from './run-documents.ts';
 import { filterOf, indexOf, NEWEST_FIRST, type ListQuery } from './run-queries.ts';
 
 export interface ScanLimits {
-  /** How many documents the first piece has. Each piece has twice as many as the one before. */
-  readonly firstPiece: number;
   /** After this time the scan ends, however little it found. */
   readonly giveUpAfterMs: number;
+  /** Monotonic, in milliseconds. */
+  readonly clock: () => number;
   /** For each response of the server. */
   readonly maxTimeMS: number;
 }
 
 interface ListedDocuments<Item> {
-  /** At most so many of each piece. */
+  /** The most documents of each piece. */
   readonly limit: number;
   readonly projection?: Readonly<Record<string, 1>>;
   readonly toItem: (document: RunDocument) => Omit<Listed<Item>, 'sortKey'>;
 }
 
+/** How many documents the first piece has. Each piece has twice as many as the one before. */
+const FIRST_PIECE = 500;
 const MAX_PIECE = 8_000;
 
 /**
@@ -32,7 +33,7 @@ export const scanList = async function* <Item>(
   runs: Collection<RunDocument>,
   query: ListQuery,
   { limit, projection, toItem }: ListedDocuments<Item>,
-  { firstPiece, giveUpAfterMs, maxTimeMS }: ScanLimits,
+  { giveUpAfterMs, clock, maxTimeMS }: ScanLimits,
 ): AsyncGenerator<Found<Item>, undefined> {
   const find = (range: SortKeyRange, options: FindOptions = {}) =>
     runs
@@ -48,13 +49,13 @@ export const scanList = async function* <Item>(
   }
   const byFirst = { ...query, conditions: [first] };
   const options = { maxTimeMS, hint: indexOf(first.field) };
-  const began = performance.now();
+  const began = clock();
   let rest = whole;
-  for (let piece = firstPiece; ; piece = Math.min(2 * piece, MAX_PIECE)) {
+  for (let piece = FIRST_PIECE; ; piece = Math.min(2 * piece, MAX_PIECE)) {
     const end = await lastSortKey(piece, runs.find(filterOf(byFirst, rest), options));
     yield* find({ ...rest, from: end ?? rest.from }, options);
     if (end === undefined) return;
-    if (performance.now() - began >= giveUpAfterMs) {
+    if (clock() - began >= giveUpAfterMs) {
       yield { searchedTo: end };
       return;
     }
@@ -62,7 +63,7 @@ export const scanList = async function* <Item>(
   }
 };
 
-/** The sort key of the last one of so many documents, read from the index alone; undefined when there are fewer. */
+/** The sort key of the last of `count` documents, read from the index alone; undefined when there are fewer. */
 const lastSortKey = async (count: number, found: FindCursor<RunDocument>): Promise<SortKey | undefined> => {
   const [last] = await found
     .project<Pick<RunDocument, 'sort_key'>>({ _id: 0, sort_key: 1 })

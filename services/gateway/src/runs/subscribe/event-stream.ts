@@ -10,9 +10,6 @@ export interface EventStreamOptions {
   /** Only facts behind this sequence are sent. */
   readonly after: number;
   readonly onClosed: () => void;
-  readonly commentEveryMs?: number;
-  /** A client that takes nothing for so long is disconnected. */
-  readonly stalledAfterMs?: number;
 }
 
 export interface EventStream {
@@ -21,6 +18,7 @@ export interface EventStream {
 }
 
 const COMMENT_EVERY_MS = 15_000;
+/** A client that takes nothing for this time is disconnected. */
 const STALLED_AFTER_MS = 60_000;
 
 /**
@@ -28,7 +26,7 @@ const STALLED_AFTER_MS = 60_000;
  * the list of the subscription, and only the latest progress counts.
  */
 export const eventStream = (options: EventStreamOptions): EventStream => {
-  const { res, after, commentEveryMs = COMMENT_EVERY_MS, stalledAfterMs = STALLED_AFTER_MS } = options;
+  const { res, after } = options;
   let next = 0;
   let sentProgress: RunProgressEvent | undefined;
   let isFull = false;
@@ -61,7 +59,7 @@ export const eventStream = (options: EventStreamOptions): EventStream => {
   });
   const comments = setInterval(() => {
     if (!isFull && !res.writableEnded) write(COMMENT);
-  }, commentEveryMs);
+  }, COMMENT_EVERY_MS);
   res.on('drain', () => {
     isFull = false;
     send();
@@ -72,7 +70,7 @@ export const eventStream = (options: EventStreamOptions): EventStream => {
     options.onClosed();
   });
   // Counts from the last byte that the client's side took.
-  res.setTimeout(stalledAfterMs, () => res.destroy());
+  res.setTimeout(STALLED_AFTER_MS, () => res.destroy());
   res.flushHeaders();
   send();
   return { end };

@@ -3,10 +3,9 @@ import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 import { MongoClient, type Db } from 'mongodb';
 import { expect, it } from 'vitest';
-import { documentOf, type RunDocument } from '../../../src/projection/mongo/run-documents.ts';
-import { openMongoRunViews } from '../../../src/projection/mongo/mongo-run-views.ts';
+import type { RunDocument } from '../../../src/projection/mongo/run-documents.ts';
 import { aView, folded, timeOf } from '../../fixtures/runs/folded-runs.ts';
-import { FOR_EVER, mongoUrl } from '../../fixtures/views/mongo-views.ts';
+import { FOR_EVER, insertViews, mongoUrl, openViews } from '../../fixtures/views/mongo-views.ts';
 
 const DAY_S = 24 * 3600;
 
@@ -21,7 +20,7 @@ describeWithMongo('views in MongoDB', () => {
   it('are reset in pieces, however many they are, and stay readable', async () => {
     await using open = new AsyncDisposableStack();
     const { url, database } = await aDatabase(open);
-    const views = open.use(openMongoRunViews({ url, retentionDays: FOR_EVER, readWithinMs: 10_000 }));
+    const views = open.use(openViews(url, { readWithinMs: 10_000 }));
     const org = orgId(newUuid());
     const runs = Array.from({ length: 1_001 }, (_, index) => ({
       ...folded(queued(aRun(org))),
@@ -29,7 +28,10 @@ describeWithMongo('views in MongoDB', () => {
       created_at: timeOf(index + 1),
     }));
     const documents = database.collection<RunDocument>('run_views');
-    await documents.insertMany(runs.map((run) => documentOf(aView(run.number, run))));
+    await insertViews(
+      url,
+      runs.map((run) => aView(run.number, run)),
+    );
     expect(await views.position()).toBeUndefined();
     await views.resetTo('2026-01-01T00:00:00.000000001Z');
     const { items } = await views.listRuns({ org_id: org, limit: 2_000 });
@@ -41,20 +43,21 @@ describeWithMongo('views in MongoDB', () => {
   it('are searched to the end within the time that a search has', async () => {
     await using open = new AsyncDisposableStack();
     const { url } = await aDatabase(open);
-    const settings = { url, retentionDays: FOR_EVER, readWithinMs: 10_000 };
-    const views = open.use(openMongoRunViews({ ...settings, searchFirst: 1, searchForMs: 60_000 }));
+    const views = open.use(openViews(url, { readWithinMs: 10_000, clock: () => 0 }));
     const org = orgId(newUuid());
-    const filling = Array.from({ length: 20 }, (_, index) => {
-      const origin = index === 0 ? 'replay' : 'api';
-      const run = folded(queued(aRun(org), { gpu: index % 2 === 0 ? 'H100' : 'T4', origin }));
+    // More than the first piece of a search, by the index of any of the filters.
+    const filling = Array.from({ length: 1_200 }, (_, index) => {
+      const origin = index % 200 === 0 ? 'api' : 'manual';
+      const run = folded(queued(aRun(org), { gpu: 'H100', origin: index === 1 ? 'replay' : origin }));
       return aView(1, { ...run, number: index + 1 });
     });
-    await views.save(filling);
+    await views.save(filling.slice(0, 1));
+    await insertViews(url, filling.slice(1));
     const statuses = ['queued', 'success'] as const;
     const found = await views.listRuns({ org_id: org, limit: 5, origin: 'api', gpu: 'H100', statuses });
-    expect(found.items.map(({ run }) => run.number)).toEqual([19, 17, 15, 13, 11]);
+    expect(found.items.map(({ run }) => run.number)).toEqual([1_001, 801, 601, 401, 201]);
     const rest = await views.listRuns({ org_id: org, limit: 5, origin: 'replay', gpu: 'H100', statuses });
-    expect(rest).toEqual({ items: filling.slice(0, 1), end: undefined });
+    expect(rest).toEqual({ items: filling.slice(1, 2), end: undefined });
   });
 
   it('expire after the days that the setting says, also when it says something else later', async () => {
@@ -63,7 +66,7 @@ describeWithMongo('views in MongoDB', () => {
     const expiry = async () =>
       (await database.collection('run_views').indexes()).flatMap((index) => index.expireAfterSeconds ?? []);
     for (const retentionDays of [FOR_EVER, 30, 30, 400]) {
-      await using views = openMongoRunViews({ url, retentionDays });
+      await using views = openViews(url, { retentionDays });
       await views.save([aView(1, { ...folded(queued(aRun())), created_at: new Date().toISOString() })]);
       expect(await expiry()).toEqual([retentionDays * DAY_S]);
     }
@@ -72,7 +75,7 @@ describeWithMongo('views in MongoDB', () => {
   it('are listed by an index for each filter', async () => {
     await using open = new AsyncDisposableStack();
     const { url, database } = await aDatabase(open);
-    const views = open.use(openMongoRunViews({ url, retentionDays: FOR_EVER }));
+    const views = open.use(openViews(url));
     await views.save([aView(1, folded(queued(aRun())))]);
     const keys = (await database.collection('run_views').indexes()).map(({ key }) => Object.keys(key).join());
     expect(keys).toEqual(

@@ -168,11 +168,15 @@ describe('cancelling many runs', () => {
   });
 
   it('goes on where the filters rarely meet and a page is empty', async () => {
-    const views = memoryRunViews({ maxSearched: 2 });
+    const views = memoryRunViews();
     const looking = await bed.gateway({ views });
     const oldest = await queueSample(looking, tenant, { gpu: 'H100' });
-    const others = [await queueSample(looking, tenant), await queueSample(looking, tenant)];
-    await views.save(await Promise.all([oldest, ...others].map((key) => viewOf(bed, key))));
+    const { run } = await viewOf(bed, await queueSample(looking, tenant));
+    // As many as a page searches.
+    const others = Array.from({ length: 100_000 }, () =>
+      aView(1, { ...run, run_id: aRun(tenant.org_id).run_id }),
+    );
+    await views.save([await viewOf(bed, oldest), ...others]);
     await sayCaughtUp(bed, views);
     const filter = { gpu: 'H100' };
     const first = await cancelMany({ filter }, tenant.key, looking);

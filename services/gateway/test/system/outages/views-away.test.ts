@@ -1,7 +1,7 @@
 import { privateMongo } from '@runledger/testing/servers/mongo';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { openMongoRunViews } from '../../../src/projection/mongo/mongo-run-views.ts';
+import { openViews } from '../../fixtures/views/mongo-views.ts';
 import { openTestBed } from '../../fixtures/gateway/test-bed.ts';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { call } from '../../fixtures/requests/requests.ts';
@@ -15,7 +15,7 @@ describe('a MongoDB that is frozen', { timeout: 90_000 }, () => {
     if (mongo.kind === 'unavailable') return context.skip(mongo.reason);
     open.use(mongo);
     const bed = open.use(await openTestBed());
-    const views = open.use(openMongoRunViews({ url: mongo.url, readWithinMs: 300 }));
+    const views = open.use(openViews(mongo.url, { readWithinMs: 300 }));
     const gateway = await bed.gateway({ views });
     // Only the views have this one.
     const old = aRun(bed.tenant.org_id);
@@ -50,7 +50,7 @@ describe('a MongoDB that was away when the gateway began', { timeout: 90_000 }, 
     if (mongo.kind === 'unavailable') return context.skip(mongo.reason);
     open.use(mongo);
     await mongo.kill9();
-    const views = open.use(openMongoRunViews({ url: mongo.url, readWithinMs: 200 }));
+    const views = open.use(openViews(mongo.url, { readWithinMs: 200 }));
     const run = aRun();
     // The driver has given up its first look by then, and says so.
     await waitFor('the first look to have failed', () =>

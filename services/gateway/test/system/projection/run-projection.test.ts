@@ -1,7 +1,7 @@
 import { describeWithMongo, privateMongo } from '@runledger/testing/servers/mongo';
 import { describe, expect, it } from 'vitest';
 import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.ts';
-import { openMongoRunViews } from '../../../src/projection/mongo/mongo-run-views.ts';
+import { openViews } from '../../fixtures/views/mongo-views.ts';
 import { aLog } from '../../fixtures/gateway/a-log.ts';
 import { project } from '../../fixtures/views/a-projection.ts';
 import { expectFolded, storeRuns } from '../../fixtures/views/projected-runs.ts';
@@ -27,7 +27,7 @@ describeWithMongo('a projection into MongoDB', () => {
     if (mongo.kind === 'unavailable') return context.skip(mongo.reason);
     open.use(mongo);
     const { log } = open.use(await aLog());
-    const views = open.use(openMongoRunViews({ url: mongo.url, readWithinMs: 1_000, writeWithinMs: 2_000 }));
+    const views = open.use(openViews(mongo.url, { readWithinMs: 1_000, writeWithinMs: 2_000 }));
     const projection = open.use(project(log, views));
     const before = await storeRuns(log, 6);
     await expectFolded(log, views, before);

@@ -63,7 +63,12 @@ describe.concurrent('while the log is away', { timeout: 60_000 }, () => {
       begun.count += 1;
       ctx.body = 'done';
     });
-    const server = await openHttpServer(app, { host: '127.0.0.1', port: 0, finishWithinMs: 500 });
+    const server = await openHttpServer(app, {
+      host: '127.0.0.1',
+      port: 0,
+      finishWithinMs: 500,
+      headers: {},
+    });
     return { server, begun };
   };
 
