@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import { streamsOf } from '@runledger/broker-access/service-permissions';
 import { openServiceLog } from '@runledger/event-log/provision/service-log';
 import type { ServiceBase } from '@runledger/service-kit/lifecycle/configured-service';
@@ -8,14 +7,13 @@ import type { GatewayConfig } from './config.ts';
 import { contract } from './contract.ts';
 import { openGateway } from './gateway.ts';
 import { logGauges, projectionGauges } from './gateway-gauges.ts';
+import { clock } from './gateway-parts.ts';
 import { openHttpServer } from './server/http-server.ts';
 import { commonHeaders } from './http/response-headers.ts';
 import { ownServices } from './own-services.ts';
 import { memoryRunViews } from './projection/memory/memory-run-views.ts';
 import { openMongoRunViews } from './projection/mongo/mongo-run-views.ts';
 import { openRunProjection } from './projection/run-projection.ts';
-
-const clock = (): number => performance.now();
 
 /**
  * Opens everything that a gateway needs, in order. Stopping closes it in reverse. `main.ts` runs it as a process; tests of the
