@@ -44,7 +44,6 @@ const start = async (
   const notifier = open.use(
     openNotifier({
       log,
-      logger,
       metrics,
       sender,
       secrets,

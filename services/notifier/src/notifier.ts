@@ -2,13 +2,11 @@ import { PARTITIONS } from '@runledger/contracts/deliveries/deliveries';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { holdPartitions } from '@runledger/coordination/partitions/hold-partitions';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import type { Logger } from '@runledger/event-log/connect/logger';
 import { NewerVersion } from '@runledger/event-log/follow/follow';
 import { streamFill } from '@runledger/event-log/provision/stream-fill';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { sleep } from '@runledger/resilience/abort';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';
-import type { SigningSecrets } from '@runledger/webhooks/signing/signing-secrets';
 import { openAlarm } from './alarm.ts';
 import { BREAKER_SETTINGS, type BreakerSettings } from './core/breakers/breaker-settings.ts';
 import { countExpiring } from './core/decide/reconciling.ts';
@@ -16,9 +14,9 @@ import { take as takeInput } from './core/decide/take.ts';
 import type { NotifierInput } from './core/state/input.ts';
 import { positionOf } from './core/state/partition.ts';
 import { createNotifierState, isInHand, nextTick } from './core/state/state.ts';
+import type { DeliveryOptions } from './effects/effect-context.ts';
 import { effectsRunner } from './effects/perform.ts';
 import { notifierMetrics } from './effects/notifier-metrics.ts';
-import type { Sender } from './sending/sender.ts';
 import { giveUpExpired } from './subscription/expired-deliveries.ts';
 import { holdPartition } from './subscription/held-partition.ts';
 import { reconcile } from './subscription/reconciliation.ts';
@@ -27,20 +25,8 @@ import { openSubscription } from './subscription/subscription.ts';
 import { openWebhookTargets, webhookTargetOf, type WebhookTarget } from './subscription/webhook-targets.ts';
 import { countDeferred } from './timers/read-timers.ts';
 
-export interface NotifierOptions {
-  readonly log: EventLog;
-  readonly logger: Logger;
+export interface NotifierOptions extends DeliveryOptions {
   readonly metrics: Metrics;
-  readonly sender: Sender;
-  readonly secrets: SigningSecrets;
-  /** Distinguishes two notifiers. */
-  readonly instance: string;
-  /** The broker's, by which timers are due and receivers check signatures: that of this machine may be wrong. */
-  readonly now: () => Date;
-  readonly publicUrl: string;
-  readonly basePath: string;
-  readonly maxBytes: number;
-  readonly giveUpAfterMs: number;
   readonly maxInFlight: number;
   readonly reconcileEveryMs: number;
   readonly finishWithinMs: number;
@@ -57,12 +43,12 @@ const LOOK_FOR_EXPIRED_MS = 600_000;
 
 /** Sends the notifications of the partitions that this process gets, until it is disposed. */
 export const openNotifier = (options: NotifierOptions): Notifier => {
-  const { log, logger, finishWithinMs, instance, now } = options;
+  const { log, finishWithinMs, instance, now } = options;
   const stop = new AbortController();
   const core = runCore(options);
   const subscription = openSubscription({
     log,
-    targets: openWebhookTargets((key) => readTarget(log, logger, key)),
+    targets: openWebhookTargets((key) => readTarget(log, key)),
     take: core.take,
     takenUpTo: (partition, stream) => core.state.partitions.get(partition)?.[stream].taken(),
   });
@@ -76,7 +62,7 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
   let failure: string | undefined;
   void held.failed.then((error) => {
     failure = error.message;
-    logger.error({ err: error }, 'no partition can be held any more');
+    log.logger.error({ err: error }, 'no partition can be held any more');
   });
   return {
     state: () => (failure === undefined ? subscription.state() : { ok: false, why: failure }),
@@ -108,9 +94,10 @@ const runCore = (options: NotifierOptions) => {
   const signals = new Map<number, AbortSignal>();
   const idle = new Map<number, () => void>();
   const perform = effectsRunner({
-    context: { ...options, metrics },
+    ...options,
+    metrics,
     take: (input) => take(input),
-    isInHand: ({ key }) => isInHand(state, key.run_id),
+    isInHand: ({ run_id }) => isInHand(state, run_id),
     signalOf: (partition) => signals.get(partition) ?? AbortSignal.abort(),
     onIdle: (partition) => idle.get(partition)?.(),
   });
@@ -137,7 +124,7 @@ const runCore = (options: NotifierOptions) => {
 };
 
 const reconcileOften = async (
-  { log, logger, now, reconcileEveryMs, giveUpAfterMs }: NotifierOptions,
+  { log, now, reconcileEveryMs, giveUpAfterMs }: NotifierOptions,
   { state, take, metrics }: ReturnType<typeof runCore>,
   signal: AbortSignal,
 ): Promise<void> => {
@@ -151,7 +138,7 @@ const reconcileOften = async (
     countExpiring: () => countExpiring(state),
     onForgotten: (run_id: string) => {
       metrics.forgotten();
-      logger.error(
+      log.logger.error(
         { run_id },
         'a notification was forgotten; the reconciliation found it, and it is sent now',
       );
@@ -169,12 +156,12 @@ const reconcileOften = async (
       }
       await reconcile(options);
     } catch (error) {
-      logger.warn({ err: error }, 'the reconciliation was interrupted; it goes on later');
+      log.logger.warn({ err: error }, 'the reconciliation was interrupted; it goes on later');
     }
   }
 };
 
-const readTarget = async (log: EventLog, logger: Logger, key: RunKey): Promise<WebhookTarget | null> => {
+const readTarget = async (log: EventLog, key: RunKey): Promise<WebhookTarget | null> => {
   const read = await readRun(log, key);
   switch (read.kind) {
     case 'found':
@@ -182,7 +169,10 @@ const readTarget = async (log: EventLog, logger: Logger, key: RunKey): Promise<W
     case 'none':
       return null;
     case 'damaged':
-      logger.error({ run_id: key.run_id, why: read.why }, 'a run cannot be read; nothing is sent about it');
+      log.logger.error(
+        { run_id: key.run_id, why: read.why },
+        'a run cannot be read; nothing is sent about it',
+      );
       return null;
     case 'newer_version':
       throw new NewerVersion(read);

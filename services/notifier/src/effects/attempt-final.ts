@@ -1,76 +1,58 @@
+import type { RunId } from '@runledger/contracts/ids';
 import { lastOfRun, readRun } from '@runledger/event-log/read/read-run';
 import { planAttempt, type AttemptPlan } from '../core/delivery/attempt-plan.ts';
 import type { AttemptReport } from '../core/delivery/attempt-report.ts';
 import type { FinalDelivery } from '../core/delivery/final-delivery.ts';
 import { findPending } from '../timers/read-timers.ts';
 import { removePending } from '../timers/write-timers.ts';
-import { atLog, messageOf, type DeliveryContext } from './delivery-context.ts';
+import { atLog, guarded, type EffectContext, type EffectOf } from './effect-context.ts';
 import { sendNotification } from './send-notification.ts';
-import { webhookFacts, type WebhookFacts } from './webhook-facts.ts';
+import { webhookFacts } from './webhook-facts.ts';
 
 /** A send that takes longer is recorded, so that GET shows it. A healthy one costs one fact, not two. */
 const STARTED_AFTER_MS = 100;
+const FAILURE = 'a notification could not be made; it is attempted again';
 
-export interface FinalAttempt {
-  readonly report: AttemptReport;
-  /** To write down what follows; undefined when the run could not be read. */
-  readonly facts: WebhookFacts | undefined;
-}
-
-/** Makes one attempt. Never rejects. */
+/** Makes one attempt. */
 export const attemptFinal = async (
-  context: DeliveryContext,
-  delivery: FinalDelivery,
-  signal: AbortSignal,
-): Promise<FinalAttempt> => {
-  try {
-    const plan = await planOf(context, delivery, signal);
-    switch (plan.kind) {
-      case 'superseded':
-      case 'nothing':
-        return { report: plan, facts: undefined };
-      case 'unreadable':
-        return failed(context, delivery, new Error(plan.why), plan);
-      case 'expired':
-      case 'send':
-        return await carryOut(context, plan, signal);
-    }
-  } catch (error) {
-    if (signal.aborted) return { report: { kind: 'interrupted' }, facts: undefined };
-    return failed(context, delivery, error, { kind: 'failed', why: messageOf(error) });
-  }
-};
-
-const failed = (
-  { logger, metrics }: DeliveryContext,
-  { key }: FinalDelivery,
-  error: unknown,
-  report: AttemptReport,
-): FinalAttempt => {
-  const { run_id } = key;
-  logger.error({ err: error, run_id }, 'a notification could not be made; it is attempted again');
-  metrics.attempted('final', 'internal_error');
-  return { report, facts: undefined };
+  context: EffectContext,
+  { attempt, delivery }: EffectOf<'attempt_final'>,
+): Promise<void> => {
+  const { signalOf, take, facts } = context;
+  const signal = signalOf(delivery.partition);
+  const work = { signal, key: delivery.key, notification: 'final', failure: FAILURE } as const;
+  const report = await guarded(context, work, async () => {
+    if (delivery.careful && (await isSuperseded(context, delivery, signal)))
+      return { kind: 'superseded' } as const;
+    return carryOut(context, attempt, await planOf(context, delivery, signal), signal);
+  });
+  take({ type: 'attempt_finished', attempt, report });
+  // A conclusion that was decided on has begun, and has taken them.
+  facts.delete(attempt);
 };
 
 const planOf = async (
-  context: DeliveryContext,
+  context: EffectContext,
   delivery: FinalDelivery,
   signal: AbortSignal,
-): Promise<AttemptPlan | { readonly kind: 'superseded' }> => {
-  const { log, now, giveUpAfterMs } = context;
+): Promise<AttemptPlan> => {
+  const { log, now, metrics, giveUpAfterMs } = context;
   const { key, source } = delivery;
   const retrying = atLog(context, signal);
-  if (delivery.careful && (await isSuperseded(context, delivery, signal))) return { kind: 'superseded' };
   // A replica that is behind must not make a notification look superfluous.
   const atLeast = source.kind === 'fact' ? source.sequence : await retrying(() => lastOfRun(log, key));
   const read = await retrying(() => readRun(log, key, { atLeast }));
-  return planAttempt(delivery, read, now().getTime(), { giveUpAfterMs, instantOf: Date.parse });
+  const plan = planAttempt(delivery, read, now().getTime(), { giveUpAfterMs, instantOf: Date.parse });
+  if (plan.kind === 'unreadable') {
+    log.logger.error({ err: new Error(plan.why), run_id: key.run_id }, FAILURE);
+    metrics.attempted('final', 'internal_error');
+  }
+  return plan;
 };
 
 /** Only what is newest in TIMERS counts, and a new round begins with nothing there. @throws the signal's reason */
 export const isSuperseded = async (
-  context: DeliveryContext,
+  context: EffectContext,
   { key, origin, round, source }: FinalDelivery,
   signal: AbortSignal,
 ): Promise<boolean> => {
@@ -85,34 +67,39 @@ export const isSuperseded = async (
   return false;
 };
 
-type DuePlan = Extract<AttemptPlan, { kind: 'send' | 'expired' }>;
-
 const carryOut = async (
-  context: DeliveryContext,
-  { kind, run, url, webhook, sequence, endedAt, ...progress }: DuePlan,
+  context: EffectContext,
+  attempt: number,
+  plan: AttemptPlan,
   signal: AbortSignal,
-): Promise<FinalAttempt> => {
+): Promise<AttemptReport> => {
+  if (plan.kind === 'nothing' || plan.kind === 'unreadable') return plan;
+  const { kind, run, url, webhook, sequence, endedAt, ...progress } = plan;
   const facts = webhookFacts(context, run, webhook, signal);
-  const { round, attempts, expiresAt } = progress;
-  if (kind === 'expired') return { report: { kind, round, attempts, expiresAt }, facts };
-  const starting = setTimeout(() => void facts.started('final').catch(() => undefined), STARTED_AFTER_MS);
+  context.facts.set(attempt, facts);
+  if (kind === 'expired') return { kind, ...progress };
+  const started = (): Promise<void> => facts.append('WebhookStarted', { notification: 'final' });
+  const starting = setTimeout(() => void started().catch(() => undefined), STARTED_AFTER_MS);
   try {
-    const notification = {
-      kind: 'final',
-      webhook_id: finalWebhookId(run.run_id),
-      run,
-      url,
-      sequence,
-      report: undefined,
-      round,
-      attempt: attempts + 1,
-    } as const;
-    const result = await sendNotification(context, notification, signal);
-    return { report: { kind: 'sent', result, endedAt, round, attempts, expiresAt }, facts };
+    const result = await sendNotification(
+      context,
+      {
+        kind: 'final',
+        webhook_id: finalWebhookId(run.run_id),
+        run,
+        url,
+        sequence,
+        report: undefined,
+        round: progress.round,
+        attempt: progress.attempts + 1,
+      },
+      signal,
+    );
+    return { kind: 'sent', result, endedAt, ...progress };
   } finally {
     clearTimeout(starting);
   }
 };
 
 /** The same for every attempt, and for every redelivery: it is one message, and receivers recognise it. */
-export const finalWebhookId = (run_id: string): string => `msg_${run_id}`;
+export const finalWebhookId = (run_id: RunId): string => `msg_${run_id}`;

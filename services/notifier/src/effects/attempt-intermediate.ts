@@ -4,33 +4,26 @@ import { isSettled, roundOf } from '@runledger/contracts/fold/webhook';
 import { lastOfRun, readRun } from '@runledger/event-log/read/read-run';
 import { lastProgress } from '@runledger/event-log/streams/activity';
 import type { AttemptReport } from '../core/delivery/attempt-report.ts';
-import type { Effect } from '../core/state/effect.ts';
-import { atLog, messageOf, type DeliveryContext } from './delivery-context.ts';
+import { atLog, guarded, type EffectContext, type EffectOf } from './effect-context.ts';
 import { sendNotification } from './send-notification.ts';
 import { webhookFacts } from './webhook-facts.ts';
 
-type Intermediate = Extract<Effect, { type: 'attempt_intermediate' }>;
-
-/** Sends the run as it is now. One attempt: the next notification says more. Never rejects. */
+/** Sends the run as it is now. One attempt: the next notification says more. */
 export const attemptIntermediate = async (
-  context: DeliveryContext,
-  effect: Intermediate,
-  signal: AbortSignal,
-): Promise<AttemptReport> => {
-  try {
-    return await attempt(context, effect, signal);
-  } catch (error) {
-    if (signal.aborted) return { kind: 'interrupted' };
-    const { run_id } = effect.key;
-    context.logger.error({ err: error, run_id }, 'an intermediate notification could not be made');
-    context.metrics.attempted('intermediate', 'internal_error');
-    return { kind: 'failed', why: messageOf(error) };
-  }
+  context: EffectContext,
+  effect: EffectOf<'attempt_intermediate'>,
+): Promise<void> => {
+  const { attempt, partition, key } = effect;
+  const signal = context.signalOf(partition);
+  const failure = 'an intermediate notification could not be made';
+  const work = { signal, key, notification: 'intermediate', failure } as const;
+  const report = await guarded(context, work, () => send(context, effect, signal));
+  context.take({ type: 'attempt_finished', attempt, report });
 };
 
-const attempt = async (
-  context: DeliveryContext,
-  { key, atLeast }: Intermediate,
+const send = async (
+  context: EffectContext,
+  { key, atLeast }: EffectOf<'attempt_intermediate'>,
   signal: AbortSignal,
 ): Promise<AttemptReport> => {
   const { log } = context;
@@ -47,22 +40,15 @@ const attempt = async (
   // Each says something else, and none is sent again.
   const webhook_id = `msg_${run.run_id}_${sequence}_${Math.floor(Math.random() * 2 ** 48).toString(36)}`;
   const report = await progressOf(context, run);
-  const notification = {
-    kind: 'intermediate',
-    webhook_id,
-    run,
-    url,
-    sequence,
-    report,
-    round,
-    attempt: 1,
-  } as const;
-  const result = await sendNotification(context, notification, signal);
-  await webhookFacts(context, run, webhook, signal).started('intermediate');
+  const notification = { webhook_id, run, url, sequence, report, round, attempt: 1 };
+  const result = await sendNotification(context, { kind: 'intermediate', ...notification }, signal);
+  await webhookFacts(context, run, webhook, signal).append('WebhookStarted', {
+    notification: 'intermediate',
+  });
   return { kind: 'sent', result, round, attempts: 0, expiresAt: Infinity, endedAt: Infinity };
 };
 
-const progressOf = async ({ log }: DeliveryContext, run: Run): Promise<ProgressReport | undefined> => {
+const progressOf = async ({ log }: EffectContext, run: Run): Promise<ProgressReport | undefined> => {
   if (!isExecuting(run)) return undefined;
   const { number, executor_id } = run.attempt;
   return lastProgress(log, run, number, executor_id);

@@ -10,7 +10,7 @@ import { inSpan, markFailed } from '@runledger/service-kit/tracing/spans';
 import { readCallbackUrl } from '@runledger/webhooks/policy/callback-url';
 import { signedHeaders } from '@runledger/webhooks/signing/signature';
 import type { SendResult } from '../sending/sender.ts';
-import type { DeliveryContext } from './delivery-context.ts';
+import type { EffectContext } from './effect-context.ts';
 
 /** One notification, as it is to be sent. */
 export interface Notification {
@@ -30,7 +30,7 @@ export interface Notification {
 
 /** Makes one attempt and records it for people to read. @throws what prevents the signature */
 export const sendNotification = async (
-  context: DeliveryContext,
+  context: EffectContext,
   notification: Notification,
   signal: AbortSignal,
 ): Promise<SendResult> => {
@@ -89,7 +89,7 @@ const runDueTimers = async (): Promise<void> => {
 
 /** In the background: nobody waits for what is only to be read. */
 const record = (
-  { log, logger }: DeliveryContext,
+  { log }: EffectContext,
   notification: Notification,
   started: Date,
   { phases, reason, message, status, answer }: SendResult,
@@ -110,9 +110,9 @@ const record = (
     answer,
   };
   const fields = { run_id: run.run_id, org_id: run.org_id, round, try: attempt, reason, status };
-  logger.debug(fields, 'a notification was attempted');
+  log.logger.debug(fields, 'a notification was attempted');
   recordDeliveryAttempt(log, run, made).catch((error: unknown) => {
-    logger.warn({ err: error, ...fields }, 'a delivery attempt could not be recorded');
+    log.logger.warn({ err: error, ...fields }, 'a delivery attempt could not be recorded');
   });
 };
 

@@ -5,21 +5,18 @@ import type { WebhookEventOf, WebhookEventType } from '@runledger/contracts/even
 import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
 import { decideAndAppend } from '@runledger/event-log/append/decide-and-append';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { atLog, type DeliveryContext } from './delivery-context.ts';
+import { atLog, type EffectContext } from './effect-context.ts';
 
 type NotifierEvent = Exclude<WebhookEventType, 'WebhookRedeliveryRequested'>;
 
 /** Appends the facts about a run's notifications in one round, each on the one before. */
 export interface WebhookFacts {
-  /** Something is being sent. Does nothing when that is known. */
-  started(notification: 'intermediate' | 'final'): Promise<void>;
-  delivered(data: WebhookEventOf<'WebhookDelivered'>['data']): Promise<void>;
-  givenUp(data: WebhookEventOf<'WebhookGivenUp'>['data']): Promise<void>;
+  /** Does nothing when the round is over, or when it is known that sending has begun. @throws the signal's reason */
+  append<Type extends NotifierEvent>(type: Type, data: WebhookEventOf<Type>['data']): Promise<void>;
 }
 
-/** Every method throws the signal's reason, and does nothing when the round is over meanwhile. */
 export const webhookFacts = (
-  context: DeliveryContext,
+  context: EffectContext,
   run: Run,
   read: WebhookHistory,
   signal: AbortSignal,
@@ -50,14 +47,11 @@ export const webhookFacts = (
         : appended.answer.state;
     known = appended.kind === 'answered' ? appended.answer : { head: appended.sequence, state };
   };
-  const inTurn = (work: () => Promise<void>): Promise<void> => {
-    last = last.then(work);
-    return last;
-  };
   return {
-    started: (notification) => inTurn(() => append('WebhookStarted', { notification })),
-    delivered: (data) => inTurn(() => append('WebhookDelivered', data)),
-    givenUp: (data) => inTurn(() => append('WebhookGivenUp', data)),
+    append: (type, data) => {
+      last = last.then(() => append(type, data));
+      return last;
+    },
   };
 };
 
@@ -65,7 +59,7 @@ const isOver = ({ state }: WebhookHistory, type: NotifierEvent, round: number): 
   roundOf(state) !== round || isSettled(state) || (type === 'WebhookStarted' && state !== undefined);
 
 const eventOf = <Type extends NotifierEvent>(
-  { now, instance }: DeliveryContext,
+  { now, instance }: EffectContext,
   run: Run,
   of: { readonly type: Type; readonly round: number; readonly data: WebhookEventOf<Type>['data'] },
 ): WebhookEventOf<NotifierEvent> =>
@@ -84,7 +78,7 @@ const eventOf = <Type extends NotifierEvent>(
   }) as unknown as WebhookEventOf<NotifierEvent>;
 
 const readWebhook = async (
-  { log }: DeliveryContext,
+  { log }: EffectContext,
   { org_id, run_id }: Run,
   atLeast: number,
 ): Promise<WebhookHistory> => {

@@ -3,7 +3,7 @@ import type { FinalDelivery } from '../delivery/final-delivery.ts';
 import { takeDelivery, IDLE } from '../state/outbox.ts';
 import type { RunId } from '@runledger/contracts/ids';
 import { hasWaiting, type ReceiverQueue } from '../receivers/receiver-queues.ts';
-import { receiverKey, type Receiver } from '../receivers/receiver.ts';
+import { breakerKey, type Receiver } from '../receivers/receiver.ts';
 import type { NotifierInput, Outcome, StoredOpening } from '../state/input.ts';
 import { isInHand, type NotifierState } from '../state/state.ts';
 import { AGAIN_MS } from './deferral.ts';
@@ -86,8 +86,7 @@ export const openingFound = (state: NotifierState, opening: StoredOpening): void
 
 const restoreBreaker = (state: NotifierState, { origin, org_id, opens, until }: StoredOpening): void => {
   const { at, now } = state.moment;
-  const key = org_id === null ? origin : receiverKey({ org_id, origin });
-  state.breakers.restore(key, { opens, until: at + (until - now) }, at);
+  state.breakers.restore(breakerKey({ org_id, origin }), { opens, until: at + (until - now) }, at);
 };
 
 /** The delivery is stored in TIMERS, or could not be. */

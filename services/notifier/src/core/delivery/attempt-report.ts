@@ -1,17 +1,21 @@
 import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
 
-/** How an attempt went. */
-export type AttemptReport =
+/** Work of the notifier that did not come to its end. */
+export type Failed =
   /** Nothing of it counts: this process stops, or lost the partition. */
   | { readonly kind: 'interrupted' }
+  /** The notifier itself failed. */
+  | { readonly kind: 'failed'; readonly why: string };
+
+/** How an attempt went. */
+export type AttemptReport =
+  | Failed
   /** Something newer in TIMERS stands for the delivery. */
   | { readonly kind: 'superseded' }
   /** There was nothing to send: the run is settled, or not there (any more). */
   | { readonly kind: 'nothing' }
   /** The run cannot be read, or only by a later release. */
   | { readonly kind: 'unreadable'; readonly why: string }
-  /** The notifier itself failed. */
-  | { readonly kind: 'failed'; readonly why: string }
   /** Nothing was sent: the time for it is over. */
   | ({ readonly kind: 'expired' } & Progress)
   | ({ readonly kind: 'sent'; readonly result: SentResult; readonly endedAt: number } & Progress);

@@ -1,3 +1,4 @@
+import type { OpenBreaker } from '@runledger/contracts/deliveries/deliveries';
 import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
 
 /** One organisation's webhooks at one origin. What is slow, dead or hostile is slow, dead or hostile there. */
@@ -9,8 +10,12 @@ export interface Receiver {
 /** Also the key of its own breaker; the origin is the key of the breaker that it shares. */
 export const receiverKey = ({ org_id, origin }: Receiver): string => `${org_id} ${origin}`;
 
+/** The key of a receiver's breaker, or of an origin's. */
+export const breakerKey = ({ org_id, origin }: Pick<OpenBreaker, 'org_id' | 'origin'>): string =>
+  org_id === null ? origin : receiverKey({ org_id, origin });
+
 /** The receiver or the origin that a breaker's key names. */
-export const receiverOfKey = (key: string): { readonly org_id: string | null; readonly origin: string } => {
+export const receiverOfKey = (key: string): Pick<OpenBreaker, 'org_id' | 'origin'> => {
   const space = key.indexOf(' ');
   return space < 0
     ? { org_id: null, origin: key }

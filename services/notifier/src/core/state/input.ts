@@ -1,7 +1,7 @@
 import type { OpenBreaker, PartitionPosition } from '@runledger/contracts/deliveries/deliveries';
 import type { RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import type { AttemptReport } from '../delivery/attempt-report.ts';
+import type { AttemptReport, Failed } from '../delivery/attempt-report.ts';
 import type { FinalDelivery } from '../delivery/final-delivery.ts';
 import type { Receiver } from '../receivers/receiver.ts';
 import type { PartitionStart } from './partition.ts';
@@ -88,10 +88,7 @@ type ResultInput =
   | { readonly type: 'deferral_finished'; readonly run: RunId; readonly outcome: Outcome };
 
 /** Of a write to the log. */
-export type Outcome =
-  | { readonly kind: 'stored' }
-  | { readonly kind: 'interrupted' }
-  | { readonly kind: 'failed'; readonly why: string };
+export type Outcome = { readonly kind: 'stored' } | Failed;
 
 export type ReconciliationInput =
   | {
