@@ -3,7 +3,6 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { holdPartitions } from '@runledger/coordination/partitions/hold-partitions';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { NewerVersion } from '@runledger/event-log/follow/follow';
-import { streamFill } from '@runledger/event-log/provision/stream-fill';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { sleep } from '@runledger/resilience/abort';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';
@@ -16,14 +15,13 @@ import { positionOf } from './core/state/partition.ts';
 import { createNotifierState, isInHand, nextTick } from './core/state/state.ts';
 import type { DeliveryOptions } from './effects/effect-context.ts';
 import { effectsRunner } from './effects/perform.ts';
-import { notifierMetrics } from './effects/notifier-metrics.ts';
+import { notifierMetrics, observeNotifier } from './effects/notifier-metrics.ts';
 import { giveUpExpired } from './subscription/expired-deliveries.ts';
 import { holdPartition } from './subscription/held-partition.ts';
 import { reconcile } from './subscription/reconciliation.ts';
 import type { ReadState } from './subscription/stream-reader.ts';
 import { openSubscription } from './subscription/subscription.ts';
 import { openWebhookTargets, webhookTargetOf, type WebhookTarget } from './subscription/webhook-targets.ts';
-import { countDeferred } from './timers/read-timers.ts';
 
 export interface NotifierOptions extends DeliveryOptions {
   readonly metrics: Metrics;
@@ -83,14 +81,8 @@ const runCore = (options: NotifierOptions) => {
   const breaker = { ...BREAKER_SETTINGS, ...options.breaker };
   const settings = { maxInFlight, giveUpAfterMs, breaker, instantOf: Date.parse };
   const state = createNotifierState(settings, clock());
-  const metrics = notifierMetrics(options.metrics, {
-    inFlight: () => state.limits.inFlight,
-    waiting: () => state.waiting,
-    openBreakers: () => state.breakers.open,
-    partitions: () => state.partitions.size,
-    deferred: () => countDeferred(log).catch(() => undefined),
-    timers: () => streamFill(log, 'TIMERS'),
-  });
+  const metrics = notifierMetrics(options.metrics);
+  observeNotifier(options.metrics, state, log);
   const signals = new Map<number, AbortSignal>();
   const idle = new Map<number, () => void>();
   const perform = effectsRunner({

@@ -1,4 +1,6 @@
 import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
+import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { streamFill, type StreamFill } from '@runledger/event-log/provision/stream-fill';
 import {
   Counter,
   Histogram,
@@ -6,44 +8,20 @@ import {
   type Metrics,
 } from '@runledger/service-kit/observability/metrics';
 import { verdictOf } from '../core/delivery/verdict.ts';
+import type { NotifierState } from '../core/state/state.ts';
+import { countDeferred } from '../timers/read-timers.ts';
 
-/** No label names a host: each value would be a series for ever. */
-export interface NotifierMetrics {
-  attempted(notification: 'intermediate' | 'final', reason: DeliveryAttemptResult): void;
-  settled(how: 'delivered' | 'gone' | 'tries_used_up' | 'expired'): void;
-  /** Seconds from the end of the run until its receiver accepted it. */
-  accepted(seconds: number): void;
-  /** Seconds that a timer came after its time. */
-  late(seconds: number): void;
-  deferred(): void;
-  forgotten(): void;
-}
-
-export interface Observed {
-  inFlight(): number;
-  waiting(): number;
-  openBreakers(): number;
-  partitions(): number;
-  /** Deliveries that are deferred in the log, of all notifiers; undefined when the broker does not say. */
-  deferred(): Promise<number | undefined>;
-  /** How full TIMERS is; undefined when the broker does not say. */
-  timers(): Promise<TimersFill | undefined>;
-}
-
-interface TimersFill {
-  readonly bytes: number;
-  readonly maxBytes: number | undefined;
-}
+export type NotifierMetrics = ReturnType<typeof notifierMetrics>;
 
 const LAG_SECONDS = [
   0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 600, 3_600, 21_600, 86_400, 259_200,
 ];
 const LATE_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60];
 
-export const notifierMetrics = (metrics: Metrics, observed: Observed): NotifierMetrics => {
-  observeGauges(metrics, observed);
+/** No label names a host: each value would be a series forever. */
+export const notifierMetrics = (metrics: Metrics) => {
   const registers = [metrics];
-  const tries = new Counter({
+  const attempts = new Counter({
     name: 'runledger_notifier_attempts_total',
     help: 'Delivery attempts, by their outcome and reason.',
     labelNames: ['notification', 'outcome', 'reason'],
@@ -78,38 +56,38 @@ export const notifierMetrics = (metrics: Metrics, observed: Observed): NotifierM
     registers,
   });
   return {
-    attempted: (notification, reason) => tries.inc({ notification, outcome: verdictOf(reason), reason }),
-    settled: (end) => settled.inc({ end }),
-    accepted: (seconds) => lag.observe(Math.max(seconds, 0)),
-    late: (seconds) => late.observe(seconds),
-    deferred: () => deferred.inc(),
-    forgotten: () => forgotten.inc(),
+    attempted: (notification: 'intermediate' | 'final', reason: DeliveryAttemptResult): void =>
+      attempts.inc({ notification, outcome: verdictOf(reason), reason }),
+    settled: (end: 'delivered' | 'gone' | 'tries_used_up' | 'expired'): void => settled.inc({ end }),
+    /** Seconds from the end of the run until its receiver accepted it. */
+    accepted: (seconds: number): void => lag.observe(Math.max(seconds, 0)),
+    /** Seconds that a timer came after its time. */
+    late: (seconds: number): void => late.observe(seconds),
+    deferred: (): void => deferred.inc(),
+    forgotten: (): void => forgotten.inc(),
   };
 };
 
-/** What is read when somebody asks for the metrics. */
-const observeGauges = (metrics: Metrics, observed: Observed): void => {
+/** Gauges that are read when the metrics are collected; absent while the broker does not answer. */
+export const observeNotifier = (metrics: Metrics, state: NotifierState, log: EventLog): void => {
   const gauge = (name: string, help: string, value: () => number | Promise<number | undefined>): void =>
-    observedGauge(metrics, { name, help, value });
-  gauge('runledger_notifier_in_flight', 'Delivery attempts that are being made.', () => observed.inFlight());
-  gauge('runledger_notifier_waiting', 'Notifications in memory that wait for their turn.', () =>
-    observed.waiting(),
+    observedGauge(metrics, { name: `runledger_notifier_${name}`, help, value });
+  const timers = (): Promise<StreamFill | undefined> => streamFill(log, 'TIMERS');
+  gauge('in_flight', 'Delivery attempts that are being made.', () => state.limits.inFlight);
+  gauge('waiting', 'Notifications in memory that wait for their turn.', () => state.waiting);
+  gauge('open_breakers', 'Open breakers, of origins and receivers.', () => state.breakers.open);
+  gauge('partitions', 'Partitions of the origins that this notifier holds.', () => state.partitions.size);
+  gauge('deferred', 'Deferred deliveries, of all notifiers.', () =>
+    countDeferred(log).catch(() => undefined),
   );
-  gauge('runledger_notifier_open_breakers', 'Open breakers, of origins and receivers.', () =>
-    observed.openBreakers(),
-  );
-  gauge('runledger_notifier_partitions', 'Partitions of the origins that this notifier holds.', () =>
-    observed.partitions(),
-  );
-  gauge('runledger_notifier_deferred', 'Deferred deliveries, of all notifiers.', () => observed.deferred());
   gauge(
-    'runledger_notifier_timers_bytes',
+    'timers_bytes',
     'Bytes of what waits in TIMERS, of all notifiers. Beyond the limit the oldest fall out until the reconciliation finds them.',
-    async () => (await observed.timers())?.bytes,
+    async () => (await timers())?.bytes,
   );
   gauge(
-    'runledger_notifier_timers_limit_bytes',
+    'timers_limit_bytes',
     'Bytes that TIMERS may hold; nothing when it has no limit.',
-    async () => (await observed.timers())?.maxBytes,
+    async () => (await timers())?.maxBytes,
   );
 };
