@@ -7,8 +7,8 @@ import {
   type ResultWindow,
 } from './result-window.ts';
 
-/** How many requests may be in flight: one probe, then twice as many whenever so many have succeeded. */
-type ProbeLimit = 1 | 2 | 4 | 8;
+/** With this limit the last probes are made. */
+const LAST_PROBE_LIMIT = 8;
 
 export interface OpenState {
   readonly kind: 'open';
@@ -20,7 +20,8 @@ export interface OpenState {
 
 interface ProbingState {
   readonly kind: 'probing';
-  readonly limit: ProbeLimit;
+  /** How many requests may be in flight: 1, and twice as many whenever that many have succeeded. */
+  readonly limit: number;
 }
 
 export type BreakerState = { readonly kind: 'closed' } | OpenState | ProbingState;
@@ -71,7 +72,7 @@ export const afterFailure = (breaker: Breaker, at: number, settings: BreakerSett
   return enterState({ ...failed, opens, failuresInARow: 0 }, open, at);
 };
 
-/** The breaker after a success. While it is probed, so many successes as requests may be in flight let more through. */
+/** The breaker after a success. While it is probed, a full round of successes lets more through. */
 export const afterSuccess = (breaker: Breaker, at: number, settings: BreakerSettings): Breaker => {
   const { state } = breaker;
   const window = countResult(breaker.window, 'success', at, settings);
@@ -98,15 +99,5 @@ const isFailing = (window: ResultWindow, { fewestResults, failingPercent }: Brea
   return results >= fewestResults && failures * 100 > failingPercent * results;
 };
 
-const afterRound = (limit: ProbeLimit): BreakerState => {
-  switch (limit) {
-    case 1:
-      return { kind: 'probing', limit: 2 };
-    case 2:
-      return { kind: 'probing', limit: 4 };
-    case 4:
-      return { kind: 'probing', limit: 8 };
-    case 8:
-      return CLOSED;
-  }
-};
+const afterRound = (limit: number): BreakerState =>
+  limit < LAST_PROBE_LIMIT ? { kind: 'probing', limit: 2 * limit } : CLOSED;

@@ -11,8 +11,8 @@ import {
   PROBE,
   type Breaker,
   type BreakerState,
+  type OpenState,
 } from './breaker.ts';
-import { restoredOpenings, type Opening } from './restored-openings.ts';
 import { WINDOW_SLICES } from './result-window.ts';
 
 interface KeyedBreaker extends Breaker {
@@ -26,6 +26,16 @@ export interface BreakerChange {
   readonly state: BreakerState;
 }
 
+/** What is stored of an open breaker, so that another process can go on with it. */
+interface Opening {
+  readonly opens: number;
+  /** Monotonic, in milliseconds. */
+  readonly until: number;
+}
+
+/** Restored openings that are over are probed one after the other, over the length of a first opening in this many steps. */
+const RESTORE_STEPS = 30;
+
 /**
  * The circuit breakers of the receivers, by origin and by organisation and origin. Nothing is kept of a receiver before its first
  * failure, and again when its last failure is over ten minutes old.
@@ -33,7 +43,6 @@ export interface BreakerChange {
 export class Breakers {
   readonly #settings: BreakerSettings;
   readonly #onChange: (change: BreakerChange) => void;
-  readonly #restored: ReturnType<typeof restoredOpenings>;
   /** The one that changed its state longest ago is the first. */
   readonly #closed = new Map<string, KeyedBreaker>();
   readonly #tripped = new Map<string, KeyedBreaker>();
@@ -45,11 +54,11 @@ export class Breakers {
   #open = 0;
   #forgotten = 0;
   #nextCleanUp: number | undefined;
+  #restored = 0;
 
   constructor(settings: BreakerSettings, onChange: (change: BreakerChange) => void) {
     this.#settings = settings;
     this.#onChange = onChange;
-    this.#restored = restoredOpenings(settings);
   }
 
   state(key: string): BreakerState {
@@ -90,13 +99,27 @@ export class Breakers {
     this.#replace(before, after(before, at, this.#settings), at);
   }
 
-  /** Opens it for the time that is left, and at least a moment. A breaker that is not closed stays as it is. */
+  /** Opens it for the time that is left, at most the longest opening. A breaker that is not closed stays as it is. */
   restore(key: string, opening: Opening, at: number): void {
     const known = this.#find(key);
     if (known && known.state.kind !== 'closed') return;
-    const state = this.#restored(opening, at);
+    const state = this.#restoredState(opening, at);
     const before = { ...NEW_BREAKER, key, since: 0, opens: state.opens };
     this.#replace(before, enterState(before, state, at), at);
+  }
+
+  /** Openings that are over end one after the other, so that a takeover does not send all its probes at once. */
+  #restoredState({ opens, until }: Opening, at: number): OpenState {
+    const { firstOpenMs, longestOpenMs } = this.#settings;
+    const isOver = !(until > at);
+    if (isOver) this.#restored = (this.#restored % RESTORE_STEPS) + 1;
+    return {
+      kind: 'open',
+      opens: Number.isSafeInteger(opens) && opens > 0 ? opens : 1,
+      until: isOver
+        ? at + (this.#restored * firstOpenMs) / RESTORE_STEPS
+        : Math.min(until, at + longestOpenMs),
+    };
   }
 
   /** Lets probes through where an opening is over, and forgets what is too old to matter. */
@@ -104,7 +127,7 @@ export class Breakers {
     for (let next = this.#openings.peek(); next && next.until <= at; next = this.#openings.peek()) {
       this.#openings.pop();
       const breaker = this.#tripped.get(next.key);
-      // It may have opened anew since.
+      // It may have opened again since.
       if (breaker?.state.kind === 'open' && breaker.state.until <= at)
         this.#replace(breaker, enterState(breaker, PROBE, at), at);
     }

@@ -1,61 +1,52 @@
 import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
 
-/** Whom a failure counts against. `origin`: nobody can reach it. `receiver`: this organisation's webhooks there fail. */
-type Charge = 'origin' | 'receiver' | 'nobody';
-
 /** `own`: not the receiver's fault. It uses up no attempt. */
 export type Verdict = 'accepted' | 'gone' | 'failed' | 'own' | 'interrupted';
-
-interface Consequence {
-  readonly verdict: Verdict;
-  readonly charge: Charge;
-}
-
-const CONSEQUENCES: Readonly<Record<DeliveryAttemptResult, Consequence>> = {
-  accepted: { verdict: 'accepted', charge: 'nobody' },
-  gone: { verdict: 'gone', charge: 'nobody' },
-  redirect: { verdict: 'failed', charge: 'nobody' },
-  client_error: { verdict: 'failed', charge: 'nobody' },
-  throttled: { verdict: 'failed', charge: 'receiver' },
-  server_error: { verdict: 'failed', charge: 'receiver' },
-  forbidden: { verdict: 'failed', charge: 'nobody' },
-  name_not_found: { verdict: 'failed', charge: 'origin' },
-  name_unanswered: { verdict: 'failed', charge: 'origin' },
-  connect_refused: { verdict: 'failed', charge: 'origin' },
-  connect_failed: { verdict: 'failed', charge: 'origin' },
-  connect_timed_out: { verdict: 'failed', charge: 'origin' },
-  tls_failed: { verdict: 'failed', charge: 'origin' },
-  // After the connection: other paths of the host may work.
-  reset: { verdict: 'failed', charge: 'receiver' },
-  malformed_answer: { verdict: 'failed', charge: 'receiver' },
-  timed_out: { verdict: 'failed', charge: 'receiver' },
-  proxy_failed: { verdict: 'own', charge: 'nobody' },
-  no_dns: { verdict: 'own', charge: 'nobody' },
-  internal_error: { verdict: 'own', charge: 'nobody' },
-  interrupted: { verdict: 'interrupted', charge: 'nobody' },
-};
-
-export const verdictOf = (reason: DeliveryAttemptResult): Verdict => CONSEQUENCES[reason].verdict;
-
-/** Whether an attempt with this result counts against somebody. */
-export const isCharged = (reason: DeliveryAttemptResult): boolean => CONSEQUENCES[reason].charge !== 'nobody';
 
 export type Outcome = 'success' | 'failure' | 'neutral';
 
 /** What counts for the breaker of the origin, and for that of the receiver. */
-export const outcomesOf = (
-  reason: DeliveryAttemptResult,
-): { readonly origin: Outcome; readonly receiver: Outcome } => {
-  const { verdict, charge } = CONSEQUENCES[reason];
-  switch (charge) {
-    case 'origin':
-      return { origin: 'failure', receiver: 'neutral' };
-    case 'receiver':
-      return { origin: 'success', receiver: 'failure' };
-    case 'nobody':
-      // Any response shows that the receiver is there. A request that was not sent shows nothing.
-      return verdict === 'own' || verdict === 'interrupted' || reason === 'forbidden'
-        ? { origin: 'neutral', receiver: 'neutral' }
-        : { origin: 'success', receiver: 'success' };
-  }
+interface Outcomes {
+  readonly origin: Outcome;
+  readonly receiver: Outcome;
+}
+
+/** Any response shows that the receiver is there. */
+const ANSWERED: Outcomes = { origin: 'success', receiver: 'success' };
+/** Nobody can reach the origin. */
+const UNREACHABLE: Outcomes = { origin: 'failure', receiver: 'neutral' };
+/** This organisation's webhooks at the origin fail. Other paths of the host may work. */
+const RECEIVER_FAILED: Outcomes = { origin: 'success', receiver: 'failure' };
+/** A request that was not sent shows nothing. */
+const NOT_SENT: Outcomes = { origin: 'neutral', receiver: 'neutral' };
+
+const CONSEQUENCES: Readonly<Record<DeliveryAttemptResult, readonly [Verdict, Outcomes]>> = {
+  accepted: ['accepted', ANSWERED],
+  gone: ['gone', ANSWERED],
+  redirect: ['failed', ANSWERED],
+  client_error: ['failed', ANSWERED],
+  throttled: ['failed', RECEIVER_FAILED],
+  server_error: ['failed', RECEIVER_FAILED],
+  forbidden: ['failed', NOT_SENT],
+  name_not_found: ['failed', UNREACHABLE],
+  name_unanswered: ['failed', UNREACHABLE],
+  connect_refused: ['failed', UNREACHABLE],
+  connect_failed: ['failed', UNREACHABLE],
+  connect_timed_out: ['failed', UNREACHABLE],
+  tls_failed: ['failed', UNREACHABLE],
+  reset: ['failed', RECEIVER_FAILED],
+  malformed_answer: ['failed', RECEIVER_FAILED],
+  timed_out: ['failed', RECEIVER_FAILED],
+  proxy_failed: ['own', NOT_SENT],
+  no_dns: ['own', NOT_SENT],
+  internal_error: ['own', NOT_SENT],
+  interrupted: ['interrupted', NOT_SENT],
 };
+
+export const verdictOf = (reason: DeliveryAttemptResult): Verdict => CONSEQUENCES[reason][0];
+
+export const outcomesOf = (reason: DeliveryAttemptResult): Outcomes => CONSEQUENCES[reason][1];
+
+/** Whether an attempt with this result counts against the receiver or the origin. */
+export const isCharged = (reason: DeliveryAttemptResult): boolean =>
+  Object.values(outcomesOf(reason)).includes('failure');
