@@ -1,6 +1,6 @@
 import type { PartitionPosition } from '@runledger/contracts/deliveries/deliveries';
 import { IDLE } from '../state/outbox.ts';
-import { lowWatermark } from '../state/low-watermark.ts';
+import { LowWatermark } from '../state/low-watermark.ts';
 import { isSamePosition, positionOf, startPartition, type PartitionStart } from '../state/partition.ts';
 import type { NotifierState } from '../state/state.ts';
 import { countWaiting } from './queueing.ts';
@@ -41,9 +41,9 @@ export const losePartition = (state: NotifierState, number: number): void => {
 export const shortenLog = (state: NotifierState, stream: 'runs' | 'activity', lastSequence: number): void => {
   for (const partition of state.partitions.values()) {
     // Progress matters only from now on.
-    if (stream === 'activity') partition.activity = lowWatermark(lastSequence);
+    if (stream === 'activity') partition.activity = new LowWatermark(lastSequence);
     else {
-      partition.runs = lowWatermark(0);
+      partition.runs = new LowWatermark(0);
       partition.sweptUpTo = 0;
       partition.carefulUpTo = Infinity;
     }

@@ -24,7 +24,7 @@ export class ConcurrencyLimits {
 
   constructor(max: number) {
     this.#max = max;
-    this.#all = unprovenLimit(max / 2);
+    this.#all = new UnprovenLimit(max / 2);
   }
 
   get inFlight(): number {
@@ -65,7 +65,7 @@ export class ConcurrencyLimits {
     this.#trusted.delete(permit);
   }
 
-  /** A receiver that does not answer soon is failing from then on, or those that fall silent together would take every permit. */
+  /** A receiver that does not answer soon is failing from then on, or those that stop answering together would take every permit. */
   findSlow(at: number): void {
     for (const permit of this.#trusted) {
       if (at - permit.since <= SOON_MS) return;
@@ -85,34 +85,36 @@ export class ConcurrencyLimits {
 
   #count({ queue, health }: Permit, by: 1 | -1): void {
     const { org_id } = queue.receiver;
-    const own = this.#ofOrg.get(org_id) ?? unprovenLimit(this.#max / 4);
+    const own = this.#ofOrg.get(org_id) ?? new UnprovenLimit(this.#max / 4);
     this.#all.count(health, by);
     own.count(health, by);
-    if (own.isEmpty) this.#ofOrg.delete(org_id);
+    if (own.size === 0) this.#ofOrg.delete(org_id);
     else this.#ofOrg.set(org_id, own);
   }
 }
 
 /** What receivers may take together that are not proven to be healthy. */
-interface UnprovenLimit {
-  readonly isEmpty: boolean;
-  hasFreeFor(health: Health): boolean;
-  count(health: Health, by: 1 | -1): void;
-}
+class UnprovenLimit {
+  readonly #max: number;
+  readonly #maxFailing: number;
+  readonly #taken = { healthy: 0, unknown: 0, failing: 0 };
 
-const unprovenLimit = (size: number): UnprovenLimit => {
-  const max = Math.max(Math.floor(size), 1);
-  const maxFailing = Math.max(Math.floor((size * 3) / 4), 1);
-  const taken = { healthy: 0, unknown: 0, failing: 0 };
-  const unproven = (): number => taken.unknown + taken.failing;
-  return {
-    get isEmpty() {
-      return unproven() === 0;
-    },
-    hasFreeFor: (health) =>
-      health === 'healthy' || (unproven() < max && (health === 'unknown' || taken.failing < maxFailing)),
-    count: (health, by) => {
-      taken[health] += by;
-    },
-  };
-};
+  constructor(size: number) {
+    this.#max = Math.max(Math.floor(size), 1);
+    this.#maxFailing = Math.max(Math.floor((size * 3) / 4), 1);
+  }
+
+  /** Permits of receivers that are not proven. */
+  get size(): number {
+    return this.#taken.unknown + this.#taken.failing;
+  }
+
+  hasFreeFor(health: Health): boolean {
+    if (health === 'healthy') return true;
+    return this.size < this.#max && (health === 'unknown' || this.#taken.failing < this.#maxFailing);
+  }
+
+  count(health: Health, by: 1 | -1): void {
+    this.#taken[health] += by;
+  }
+}

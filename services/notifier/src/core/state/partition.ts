@@ -1,7 +1,7 @@
 import type { PartitionPosition } from '@runledger/contracts/deliveries/deliveries';
 import type { RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { lowWatermark, type LowWatermark } from './low-watermark.ts';
+import { LowWatermark } from './low-watermark.ts';
 
 /** One partition of the origins, while this process holds it. */
 export interface Partition {
@@ -48,8 +48,8 @@ export const startPartition = (start: PartitionStart): Partition => {
   return {
     number,
     created,
-    runs: lowWatermark(position?.runs ?? 0),
-    activity: lowWatermark(position?.activity ?? lastReport),
+    runs: new LowWatermark(position?.runs ?? 0),
+    activity: new LowWatermark(position?.activity ?? lastReport),
     carefulUpTo: lastSequence,
     sweptUpTo: position?.swept ?? 0,
     watched: new Map(),

@@ -3,9 +3,9 @@ import TinyQueue from 'tinyqueue';
 import type { BreakerSettings } from '../breakers/breaker-settings.ts';
 import { Breakers, type BreakerChange } from '../breakers/breakers.ts';
 import type { ConclusionSettings } from '../delivery/conclusion.ts';
-import { attemptTurns, type AttemptTurns } from '../receivers/attempt-turns.ts';
+import { AttemptTurns } from '../receivers/attempt-turns.ts';
 import { ConcurrencyLimits } from '../receivers/concurrency-limits.ts';
-import { loadingTurns, type LoadingTurns } from '../receivers/loading-turns.ts';
+import { LoadingTurns } from '../receivers/loading-turns.ts';
 import { ReceiverQueues, type ReceiverQueue } from '../receivers/receiver-queues.ts';
 import type { Attempt } from './attempt.ts';
 import type { Effect } from './effect.ts';
@@ -69,8 +69,8 @@ export const createNotifierState = (settings: CoreSettings, at: number): Notifie
     withWaiting: new Set(),
     waiting: 0,
     limits,
-    turns: attemptTurns(limits),
-    loading: loadingTurns(),
+    turns: new AttemptTurns(limits),
+    loading: new LoadingTurns(),
     breakers: new Breakers(settings.breaker, (change) => state.breakerChanges.push(change)),
     breakerChanges: [],
     alarms: new TinyQueue<Alarm>([], (one, other) => one.at - other.at),

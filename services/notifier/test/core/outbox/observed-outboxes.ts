@@ -4,7 +4,7 @@ import { newUuid, orgId, runId, type RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { AttemptReport } from '../../../src/core/delivery/attempt-report.ts';
 import type { FinalDelivery } from '../../../src/core/delivery/final-delivery.ts';
-import type { LowWatermark } from '../../../src/core/state/low-watermark.ts';
+import { LowWatermark } from '../../../src/core/state/low-watermark.ts';
 import { simulateCore, STORED, type SimulatedCore } from '../simulated-core.ts';
 
 export { SECOND } from '../simulated-core.ts';
@@ -108,13 +108,9 @@ export const observeOutboxes = ({ maxInFlight = 100 } = {}): ObservedOutboxes =>
   return observed;
 };
 
-const observedWatermark = (settle: (sequence: number) => void): LowWatermark => ({
-  open: () => undefined,
-  settle,
-  take: () => undefined,
-  taken: () => 0,
-  low: () => 0,
-});
+/** Reports what is settled, and takes every sequence, in any order. */
+const observedWatermark = (settle: (sequence: number) => void): LowWatermark =>
+  Object.assign(new LowWatermark(0), { settle, open: () => undefined, take: () => undefined });
 
 const reportOf = (how: DeliveryAttemptResult | 'nothing' | 'superseded', now: number): AttemptReport => {
   if (how === 'nothing' || how === 'superseded' || how === 'interrupted') return { kind: how };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { roundRobin, type RoundRobin } from '../../../src/core/receivers/round-robin.ts';
+import { RoundRobin } from '../../../src/core/receivers/round-robin.ts';
 
 const anybody = (): boolean => true;
 
@@ -11,7 +11,7 @@ const drain = (ring: RoundRobin<string>, may: (org: string) => boolean = anybody
 };
 
 const filled = (lanes: Readonly<Record<string, readonly string[]>>): RoundRobin<string> => {
-  const ring = roundRobin<string>();
+  const ring = new RoundRobin<string>();
   for (const [org, names] of Object.entries(lanes)) for (const name of names) ring.add(org, name);
   return ring;
 };
@@ -44,7 +44,7 @@ describe('a fair ring', () => {
   });
 
   it('gives nothing when it is empty, and goes on when it is filled again', () => {
-    const ring = roundRobin<string>();
+    const ring = new RoundRobin<string>();
     expect(ring.next(anybody)).toBeUndefined();
     ring.add('a', 'a1');
     expect(drain(ring)).toEqual(['a1']);
@@ -59,7 +59,7 @@ describe('a fair ring', () => {
       { weight: 1, arbitrary: fc.constant('next' as const) },
     );
     const always = fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-      const ring = roundRobin<string>();
+      const ring = new RoundRobin<string>();
       const within = new Map<string, Set<string>>();
       /** How often others were served since it has had something. */
       const waits = new Map<string, number>();

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { lowWatermark } from '../../../src/core/state/low-watermark.ts';
+import { LowWatermark } from '../../../src/core/state/low-watermark.ts';
 
 describe('the low water of a stream', () => {
   it('follows what is taken while nothing is open', () => {
-    const water = lowWatermark(5);
+    const water = new LowWatermark(5);
     expect([water.low(), water.taken()]).toEqual([5, 5]);
     water.take(9);
     water.take(7);
@@ -12,7 +12,7 @@ describe('the low water of a stream', () => {
   });
 
   it('is before the first that is open, and jumps when that is settled', () => {
-    const water = lowWatermark(0);
+    const water = new LowWatermark(0);
     for (const sequence of [1, 2, 3]) {
       water.open(sequence);
       water.take(sequence);
@@ -26,7 +26,7 @@ describe('the low water of a stream', () => {
   });
 
   it('waits for everything that was opened at the same sequence', () => {
-    const water = lowWatermark(0);
+    const water = new LowWatermark(0);
     water.open(1);
     water.open(1);
     water.take(1);
@@ -37,7 +37,7 @@ describe('the low water of a stream', () => {
   });
 
   it('does not mind what was never open', () => {
-    const water = lowWatermark(3);
+    const water = new LowWatermark(3);
     water.settle(2);
     water.settle(8);
     expect(water.low()).toBe(3);
@@ -51,7 +51,7 @@ describe('the low water of a stream', () => {
       fc.record({ settle: fc.nat(1_000) }),
     );
     const always = fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-      const water = lowWatermark(0);
+      const water = new LowWatermark(0);
       const open: number[] = [];
       let [next, before] = [0, 0];
       const settle = (which: number): void => {
