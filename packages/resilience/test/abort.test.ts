@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aborted, sleep, unlessAborted } from '../src/abort.ts';
+import { aborted, sleep, unlessAborted, untilAborted } from '../src/abort.ts';
 
 const never = new Promise<never>(() => undefined);
 const over = (): AbortSignal => AbortSignal.abort(new Error('over'));
@@ -23,5 +23,16 @@ describe('a wait with a signal', () => {
 
   it('for work gives its result', async () => {
     expect(await unlessAborted(Promise.resolve(1), new AbortController().signal)).toBe(1);
+  });
+
+  it('until it is aborted gives the result, the error, or nothing', async () => {
+    const { signal } = new AbortController();
+    expect(await untilAborted(Promise.resolve(1), signal)).toBe(1);
+    await expect(untilAborted(Promise.reject(new Error('broken')), signal)).rejects.toThrow('broken');
+    const controller = new AbortController();
+    const work = untilAborted(never, controller.signal);
+    controller.abort(new Error('stopped'));
+    expect(await work).toBeUndefined();
+    expect(await untilAborted(never, over())).toBeUndefined();
   });
 });

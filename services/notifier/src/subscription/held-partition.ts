@@ -4,7 +4,7 @@ import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-
 import type { Following } from '@runledger/event-log/follow/follow';
 import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { lastProgressSequence } from '@runledger/event-log/streams/activity';
-import { aborted } from '@runledger/resilience/abort';
+import { unlessAborted, untilAborted } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import type { NotifierInput, StoredOpening } from '../core/state/input.ts';
 import type { PartitionStart } from '../core/state/partition.ts';
@@ -53,7 +53,7 @@ export const holdPartition = async (
     for (const opening of openings) take({ type: 'opening_found', ...openingIn(opening) });
     due = await followTimers(options, partition, over);
     subscription.add(partition);
-    const failure = await Promise.race([aborted(over), due.failed]);
+    const failure = await untilAborted(due.failed, over);
     if (failure) throw failure;
   } finally {
     await giveAway(options, partition, due, sending);
@@ -92,7 +92,7 @@ const followTimers = async (
     },
   );
   try {
-    return await retryWhileUnavailable({ signal, logger: log.logger }, () => opening);
+    return await unlessAborted(opening, signal);
   } catch (error) {
     // What opens after all is nobody's.
     void opening.then((late) => late[Symbol.asyncDispose]()).catch(() => undefined);

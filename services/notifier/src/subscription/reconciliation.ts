@@ -11,7 +11,7 @@ import type { RunId } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow } from '@runledger/event-log/follow/follow';
 import { readRun } from '@runledger/event-log/read/read-run';
-import { aborted } from '@runledger/resilience/abort';
+import { untilAborted } from '@runledger/resilience/abort';
 import type { Found, NotifierInput } from '../core/state/input.ts';
 import type { Partition } from '../core/state/partition.ts';
 import { findPending } from '../timers/read-timers.ts';
@@ -60,7 +60,7 @@ const checkBetween = async (
       const { sequence } = message;
       if (sequence > to || signal.aborted) return done.resolve();
       const notice = runNotice(message);
-      if (notice?.kind !== 'ended' && notice?.kind !== 'redelivery') continue;
+      if (!notice || notice.type === 'run_changed') continue;
       const unchecked = behind.filter(({ sweptUpTo }) => sequence > sweptUpTo);
       await check(options, unchecked, notice.key, sequence);
     }
@@ -72,7 +72,7 @@ const checkBetween = async (
     onBatch,
     onCaughtUp: () => done.resolve(),
   });
-  const failure = await Promise.race([done.promise, aborted(signal), following.failed]);
+  const failure = await untilAborted(Promise.race([done.promise, following.failed]), signal);
   if (failure) throw failure;
   if (signal.aborted) return;
   take({ type: 'checked_up_to', partitions: behind.map(({ number }) => number), sequence: to });
