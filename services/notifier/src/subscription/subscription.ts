@@ -1,12 +1,11 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { partitionOf } from '@runledger/contracts/deliveries/deliveries';
-import { parseActivitySubject } from '@runledger/contracts/subjects/run-subjects';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { newerVersionOf } from '@runledger/event-log/follow/newer-version';
 import type { NotifierInput } from '../core/state/input.ts';
 import { openStreamReader, type ReadState, type Stream } from './stream-reader.ts';
-import { runNotice, type RunNotice } from './run-notice.ts';
-import type { WebhookTarget, WebhookTargets } from './webhook-targets.ts';
+import { progressNotice, runNotice, type RunNotice } from './run-notice.ts';
+import type { WebhookTargets } from './webhook-targets.ts';
 
 export interface SubscriptionOptions {
   readonly log: EventLog;
@@ -24,22 +23,18 @@ export interface Subscription extends AsyncDisposable {
 }
 
 type Batch = readonly StoredMessage[];
-type Partitions = ReadonlySet<number>;
 
 export const openSubscription = (options: SubscriptionOptions): Subscription => {
   const { log, take, takenUpTo } = options;
   const stop = new AbortController();
-  const open = (
-    stream: Stream,
-    onBatch: (options: SubscriptionOptions, messages: Batch, partitions: Partitions) => Promise<void>,
-  ) =>
+  const open = (stream: Stream, noticesOf: (messages: Batch) => Noticed[]) =>
     openStreamReader(
       {
         log,
         stream,
         takenUpTo: (partition) => takenUpTo(partition, stream),
         onBatch: async (messages, partitions) => {
-          await onBatch(options, messages, partitions);
+          await takeAll(options, noticesOf(messages), partitions);
           const sequence = messages.at(-1)?.sequence;
           if (sequence !== undefined) take({ type: 'read_up_to', stream, sequence, partitions });
         },
@@ -50,7 +45,7 @@ export const openSubscription = (options: SubscriptionOptions): Subscription => 
       },
       stop.signal,
     );
-  const readers = [open('runs', takeRuns), open('activity', takeActivity)];
+  const readers = [open('runs', runNotices), open('activity', progressNotices)];
   return {
     add: (partition) => readers.forEach((reader) => reader.add(partition)),
     remove: (partition) => readers.forEach((reader) => reader.remove(partition)),
@@ -62,65 +57,41 @@ export const openSubscription = (options: SubscriptionOptions): Subscription => 
   };
 };
 
-const NONE = Promise.resolve(null);
+interface Noticed {
+  readonly message: StoredMessage;
+  readonly notice: RunNotice | undefined;
+}
 
-const takeRuns = async (
-  { targets, take }: SubscriptionOptions,
-  messages: Batch,
-  partitions: Partitions,
-): Promise<void> => {
+/** @throws {NewerVersion} for a fact that only a later release can read */
+const runNotices = (messages: Batch): Noticed[] => {
   for (const message of messages) {
     const newer = newerVersionOf('RUNS', message);
     if (newer) throw newer;
   }
-  const notices = messages.map((message) => ({ message, notice: runNotice(message) }));
-  for (const { notice } of notices)
-    if (notice?.kind === 'queued') targets.note(notice.key.run_id, notice.target);
-  // Those that are not known are looked up side by side.
-  const found = await Promise.all(notices.map(({ notice }) => (notice ? targets.find(notice.key) : NONE)));
-  for (const [at, { message, notice }] of notices.entries()) {
-    const target = found[at];
-    const input = notice && target && inputOf(message, notice, target);
-    if (input && partitions.has(input.partition)) take(input);
-  }
+  return messages.map((message) => ({ message, notice: runNotice(message) }));
 };
 
-/** Undefined for what the run does not want to be sent. */
-const inputOf = ({ sequence, time }: StoredMessage, notice: RunNotice, target: WebhookTarget) => {
-  const { origin, intermediate } = target;
-  const message = { partition: partitionOf(origin), key: notice.key, origin, sequence };
-  switch (notice.kind) {
-    case 'queued':
-    case 'changed':
-      return intermediate ? ({ type: 'run_changed', ...message } as const) : undefined;
-    case 'ended':
-      return { type: 'run_ended', time: Date.parse(time), ...message } as const;
-    case 'redelivery':
-      return {
-        type: 'redelivery_requested',
-        time: Date.parse(time),
-        round: notice.round,
-        ...message,
-      } as const;
-  }
-};
+const progressNotices = (messages: Batch): Noticed[] =>
+  messages.map((message) => ({ message, notice: progressNotice(message) }));
 
-const takeActivity = async (
+const takeAll = async (
   { targets, take }: SubscriptionOptions,
-  messages: Batch,
-  partitions: Partitions,
+  noticed: readonly Noticed[],
+  partitions: ReadonlySet<number>,
 ): Promise<void> => {
-  const reports = messages.map(({ subject, sequence }) => ({
-    sequence,
-    about: parseActivitySubject(subject),
-  }));
-  const found = await Promise.all(reports.map(({ about }) => (about ? targets.find(about) : NONE)));
-  for (const [at, { sequence, about }] of reports.entries()) {
+  for (const { notice } of noticed)
+    if (notice?.type === 'run_changed' && notice.target !== undefined)
+      targets.note(notice.key.run_id, notice.target);
+  // Those that are not known are looked up side by side.
+  const found = await Promise.all(noticed.map(({ notice }) => (notice ? targets.find(notice.key) : null)));
+  for (const [at, { message, notice }] of noticed.entries()) {
     const target = found[at];
-    if (!about || !target?.intermediate) continue;
-    const { origin } = target;
+    if (!notice || !target) continue;
+    const { origin, intermediate } = target;
     const partition = partitionOf(origin);
-    const key = { org_id: about.org_id, run_id: about.run_id };
-    if (partitions.has(partition)) take({ type: 'progress_reported', partition, key, origin, sequence });
+    const isIntermediate = notice.type === 'run_changed' || notice.type === 'progress_reported';
+    if ((isIntermediate && !intermediate) || !partitions.has(partition)) continue;
+    const about = { partition, origin, sequence: message.sequence, time: Date.parse(message.time) };
+    take({ ...notice, ...about });
   }
 };

@@ -28,17 +28,17 @@ describe('a message of RUNS', () => {
   it('names the webhook when a run was queued', () => {
     const wanting = run.queued(key, { webhook: 'https://a.example/hook', webhook_intermediate_status: true });
     expect(runNotice(stored(wanting))).toEqual({
-      kind: 'queued',
+      type: 'run_changed',
       key,
       target: { origin: 'https://a.example', intermediate: true },
     });
-    expect(runNotice(stored(run.queued(key)))).toEqual({ kind: 'queued', key, target: null });
+    expect(runNotice(stored(run.queued(key)))).toEqual({ type: 'run_changed', key, target: null });
   });
 
   it.each([undefined, 'nonsense', {}, { ...run.queued(key), version: 99 }])(
     'names no webhook when the content is %j',
     (body) => {
-      expect(runNotice({ ...stored(run.queued(key)), body })).toEqual({ kind: 'changed', key });
+      expect(runNotice({ ...stored(run.queued(key)), body })).toEqual({ type: 'run_changed', key });
     },
   );
 
@@ -52,7 +52,7 @@ describe('a message of RUNS', () => {
     ],
   ])('names no webhook when it is forged, since it is %s', (_, forged) => {
     const wanting = stored(run.queued(key, { webhook: 'https://a.example/hook' }));
-    expect(runNotice({ ...wanting, ...forged })).toEqual({ kind: 'changed', key });
+    expect(runNotice({ ...wanting, ...forged })).toEqual({ type: 'run_changed', key });
   });
 
   it.each([
@@ -62,7 +62,7 @@ describe('a message of RUNS', () => {
     run.requeued(key),
     run.cancelRequested(key, 1, run.EXECUTOR),
   ])('reports a change when it is $type of an attempt', (event) => {
-    expect(runNotice(stored(event))).toEqual({ kind: 'changed', key });
+    expect(runNotice(stored(event))).toEqual({ type: 'run_changed', key });
   });
 
   it.each([
@@ -73,12 +73,12 @@ describe('a message of RUNS', () => {
     run.givenUp(key, 'executor_lost'),
     run.cancelRequested(key),
   ])('reports the end when it is $type', (event) => {
-    expect(runNotice(stored(event))).toEqual({ kind: 'ended', key });
+    expect(runNotice(stored(event))).toEqual({ type: 'run_ended', key });
   });
 
   it('reports a redelivery that was requested, and its round', () => {
     expect(runNotice(storedWebhook(webhook.redeliveryRequested(key, 3)))).toEqual({
-      kind: 'redelivery',
+      type: 'redelivery_requested',
       key,
       round: 3,
     });
