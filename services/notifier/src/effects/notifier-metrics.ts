@@ -11,7 +11,16 @@ import { verdictOf } from '../core/delivery/verdict.ts';
 import type { NotifierState } from '../core/state/state.ts';
 import { countDeferred } from '../timers/read-timers.ts';
 
-export type NotifierMetrics = ReturnType<typeof notifierMetrics>;
+export interface NotifierMetrics {
+  attempted(notification: 'intermediate' | 'final', reason: DeliveryAttemptResult): void;
+  settled(end: 'delivered' | 'gone' | 'tries_used_up' | 'expired'): void;
+  /** Seconds from the end of the run until its receiver accepted it. */
+  accepted(seconds: number): void;
+  /** Seconds that a timer came after its time. */
+  late(seconds: number): void;
+  deferred(): void;
+  forgotten(): void;
+}
 
 const LAG_SECONDS = [
   0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 600, 3_600, 21_600, 86_400, 259_200,
@@ -19,7 +28,7 @@ const LAG_SECONDS = [
 const LATE_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60];
 
 /** No label names a host: each value would be a series forever. */
-export const notifierMetrics = (metrics: Metrics) => {
+export const notifierMetrics = (metrics: Metrics): NotifierMetrics => {
   const registers = [metrics];
   const attempts = new Counter({
     name: 'runledger_notifier_attempts_total',
@@ -56,15 +65,12 @@ export const notifierMetrics = (metrics: Metrics) => {
     registers,
   });
   return {
-    attempted: (notification: 'intermediate' | 'final', reason: DeliveryAttemptResult): void =>
-      attempts.inc({ notification, outcome: verdictOf(reason), reason }),
-    settled: (end: 'delivered' | 'gone' | 'tries_used_up' | 'expired'): void => settled.inc({ end }),
-    /** Seconds from the end of the run until its receiver accepted it. */
-    accepted: (seconds: number): void => lag.observe(Math.max(seconds, 0)),
-    /** Seconds that a timer came after its time. */
-    late: (seconds: number): void => late.observe(seconds),
-    deferred: (): void => deferred.inc(),
-    forgotten: (): void => forgotten.inc(),
+    attempted: (notification, reason) => attempts.inc({ notification, outcome: verdictOf(reason), reason }),
+    settled: (end) => settled.inc({ end }),
+    accepted: (seconds) => lag.observe(Math.max(seconds, 0)),
+    late: (seconds) => late.observe(seconds),
+    deferred: () => deferred.inc(),
+    forgotten: () => forgotten.inc(),
   };
 };
 

@@ -83,7 +83,9 @@ const takeAll = async (
     if (notice?.type === 'run_changed' && notice.target !== undefined)
       targets.note(notice.key.run_id, notice.target);
   // Those that are not known are looked up side by side.
-  const found = await Promise.all(noticed.map(({ notice }) => (notice ? targets.find(notice.key) : null)));
+  const found = await Promise.all(
+    noticed.map(async ({ notice }) => (notice ? targets.find(notice.key) : null)),
+  );
   for (const [at, { message, notice }] of noticed.entries()) {
     const target = found[at];
     if (!notice || !target) continue;
