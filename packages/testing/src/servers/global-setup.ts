@@ -1,9 +1,13 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { findNatsServer } from '@runledger/local-servers/nats/nats-server';
 import type { NatsServerBinary } from '@runledger/local-servers/nats/nats-server';
 import { readConfig } from '@runledger/service-kit/config/config';
 import { Type } from 'typebox';
 import type { TestProject } from 'vitest/node';
 import { environment } from './environment.ts';
+import { SHARED_BROKERS_FOLDER } from './nats-account.ts';
 import { openSharedMongo } from './shared-mongo.ts';
 import type { SharedMongo } from './shared-mongo.ts';
 
@@ -26,6 +30,7 @@ export const setup = async (project: TestProject): Promise<void> => {
   say(`nats-server ${nats.version} from ${nats.source} (${nats.path})`);
   environment['NATS_SERVER_BIN'] = nats.path;
   project.provide('natsServerSource', nats.source);
+  environment[SHARED_BROKERS_FOLDER] = await folderOfSharedBrokers();
 
   const mongo = await sharedMongo();
   project.provide('sharedMongo', mongo);
@@ -37,6 +42,14 @@ export const setup = async (project: TestProject): Promise<void> => {
 };
 
 export const teardown = (): Promise<void> => open.disposeAsync();
+
+/** vitest ends a worker, and so its broker, without a chance to remove anything. */
+const folderOfSharedBrokers = async (): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'runledger-test-shared-nats-'));
+  // A broker may still be writing when its worker has ended.
+  open.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  return folder;
+};
 
 const sharedMongo = async (): Promise<SharedMongo | null> => {
   if (readConfig(settingsSchema, environment).RUNLEDGER_SKIP_MONGODB) return null;

@@ -1,14 +1,22 @@
 import { findNatsServer, startNatsServer } from '@runledger/local-servers/nats/nats-server';
 import type { StartNatsServerOptions } from '@runledger/local-servers/nats/nats-server';
+import { brokerAccess } from './broker-access.ts';
+import type { BrokerAccess } from './broker-access.ts';
 import { environment } from './environment.ts';
 import { privateServer } from './private-server.ts';
 import type { PrivateServer } from './private-server.ts';
 
 export type TestNatsOptions = Omit<Partial<StartNatsServerOptions>, 'binary' | 'storeDir' | 'host' | 'port'>;
 
-/** Starts a nats-server with JetStream for this test alone. Dispose removes its folder. */
-export const testNats = async (options: TestNatsOptions = {}): Promise<PrivateServer> => {
+/** With `authorization`, its access has no user. */
+export type TestNats = PrivateServer & BrokerAccess;
+
+/** Starts a nats-server with JetStream for this test alone, which may kill it. Dispose removes its folder. */
+export const testNats = async (options: TestNatsOptions = {}): Promise<TestNats> => {
   // The global setup names the one that it found in NATS_SERVER_BIN.
   const { path: binary } = await findNatsServer({ env: environment });
-  return privateServer('nats', (storeDir, port) => startNatsServer({ ...options, binary, storeDir, port }));
+  const server = await privateServer('nats', (storeDir, port) =>
+    startNatsServer({ ...options, binary, storeDir, port }),
+  );
+  return { ...server, ...brokerAccess({ url: server.url }) };
 };
