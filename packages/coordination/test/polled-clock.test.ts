@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { polledClock, openBrokerTime } from '../src/polled-clock.ts';
-import { aLog } from '@runledger/event-log/test/fixtures/test-log';
+import { aLog, aLogOnOwnBroker } from '@runledger/event-log/test/fixtures/test-log';
 
 it("the broker's clock is read once for many callers and is never ahead of its time stamps", async () => {
   await using test = await aLog();
@@ -19,7 +19,7 @@ it("the broker's clock is read once for many callers and is never ahead of its t
 });
 
 it("the broker's time is known at once, even while the broker is unavailable", async () => {
-  await using test = await aLog();
+  await using test = await aLogOnOwnBroker();
   using time = await openBrokerTime(test.log, 'KV_RATES');
   const before = time.now();
   await test.nats.kill9();

@@ -10,7 +10,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { respondWithQueuePositions, requestQueuePositions } from '../src/queue-positions.ts';
-import { anEmptyLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
+import { anEmptyLog, anEmptyLogOnOwnBroker, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
 
 let test: TestLog;
 /** The requester's connection. */
@@ -130,7 +130,7 @@ describe('the queue positions of runs', () => {
   });
 
   it('come again after the broker was away, and are unknown at once meanwhile', async () => {
-    await using away = await anEmptyLog();
+    await using away = await anEmptyLogOnOwnBroker();
     await using open = new AsyncDisposableStack();
     open.use(await responding((keys) => keys.map(() => busy(2)), await away.open()));
     await away.nats.kill9();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { acquireLease } from '../../src/lease.ts';
-import { aLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
+import { aLog, aLogOnOwnBroker, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
 
 let test: TestLog;
 let log: EventLog;
@@ -66,7 +66,7 @@ describe('a lease', () => {
   });
 
   it('is lost when the broker is away for longer, and can be acquired again', async () => {
-    await using broken = await aLog();
+    await using broken = await aLogOnOwnBroker();
     const request = { name: 'away', holder: 'one', ...shortly };
     const lease = await acquireLease(broken.log, request, forEver);
     await broken.nats.kill9();

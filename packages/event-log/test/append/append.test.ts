@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append, EventTooLarge, LogFull } from '../../src/append/append.ts';
 import { LogUnavailable, type EventLog } from '../../src/connect/event-log.ts';
 import { head, readRun } from '../../src/read/read-run.ts';
-import { aLog, type TestLog } from '../fixtures/test-log.ts';
+import { aLog, aLogOnOwnBroker, type TestLog } from '../fixtures/test-log.ts';
 import { lossyProxy } from '../fixtures/lossy-proxy.ts';
 import {
   aRun,
@@ -133,7 +133,7 @@ describe('append to a log in trouble', () => {
   });
 
   it('says that the broker is away, after its deadline', async () => {
-    await using away = await aLog();
+    await using away = await aLogOnOwnBroker();
     await away.nats.kill9();
     const appending = append(away.log, queued(aRun()), 0, { withinMs: 300 });
     await expect(appending).rejects.toBeInstanceOf(LogUnavailable);

@@ -7,7 +7,7 @@ import { silentLogger } from '../../src/connect/logger.ts';
 import type { LogObserver } from '../../src/connect/log-observer.ts';
 import { storeDeadLetter } from '../../src/streams/dead-letters.ts';
 import { readStored } from '../../src/messages/stream-identity.ts';
-import { aLog, type TestLog } from '../fixtures/test-log.ts';
+import { aLog, aLogOnOwnBroker, type TestLog } from '../fixtures/test-log.ts';
 
 let test: TestLog;
 beforeAll(async () => {
@@ -43,10 +43,10 @@ describe('who observes a log', () => {
   });
 
   it('is told when the broker is there, away, and does not answer what is sent', async () => {
-    await using other = await aLog();
+    await using other = await aLogOnOwnBroker();
     const observer = recorder();
     await using log = await openEventLog(
-      { url: other.nats.url, name: 'observed' },
+      { ...other.nats.login, name: 'observed' },
       silentLogger,
       undefined,
       observer,

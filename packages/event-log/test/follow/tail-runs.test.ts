@@ -7,7 +7,7 @@ import { append } from '../../src/append/append.ts';
 import type { EventLog } from '../../src/connect/event-log.ts';
 import type { Pulling } from '../../src/follow/pull-in-order.ts';
 import { tailRuns } from '../../src/follow/tail-runs.ts';
-import { aLog, anEmptyLog, forge } from '../fixtures/test-log.ts';
+import { aLog, aLogOnOwnBroker, anEmptyLog, forge } from '../fixtures/test-log.ts';
 
 interface Tail extends AsyncDisposable {
   readonly pulling: Pulling;
@@ -62,7 +62,7 @@ describe('the tail of all lifecycles', () => {
   });
 
   it('tells of a gap and goes on when the broker was killed', async () => {
-    await using test = await aLog();
+    await using test = await aLogOnOwnBroker();
     await using tail = await aTail(test.log);
     await queue(test.log, aRun());
     await waitFor('the first message', () => tail.told.length === 1);

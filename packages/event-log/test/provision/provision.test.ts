@@ -3,7 +3,7 @@ import { headers } from '@nats-io/transport-node';
 import { describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
 import { awaitProvisioned, ForbiddenConfiguration, provision } from '../../src/provision/provision.ts';
-import { aLog, anEmptyLog } from '../fixtures/test-log.ts';
+import { aLog, aLogOnOwnBroker, anEmptyLog, anEmptyLogOnOwnBroker } from '../fixtures/test-log.ts';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 
 describe('provision', () => {
@@ -34,7 +34,7 @@ describe('provision', () => {
   });
 
   it('is needed once: all of it is there when the broker was killed and is back', async () => {
-    await using test = await aLog();
+    await using test = await aLogOnOwnBroker();
     await test.nats.kill9();
     await test.nats.restart();
     await expect(awaitProvisioned(test.log, AbortSignal.timeout(10_000))).resolves.toBeUndefined();
@@ -93,7 +93,7 @@ describe('provision', () => {
   });
 
   it('says what to do when the broker has no room', async () => {
-    await using test = await anEmptyLog();
+    await using test = await anEmptyLogOnOwnBroker();
     await expect(provision(test.log, { runsMaxBytes: 1024 ** 5 })).rejects.toThrow('max_file_store');
   });
 });

@@ -22,7 +22,7 @@ import {
   scheduleDelivery,
   deferDelivery,
 } from '../../src/timers/write-timers.ts';
-import { aLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
+import { aLog, aLogOnOwnBroker, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
 
 let test: TestLog;
 let log: EventLog;
@@ -87,7 +87,7 @@ describe('a delivery that waits', () => {
   });
 
   it('survives a kill of the broker', async () => {
-    await using own = await aLog();
+    await using own = await aLogOnOwnBroker();
     const delivery = aDelivery();
     await scheduleDelivery(own.log, delivery, new Date(Date.now() + 1_500));
     await own.nats.kill9();

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { LogUnavailable } from '@runledger/event-log/connect/event-log';
 import { sendHeartbeat, watchHeartbeats } from '../../../src/heartbeats.ts';
 import { silentLogger } from '@runledger/event-log/connect/logger';
-import { aLog } from '@runledger/event-log/test/fixtures/test-log';
+import { aLog, aLogOnOwnBroker } from '@runledger/event-log/test/fixtures/test-log';
 import { EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/events/run-events';
 
 const aHeartbeat = (executor: string, count: number): Heartbeat => ({
@@ -74,7 +74,7 @@ describe('heartbeats', () => {
   });
 
   it('come again after the broker was killed', async () => {
-    await using test = await aLog();
+    await using test = await aLogOnOwnBroker();
     const { log, nats } = test;
     const seen: number[] = [];
     await using open = new AsyncDisposableStack();
@@ -93,7 +93,7 @@ describe('heartbeats', () => {
   }, 60_000);
 
   it('survive an orderly restart of the broker', async () => {
-    await using test = await aLog();
+    await using test = await aLogOnOwnBroker();
     await sendHeartbeat(test.log, aHeartbeat(EXECUTOR, 7), TTL_MS);
     await test.nats.restart();
     const seen: number[] = [];

@@ -7,7 +7,7 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { holdPartitions, type HeldPartitions } from '../../../src/partitions/hold-partitions.ts';
-import { aLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
+import { aLog, aLogOnOwnBroker, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
 
 const ttlMs = 1_500;
 const everything = Array.from({ length: PARTITIONS }, (_, partition) => partition);
@@ -184,7 +184,7 @@ describe('partitions', () => {
 
 describe('when the broker is away', () => {
   it('partitions have one holder each after it was killed and is back, soon or late', async () => {
-    await using broken = await aLog();
+    await using broken = await aLogOnOwnBroker();
     const { join, overlaps } = aService('broken', broken);
     await using one = await join('one');
     await using other = await join('other');
@@ -209,7 +209,7 @@ describe('when the broker is away', () => {
   }, 60_000);
 
   it.each(['killed', 'frozen'] as const)('holding stops nevertheless: %s', async (how) => {
-    await using broken = await aLog();
+    await using broken = await aLogOnOwnBroker();
     const one = await aService('stop', broken).join('one');
     await assigned(one);
     await (how === 'killed' ? broken.nats.kill9() : broken.nats.pause());
@@ -228,7 +228,8 @@ interface Child extends AsyncDisposable {
 
 const aProcess = (name: string): Child => {
   const fixture = fileURLToPath(new URL('fixtures/partition-holder.ts', import.meta.url));
-  const child = spawn(process.execPath, [fixture, test.nats.url, name, String(PARTITIONS), String(ttlMs)], {
+  const login = JSON.stringify(test.nats.login);
+  const child = spawn(process.execPath, [fixture, login, name, String(PARTITIONS), String(ttlMs)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');

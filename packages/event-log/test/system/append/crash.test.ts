@@ -2,11 +2,11 @@ import { expect, it } from 'vitest';
 import { append } from '../../../src/append/append.ts';
 import { LogUnavailable } from '../../../src/connect/event-log.ts';
 import { readRun } from '../../../src/read/read-run.ts';
-import { aLog } from '../../fixtures/test-log.ts';
+import { aLogOnOwnBroker } from '../../fixtures/test-log.ts';
 import { aRun, assigned, queued, started } from '@runledger/testing/events/run-events';
 
 it('loses nothing that was acknowledged when the broker is killed under load, three times', async () => {
-  await using test = await aLog();
+  await using test = await aLogOnOwnBroker();
   const { log, nats } = test;
   const acknowledged: { key: ReturnType<typeof aRun>; facts: number; sequence: number }[] = [];
   const stop = new AbortController();

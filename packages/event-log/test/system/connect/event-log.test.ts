@@ -10,7 +10,7 @@ import { describe, expect, it } from 'vitest';
 import { brokerConfig, brokerSettings } from '../../../src/connect/broker-config.ts';
 import { openEventLog } from '../../../src/connect/event-log.ts';
 import { silentLogger } from '../../../src/connect/logger.ts';
-import { aLog } from '../../fixtures/test-log.ts';
+import { aLogOnOwnBroker } from '../../fixtures/test-log.ts';
 
 describe('openEventLog', () => {
   it('waits for a broker that is not there yet', async () => {
@@ -34,7 +34,7 @@ describe('openEventLog', () => {
   });
 
   it('knows when the broker is away and tells when it is back', async () => {
-    await using test = await aLog();
+    await using test = await aLogOnOwnBroker();
     let back = 0;
     const off = test.log.onReconnect(() => {
       back += 1;
@@ -48,7 +48,7 @@ describe('openEventLog', () => {
   });
 
   it('closes also while the broker is away', async () => {
-    await using test = await aLog();
+    await using test = await aLogOnOwnBroker();
     const log = await test.open();
     await test.nats.kill9();
     await log[Symbol.asyncDispose]();

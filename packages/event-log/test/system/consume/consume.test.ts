@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { append } from '../../../src/append/append.ts';
 import { consume, done } from '../../../src/consume/consume.ts';
 import type { EventLog } from '../../../src/connect/event-log.ts';
-import { aLog } from '../../fixtures/test-log.ts';
+import { aLogOnOwnBroker } from '../../fixtures/test-log.ts';
 import { aRun, assigned, queued, started } from '@runledger/testing/events/run-events';
 
 const history = async (log: EventLog, key: RunKey): Promise<number[]> => {
@@ -17,7 +17,7 @@ const history = async (log: EventLog, key: RunKey): Promise<number[]> => {
 
 describe('consume, when the broker is killed', () => {
   it('goes on once it is back, in order and without a gap', async () => {
-    await using broken = await aLog();
+    await using broken = await aLogOnOwnBroker();
     const seen: number[] = [];
     await using consumption = await consume(
       broken.log,

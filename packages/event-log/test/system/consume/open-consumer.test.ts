@@ -3,7 +3,7 @@ import type { ExecutorId } from '@runledger/contracts/ids';
 import { describe, expect, it } from 'vitest';
 import { consume, done, ConsumerInUse, type Consumption } from '../../../src/consume/consume.ts';
 import type { EventLog } from '../../../src/connect/event-log.ts';
-import { aLog } from '../../fixtures/test-log.ts';
+import { aLog, aLogOnOwnBroker } from '../../fixtures/test-log.ts';
 
 const { run_id } = aRun();
 const open = (log: EventLog, owner: ExecutorId): Promise<Consumption> =>
@@ -21,7 +21,7 @@ const open = (log: EventLog, owner: ExecutorId): Promise<Consumption> =>
 
 describe('a consumer that is for one process', () => {
   it('is kept by the one that waits on it, also when the broker has just been started again', async () => {
-    await using test = await aLog();
+    await using test = await aLogOnOwnBroker();
     await using first = await open(await test.open(), EXECUTOR);
     const other = await test.open();
     const refused = expect.objectContaining({

@@ -10,7 +10,7 @@ import { openEventLog, type EventLog } from '../../../src/connect/event-log.ts';
 import { follow, PositionBeyondEnd, StreamReplaced } from '../../../src/follow/follow.ts';
 import { silentLogger } from '../../../src/connect/logger.ts';
 import { provision } from '../../../src/provision/provision.ts';
-import { aLog, anEmptyLog } from '../../fixtures/test-log.ts';
+import { aLogOnOwnBroker, anEmptyLog, anEmptyLogOnOwnBroker } from '../../fixtures/test-log.ts';
 import { aRun, queued } from '@runledger/testing/events/run-events';
 
 const runs = { stream: 'RUNS', subjects: [ALL_LIFECYCLES] } as const;
@@ -32,7 +32,7 @@ const numbers = (from: number, to: number): number[] =>
 
 describe('follow, while the broker is killed and started again', () => {
   it('loses and repeats nothing', async () => {
-    await using broken = await aLog();
+    await using broken = await aLogOnOwnBroker();
     const seen: number[] = [];
     await using following = await follow(broken.log, {
       ...runs,
@@ -57,7 +57,7 @@ describe('follow, while the broker is killed and started again', () => {
   }, 90_000);
 
   it('stops within a moment, also while the broker is connected and says nothing', async () => {
-    await using broken = await anEmptyLog();
+    await using broken = await anEmptyLogOnOwnBroker();
     await provision(broken.log);
     const following = await follow(broken.log, { ...runs, after: 0, onBatch: async () => undefined });
     await broken.nats.pause();

@@ -2,11 +2,11 @@ import { aRun, queued } from '@runledger/testing/events/run-events';
 import { describe, expect, it } from 'vitest';
 import { append } from '../../../src/append/append.ts';
 import { streamFill } from '../../../src/provision/stream-fill.ts';
-import { aLog } from '../../fixtures/test-log.ts';
+import { aLogOnOwnBroker } from '../../fixtures/test-log.ts';
 
 describe('how full a stream is', () => {
   it('is told while the broker answers, and not known without the stream or the broker', async () => {
-    await using test = await aLog({ runsMaxBytes: 100_000_000 });
+    await using test = await aLogOnOwnBroker({ runsMaxBytes: 100_000_000 });
     await append(test.log, queued(aRun()), 0);
     const fill = await streamFill(test.log, 'RUNS');
     expect(fill).toMatchObject({ messages: 1, lastSequence: 1, maxBytes: 100_000_000 });

@@ -4,7 +4,7 @@ import { aRun, EXECUTOR, OTHER_EXECUTOR } from '@runledger/testing/events/run-ev
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { reportLog, reportProgress, subscribeToProgress } from '../../../src/streams/activity.ts';
-import { aLog } from '../../fixtures/test-log.ts';
+import { aLog, aLogOnOwnBroker } from '../../fixtures/test-log.ts';
 
 const time = '2026-01-01T00:00:00.000Z';
 const aReport = (progress: number): ProgressReport => ({ progress, live_status: null, time });
@@ -34,7 +34,7 @@ describe('watched progress', () => {
   });
 
   it('goes on when the broker was killed', async () => {
-    await using test = await aLog();
+    await using test = await aLogOnOwnBroker();
     const run = aRun();
     const told: number[] = [];
     const stop = subscribeToProgress(test.log, run, (_attempt, _executor, { progress }) =>
