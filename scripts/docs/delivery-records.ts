@@ -1,18 +1,19 @@
 /** What docs/events.md says of webhooks beside their facts: what a receiver gets, and what the notifier keeps. */
 import {
-  breakerTimerSubject,
   DeliveryState,
   deliveryStateSubject,
   DeliveryAttempt,
+  deliveryAttemptSubject,
+} from '@runledger/contracts/deliveries/delivery-attempts';
+import { partitionOf, PARTITIONS } from '@runledger/contracts/deliveries/partition';
+import {
+  breakerTimerSubject,
   OpenBreaker,
   PendingDelivery,
   partitionPositionSubject,
   PartitionPosition,
-  partitionOf,
-  PARTITIONS,
   timerSubject,
-  deliveryAttemptSubject,
-} from '@runledger/contracts/deliveries/deliveries';
+} from '@runledger/contracts/deliveries/timers';
 import { orgId, runId } from '@runledger/contracts/ids';
 import { WebhookPayload, WEBHOOK_PAYLOAD_VERSION } from '@runledger/contracts/deliveries/webhook-payload';
 import { code, memberTable, type ObjectSchema } from './schema-tables.ts';

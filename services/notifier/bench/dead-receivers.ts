@@ -1,4 +1,4 @@
-import { originOf, PARTITIONS } from '@runledger/contracts/deliveries/deliveries';
+import { originOf, PARTITIONS } from '@runledger/contracts/deliveries/partition';
 import { appendAll, runOfHost } from './runs.ts';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { runsIdentity } from '@runledger/event-log/messages/stream-identity';

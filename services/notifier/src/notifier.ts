@@ -1,4 +1,4 @@
-import { PARTITIONS } from '@runledger/contracts/deliveries/deliveries';
+import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { holdPartitions } from '@runledger/coordination/partitions/hold-partitions';
 import type { EventLog } from '@runledger/event-log/connect/event-log';

@@ -1,4 +1,4 @@
-import { partitionOf } from '@runledger/contracts/deliveries/deliveries';
+import { partitionOf } from '@runledger/contracts/deliveries/partition';
 import { polledClock } from '@runledger/coordination/polled-clock';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import { readDeliveries, recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';

@@ -5,7 +5,7 @@ import {
   DeliveryAttempt,
   runOfDeliverySubject,
   deliveryAttemptSubject,
-} from '@runledger/contracts/deliveries/deliveries';
+} from '@runledger/contracts/deliveries/delivery-attempts';
 import { newUuid, type RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { Compile } from 'typebox/compile';

@@ -1,4 +1,4 @@
-import type { DeliveryState, DeliveryAttempt } from '@runledger/contracts/deliveries/deliveries';
+import type { DeliveryState, DeliveryAttempt } from '@runledger/contracts/deliveries/delivery-attempts';
 import { aRun } from '@runledger/testing/events/run-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {

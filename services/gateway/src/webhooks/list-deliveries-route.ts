@@ -1,4 +1,4 @@
-import type { DeliveryState } from '@runledger/contracts/deliveries/deliveries';
+import type { DeliveryState } from '@runledger/contracts/deliveries/delivery-attempts';
 import { DeliveryPage, DeliveryQuery } from '@runledger/contracts/http/webhooks';
 import type { RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';

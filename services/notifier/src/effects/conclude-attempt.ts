@@ -1,7 +1,7 @@
 import { MAX_ERROR_MESSAGE } from '@runledger/contracts/limits';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { recordDeliveryState } from '@runledger/event-log/streams/delivery-attempts';
-import type { DeliveryState } from '@runledger/contracts/deliveries/deliveries';
+import type { DeliveryState } from '@runledger/contracts/deliveries/delivery-attempts';
 import type { Retry } from '../core/delivery/conclusion.ts';
 import type { FinalDelivery } from '../core/delivery/final-delivery.ts';
 import { scheduleDelivery } from '../timers/write-timers.ts';

@@ -1,4 +1,4 @@
-import type { OpenBreaker } from '@runledger/contracts/deliveries/deliveries';
+import type { OpenBreaker } from '@runledger/contracts/deliveries/timers';
 import type { FinalDelivery } from '../core/delivery/final-delivery.ts';
 import { receiverKey } from '../core/receivers/receiver.ts';
 import type { StoredOpening } from '../core/state/input.ts';

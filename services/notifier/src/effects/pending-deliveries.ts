@@ -1,4 +1,5 @@
-import { partitionOf, type PendingDelivery } from '@runledger/contracts/deliveries/deliveries';
+import { partitionOf } from '@runledger/contracts/deliveries/partition';
+import type { PendingDelivery } from '@runledger/contracts/deliveries/timers';
 import { orgId, runId } from '@runledger/contracts/ids';
 import type { FinalDelivery } from '../core/delivery/final-delivery.ts';
 import type { StoredPending } from '../timers/read-timers.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ProgressReport } from '@runledger/contracts/events/activity';
-import type { DeliveryAttempt } from '@runledger/contracts/deliveries/deliveries';
-import { withoutQuery } from '@runledger/contracts/deliveries/deliveries';
+import type { DeliveryAttempt } from '@runledger/contracts/deliveries/delivery-attempts';
+import { withoutQuery } from '@runledger/contracts/deliveries/delivery-attempts';
 import { MAX_ERROR_MESSAGE } from '@runledger/contracts/limits';
 import type { Run } from '@runledger/contracts/fold/run';
 import { WEBHOOK_PAYLOAD_VERSION, webhookBody } from '@runledger/contracts/deliveries/webhook-payload';

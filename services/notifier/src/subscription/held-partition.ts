@@ -1,4 +1,4 @@
-import type { OpenBreaker, PartitionPosition } from '@runledger/contracts/deliveries/deliveries';
+import type { OpenBreaker, PartitionPosition } from '@runledger/contracts/deliveries/timers';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { retryWhileUnavailable } from '@runledger/event-log/connect/retry-while-unavailable';
 import type { Following } from '@runledger/event-log/follow/follow';

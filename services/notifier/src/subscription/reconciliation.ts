@@ -5,7 +5,7 @@ import {
   ALL_REDELIVERY_REQUESTS,
   type RunKey,
 } from '@runledger/contracts/subjects/run-subjects';
-import { partitionOf } from '@runledger/contracts/deliveries/deliveries';
+import { partitionOf } from '@runledger/contracts/deliveries/partition';
 import { isSettled, roundOf } from '@runledger/contracts/fold/webhook';
 import type { RunId } from '@runledger/contracts/ids';
 import type { EventLog } from '@runledger/event-log/connect/event-log';

@@ -1,5 +1,5 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { partitionOf } from '@runledger/contracts/deliveries/deliveries';
+import { partitionOf } from '@runledger/contracts/deliveries/partition';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { newerVersionOf } from '@runledger/event-log/follow/newer-version';
 import type { NotifierInput } from '../core/state/input.ts';

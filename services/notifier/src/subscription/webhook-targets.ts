@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { originOf } from '@runledger/contracts/deliveries/deliveries';
+import { originOf } from '@runledger/contracts/deliveries/partition';
 import type { RunId } from '@runledger/contracts/ids';
 import type { RunRequest } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';

@@ -3,7 +3,7 @@ import {
   expiredTimersIn,
   OpenBreaker,
   PendingDelivery,
-} from '@runledger/contracts/deliveries/deliveries';
+} from '@runledger/contracts/deliveries/timers';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { follow, type Following } from '@runledger/event-log/follow/follow';
 import { Compile } from 'typebox/compile';

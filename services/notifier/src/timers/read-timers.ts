@@ -8,7 +8,7 @@ import {
   PendingDelivery,
   timersOfRun,
   timerSubject,
-} from '@runledger/contracts/deliveries/deliveries';
+} from '@runledger/contracts/deliveries/timers';
 import { callBroker } from '@runledger/event-log/connect/broker-call';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { lastPerSubject } from '@runledger/event-log/follow/last-per-subject';

@@ -6,7 +6,7 @@ import {
   type OpenBreaker,
   type PartitionPosition,
   type PendingDelivery,
-} from '@runledger/contracts/deliveries/deliveries';
+} from '@runledger/contracts/deliveries/timers';
 import { newUuid } from '@runledger/contracts/ids';
 import { publish } from '@runledger/event-log/messages/publish';
 import { callBroker } from '@runledger/event-log/connect/broker-call';

@@ -1,5 +1,5 @@
 import TinyQueue from 'tinyqueue';
-import { PARTITIONS } from '@runledger/contracts/deliveries/deliveries';
+import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
 import { BREAKER_SETTINGS } from '../../src/core/breakers/breaker-settings.ts';
 import { take as takeInput } from '../../src/core/decide/take.ts';
 import type { FinalDelivery } from '../../src/core/delivery/final-delivery.ts';

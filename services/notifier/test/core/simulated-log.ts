@@ -1,4 +1,5 @@
-import { partitionOf, type PartitionPosition } from '@runledger/contracts/deliveries/deliveries';
+import { partitionOf } from '@runledger/contracts/deliveries/partition';
+import type { PartitionPosition } from '@runledger/contracts/deliveries/timers';
 import { newUuid, orgId, runId, type RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Conclusion } from '../../src/core/delivery/conclusion.ts';

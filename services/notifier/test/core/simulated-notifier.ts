@@ -1,5 +1,5 @@
 import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
-import { PARTITIONS } from '@runledger/contracts/deliveries/deliveries';
+import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
 import { expect } from 'vitest';
 import type { AttemptReport } from '../../src/core/delivery/attempt-report.ts';
 import type { FinalDelivery } from '../../src/core/delivery/final-delivery.ts';

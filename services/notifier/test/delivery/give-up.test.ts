@@ -1,4 +1,4 @@
-import type { PendingDelivery } from '@runledger/contracts/deliveries/deliveries';
+import type { PendingDelivery } from '@runledger/contracts/deliveries/timers';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { scheduleDelivery } from '../../src/timers/write-timers.ts';

@@ -1,7 +1,7 @@
 import { runsIdentity } from '@runledger/event-log/messages/stream-identity';
 import { readPosition } from '../../src/timers/read-timers.ts';
 import { storePosition } from '../../src/timers/write-timers.ts';
-import { PARTITIONS } from '@runledger/contracts/deliveries/deliveries';
+import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
 import { webhookDelivered } from '@runledger/testing/events/webhook-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';

@@ -2,7 +2,7 @@ import {
   withoutQuery,
   type DeliveryState,
   type DeliveryAttempt,
-} from '@runledger/contracts/deliveries/deliveries';
+} from '@runledger/contracts/deliveries/delivery-attempts';
 import type {
   DeliveryAttempt as ShownTry,
   ListedDelivery,

@@ -1,4 +1,4 @@
-import { partitionOf } from '@runledger/contracts/deliveries/deliveries';
+import { partitionOf } from '@runledger/contracts/deliveries/partition';
 import { receiverOfKey } from '../receivers/receiver.ts';
 import { hasWaiting, takeOlder, type ReceiverQueue } from '../receivers/receiver-queues.ts';
 import type { BreakerChange } from '../breakers/breakers.ts';

@@ -1,4 +1,4 @@
-import { partitionOf } from '@runledger/contracts/deliveries/deliveries';
+import { partitionOf } from '@runledger/contracts/deliveries/partition';
 import type { FinalDelivery } from '../delivery/final-delivery.ts';
 import { takeDelivery, IDLE } from '../state/outbox.ts';
 import type { RunId } from '@runledger/contracts/ids';

@@ -1,4 +1,4 @@
-import type { PartitionPosition } from '@runledger/contracts/deliveries/deliveries';
+import type { PartitionPosition } from '@runledger/contracts/deliveries/timers';
 import { IDLE } from '../state/outbox.ts';
 import { LowWatermark } from '../state/low-watermark.ts';
 import { isSamePosition, positionOf, startPartition, type PartitionStart } from '../state/partition.ts';

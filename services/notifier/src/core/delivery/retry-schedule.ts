@@ -1,4 +1,4 @@
-import { MAX_DELIVERY_ATTEMPTS } from '@runledger/contracts/deliveries/deliveries';
+import { MAX_DELIVERY_ATTEMPTS } from '@runledger/contracts/deliveries/delivery-attempts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

@@ -1,4 +1,4 @@
-import { partitionOf } from '@runledger/contracts/deliveries/deliveries';
+import { partitionOf } from '@runledger/contracts/deliveries/partition';
 import type { RunId } from '@runledger/contracts/ids';
 import { isCharged, outcomesOf } from '../delivery/verdict.ts';
 import { receiverKey, type Receiver, type Sent } from './receiver.ts';

@@ -1,4 +1,4 @@
-import type { OpenBreaker } from '@runledger/contracts/deliveries/deliveries';
+import type { OpenBreaker } from '@runledger/contracts/deliveries/timers';
 import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
 
 /** One organisation's webhooks at one origin. What is slow, dead or hostile is slow, dead or hostile there. */

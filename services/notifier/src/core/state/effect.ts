@@ -1,4 +1,4 @@
-import type { PartitionPosition } from '@runledger/contracts/deliveries/deliveries';
+import type { PartitionPosition } from '@runledger/contracts/deliveries/timers';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { Conclusion } from '../delivery/conclusion.ts';
 import type { FinalDelivery } from '../delivery/final-delivery.ts';

@@ -1,4 +1,4 @@
-import type { OpenBreaker, PartitionPosition } from '@runledger/contracts/deliveries/deliveries';
+import type { OpenBreaker, PartitionPosition } from '@runledger/contracts/deliveries/timers';
 import type { RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { AttemptReport, Failed } from '../delivery/attempt-report.ts';

@@ -1,4 +1,4 @@
-import type { PartitionPosition } from '@runledger/contracts/deliveries/deliveries';
+import type { PartitionPosition } from '@runledger/contracts/deliveries/timers';
 import type { RunId } from '@runledger/contracts/ids';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { LowWatermark } from './low-watermark.ts';

@@ -1,4 +1,4 @@
-import { MAX_DELIVERY_ATTEMPTS } from '@runledger/contracts/deliveries/deliveries';
+import { MAX_DELIVERY_ATTEMPTS } from '@runledger/contracts/deliveries/delivery-attempts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {

@@ -1,5 +1,5 @@
 import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
-import { partitionOf } from '@runledger/contracts/deliveries/deliveries';
+import { partitionOf } from '@runledger/contracts/deliveries/partition';
 import { newUuid, orgId, runId, type RunId } from '@runledger/contracts/ids';
 import type { Receiver, Sent } from '../../../src/core/receivers/receiver.ts';
 import type { RunMessage } from '../../../src/core/state/input.ts';

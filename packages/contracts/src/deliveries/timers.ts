@@ -1,0 +1,103 @@
+import { Type, type Static } from 'typebox';
+import { MAX_WEBHOOK_URL } from '../limits.ts';
+import { MAX_ROUNDS } from '../events/webhook-event.ts';
+import { MAX_DELIVERY_ATTEMPTS } from './delivery-attempts.ts';
+import { partitionOf } from './partition.ts';
+
+const Uuid = Type.String({ format: 'uuid' });
+const Time = Type.String({ format: 'date-time' });
+
+/** A delivery that waits, with everything that a notifier needs to continue it. The body is made from the run when it is sent. */
+export const PendingDelivery = Type.Object({
+  version: Type.Literal(1),
+  org_id: Uuid,
+  run_id: Uuid,
+  origin: Type.String({ maxLength: MAX_WEBHOOK_URL }),
+  round: Type.Integer({ minimum: 1, maximum: MAX_ROUNDS }),
+  /** Delivery attempts of this round. */
+  tries: Type.Integer({ minimum: 0, maximum: MAX_DELIVERY_ATTEMPTS }),
+  /** The time of the next attempt; in the past for a deferred delivery. */
+  due_at: Time,
+  /** No attempt is made after this time: the run's facts are about to expire. */
+  expires_at: Time,
+});
+export type PendingDelivery = Static<typeof PendingDelivery>;
+
+/** The open circuit breaker of a receiver; persisted so that another notifier can continue with it. */
+export const OpenBreaker = Type.Object({
+  version: Type.Literal(1),
+  origin: Type.String({ maxLength: MAX_WEBHOOK_URL }),
+  /** Null for every organisation: the origin cannot be reached. */
+  org_id: Type.Union([Uuid, Type.Null()]),
+  /** How many times in a row it opened. 0: it is closed, and deferred deliveries are sent. */
+  opens: Type.Integer({ minimum: 0 }),
+  until: Time,
+});
+export type OpenBreaker = Static<typeof OpenBreaker>;
+
+/** The position of a partition: everything before it is settled or has a message in TIMERS. Sequences, 0 for none. */
+export const PartitionPosition = Type.Object({
+  version: Type.Literal(1),
+  /** The broker's time of the creation of RUNS: another stream has other facts at the same sequences. */
+  created: Type.String(),
+  /** Of RUNS. */
+  runs: Type.Integer({ minimum: 0 }),
+  /** Of ACTIVITY. */
+  activity: Type.Integer({ minimum: 0 }),
+  /** Of RUNS: the reconciliation has checked everything before it. */
+  swept: Type.Integer({ minimum: 0 }),
+});
+export type PartitionPosition = Static<typeof PartitionPosition>;
+
+/** `wait`: the broker holds it until its time; `due`: its time has come; `deferred`: it waits for the breaker. */
+export type TimerState = 'wait' | 'due' | 'deferred';
+
+/** An origin as one subject token: dots and characters that NATS reserves are written `%XX`. */
+export const originToken = (origin: string): string =>
+  Array.from(new TextEncoder().encode(origin), (byte) => {
+    const letter = String.fromCharCode(byte);
+    return /[A-Za-z0-9:/[\]_-]/.test(letter)
+      ? letter
+      : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+  }).join('');
+
+/** `timers.<partition>.<origin>.<org_id>.<run_id>`; a state follows. */
+const pendingDeliverySubject = ({
+  origin,
+  org_id,
+  run_id,
+}: Pick<PendingDelivery, 'origin' | 'org_id' | 'run_id'>): string =>
+  `timers.${partitionOf(origin)}.${originToken(origin)}.${org_id}.${run_id}`;
+
+/** The subject of a pending delivery in this state. */
+export const timerSubject = (delivery: PendingDelivery, state: TimerState): string =>
+  `${pendingDeliverySubject(delivery)}.${state}`;
+
+/** Every timer of one run, in any state. */
+export const timersOfRun = (delivery: Pick<PendingDelivery, 'origin' | 'org_id' | 'run_id'>): string =>
+  `${pendingDeliverySubject(delivery)}.*`;
+
+/** The subject of an open breaker: `all` for one that concerns every organisation. */
+export const breakerTimerSubject = (
+  { origin, org_id }: Pick<OpenBreaker, 'origin' | 'org_id'>,
+  state: 'wait' | 'due',
+): string => `timers.${partitionOf(origin)}.${originToken(origin)}.${org_id ?? 'all'}.breaker.${state}`;
+
+/** Every breaker of a partition that is open. */
+export const openBreakersIn = (partition: number): string => `timers.${partition}.*.*.breaker.wait`;
+
+/** Where the position of a partition is stored. */
+export const partitionPositionSubject = (partition: number): string => `timers.${partition}.-.-.-.position`;
+
+/** The deferred deliveries of one organisation at one origin, or of all organisations at it. */
+export const deferredAt = ({ origin, org_id }: Pick<OpenBreaker, 'origin' | 'org_id'>): string =>
+  `timers.${partitionOf(origin)}.${originToken(origin)}.${org_id ?? '*'}.*.deferred`;
+
+/** Every deferred delivery of a partition. */
+export const deferredIn = (partition: number): string => `timers.${partition}.*.*.*.deferred`;
+
+/** Every deferred delivery. */
+export const ALL_DEFERRED = 'timers.*.*.*.*.deferred';
+
+/** Every expired timer of a partition. */
+export const expiredTimersIn = (partition: number): string => `timers.${partition}.*.*.*.due`;

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import {
+  deliveryAttemptsOfRun,
+  deliveryAttemptSubject,
+  deliveryStateSubject,
+  runOfDeliverySubject,
+  withoutQuery,
+} from '../../src/deliveries/delivery-attempts.ts';
+import { ORG, RUN } from '../fixtures/run-events.ts';
+import { matches } from '../subjects/nats-wildcards.ts';
+
+describe('the subjects of delivery attempts', () => {
+  const key = { org_id: ORG, run_id: RUN };
+
+  it('are one for each attempt of the final notification, and one for all intermediate notifications', () => {
+    expect(deliveryAttemptSubject(key, { notification: 'final', round: 2, try: 13 })).toBe(
+      `delivery_attempts.${ORG}.${RUN}.attempt.2.13`,
+    );
+    expect(deliveryAttemptSubject(key, { notification: 'intermediate', round: 1, try: 1 })).toBe(
+      deliveryAttemptSubject(key, { notification: 'intermediate', round: 1, try: 2 }),
+    );
+  });
+
+  it('lie under the subject of the run, and name the run', () => {
+    for (const subject of [
+      deliveryAttemptSubject(key, { notification: 'final', round: 1, try: 1 }),
+      deliveryAttemptSubject(key, { notification: 'intermediate', round: 1, try: 1 }),
+      deliveryStateSubject(key),
+    ]) {
+      expect(matches(deliveryAttemptsOfRun(key), subject), subject).toBe(true);
+      expect(runOfDeliverySubject(subject), subject).toEqual(key);
+    }
+  });
+
+  it('of another form name no run', () => {
+    for (const wrong of [
+      `delivery_attempts.${ORG}`,
+      `delivery_attempts.x.${RUN}.state`,
+      `runs.${ORG}.${RUN}.life`,
+      '',
+    ]) {
+      expect(runOfDeliverySubject(wrong), wrong).toBeUndefined();
+    }
+  });
+});
+
+describe('a callback address for people', () => {
+  it.each([
+    ['https://example.com/done', 'https://example.com/done'],
+    ['https://example.com/done?token=secret', 'https://example.com/done?[hidden]'],
+    ['https://example.com/done?a=1?b=2', 'https://example.com/done?[hidden]'],
+    ['https://example.com/?', 'https://example.com/?[hidden]'],
+  ])('%s is shown as %s', (url, shown) => {
+    expect(withoutQuery(url)).toBe(shown);
+  });
+});
