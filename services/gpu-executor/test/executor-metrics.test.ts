@@ -3,20 +3,20 @@ import { describe, expect, it } from 'vitest';
 import { executorMetrics } from '../src/executor-metrics.ts';
 
 describe('the metrics of an executor', () => {
-  it('have its slots, its attempts, and the time since the last stored heartbeat', async () => {
+  it('include its slots, its attempts, and the time since the last stored heartbeat', async () => {
     const metrics = createMetrics('gpu-executor');
     let now = 1_000;
     const counts = executorMetrics(metrics, { slots: 4, busy: () => 3, clock: () => now });
-    const told = async (line: string): Promise<void> =>
+    const expectMetric = async (line: string): Promise<void> =>
       expect(await metrics.metrics()).toContain(`runledger_executor_${line}`);
     counts.attemptOver();
-    await told('attempts_total{service="gpu-executor"} 1');
-    await told('slots{service="gpu-executor"} 4');
-    await told('slots_busy{service="gpu-executor"} 3');
+    await expectMetric('attempts_total{service="gpu-executor"} 1');
+    await expectMetric('slots{service="gpu-executor"} 4');
+    await expectMetric('slots_busy{service="gpu-executor"} 3');
     now += 2_500;
-    await told('silence_seconds{service="gpu-executor"} 2.5');
+    await expectMetric('silence_seconds{service="gpu-executor"} 2.5');
     counts.heartbeat();
-    await told('silence_seconds{service="gpu-executor"} 0');
-    await told('heartbeats_total{service="gpu-executor"} 1');
+    await expectMetric('silence_seconds{service="gpu-executor"} 0');
+    await expectMetric('heartbeats_total{service="gpu-executor"} 1');
   });
 });

@@ -7,21 +7,21 @@ import { openLedger, type AttemptLedger } from '../../src/attempt/attempt-ledger
 import type { LedgerSettings } from '../../src/attempt/ledger-settings.ts';
 import { readAssignment } from '../../src/attempt/core/assignment.ts';
 import { beginFacts } from '../../src/attempt/core/attempt-facts.ts';
-import { aRun } from '../fixtures/an-assigned-run.ts';
+import { anAssignedRun } from '../fixtures/assigned-run.ts';
 
-const run = aRun({ executor: executorId('box.0a1b2c3d4e5f'), publicKey: 'key', program: 'render' });
+const run = anAssignedRun({ executor: executorId('box.0a1b2c3d4e5f'), publicKey: 'key', program: 'render' });
 const HEAD = 12;
 
-const stored = (event: RunEvent, sequence: number, rests: number): StoredMessage => ({
+const stored = (event: RunEvent, sequence: number, expected: number): StoredMessage => ({
   subject: runEventSubject(event),
   sequence,
   time: '2026-01-01T00:00:00.000Z',
   fence: lifecycleFilter(run),
-  expectedSequence: rests,
+  expectedSequence: expected,
   body: event,
 });
 
-interface Told {
+interface StoredAppend {
   event: RunEvent;
   expected: number;
 }
@@ -41,90 +41,90 @@ const openWith = (
   });
 };
 
-/** A ledger on a log in which something stands at HEAD that this executor has not been told of. What it tells comes back. */
-const ledgerOn = (unseen?: StoredMessage): { ledger: AttemptLedger; told: [string, number][] } => {
-  const told: [string, number][] = [];
+/** A ledger on a log with a message at HEAD that was not delivered. What the ledger appends is delivered. */
+const ledgerOn = (unseen?: StoredMessage): { ledger: AttemptLedger; appended: [string, number][] } => {
+  const appended: [string, number][] = [];
   const ledger = openWith({
     append: async (event, expected) => {
       if (expected < HEAD) return { kind: 'conflict', head: HEAD };
-      const sequence = HEAD + 1 + told.length;
-      told.push([event.type, expected]);
+      const sequence = HEAD + 1 + appended.length;
+      appended.push([event.type, expected]);
       queueMicrotask(() => ledger.receive(stored(event, sequence, expected)));
       return { kind: 'appended', sequence };
     },
     look: async (subjects) => (unseen && subjects.includes(unseen.subject) ? [unseen] : []),
   });
-  return { ledger, told };
+  return { ledger, appended };
 };
 
-const tellEnd = (ledger: AttemptLedger): Promise<boolean> =>
+const appendEnd = (ledger: AttemptLedger): Promise<boolean> =>
   ledger.append(({ cancel }) =>
     cancel === null
       ? { type: 'RunFailed', data: { reason: 'workflow_error', message: 'no', outputs: [] } }
       : { type: 'RunCancelled', data: { forced: false, outputs: [] } },
   );
 
-describe.concurrent('a fact that stands in the way of an append and was not delivered', () => {
+describe.concurrent('a fact that was not delivered, at the head of an append', () => {
   it('is looked up when it is late: a cancel request changes the end', async () => {
-    const { ledger, told } = ledgerOn(stored(run.cancelRequested, HEAD, 10));
-    expect(await tellEnd(ledger)).toBe(true);
-    expect(told).toEqual([['RunCancelled', HEAD]]);
+    const { ledger, appended } = ledgerOn(stored(run.cancelRequested, HEAD, 10));
+    expect(await appendEnd(ledger)).toBe(true);
+    expect(appended).toEqual([['RunCancelled', HEAD]]);
     expect(ledger.stop.aborted).toBe(true);
   });
 
-  it('ends the attempt when it took the run away: nothing more is stored', async () => {
-    const { ledger, told } = ledgerOn(stored(run.requeued, HEAD, 10));
-    expect(await tellEnd(ledger)).toBe(false);
-    expect(told).toEqual([]);
+  it('ends the attempt when it requeued the run: nothing more is stored', async () => {
+    const { ledger, appended } = ledgerOn(stored(run.requeued, HEAD, 10));
+    expect(await appendEnd(ledger)).toBe(false);
+    expect(appended).toEqual([]);
   });
 
   it('ends the attempt when only a later release can read it: nothing more is stored', async () => {
     const fact = stored(run.cancelRequested, HEAD, 10);
-    const { ledger, told } = ledgerOn({ ...fact, body: { ...run.cancelRequested, version: 2 } });
-    expect(await tellEnd(ledger)).toBe(false);
-    expect(await tellEnd(ledger)).toBe(false);
-    expect(told).toEqual([]);
+    const { ledger, appended } = ledgerOn({ ...fact, body: { ...run.cancelRequested, version: 2 } });
+    expect(await appendEnd(ledger)).toBe(false);
+    expect(await appendEnd(ledger)).toBe(false);
+    expect(appended).toEqual([]);
   });
 
   it('is skipped when it is forged', async () => {
-    const { ledger, told } = ledgerOn({ ...stored(run.requeued, HEAD, 10), fence: null });
-    expect(await tellEnd(ledger)).toBe(true);
-    expect(told).toEqual([['RunFailed', HEAD]]);
+    const { ledger, appended } = ledgerOn({ ...stored(run.requeued, HEAD, 10), fence: null });
+    expect(await appendEnd(ledger)).toBe(true);
+    expect(appended).toEqual([['RunFailed', HEAD]]);
   });
 
   it('is skipped when this executor may not read it', async () => {
-    const { ledger, told } = ledgerOn();
-    expect(await tellEnd(ledger)).toBe(true);
-    expect(told).toEqual([['RunFailed', HEAD]]);
+    const { ledger, appended } = ledgerOn();
+    expect(await appendEnd(ledger)).toBe(true);
+    expect(appended).toEqual([['RunFailed', HEAD]]);
   });
 
   it('is waited for while the log is unavailable', async () => {
-    let away = 2;
-    const told: Told[] = [];
+    let unavailable = 2;
+    const appended: StoredAppend[] = [];
     const ledger = openWith({
       append: async (event, expected) => {
         if (expected < HEAD) return { kind: 'conflict', head: HEAD };
-        told.push({ event, expected });
+        appended.push({ event, expected });
         return { kind: 'appended', sequence: HEAD + 1 };
       },
       look: async () => {
-        away -= 1;
-        return away > 0 ? undefined : [stored(run.cancelRequested, HEAD, 10)];
+        unavailable -= 1;
+        return unavailable > 0 ? undefined : [stored(run.cancelRequested, HEAD, 10)];
       },
     });
-    expect(await tellEnd(ledger)).toBe(true);
-    expect(told.map(({ event }) => event.type)).toEqual(['RunCancelled']);
+    expect(await appendEnd(ledger)).toBe(true);
+    expect(appended.map(({ event }) => event.type)).toEqual(['RunCancelled']);
   });
 });
 
 describe('a fact that was stored after a skipped one', () => {
-  it('does not count when the skipped one was a cancel request: the end is stored after it', async () => {
-    const told: Told[] = [];
+  it('does not count when the skipped one was a cancel request: a new end is stored', async () => {
+    const appended: StoredAppend[] = [];
     const ledger = openWith({
       append: async (event, expected) => {
         if (expected < HEAD) return { kind: 'conflict', head: HEAD };
-        const sequence = HEAD + 1 + told.length;
-        told.push({ event, expected });
+        const sequence = HEAD + 1 + appended.length;
+        appended.push({ event, expected });
         // Late, but in the order of the log.
         setTimeout(() => {
           ledger.receive(stored(run.cancelRequested, HEAD, 10));
@@ -134,8 +134,8 @@ describe('a fact that was stored after a skipped one', () => {
       },
       look: async () => [],
     });
-    expect(await tellEnd(ledger)).toBe(true);
-    expect(told.map(({ event, expected }) => [event.type, expected])).toEqual([
+    expect(await appendEnd(ledger)).toBe(true);
+    expect(appended.map(({ event, expected }) => [event.type, expected])).toEqual([
       ['RunFailed', HEAD],
       ['RunCancelled', HEAD + 1],
     ]);
@@ -145,35 +145,35 @@ describe('a fact that was stored after a skipped one', () => {
 describe('a fact that was stored after a skipped one, when the consumer has ended', () => {
   it('is not waited for: the scheduler decides', async () => {
     const disconnected = new AbortController();
-    const told: string[] = [];
+    const appended: string[] = [];
     const ledger = openWith({
       append: async (event, expected) => {
         if (expected < HEAD) return { kind: 'conflict', head: HEAD };
-        told.push(event.type);
+        appended.push(event.type);
         queueMicrotask(() => disconnected.abort());
         return { kind: 'appended', sequence: HEAD + 1 };
       },
       look: async () => [],
       disconnected: disconnected.signal,
     });
-    expect(await tellEnd(ledger)).toBe(false);
-    expect(told).toEqual(['RunFailed']);
+    expect(await appendEnd(ledger)).toBe(false);
+    expect(appended).toEqual(['RunFailed']);
   });
 });
 
 describe('a fact whose acknowledgement was lost', () => {
-  it('is stored when it comes back, whatever the log responds meanwhile', async () => {
-    const told: Told[] = [];
+  it('counts as stored when it is delivered, also after conflicts', async () => {
+    const appended: StoredAppend[] = [];
     const ledger = openWith({
       append: async (event, expected) => {
-        told.push({ event, expected });
-        if (told.length === 2) ledger.receive(stored(event, HEAD, expected));
+        appended.push({ event, expected });
+        if (appended.length === 2) ledger.receive(stored(event, HEAD, expected));
         return { kind: 'conflict', head: undefined };
       },
       look: async () => [],
     });
-    expect(await tellEnd(ledger)).toBe(true);
-    expect(new Set(told.map(({ event }) => event.event_id)).size).toBe(1);
-    expect(told).toHaveLength(2);
+    expect(await appendEnd(ledger)).toBe(true);
+    expect(new Set(appended.map(({ event }) => event.event_id)).size).toBe(1);
+    expect(appended).toHaveLength(2);
   });
 });

@@ -5,7 +5,7 @@ describe('progress', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it('is sent at once, then at most every so often, the latest of it', () => {
+  it('is sent at once, then at most once in each interval, the latest report', () => {
     const sent: number[] = [];
     using progress = coalesceProgress((report) => sent.push(report.progress), 200);
     const report = (value: number): void => progress.report({ progress: value, live_status: null });

@@ -4,21 +4,21 @@ import { describe, expect, it } from 'vitest';
 import { fleetEvents } from '../../src/fleet/fleet-events.ts';
 import { joinFleet, type PresenceSettings } from '../../src/fleet/fleet-presence.ts';
 
-/** A broker that can be away, and what was told to it. */
+/** A broker that can be unavailable, and what it received. */
 const aBroker = (): {
   settings: PresenceSettings;
-  told: string[];
-  broker: { away: boolean; refused: number; lastRefused: string };
+  received: string[];
+  broker: { unavailable: boolean; refused: number; lastRefused: string };
 } => {
-  const told: string[] = [];
-  const broker = { away: false, refused: 0, lastRefused: '' };
+  const received: string[] = [];
+  const broker = { unavailable: false, refused: 0, lastRefused: '' };
   const take = async (what: string): Promise<void> => {
-    if (broker.away) {
+    if (broker.unavailable) {
       broker.refused += 1;
       broker.lastRefused = what;
-      throw new Error('the broker is away');
+      throw new Error('the broker is unavailable');
     }
-    told.push(what);
+    received.push(what);
   };
   const registration = {
     executor_id: 'box.0a1b2c3d4e5f',
@@ -35,53 +35,53 @@ const aBroker = (): {
     periodMs: 300,
     log: { info: () => undefined, warn: () => undefined },
   };
-  return { settings, told, broker };
+  return { settings, received, broker };
 };
 
-const nobodyStops = new AbortController().signal;
+const notStopping = new AbortController().signal;
 
 describe('an executor in the fleet', () => {
   it('registers first, then sends heartbeats, and leaves at the end', async () => {
-    const { settings, told } = aBroker();
-    const presence = await joinFleet(settings, nobodyStops);
-    await waitFor('heartbeats', () => told.includes('heartbeat 2'));
-    expect(told.slice(0, 4)).toEqual(['ExecutorRegistered', 'heartbeat 0', 'heartbeat 1', 'heartbeat 2']);
+    const { settings, received } = aBroker();
+    const presence = await joinFleet(settings, notStopping);
+    await waitFor('heartbeats', () => received.includes('heartbeat 2'));
+    expect(received.slice(0, 4)).toEqual(['ExecutorRegistered', 'heartbeat 0', 'heartbeat 1', 'heartbeat 2']);
     await presence.drain();
-    await waitFor('a heartbeat that says so', () => told.some((what) => what.startsWith('last')));
+    await waitFor('a heartbeat that says so', () => received.some((what) => what.startsWith('last')));
     await presence.leave();
-    expect(told.at(-1)).toBe('ExecutorLeft');
-    expect(told).toContain('ExecutorDraining');
+    expect(received.at(-1)).toBe('ExecutorLeft');
+    expect(received).toContain('ExecutorDraining');
   });
 
-  it('registers however long the broker is unavailable', async () => {
-    const { settings, told, broker } = aBroker();
-    broker.away = true;
-    const joining = joinFleet(settings, nobodyStops);
-    await waitFor('a try', () => broker.refused > 1);
-    broker.away = false;
+  it('registers as soon as the broker is available', async () => {
+    const { settings, received, broker } = aBroker();
+    broker.unavailable = true;
+    const joining = joinFleet(settings, notStopping);
+    await waitFor('two tries', () => broker.refused > 1);
+    broker.unavailable = false;
     await (await joining).leave();
-    expect(told[0]).toBe('ExecutorRegistered');
+    expect(received[0]).toBe('ExecutorRegistered');
   });
 
-  it('gives up the registration when it has to stop', async () => {
+  it('gives up the registration when it stops', async () => {
     const { settings, broker } = aBroker();
-    broker.away = true;
+    broker.unavailable = true;
     await expect(joinFleet(settings, AbortSignal.abort())).rejects.toThrow(/abort/i);
   });
 
-  it('registers again after a time without heartbeats in which it may have been declared lost, and reports meanwhile that it is absent', async () => {
-    const { settings, told, broker } = aBroker();
-    const presence = await joinFleet(settings, nobodyStops);
-    await waitFor('a heartbeat', () => told.includes('heartbeat 0'));
+  it('registers again after a heartbeat period without heartbeats, and reports its absence meanwhile', async () => {
+    const { settings, received, broker } = aBroker();
+    const presence = await joinFleet(settings, notStopping);
+    await waitFor('a heartbeat', () => received.includes('heartbeat 0'));
     expect(presence.absence()).toBeNull();
-    broker.away = true;
+    broker.unavailable = true;
     await waitFor('its absence', () => presence.absence());
-    expect(presence.absence()).toBe('the broker is away');
-    // The registration is tried instead of a heartbeat once the silence was longer than a period.
-    await waitFor('a registration that is refused', () => broker.lastRefused === 'ExecutorRegistered');
-    broker.away = false;
+    expect(presence.absence()).toBe('the broker is unavailable');
+    // After a period without a heartbeat it registers first.
+    await waitFor('a refused registration', () => broker.lastRefused === 'ExecutorRegistered');
+    broker.unavailable = false;
     await waitFor('its return', () => presence.absence() === null);
-    expect(told.filter((what) => what === 'ExecutorRegistered')).toHaveLength(2);
+    expect(received.filter((what) => what === 'ExecutorRegistered')).toHaveLength(2);
     await presence.leave();
   });
 });

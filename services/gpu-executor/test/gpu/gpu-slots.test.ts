@@ -17,7 +17,7 @@ describe('EXECUTOR_GPUS', () => {
     });
   });
 
-  it('takes the devices that CUDA_VISIBLE_DEVICES leaves to this executor', () => {
+  it('uses only the devices in CUDA_VISIBLE_DEVICES', () => {
     expect(slotsFromSetting('A10G:2', '4,GPU-6d40')).toMatchObject({
       slots: [{ device: '4' }, { device: 'GPU-6d40' }],
     });
@@ -38,7 +38,7 @@ describe('EXECUTOR_GPUS', () => {
     ['A10G:1.5', 'counts'],
     ['A10G:900', 'more than 256'],
     ['__proto__:1', 'does not know'],
-  ])('refuses "%s", with the reason and what to write', (setting, wrong) => {
+  ])('refuses "%s", with the reason and the expected format', (setting, wrong) => {
     expect(slotsFromSetting(setting)).toEqual({
       ok: false,
       problem: {
@@ -49,7 +49,7 @@ describe('EXECUTOR_GPUS', () => {
     });
   });
 
-  it('gives as many slots as were counted, numbered without gaps, for every list of models', () => {
+  it('gives each model its count of slots, numbered without gaps', () => {
     const entry = fc.record({ gpu: fc.constantFrom(...GPU_MODELS), count: fc.integer({ min: 1, max: 30 }) });
     fc.assert(
       fc.property(fc.array(entry, { minLength: 1, maxLength: 8 }), (entries) => {
@@ -63,7 +63,7 @@ describe('EXECUTOR_GPUS', () => {
     );
   });
 
-  it('answers any text with slots or a problem, never an exception', () => {
+  it('gives slots or a problem for any text, and throws nothing', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         const read = slotsFromSetting(text);
@@ -89,7 +89,7 @@ describe('a card', () => {
     ['NVIDIA H100 80GB HBM3', 81_559, 'H100'],
     ['NVIDIA H100 PCIe', 81_559, 'H100'],
     ['NVIDIA H100 NVL', 95_830, 'H100'],
-  ])('%s with %i MiB is offered as %s', (name, memory, model) => {
+  ])('%s with %i MiB has the model %s', (name, memory, model) => {
     expect(gpuModelOf(name, memory)).toBe(model);
   });
 
@@ -101,18 +101,18 @@ describe('a card', () => {
     'GRID A100-10C',
     'NVIDIA GeForce RTX 4090',
     '',
-  ])('%s is none of the models of the API', (name) => expect(gpuModelOf(name, 48_000)).toBeNull());
+  ])('%s has no model of the API', (name) => expect(gpuModelOf(name, 48_000)).toBeNull());
 });
 
-describe('the answer of nvidia-smi', () => {
-  const answer = `0, GPU-6d40aaaa-0000-0000-0000-000000000001, NVIDIA A10G, 23028 MiB
+describe('the output of nvidia-smi', () => {
+  const output = `0, GPU-6d40aaaa-0000-0000-0000-000000000001, NVIDIA A10G, 23028 MiB
 1, GPU-6d40bbbb-0000-0000-0000-000000000002, NVIDIA GeForce RTX 4090, 24564 MiB
 2, GPU-6d40cccc-0000-0000-0000-000000000003, NVIDIA A100-SXM4-80GB, [N/A]
 Unable to determine the device handle for GPU0000:3B:00.0: Unknown Error
 `;
 
   it('becomes slots on the known cards, addressed by UUID', () => {
-    const { gpus, unreadable } = parseGpuQuery(answer);
+    const { gpus, unreadable } = parseGpuQuery(output);
     expect(unreadable).toEqual(['Unable to determine the device handle for GPU0000:3B:00.0: Unknown Error']);
     expect(slotsFromGpus(gpus)).toEqual({
       slots: [
@@ -123,13 +123,13 @@ Unable to determine the device handle for GPU0000:3B:00.0: Unknown Error
     });
   });
 
-  it('is limited to what CUDA_VISIBLE_DEVICES names, in its order', () => {
-    const { gpus } = parseGpuQuery(answer);
+  it('is limited to the devices in CUDA_VISIBLE_DEVICES, in their order', () => {
+    const { gpus } = parseGpuQuery(output);
     expect(slotsFromGpus(gpus, '2,GPU-6d40aaaa').slots.map(({ gpu }) => gpu)).toEqual(['A100-80GB', 'A10G']);
     expect(slotsFromGpus(gpus, '').slots).toEqual([]);
   });
 
-  it('may be anything', () => {
+  it('parses without an exception, however malformed', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         const { gpus, unreadable } = parseGpuQuery(text);

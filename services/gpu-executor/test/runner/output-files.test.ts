@@ -17,7 +17,7 @@ describe('the files of a run', () => {
     ]);
   });
 
-  it('are never what a link leads to, nor a pipe, nor what has no proper name', async () => {
+  it('include no links, no pipes and no files with invalid names', async () => {
     const root = temporaryFolder();
     symlinkSync('/etc/passwd', join(root, 'passwd'));
     symlinkSync('/etc', join(root, 'etc'));
@@ -29,7 +29,7 @@ describe('the files of a run', () => {
     expect(skipped).toHaveLength(5);
   });
 
-  it('are at most so many', async () => {
+  it('are limited in number and depth', async () => {
     const root = temporaryFolder();
     for (const name of ['1', '2', '3', '4']) writeFileSync(join(root, name), '');
     const limits = { files: 3, entries: 100, depth: 4 };

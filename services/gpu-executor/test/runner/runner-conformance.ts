@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { ProgressReport, RunResult } from '../../src/runner/runner.ts';
 
-/** What a runner has to be able to execute, for this suite. Each runner says in its own way how. */
+/** What each runner must be able to execute for this suite. */
 export type Workload =
   /** Reports 0.25 with `row 1/2`, then 1; writes text `one`, seed 7, text `two`; leaves `frames/1.png` with 5 bytes. */
   | 'succeeds with text and a file'
@@ -11,7 +11,7 @@ export type Workload =
   | 'fails'
   /** Leaves `half.png`, and fails. */
   | 'fails after a file'
-  /** Ends without a word, as after a crash. */
+  /** Ends without a message, as after a crash. */
   | 'crashes'
   /** Reports 0.5; when it is cancelled, leaves `tidied` and ends. */
   | 'ends when it is cancelled'
@@ -19,7 +19,7 @@ export type Workload =
   | 'ignores a cancel'
   /** Leaves `begun`. */
   | 'leaves a file'
-  /** Writes tens of megabytes that are no message, and then text `still heard`. */
+  /** Writes tens of megabytes that are no message, and then text `last`. */
   | 'floods its output'
   /** Writes 280 KB of text outputs. */
   | 'writes too much text'
@@ -107,27 +107,27 @@ export const describeRunner = (
       });
     });
 
-    it('ends a workflow by force that ignores a cancel for longer than the grace period', async () => {
+    it('ends a workflow by force when it ignores a cancel for the grace period', async () => {
       const run = await (await open({ graceMs: 200 })).start('ignores a cancel');
       await until(() => run.reports.length > 0);
       run.cancel();
       expect(await run.result).toMatchObject({ outcome: 'cancelled', forced: true });
     });
 
-    it('does not begin a run that is cancelled already', async () => {
+    it('does not begin a cancelled run', async () => {
       const run = await start('leaves a file');
       run.cancel();
       expect(await run.result).toMatchObject({ outcome: 'cancelled', files: [] });
       expect(existsSync(join(run.outputDir, 'begun'))).toBe(false);
     });
 
-    it('survives a flood of output, and logs a bounded part of it', async () => {
+    it('reads a flood of output, and logs a bounded part of it', async () => {
       const { result, logged } = await start('floods its output');
-      expect(await result).toMatchObject({ outcome: 'succeeded', data: { text: ['still heard'] } });
+      expect(await result).toMatchObject({ outcome: 'succeeded', data: { text: ['last'] } });
       expect(JSON.stringify(logged).length).toBeLessThan(10_000_000);
     });
 
-    it('does not succeed when its text outputs are too large to keep', async () => {
+    it('fails when its text outputs are too large', async () => {
       const { result } = await start('writes too much text');
       expect(await result).toMatchObject({
         outcome: 'failed',

@@ -39,7 +39,7 @@ const aFile = (bytes: number): string => {
 };
 
 describe('sending a file', () => {
-  it('receives a refusal that comes before the whole file is sent', async () => {
+  it('reports a refusal that comes before the whole file is sent', async () => {
     const url = await serve((_, response) => {
       response.writeHead(413, { connection: 'close' }).end('{"detail": "a file has at most 1 MiB"}');
     });
@@ -53,24 +53,24 @@ describe('sending a file', () => {
   it('distinguishes an unavailable gateway from one that refuses, with the time to retry', async () => {
     const busy = await serve((request, response) => {
       request.resume();
-      response.writeHead(503, { 'retry-after': '3' }).end('{"detail": "the log is away"}');
+      response.writeHead(503, { 'retry-after': '3' }).end('{"detail": "the log is unavailable"}');
     });
     expect(await put(busy, aFile(3), 3)).toMatchObject({ kind: 'unavailable', retryAfterMs: 3_000 });
-    const gone = new URL('http://127.0.0.1:1/');
-    expect(await put(gone, aFile(3), 3)).toMatchObject({
+    const unreachable = new URL('http://127.0.0.1:1/');
+    expect(await put(unreachable, aFile(3), 3)).toMatchObject({
       kind: 'unavailable',
       why: expect.stringContaining('ECONNREFUSED'),
     });
   });
 
-  it('accepts no other response than a stored file', async () => {
+  it('refuses a response that is not a stored file', async () => {
     const url = await serve((request, response) => {
       request.resume().once('end', () => response.writeHead(201).end('{"key": "short"}'));
     });
     expect(await put(url, aFile(0), 0)).toMatchObject({ kind: 'refused', status: 201 });
   });
 
-  it('ends at once when it is stopped', async () => {
+  it('ends at once when it is aborted', async () => {
     const stop = new AbortController();
     const url = await serve((request) => void request.once('data', () => stop.abort()));
     expect(await put(url, aFile(50_000_000), 50_000_000, stop.signal)).toMatchObject({ kind: 'unavailable' });

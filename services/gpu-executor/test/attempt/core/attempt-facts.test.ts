@@ -13,16 +13,16 @@ import {
   type AttemptFacts,
 } from '../../../src/attempt/core/attempt-facts.ts';
 import { eventOf } from '../../../src/attempt/core/attempt-event.ts';
-import { aRun } from '../../fixtures/an-assigned-run.ts';
+import { anAssignedRun } from '../../fixtures/assigned-run.ts';
 
-const run = aRun({ executor: executorId('box.0a1b2c3d4e5f'), publicKey: 'key', program: 'render' });
+const run = anAssignedRun({ executor: executorId('box.0a1b2c3d4e5f'), publicKey: 'key', program: 'render' });
 
-const stored = (event: RunEvent, sequence: number, rests: number): StoredMessage => ({
+const stored = (event: RunEvent, sequence: number, expected: number): StoredMessage => ({
   subject: runEventSubject(event),
   sequence,
   time: '2026-01-01T00:00:00.000Z',
   fence: lifecycleFilter(run),
-  expectedSequence: rests,
+  expectedSequence: expected,
   body: event,
 });
 
@@ -72,17 +72,17 @@ describe('the facts of an attempt', () => {
     expect(underWay(take(facts, stored(run.requeued, 12, 10)).facts)).toBeNull();
   });
 
-  it('are the same whether an own fact came back or not', () => {
+  it('are the same before and after an own fact is delivered', () => {
     const { facts, assignment } = assigned();
     const stamp = { event_id: '01920000-0000-7000-8000-000000000001', time: '2026-01-01T00:00:00.000Z' };
     const event = eventOf(assignment, { type: 'RunStarted', data: {} }, stamp);
-    const told = takeOwn(facts, { event, sequence: 11, time: '2026-01-01T00:00:00.000Z' });
-    expect(take(told, stored(event, 11, 10)).facts).toEqual(told);
-    expect(take(facts, stored(event, 11, 10)).facts).toEqual(told);
-    expect(underWay(told)?.status).toBe('running');
+    const own = takeOwn(facts, { event, sequence: 11, time: '2026-01-01T00:00:00.000Z' });
+    expect(take(own, stored(event, 11, 10)).facts).toEqual(own);
+    expect(take(facts, stored(event, 11, 10)).facts).toEqual(own);
+    expect(underWay(own)?.status).toBe('running');
   });
 
-  it('continue after a forged one that this executor does not read', () => {
+  it('continue after a forged one that is not addressed to this executor', () => {
     const { facts } = assigned();
     const next = take(facts, stored(run.cancelRequested, 14, 13));
     expect(next.facts.history.head).toBe(14);

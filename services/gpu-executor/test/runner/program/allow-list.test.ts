@@ -23,7 +23,7 @@ describe('EXECUTOR_PROGRAMS', () => {
     ]);
   });
 
-  it('reports everything that is wrong at once', async () => {
+  it('reports all invalid entries at once', async () => {
     const { folder, render } = withProgram();
     const plain = join(folder, 'plain');
     writeFileSync(plain, '');
@@ -46,7 +46,7 @@ describe('EXECUTOR_PROGRAMS', () => {
     expect(read.ok ? [] : read.problems).toHaveLength(Object.keys(setting).length);
   });
 
-  it.each(['', '[]', 'null', '{', '"x"'])('refuses %j and says what to write', async (setting) => {
+  it.each(['', '[]', 'null', '{', '"x"'])('refuses %j, with the expected format', async (setting) => {
     expect(await readAllowList(setting, '')).toEqual({
       ok: false,
       problems: [

@@ -23,7 +23,7 @@ describe('the lines of a stream', () => {
     );
   });
 
-  it('lose what is beyond the limit, and say so', () => {
+  it('are cut at the limit and marked as cut', () => {
     expect(lines(4, [Buffer.from('12345678\n1234\n\n1')])).toEqual([
       { text: '1234', cut: true },
       { text: '1234', cut: false },
@@ -32,7 +32,7 @@ describe('the lines of a stream', () => {
     ]);
   });
 
-  it('may end as on Windows', () => {
+  it('may end with CRLF', () => {
     expect(lines(9, [Buffer.from('one\r\ntwo\r\n')]).map(({ text }) => text)).toEqual(['one', 'two']);
   });
 });

@@ -48,16 +48,16 @@ describe('a line of a program', () => {
   });
 
   it.each(['{"output": 1}', '{"output": {"text": {"deep": 1}}}', '{"output": {"": "x"}}', '{"output": [1]}'])(
-    'that cannot be taken as an output is told: %s',
+    'is reported when its output is invalid: %s',
     (text) => expect(read(text)).toMatchObject({ kind: 'bad_output' }),
   );
 
-  it('that was cut is a log line, unless it was to be an output', () => {
+  it('is a log line when it was cut, except an output', () => {
     expect(read('{"progress": 0.5', true)).toEqual(log);
     expect(read('{"output": {"text": "xxx', true)).toMatchObject({ kind: 'bad_output' });
   });
 
-  it('may be any text', () => {
+  it('parses without an exception for any text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), fc.boolean(), (text, cut) => {
         expect(['report', 'bad_output', 'log']).toContain(readMessage({ text, cut }).kind);
@@ -67,34 +67,37 @@ describe('a line of a program', () => {
 });
 
 describe('the messages of a program', () => {
-  const hear = (...lines: string[]): { reports: ProgressReport[]; data: unknown; lost: string | null } => {
+  const collect = (...lines: string[]): { reports: ProgressReport[]; data: unknown; lost: string | null } => {
     const reports: ProgressReport[] = [];
-    const said = collectMessages(
+    const messages = collectMessages(
       (report) => reports.push(report),
       () => undefined,
       100,
     );
-    for (const text of lines) said.take(readMessage({ text, cut: false }));
-    return { reports, data: said.data(), lost: said.lost() };
+    for (const text of lines) messages.take(readMessage({ text, cut: false }));
+    return { reports, data: messages.data(), lost: messages.lost() };
   };
 
-  it('has a progress that never goes back', () => {
-    expect(hear('{"progress": 0.5}', '{"progress": 0.2, "live_status": "again"}').reports).toEqual([
+  it('have a progress that never decreases', () => {
+    expect(collect('{"progress": 0.5}', '{"progress": 0.2, "live_status": "again"}').reports).toEqual([
       { progress: 0.5, live_status: null },
       { progress: 0.5, live_status: 'again' },
     ]);
   });
 
-  it('collects outputs by kind, under ordinary names', () => {
-    const { data } = hear(
+  it('collect outputs by kind, also under names of Object members', () => {
+    const { data } = collect(
       '{"output": {"__proto__": "a"}}',
       '{"output": {"__proto__": "b", "toString": "c"}}',
     );
     expect(JSON.stringify(data)).toBe('{"__proto__":["a","b"],"toString":["c"]}');
   });
 
-  it('are bounded, and say that something is lost', () => {
-    const { data, lost } = hear('{"output": {"text": "kept"}}', `{"output": {"text": "${'x'.repeat(100)}"}}`);
+  it('are bounded, and report what is lost', () => {
+    const { data, lost } = collect(
+      '{"output": {"text": "kept"}}',
+      `{"output": {"text": "${'x'.repeat(100)}"}}`,
+    );
     expect(data).toEqual({ text: ['kept'] });
     expect(lost).toContain('larger than');
   });

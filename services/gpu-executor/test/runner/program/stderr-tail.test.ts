@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { stderrTail } from '../../../src/runner/program/stderr-tail.ts';
 
 const last = (limit: number, ...chunks: (string | Buffer)[]): string => {
-  const words = stderrTail(limit);
-  for (const chunk of chunks) words.push(Buffer.from(chunk));
-  return words.text();
+  const tail = stderrTail(limit);
+  for (const chunk of chunks) tail.push(Buffer.from(chunk));
+  return tail.text();
 };
 
 describe('the end of standard error', () => {
   it('is the end of what the program wrote', () => {
-    expect(last(10, 'a long story: ', 'no', ' memory')).toBe('no memory');
+    expect(last(10, 'a long trace: ', 'no', ' memory')).toBe('no memory');
   });
 
   it('begins with a whole character', () => {
@@ -22,7 +22,7 @@ describe('the end of standard error', () => {
     expect(last(99, '\u001B[31mred\u001B[0m\u0000\u0007 and\tplain\n')).toBe('red and\tplain');
   });
 
-  it('is valid UTF-8 and within the limit, whatever was written', () => {
+  it('is valid UTF-8 within the limit for any bytes', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array()), (chunks) => {
         const text = last(16, ...chunks.map((chunk) => Buffer.from(chunk)));

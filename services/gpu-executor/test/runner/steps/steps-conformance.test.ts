@@ -19,7 +19,7 @@ import { stepsRunnerType } from './steps-runner.ts';
 
 const TYPES = [...RUNNER_TYPES, stepsRunnerType];
 const SETTINGS = { EXECUTOR_PROGRAMS: '{"shell": ["/bin/sh"]}', EXECUTOR_STEPS: true };
-const SILENT = { debug: () => undefined, warn: () => undefined };
+const NO_LOG = { debug: () => undefined, warn: () => undefined };
 
 const STEPS: Readonly<Record<Workload, readonly object[]>> = {
   'succeeds with text and a file': [
@@ -37,18 +37,18 @@ const STEPS: Readonly<Record<Workload, readonly object[]>> = {
     { wait: 'until cancelled' },
     { file: 'tidied', content: '' },
   ],
-  'ignores a cancel': [{ progress: 0.5 }, { wait: 'for ever' }],
+  'ignores a cancel': [{ progress: 0.5 }, { wait: 'forever' }],
   'leaves a file': [{ file: 'begun', content: '' }],
   'floods its output': [
     ...Array.from({ length: 10_000 }, () => ({ progress: 0.5 })),
-    { text: { text: ['still heard'] } },
+    { text: { text: ['last'] } },
   ],
   'writes too much text': [{ text: { text: ['x'.repeat(280_000)] } }],
   'ignores its input': [],
 };
 
 const openSteps = async (workFolder: string, cancelGraceMs: number): Promise<OpenRunner> => {
-  const configured = await configureRunners(TYPES, SETTINGS, { PATH: process.env['PATH'] }, SILENT);
+  const configured = await configureRunners(TYPES, SETTINGS, { PATH: process.env['PATH'] }, NO_LOG);
   if ('problems' in configured) throw new Error(JSON.stringify(configured.problems));
   const runnerFor = openRunners(configured, {
     env: {},
@@ -56,9 +56,9 @@ const openSteps = async (workFolder: string, cancelGraceMs: number): Promise<Ope
     containment: processGroup('chosen by the test'),
     mark: await ownMark(workFolder),
     cancelGraceMs,
-    log: SILENT,
+    log: NO_LOG,
   });
-  // The kind is not in a machine's record yet: it is a runner of this test.
+  // No machine can have this kind: it is a runner of this test.
   const runner = runnerFor({ kind: 'steps' } as unknown as RunnerWork['choice']);
   if (runner === undefined) throw new Error('the registry has no runner of steps');
   return runner;
@@ -91,14 +91,14 @@ describeRunner('a second runner, behind one line of the registry', async ({ grac
 
 it('the registry has the settings of both runners, and registers what both can do', async () => {
   expect(Object.keys(settingsOf(TYPES))).toEqual(['EXECUTOR_PROGRAMS', 'EXECUTOR_STEPS']);
-  const configured = await configureRunners(TYPES, SETTINGS, { PATH: process.env['PATH'] }, SILENT);
+  const configured = await configureRunners(TYPES, SETTINGS, { PATH: process.env['PATH'] }, NO_LOG);
   if ('problems' in configured) throw new Error(JSON.stringify(configured.problems));
   expect(registeredBy(configured)).toEqual({ programs: ['shell'] });
 });
 
 it('the registry reports what is wrong with the settings of any runner, at once', async () => {
   const wrong = { EXECUTOR_PROGRAMS: 'nothing', EXECUTOR_STEPS: false };
-  const configured = await configureRunners(TYPES, wrong, {}, SILENT);
+  const configured = await configureRunners(TYPES, wrong, {}, NO_LOG);
   expect('problems' in configured && configured.problems.map(({ variable }) => variable)).toEqual([
     'EXECUTOR_PROGRAMS',
     'EXECUTOR_STEPS',

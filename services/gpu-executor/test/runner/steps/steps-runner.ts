@@ -13,7 +13,7 @@ const Step = Type.Union([
   Type.Object({ text: Type.Record(Type.String(), Type.Array(Type.String())) }),
   Type.Object({ file: Type.String(), content: Type.String() }),
   Type.Object({ fail: Type.String() }),
-  Type.Object({ wait: Type.Enum(['until cancelled', 'for ever']) }),
+  Type.Object({ wait: Type.Enum(['until cancelled', 'forever']) }),
 ]);
 type Step = Static<typeof Step>;
 const steps = Compile(Type.Array(Step));
@@ -22,7 +22,7 @@ const settings = {
   EXECUTOR_STEPS: Type.Boolean({ default: false, description: 'whether workflows of steps are executed' }),
 };
 
-/** Executes workflows that are a list of steps in this process: useful where nothing may be started, and a second way to run. */
+/** Executes workflows that are a list of steps, in this process. */
 export const stepsRunnerType: RunnerType<typeof settings> = {
   kind: 'steps',
   settings,
@@ -49,7 +49,7 @@ const runSteps = async (
   await sleep(0);
   if (signal.aborted) return { outcome: 'cancelled', forced: false, files: [] };
   if (!steps.Check(work.workflow))
-    return { outcome: 'not_runnable', why: 'its workflow is no list of steps' };
+    return { outcome: 'not_runnable', why: 'its workflow is not a list of steps' };
   const text: Record<string, string[]> = {};
   const grace = aborted(signal).then(() => sleep(graceMs).then(() => 'forced' as const));
   const ended = await Promise.race([executeSteps(work.workflow, work, observe, { text, signal }), grace]);

@@ -4,23 +4,24 @@ import { lastProgress } from '@runledger/event-log/streams/activity';
 import { head } from '@runledger/event-log/read/read-run';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startService, type AService } from './a-service.ts';
-import type { ARun } from '../../fixtures/an-assigned-run.ts';
+import { startService, type ServiceTestBed } from './service-test-bed.ts';
+import type { AssignedRun } from '../../fixtures/assigned-run.ts';
 
-let service: AService;
+let service: ServiceTestBed;
 beforeAll(async () => {
   service = await startService();
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
-const types = async (run: ARun): Promise<string[]> => (await service.facts(run)).map(({ type }) => type);
-const progressOf = (run: ARun) => lastProgress(service.log, run, 1, service.executor);
+const types = async (run: AssignedRun): Promise<string[]> =>
+  (await service.facts(run)).map(({ type }) => type);
+const progressOf = (run: AssignedRun) => lastProgress(service.log, run, 1, service.executor);
 /** The attempt is over: its folders are removed last. */
 const over = (): Promise<boolean> =>
   waitFor('an empty work folder', () => readdirSync(service.workFolder).join() === 'owner');
 
 describe('an executor', () => {
-  it('registers what it offers', () => {
+  it('registers its capabilities', () => {
     expect(service.registered).toMatchObject({
       executor_id: expect.stringMatching(/^box\.[0-9a-f]{12}$/),
       slots: [
@@ -60,7 +61,7 @@ describe('an executor', () => {
         ],
       },
     });
-    expect(service.gateway.taken.get('a.png')?.toString()).toBe('12345');
+    expect(service.gateway.stored.get('a.png')?.toString()).toBe('12345');
     expect(await progressOf(run)).toMatchObject({ progress: 0.5, live_status: 'half' });
     await over();
   });
@@ -78,18 +79,18 @@ describe('an executor', () => {
     });
   });
 
-  it('fails a run whose program it does not know, as an internal error', async () => {
+  it('fails a run with an unknown program as an internal error', async () => {
     const { run } = await service.assign('unknown');
     expect(await service.fact(run, 'RunFailed')).toMatchObject({
       data: { reason: 'internal_error', message: expect.stringContaining('names no program "unknown"') },
     });
   });
 
-  it('stores again when the gateway was unavailable, and accepts its refusal', async () => {
-    service.gateway.troubles = [503, 'broken', 409];
+  it('tries an upload again while the gateway is unavailable, and accepts its refusal', async () => {
+    service.gateway.failures = [503, 'broken', 409];
     const { run } = await service.assign('render');
     await service.fact(run, 'RunSucceeded');
-    service.gateway.troubles = [413];
+    service.gateway.failures = [413];
     const { run: large } = await service.assign('render');
     expect(await service.fact(large, 'RunFailed')).toMatchObject({
       data: {
@@ -99,73 +100,73 @@ describe('an executor', () => {
     });
   });
 
-  it.each(['busy', 'stubborn'])('cancels a %s run that executes', async (program) => {
+  it.each(['busy', 'stubborn'])('cancels a run whose program is %s', async (program) => {
     const { run } = await service.assign(program);
     await waitFor('progress', () => progressOf(run));
-    await service.tell(run.cancelRequested, await head(service.log, run));
+    await service.append(run.cancelRequested, await head(service.log, run));
     expect(await service.fact(run, 'RunCancelled')).toMatchObject({
       data: { forced: program === 'stubborn', outputs: [], progress: 0.25 },
     });
     await over();
   });
 
-  it('kills a run that the scheduler has requeued, and stores nothing more of it', async () => {
+  it('kills a run that the scheduler requeued, and stores nothing more about it', async () => {
     const { run } = await service.assign('busy');
     await waitFor('progress', () => progressOf(run));
-    await service.tell(run.requeued, await head(service.log, run));
+    await service.append(run.requeued, await head(service.log, run));
     await over();
     expect((await types(run)).at(-1)).toBe('RunRequeued');
   });
 
   it.each(['goes on', 'ends'])(
-    'tells nothing of a run that was requeued while it was stopped, and whose program %s meanwhile',
+    'stores nothing about a run that was requeued while the executor was stopped, when its program %s meanwhile',
     async (what) => {
-      const { run } = await service.assign('patient');
+      const { run } = await service.assign('waiting');
       await waitFor('progress', () => progressOf(run));
       service.kill('SIGSTOP');
       if (what === 'ends') {
         const [folder = ''] = readdirSync(service.workFolder).filter((name) => name.startsWith('attempt-'));
         const outputs = join(service.workFolder, folder, 'outputs');
         writeFileSync(join(outputs, 'go'), '');
-        await waitFor('its end', () => existsSync(join(outputs, 'gone')));
+        await waitFor('its end', () => existsSync(join(outputs, 'ended')));
       }
-      await service.tell(run.requeued, await head(service.log, run));
+      await service.append(run.requeued, await head(service.log, run));
       service.kill('SIGCONT');
       await over();
       expect((await types(run)).at(-1)).toBe('RunRequeued');
     },
   );
 
-  it('begins a run only when the one before it in the slot has ended', async () => {
+  it('begins a run only after the previous run in the slot has ended', async () => {
     const first = await service.assign('stubborn');
     await waitFor('progress', () => progressOf(first.run));
-    await service.tell(first.run.requeued, await head(service.log, first.run));
+    await service.append(first.run.requeued, await head(service.log, first.run));
     const second = await service.assign('quiet');
     const started = await service.fact(second.run, 'RunStarted');
     await service.fact(second.run, 'RunSucceeded');
-    const dead = service.said().indexOf(`"run_id":"${first.run.run_id}","attempt":1,"msg":"over"`);
-    const begun = service.said().indexOf(`"run_id":"${second.run.run_id}","attempt":1,"msg":"executing"`);
+    const ended = service.output().indexOf(`"run_id":"${first.run.run_id}","attempt":1,"msg":"over"`);
+    const begun = service.output().indexOf(`"run_id":"${second.run.run_id}","attempt":1,"msg":"executing"`);
     expect(started.attempt).toBe(1);
-    expect(dead).toBeGreaterThan(-1);
-    expect(begun).toBeGreaterThan(dead);
+    expect(ended).toBeGreaterThan(-1);
+    expect(begun).toBeGreaterThan(ended);
   });
 
-  it('continues when a message without a fence was stored in its run', async () => {
+  it('continues after a message without a fence in its run', async () => {
     const { run } = await service.assign('busy');
     await waitFor('progress', () => progressOf(run));
     const forged = `runs.${run.org_id}.${run.run_id}.life.ended.scheduler.1.none`;
     await service.log.js.publish(forged, '{}');
-    await service.tell(run.cancelRequested, await head(service.log, run));
+    await service.append(run.cancelRequested, await head(service.log, run));
     expect(await service.fact(run, 'RunCancelled')).toMatchObject({ attempt: 1 });
   });
 
-  it('ends its runs although the broker was unavailable while they executed', async () => {
+  it('ends a run that executed while the broker was unavailable', async () => {
     const { run } = await service.assign('busy');
     await waitFor('progress', () => progressOf(run));
     await service.nats.kill9();
     await service.nats.restart();
     await waitFor('the log', async () => (await service.facts(run)).length === 3);
-    await service.tell(run.cancelRequested, await head(service.log, run));
+    await service.append(run.cancelRequested, await head(service.log, run));
     expect(await service.fact(run, 'RunCancelled')).toMatchObject({ attempt: 1 });
     expect(await waitFor('readiness', () => service.ready())).toBe(true);
   });

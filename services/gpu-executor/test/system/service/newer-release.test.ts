@@ -5,7 +5,7 @@ import { lastProgress } from '@runledger/event-log/streams/activity';
 import { lastHeartbeat } from '@runledger/coordination/heartbeats';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { expect, it } from 'vitest';
-import { startService } from './a-service.ts';
+import { startService } from './service-test-bed.ts';
 
 it('a fact of a later release lets an executor begin nothing new; what runs ends, and is left to those who can read it', async () => {
   await using service = await startService();
@@ -16,7 +16,7 @@ it('a fact of a later release lets an executor begin nothing new; what runs ends
   expect(await service.ready()).toBe(true);
 
   const newer = { ...run.cancelRequested, version: 2 };
-  await service.tell(newer, head + 1);
+  await service.append(newer, head + 1);
   await waitFor('the executor to drain', () =>
     log.jsm.streams.getMessage('FLEET', { last_by_subj: 'fleet.*.*.draining' }),
   );
@@ -29,11 +29,11 @@ it('a fact of a later release lets an executor begin nothing new; what runs ends
       ) as unknown,
     },
   });
-  expect(service.said()).toContain('a consumer has stopped');
+  expect(service.output()).toContain('a consumer has stopped');
   const runs = async () => (await lastHeartbeat(log, executor))?.heartbeat.runs;
   expect(await runs()).toEqual([{ slot: 0, run_id: run.run_id, attempt: 1 }]);
 
-  await (await open(join(service.workFolder, 'let-go'), 'w')).close();
+  await (await open(join(service.workFolder, 'end'), 'w')).close();
   await waitFor('the slot to be free', async () => (await runs())?.length === 0);
   const last = await log.jsm.streams.getMessage('RUNS', { last_by_subj: lifecycleFilter(run) });
   expect(last?.subject).toBe(runEventSubject(newer));

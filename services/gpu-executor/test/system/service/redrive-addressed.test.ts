@@ -11,25 +11,25 @@ import { provision } from '@runledger/event-log/provision/provision';
 import { testNats } from '@runledger/testing/servers/nats';
 import { describe, expect, it } from 'vitest';
 import { redriveAddressed } from '../../../src/log/redrive-addressed.ts';
-import { aRun } from '../../fixtures/an-assigned-run.ts';
+import { anAssignedRun } from '../../fixtures/assigned-run.ts';
 
 const ID = executorId('box.0a1b2c3d4e5f');
 
 describe('a dead letter that an executor redrives', () => {
-  it('is taken when it is its own and still in the log, else the response says why not', async () => {
+  it('is taken when it is addressed to the executor and still in the log; else the response says why not', async () => {
     await using nats = await testNats();
     await using log = await openEventLog({ url: nats.url, name: 'test' }, silentLogger);
     await using own = await openEventLog({ url: nats.url, name: 'test' }, silentLogger);
     await provision(log);
     const { publicKey } = await newAttemptKeys();
-    const { assigned, queued } = aRun({ executor: ID, publicKey, program: 'quiet', inputs: {} });
+    const { assigned, queued } = anAssignedRun({ executor: ID, publicKey, program: 'quiet' });
     await append(log, queued, 0);
     await append(log, assigned, 1);
     const subject = runEventSubject(assigned);
 
     const handled: StoredMessage[] = [];
     let why: string | undefined;
-    using answering = redriveAddressed(own, ID, {
+    using responder = redriveAddressed(own, ID, {
       handle: (message) => {
         handled.push(message);
         return why === undefined ? { kind: 'taken' } : { kind: 'no_fact', why };
@@ -37,8 +37,8 @@ describe('a dead letter that an executor redrives', () => {
     });
     await own.nc.flush();
     const redrive = (sequence: number, on?: string): Promise<RedriveResponse | undefined> => {
-      const question = { stream: 'RUNS' as const, sequence, ...(on === undefined ? {} : { subject: on }) };
-      return requestRedrive(log, 'executor.box', question, 10_000);
+      const request = { stream: 'RUNS' as const, sequence, ...(on === undefined ? {} : { subject: on }) };
+      return requestRedrive(log, 'executor.box', request, 10_000);
     };
     expect(await redrive(2, subject)).toEqual({ outcome: 'taken', why: `Executor ${ID} has taken it.` });
     expect(handled).toMatchObject([{ sequence: 2, subject, body: { type: 'RunAssigned' } }]);
@@ -49,7 +49,7 @@ describe('a dead letter that an executor redrives', () => {
     });
     expect(handled).toHaveLength(2);
 
-    const whys: (string | undefined)[] = [];
+    const reasons: (string | undefined)[] = [];
     const elsewhere = subject.replace('0a1b2c3d4e5f', 'another');
     const anyFact = subject.replace('assigned', '*');
     for (const [sequence, on] of [
@@ -59,11 +59,11 @@ describe('a dead letter that an executor redrives', () => {
       [2, elsewhere],
       [99, subject],
     ] as const) {
-      const answer = await redrive(sequence, on);
-      expect(answer?.outcome).toBe('refused');
-      whys.push(answer?.why);
+      const response = await redrive(sequence, on);
+      expect(response?.outcome).toBe('refused');
+      reasons.push(response?.why);
     }
-    expect(whys).toEqual([
+    expect(reasons).toEqual([
       expect.stringContaining('needs the subject'),
       expect.stringContaining('needs the subject'),
       expect.stringContaining('needs the subject'),
@@ -71,6 +71,6 @@ describe('a dead letter that an executor redrives', () => {
       expect.stringContaining('Message 99 is no longer in RUNS'),
     ]);
     expect(handled).toHaveLength(2);
-    expect(answering).toBeDefined();
+    expect(responder).toBeDefined();
   });
 });

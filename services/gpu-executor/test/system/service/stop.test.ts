@@ -11,37 +11,37 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
 import { consumeAddressed } from '../../../src/log/consume-addressed.ts';
 import type { Executor } from '../../../src/attempt/executor.ts';
-import { startService, type AService } from './a-service.ts';
+import { startService, type ServiceTestBed } from './service-test-bed.ts';
 
-const nobody: Pick<Executor, 'handle'> = { handle: () => ({ kind: 'taken' }) };
+const ignoring: Pick<Executor, 'handle'> = { handle: () => ({ kind: 'taken' }) };
 
 const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
 /** An executor that is expected to end by itself. */
-const runMain = async (env: Record<string, string>): Promise<{ code: number | null; said: string }> => {
+const runMain = async (env: Record<string, string>): Promise<{ code: number | null; output: string }> => {
   const child = spawn(process.execPath, [main], {
     env: { ...process.env, RUNLEDGER_HEALTH_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let said = '';
+  let output = '';
   for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
   await once(child, 'close');
-  return { code: child.exitCode, said };
+  return { code: child.exitCode, output };
 };
 
-const fleetOf = async ({ log, executor }: AService): Promise<string[]> => {
-  const told: string[] = [];
+const fleetOf = async ({ log, executor }: ServiceTestBed): Promise<string[]> => {
+  const types: string[] = [];
   for (const fact of ['registered', 'draining', 'left']) {
     const message = await log.jsm.streams.getMessage('FLEET', { last_by_subj: `fleet.${executor}.${fact}` });
     const parsed = message === null ? undefined : parseFleetEvent(message.json());
-    if (parsed?.kind === 'event') told.push(parsed.event.type);
+    if (parsed?.kind === 'event') types.push(parsed.event.type);
   }
-  return told;
+  return types;
 };
 
 describe('a stop', () => {
-  it('lets the runs under way finish, leaves the fleet and ends with 0', async () => {
+  it('lets runs finish, leaves the fleet and ends with exit code 0', async () => {
     await using service = await startService();
     const { run } = await service.assign('render');
     await service.fact(run, 'RunStarted');
@@ -51,7 +51,7 @@ describe('a stop', () => {
     expect(await fleetOf(service)).toEqual(['ExecutorRegistered', 'ExecutorDraining', 'ExecutorLeft']);
   });
 
-  it('kills runs that do not finish, stores nothing of them, and leaves them to the scheduler', async () => {
+  it('kills runs that do not finish, stores nothing about them, and leaves them to the scheduler', async () => {
     await using service = await startService();
     const { run } = await service.assign('stubborn');
     await waitFor('progress', () => lastProgress(service.log, run, 1, service.executor));
@@ -63,7 +63,7 @@ describe('a stop', () => {
 });
 
 describe('a name that two executors share', () => {
-  it('is kept by the one that runs; the other one logs it and does not start', async () => {
+  it('stays with the executor that runs; the other one logs it and does not start', async () => {
     await using service = await startService({ EXECUTOR_NAME: 'gpu box' });
     const { run } = await service.assign('busy');
     await waitFor('progress', () => lastProgress(service.log, run, 1, service.executor));
@@ -75,13 +75,13 @@ describe('a name that two executors share', () => {
       EXECUTOR_WORK_DIR: folder.path,
     });
     expect(second.code).toBe(1);
-    expect(second.said).toContain(`Another executor named gpu-box is running (${service.executor})`);
-    expect(second.said).toContain('its own EXECUTOR_NAME');
+    expect(second.output).toContain(`Another executor named gpu-box is running (${service.executor})`);
+    expect(second.output).toContain('its own EXECUTOR_NAME');
     expect(await service.ready()).toBe(true);
     expect((await service.facts(run)).at(-1)?.type).toBe('RunStarted');
   });
 
-  it('can be lost to another one: the executor logs it and ends, and its runs end with it', async () => {
+  it('can be lost to another executor: the first one logs it and ends with its runs', async () => {
     await using service = await startService({ EXECUTOR_NAME: 'gpu box' });
     const { run } = await service.assign('busy');
     await waitFor('progress', () => lastProgress(service.log, run, 1, service.executor));
@@ -89,23 +89,23 @@ describe('a name that two executors share', () => {
       metadata: { owner: 'gpu-box.ffffffffffff' },
     });
     expect(await service.exit()).not.toBe(0);
-    expect(service.said()).toContain('Another executor named gpu-box has taken over');
-    expect(service.said()).toContain('its own EXECUTOR_NAME');
+    expect(service.output()).toContain('Another executor named gpu-box has taken over');
+    expect(service.output()).toContain('its own EXECUTOR_NAME');
     expect((await service.facts(run)).at(-1)?.type).toBe('RunStarted');
   });
 
-  it('is free when the executor that had it was killed', async () => {
+  it('is free after its executor was killed', async () => {
     await using service = await startService({ EXECUTOR_NAME: 'gpu box' });
     service.kill('SIGKILL');
     await service.exit();
     const other = executorId('gpu-box.ffffffffffff');
-    await using next = await consumeAddressed(service.log, other, nobody, new AbortController().signal);
+    await using next = await consumeAddressed(service.log, other, ignoring, new AbortController().signal);
     expect(next.state()).toEqual({ ok: true });
   });
 });
 
 describe('a start', () => {
-  it('ends what a killed executor left running in the same work folder', async () => {
+  it('kills processes that a killed executor with the same work folder left behind', async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'gpu-executor-work-'));
     const env = { EXECUTOR_WORK_DIR: folder.path, EXECUTOR_PID_NAMESPACE: 'off' };
     await using killed = await startService(env);
@@ -114,26 +114,26 @@ describe('a start', () => {
     killed.kill('SIGKILL');
     await killed.exit();
     await using next = await startService(env);
-    expect(next.said()).toMatch(/"killed":\[\d+\].*left processes behind; they are killed/);
-    expect(next.said()).toContain('folders of ended attempts are removed');
+    expect(next.output()).toMatch(/"killed":\[\d+\].*left processes behind; they are killed/);
+    expect(next.output()).toContain('folders of ended attempts are removed');
   });
 
-  it('reports everything that is wrong with its settings at once, and ends with 78', async () => {
-    const forms = await runMain({
+  it('reports all invalid settings at once, and ends with exit code 78', async () => {
+    const formats = await runMain({
       EXECUTOR_CANCEL_GRACE_S: 'soon',
       RUNLEDGER_GATEWAY_URL: 'gateway',
       NATS_PASSWORD: 'hunter2',
     });
-    expect(forms.code).toBe(78);
-    expect(forms.said).toContain('EXECUTOR_CANCEL_GRACE_S = "soon" is not a number');
-    expect(forms.said).toContain('RUNLEDGER_GATEWAY_URL');
-    expect(forms.said).not.toContain('hunter2');
-    const offers = await runMain({
+    expect(formats.code).toBe(78);
+    expect(formats.output).toContain('EXECUTOR_CANCEL_GRACE_S = "soon" is not a number');
+    expect(formats.output).toContain('RUNLEDGER_GATEWAY_URL');
+    expect(formats.output).not.toContain('hunter2');
+    const capabilities = await runMain({
       EXECUTOR_GPUS: 'RTX4090',
       EXECUTOR_PROGRAMS: '{"render": ["no-such-command"]}',
     });
-    expect(offers.code).toBe(78);
-    expect(offers.said).toContain('EXECUTOR_GPUS names "RTX4090"');
-    expect(offers.said).toContain('no-such-command is in no folder of PATH');
+    expect(capabilities.code).toBe(78);
+    expect(capabilities.output).toContain('EXECUTOR_GPUS names "RTX4090"');
+    expect(capabilities.output).toContain('no-such-command is in no folder of PATH');
   });
 });

@@ -15,7 +15,7 @@ import {
 import { killOrphans } from '../../../src/supervision/stray-processes.ts';
 import { start, temporaryFolder } from '../../runner/program/run-a-program.ts';
 
-const executor = fileURLToPath(new URL('../../fixtures/an-executor.ts', import.meta.url));
+const executor = fileURLToPath(new URL('../../fixtures/executor-process.ts', import.meta.url));
 const ignoresSigterm = `trap '' TERM; echo '{"live_status": "busy"}'; while :; do sleep 600; done`;
 /** Two processes: one stays, one goes to a session of its own and outlives its parent. */
 const leavesItsGroup = `setsid sleep 600 & setsid sh -c "trap '' TERM; sleep 600 & wait" & sleep 0.2
@@ -24,7 +24,7 @@ const leavesItsGroup = `setsid sleep 600 & setsid sh -c "trap '' TERM; sleep 600
 const until = (condition: () => Promise<boolean>): Promise<unknown> =>
   vi.waitUntil(condition, { timeout: 20_000, interval: 20 });
 
-/** The processes that bear the mark of an executor on this work folder. */
+/** The processes with the mark of an executor on this work folder. */
 const processesOf = async (workFolder: string): Promise<number[]> => {
   const { folder } = await ownMark(workFolder);
   const found: number[] = [];
@@ -65,7 +65,7 @@ describe('kill -9 of an executor', () => {
   });
 
   it.skipIf(!namespaces)(
-    'ends everything in its PID namespace, also what left the process group',
+    'ends everything in its PID namespace, also processes that left the process group',
     async () => {
       const { workFolder, kill } = await executorWith('namespace', leavesItsGroup);
       expect((await processesOf(workFolder)).length).toBeGreaterThan(3);
@@ -74,7 +74,7 @@ describe('kill -9 of an executor', () => {
     },
   );
 
-  it('leaves what left the process group to the next start, which finds it by its mark', async () => {
+  it('leaves processes outside the process group to the next start, which finds them by their mark', async () => {
     const { workFolder, kill } = await executorWith('group', leavesItsGroup);
     await kill();
     await until(async () => (await processesOf(workFolder)).length === 3);
@@ -87,7 +87,7 @@ describe('kill -9 of an executor', () => {
 });
 
 describe('the search for orphans', () => {
-  it('leaves alone what belongs to an executor that lives, and to another work folder', async () => {
+  it('skips the processes of a live executor and of another work folder', async () => {
     const mine = await executorWith('group', leavesItsGroup);
     const before = await processesOf(mine.workFolder);
     expect(await killOrphans(await ownMark(mine.workFolder))).toEqual({ killed: [], survivors: [] });
@@ -101,19 +101,19 @@ describe('the search for orphans', () => {
 });
 
 describe('a run in a process group', () => {
-  it('takes along, at its end, what left the group', async () => {
+  it('kills processes that left the group when it ends', async () => {
     const { result, workFolder } = await start('setsid sleep 600 & sleep 0.2; exit 0');
     expect(await result).toMatchObject({ outcome: 'succeeded' });
     expect(await processesOf(workFolder)).toEqual([]);
   });
 
-  it('whose supervisor is killed by the program fails, and nothing of it is left', async () => {
+  it('fails and leaves no process when the program kills its supervisor', async () => {
     const { result, workFolder } = await start('kill -9 $PPID; sleep 600');
     expect(await result).toMatchObject({ outcome: 'failed', exit: { kind: 'unknown' } });
     expect(await processesOf(workFolder)).toEqual([]);
   });
 
-  it('whose supervisor is stopped by the program is killed over its head', async () => {
+  it('is killed without its supervisor when the program stopped the supervisor', async () => {
     const { result, reports, cancel } = await start(`kill -STOP $PPID; echo '{"progress": 0.5}'; sleep 600`, {
       graceMs: 100,
     });

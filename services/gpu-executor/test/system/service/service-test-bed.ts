@@ -15,32 +15,32 @@ import { provision } from '@runledger/event-log/provision/provision';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { testNats } from '@runledger/testing/servers/nats';
 import { waitFor } from '@runledger/testing/time/wait-for';
-import { aRun, type ARun } from '../../fixtures/an-assigned-run.ts';
-import { startGateway, type AGateway } from './a-gateway.ts';
+import { anAssignedRun, type AssignedRun } from '../../fixtures/assigned-run.ts';
+import { startGateway, type UploadGateway } from './upload-gateway.ts';
 
 const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
-/** The executor's `main.ts` beside a real broker, with a gateway that only takes files. The test is the scheduler. */
-export interface AService extends AsyncDisposable {
+/** The executor's `main.ts` with a real broker, and a gateway that only stores files. The test acts as the scheduler. */
+export interface ServiceTestBed extends AsyncDisposable {
   readonly log: EventLog;
   readonly nats: Awaited<ReturnType<typeof testNats>>;
-  readonly gateway: AGateway;
+  readonly gateway: UploadGateway;
   readonly executor: ExecutorId;
   readonly registered: ExecutorRegistered;
   readonly workFolder: string;
   readonly kill: (signal: NodeJS.Signals) => void;
   readonly exit: () => Promise<number | null>;
-  readonly said: () => string;
+  readonly output: () => string;
   readonly ready: () => Promise<boolean>;
   /** The checks of `/readyz`. */
   readonly readiness: () => Promise<unknown>;
-  /** Queues a run of a program and assigns it to the executor; its sequence is the answer. */
-  readonly assign: (program: string, inputs?: object) => Promise<{ run: ARun; head: number }>;
-  readonly tell: (event: RunEvent, expected: number) => Promise<number>;
+  /** Queues a run of a program and assigns it to the executor. `head` is the sequence of the assignment. */
+  readonly assign: (program: string) => Promise<{ run: AssignedRun; head: number }>;
+  readonly append: (event: RunEvent, expected: number) => Promise<number>;
   /** The facts of a run, oldest first. */
-  readonly facts: (run: ARun) => Promise<RunEvent[]>;
-  /** Waits until the run has a fact of the type, and gives it. */
-  readonly fact: (run: ARun, type: RunEvent['type']) => Promise<RunEvent>;
+  readonly facts: (run: AssignedRun) => Promise<RunEvent[]>;
+  /** Waits for a fact of this type in the run. */
+  readonly fact: (run: AssignedRun, type: RunEvent['type']) => Promise<RunEvent>;
 }
 
 const scripts: Record<string, string> = {
@@ -51,20 +51,20 @@ const scripts: Record<string, string> = {
   fail: 'echo "size is too large" >&2; exit 3',
   busy: `echo '{"progress": 0.25, "live_status": "busy"}'; sleep 600 & wait`,
   astray: `setsid sleep 600 & echo '{"progress": 0.25, "live_status": "astray"}'; wait`,
-  patient: `echo '{"progress": 0.25, "live_status": "patient"}'
-    until [ -e "$RUNLEDGER_OUTPUT_DIR/go" ]; do sleep 0.1; done; touch "$RUNLEDGER_OUTPUT_DIR/gone"`,
+  waiting: `echo '{"progress": 0.25, "live_status": "waiting"}'
+    until [ -e "$RUNLEDGER_OUTPUT_DIR/go" ]; do sleep 0.1; done; touch "$RUNLEDGER_OUTPUT_DIR/ended"`,
   stubborn: `trap '' TERM; echo '{"progress": 0.25, "live_status": "busy"}'; while :; do sleep 1; done`,
 };
 
-export const startService = async (env: Record<string, string> = {}): Promise<AService> => {
+export const startService = async (env: Record<string, string> = {}): Promise<ServiceTestBed> => {
   await using opened = new AsyncDisposableStack();
   const folder = opened.use(await mkdtempDisposable(join(tmpdir(), 'gpu-executor-service-')));
   const nats = opened.use(await testNats());
   const log = opened.use(await openEventLog({ url: nats.url, name: 'test' }, silentLogger));
   await provision(log);
   const gateway = opened.use(await startGateway());
-  // It ends when the test says so, by a file in the work folder.
-  const held = `echo '{"progress": 0.25, "live_status": "held"}'; until [ -e '${folder.path}/let-go' ]; do sleep 0.1; done`;
+  // It ends when the test makes a file in the work folder.
+  const held = `echo '{"progress": 0.25, "live_status": "held"}'; until [ -e '${folder.path}/end' ]; do sleep 0.1; done`;
   const programs = Object.fromEntries(
     Object.entries({ ...scripts, held }).map(([name, script]) => [name, ['sh', '-c', script]]),
   );
@@ -86,8 +86,8 @@ export const startService = async (env: Record<string, string> = {}): Promise<AS
       ...env,
     },
   });
-  let said = '';
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => (said += text));
+  let output = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (output += text));
   let health: string | undefined;
   child.on('message', (announced) => {
     if (typeof announced === 'object' && 'health' in announced) health = String(announced.health);
@@ -101,12 +101,12 @@ export const startService = async (env: Record<string, string> = {}): Promise<AS
   gateway.publicKey = registered.public_key;
   const executor = executorId(registered.executor_id);
 
-  const tell = async (event: RunEvent, expected: number): Promise<number> => {
+  const appendEvent = async (event: RunEvent, expected: number): Promise<number> => {
     const appended = await append(log, event, expected);
     if (appended.kind === 'conflict') throw new Error(`${event.type} met the head ${appended.head}`);
     return appended.sequence;
   };
-  const facts = async (run: ARun): Promise<RunEvent[]> => {
+  const facts = async (run: AssignedRun): Promise<RunEvent[]> => {
     const read = await readRun(log, run);
     if (read.kind !== 'found') throw new Error(read.kind);
     return read.facts.map((fact) => fact.event);
@@ -124,17 +124,17 @@ export const startService = async (env: Record<string, string> = {}): Promise<AS
       await exited;
       return child.exitCode;
     },
-    said: () => said,
+    output: () => output,
     ready: async () => health !== undefined && (await fetch(`${health}/readyz`)).ok,
     readiness: async () => {
       const page: unknown = await (await fetch(`${health}/readyz`)).json();
       return typeof page === 'object' && page !== null && 'checks' in page ? page.checks : page;
     },
-    assign: async (program, inputs = {}) => {
-      const run = aRun({ executor, publicKey: registered.public_key, program, inputs });
-      return { run, head: await tell(run.assigned, await tell(run.queued, 0)) };
+    assign: async (program) => {
+      const run = anAssignedRun({ executor, publicKey: registered.public_key, program });
+      return { run, head: await appendEvent(run.assigned, await appendEvent(run.queued, 0)) };
     },
-    tell,
+    append: appendEvent,
     facts,
     fact: (run, type) =>
       waitFor(`${type} of ${run.run_id}`, async () =>

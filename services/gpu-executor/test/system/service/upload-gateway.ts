@@ -5,31 +5,31 @@ import { verifyAttempt } from '@runledger/contracts/access/attempt-token';
 import type { StoredFile } from '@runledger/contracts/events/run-event-data';
 import { isOrgId, isRunId } from '@runledger/contracts/ids';
 
-/** The upload endpoint of a gateway, which takes the files of whoever holds `publicKey`. */
-export interface AGateway extends AsyncDisposable {
+/** The upload endpoint of a gateway. It accepts files with tokens that `publicKey` verifies. */
+export interface UploadGateway extends AsyncDisposable {
   readonly url: string;
   publicKey: string;
-  /** What it has taken, by filename. */
-  readonly taken: Map<string, Buffer>;
-  /** Answers to give, one each, before it behaves again: a status, or a connection that breaks. */
-  troubles: (number | 'broken')[];
+  /** The files that it has stored, by filename. */
+  readonly stored: Map<string, Buffer>;
+  /** The next responses: a status, or a broken connection. Afterwards it responds as a gateway does. */
+  failures: (number | 'broken')[];
   readonly tries: number;
 }
 
-export const startGateway = async (): Promise<AGateway> => {
+export const startGateway = async (): Promise<UploadGateway> => {
   const gateway = {
     url: '',
     publicKey: '',
-    taken: new Map<string, Buffer>(),
-    troubles: [] as (number | 'broken')[],
+    stored: new Map<string, Buffer>(),
+    failures: [] as (number | 'broken')[],
     tries: 0,
   };
 
-  const answer = async (request: IncomingMessage): Promise<{ status: number; body: object } | 'broken'> => {
+  const respond = async (request: IncomingMessage): Promise<{ status: number; body: object } | 'broken'> => {
     gateway.tries += 1;
-    const trouble = gateway.troubles.shift();
-    if (trouble === 'broken') return 'broken';
-    if (trouble !== undefined) return { status: trouble, body: { detail: `trouble ${trouble}` } };
+    const failure = gateway.failures.shift();
+    if (failure === 'broken') return 'broken';
+    if (failure !== undefined) return { status: failure, body: { detail: `failure ${failure}` } };
     const url = new URL(request.url ?? '/', gateway.url);
     const [, executions, org, run, attempt] = url.pathname.split('/');
     const token = request.headers.authorization?.replace(/^Bearer /, '') ?? '';
@@ -41,8 +41,8 @@ export const startGateway = async (): Promise<AGateway> => {
     const filename = url.searchParams.get('filename') ?? '';
     if (bytes.length !== Number(request.headers['content-length']))
       return { status: 400, body: { detail: 'cut' } };
-    gateway.taken.set(filename, bytes);
-    const stored: StoredFile = {
+    gateway.stored.set(filename, bytes);
+    const file: StoredFile = {
       key: randomBytes(32).toString('base64url'),
       filename,
       subfolder: url.searchParams.get('subfolder') ?? '',
@@ -52,17 +52,19 @@ export const startGateway = async (): Promise<AGateway> => {
       type: 'output',
       upload_duration: 0.01,
     };
-    return { status: 201, body: stored };
+    return { status: 201, body: file };
   };
 
   const server = createServer((request, response) => {
-    void answer(request).then((given) => {
-      if (given === 'broken') {
+    void respond(request).then((result) => {
+      if (result === 'broken') {
         request.socket.destroy();
         return;
       }
-      const text = JSON.stringify(given.body);
-      response.writeHead(given.status, { 'content-type': 'application/json', connection: 'close' }).end(text);
+      const text = JSON.stringify(result.body);
+      response
+        .writeHead(result.status, { 'content-type': 'application/json', connection: 'close' })
+        .end(text);
     });
   });
   server.listen(0, '127.0.0.1');
