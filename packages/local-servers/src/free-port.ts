@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** A TCP port on the loopback address that nobody listens on now; another process may take it before its use. */
+const LOOPBACK = '127.0.0.1';
+
+/** A free TCP port of the loopback address. Another process may take it before it is used. */
 export const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
+  const server = createServer().listen(0, LOOPBACK);
   await once(server, 'listening');
   const address = server.address();
   server.close();
@@ -12,12 +14,12 @@ export const freePort = async (): Promise<number> => {
   return address.port;
 };
 
-/** Whether a server could listen here now. */
-export const isPortFree = async (port: number, host = '127.0.0.1'): Promise<boolean> => {
+/** Whether a server can listen on this port of the loopback address now. */
+export const isPortFree = async (port: number): Promise<boolean> => {
   const server = createServer();
   try {
     const listening = once(server, 'listening');
-    server.listen(port, host);
+    server.listen(port, LOOPBACK);
     await listening;
     return true;
   } catch {

@@ -13,8 +13,8 @@ const settingsSchema = Type.Object({
 });
 
 /**
- * The folder for what is downloaded once and used again: `RUNLEDGER_CACHE_DIR`, else `$XDG_CACHE_HOME/runledger`,
- * else `~/.cache/runledger`, else, where none of these can be written, a private folder under the temporary one.
+ * The folder for downloads: `RUNLEDGER_CACHE_DIR`, else `$XDG_CACHE_HOME/runledger`, else `~/.cache/runledger`. If this user
+ * can write to neither of the last two, a private folder in the temporary folder of the system.
  */
 export const openCacheDir = async (env: Environment): Promise<string> => {
   const settings = readConfig(settingsSchema, env);
@@ -22,7 +22,7 @@ export const openCacheDir = async (env: Environment): Promise<string> => {
   if (chosen !== undefined) {
     if (isAbsolute(chosen) && (await isWritableFolder(chosen))) return chosen;
     throw new Error(
-      `RUNLEDGER_CACHE_DIR is ${chosen}, which is not an absolute path of a folder that this user can write. ` +
+      `RUNLEDGER_CACHE_DIR is ${chosen}, which is not the absolute path of a folder that this user can write to. ` +
         'Name another folder, or unset it to use ~/.cache/runledger.',
     );
   }
@@ -47,7 +47,7 @@ const isWritableFolder = async (folder: string): Promise<boolean> => {
   }
 };
 
-// Programs are run from here, and everybody may write to the folder above: what another user made is refused.
+// Programs are started from here, and every user can write to its parent folder: a folder of another user is refused.
 const privateTemporaryFolder = async (): Promise<string> => {
   const { uid } = userInfo();
   const folder = join(tmpdir(), `runledger-cache-${uid}`);
@@ -55,6 +55,6 @@ const privateTemporaryFolder = async (): Promise<string> => {
   const made = await lstat(folder);
   if (made.isDirectory() && made.uid === uid && (made.mode & 0o022) === 0) return folder;
   throw new Error(
-    `${folder} exists, but it is not a folder that only this user can write. Set RUNLEDGER_CACHE_DIR to a folder of your own.`,
+    `${folder} exists, but it is not a folder that only this user can write to. Set RUNLEDGER_CACHE_DIR to a folder of your own.`,
   );
 };

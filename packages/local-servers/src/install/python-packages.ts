@@ -8,8 +8,8 @@ import { runCommand } from '../process/run-command.ts';
 export type Installed = { readonly ok: true } | { readonly ok: false; readonly why: string };
 
 /**
- * Installs packages for this Python into a folder of their own, to be named in `PYTHONPATH`. Two processes may do
- * this at once: the folder appears whole, or not at all.
+ * Installs packages for this Python into a folder for `PYTHONPATH`. Two processes may do this at the same time: the folder
+ * appears complete, or not at all.
  */
 export const installPythonPackages = async (options: {
   readonly python: Python;
@@ -34,7 +34,7 @@ export const installPythonPackages = async (options: {
   return moveIntoPlace(target, folder);
 };
 
-// Where Python comes without pip, a virtual environment often brings one.
+// A Python without pip can often create a virtual environment that has one.
 const pipOf = async (python: Python, folder: string, env: NodeJS.ProcessEnv): Promise<Pip | undefined> => {
   const own: Pip = [python.path, '-m', 'pip'];
   if ((await callPip(own, ['--version'], { env, withinMs: 30_000 })).ok) return own;
@@ -49,7 +49,7 @@ const moveIntoPlace = async (from: string, to: string): Promise<Installed> => {
     return { ok: true };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    // Another process was first: what is there is the same.
+    // Another process was first, with the same content.
     if (code === 'ENOTEMPTY' || code === 'EEXIST') return { ok: true };
     throw error;
   }

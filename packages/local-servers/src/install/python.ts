@@ -8,7 +8,7 @@ export interface Python {
 
 type Version = readonly [major: number, minor: number];
 
-/** A Python of this range on `PATH`: `python3` when it is one, else the newest by its numbered name. */
+/** A Python in this range on `PATH`: `python3` if it is in the range, else the newest with a number in its name. */
 export const findPython = async (
   env: NodeJS.ProcessEnv,
   range: { readonly oldest: Version; readonly newest: Version },
@@ -19,7 +19,7 @@ export const findPython = async (
     { length: newest - oldest + 1 },
     (_, back) => `python${major}.${newest - back}`,
   );
-  // python3 first: what a machine has as its Python is more likely to have pip as well.
+  // python3 first: the default Python of a machine is more likely to have pip.
   for (const name of ['python3', ...numbered]) {
     const script = 'import sys; print(*sys.version_info[:2], sys.executable)';
     const answer = await runCommand(name, ['-c', script], { env, withinMs: 10_000 });

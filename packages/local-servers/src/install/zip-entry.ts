@@ -7,7 +7,7 @@ const LOCAL_ENTRY = 0x04034b50;
 const STORED = 0;
 const DEFLATED = 8;
 
-/** The content of one file in a zip archive (no encryption, no zip64), or undefined when it has no such file. */
+/** The content of one file in a zip archive (no encryption, no zip64); undefined if there is no such file. */
 export const readZipEntry = (zip: Buffer, name: string): Buffer | undefined => {
   for (const entry of directoryOf(zip)) {
     if (entry.name === name) return contentOf(zip, entry);
@@ -48,7 +48,7 @@ const contentOf = (zip: Buffer, entry: Entry): Buffer => {
   const start = entry.offset + 30 + zip.readUInt16LE(entry.offset + 26) + zip.readUInt16LE(entry.offset + 28);
   const content = unpack(zip.subarray(start, start + entry.packedSize), entry);
   if (content.length !== entry.size || crc32(content) !== entry.crc) {
-    throw new Error(`The zip entry ${entry.name} is damaged: its size or checksum is not the stated one.`);
+    throw new Error(`The zip entry ${entry.name} is damaged: its size or its checksum is wrong.`);
   }
   return content;
 };

@@ -17,8 +17,8 @@ const HELLO = ((): Buffer => {
 
 const IS_WRITABLE = Buffer.from('\x08isWritablePrimary\0\x01', 'latin1');
 
-/** Whether a MongoDB server on this loopback port says that it takes writes. */
-export const takesWrites = (port: number): Promise<boolean> =>
+/** Whether a MongoDB server on this port of the loopback address accepts writes. */
+export const acceptsWrites = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port, timeout: ANSWER_WITHIN_MS });
     const answer = (yes: boolean): void => {

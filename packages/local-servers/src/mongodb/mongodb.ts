@@ -11,7 +11,7 @@ export interface MongodBinary {
   readonly version: string;
 }
 
-/** The `mongod` on `PATH`, or undefined when there is none that runs. */
+/** The `mongod` on `PATH`; undefined if there is none, or it does not run. */
 export const findMongod = async (options: {
   readonly env: NodeJS.ProcessEnv;
 }): Promise<MongodBinary | undefined> => {
@@ -23,15 +23,15 @@ export const findMongod = async (options: {
 };
 
 /**
- * Starts `mongod` on the loopback address and waits until it takes writes. May be started again on the same
- * folder and port after any end.
+ * Starts `mongod` on the loopback address and waits until it accepts writes. After it ended, even by a kill, it can start again
+ * on the same folder and port.
  */
 export const startMongod = (options: {
   readonly binary: string;
   readonly dataDir: string;
-  /** 0, or left out: any free port. */
+  /** 0, the default, takes a free one. */
   readonly port?: number;
-  /** mongod writes its log here instead of to a pipe that this process reads. */
+  /** mongod writes its log to this file, not to its standard output. */
   readonly logFile?: string;
 }): Promise<MongoServer> => {
   const { binary, dataDir, port = 0, logFile } = options;

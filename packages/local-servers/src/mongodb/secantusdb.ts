@@ -20,8 +20,8 @@ const REQUIREMENTS = fileURLToPath(new URL('../requirements/secantusdb.txt', imp
 const WHAT_ELSE = 'Install Python 3.10 to 3.13 with pip, or put mongod on PATH, or set MONGODB_URL.';
 
 /**
- * SecantusDB, a small server that speaks MongoDB's protocol; for tests on machines without a MongoDB.
- * Installed once, into the cache. Throws, with what to install, when this machine cannot have it.
+ * SecantusDB, a small server with MongoDB's protocol, for tests on machines without MongoDB. It is installed into the cache once.
+ * @throws Error that says what to install, if this machine cannot run it
  */
 export const ensureSecantusDb = async (options: {
   readonly env: NodeJS.ProcessEnv;
@@ -30,7 +30,9 @@ export const ensureSecantusDb = async (options: {
   const { env, onProgress = () => undefined } = options;
   const python = await findPython(env, { oldest: [3, 10], newest: [3, 13] });
   if (python === undefined) {
-    throw new Error(`No SecantusDB: it needs Python 3.10 to 3.13, and none is on PATH. ${WHAT_ELSE}`);
+    throw new Error(
+      `SecantusDB cannot run: it needs Python 3.10 to 3.13, and there is none on PATH. ${WHAT_ELSE}`,
+    );
   }
   const name = `secantusdb-${VERSION}-py${python.version}-${process.arch}`;
   const packages = join(await openCacheDir(env), name);
@@ -47,25 +49,25 @@ export const ensureSecantusDb = async (options: {
     folder: packages,
     env,
   });
-  if (!installed.ok) throw new Error(`No SecantusDB: ${installed.why}.\n${WHAT_ELSE}`);
+  if (!installed.ok) throw new Error(`SecantusDB cannot be installed: ${installed.why}.\n${WHAT_ELSE}`);
   if (await runs(secantusDb)) return secantusDb;
-  throw new Error(`No SecantusDB: what is in ${packages} does not run. Remove that folder and try again.`);
+  throw new Error(`SecantusDB in ${packages} does not run. Remove that folder and try again.`);
 };
 
 const runs = async ({ python, env }: SecantusDb): Promise<boolean> =>
   (await runCommand(python, ['-c', 'import secantus.cli'], { env, withinMs: 60_000 })).ok;
 
-/** Starts SecantusDB on the loopback address. May be started again on the same folder and port after any end. */
+/** Starts SecantusDB on the loopback address. After it ended, even by a kill, it can start again on the same folder and port. */
 export const startSecantusDb = async (options: {
   readonly secantusDb: SecantusDb;
   readonly storageDir: string;
-  /** 0, or left out: any free port. */
+  /** 0, the default, takes a free one. */
   readonly port?: number;
 }): Promise<MongoServer> => {
   const { secantusDb, storageDir, port = 0 } = options;
   const { python, env } = secantusDb;
   await mkdir(storageDir, { recursive: true, mode: 0o700 });
-  // An empty configuration of our own, else it reads what it finds in the user's home.
+  // An empty configuration. Otherwise it reads one from the user's home.
   const config = join(storageDir, 'secantusd.toml');
   await writeFile(config, '');
   const args = (chosen: number): string[] => [

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 const ANSWER_WITHIN_MS = 2_000;
 const LONGEST_INFO = 65_536;
 
-/** The port of the nats-server with this process id once it takes clients and has JetStream, else undefined. */
-export const readyPort = async (portsDir: string, host: string, pid: number): Promise<number | undefined> => {
-  // The file is named after the process: what another server on the same port answers is not taken for ours.
+/** The port of the nats-server with this process id; undefined until it accepts clients and JetStream is ready. */
+export const readyPort = async (portsDir: string, pid: number): Promise<number | undefined> => {
+  // The name of the file holds the process id, so the answer of another server on the same port does not count.
   const port = await portInFile(portsDir, pid);
-  return port !== undefined && (await hasJetStream(host, port)) ? port : undefined;
+  return port !== undefined && (await hasJetStream(port)) ? port : undefined;
 };
 
-/** Removes the port files of servers that were killed: a new process may get an old process id. */
+/** Removes the port files of killed servers, because a new process may get the process id of an old one. */
 export const removePortFiles = async (portsDir: string): Promise<void> => {
   const files = await readdir(portsDir);
   await Promise.all(files.filter((file) => file.endsWith('.ports')).map((file) => rm(join(portsDir, file))));
@@ -25,10 +25,10 @@ const portInFile = async (portsDir: string, pid: number): Promise<number | undef
   return port === undefined ? undefined : Number(port);
 };
 
-// A nats-server greets every connection with one line: INFO and a JSON object about itself.
-const hasJetStream = (host: string, port: number): Promise<boolean> =>
+// A nats-server sends one line to each new connection: INFO and a JSON object about itself.
+const hasJetStream = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
-    const socket = connect({ host, port, timeout: ANSWER_WITHIN_MS });
+    const socket = connect({ host: '127.0.0.1', port, timeout: ANSWER_WITHIN_MS });
     const answer = (yes: boolean): void => {
       socket.destroy();
       resolve(yes);

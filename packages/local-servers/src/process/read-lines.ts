@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 
-/** Longer than any line of our services' logs. */
+/** Longer than any line in the logs of our services. */
 const MAX_LINE_CHARACTERS = 64 * 1024;
 
-/** Gives each line of a stream, without its line end. A longer line is cut, so that a line without end fills no memory. */
+/** Calls `onLine` with each line of a stream, without its line end. A longer line is cut, so that it cannot fill the memory. */
 export const readLines = (stream: Readable, onLine: (line: string) => void): void => {
   const decoder = new StringDecoder('utf8');
   let begun = '';

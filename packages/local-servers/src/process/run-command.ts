@@ -4,7 +4,7 @@ export type CommandResult =
   | { readonly ok: true; readonly stdout: string }
   | { readonly ok: false; readonly why: string };
 
-/** Runs a program to its end. A program that cannot run, fails or takes too long is a value that tells why. */
+/** Runs a program to its end. If it cannot run, fails or takes too long, the result says why. */
 export const runCommand = (
   file: string,
   args: readonly string[],
@@ -23,7 +23,7 @@ const whyItFailed = (
   stdout: string,
 ): string => {
   if (error.killed === true) return 'it was stopped: it took too long or printed too much';
-  const said = (stderr.trim() || stdout.trim()).split('\n').slice(-6).join('\n');
+  const output = (stderr.trim() || stdout.trim()).split('\n').slice(-6).join('\n');
   const status = typeof error.code === 'number' ? `exit status ${error.code}` : String(error.code);
-  return said === '' ? status : `${status}: ${said}`;
+  return output === '' ? status : `${status}: ${output}`;
 };

@@ -11,7 +11,7 @@ afterEach(() => {
 });
 
 describe('the cache folder', () => {
-  it('is the one that RUNLEDGER_CACHE_DIR names, made when it is not there', async () => {
+  it('is RUNLEDGER_CACHE_DIR, created if it does not exist', async () => {
     await using folder = await temporaryFolder();
     const wanted = join(folder.path, 'a', 'b');
     const env = { RUNLEDGER_CACHE_DIR: wanted, XDG_CACHE_HOME: folder.path, HOME: folder.path };
@@ -20,7 +20,7 @@ describe('the cache folder', () => {
   });
 
   it.each(['relative/folder', '/dev/null/folder'])(
-    'is not looked for elsewhere when %s was named',
+    'is refused if RUNLEDGER_CACHE_DIR is %s',
     async (named) => {
       await expect(openCacheDir({ RUNLEDGER_CACHE_DIR: named })).rejects.toThrow('Name another folder');
     },
@@ -36,7 +36,7 @@ describe('the cache folder', () => {
     );
   });
 
-  it('is a private temporary one when the home cannot be written', async () => {
+  it('is a private temporary folder if the home is not writable', async () => {
     await using temporary = await temporaryFolder();
     vi.stubEnv('TMPDIR', temporary.path);
     const folder = await openCacheDir({ HOME: '/dev/null' });
@@ -44,7 +44,7 @@ describe('the cache folder', () => {
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
   });
 
-  it('is no temporary one that others can write', async () => {
+  it('is never a temporary folder that other users can write to', async () => {
     await using temporary = await temporaryFolder();
     vi.stubEnv('TMPDIR', temporary.path);
     await chmod(await openCacheDir({ HOME: '/dev/null' }), 0o777);

@@ -10,22 +10,22 @@ const zip = Buffer.from(
 );
 
 describe('an entry of a zip archive', () => {
-  it('is read when it is stored and when it is compressed', () => {
+  it('is read whether it is stored or compressed', () => {
     expect(readZipEntry(zip, 'stored.txt')?.toString()).toBe('as it is');
     expect(readZipEntry(zip, 'packed/deflated.txt')?.toString()).toBe('again and '.repeat(20));
   });
 
-  it('is undefined when there is none of that name', () => {
+  it('is undefined if the name does not exist', () => {
     expect(readZipEntry(zip, 'absent.txt')).toBeUndefined();
   });
 
-  it('is refused when its bytes are not those that were packed', () => {
+  it('is refused if its bytes were changed', () => {
     const damaged = Buffer.from(zip);
     damaged.write('at', damaged.indexOf('as it is'));
     expect(() => readZipEntry(damaged, 'stored.txt')).toThrow('stored.txt is damaged');
   });
 
-  it('is refused when the archive is something else', () => {
+  it('is refused if the file is not a zip archive', () => {
     expect(() => readZipEntry(Buffer.from('<html>'), 'stored.txt')).toThrow('not a zip archive');
   });
 });

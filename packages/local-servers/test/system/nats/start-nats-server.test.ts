@@ -12,8 +12,8 @@ import { findNatsServer, startNatsServer } from '../../../src/nats/nats-server.t
 const { path: binary } = await findNatsServer({ env: process.env });
 const temporaryFolder = () => mkdtempDisposable(join(tmpdir(), 'runledger-nats-server-'));
 
-describe('a nats-server that was started', () => {
-  it('greets with JetStream on the port that it tells', async () => {
+describe('a started nats-server', () => {
+  it('offers JetStream on the reported port', async () => {
     await using folder = await temporaryFolder();
     await using server = await startNatsServer({ binary, storeDir: folder.path, serverName: 'one' });
     expect(server.url).toBe(`nats://127.0.0.1:${server.port}`);
@@ -34,22 +34,17 @@ describe('a nats-server that was started', () => {
     expect(await greetingAt(second.port)).toMatchObject({ jetstream: true });
   });
 
-  it('keeps its configuration, which may hold passwords, to this user', async () => {
+  it('hides its configuration, which may hold passwords, from other users', async () => {
     await using folder = await temporaryFolder();
     const configFile = join(folder.path, 'nats-server.conf');
     await writeFile(configFile, 'of an earlier start', { mode: 0o644 });
-    const authorization = 'authorization { user: "a", password: "b" }';
-    await using server = await startNatsServer({
-      binary,
-      storeDir: folder.path,
-      authorization,
-      maxPayload: 2_000,
-    });
+    const authorization = 'authorization { user: "a", password: "b" }\nmax_payload: 2000';
+    await using server = await startNatsServer({ binary, storeDir: folder.path, authorization });
     expect((await stat(configFile)).mode & 0o777).toBe(0o600);
     expect(await greetingAt(server.port)).toMatchObject({ auth_required: true, max_payload: 2_000 });
   });
 
-  it('stops when it is asked to, also while it is paused, and more than once', async () => {
+  it('stops on request, even while it is paused; a second stop has no effect', async () => {
     await using folder = await temporaryFolder();
     const server = await startNatsServer({ binary, storeDir: folder.path });
     server.kill('SIGSTOP');
@@ -60,20 +55,20 @@ describe('a nats-server that was started', () => {
 });
 
 describe('a nats-server that cannot start', () => {
-  it('tells that the port is in use', async () => {
+  it('reports that the port is in use', async () => {
     await using folder = await temporaryFolder();
     await using other = await startNatsServer({ binary, storeDir: join(folder.path, 'one') });
     const second = startNatsServer({ binary, storeDir: join(folder.path, 'two'), port: other.port });
     await expect(second).rejects.toThrow(/ended before it was ready.*address already in use/s);
   });
 
-  it('tells what is wrong with its configuration', async () => {
+  it('reports an error in its configuration', async () => {
     await using folder = await temporaryFolder();
     const broken = startNatsServer({ binary, storeDir: folder.path, authorization: 'authorization {' });
     await expect(broken).rejects.toThrow(/Parse error/);
   });
 
-  it('tells what is wrong with its store, from its log file too', async () => {
+  it('reports an error of its store, also from its log file', async () => {
     await using folder = await temporaryFolder();
     await writeFile(join(folder.path, 'jetstream'), 'a file where a folder belongs');
     const logFile = join(folder.path, 'nats-server.log');
@@ -81,15 +76,15 @@ describe('a nats-server that cannot start', () => {
     await expect(startNatsServer({ binary, storeDir: folder.path, logFile })).rejects.toThrow(/jetstream/i);
   });
 
-  it('tells that there is no such program', async () => {
+  it('reports that the program does not exist', async () => {
     await using folder = await temporaryFolder();
     const missing = startNatsServer({ binary: join(folder.path, 'absent'), storeDir: folder.path });
-    await expect(missing).rejects.toThrow(/nats-server cannot be started.*ENOENT/);
+    await expect(missing).rejects.toThrow(/nats-server cannot start.*ENOENT/);
   });
 });
 
 describe('the process that started a nats-server', () => {
-  it('takes it along when it is killed with -9, and not when the terminal interrupts it', async () => {
+  it('takes the server down when it is killed with -9, but not on an interrupt from the terminal', async () => {
     await using folder = await temporaryFolder();
     const fixture = fileURLToPath(new URL('fixtures/start-nats-server.ts', import.meta.url));
     const parent = spawn(process.execPath, [fixture, folder.path], {
@@ -103,7 +98,7 @@ describe('the process that started a nats-server', () => {
     if (parent.pid === undefined || pid === undefined || port === undefined)
       throw new Error('It did not start.');
 
-    // What a terminal does on Ctrl-C: the signal goes to the whole process group.
+    // Like Ctrl-C in a terminal: the signal goes to the whole process group.
     process.kill(-parent.pid, 'SIGINT');
     expect((await lines.next()).value).toBe('interrupted');
     expect(await greetingAt(port)).toMatchObject({ jetstream: true });
