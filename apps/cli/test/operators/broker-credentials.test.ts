@@ -68,7 +68,7 @@ describe('the key file of an operator', () => {
     expect(await cliWith(both)(['organisations', 'list'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining(
-        'RUNLEDGER_NATS_NKEY is set, and so is RUNLEDGER_NATS_NKEY_FILE: keep one of them.',
+        'RUNLEDGER_NATS_NKEY is set, and so is RUNLEDGER_NATS_NKEY_FILE: unset one of them.',
       ),
     });
   });

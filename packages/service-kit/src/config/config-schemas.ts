@@ -1,13 +1,13 @@
 import { Type } from 'typebox';
 
-/** What every setting has, beside what its type needs. */
+/** The options of every setting, besides those of its type. */
 export interface SettingOptions<Value> {
-  /** Shown to the operator when the value is missing or wrong, and in the generated documentation. */
+  /** Shown to the operator if the value is missing or wrong, and in docs/settings.md. */
   readonly description: string;
   readonly default?: Value;
-  /** Never printed; may also be given as the path of a file in `NAME_FILE`. */
+  /** Never printed. It may also stand in a file that `NAME_FILE` names. */
   readonly secret?: boolean;
-  /** The empty string is a value; without it, it counts as not set. */
+  /** The empty string is a value. By default it counts as not set. */
   readonly emptyIsValue?: boolean;
 }
 
@@ -20,7 +20,7 @@ export const seconds = (
   options: SettingOptions<number> & { readonly minimum?: number; readonly maximum?: number },
 ): Type.TNumber => Type.Number({ minimum: 0, unit: 'seconds', ...options });
 
-/** A text that is never printed, for example a key. It may come from the file that `NAME_FILE` names. */
+/** A text that is never printed, for example a key. It may also stand in a file that `NAME_FILE` names. */
 export const secret = (options: SettingOptions<string> & { readonly minLength?: number }): Type.TString =>
   Type.String({ minLength: 1, ...options, secret: true });
 
@@ -30,7 +30,7 @@ export const oneOf = <const Words extends string[]>(
   options: SettingOptions<NoInfer<Words[number]>>,
 ): Type.TEnum<Words> => Type.Enum<Words>(words, { ...options });
 
-/** Values between commas, each converted and checked by `item`; spaces around them and empty ones are dropped. */
+/** Values separated by commas, each converted and checked by `item`. Spaces around values and empty values are dropped. */
 export const list = <Item extends Type.TSchema>(
   item: Item,
   options: SettingOptions<readonly Type.Static<Item>[]> & {
@@ -40,7 +40,7 @@ export const list = <Item extends Type.TSchema>(
   },
 ): Type.TArray<Item> => Type.Array(item, { ...options });
 
-/** An absolute URL, kept as it is written. `protocols` as in `URL.protocol`, with the colon. */
+/** An absolute URL, unchanged. `protocols` as in `URL.protocol`, with the colon. */
 export const url = ({
   protocols = ['http:', 'https:'],
   ...options

@@ -40,23 +40,23 @@ const convert = (schema: Type.TSchema, text: string): ReadValue => {
   }
   if (Type.IsLiteral(schema)) return oneOfValues([schema.const], text);
   if (Type.IsEnum(schema)) return oneOfValues(schema.enum, text);
-  if (Type.IsUnion(schema)) return firstThatFits(schema.anyOf, text);
+  if (Type.IsUnion(schema)) return firstMatch(schema.anyOf, text);
   if (Type.IsArray(schema)) return convertItems(schema.items, text);
   if (Type.IsString(schema)) return { ok: true, value: text };
   throw new TypeError(
-    'a configuration schema has a property of a type that cannot be read from text. Use integer, number, boolean, literal, enum, union, array or string.',
+    'A configuration schema has a property whose type cannot be read from text. Use integer, number, boolean, literal, enum, union, array or string.',
   );
 };
 
 const oneOfValues = (values: readonly unknown[], text: string): ReadValue => {
   const value = values.find((candidate) => String(candidate) === text);
-  return value === undefined ? { ok: false, wrong: 'is not one of the values allowed' } : { ok: true, value };
+  return value === undefined ? { ok: false, wrong: 'is not one of the allowed values' } : { ok: true, value };
 };
 
-const firstThatFits = (variants: readonly Type.TSchema[], text: string): ReadValue =>
+const firstMatch = (variants: readonly Type.TSchema[], text: string): ReadValue =>
   variants.map((variant) => readValue(variant, text)).find((read) => read.ok) ?? {
     ok: false,
-    wrong: 'is not one of the values allowed',
+    wrong: 'is not one of the allowed values',
   };
 
 const convertItems = (item: Type.TSchema, text: string): ReadValue => {
@@ -84,7 +84,7 @@ export const expected = (schema: Type.TSchema): string => {
   if (Type.IsLiteral(schema)) return String(schema.const);
   if (Type.IsEnum(schema)) return `one of ${schema.enum.join(', ')}`;
   if (Type.IsUnion(schema)) return schema.anyOf.map(expected).join(' or ');
-  if (Type.IsArray(schema)) return `a list with commas, each item ${expected(schema.items)}`;
+  if (Type.IsArray(schema)) return `a list separated by commas, each item ${expected(schema.items)}`;
   const protocols = keyword(schema, 'protocols');
   if (Array.isArray(protocols))
     return `a URL that begins with ${protocols.map((name) => `${name}//`).join(' or ')}`;
@@ -112,6 +112,6 @@ export const written = (value: unknown): string => {
   return value instanceof RegExp ? value.source : JSON.stringify(value);
 };
 
-/** A keyword of the schema; undefined when it has none of that name. */
+/** A keyword of the schema; undefined if the schema does not have it. */
 export const keyword = (schema: Type.TSchema, name: string): unknown =>
   Object.entries(schema).find(([key]) => key === name)?.[1];

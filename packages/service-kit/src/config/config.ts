@@ -12,7 +12,7 @@ export interface ConfigProblem {
   readonly right: string;
 }
 
-/** Everything that is wrong with an environment, at once. The message is for people and holds no secrets. */
+/** All problems of an environment at once. The message is for people and holds no secrets. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly code = 'config_invalid';
@@ -54,14 +54,14 @@ export const readConfig = <Schema extends Type.TObject>(
   if (problems.length > 0) throw new ConfigError(problems);
   if (!Value.Check(schema, values)) {
     const where = Value.Errors(schema, values).map((error) => `${error.instancePath} ${error.message}`);
-    throw new TypeError(`a default of the configuration schema does not fit the schema: ${where.join('; ')}`);
+    throw new TypeError(`A default of the configuration schema violates the schema: ${where.join('; ')}`);
   }
   return values;
 };
 
 export interface SettingRow {
   readonly name: string;
-  /** As it is written in the environment. */
+  /** As written in the environment. */
   readonly default: string | undefined;
   readonly required: boolean;
   readonly description: string;
@@ -94,7 +94,7 @@ const readSetting = (variable: string, setting: Type.TSchema, env: Environment):
   const path = isSecret(setting) ? env[fileVariable] : undefined;
   if (path !== undefined && path !== '') {
     if (isSet)
-      return { kind: 'problem', variable, wrong: `is set, and so is ${fileVariable}: keep one of them` };
+      return { kind: 'problem', variable, wrong: `is set, and so is ${fileVariable}: unset one of them` };
     const file = readSecretFile(path);
     return file.ok
       ? convertSetting(fileVariable, setting, file.text)
@@ -112,7 +112,7 @@ const convertSetting = (variable: string, setting: Type.TSchema, text: string): 
   return { kind: 'problem', variable, wrong: `${shown(setting, text)}${read.wrong}` };
 };
 
-/** A value with an at sign may hold the password of a URL, even of a malformed one. */
+/** A value with an at sign may be a URL with a password, even a malformed one. */
 const shown = (setting: Type.TSchema, text: string): string =>
   isSecret(setting) || text.includes('@') ? '' : `= ${JSON.stringify(text.slice(0, 80))} `;
 

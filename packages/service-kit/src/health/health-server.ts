@@ -5,7 +5,7 @@ import { listen } from './listen.ts';
 import type { Logger } from '../observability/logger.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { hideSecretsInText } from '../observability/redaction.ts';
-import { watchReadiness } from './readiness.ts';
+import { readinessOf } from './readiness.ts';
 import type { Checks, Readiness } from './readiness.ts';
 import { describeStop, stopReason } from './stop-reason.ts';
 
@@ -18,8 +18,8 @@ export interface HealthOptions {
   readonly checks: Checks;
   readonly metrics: Metrics;
   readonly logger: Logger;
-  /** Once it is aborted, the service is not ready; after an unhandled error it is not live either. */
-  readonly stopping?: AbortSignal;
+  /** After its abort the service is not ready. After an unhandled error it is not live either. */
+  readonly stopping: AbortSignal;
 }
 
 export interface HealthServer extends AsyncDisposable {
@@ -37,8 +37,8 @@ const MAX_CONNECTIONS = 100;
 const REQUEST_WITHIN_MS = 5_000;
 
 /**
- * Serves `/livez`, `/readyz` and `/metrics`. Open it first, so that probes are answered during a slow start and
- * until the stop is over. @throws when the port cannot be listened on.
+ * Serves `/livez`, `/readyz` and `/metrics`. Open it first, so that it answers probes during a slow start and until the stop is
+ * over. @throws Error if it cannot listen on the port
  */
 export const openHealthServer = async (options: HealthOptions): Promise<HealthServer> => {
   const { host, port, logger } = options;
@@ -56,7 +56,7 @@ export const openHealthServer = async (options: HealthOptions): Promise<HealthSe
     [Symbol.asyncDispose]: async () => {
       const closed = once(server, 'close');
       server.close();
-      // It stops last: a closed connection tells a probe more than waiting does.
+      // It stops last, and a probe needs no answer any more.
       server.closeAllConnections();
       await closed;
     },
@@ -66,9 +66,9 @@ export const openHealthServer = async (options: HealthOptions): Promise<HealthSe
 type Pages = ReadonlyMap<string, () => Answer | Promise<Answer>>;
 
 const pagesOf = ({ checks, metrics, logger, stopping }: HealthOptions): Pages => {
-  const readiness = watchReadiness(checks, logger);
+  const readiness = readinessOf(checks, logger);
   const stop = (): string | undefined => {
-    if (stopping?.aborted !== true) return undefined;
+    if (!stopping.aborted) return undefined;
     const reason = stopReason(stopping);
     return reason === undefined ? 'the service is stopping' : describeStop(reason);
   };
@@ -76,15 +76,15 @@ const pagesOf = ({ checks, metrics, logger, stopping }: HealthOptions): Pages =>
     [
       '/livez',
       () => {
-        const wedged = stopping !== undefined && stopReason(stopping)?.kind === 'fatal';
-        return json(wedged ? 503 : 200, { live: !wedged });
+        const hasFailed = stopReason(stopping)?.kind === 'fatal';
+        return json(hasFailed ? 503 : 200, { live: !hasFailed });
       },
     ],
     [
       '/readyz',
       async () => {
         const why = stop();
-        // The checks are no longer run: what they check is being closed.
+        // The checks do not run any more, because their resources are being closed.
         if (why !== undefined) return readyPage({ ready: false, checks: { stopping: { ok: false, why } } });
         return readyPage(await readiness());
       },
@@ -102,11 +102,11 @@ const respond = async (
   const page = pages.get((request.url ?? '/').split('?', 1)[0] ?? '/');
   if (page === undefined) {
     const paths = [...pages.keys()].join(', ');
-    return send(request, response, json(404, { error: `no such page; there are ${paths}` }));
+    return send(request, response, json(404, { error: `no such page; the pages are ${paths}` }));
   }
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('allow', 'GET, HEAD').setHeader('connection', 'close');
-    return send(request, response, json(405, { error: 'only GET and HEAD are answered here' }));
+    return send(request, response, json(405, { error: 'only GET and HEAD are allowed' }));
   }
   try {
     send(request, response, await page());

@@ -7,17 +7,17 @@ export interface ListenOptions {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
-  /** What to change when the port is in use, such as `port` or the name of a setting. */
+  /** What to change if the port is in use, such as `port` or the name of a setting. */
   readonly setting: string;
 }
 
-/** Where a server that listens on every address is reached from this machine. */
+/** The address at which this machine reaches a server that listens on all addresses. */
 const ANY_ADDRESS: ReadonlyMap<string, string> = new Map([
   ['0.0.0.0', '127.0.0.1'],
   ['::', '::1'],
 ]);
 
-/** Resolves with the server's URL, without a slash at the end, once it listens. @throws when it cannot, with what to do */
+/** Resolves with the server's URL, without a slash at the end, when it listens. @throws Error that says what to do */
 export const listen = async (
   server: Server,
   { name, host, port, setting }: ListenOptions,

@@ -3,7 +3,7 @@ import type { Logger } from '../observability/logger.ts';
 
 export type CheckOutcome = { readonly ok: true } | { readonly ok: false; readonly why: string };
 export type Check = () => CheckOutcome | Promise<CheckOutcome>;
-/** By name. The record is read at each request, so a check may be added when its resource has been opened. */
+/** By name. Each request reads the record, so a check may be added when its resource is open. */
 export type Checks = Readonly<Record<string, Check>>;
 
 export interface Readiness {
@@ -13,9 +13,9 @@ export interface Readiness {
 
 const CHECK_WITHIN_MS = 1_000;
 
-/** Runs all checks, each within one second, and logs only what changed since the last time. */
-export const watchReadiness = (checks: Checks, logger: Logger): (() => Promise<Readiness>) => {
-  // A check that hangs is not run again, so that probes cannot pile up work behind it.
+/** Runs all checks, each within one second, and logs only changes since the last time. */
+export const readinessOf = (checks: Checks, logger: Logger): (() => Promise<Readiness>) => {
+  // A check that hangs is not started again, so that probes do not pile up calls.
   const running = new Map<string, Promise<CheckOutcome>>();
   const known = new Map<string, string>();
 

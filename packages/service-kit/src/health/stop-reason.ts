@@ -1,11 +1,11 @@
 /** Why a service stops; the first reason counts. */
 export type StopReason =
   | { readonly kind: 'signal'; readonly signal: 'SIGTERM' | 'SIGINT' }
-  | { readonly kind: 'parent_gone' }
+  | { readonly kind: 'parent_ended' }
   | { readonly kind: 'start_failed'; readonly error: unknown }
   | { readonly kind: 'fatal'; readonly error: unknown };
 
-/** The reason of the `stopping` signal, so that work given up because of it rejects with an Error that says why. */
+/** The reason of the `stopping` signal. Work that the signal aborts rejects with this error. */
 export class ServiceStopping extends Error {
   override readonly name = 'ServiceStopping';
   readonly stop: StopReason;
@@ -20,15 +20,15 @@ export const describeStop = (stop: StopReason): string => {
   switch (stop.kind) {
     case 'signal':
       return `${stop.signal} was received`;
-    case 'parent_gone':
-      return 'the process that started it is gone';
+    case 'parent_ended':
+      return 'the parent process has ended';
     case 'start_failed':
       return 'it could not start';
     case 'fatal':
-      return 'an error that nothing handled';
+      return 'an unhandled error';
   }
 };
 
-/** Undefined while the signal is not aborted, and for a signal that is not a service's `stopping`. */
+/** Undefined if the signal is not aborted, or is not the `stopping` signal of a service. */
 export const stopReason = (stopping: AbortSignal): StopReason | undefined =>
   stopping.reason instanceof ServiceStopping ? stopping.reason.stop : undefined;

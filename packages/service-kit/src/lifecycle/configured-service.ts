@@ -7,7 +7,7 @@ import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import { openTracing } from '../tracing/tracing.ts';
 import type { TracingSettings } from '../tracing/tracing-config.ts';
 
-/** What `serviceConfig` gives. */
+/** The values of `serviceConfig`. */
 export interface ServiceSettings extends TracingSettings {
   readonly RUNLEDGER_HEALTH_HOST: string;
   readonly RUNLEDGER_HEALTH_PORT: number;
@@ -15,7 +15,7 @@ export interface ServiceSettings extends TracingSettings {
   readonly RUNLEDGER_STOP_WITHIN_S: number;
 }
 
-/** What every service has from its start. */
+/** The parts that every service has from its start. */
 export interface ServiceBase<Config> {
   readonly config: Config;
   readonly instance: string;
@@ -25,19 +25,19 @@ export interface ServiceBase<Config> {
   readonly observer: EventLogMetrics;
   /** The health server's address, for example `http://127.0.0.1:9101`. */
   readonly health: string;
-  /** What the service needs to be ready; `start` adds a check for each thing that it opened. */
+  /** The conditions of readiness. `start` adds a check for each resource that it opens. */
   readonly checks: Record<string, Check>;
 }
 
 export interface ConfiguredService<Config extends ServiceSettings> {
   readonly name: string;
-  /** @throws ConfigError with everything that is wrong */
+  /** @throws ConfigError with all problems */
   readonly readConfig: (env: Environment) => Config;
-  /** Tells two processes of the service apart. */
+  /** Identifies this process among those of the service. */
   readonly instance: (config: Config) => string;
   /**
-   * Opens everything into `open`, as in `runService`, and gives what else to announce to the parent process beside the
-   * address of the health server. The service is not ready before it resolves.
+   * Opens all resources into `open`, as in `runService`. Its result is announced to the parent process, with the address of the
+   * health server. The service is ready when it resolves.
    */
   readonly start: (
     begun: ServiceBase<Config>,
@@ -47,11 +47,11 @@ export interface ConfiguredService<Config extends ServiceSettings> {
 }
 
 const DEFAULT_STOP_WITHIN_S = 10;
-/** A part of the time for the stop: traces come last and must not make a stop take too long. */
-const FLUSH_SHARE = 0.1;
-const FLUSH_AT_MOST_MS = 1_000;
+/** The fraction of the stop's time for the last traces, which must not make the stop take too long. */
+const FLUSH_FRACTION = 0.1;
+const MAX_FLUSH_MS = 1_000;
 
-/** `runService` with what all services begin with: configuration, logs, metrics, health. Only `main.ts` calls it. */
+/** `runService` with the parts that all services have: configuration, logs, metrics, traces, health. Only `main.ts` calls it. */
 export const runConfiguredService = <Config extends ServiceSettings>(
   { name, readConfig, instance: instanceOf, start }: ConfiguredService<Config>,
   env: Environment,
@@ -66,7 +66,7 @@ export const runConfiguredService = <Config extends ServiceSettings>(
       const config = read.value;
       const instance = instanceOf(config);
       const logger = createLogger({ service: name, level: config.RUNLEDGER_LOG_LEVEL, instance });
-      const flushWithinMs = Math.min(config.RUNLEDGER_STOP_WITHIN_S * 1_000 * FLUSH_SHARE, FLUSH_AT_MOST_MS);
+      const flushWithinMs = Math.min(config.RUNLEDGER_STOP_WITHIN_S * 1_000 * FLUSH_FRACTION, MAX_FLUSH_MS);
       open.use(await openTracing(config, { service: name, instance, logger, flushWithinMs }));
       const metrics = createMetrics(name);
       const checks: Record<string, Check> = { start: () => ({ ok: false, why: 'still starting' }) };

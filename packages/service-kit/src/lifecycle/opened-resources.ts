@@ -1,12 +1,12 @@
 /**
- * An AsyncDisposableStack that knows what it is closing, so that the log can name the resource on which a stop hangs.
- * A resource is named by its `name`, else by its class, and by the place in the code that opened it.
+ * An AsyncDisposableStack that shows what it is closing, so that the log can name the resource on which a stop hangs.
+ * The name is the resource's `name`, else its class, with the line of code that opened it.
  */
 export class OpenedResources extends AsyncDisposableStack {
   #opened = 0;
   #closing: string | undefined;
 
-  /** What is being closed right now. */
+  /** The resource that is being closed now. */
   get closing(): string | undefined {
     return this.#closing;
   }
@@ -44,8 +44,8 @@ export class OpenedResources extends AsyncDisposableStack {
   #nameOf(value: unknown): string {
     this.#opened += 1;
     const own = ownName(value) ?? 'resource';
-    const place = callSite();
-    return `${own} (number ${this.#opened} of those opened${place === undefined ? '' : `, ${place}`})`;
+    const line = callSite();
+    return `${own} (opened as number ${this.#opened}${line === undefined ? '' : `, ${line}`})`;
   }
 }
 
@@ -56,5 +56,5 @@ const ownName = (value: unknown): string | undefined => {
   return className === '' || className === 'Object' || className === 'Function' ? undefined : className;
 };
 
-/** Above this function in the stack: #nameOf, then use, adopt or defer, then the caller that opened the resource. */
+/** The stack above this function: #nameOf; use, adopt or defer; the caller that opened the resource. */
 const callSite = (): string | undefined => new Error('only for its stack').stack?.split('\n')[4]?.trim();

@@ -9,30 +9,28 @@ import type { StopReason } from '../health/stop-reason.ts';
 
 export interface Service {
   readonly name: string;
-  /** For events of the process itself; by default one at level info. */
-  readonly logger?: Logger;
-  /** How long the whole stop may take, from the first signal on, in milliseconds. */
+  /** The time limit of the whole stop, from the first signal, in milliseconds. */
   readonly stopWithinMs: number;
   /**
-   * Opens everything into `open`: order = start, reverse = stop. It resolves once the service runs.
-   * Everything that waits in it must end with `stopping`: closing begins when `start` has settled.
+   * Opens all resources into `open`: order = start, reverse = stop. It resolves when the service runs. All waiting in it must end
+   * with `stopping`, because closing begins after `start` has settled.
    */
   readonly start: (open: AsyncDisposableStack, stopping: AbortSignal) => Promise<void> | void;
 }
 
-/** EX_CONFIG of sysexits.h: started again with the same environment, it would fail again. */
+/** EX_CONFIG of sysexits.h: another start with the same environment would fail again. */
 const EXIT_CONFIG = 78;
 const KEEP_ALIVE_MS = 60_000;
 
 /**
- * Runs a service from start to exit; only `main.ts` calls it, once. It ends the process:
- * 0 after a clean stop (SIGTERM, SIGINT, or the parent that forked it is gone), 78 for a ConfigError,
- * 1 for a failed start, an unhandled error, a resource that fails to close, or a stop that takes too long.
+ * Runs a service from start to exit. Only `main.ts` calls it, once. It ends the process with 0 after a clean stop (SIGTERM,
+ * SIGINT, or the end of the parent process), 78 for a ConfigError, and 1 for a failed start, an unhandled error, a resource that
+ * fails to close, or a stop that takes too long.
  */
-export const runService = async ({ name, stopWithinMs, start, ...given }: Service): Promise<never> => {
-  const logger = given.logger ?? createLogger({ service: name, level: 'info' });
+export const runService = async ({ name, stopWithinMs, start }: Service): Promise<never> => {
+  const logger = createLogger({ service: name, level: 'info' });
   const requests = listenForStop(logger);
-  // A service lives until it is stopped, even while no socket or timer of its own is open.
+  // A service runs until it is stopped, even if it has no open socket or timer.
   const keepAlive = setInterval(() => {}, KEEP_ALIVE_MS);
   const open = new OpenedResources();
   const started = startInto(open, start, requests, logger);
@@ -43,10 +41,10 @@ export const runService = async ({ name, stopWithinMs, start, ...given }: Servic
   process.exit(closed && !requests.hadFatalError() ? exitCodeAfter(reason) : 1);
 };
 
-/** Tells the parent process, when there is one with an IPC channel, where this service listens. */
+/** Sends the parent process, if it opened an IPC channel, the addresses of this service. */
 export const announce = (record: Readonly<Record<string, unknown>>): void => {
   if (!process.connected) return;
-  // The callback takes the error of a channel that is closing; `disconnect` then stops the service.
+  // The callback swallows the error of a closing channel. Then `disconnect` stops the service.
   process.send?.({ ...record, type: 'listening' }, undefined, undefined, () => {});
 };
 
@@ -60,7 +58,7 @@ const startInto = async (
     await start(open, stopping);
     if (!stopping.aborted) logger.info('started');
   } catch (error) {
-    if (stopping.aborted) logger.info({ err: error }, 'the start was given up');
+    if (stopping.aborted) logger.info({ err: error }, 'the start was aborted');
     else stop({ kind: 'start_failed', error });
   }
 };
@@ -86,14 +84,14 @@ const closeWithin = async (
   };
   return within(ms, close(), () => {
     const waitedFor = starting
-      ? 'the start, which does not end with `stopping`'
+      ? 'the start, which does not end on `stopping`'
       : (open.closing ?? 'the last resource');
     logger.error({ waited_for: waitedFor }, `the stop took more than ${ms} ms; waited for: ${waitedFor}`);
     return false;
   });
 };
 
-/** A person in a terminal reads about a wrong configuration; everything else goes to the log. */
+/** A wrong configuration is printed for a person at a terminal. All other errors go to the log. */
 const explain = (name: string, error: unknown, logger: Logger): void => {
   if (error instanceof ConfigError) {
     process.stderr.write(`${name} cannot start: ${error.message}\n`);
@@ -106,7 +104,7 @@ const explain = (name: string, error: unknown, logger: Logger): void => {
 const exitCodeAfter = (reason: StopReason): number => {
   switch (reason.kind) {
     case 'signal':
-    case 'parent_gone':
+    case 'parent_ended':
       return 0;
     case 'start_failed':
       return reason.error instanceof ConfigError ? EXIT_CONFIG : 1;

@@ -3,7 +3,7 @@ import { oneOf, port, seconds } from '../config/config-schemas.ts';
 import { LOG_LEVELS, type LogLevel } from '../observability/logger.ts';
 import { tracingConfig } from '../tracing/tracing-config.ts';
 
-/** The environment variables of every service: to spread into its configuration schema. */
+/** The environment variables of every service, to spread into its configuration schema. */
 export const serviceConfig = ({
   healthPort,
 }: {
@@ -22,11 +22,14 @@ export const serviceConfig = ({
     default: healthPort,
     description: 'of the health server; 0 takes a free one',
   }),
-  RUNLEDGER_LOG_LEVEL: oneOf([...LOG_LEVELS], { default: 'info', description: 'the least level logged' }),
+  RUNLEDGER_LOG_LEVEL: oneOf([...LOG_LEVELS], {
+    default: 'info',
+    description: 'the lowest level that is logged',
+  }),
   RUNLEDGER_STOP_WITHIN_S: seconds({
     default: 10,
     minimum: 1,
-    description: 'how long a stop may take; what is in hand may be finished for about half of it',
+    description: 'the time limit of a stop; running work gets about half of it',
   }),
   ...tracingConfig,
 });

@@ -2,13 +2,13 @@ import type { Logger } from '../observability/logger.ts';
 import { describeStop, ServiceStopping } from '../health/stop-reason.ts';
 import type { StopReason } from '../health/stop-reason.ts';
 
-/** Why the process has to stop. There is one for each process. */
+/** The reasons to stop this process. A process has one. */
 export interface StopRequests {
   /** Aborted at the first reason to stop. */
   readonly stopping: AbortSignal;
   /** The first reason; it never rejects. */
   readonly first: Promise<StopReason>;
-  /** An error that nothing handled happened, before the stop or during it. */
+  /** Whether there was an unhandled error, before or during the stop. */
   readonly hadFatalError: () => boolean;
   readonly stop: (reason: StopReason) => void;
 }
@@ -26,8 +26,8 @@ export const listenForStop = (logger: Logger): StopRequests => {
     first.resolve(reason);
   };
 
-  // A Ctrl-C reaches the whole process group, npm forwards it once more, and a parent then sends SIGTERM: this is one
-  // request. SIGKILL is for those who cannot wait for the deadline.
+  // Ctrl-C reaches the whole process group, npm forwards it, and a parent may add SIGTERM: all this is one request. SIGKILL ends
+  // the process before the deadline.
   const onSignal = (signal: 'SIGTERM' | 'SIGINT'): void => {
     if (controller.signal.aborted) logger.info(`${signal} ignored: the service is stopping already`);
     else stop({ kind: 'signal', signal });
@@ -40,14 +40,14 @@ export const listenForStop = (logger: Logger): StopRequests => {
     logger.fatal({ err: error }, what);
     stop({ kind: 'fatal', error });
   };
-  process.on('uncaughtException', (error) => onFatal(error, 'an exception that nothing caught'));
-  process.on('unhandledRejection', (error) => onFatal(error, 'a rejected promise that nothing handled'));
+  process.on('uncaughtException', (error) => onFatal(error, 'uncaught exception'));
+  process.on('unhandledRejection', (error) => onFatal(error, 'unhandled promise rejection'));
 
-  // After the parent was killed, standard error is a broken pipe: that must not become an uncaught exception.
+  // After the parent was killed, standard error is a broken pipe. That must not become an uncaught exception.
   process.stderr.on('error', () => {});
-  process.on('disconnect', () => stop({ kind: 'parent_gone' }));
-  // The parent may have died while this process was loading its modules, before it listened.
-  if (process.send !== undefined && !process.connected) stop({ kind: 'parent_gone' });
+  process.on('disconnect', () => stop({ kind: 'parent_ended' }));
+  // The parent may have ended while this process loaded its modules.
+  if (process.send !== undefined && !process.connected) stop({ kind: 'parent_ended' });
 
   return { stopping: controller.signal, first: first.promise, hadFatalError: () => fatal, stop };
 };

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Metrics } from './metrics.ts';
 
-/** Events of the log, which every service counts under the same names. */
+/** Metrics of the event log, under the same names in every service. */
 export interface EventLogMetrics {
   connected(now: boolean): void;
   appended(how: 'appended' | 'conflict' | 'failed', seconds: number): void;
@@ -20,22 +20,22 @@ export const eventLogMetrics = (metrics: Metrics): EventLogMetrics => {
   });
   const seconds = new Histogram({
     name: 'runledger_log_append_seconds',
-    help: 'How long it took until the broker said what became of an appended fact.',
+    help: 'Time from an append until the answer of the broker.',
     buckets: APPEND_SECONDS,
     registers,
   });
   const counter = (name: string, help: string): Counter => new Counter({ name, help, registers });
   const conflicts = counter(
     'runledger_log_append_conflicts_total',
-    'Facts that were not appended since another one came first. Some are normal.',
+    'Facts that were not appended, because another fact came first. A few are normal.',
   );
   const failures = counter(
     'runledger_log_append_failures_total',
-    'Facts that are not known to be stored: the broker was away, full or too slow.',
+    'Facts that may not be stored: the broker was unavailable, full or too slow.',
   );
   const retries = counter(
     'runledger_log_publish_retries_total',
-    'Messages that were sent again since the broker did not answer in time.',
+    'Messages that were sent again, because the broker did not answer in time.',
   );
   const deadLetters = counter(
     'runledger_log_dead_letters_total',
@@ -43,7 +43,7 @@ export const eventLogMetrics = (metrics: Metrics): EventLogMetrics => {
   );
   const violations = counter(
     'runledger_log_permission_violations_total',
-    'What the broker refused since this process has no permission for it. Anything but 0 is a defect or an intruder.',
+    'Operations that the broker refused for lack of permission. Any value above 0 is a defect or an intruder.',
   );
   return {
     connected: (now) => connected.set(now ? 1 : 0),

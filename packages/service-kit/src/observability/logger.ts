@@ -11,17 +11,18 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export interface LoggerOptions {
   readonly service: string;
   readonly level: LogLevel;
-  /** Which one of several processes of the same service, for example an executor's id. */
+  /** Identifies this process among those of the service, for example an executor's id. */
   readonly instance?: string;
-  /** Where the lines go; standard output when absent. */
+  /** Standard output by default. */
   readonly destination?: DestinationStream;
 }
 
 /**
  * A logger of JSON lines: `{level, time, service, instance?, pid, ...fields, msg}`, time as ISO 8601 in UTC.
- * During a sampled span, `trace_id` and `span_id` name it. Errors are logged under `err`. Work on one run logs through `logger.child({ run_id })`.
+ * A line during a sampled span has its `trace_id` and `span_id`. Errors are logged as `err`. Work on one run logs through
+ * `logger.child({ run_id })`.
  * Values of fields named like a secret (authorization, api_key, token, secret, password) and the user part of
- * URLs are replaced, at any depth. The caller must keep out secrets under other names or in prose.
+ * URLs are replaced, at any depth. The caller must not log secrets under other names or in prose.
  */
 export const createLogger = ({ service, level, instance, destination }: LoggerOptions): Logger => {
   const options = {

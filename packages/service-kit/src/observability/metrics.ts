@@ -6,9 +6,8 @@ export type { CounterConfiguration, GaugeConfiguration, HistogramConfiguration }
 export type Metrics = Registry;
 
 /**
- * A registry of its own (not prom-client's global one) with the default metrics of the process, event loop delay
- * included, every one with the label `service`. Services add theirs with
- * `new Counter({ name, help, registers: [metrics] })`. Never use a run id as a label: each value is a time series for ever.
+ * A registry (not prom-client's global one) with the default metrics of the process, all with the label `service`. Services add
+ * theirs with `new Counter({ name, help, registers: [metrics] })`. Never use a run id as a label: each value is a new time series.
  */
 export const createMetrics = (service: string): Metrics => {
   const metrics = new Registry();
@@ -20,7 +19,7 @@ export const createMetrics = (service: string): Metrics => {
 export interface ObservedGauge {
   readonly name: string;
   readonly help: string;
-  /** Called at each scrape. While it gives undefined, the gauge is left out. */
+  /** Called at each scrape. The gauge is omitted while the value is undefined. */
   readonly value: () => number | undefined | Promise<number | undefined>;
 }
 

@@ -1,10 +1,10 @@
 const HIDDEN = '[hidden]';
 
-/** A cheap test of a whole line, so that only the few lines that may hold a secret are parsed. */
+/** A cheap test, so that only the few lines that may hold a secret are parsed. */
 const MENTIONS_SECRET = /authorization|cookie|api[-_]?key|token|secret|password/i;
 
 const URL_USER_INFO = /(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/"'\\<>]*@/gi;
-/** 16: shorter words after "Bearer" are prose ("Bearer token missing"), not credentials. */
+/** 16 characters or more: shorter words after "Bearer" are prose ("Bearer token missing"). */
 const BEARER = /\b(Bearer\s+)[\w.~+/=-]{16,}/gi;
 
 /** The signing secret of webhooks. */
@@ -29,8 +29,8 @@ const hideSecretFields = (line: string): string =>
   JSON.stringify(JSON.parse(line), (name, value: unknown) => (isSecretField(name) ? HIDDEN : value));
 
 /**
- * A finished JSON log line without secrets: fields named like a secret at any depth, and secrets inside texts.
- * It works on the line, not on the logged object, so that messages, child fields and error causes are covered alike.
+ * A JSON log line without secrets: fields that are named like a secret at any depth, and secrets inside texts. It works on the
+ * line and not on the logged object, so that it covers messages, child fields and error causes too.
  */
 export const hideSecretsInLine = (line: string): string => {
   const text = hideSecretsInText(line);
@@ -38,7 +38,7 @@ export const hideSecretsInLine = (line: string): string => {
   try {
     return `${hideSecretFields(text)}\n`;
   } catch {
-    // A lost line is better than a leaked secret, and a log line must never crash the process.
-    return `{"level":"warn","time":"${new Date().toISOString()}","msg":"a log line was left out: it could not be searched for secrets"}\n`;
+    // A lost line is better than a leaked secret, and logging must never crash the process.
+    return `{"level":"warn","time":"${new Date().toISOString()}","msg":"a log line was dropped: it could not be searched for secrets"}\n`;
   }
 };

@@ -6,27 +6,26 @@ export interface BestEffortOptions {
   readonly logger: Pick<Logger, 'info' | 'warn'>;
   /** Host and port, for people. */
   readonly collector: string;
-  readonly warnEveryMs?: number;
 }
 
 const WARN_EVERY_MS = 60_000;
 
-/** Spans that the collector does not take are lost. Nothing stops because of that; a warning is logged from time to time. */
+/** Spans that the collector does not accept are lost. The service continues, and logs a warning at most once a minute. */
 export const bestEffortExporter = (
   exporter: SpanExporter,
-  { logger, collector, warnEveryMs = WARN_EVERY_MS }: BestEffortOptions,
+  { logger, collector }: BestEffortOptions,
 ): SpanExporter => {
   let lost = 0;
   let warnedAt = -Infinity;
   const failed = (spans: number, error: Error | undefined): void => {
     lost += spans;
     const now = performance.now();
-    if (now - warnedAt < warnEveryMs) return;
+    if (now - warnedAt < WARN_EVERY_MS) return;
     warnedAt = now;
     const why = error === undefined || error.message === '' ? 'no answer' : error.message;
     logger.warn(
       { collector, lost, why },
-      'traces could not be sent and are lost: look at the collector, and at OTEL_EXPORTER_OTLP_ENDPOINT (OTLP over HTTP, port 4318 as a rule)',
+      'traces could not be sent and are lost: check the collector, and OTEL_EXPORTER_OTLP_ENDPOINT (OTLP over HTTP, usually port 4318)',
     );
   };
   const sent = (): void => {

@@ -9,19 +9,19 @@ import {
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 
 const propagator = new W3CTraceContextPropagator();
-/** Later versions may add fields; a header longer than any sensible one is not worth reading. */
+/** Later versions may add fields. A longer header is ignored. */
 const MAX_LENGTH = 512;
 
 /**
- * A W3C traceparent for work below the one of a request: the same trace and sampling, a span id of its own. A new, sampled
- * trace when the header is missing or invalid.
+ * A W3C traceparent for the work of a request: the same trace and sampling with a new span id. A new, sampled trace if the header
+ * is missing or invalid.
  */
 export const childTraceparent = (header: string | undefined): string => {
   const parent = header === undefined ? undefined : read(header);
   const span = {
     traceId: parent?.traceId ?? randomBytes(16).toString('hex'),
     spanId: randomBytes(8).toString('hex'),
-    // The library writes two digits for known flags only.
+    // Only known flags: the library writes two digits for these only.
     traceFlags: parent === undefined ? TraceFlags.SAMPLED : parent.traceFlags & TraceFlags.SAMPLED,
   };
   const carrier: { traceparent?: string } = {};
@@ -29,7 +29,7 @@ export const childTraceparent = (header: string | undefined): string => {
   return carrier.traceparent ?? childTraceparent(header);
 };
 
-/** The library takes blanks around the header, which the standard does not allow. */
+/** The library accepts spaces around the header, which the standard does not allow. */
 const read = (traceparent: string): ReturnType<typeof trace.getSpanContext> =>
   traceparent.length > MAX_LENGTH || traceparent !== traceparent.trim()
     ? undefined

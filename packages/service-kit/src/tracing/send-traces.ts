@@ -18,13 +18,13 @@ import { bestEffortExporter } from './best-effort-exporter.ts';
 import type { TracedService } from './traced-service.ts';
 import type { TracingSettings } from './tracing-config.ts';
 
-/** What waits for a collector that is slow or away; more is dropped. A span has a few hundred bytes. */
-const MOST_WAITING = 2_048;
-const LONGEST_ATTRIBUTE = 256;
+/** Spans that wait for a slow or unavailable collector; more are dropped. A span has a few hundred bytes. */
+const MAX_QUEUED = 2_048;
+const MAX_ATTRIBUTE_LENGTH = 256;
 const SEND_EVERY_MS = 2_000;
 const SEND_WITHIN_MS = 5_000;
 
-/** Makes this process one that records spans and sends them, until it is disposed of. */
+/** Records the spans of this process and sends them to the collector, until dispose. */
 export const sendTraces = (
   url: string,
   settings: TracingSettings,
@@ -40,16 +40,16 @@ export const sendTraces = (
       ...parseKeyPairsIntoRecord(settings.OTEL_RESOURCE_ATTRIBUTES),
       'service.namespace': 'runledger',
       'service.name': service,
-      // All workspaces bear the version of the release.
+      // All workspaces have the version of the release.
       'service.version': packageJson.version,
       'service.instance.id': instance,
     }),
     sampler: samplerOf(settings),
-    spanLimits: { attributeValueLengthLimit: LONGEST_ATTRIBUTE },
+    spanLimits: { attributeValueLengthLimit: MAX_ATTRIBUTE_LENGTH },
     spanProcessors: [
       new BatchSpanProcessor({
         exporter: bestEffortExporter(exporter, { logger, collector: new URL(url).host }),
-        maxQueueSize: MOST_WAITING,
+        maxQueueSize: MAX_QUEUED,
         scheduledDelayMillis: SEND_EVERY_MS,
       }),
     ],

@@ -14,9 +14,9 @@ export type { Span } from '@opentelemetry/api';
 
 export interface SpanOptions {
   readonly kind: 'server' | 'client' | 'consumer' | 'internal';
-  /** A W3C traceparent; null begins a new trace. When left out, the active span is the parent. */
+  /** A W3C traceparent; null begins a new trace. By default the active span is the parent. */
   readonly parent?: string | null;
-  /** Few, short and without secrets: no inputs, no keys, no callback or output addresses. */
+  /** Few and short, without secrets: no inputs, keys, callback URLs or output URLs. */
   readonly attributes: Attributes;
 }
 
@@ -27,14 +27,14 @@ const KINDS = {
   internal: SpanKind.INTERNAL,
 } as const;
 
-/** Does the work in a span. Spans that begin meanwhile are its children, and log lines name its trace. */
+/** Does the work in a span. Spans that begin in it are its children, and its log lines have the trace id. */
 export const inSpan = async <Value>(
   name: string,
   { kind, parent, attributes }: SpanOptions,
   work: (span: Span) => Promise<Value>,
 ): Promise<Value> => {
   const above = parent === undefined ? context.active() : continuing(parent);
-  // Got each time: a tracer that is kept belongs for ever to the provider that it found first.
+  // Not cached: a tracer stays with the provider that was registered when it was made.
   const span = trace.getTracer('runledger').startSpan(name, { kind: KINDS[kind], attributes }, above);
   try {
     return await context.with(trace.setSpan(above, span), work, undefined, span);
@@ -46,13 +46,13 @@ export const inSpan = async <Value>(
   }
 };
 
-/** `why` is a kind of error and not its message, which may quote what must not be in a trace. */
+/** `why` is the kind of the error and not its message, which may quote secrets. */
 export const markFailed = (span: Span, why: string): void => {
   span.setAttribute('error.type', why);
   span.setStatus({ code: SpanStatusCode.ERROR });
 };
 
-/** The traceparent of the active span; undefined when this process makes no traces. */
+/** The traceparent of the active span; undefined if this process makes no traces. */
 export const activeTraceparent = (): string | undefined => {
   const carrier: { traceparent?: string } = {};
   propagation.inject(context.active(), carrier);

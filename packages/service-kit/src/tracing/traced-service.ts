@@ -1,10 +1,10 @@
 import type { Logger } from '../observability/logger.ts';
 
-/** The process that traces come from. */
+/** The process that makes the traces. */
 export interface TracedService {
   readonly service: string;
   readonly instance: string;
   readonly logger: Logger;
-  /** How long the last spans may take at the stop while the collector is away. */
+  /** The time limit at the stop for the last spans, if the collector is unavailable. */
   readonly flushWithinMs: number;
 }

@@ -20,11 +20,11 @@ export const tracingConfig = {
   OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(
     url({
       description:
-        'a collector of OpenTelemetry, such as http://127.0.0.1:4318, which gets traces over HTTP (protobuf) at /v1/traces; without it none are made',
+        'an OpenTelemetry collector, such as http://127.0.0.1:4318, which gets traces over HTTP (protobuf) at /v1/traces; no traces by default',
     }),
   ),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: Type.Optional(
-    url({ description: 'the whole address for traces, instead of OTEL_EXPORTER_OTLP_ENDPOINT' }),
+    url({ description: 'the complete URL for traces, instead of OTEL_EXPORTER_OTLP_ENDPOINT' }),
   ),
   OTEL_EXPORTER_OTLP_HEADERS: Type.Optional(
     Type.String({
@@ -34,24 +34,27 @@ export const tracingConfig = {
   ),
   OTEL_TRACES_SAMPLER: oneOf([...SAMPLERS], {
     default: 'parentbased_always_on',
-    description: 'which traces are kept; parentbased ones do as the traceparent of the request says',
+    description: 'which traces are sampled; the parentbased samplers follow the traceparent of the request',
   }),
   OTEL_TRACES_SAMPLER_ARG: Type.Number({
     default: 1,
     minimum: 0,
     maximum: 1,
-    description: 'the part of the traces that a sampler by ratio keeps',
+    description: 'the fraction of traces that a ratio sampler keeps',
   }),
   OTEL_RESOURCE_ATTRIBUTES: Type.Optional(
     Type.String({
       pattern: PAIRS,
-      description: 'said of this process in every trace, such as deployment.environment.name=staging',
+      description: 'attributes of this process in every trace, such as deployment.environment.name=staging',
     }),
   ),
-  OTEL_SDK_DISABLED: Type.Boolean({ default: false, description: 'no traces, whatever else is set' }),
+  OTEL_SDK_DISABLED: Type.Boolean({
+    default: false,
+    description: 'makes no traces, even if a collector is set',
+  }),
 };
 
-/** What `tracingConfig` gives. */
+/** The values of `tracingConfig`. */
 export interface TracingSettings {
   readonly OTEL_EXPORTER_OTLP_ENDPOINT?: string;
   readonly OTEL_EXPORTER_OTLP_TRACES_ENDPOINT?: string;
@@ -62,7 +65,7 @@ export interface TracingSettings {
   readonly OTEL_SDK_DISABLED: boolean;
 }
 
-/** Where traces go; undefined when none are made. */
+/** The URL for traces; undefined if none are made. */
 export const tracesUrl = (settings: TracingSettings): string | undefined => {
   if (settings.OTEL_SDK_DISABLED) return undefined;
   const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: whole } = settings;

@@ -2,8 +2,8 @@ import { tracesUrl, type TracingSettings } from './tracing-config.ts';
 import type { TracedService } from './traced-service.ts';
 
 /**
- * Begins to make traces and to send them, when the settings name a collector; otherwise spans cost next to nothing, and
- * the SDK is not even loaded. A process has one.
+ * Starts tracing, if the settings name a collector. Otherwise the SDK is not loaded, and spans cost almost nothing. A process
+ * calls it once.
  */
 export const openTracing = async (
   settings: TracingSettings,

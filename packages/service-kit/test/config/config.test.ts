@@ -43,7 +43,7 @@ const fileWith = (text: string): string => {
 };
 
 describe('readConfig', () => {
-  it('takes the defaults and leaves optional variables out', () => {
+  it('uses the defaults and omits optional variables', () => {
     expect(readConfig(schema, enough)).toEqual({
       PORT: 8080,
       NATS_URLS: ['nats://a:4222'],
@@ -87,14 +87,14 @@ describe('readConfig', () => {
     expectTypeOf(config).toHaveProperty('KEY').toEqualTypeOf<string | undefined>();
   });
 
-  it('takes an empty text for not set', () => {
+  it('treats an empty text as not set', () => {
     expect(readConfig(schema, { ...enough, PORT: '', KEY: '' })).toMatchObject({ PORT: 8080 });
     expect(problemsOf({ NATS_URLS: '' }).problems).toMatchObject([
       { variable: 'NATS_URLS', wrong: 'is not set' },
     ]);
   });
 
-  it('reports all problems at once, each with what would be right', () => {
+  it('reports all problems at once, each with the expected value', () => {
     const { message } = problemsOf({
       PORT: '70000',
       GRACE: 'soon',
@@ -105,50 +105,50 @@ describe('readConfig', () => {
     expect(message).toMatchInlineSnapshot(`
       "the configuration has 6 problems:
         PORT = "70000" must be <= 65535. It should be a whole number from 0 to 65535 (where the API listens).
-        NATS_URLS is not set. It should be a list with commas, each item a URL that begins with nats:// or tls:// (the servers of the log).
+        NATS_URLS is not set. It should be a list separated by commas, each item a URL that begins with nats:// or tls:// (the servers of the log).
         GRACE = "soon" is not a number. It should be a number of seconds from 0 to 60 (how long a cancel may take).
-        LOG_LEVEL = "loud" is not one of the values allowed. It should be one of info, debug (how much is logged).
+        LOG_LEVEL = "loud" is not one of the allowed values. It should be one of info, debug (how much is logged).
         FLUSH = "maybe" is neither true nor false. It should be true or false.
-        SLOTS = "0" is not one of the values allowed. It should be a whole number of at least 1 or auto."
+        SLOTS = "0" is not one of the allowed values. It should be a whole number of at least 1 or auto."
     `);
   });
 
   it.each(['1.5', '0x10', '1e3', ' 1', 'NaN', '99999999999999999'])(
-    'takes no %j for a whole number',
+    'rejects %j as a whole number',
     (PORT) => {
       expect(problemsOf({ ...enough, PORT }).problems).toMatchObject([{ variable: 'PORT' }]);
     },
   );
 
-  it.each(['Infinity', '1e999', '', '1,5'])('takes no %j for a number', (text) => {
+  it.each(['Infinity', '1e999', '', '1,5'])('rejects %j as a number', (text) => {
     const needed = Type.Object({ RATE: Type.Number() });
     expect(() => readConfig(needed, { RATE: text })).toThrow(ConfigError);
   });
 
-  it.each(['http://a', 'nats', 'nats://a,mongodb://b'])('takes no %j for URLs of the log', (NATS_URLS) => {
+  it.each(['http://a', 'nats', 'nats://a,mongodb://b'])('rejects %j as URLs of the log', (NATS_URLS) => {
     expect(problemsOf({ NATS_URLS }).problems).toMatchObject([{ variable: 'NATS_URLS' }]);
   });
 
-  it('prints no secret, and no URL that may hold a password', () => {
+  it('prints neither secrets nor URLs that may hold a password', () => {
     const { message } = problemsOf({ NATS_URLS: 'nats//me:hunter2@a', KEY: 'hunter3' });
     expect(message).toContain('KEY');
     expect(message).toContain('NATS_URLS');
     expect(message).not.toContain('hunter');
   });
 
-  it('blames a schema whose default does not fit, not the operator', () => {
+  it('reports a default that violates its schema as a defect, not as a wrong configuration', () => {
     expect(() => readConfig(Type.Object({ A: Type.Integer({ default: 'x' }) }), {})).toThrow(TypeError);
   });
 });
 
 describe('a secret in a file', () => {
-  it('is the text of the file without the blanks around it', () => {
+  it('is the text of the file without surrounding whitespace', () => {
     expect(readConfig(schema, { ...enough, KEY_FILE: fileWith(' from a file \r\n\n') }).KEY).toBe(
       'from a file',
     );
   });
 
-  it('may not be given directly too', () => {
+  it('excludes the same secret in the environment', () => {
     const env = { ...enough, KEY: 'directly given', KEY_FILE: fileWith('from a file') };
     expect(problemsOf(env).problems).toMatchObject([
       { variable: 'KEY', wrong: expect.stringContaining('KEY_FILE') },
@@ -156,7 +156,7 @@ describe('a secret in a file', () => {
   });
 
   it.each([
-    ['is not there', () => join(folder, 'none'), 'ENOENT'],
+    ['does not exist', () => join(folder, 'none'), 'ENOENT'],
     ['is a folder', () => folder, 'not a file'],
     ['holds nothing but blanks', () => fileWith(' \n'), 'is empty'],
     ['is larger than any secret', () => fileWith('x'.repeat(64 * 1024 + 1)), 'larger than 64 KiB'],
@@ -167,19 +167,19 @@ describe('a secret in a file', () => {
     expect(problems[0]?.wrong).toContain(why);
   });
 
-  it('is checked like any other value, and not printed', () => {
+  it('is checked like every other value, and not printed', () => {
     const { problems, message } = problemsOf({ ...enough, KEY_FILE: fileWith('shorty\n') });
     expect(problems).toMatchObject([{ variable: 'KEY_FILE' }]);
     expect(message).not.toContain('shorty');
   });
 
-  it('is only for settings that are secret', () => {
+  it('is read for secret settings only', () => {
     expect(readConfig(schema, { ...enough, PORT_FILE: '/none' }).PORT).toBe(8080);
   });
 });
 
 describe('describeConfig', () => {
-  it('gives one row for each variable', () => {
+  it('returns one row for each variable', () => {
     expect(describeConfig(schema)).toMatchObject([
       { name: 'PORT', default: '8080', required: false, description: 'where the API listens', secret: false },
       { name: 'NATS_URLS', default: undefined, required: true, description: 'the servers of the log' },

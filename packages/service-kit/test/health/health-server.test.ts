@@ -15,7 +15,8 @@ const opened = (options: Partial<HealthOptions> = {}, lines: string[] = []): Pro
     level: 'info',
     destination: { write: (line) => void lines.push(line) },
   });
-  return openHealthServer({ host: '127.0.0.1', port: 0, checks: {}, metrics, logger, ...options });
+  const { signal: stopping } = new AbortController();
+  return openHealthServer({ host: '127.0.0.1', port: 0, checks: {}, metrics, logger, stopping, ...options });
 };
 
 const ok: Check = () => ({ ok: true });
@@ -26,7 +27,7 @@ const readiness = async (server: HealthServer): Promise<{ status: number; body: 
 };
 
 describe('/readyz', () => {
-  it('is 200 while every check is ok', async () => {
+  it('answers 200 while every check is ok', async () => {
     await using server = await opened({ checks: { log: ok, views: async () => ({ ok: true }) } });
     expect(await readiness(server)).toEqual({
       status: 200,
@@ -34,7 +35,7 @@ describe('/readyz', () => {
     });
   });
 
-  it('is 503 and names what is missing, also when a check throws', async () => {
+  it('answers 503 with the failed checks, including one that throws', async () => {
     const broken: Check = () => {
       throw new Error('no mongodb://me:hunter2@host');
     };
@@ -54,7 +55,7 @@ describe('/readyz', () => {
     });
   });
 
-  it('gives up on a check that hangs, and does not ask it again meanwhile', async () => {
+  it('abandons a check that hangs, and does not start it again meanwhile', async () => {
     let asked = 0;
     const hanging: Check = () => {
       asked += 1;
@@ -70,7 +71,7 @@ describe('/readyz', () => {
     expect(asked).toBe(1);
   });
 
-  it('asks checks that were added after it was opened', async () => {
+  it('runs checks that were added after the start', async () => {
     const checks: Record<string, Check> = { start: () => ({ ok: false, why: 'still starting' }) };
     await using server = await opened({ checks });
     expect(await readiness(server)).toMatchObject({ status: 503 });
@@ -82,7 +83,7 @@ describe('/readyz', () => {
     });
   });
 
-  it('logs a check when it changes, not at each request', async () => {
+  it('logs changes of a check, and nothing at the other requests', async () => {
     const lines: string[] = [];
     let connected = true;
     const log: Check = () => (connected ? { ok: true } : { ok: false, why: 'disconnected' });
@@ -94,7 +95,7 @@ describe('/readyz', () => {
     ]);
   });
 
-  it('is 503 from the moment that the stop begins', async () => {
+  it('answers 503 from the begin of the stop', async () => {
     const stop = new AbortController();
     await using server = await opened({ checks: { log: ok }, stopping: stop.signal });
     expect(await readiness(server)).toMatchObject({ status: 200 });
@@ -108,13 +109,13 @@ describe('/readyz', () => {
 });
 
 describe('/livez', () => {
-  it('is 200 whatever the checks say', async () => {
+  it('answers 200 even if a check fails', async () => {
     await using server = await opened({ checks: { log: () => ({ ok: false, why: 'disconnected' }) } });
     const response = await fetch(`${server.url}/livez?from=probe`);
     expect([response.status, await response.json()]).toEqual([200, { live: true }]);
   });
 
-  it('is 503 after an error that nothing handled', async () => {
+  it('answers 503 after an unhandled error', async () => {
     const stop = new AbortController();
     await using server = await opened({ stopping: stop.signal });
     stop.abort(new ServiceStopping({ kind: 'fatal', error: new Error('bug') }));
@@ -151,13 +152,13 @@ describe('the health server', () => {
     expect(await response.json()).toHaveProperty('error');
   });
 
-  it('says which port is taken', async () => {
+  it('reports the port that is in use', async () => {
     await using server = await opened();
     const port = Number(new URL(server.url).port);
     await expect(opened({ port })).rejects.toThrow(`cannot listen on 127.0.0.1:${port}`);
   });
 
-  it('closes although a client sends nothing', async () => {
+  it('closes while a client sends nothing', async () => {
     const server = await opened();
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
     socket.on('error', () => {});

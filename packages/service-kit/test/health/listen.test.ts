@@ -9,7 +9,7 @@ const open = (host: string, port = 0) => {
 };
 
 it.each(['127.0.0.1', '0.0.0.0'])(
-  'a server that listens on %s is found under the URL that it gives',
+  'a server that listens on %s is reachable at its reported URL',
   async (host) => {
     await using server = open(host);
     const url = await server.url;
@@ -18,7 +18,7 @@ it.each(['127.0.0.1', '0.0.0.0'])(
   },
 );
 
-it('a taken port is told with what to do', async () => {
+it('a port in use is reported with what to do', async () => {
   await using server = open('127.0.0.1');
   const port = Number(new URL(await server.url).port);
   await using second = open('127.0.0.1', port);

@@ -3,7 +3,7 @@ import { eventLogMetrics } from '../../src/observability/event-log-metrics.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 
 describe('the metrics of the log', () => {
-  it('count what came of appends, and how long those took that were answered', async () => {
+  it('count the outcomes of appends, and measure the time of answered appends', async () => {
     const metrics = createMetrics('gateway');
     const told = eventLogMetrics(metrics);
     told.connected(true);

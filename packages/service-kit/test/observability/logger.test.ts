@@ -28,7 +28,7 @@ describe('a logger', () => {
     expect(logged((logger) => logger.info('x'), 'warn')).toEqual([]);
   });
 
-  it('gives its children their fields', () => {
+  it('adds the fields of a child', () => {
     expect(logged((logger) => logger.child({ run_id: 'r' }).info('x'))).toMatchObject([
       { run_id: 'r', msg: 'x' },
     ]);
@@ -74,7 +74,7 @@ describe('a logger', () => {
     expect(lines[0]).toMatchObject({ msg: 'connected to nats://[hidden]@host:4222 and mongodb://host/db' });
   });
 
-  it('leaves ordinary fields alone', () => {
+  it('keeps ordinary fields unchanged', () => {
     const fields = { tokens: 5, key: 'k', url: 'http://a/b?c=d@e', msg2: 'Bearer token missing' };
     expect(logged((logger) => logger.info(fields, 'password wrong'))).toMatchObject([
       { ...fields, msg: 'password wrong' },

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Counter, createMetrics } from '../../src/observability/metrics.ts';
 
 describe('metrics', () => {
-  it('hold the process, the event loop delay and what the service adds, all labelled with the service', async () => {
+  it('include the process, the event loop delay and the metrics of the service, with the label of the service', async () => {
     const metrics = createMetrics('gateway');
     new Counter({ name: 'runs_queued_total', help: 'Runs queued.', registers: [metrics] }).inc(2);
     const text = await metrics.metrics();
@@ -11,7 +11,7 @@ describe('metrics', () => {
     expect(text).toContain('runs_queued_total{service="gateway"} 2');
   });
 
-  it('of two services in one process do not meet', async () => {
+  it('of two services in one process are separate', async () => {
     const one = createMetrics('one');
     createMetrics('two');
     expect(await one.metrics()).not.toContain('two');

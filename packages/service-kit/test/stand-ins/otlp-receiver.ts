@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { allBytes, numberOf, readFields, textOf, type Fields } from './protobuf.ts';
 
-/** A span as a collector gets it. */
+/** A span as a collector receives it. */
 export interface ReceivedSpan {
   readonly trace_id: string;
   readonly span_id: string;
@@ -11,23 +11,23 @@ export interface ReceivedSpan {
   readonly kind: 'unspecified' | 'internal' | 'server' | 'client' | 'producer' | 'consumer';
   readonly failed: boolean;
   readonly attributes: Attributes;
-  /** Of the process that it comes from. */
+  /** Attributes of the process that made it. */
   readonly resource: Attributes;
 }
 
 type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface OtlpReceiver extends AsyncDisposable {
-  /** What `OTEL_EXPORTER_OTLP_ENDPOINT` takes. */
+  /** For `OTEL_EXPORTER_OTLP_ENDPOINT`. */
   readonly url: string;
   readonly spans: readonly ReceivedSpan[];
   /** Of each request. */
   readonly headers: readonly IncomingHttpHeaders[];
-  /** What the requests are answered from now on; 200 at the start. */
+  /** The status of later answers; 200 at first. */
   answer(status: number): void;
 }
 
-/** A collector of OpenTelemetry that keeps the traces which it gets over HTTP as protobuf. */
+/** An OpenTelemetry collector that records the traces that it receives over HTTP as protobuf. */
 export const openOtlpReceiver = async (): Promise<OtlpReceiver> => {
   const spans: ReceivedSpan[] = [];
   const headers: IncomingHttpHeaders[] = [];
@@ -94,7 +94,7 @@ const attributesIn = (fields: Fields | undefined, number: number): Attributes =>
     ]),
   );
 
-/** Undefined for lists and the like, which nothing here sends. */
+/** Undefined for lists and other types, which our services do not send. */
 const anyValue = (value: Fields | undefined): Attributes[string] => {
   if (value === undefined) return undefined;
   if (value.has(1)) return textOf(value, 1);

@@ -1,7 +1,7 @@
 /** The fields of one message of Protocol Buffers, by number: https://protobuf.dev/programming-guides/encoding/ */
 export type Fields = ReadonlyMap<number, readonly (bigint | Uint8Array)[]>;
 
-/** @throws {RangeError} for what is no message */
+/** @throws {RangeError} for an invalid message */
 export const readFields = (message: Uint8Array): Fields => {
   const view = new DataView(message.buffer, message.byteOffset, message.byteLength);
   const fields = new Map<number, (bigint | Uint8Array)[]>();
@@ -31,7 +31,7 @@ export const readFields = (message: Uint8Array): Fields => {
         at += 4;
         return BigInt(view.getUint32(at - 4, true));
       default:
-        throw new RangeError(`wire type ${wireType} is none that is in use`);
+        throw new RangeError(`wire type ${wireType} is unknown`);
     }
   };
   while (at < message.byteLength) {

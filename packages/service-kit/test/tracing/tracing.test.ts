@@ -50,7 +50,7 @@ const aSpan = (
 describe('a service whose settings name a collector', () => {
   const to = ({ url }: OtlpReceiver): Environment => ({ OTEL_EXPORTER_OTLP_ENDPOINT: url });
 
-  it('sends its spans, with what they belong to, and says which service it is', async () => {
+  it('sends its spans with their parents and the name of the service', async () => {
     await using collector = await openOtlpReceiver();
     await start({
       ...to(collector),
@@ -85,7 +85,7 @@ describe('a service whose settings name a collector', () => {
     expect(collector.headers).toMatchObject([{ 'x-tenant': 'ours', 'api-key': 'a key' }]);
   });
 
-  it('hands its span on, and names it in log lines', async () => {
+  it('propagates its span, and logs its id', async () => {
     await using collector = await openOtlpReceiver();
     await start(to(collector));
     let handedOn: string | undefined;
@@ -102,7 +102,7 @@ describe('a service whose settings name a collector', () => {
     expect(lines[1]).not.toHaveProperty('trace_id');
   });
 
-  it('marks a span that failed with the kind of the error, and keeps its message to itself', async () => {
+  it('marks a failed span with the kind of the error, and hides the message', async () => {
     await using collector = await openOtlpReceiver();
     await start(to(collector));
     const failing = aSpan(null, () => Promise.reject(new TypeError('a secret')));
@@ -113,7 +113,7 @@ describe('a service whose settings name a collector', () => {
     expect(JSON.stringify(collector.spans)).not.toContain('a secret');
   });
 
-  it('makes nothing of a trace that its caller does not keep, and hands on that it is not kept', async () => {
+  it('records no span of a trace that the caller does not sample, and propagates that decision', async () => {
     await using collector = await openOtlpReceiver();
     await start(to(collector));
     let handedOn: string | undefined;
@@ -147,7 +147,7 @@ describe('a service whose settings name a collector', () => {
     expect(collector.spans).toHaveLength(kept);
   });
 
-  it('takes the whole address where one is given', async () => {
+  it('uses the complete URL if it is set', async () => {
     await using collector = await openOtlpReceiver();
     await start({
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
@@ -158,7 +158,7 @@ describe('a service whose settings name a collector', () => {
     expect(collector.spans).toHaveLength(1);
   });
 
-  it('warns of a collector that refuses, once in a while, and goes on', async () => {
+  it('warns once about a collector that refuses spans, and continues', async () => {
     await using collector = await openOtlpReceiver();
     collector.answer(400);
     await start(to(collector));
@@ -174,7 +174,7 @@ describe('a service whose settings name a collector', () => {
     expect(collector.spans).toHaveLength(1);
   });
 
-  it('stops although the collector never answers', async () => {
+  it('stops in time if the collector never answers', async () => {
     const silent = createServer(() => undefined);
     const url = await listen(silent, { name: 'silent', host: '127.0.0.1', port: 0, setting: 'none' });
     await start({ OTEL_EXPORTER_OTLP_ENDPOINT: url });
@@ -186,7 +186,7 @@ describe('a service whose settings name a collector', () => {
   });
 });
 
-describe('a service whose settings name no collector, or say that it is disabled', () => {
+describe('a service without a collector, or with tracing disabled', () => {
   it.each<Environment>([
     {},
     { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_SDK_DISABLED: 'true' },

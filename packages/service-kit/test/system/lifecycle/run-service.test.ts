@@ -85,15 +85,17 @@ describe('a running service', () => {
     expect(program.output()).toContain('closed first');
   });
 
-  it('exits with 1 at the deadline and names what it waited for', async () => {
+  it('exits with 1 at the deadline and logs the resource that it waited for', async () => {
     const program = service('hangs in the stop', 50);
     await program.wrote('up');
     program.kill('SIGTERM');
     expect(await program.exit()).toBe(1);
-    expect(program.output()).toMatch(/"waited_for":"the stuck one \(number 1 .*process-under-test\.ts:\d+/);
+    expect(program.output()).toMatch(
+      /"waited_for":"the stuck one \(opened as number 1, .*process-under-test\.ts:\d+/,
+    );
   });
 
-  it('closes the rest when one resource fails to close, and exits with 1', async () => {
+  it('closes the other resources if one fails to close, and exits with 1', async () => {
     const program = service('fails to close');
     await program.wrote('up');
     program.kill('SIGTERM');
@@ -102,19 +104,16 @@ describe('a running service', () => {
     expect(program.output()).toMatch(/failed to close: the broken one.*cannot flush/);
   });
 
-  it.each(['throws', 'rejects'])(
-    'stops with 1 after an error that nothing handled: it %s',
-    async (behaviour) => {
-      const program = service(behaviour);
-      expect(await program.exit()).toBe(1);
-      expect(program.output()).toMatch(/"level":"fatal".*a bug/);
-      expect(program.output()).toContain('\nclosed\n');
-    },
-  );
+  it.each(['throws', 'rejects'])('exits with 1 after an unhandled error: it %s', async (behaviour) => {
+    const program = service(behaviour);
+    expect(await program.exit()).toBe(1);
+    expect(program.output()).toMatch(/"level":"fatal".*a bug/);
+    expect(program.output()).toContain('\nclosed\n');
+  });
 });
 
 describe('a starting service', () => {
-  it('closes what was opened when the start fails, says why, and exits with 1', async () => {
+  it('closes the opened resources if the start fails, logs the reason, and exits with 1', async () => {
     const program = service('fails to start');
     expect(await program.exit()).toBe(1);
     expect(program.output()).toContain('fixture could not start: the broker does not answer');
@@ -131,7 +130,7 @@ describe('a starting service', () => {
     expect(program.output()).toContain('closed\n');
   });
 
-  it('gives up waiting when it is told to stop, and exits with 0', async () => {
+  it('ends its waiting on a stop signal, and exits with 0', async () => {
     const program = service('waits in the start');
     await program.wrote('up');
     program.kill('SIGTERM');
@@ -139,7 +138,7 @@ describe('a starting service', () => {
     expect(program.output()).toContain('closed\n');
   });
 
-  it('that ignores the stop ends at the deadline with 1, and is named', async () => {
+  it('exits with 1 at the deadline if it ignores the stop signal, and logs that', async () => {
     const program = service('hangs in the start', 50);
     await program.wrote('up');
     program.kill('SIGTERM');
@@ -149,7 +148,7 @@ describe('a starting service', () => {
 });
 
 describe('a forked service', () => {
-  it('announces where it listens, and stops when its parent is killed', async () => {
+  it('announces its address, and stops when its parent is killed', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'service-kit-lifecycle-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const childOutput = join(folder, 'output');
@@ -172,7 +171,7 @@ describe('a forked service', () => {
     onTestFailed(() => endProcess(announced));
     // Its standard error is a pipe that the service holds open until it has exited.
     await once(parent.stderr.resume(), 'close');
-    expect(said()).toContain('the process that started it is gone');
+    expect(said()).toContain('the parent process has ended');
     expect(said()).toContain('closed\n');
     expect(said()).toContain('"stopped"');
   });
