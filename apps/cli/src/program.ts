@@ -1,5 +1,4 @@
 import { Command, CommanderError } from 'commander';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { openClient } from './api-client/client.ts';
 import type { Client } from './api-client/client.ts';
 import { findConnection } from './api-client/connection.ts';
@@ -7,7 +6,7 @@ import type { Environment } from './api-client/connection.ts';
 import { addDeploymentCommands } from './catalogue/deployments.ts';
 import { addMachineCommands } from './catalogue/machines.ts';
 import { addWorkflowCommands } from './catalogue/workflows.ts';
-import type { CommandContext } from './command/command-context.ts';
+import type { CommandContext, Operator } from './command/command-context.ts';
 import { addExecutorCommands } from './executors/executors.ts';
 import { addOperatorCommands } from './operators/add-operator-commands.ts';
 import { addBrokerConfigCommand } from './operators/broker-config/add-broker-config-command.ts';
@@ -69,9 +68,9 @@ const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void
   const { env, cwd, stdin, screen, untilInterrupted } = environment;
   const client = async (): Promise<Client> =>
     openClient(await findConnection(env, cwd), screen, { cwd, stdin });
-  const asOperator = async <Result>(use: (log: EventLog) => Promise<Result>): Promise<Result> => {
+  const asOperator = async <Result>(use: (operator: Operator) => Promise<Result>): Promise<Result> => {
     await using log = await openLogAsOperator(env, cwd);
-    return await use(log);
+    return await use({ log, screen });
   };
 
   const program = new Command('runledger')

@@ -62,10 +62,10 @@ export const addDeploymentCommands = (program: Command, parts: CommandContext): 
   const group = program
     .command('deployments')
     .description('workflow versions on machines: what runs are queued on');
-  addRecordList(parts, group, 'list', 'list deployments, newest first')
+  addRecordList(parts, group, { name: 'list', description: 'list deployments, newest first' })
     .option('--workflow <id>', 'of one workflow')
     .action(async ({ workflow, ...options }: DeploymentListOptions) => {
-      end(await listRecords(await client(), deployments, options, { workflow_id: workflow }));
+      end(await listRecords(await client(), deployments, { ...options, filter: { workflow_id: workflow } }));
     });
   addRecordCommands(parts, group, deployments);
   addSettings(
@@ -75,7 +75,7 @@ export const addDeploymentCommands = (program: Command, parts: CommandContext): 
       .requiredOption('--machine <id>', 'where it executes'),
   ).action(async (options: DeploymentOptions) => {
     const body = fieldsOf(options);
-    end(await createRecord(await client(), deployments, body, options));
+    end(await createRecord(await client(), deployments, { body, json: options.json }));
   });
   addSettings(
     add(group, 'update <deployment>', 'change a deployment; queued runs keep their settings')
@@ -87,7 +87,7 @@ export const addDeploymentCommands = (program: Command, parts: CommandContext): 
     .option('--no-concurrency-limit', 'remove the limit')
     .action(async (id: string, options: DeploymentOptions) => {
       const change = fieldsOf(options);
-      end(await changeRecord(await client(), deployments, id, change, options));
+      end(await changeRecord(await client(), deployments, { id, change, json: options.json }));
     });
 };
 

@@ -55,7 +55,7 @@ interface MachineOptions extends Json {
 export const addMachineCommands = (program: Command, parts: CommandContext): void => {
   const { client, end, add } = parts;
   const group = program.command('machines').description('kinds of hosts that runs execute on');
-  addRecordList(parts, group, 'list', 'list machines, newest first').action(
+  addRecordList(parts, group, { name: 'list', description: 'list machines, newest first' }).action(
     async (options: RecordListOptions) => end(await listRecords(await client(), machines, options)),
   );
   addRecordCommands(parts, group, machines);
@@ -68,7 +68,7 @@ export const addMachineCommands = (program: Command, parts: CommandContext): voi
     if (runner === undefined)
       throw new CommandError('No runner was given. Add --program NAME or --comfyui [URL].');
     const body = { ...fieldsOf(options), runner };
-    end(await createRecord(await client(), machines, body, options));
+    end(await createRecord(await client(), machines, { body, json: options.json }));
   });
   addSettings(
     add(group, 'update <machine>', 'change a machine; queued runs keep their settings')
@@ -76,7 +76,7 @@ export const addMachineCommands = (program: Command, parts: CommandContext): voi
       .addOption(gpuOption()),
   ).action(async (id: string, options: MachineOptions) => {
     const change = { ...fieldsOf(options), runner: runnerOf(options) };
-    end(await changeRecord(await client(), machines, id, change, options));
+    end(await changeRecord(await client(), machines, { id, change, json: options.json }));
   });
 };
 

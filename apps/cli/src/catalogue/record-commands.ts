@@ -8,8 +8,7 @@ import type { SingleRecords } from './records.ts';
 export const addRecordList = (
   { add }: CommandContext,
   group: Command,
-  name: string,
-  description: string,
+  { name, description }: { readonly name: string; readonly description: string },
 ): Command =>
   add(group, name, description)
     .option('--archived', 'the archived ones instead of the others')
@@ -24,12 +23,12 @@ export const addRecordCommands = <Item>(
   const noun = kind.what.toLowerCase();
   add(group, `show <${noun}>`, `show a ${noun}`).action(async (id: string, { json }: Json) => {
     const { call, screen } = await client();
-    end(showRecord(screen, kind, await readRecord(call, kind, id), json));
+    end(showRecord(screen, kind, { item: await readRecord(call, kind, id), json }));
   });
   const addArchiving = (name: string, description: string, archived: boolean): void => {
     add(group, `${name} <${noun}>`, description).action(async (id: string, { json = false }: Json) => {
       const restoredBy = `runledger ${group.name()} restore ${id}`;
-      end(await archiveRecord(await client(), kind, id, { archived, restoredBy, json }));
+      end(await archiveRecord(await client(), kind, { id, archived, restoredBy, json }));
     });
   };
   addArchiving('archive', `archive a ${noun}: nothing new can use it`, true);

@@ -38,13 +38,14 @@ export interface RecordKind<Item> extends SingleRecords<Item>, ListedRecords<Ite
 
 export interface RecordListOptions extends ListOptions {
   readonly archived?: boolean;
+  /** For the query. */
+  readonly filter?: Members;
 }
 
 export const listRecords = <Item>(
   { call, screen }: Client,
   { what, path, askPage, columns }: ListedRecords<Item>,
-  { archived, ...options }: RecordListOptions,
-  filter: Members = {},
+  { archived, filter, ...options }: RecordListOptions,
 ): Promise<ExitCode> =>
   listPages(screen, options, {
     readPage: (span) => askPage(call, { method: 'GET', path, query: { ...filter, ...span, archived } }),
@@ -59,30 +60,40 @@ export const readRecord = <Item>(
   id: string,
 ): Promise<Item> => ask(call, { method: 'GET', path: path + at`/${id}` });
 
+interface Creation {
+  readonly body: Members;
+  readonly json: boolean | undefined;
+}
+
 export const createRecord = async <Item>(
   { call, screen }: Client,
   kind: SingleRecords<Item>,
-  body: Members,
-  { json }: Json,
+  { body, json }: Creation,
 ): Promise<ExitCode> => {
   const item = await kind.ask(call, { method: 'POST', path: kind.path, body });
-  return showRecord(screen, kind, item, json);
+  return showRecord(screen, kind, { item, json });
 };
+
+interface Change {
+  readonly id: string;
+  readonly change: Members;
+  readonly json: boolean | undefined;
+}
 
 /** @throws CommandError without a change */
 export const changeRecord = async <Item>(
   { call, screen }: Client,
   kind: SingleRecords<Item>,
-  id: string,
-  change: Members,
-  { json }: Json,
+  { id, change, json }: Change,
 ): Promise<ExitCode> => {
   if (Object.values(change).every((value) => value === undefined))
     throw new CommandError('No change was given. Use at least one option, such as --name.');
-  return showRecord(screen, kind, await patch(call, kind, id, change), json);
+  const item = await patch(call, kind, { id, body: change });
+  return showRecord(screen, kind, { item, json });
 };
 
 interface Archiving extends Json {
+  readonly id: string;
   readonly archived: boolean;
   /** The command that restores it. */
   readonly restoredBy: string;
@@ -91,10 +102,9 @@ interface Archiving extends Json {
 export const archiveRecord = async <Item>(
   { call, screen }: Client,
   kind: SingleRecords<Item>,
-  id: string,
-  { archived, restoredBy, json }: Archiving,
+  { id, archived, restoredBy, json }: Archiving,
 ): Promise<ExitCode> => {
-  const item = await patch(call, kind, id, { archived });
+  const item = await patch(call, kind, { id, body: { archived } });
   const what = `${kind.what} ${plain(kind.nameOf(item))}`;
   if (json) screen.printJson(item);
   else if (archived) screen.print(`${what} is archived. Restore it with: ${plain(restoredBy)}`);
@@ -105,15 +115,13 @@ export const archiveRecord = async <Item>(
 const patch = <Item>(
   call: ApiCall,
   { path, ask }: SingleRecords<Item>,
-  id: string,
-  body: Members,
+  { id, body }: { readonly id: string; readonly body: Members },
 ): Promise<Item> => ask(call, { method: 'PATCH', path: path + at`/${id}`, body });
 
 export const showRecord = <Item>(
   screen: Screen,
   { rows }: SingleRecords<Item>,
-  item: Item,
-  json: boolean | undefined,
+  { item, json }: { readonly item: Item; readonly json: boolean | undefined },
 ): ExitCode => {
   if (json) screen.printJson(item);
   else printRows(screen, rows(item));

@@ -13,9 +13,11 @@ import { versionsOf } from './workflow-versions.ts';
 /** Commands for the versions of a workflow. A version never changes, but can be archived. */
 export const addVersionCommands = (group: Command, parts: CommandContext): void => {
   const { client, end, add } = parts;
-  addRecordList(parts, group, 'versions <workflow>', 'list the versions of a workflow, newest first').action(
-    async (workflow: string, options: RecordListOptions) =>
-      end(await listRecords(await client(), versionsOf(workflow), options)),
+  addRecordList(parts, group, {
+    name: 'versions <workflow>',
+    description: 'list the versions of a workflow, newest first',
+  }).action(async (workflow: string, options: RecordListOptions) =>
+    end(await listRecords(await client(), versionsOf(workflow), options)),
   );
   add(group, 'publish <workflow>', 'make a new version of a workflow')
     .requiredOption('--file <file>', 'the workflow as JSON; - is standard input')
@@ -28,7 +30,9 @@ export const addVersionCommands = (group: Command, parts: CommandContext): void 
   add(single, 'show <workflow> <version>', 'show a version')
     .option('--workflow', 'only the workflow itself, as JSON')
     .action(async (workflow: string, version: string, options: ShowOptions) =>
-      end(await showVersion(await client(), workflow, version, options)),
+      end(
+        await showVersion(await client(), { workflow, version, alone: options.workflow, json: options.json }),
+      ),
     );
   const addArchiving = (name: string, description: string, archived: boolean): void => {
     add(single, `${name} <workflow> <version>`, description).action(
@@ -36,7 +40,7 @@ export const addVersionCommands = (group: Command, parts: CommandContext): void 
         const opened = await client();
         const id = await versionIdOf(opened.call, workflow, version);
         const restoredBy = `runledger workflows version restore ${workflow} ${version}`;
-        end(await archiveRecord(opened, versionsOf(workflow), id, { archived, restoredBy, json }));
+        end(await archiveRecord(opened, versionsOf(workflow), { id, archived, restoredBy, json }));
       },
     );
   };
@@ -60,7 +64,7 @@ const publishVersion = async (
   };
   const versions = versionsOf(workflow);
   const made = await versions.ask(call, { method: 'POST', path: versions.path, body });
-  const code = showRecord(screen, versions, made, json);
+  const code = showRecord(screen, versions, { item: made, json });
   if (!json)
     screen.hint(
       `Runs use it after a deployment does: runledger deployments update DEPLOYMENT --version ${plain(made.id)}`,
@@ -69,19 +73,26 @@ const publishVersion = async (
 };
 
 interface ShowOptions extends Json {
+  /** Only the workflow itself. */
   readonly workflow?: boolean;
+}
+
+interface ShownVersion {
+  readonly workflow: string;
+  readonly version: string;
+  /** Only the workflow itself. */
+  readonly alone: boolean | undefined;
+  readonly json: boolean | undefined;
 }
 
 const showVersion = async (
   { call, screen }: Client,
-  workflow: string,
-  version: string,
-  { workflow: alone, json }: ShowOptions,
+  { workflow, version, alone, json }: ShownVersion,
 ): Promise<ExitCode> => {
   const versions = versionsOf(workflow);
-  const read = await readRecord(call, versions, await versionIdOf(call, workflow, version));
-  if (!alone) return showRecord(screen, versions, read, json);
-  if (json) screen.printJson(read.workflow);
-  else screen.print(JSON.stringify(read.workflow, null, 2));
+  const item = await readRecord(call, versions, await versionIdOf(call, workflow, version));
+  if (!alone) return showRecord(screen, versions, { item, json });
+  if (json) screen.printJson(item.workflow);
+  else screen.print(JSON.stringify(item.workflow, null, 2));
   return EXIT.done;
 };

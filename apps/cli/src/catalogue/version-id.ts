@@ -15,17 +15,22 @@ export const versionIdOf = async (call: ApiCall, workflow: string, version: stri
     throw new CommandError(`${plain(version)} is neither the number nor the id of a version. ${list}`);
   const number = Number(version);
   const id =
-    (await idOfNumber(call, workflow, number, false)) ?? (await idOfNumber(call, workflow, number, true));
+    (await idOfNumber(call, { workflow, number, archived: false })) ??
+    (await idOfNumber(call, { workflow, number, archived: true }));
   if (id !== undefined) return id;
   throw new CommandError(`The workflow has no version ${number}. ${list}, and with --archived`);
 };
 
+interface NumberedVersion {
+  readonly workflow: string;
+  readonly number: number;
+  readonly archived: boolean;
+}
+
 /** The API lists either archived versions or the others. */
 const idOfNumber = async (
   call: ApiCall,
-  workflow: string,
-  number: number,
-  archived: boolean,
+  { workflow, number, archived }: NumberedVersion,
 ): Promise<string | undefined> => {
   const { path, askPage } = versionsOf(workflow);
   const read = (cursor: string | undefined) =>

@@ -27,18 +27,18 @@ const workflows: RecordKind<Workflow> = {
 export const addWorkflowCommands = (program: Command, parts: CommandContext): void => {
   const { client, end, add } = parts;
   const group = program.command('workflows').description('workflows and their versions');
-  addRecordList(parts, group, 'list', 'list workflows, newest first').action(
+  addRecordList(parts, group, { name: 'list', description: 'list workflows, newest first' }).action(
     async (options: RecordListOptions) => end(await listRecords(await client(), workflows, options)),
   );
   addRecordCommands(parts, group, workflows);
   add(group, 'create', 'make a workflow without a version')
     .requiredOption('--name <name>', 'for people')
-    .action(async ({ name, ...options }: Json & { readonly name: string }) =>
-      end(await createRecord(await client(), workflows, { name }, options)),
+    .action(async ({ name, json }: Json & { readonly name: string }) =>
+      end(await createRecord(await client(), workflows, { body: { name }, json })),
     );
   add(group, 'rename <workflow> <name>', 'give a workflow another name').action(
-    async (id: string, name: string, options: Json) =>
-      end(await changeRecord(await client(), workflows, id, { name }, options)),
+    async (id: string, name: string, { json }: Json) =>
+      end(await changeRecord(await client(), workflows, { id, change: { name }, json })),
   );
   addVersionCommands(group, parts);
 };

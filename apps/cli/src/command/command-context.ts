@@ -4,6 +4,12 @@ import type { Client } from '../api-client/client.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import type { Screen } from '../output/screen.ts';
 
+/** What commands use that read the log. */
+export interface Operator {
+  readonly log: EventLog;
+  readonly screen: Screen;
+}
+
 export interface Json {
   readonly json?: boolean;
 }
@@ -12,7 +18,7 @@ export interface Json {
 export interface CommandContext {
   readonly client: () => Promise<Client>;
   /** Opens the log with the operator's credentials, and closes it after use. */
-  readonly asOperator: <Result>(use: (log: EventLog) => Promise<Result>) => Promise<Result>;
+  readonly asOperator: <Result>(use: (operator: Operator) => Promise<Result>) => Promise<Result>;
   readonly screen: Screen;
   readonly untilInterrupted: () => AbortSignal;
   readonly end: (code: ExitCode) => void;

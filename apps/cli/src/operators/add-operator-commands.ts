@@ -17,20 +17,20 @@ export const addOperatorCommands = (
   env: Environment,
 ): void => {
   add(program, 'history <run>', 'show the events of a run in the log (operator)').action(
-    (run: string, { json = false }: Json) => asOperator((log) => history(log, run, screen, json)),
+    (run: string, { json = false }: Json) => asOperator((operator) => history(operator, run, json)),
   );
   const organisations = program.command('organisations').description('manage organisations (operator)');
   add(organisations, 'create <name>', 'create an organisation with a key and the sample')
     .option('--operator', 'its key may also see and drain the executors, which all organisations share')
     .action((name: string, options: CreateOrganisationOptions) =>
-      asOperator((log) => createNamedOrganisation(log, name, screen, options)),
+      asOperator((operator) => createNamedOrganisation(operator, name, options)),
     );
   add(organisations, 'list', 'list all organisations, oldest first').action(({ json = false }: Json) =>
-    asOperator((log) => listOrganisations(log, screen, json)),
+    asOperator((operator) => listOrganisations(operator, json)),
   );
   add(program, 'provision', 'create or update the streams and buckets of the log (operator)').action(
     ({ json = false }: Json) =>
-      asOperator(async (log) => {
+      asOperator(async ({ log }) => {
         await provisionLog(log, env);
         if (json) screen.printJson({ provisioned: true });
         else screen.print('The streams and buckets are up to date.');

@@ -3,16 +3,15 @@ import { evolveRun } from '@runledger/contracts/fold/evolve-run';
 import type { RunFact, Run } from '@runledger/contracts/fold/run';
 import { evolveWebhook } from '@runledger/contracts/fold/webhook';
 import type { Webhook, WebhookFact } from '@runledger/contracts/fold/webhook';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { describeChange, describeFact, describeWebhookChange } from './describe-fact.ts';
 import { CommandError } from '../output/command-error.ts';
 import { findRun } from './find-run.ts';
 import { plain } from '../output/plain-text.ts';
-import type { Screen } from '../output/screen.ts';
+import type { Operator } from '../command/command-context.ts';
 
 /** Prints the events of a run in the log, one line each. */
-export const history = async (log: EventLog, run: string, screen: Screen, json: boolean): Promise<void> => {
+export const history = async ({ log, screen }: Operator, run: string, json: boolean): Promise<void> => {
   const read = await readRun(log, await findRun(log, run));
   switch (read.kind) {
     case 'none':

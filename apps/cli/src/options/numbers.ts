@@ -27,7 +27,11 @@ export const wholeNumber = (option: string, text: string | undefined): number | 
 };
 
 /** @throws CommandError */
-export const wholeNumberIn = (option: string, text: string, least: number, most: number): number => {
+export const wholeNumberIn = (
+  option: string,
+  text: string,
+  { least, most }: { readonly least: number; readonly most: number },
+): number => {
   const number = /^\d{1,9}$/.test(text) ? Number(text) : -1;
   if (number >= least && number <= most) return number;
   throw new CommandError(`${option} ${plain(text)} is not a whole number from ${least} to ${most}.`);

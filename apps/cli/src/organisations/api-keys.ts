@@ -78,7 +78,7 @@ const createKey = async (
       'Use --organisation only with --operator. Any other key belongs to your own organisation.',
     );
   const created = operator
-    ? await asOperator((log) => createOperatorKey(log, { name, organisation, scopes: scope, expires_at }))
+    ? await asOperator(({ log }) => createOperatorKey(log, { name, organisation, scopes: scope, expires_at }))
     : await orderKey(await client(), {
         name,
         scopes: scope.length === 0 ? undefined : scope,

@@ -1,17 +1,15 @@
-import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { createOrganisation, OPERATOR_SCOPES, OWNER_SCOPES } from '@runledger/standalone/create-organisation';
 import { CommandError } from '../output/command-error.ts';
-import type { Screen } from '../output/screen.ts';
+import type { Json, Operator } from '../command/command-context.ts';
 import { printRows } from '../output/table.ts';
 
 const MAX_NAME_LENGTH = 128;
 
 /** Creates an organisation with a user, a key and the sample, and prints the connection of its first client. */
 export const createNamedOrganisation = async (
-  log: EventLog,
+  { log, screen }: Operator,
   name: string,
-  screen: Screen,
-  { operator = false, json = false }: { readonly operator?: boolean; readonly json?: boolean },
+  { operator = false, json = false }: Json & { readonly operator?: boolean },
 ): Promise<void> => {
   if (name.trim() === '' || name.length > MAX_NAME_LENGTH)
     throw new CommandError(

@@ -1,7 +1,6 @@
 import type { Organisation } from '@runledger/contracts/catalogue/records';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { catalogue } from '@runledger/gateway/catalogue';
-import type { Screen } from '../output/screen.ts';
+import type { Operator } from '../command/command-context.ts';
 import { headLine, rowLine } from '../output/table.ts';
 import type { Column } from '../output/table.ts';
 
@@ -12,7 +11,7 @@ const columns: readonly Column<Organisation>[] = [
 ];
 
 /** Prints all organisations, oldest first. */
-export const listOrganisations = async (log: EventLog, screen: Screen, json: boolean): Promise<void> => {
+export const listOrganisations = async ({ log, screen }: Operator, json: boolean): Promise<void> => {
   const organisations = (await catalogue(log).listOrganisations()).toSorted(oldestFirst);
   if (!json && organisations.length > 0) screen.print(headLine(columns));
   for (const organisation of organisations)

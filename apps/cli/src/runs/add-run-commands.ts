@@ -6,7 +6,7 @@ import type { Json, CommandContext } from '../command/command-context.ts';
 import { watchRun } from './watch-run.ts';
 
 /** The commands about one run. */
-export const addRunCommands = (program: Command, { client, screen, end, add }: CommandContext): void => {
+export const addRunCommands = (program: Command, { client, end, add }: CommandContext): void => {
   addNewRunOptions(add(program, 'queue', 'queue a run; prints its id'))
     .option('--deployment <id>', 'what to run; the sample of a standalone by default')
     .option('--gpu <model>', "the GPU to run on; the deployment's by default")
@@ -26,8 +26,7 @@ export const addRunCommands = (program: Command, { client, screen, end, add }: C
     async (run: string, { json = false }: Json) => end(await why(await client(), run, json)),
   );
   add(program, 'watch <run>', 'show a run until it has ended').action(
-    async (run: string, { json = false }: Json) =>
-      end(await watchRun((await client()).api, run, screen, json)),
+    async (run: string, { json = false }: Json) => end(await watchRun(await client(), run, json)),
   );
 };
 

@@ -60,7 +60,7 @@ const queueOnce = async (
   const queued = await retryWhileUnavailable(() => send(idempotencyKey), screen);
   if (json) screen.printJson(queued);
   else screen.print(queued.run_id);
-  if (watch) return watchRun(api, queued.run_id, screen, json);
+  if (watch) return watchRun({ api, screen }, queued.run_id, json);
   if (screen.isTerminal && !json) screen.hint(`Watch it with: runledger watch ${queued.run_id}`);
   return EXIT.done;
 };

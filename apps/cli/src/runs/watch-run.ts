@@ -2,7 +2,7 @@ import { EXIT } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { followRun } from './follow-run.ts';
 import { endSentence, progressLine, progressSentence } from './progress-line.ts';
-import type { RunApi } from '../api-client/run-api.ts';
+import type { Client } from '../api-client/client.ts';
 import type { Screen } from '../output/screen.ts';
 import { hasEnded, outputLines } from '../api-client/run-responses.ts';
 import type { ShownRun } from '../api-client/run-responses.ts';
@@ -12,9 +12,8 @@ const STEP = 0.1;
 
 /** Shows a run until it has ended, and returns the exit code for its end. Waits while the service is unavailable. */
 export const watchRun = async (
-  api: RunApi,
+  { api, screen }: Pick<Client, 'api' | 'screen'>,
   run: string,
-  screen: Screen,
   json: boolean,
 ): Promise<ExitCode> => {
   let shown: ShownRun | undefined;

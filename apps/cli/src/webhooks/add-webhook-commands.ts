@@ -37,7 +37,9 @@ export const addWebhookCommands = (
     .option('--port <port>', 'the port to listen on; 0 for a free one', '9000')
     .option('--secret <secret>', "the signing secret; the organisation's by default")
     .option('--answer <status>', 'the status to answer with, such as 503 to see retries', '200')
-    .action(async (options: ListenOptions) => end(await listen(client, options, screen, untilInterrupted())));
+    .action(async (options: ListenOptions) =>
+      end(await listen({ client, screen, untilInterrupted }, options)),
+    );
   addSecretCommands(program, { client, end, add });
 };
 

@@ -8,24 +8,23 @@ import type { RedriveOptions } from './redrive-dead-letters.ts';
 import { showDeadLetter } from './show-dead-letter.ts';
 
 /** The commands about messages that no consumer could handle. They read the log directly, so they are for operators. */
-export const addDeadLetterCommands = (
-  program: Command,
-  { asOperator, screen, end, add }: CommandContext,
-): void => {
+export const addDeadLetterCommands = (program: Command, { asOperator, end, add }: CommandContext): void => {
   const group = program
     .command('dead-letters')
     .description('messages that no consumer could handle (operator)');
   addFilter(add(group, 'list', 'list dead letters, oldest first'))
     .option('--limit <number>', 'print at most this many', DEFAULT_LIMIT)
-    .action((options: DeadLetterListOptions) => asOperator((log) => printDeadLetters(log, screen, options)));
+    .action((options: DeadLetterListOptions) =>
+      asOperator((operator) => printDeadLetters(operator, options)),
+    );
   add(group, 'show <position>', 'show why a consumer rejected it, and its content').action(
     (position: string, { json = false }: Json) =>
-      asOperator((log) => showDeadLetter(log, position, screen, json)),
+      asOperator((operator) => showDeadLetter(operator, position, json)),
   );
   addFilter(add(group, 'redrive [position]', 'let the service handle it again, with its current release'))
     .option('--all', 'all that match, oldest first')
     .action(async (position: string | undefined, options: RedriveOptions) =>
-      end(await asOperator((log) => redriveDeadLetters(log, position, screen, options))),
+      end(await asOperator((operator) => redriveDeadLetters(operator, position, options))),
     );
 };
 

@@ -3,7 +3,7 @@ import { listDeadLetters, type ListedDeadLetter } from '@runledger/event-log/str
 import { CommandError } from '../../output/command-error.ts';
 import { plain, shorten } from '../../output/plain-text.ts';
 import { wholeNumberIn } from '../../options/numbers.ts';
-import type { Screen } from '../../output/screen.ts';
+import type { Operator } from '../../command/command-context.ts';
 import { headLine, rowLine } from '../../output/table.ts';
 import type { Column } from '../../output/table.ts';
 
@@ -31,11 +31,10 @@ const columns: readonly Column<ListedDeadLetter>[] = [
 
 /** Lists messages that consumers could not handle, oldest first. */
 export const printDeadLetters = async (
-  log: EventLog,
-  screen: Screen,
+  { log, screen }: Operator,
   { json = false, limit: wanted, ...filter }: DeadLetterListOptions,
 ): Promise<void> => {
-  const limit = wholeNumberIn('--limit', wanted, 1, MAX_LISTED);
+  const limit = wholeNumberIn('--limit', wanted, { least: 1, most: MAX_LISTED });
   let listed = 0;
   for await (const message of readDeadLetters(log, filter)) {
     if (listed === limit) {

@@ -1,9 +1,8 @@
-import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { ListedDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { EXIT, CommandError } from '../../output/command-error.ts';
 import type { ExitCode } from '../../output/command-error.ts';
 import { plain } from '../../output/plain-text.ts';
-import type { Screen } from '../../output/screen.ts';
+import type { Operator } from '../../command/command-context.ts';
 import { readDeadLetters } from './list-dead-letters.ts';
 import type { DeadLetterFilter } from './list-dead-letters.ts';
 import { redriving } from './redrive.ts';
@@ -17,9 +16,8 @@ export interface RedriveOptions extends DeadLetterFilter {
 
 /** Redrives one dead letter or all that match, and prints the outcome of each. @throws CommandError */
 export const redriveDeadLetters = async (
-  log: EventLog,
+  operator: Operator,
   position: string | undefined,
-  screen: Screen,
   { all = false, json = false, stream, consumer }: RedriveOptions,
 ): Promise<ExitCode> => {
   if ((position === undefined) !== all)
@@ -28,14 +26,15 @@ export const redriveDeadLetters = async (
     throw new CommandError('Use --stream and --consumer only with --all.');
   const filter = { ...(stream && { stream }), ...(consumer && { consumer }) };
   const messages =
-    position === undefined ? readDeadLetters(log, filter) : [await deadLetterAt(log, position)];
-  return redriveEach(log, messages, screen, json);
+    position === undefined
+      ? readDeadLetters(operator.log, filter)
+      : [await deadLetterAt(operator.log, position)];
+  return redriveEach(operator, messages, json);
 };
 
 const redriveEach = async (
-  log: EventLog,
+  { log, screen }: Operator,
   messages: AsyncIterable<ListedDeadLetter> | Iterable<ListedDeadLetter>,
-  screen: Screen,
   json: boolean,
 ): Promise<ExitCode> => {
   const redrive = redriving(log);

@@ -3,7 +3,7 @@ import { readDeadLetter, type ListedDeadLetter } from '@runledger/event-log/stre
 import { CommandError } from '../../output/command-error.ts';
 import { plain, shorten } from '../../output/plain-text.ts';
 import { wholeNumberIn } from '../../options/numbers.ts';
-import type { Screen } from '../../output/screen.ts';
+import type { Operator } from '../../command/command-context.ts';
 import { printRows } from '../../output/table.ts';
 import { bodyLines } from './dead-letter-body.ts';
 
@@ -11,9 +11,8 @@ const LONGEST = 1_000;
 
 /** Shows one dead letter: the reason, where it came from and its content. @throws CommandError */
 export const showDeadLetter = async (
-  log: EventLog,
+  { log, screen }: Operator,
   position: string,
-  screen: Screen,
   json: boolean,
 ): Promise<void> => {
   const message = await deadLetterAt(log, position);
@@ -33,9 +32,12 @@ export const showDeadLetter = async (
   for (const line of bodyLines(message)) screen.print(line);
 };
 
-/** @throws CommandError when there is none */
+/** @throws CommandError without a dead letter at the position */
 export const deadLetterAt = async (log: EventLog, position: string): Promise<ListedDeadLetter> => {
-  const message = await readDeadLetter(log, wholeNumberIn('The position', position, 1, 999_999_999));
+  const message = await readDeadLetter(
+    log,
+    wholeNumberIn('The position', position, { least: 1, most: 999_999_999 }),
+  );
   if (message !== undefined) return message;
   throw new CommandError(
     `There is no dead letter at position ${position}. It may have been redriven. List them with: runledger dead-letters list`,

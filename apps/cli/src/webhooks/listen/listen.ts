@@ -9,6 +9,7 @@ import { fetchedSecrets, fixedSecret } from './known-secrets.ts';
 import type { KnownSecrets } from './known-secrets.ts';
 import { openReceiver } from './receiver.ts';
 import type { ReceivedRequest, Reply } from './receiver.ts';
+import type { CommandContext } from '../../command/command-context.ts';
 import { wholeNumberIn } from '../../options/numbers.ts';
 import type { Screen } from '../../output/screen.ts';
 
@@ -23,13 +24,12 @@ export interface ListenOptions {
 
 /** Receives notifications until it is interrupted, and prints each with the result of its signature check. */
 export const listen = async (
-  client: () => Promise<Client>,
+  { client, screen, untilInterrupted }: Pick<CommandContext, 'client' | 'screen' | 'untilInterrupted'>,
   { port, secret, answer, json = false }: ListenOptions,
-  screen: Screen,
-  interrupted: AbortSignal,
 ): Promise<ExitCode> => {
-  const wanted = wholeNumberIn('--port', port, 0, 65_535);
-  const status = wholeNumberIn('--answer', answer, 200, 599);
+  const interrupted = untilInterrupted();
+  const wanted = wholeNumberIn('--port', port, { least: 0, most: 65_535 });
+  const status = wholeNumberIn('--answer', answer, { least: 200, most: 599 });
   const secrets = secret === undefined ? secretsOf(client, screen) : fixedSecret(checkedSecret(secret));
   await secrets.refresh();
 
