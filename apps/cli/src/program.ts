@@ -37,7 +37,7 @@ _NKEY_FILE, or with _USER and _PASSWORD, else operator.json there.
 provision takes the limits of the log from RUNLEDGER_LOG_SETTINGS (JSON).
 
 Exit codes: 0 done, or the watched run succeeded; 1 the watched run failed or timed out;
-2 the command failed; 130 the watched run was cancelled, or the watching was (Ctrl-C).`;
+2 the command failed; 130 the watched run was cancelled, or the command was interrupted (Ctrl-C).`;
 
 /** Parses the arguments, runs the command and returns the exit code. It never rejects. */
 export const runProgram = async (
@@ -74,7 +74,7 @@ const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void
   };
 
   const program = new Command('runledger')
-    .description('Queues, watches and explains runs.')
+    .description('Queues, watches and manages runs.')
     .configureOutput({
       writeOut: (text) => screen.print(withoutLineEnd(text)),
       writeErr: (text) => screen.hint(withoutLineEnd(text)),

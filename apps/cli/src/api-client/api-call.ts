@@ -6,7 +6,7 @@ import type { ApiConnection } from './connection.ts';
 import { CommandError } from '../output/command-error.ts';
 import { parseJson } from '../options/parse-json.ts';
 
-const ANSWER_WITHIN_MS = 30_000;
+export const ANSWER_WITHIN_MS = 30_000;
 
 /** There was no answer, or an answer such as 429 or 503. The same request may succeed later. */
 export class Unavailable extends CommandError {

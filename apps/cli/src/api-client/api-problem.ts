@@ -16,28 +16,30 @@ export const explainAnswer = (
   answer: { readonly status: number; readonly body: unknown; readonly retryAfter: string | null },
 ): string => {
   const { status, body } = answer;
-  const detail = Value.Check(SentenceDetail, body) ? shorten(plain(body.detail), 500) : `status ${status}`;
+  const detail = Value.Check(SentenceDetail, body)
+    ? shorten(plain(body.detail).replace(/\.$/, ''), 500)
+    : 'no reason given';
   const later =
     answer.retryAfter === null ? 'Try again in a moment.' : `Try again in ${plain(answer.retryAfter)} s.`;
   switch (status) {
     case 401:
-      return `The API key from ${connection.source} was refused (${detail}). Use a key of ${connection.url}: RUNLEDGER_API_KEY, or connection.json of a running standalone.`;
+      return `The API key from ${connection.source} was refused: ${detail}. Use a key of ${connection.url}: RUNLEDGER_API_KEY, or connection.json of a running standalone.`;
     case 403:
-      return `The API key from ${connection.source} may not do this (${detail}). Use a key with the required scope. An organisation's first key has all scopes except operator; runledger keys create --operator makes one with it.`;
+      return `The API key from ${connection.source} may not do this: ${detail}. Use a key with the required scope. An organisation's first key has all scopes except operator; runledger keys create --operator makes one with it.`;
     case 404:
-      return `${connection.url} does not know it (${detail}). Check the id. Records of other organisations are not found either.`;
+      return `Not found at ${connection.url}: ${detail}. Check the id. Records of other organisations are not found either.`;
     case 409:
-      return `This is not possible in the present state (${detail}).`;
+      return `The present state does not allow this: ${detail}.`;
     case 413:
-      return `The request is too large (${detail}). Keep large values in files, and send their URLs.`;
+      return `The request is too large: ${detail}. Keep large values in files, and send their URLs.`;
     case 422:
       return `The request was refused:\n${validationLines(body).join('\n')}`;
     case 429:
-      return `There are too many requests (${detail}). ${later}`;
+      return `Too many requests: ${detail}. ${later}`;
     case 503:
-      return `The service cannot do this now (${detail}), and has not confirmed the request. ${later}`;
+      return `The service cannot do this now, and has not confirmed the request: ${detail}. ${later}`;
     default:
-      return `${connection.url} answered ${status} (${detail}). ${status >= 500 ? `${later} If it does not help, see the gateway's log.` : 'Check RUNLEDGER_URL: it must include the base path, such as /api.'}`;
+      return `${connection.url} answered ${status}: ${detail}. ${status >= 500 ? `${later} If it does not help, see the gateway's log.` : 'Check RUNLEDGER_URL: it must include the base path, such as /api.'}`;
   }
 };
 
@@ -56,5 +58,5 @@ export const explainNoAnswer = (connection: ApiConnection, error: unknown): stri
       : cause instanceof Error
         ? plain(cause.message || code)
         : String(cause);
-  return `Nothing answers at ${connection.url}: ${why}. Is it running? Start it (npm start), or set RUNLEDGER_URL to where it runs.`;
+  return `There is no answer from ${connection.url}: ${why}. Start a standalone (npm start), or set RUNLEDGER_URL to the address of the API.`;
 };

@@ -6,10 +6,10 @@ export const MAX_PAGES_COUNTED = 100;
 /** Reads page after page, up to a limit. @throws CommandError if the service repeats a page */
 export const pages = async function* <Page extends { readonly next_cursor: string | null }>(
   readPage: (cursor: string | undefined) => Promise<Page>,
-  most = Number.POSITIVE_INFINITY,
+  maxPages = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<Page> {
   let cursor: string | undefined;
-  for (let read = 0; read < most; read += 1) {
+  for (let read = 0; read < maxPages; read += 1) {
     const page = await readPage(cursor);
     yield page;
     if (page.next_cursor === null) return;

@@ -2,15 +2,13 @@ import { CreateRunResponse } from '@runledger/contracts/http/runs/queue-run';
 import { CancelRunResponse } from '@runledger/contracts/http/runs/run';
 import { RedeliverResponse, RunRedelivery, WebhookSecret } from '@runledger/contracts/http/webhooks';
 import type { Static } from 'typebox';
-import { at } from './api-call.ts';
+import { ANSWER_WITHIN_MS, at } from './api-call.ts';
 import type { ApiCall } from './api-call.ts';
 import type { ApiConnection } from './connection.ts';
 import { runEvents } from './run-events.ts';
 import type { RunEvents } from './run-events.ts';
 import { DeliveriesPage, RunDeliveries } from './delivery-responses.ts';
 import { RunInputs, ShownRun } from './run-responses.ts';
-
-const ANSWER_WITHIN_MS = 30_000;
 
 export type Cancel = Static<typeof CancelRunResponse>;
 type Queued = Static<typeof CreateRunResponse>;

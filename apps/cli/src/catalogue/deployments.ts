@@ -11,8 +11,8 @@ import type { RecordKind, RecordListOptions } from './records.ts';
 const deployments: RecordKind<Deployment> = {
   what: 'Deployment',
   path: '/deployments',
-  ask: (call, request) => call(Deployment, request),
-  askPage: async (call, request) => {
+  send: (call, request) => call(Deployment, request),
+  readPage: async (call, request) => {
     const page = await call(DeploymentPage, request);
     return { ...page, items: page.deployments };
   },

@@ -20,8 +20,8 @@ const runnerWords = ({ runner }: Machine): string => {
 const machines: RecordKind<Machine> = {
   what: 'Machine',
   path: '/machines',
-  ask: (call, request) => call(Machine, request),
-  askPage: async (call, request) => {
+  send: (call, request) => call(Machine, request),
+  readPage: async (call, request) => {
     const page = await call(MachinePage, request);
     return { ...page, items: page.machines };
   },

@@ -11,8 +11,8 @@ export const addRecordList = (
   { name, description }: { readonly name: string; readonly description: string },
 ): Command =>
   add(group, name, description)
-    .option('--archived', 'the archived ones instead of the others')
-    .option('--limit <number>', 'at most so many', DEFAULT_LIMIT);
+    .option('--archived', 'list archived records instead')
+    .option('--limit <number>', 'print at most this many', DEFAULT_LIMIT);
 
 /** `show`, `archive` and `restore`. */
 export const addRecordCommands = <Item>(

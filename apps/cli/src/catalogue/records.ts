@@ -22,7 +22,7 @@ interface SomeRecords {
 
 /** How one record of the catalogue is read and shown. */
 export interface SingleRecords<Item> extends SomeRecords {
-  readonly ask: (call: ApiCall, request: ApiRequest) => Promise<Item>;
+  readonly send: (call: ApiCall, request: ApiRequest) => Promise<Item>;
   readonly rows: (item: Item) => Rows;
   /** Its name for people. */
   readonly nameOf: (item: Item) => string;
@@ -30,7 +30,7 @@ export interface SingleRecords<Item> extends SomeRecords {
 
 /** How a list of records is read and shown. */
 export interface ListedRecords<Item> extends SomeRecords {
-  readonly askPage: (call: ApiCall, request: ApiRequest) => Promise<Page<Item>>;
+  readonly readPage: (call: ApiCall, request: ApiRequest) => Promise<Page<Item>>;
   readonly columns: readonly Column<Item>[];
 }
 
@@ -44,11 +44,11 @@ export interface RecordListOptions extends ListOptions {
 
 export const listRecords = <Item>(
   { call, screen }: Client,
-  { what, path, askPage, columns }: ListedRecords<Item>,
+  { what, path, readPage, columns }: ListedRecords<Item>,
   { archived, filter, ...options }: RecordListOptions,
 ): Promise<ExitCode> =>
   listPages(screen, options, {
-    readPage: (span) => askPage(call, { method: 'GET', path, query: { ...filter, ...span, archived } }),
+    readPage: (span) => readPage(call, { method: 'GET', path, query: { ...filter, ...span, archived } }),
     head: headLine(columns),
     line: (item) => rowLine(columns, item),
     none: `There is no ${archived ? 'archived ' : ''}${what.toLowerCase()}.`,
@@ -56,9 +56,9 @@ export const listRecords = <Item>(
 
 export const readRecord = <Item>(
   call: ApiCall,
-  { path, ask }: SingleRecords<Item>,
+  { path, send }: SingleRecords<Item>,
   id: string,
-): Promise<Item> => ask(call, { method: 'GET', path: path + at`/${id}` });
+): Promise<Item> => send(call, { method: 'GET', path: path + at`/${id}` });
 
 interface Creation {
   readonly body: Members;
@@ -70,7 +70,7 @@ export const createRecord = async <Item>(
   kind: SingleRecords<Item>,
   { body, json }: Creation,
 ): Promise<ExitCode> => {
-  const item = await kind.ask(call, { method: 'POST', path: kind.path, body });
+  const item = await kind.send(call, { method: 'POST', path: kind.path, body });
   return showRecord(screen, kind, { item, json });
 };
 
@@ -114,9 +114,9 @@ export const archiveRecord = async <Item>(
 
 const patch = <Item>(
   call: ApiCall,
-  { path, ask }: SingleRecords<Item>,
+  { path, send }: SingleRecords<Item>,
   { id, body }: { readonly id: string; readonly body: Members },
-): Promise<Item> => ask(call, { method: 'PATCH', path: path + at`/${id}`, body });
+): Promise<Item> => send(call, { method: 'PATCH', path: path + at`/${id}`, body });
 
 export const showRecord = <Item>(
   screen: Screen,

@@ -63,7 +63,7 @@ const publishVersion = async (
     inputs: inputs === undefined ? undefined : await readJsonFile('--inputs', inputs),
   };
   const versions = versionsOf(workflow);
-  const made = await versions.ask(call, { method: 'POST', path: versions.path, body });
+  const made = await versions.send(call, { method: 'POST', path: versions.path, body });
   const code = showRecord(screen, versions, { item: made, json });
   if (!json)
     screen.hint(

@@ -32,9 +32,9 @@ const idOfNumber = async (
   call: ApiCall,
   { workflow, number, archived }: NumberedVersion,
 ): Promise<string | undefined> => {
-  const { path, askPage } = versionsOf(workflow);
+  const { path, readPage } = versionsOf(workflow);
   const read = (cursor: string | undefined) =>
-    askPage(call, { method: 'GET', path, query: { archived, limit: PAGE, cursor } });
+    readPage(call, { method: 'GET', path, query: { archived, limit: PAGE, cursor } });
   for await (const { items } of pages(read)) {
     const found = items.find((item) => item.number === number);
     if (found !== undefined) return found.id;

@@ -14,8 +14,8 @@ export const versionsOf = (
 ): SingleRecords<WorkflowVersion> & ListedRecords<ListedVersion> => ({
   what: 'Version',
   path: at`/workflows/${workflow}/versions`,
-  ask: (call, request) => call(WorkflowVersion, request),
-  askPage: async (call, request) => {
+  send: (call, request) => call(WorkflowVersion, request),
+  readPage: async (call, request) => {
     const page = await call(WorkflowVersionPage, request);
     return { ...page, items: page.versions };
   },

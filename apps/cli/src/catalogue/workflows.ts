@@ -9,8 +9,8 @@ import { addVersionCommands } from './version-commands.ts';
 const workflows: RecordKind<Workflow> = {
   what: 'Workflow',
   path: '/workflows',
-  ask: (call, request) => call(Workflow, request),
-  askPage: async (call, request) => {
+  send: (call, request) => call(Workflow, request),
+  readPage: async (call, request) => {
     const page = await call(WorkflowPage, request);
     return { ...page, items: page.workflows };
   },

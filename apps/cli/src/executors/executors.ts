@@ -23,7 +23,7 @@ export const addExecutorCommands = (program: Command, { client, end, add }: Comm
     .command('executors')
     .description('the executors of runs (needs a key with the scope operator, as a standalone has)');
   add(group, 'list', 'list executors by name')
-    .option('--limit <number>', 'at most so many', DEFAULT_LIMIT)
+    .option('--limit <number>', 'print at most this many', DEFAULT_LIMIT)
     .action(async (options: ListOptions) => end(await listExecutors(await client(), options)));
   add(group, 'show <name>', 'show its slots with their runs, and its capabilities').action(
     async (name: string, { json = false }: Json) => end(await showExecutor(await client(), name, json)),

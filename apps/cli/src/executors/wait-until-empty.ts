@@ -5,12 +5,12 @@ import { at } from '../api-client/api-call.ts';
 import type { Client } from '../api-client/client.ts';
 import { counted } from '../output/counted.ts';
 import { CommandError } from '../output/command-error.ts';
-import { retryWhileUnavailable } from '../api-client/retry-while-unavailable.ts';
+import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
 import { plain } from '../output/plain-text.ts';
 
 const POLL_EVERY_MS = 1_000;
 
-/** Prints how many runs are left on a drained executor, after each change, until there is none. @throws CommandError */
+/** Prints how many runs are left on a drained executor, after each change, until no run is left. @throws CommandError */
 export const waitUntilEmpty = async (
   { call, screen }: Client,
   { name, runs: first }: Draining,
@@ -18,8 +18,8 @@ export const waitUntilEmpty = async (
 ): Promise<void> => {
   for (let before = first; before > 0;) {
     await pause(POLL_EVERY_MS);
-    const ask = () => call(NamedExecutors, { method: 'GET', path: at`/executors/${name}` });
-    const { executors } = await retryWhileUnavailable(ask, screen);
+    const read = () => call(NamedExecutors, { method: 'GET', path: at`/executors/${name}` });
+    const { executors } = await retryForAMinute(read, screen);
     if (executors.some(({ drain }) => drain === null)) throw resumedMeanwhile(name);
     const runs = executors.flatMap(({ slots }) => slots).filter(({ run }) => run !== null).length;
     if (runs === before) continue;

@@ -24,7 +24,7 @@ export const findBroker = async (env: Environment, cwd: string): Promise<BrokerS
     }
     case 'missing':
       throw new CommandError(
-        `There is no ${file.path}. No standalone was started there yet.\n${OPERATOR_WAYS}`,
+        `There is no ${file.path}. No standalone has run with this data folder.\n${OPERATOR_WAYS}`,
       );
     case 'unusable':
       throw new CommandError(`${file.path} cannot be used: ${file.why}.\n${OPERATOR_WAYS}`);

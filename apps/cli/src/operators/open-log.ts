@@ -33,7 +33,7 @@ const checkReachable = async ({ url }: BrokerSettings): Promise<void> => {
   const problems = await Promise.all(url.split(',').map((server) => whyUnreachable(server.trim())));
   if (problems.includes(null)) return;
   throw new CommandError(
-    `The broker at ${url} cannot be reached (${problems.join('; ')}). Start the standalone (npm start), or set RUNLEDGER_NATS_URL to where the broker runs.`,
+    `The broker at ${url} cannot be reached (${problems.join('; ')}). Start the standalone (npm start), or set RUNLEDGER_NATS_URL to the address of the broker.`,
   );
 };
 

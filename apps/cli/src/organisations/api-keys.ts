@@ -16,7 +16,7 @@ import type { Column } from '../output/table.ts';
 const columns: readonly Column<ApiKeyItem>[] = [
   { title: 'ID', width: 36, of: ({ id }) => id },
   { title: 'KEY', width: 12, of: ({ prefix }) => `${prefix}…` },
-  { title: 'SCOPES', width: 18, of: ({ scopes }) => scopes.join(',') },
+  { title: 'SCOPES', width: 26, of: ({ scopes }) => scopes.join(',') },
   { title: 'LAST USED', width: 24, of: ({ last_used_at }) => last_used_at ?? 'never' },
   { title: 'EXPIRES', width: 24, of: ({ expires_at }) => expires_at ?? 'never' },
   { title: 'NAME', width: 0, of: ({ name }) => name },
@@ -79,7 +79,7 @@ const createKey = async (
     );
   const created = operator
     ? await asOperator(({ log }) => createOperatorKey(log, { name, organisation, scopes: scope, expires_at }))
-    : await orderKey(await client(), {
+    : await requestKey(await client(), {
         name,
         scopes: scope.length === 0 ? undefined : scope,
         expires_at,
@@ -97,7 +97,7 @@ const createKey = async (
   return EXIT.done;
 };
 
-const orderKey = ({ call }: Client, body: object): Promise<Static<typeof CreatedApiKeyItem>> =>
+const requestKey = ({ call }: Client, body: object): Promise<Static<typeof CreatedApiKeyItem>> =>
   call(CreatedApiKeyItem, { method: 'POST', path: '/api-keys', body });
 
 const revokeKey = async ({ call, screen }: Client, id: string, json: boolean): Promise<ExitCode> => {

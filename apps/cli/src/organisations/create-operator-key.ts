@@ -49,8 +49,8 @@ export const createOperatorKey = async (log: EventLog, request: NewOperatorKey):
   return { id: record.id, key, name, org_id, user_id: user.id, scopes, expires_at };
 };
 
-const scopesOf = (asked: readonly string[]): KeyScope[] => {
-  const others = new Set(asked.filter((scope) => scope !== 'operator'));
+const scopesOf = (requested: readonly string[]): KeyScope[] => {
+  const others = new Set(requested.filter((scope) => scope !== 'operator'));
   // Without runs:read, the key could not even revoke itself.
   const wanted = others.size === 0 ? new Set(['runs:read']) : others;
   const known = OrganisationScope.enum.filter((scope) => wanted.has(scope));

@@ -1,6 +1,6 @@
 /** The command failed. The message says what happened, why, and what to do next. */
 export class CommandError extends Error {
-  override readonly name = 'Explained';
+  override readonly name = 'CommandError';
 }
 
 export const EXIT = {

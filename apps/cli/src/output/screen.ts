@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
+import { unlessAborted } from '@runledger/resilience/abort';
 
 /** Where a command writes: results to standard output, everything else to standard error. */
 export interface Screen {
@@ -52,10 +52,10 @@ export const screenOf = ({ out, err, in: input }: Terminal): Screen => {
       if (!input.isTTY || !err.isTTY) return undefined;
       clear();
       const reader = createInterface({ input, output: err });
+      const closed = new AbortController();
+      reader.once('close', () => closed.abort());
       // Ctrl-C, Ctrl-D and a closed terminal end the question. None of them is a yes.
-      const answered = reader.question(question).catch(() => '');
-      const closed = once(reader, 'close').then(() => '');
-      const answer = await Promise.race([answered, closed]);
+      const answer = await unlessAborted(reader.question(question), closed.signal).catch(() => '');
       reader.close();
       return answer;
     },

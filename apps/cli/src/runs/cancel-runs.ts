@@ -4,7 +4,7 @@ import { counted } from '../output/counted.ts';
 import { EXIT, CommandError } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
 import { MAX_PAGES_COUNTED, pages } from '../api-client/pages.ts';
-import { retryWhileUnavailable } from '../api-client/retry-while-unavailable.ts';
+import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
 import type { Json } from '../command/command-context.ts';
 import { runFilterOf } from './run-filter.ts';
 import type { RunFilterOptions } from './run-filter.ts';
@@ -34,14 +34,14 @@ export const cancelRuns = async (client: Client, options: CancelRunsOptions): Pr
     else screen.print(`This would cancel ${many}. Nothing was changed.`);
     return EXIT.done;
   }
-  if (createdBefore === null) return tell(client, found, json);
+  if (createdBefore === null) return printOutcome(client, found, json);
   await agree(client, many);
   // The person has not agreed to cancel runs that were queued after the count.
   return cancelAll(client, { ...filter, created_before: createdBefore }, json);
 };
 
 const cancelAll = async (client: Client, filter: object, json: boolean): Promise<ExitCode> =>
-  tell(client, (await throughPages(client, filter, false)).done, json);
+  printOutcome(client, (await throughPages(client, filter, false)).done, json);
 
 const NEITHER =
   'No filter was given. Choose runs with --deployment, --status and so on, or use --all for all runs that have not ended.';
@@ -79,7 +79,7 @@ const throughPages = async ({ call, screen }: Client, filter: object, dry_run: b
       body: { filter, dry_run, cursor },
       answerWithinMs: ANSWER_WITHIN_MS,
     });
-  const readPage = (cursor: string | undefined) => retryWhileUnavailable(() => cancelPage(cursor), screen);
+  const readPage = (cursor: string | undefined) => retryForAMinute(() => cancelPage(cursor), screen);
   let createdBefore: string | null = null;
   let done: Done = { matched: 0, cancelled: 0, requested: 0, failed: 0, complete: false };
   let pagesWithRuns = 0;
@@ -104,7 +104,7 @@ const throughPages = async ({ call, screen }: Client, filter: object, dry_run: b
   return { done, createdBefore };
 };
 
-const tell = ({ screen }: Client, done: Done, json: boolean): ExitCode => {
+const printOutcome = ({ screen }: Client, done: Done, json: boolean): ExitCode => {
   if (json) screen.printJson({ ...done, dry_run: false });
   else screen.print(outcome(done));
   const before = done.matched - done.cancelled - done.requested;

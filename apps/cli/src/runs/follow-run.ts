@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Unavailable } from '../api-client/api-call.ts';
-import { retryWhileUnavailable } from '../api-client/retry-while-unavailable.ts';
+import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
 import type { RunApi } from '../api-client/run-api.ts';
 import type { RunEventNotice } from '../api-client/run-events.ts';
 import type { Screen } from '../output/screen.ts';
@@ -10,7 +10,7 @@ import type { ShownRun } from '../api-client/run-responses.ts';
 const RECONNECT_AFTER_MS = 1_000;
 
 /**
- * The run now, and again after each change, until it has ended. The stream says when to read the run. After a disconnect the
+ * The run now, and again after each change, until it has ended. Its events trigger the reads. After a disconnect the
  * stream continues after the last fact. While the service is unavailable, the command waits.
  */
 export const followRun = async function* (
@@ -18,7 +18,7 @@ export const followRun = async function* (
   run: string,
   screen: Screen,
 ): AsyncGenerator<ShownRun> {
-  const read = (): Promise<ShownRun> => retryWhileUnavailable(() => api.get(run), screen);
+  const read = (): Promise<ShownRun> => retryForAMinute(() => api.get(run), screen);
   let shown = await read();
   yield shown;
   let after: string | undefined;

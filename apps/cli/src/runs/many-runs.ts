@@ -29,7 +29,7 @@ interface ListRunsOptions extends RunFilterOptions, ListOptions {}
 export const addManyRunsCommands = (program: Command, { client, end, add }: CommandContext): void => {
   const group = program.command('runs').description('many runs at once');
   addRunFilter(add(group, 'list', 'list runs, newest first'))
-    .option('--limit <number>', 'at most so many', DEFAULT_LIMIT)
+    .option('--limit <number>', 'print at most this many', DEFAULT_LIMIT)
     .action(async (options: ListRunsOptions) => end(await listRuns(await client(), options)));
   addRunFilter(
     add(group, 'cancel', 'cancel the runs that match and have not ended; shows how many, and asks first'),

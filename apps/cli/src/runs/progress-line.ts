@@ -5,9 +5,9 @@ const BAR = 30;
 
 /** A run in one line: `[############..................]  40 %  running  row 200/500`. */
 export const progressLine = (run: ShownRun, columns: number): string => {
-  const share = Math.min(1, Math.max(0, run.progress));
-  const full = Math.round(share * BAR);
-  const percent = `${Math.floor(share * 100)} %`.padStart(5);
+  const fraction = Math.min(1, Math.max(0, run.progress));
+  const full = Math.round(fraction * BAR);
+  const percent = `${Math.floor(fraction * 100)} %`.padStart(5);
   const bar = `[${'#'.repeat(full)}${'.'.repeat(BAR - full)}]`;
   // A line as wide as the terminal would wrap, and could not be replaced.
   return shorten(`${bar} ${percent}  ${statusWords(run)}`, columns - 1);

@@ -2,7 +2,7 @@ import type { Client } from '../api-client/client.ts';
 import { CommandError } from '../output/command-error.ts';
 import type { ReadJsonFile } from '../options/json-files.ts';
 import { parseJson } from '../options/parse-json.ts';
-import { retryWhileUnavailable } from '../api-client/retry-while-unavailable.ts';
+import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
 
 export interface InputOptions {
   /** Each `name=value`. */
@@ -34,7 +34,7 @@ export const changedInputs = async (
 ): Promise<Inputs | undefined> => {
   const { inputs, input } = options;
   if (inputs !== undefined || input.length === 0) return givenInputs(options, readJsonFile);
-  const { workflow_inputs } = await retryWhileUnavailable(() => api.inputsOf(run), screen);
+  const { workflow_inputs } = await retryForAMinute(() => api.inputsOf(run), screen);
   return withPairs(workflow_inputs, input);
 };
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from '../api-client/client.ts';
 import { EXIT, CommandError } from '../output/command-error.ts';
 import type { ExitCode } from '../output/command-error.ts';
-import { retryWhileUnavailable } from '../api-client/retry-while-unavailable.ts';
+import { retryForAMinute } from '../api-client/retry-for-a-minute.ts';
 import { endSentence, progressSentence } from './progress-line.ts';
 import { secondsOf } from '../options/numbers.ts';
 import { changedInputs, givenInputs } from './run-inputs.ts';
@@ -57,7 +57,7 @@ const queueOnce = async (
   { idempotencyKey = randomUUID(), watch, json = false }: NewRunOptions,
   send: (key: string) => Promise<{ readonly run_id: string }>,
 ): Promise<ExitCode> => {
-  const queued = await retryWhileUnavailable(() => send(idempotencyKey), screen);
+  const queued = await retryForAMinute(() => send(idempotencyKey), screen);
   if (json) screen.printJson(queued);
   else screen.print(queued.run_id);
   if (watch) return watchRun({ api, screen }, queued.run_id, json);

@@ -15,7 +15,7 @@ export const why = async ({ call, screen }: Client, run: string, json: boolean):
   if (json) screen.printJson(answer);
   else if (waiting === null)
     screen.print(
-      `Run ${run_id} does not wait: it is ${plain(status)}. See more with: runledger get ${run_id}`,
+      `Run ${run_id} is not waiting. Its status is ${plain(status)}. See more with: runledger get ${run_id}`,
     );
   else
     printRows(screen, [

@@ -25,7 +25,7 @@ export const addWebhookCommands = (
   );
   addFilter(add(program, 'webhooks', 'list runs with a webhook, newest first'))
     .addOption(new Option('--status <status>', 'of the delivery').choices(WebhookStatus.enum))
-    .option('--limit <number>', 'at most so many', DEFAULT_LIMIT)
+    .option('--limit <number>', 'print at most this many', DEFAULT_LIMIT)
     .action(async (options: DeliveryListOptions) => end(await listDeliveries(await client(), options)));
   addFilter(add(program, 'redeliver [run]', 'send a final notification again'))
     .option('--failed', 'all failed deliveries, instead of one run')

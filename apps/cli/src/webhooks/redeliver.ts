@@ -47,11 +47,11 @@ const redeliverOne = async ({ api, screen }: Client, run: string, json: boolean)
 const redeliverFailed = async ({ api, screen }: Client, options: RedeliverOptions): Promise<ExitCode> => {
   const dryRun = options.dryRun ?? false;
   const filter = filterOf(options, 'failed');
-  const askPage = (cursor: string | undefined) => api.redeliverMany({ filter, dry_run: dryRun, cursor });
+  const requestPage = (cursor: string | undefined) => api.redeliverMany({ filter, dry_run: dryRun, cursor });
   let complete = false;
   let [matched, requested] = [0, 0];
   try {
-    for await (const page of pages(askPage, dryRun ? MAX_PAGES_COUNTED : undefined)) {
+    for await (const page of pages(requestPage, dryRun ? MAX_PAGES_COUNTED : undefined)) {
       matched += page.matched;
       requested += page.requested;
       complete = page.next_cursor === null;

@@ -9,7 +9,7 @@ import { printRows } from '../output/table.ts';
 
 /** Shows the secret with which receivers verify webhooks. */
 export const showWebhookSecret = async ({ api, screen }: Client, json: boolean): Promise<ExitCode> => {
-  tell(screen, await api.webhookSecret(), json);
+  printSecret(screen, await api.webhookSecret(), json);
   return EXIT.done;
 };
 
@@ -20,7 +20,7 @@ export const rotateWebhookSecret = async (
   json: boolean,
 ): Promise<ExitCode> => {
   const rotated = await api.rotateWebhookSecret(secondsOf('--overlap', overlap));
-  tell(screen, rotated, json);
+  printSecret(screen, rotated, json);
   screen.hint(
     rotated.previous === null
       ? 'Within seconds, webhooks are signed with the new secret only. Give it to their receivers.'
@@ -29,7 +29,7 @@ export const rotateWebhookSecret = async (
   return EXIT.done;
 };
 
-const tell = (screen: Screen, { secret, created_at, previous }: Secret, json: boolean): void => {
+const printSecret = (screen: Screen, { secret, created_at, previous }: Secret, json: boolean): void => {
   if (json) return screen.printJson({ secret, created_at, previous });
   printRows(screen, [
     ['secret', secret],

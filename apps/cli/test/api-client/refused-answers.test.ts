@@ -7,9 +7,9 @@ describe('a refusal', () => {
   it.each([
     [
       { status: 401, body: { detail: 'Invalid API key' } },
-      'The API key from RUNLEDGER_API_KEY was refused (Invalid API key).',
+      'The API key from RUNLEDGER_API_KEY was refused: Invalid API key.',
     ],
-    [{ status: 404, body: { detail: 'Run not found' } }, 'does not know it (Run not found). Check the id'],
+    [{ status: 404, body: { detail: 'Run not found' } }, ': Run not found. Check the id'],
     [
       {
         status: 422,
@@ -20,8 +20,11 @@ describe('a refusal', () => {
       'The request was refused:\n  path.run_id: Input should be a valid UUID',
     ],
     [{ status: 429, body: { detail: 'Rate limit' }, headers: { 'retry-after': '7' } }, 'Try again in 7 s.'],
-    [{ status: 503, body: { detail: 'The log is away' } }, 'cannot do this now (The log is away)'],
-    [{ status: 500, body: 'no json' }, 'answered 500 (status 500)'],
+    [
+      { status: 503, body: { detail: 'The log is away' } },
+      'cannot do this now, and has not confirmed the request: The log is away.',
+    ],
+    [{ status: 500, body: 'no json' }, 'answered 500: no reason given.'],
     [{ status: 200, body: { other: true } }, 'in a form that this release does not understand'],
   ])('%j is explained in a sentence', async (answer, sentence) => {
     const gateway = await aGateway(answer);
@@ -33,18 +36,18 @@ describe('a refusal', () => {
     const result = await runCli(['get', RUN], at('http://127.0.0.1:59999/api'));
     expect(result).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/Nothing answers at .*the connection was refused/),
+      stderr: expect.stringMatching(/There is no answer from .*the connection was refused/),
     });
   });
 
-  it('comes before any request if no connection is found', async () => {
+  it('is printed without a request if no connection is found', async () => {
     const { code, stderr } = await runCli(['get', RUN]);
     expect(code).toBe(2);
     expect(stderr).toContain('start a standalone (npm start)');
     expect(stderr).toContain('set RUNLEDGER_URL');
   });
 
-  it('comes if the standalone is not running', async () => {
+  it('is printed if the standalone is not running', async () => {
     const folder = temporaryFolder();
     const { stderr } = await runCli(['get', RUN], { env: { RUNLEDGER_DATA_DIR: folder } });
     expect(stderr).toContain(`The standalone of ${folder} is not running`);

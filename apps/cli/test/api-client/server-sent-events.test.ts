@@ -23,7 +23,7 @@ describe('the events of a stream', () => {
     expect(await eventsOf([STREAM])).toEqual([undefined, fact, undefined, progress]);
   });
 
-  it('may arrive in any pieces', async () => {
+  it('are the same if the data arrives in other pieces', async () => {
     const onData = vi.fn<() => void>();
     expect(await eventsOf(STREAM.split(''), onData)).toEqual([undefined, fact, undefined, progress]);
     expect(onData).toHaveBeenCalledTimes(STREAM.length);
@@ -33,7 +33,7 @@ describe('the events of a stream', () => {
     expect(await eventsOf(['id: 1\nevent: fact\ndata: {"a"'])).toEqual([]);
   });
 
-  it('of a response without a body are none', async () => {
+  it('are empty for a response without a body', async () => {
     expect(await collect(serverSentEvents(new Response(null), () => undefined))).toEqual([]);
   });
 });

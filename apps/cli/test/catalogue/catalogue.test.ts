@@ -38,7 +38,7 @@ describe('runledger machines', () => {
     [['create', '--name', '', '--gpu', 'T4', '--program', 'p'], 'body.name: '],
     [['update', 'x'], 'No change was given.'],
     [['show', 'a/../../b'], 'path.machine_id: Input should be a valid UUID'],
-  ])('%j is refused with a sentence', async (args, sentence) => {
+  ])('refuses %j with a sentence', async (args, sentence) => {
     expect(await cli(['machines', ...args])).toMatchObject({
       code: 2,
       stdout: '',
@@ -74,7 +74,7 @@ describe('runledger deployments', () => {
     expect(list.stdout).toMatch(new RegExp(`^ID .*NAME\n${made.id}  -  +staging +${version.id}  live\n$`));
     expect(await cli(['machines', 'archive', machine.id])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^This is not possible in the present state \(.*live/),
+      stderr: expect.stringMatching(/^The present state does not allow this: .*live/),
     });
   });
 

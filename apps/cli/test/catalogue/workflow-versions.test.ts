@@ -70,7 +70,7 @@ describe('runledger workflows version', () => {
     await json(['deployments', 'create', ...what]);
     expect(await cli([...VERSION, 'archive', workflow, '1'])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^This is not possible in the present state \(.*live/),
+      stderr: expect.stringMatching(/^The present state does not allow this: .*live/),
     });
   });
 
@@ -79,7 +79,7 @@ describe('runledger workflows version', () => {
     ['0', '0 is neither the number nor the id of a version.'],
     ['v1', 'v1 is neither the number nor the id of a version.'],
     ['01920000-0000-7000-8000-00000000000a', 'Workflow version not found'],
-  ])('says that there is no version %s', async (version, sentence) => {
+  ])('refuses the unknown version %s', async (version, sentence) => {
     const { workflow } = await published('only');
     expect(await cli([...VERSION, 'show', workflow, version])).toMatchObject({
       code: 2,
@@ -116,7 +116,7 @@ describe('the number of a workflow version', () => {
     const show = ['workflows', 'version', 'show', 'w', '6', '--workflow', '--json'];
     expect(await cliAt(fake.url, 'rl_key')(show)).toMatchObject({ stdout: '{"kind":"sixth"}\n' });
     const list = '/api/workflows/w/versions?';
-    expect(fake.asked.map(({ path }) => path)).toEqual([
+    expect(fake.requests.map(({ path }) => path)).toEqual([
       `${list}archived=false&limit=100`,
       `${list}archived=false&limit=100&cursor=behind%208`,
       `${list}archived=true&limit=100`,

@@ -44,7 +44,7 @@ describe('runledger workflows', () => {
     ['latin.json', undefined, 'latin.json is not JSON: it is not UTF-8.'],
     ['large.json', undefined, 'large.json has more than 4 MiB'],
     ['-', '', 'standard input is empty'],
-    ['-', JSON.stringify('a'.repeat(600_000)), 'The request is too large (The workflow may have at most'],
+    ['-', JSON.stringify('a'.repeat(600_000)), 'The request is too large: The workflow may have at most'],
   ])('explains the problem with %s', async (file, stdin, sentence) => {
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, 'folder'));

@@ -29,11 +29,11 @@ const anExecutor = (name: string, changes: Partial<ExecutorState> = {}): Executo
 });
 
 let gateway: RealGateway;
-/** What a scheduler that leads tells; it is drained as the log says. */
+/** What the leading scheduler responds with. Its drain follows the log. */
 let east: ExecutorState;
-/** How many drain requests were answered. */
+/** The number of answered drain requests. */
 let drainRequests = 0;
-/** Whether others ask for the opposite behind every request. */
+/** Whether another operator requests the opposite after each request. */
 let overruled = false;
 /** The sequence in FLEET of the last message that the stand-in has read. */
 let read_up_to = 0;
@@ -124,7 +124,7 @@ describe('runledger executors show', () => {
   it('names an unknown executor', async () => {
     expect(await executors('show', 'north')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('(Executor not found)'),
+      stderr: expect.stringContaining(': Executor not found.'),
     });
   });
 });
@@ -147,7 +147,7 @@ describe('runledger executors drain and resume', () => {
     expect(east.drain).toBeNull();
   });
 
-  it('report a later request that overrules theirs', async () => {
+  it('report a later request that overrides them', async () => {
     overruled = true;
     expect(await executors('drain', 'east')).toMatchObject({
       code: 2,

@@ -49,16 +49,16 @@ describe('the key file of an operator', () => {
   });
 
   it.each([
-    ['of somebody else', newUserKey().seed, "refused the operator's credentials"],
-    ['that holds no key', 'SUnot-a-key', "refused the operator's credentials"],
-  ])('%s is refused, without quoting it', async (_which, text, sentence) => {
+    ['the key of another user', newUserKey().seed, "refused the operator's credentials"],
+    ['no key', 'SUnot-a-key', "refused the operator's credentials"],
+  ])('is refused if it is %s, and not quoted', async (_which, text, sentence) => {
     const cli = cliWith({ RUNLEDGER_NATS_URL: url, RUNLEDGER_NATS_NKEY_FILE: fileWith(text) });
     const { code, stderr } = await cli(['organisations', 'list']);
     expect([code, stderr]).toEqual([2, expect.stringContaining(sentence)]);
     expect(stderr).not.toContain(text);
   });
 
-  it('that is missing, or one of two, is explained', async () => {
+  it('is refused if it is missing, or if a key is set too', async () => {
     const named = { RUNLEDGER_NATS_URL: url, RUNLEDGER_NATS_NKEY_FILE: '/nowhere/operator.nkey' };
     expect(await cliWith(named)(['organisations', 'list'])).toMatchObject({
       code: 2,

@@ -42,14 +42,14 @@ const aService = async (
   who: Redriver,
   outcome: RedriveResponse['outcome'] = 'taken',
 ): Promise<RedriveRequest[]> => {
-  const asked: RedriveRequest[] = [];
+  const requests: RedriveRequest[] = [];
   const answering = respondToRedrives(log, who, async (question) => {
-    asked.push(question);
+    requests.push(question);
     return { outcome, why: outcome === 'taken' ? 'it was counted' : 'it is still no event' };
   });
   onTestFinished(() => answering[Symbol.dispose]());
   await log.nc.flush();
-  return asked;
+  return requests;
 };
 
 const positionsNow = async () => (await listDeadLetters(log)).map(({ position }) => position);
@@ -120,7 +120,11 @@ describe('runledger dead-letters redrive', () => {
       await aDeadLetter('projection'),
       await aDeadLetter('executor-north'),
     ];
-    const asked = [await aService('scheduler'), await aService('gateway'), await aService('executor.north')];
+    const requests = [
+      await aService('scheduler'),
+      await aService('gateway'),
+      await aService('executor.north'),
+    ];
     expect(await cli(['dead-letters', 'redrive', '1'])).toEqual({
       code: 0,
       stdout: '1 was redriven and removed: it was counted\n',
@@ -128,12 +132,12 @@ describe('runledger dead-letters redrive', () => {
     });
     expect(await positionsNow()).toEqual([2, 3]);
     expect((await cli(['dead-letters', 'redrive', '--all', '--json'])).code).toBe(0);
-    expect(asked).toEqual(sequences.map((sequence) => [{ stream: 'RUNS', sequence, subject: SUBJECT }]));
+    expect(requests).toEqual(sequences.map((sequence) => [{ stream: 'RUNS', sequence, subject: SUBJECT }]));
     expect(await positionsNow()).toEqual([]);
     expect(await cli(['dead-letters', 'redrive', '--all'])).toMatchObject({ code: 0, stdout: '' });
   });
 
-  it('keeps a dead letter that is refused again, and says why', async () => {
+  it('keeps a dead letter that is refused again, and prints the reason', async () => {
     await aDeadLetter('scheduler');
     await aService('scheduler', 'refused');
     expect(await cli(['dead-letters', 'redrive', '1'])).toMatchObject({
@@ -162,7 +166,7 @@ describe('runledger dead-letters redrive', () => {
   });
 });
 
-it('a gateway refuses a forged fact again, and says why', async () => {
+it('a gateway refuses a forged fact again, and gives the reason', async () => {
   await using gateway = await aRealGateway();
   const real = cliWith({ RUNLEDGER_NATS_URL: gateway.nats_url });
   const run = (await gateway.cli(['queue', '--deployment', gateway.deployment_id])).stdout.trim();

@@ -7,7 +7,7 @@ import { aRun, assigned, queued } from '@runledger/testing/events/run-events';
 import { expect, it } from 'vitest';
 import { runCli } from '../fixtures/run-cli.ts';
 
-it('the history of a run with a fact of a newer release is not shown in part', async () => {
+it('runledger history shows nothing of a run with a fact of a newer release', async () => {
   await using open = new AsyncDisposableStack();
   const nats = open.use(await testNats());
   const log = open.use(await openEventLog({ url: nats.url, name: 'test' }, silentLogger));

@@ -80,7 +80,7 @@ describe('runledger history', () => {
     await log.js.publish(`runs.${key.org_id}.${key.run_id}.life.started.executor.1.forged`, '{}');
   });
 
-  it('shows who wrote what and what changed, one line each, and invalid messages', async () => {
+  it('shows each event with its writer and the change of the status, and invalid messages', async () => {
     const { code, stdout, stderr } = await runCli(['history', key.run_id], { env });
     expect(code).toBe(0);
     const [first = '', second = '', ...rest] = stdout.split('\n');
@@ -111,7 +111,7 @@ describe('runledger history', () => {
   it.each([
     [newUuid(), 'The log has no run'],
     ['x', '"x" is not a run id'],
-  ])('of %s reports that it does not exist', async (run, sentence) => {
+  ])('refuses %s with a sentence', async (run, sentence) => {
     expect(await runCli(['history', run], { env })).toMatchObject({
       code: 2,
       stderr: expect.stringContaining(sentence),
@@ -132,7 +132,7 @@ describe('runledger organisations create', () => {
     });
   });
 
-  it('prints it for people, who see the key only once', async () => {
+  it('warns without --json that the key is shown only once', async () => {
     const { stdout, stderr } = await runCli(['organisations', 'create', 'Acme'], { env });
     expect(stdout).toMatch(/^org_id +\S+\napi_key +rl_\S+\ndeployment_id +\S+\n$/);
     expect(stderr).toContain('shown only once');

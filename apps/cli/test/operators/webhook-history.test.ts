@@ -42,8 +42,8 @@ describe('runledger history of a run with a webhook', () => {
     const given = await sequenceOf(
       append(log, webhookGivenUp(key, 1, { message: 'evil \u001B[2J answer' }), sent),
     );
-    const asked = await sequenceOf(append(log, redeliveryRequested(key), given));
-    await append(log, webhookDelivered(key, 2, { tries: 2 }), asked);
+    const requested = await sequenceOf(append(log, redeliveryRequested(key), given));
+    await append(log, webhookDelivered(key, 2, { tries: 2 }), requested);
   });
 
   it('shows its webhook facts among its events, in the order of the log', async () => {

@@ -79,7 +79,7 @@ describe('the keys of operators', () => {
     expect(await createKey(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(sentence) });
   });
 
-  it('have no organisation to choose if they are not for operators', async () => {
+  it('belong to the organisation of the caller without --operator', async () => {
     expect(await cli(['keys', 'create', '--name', 'x', '--organisation', 'x'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Use --organisation only with --operator'),
@@ -100,7 +100,7 @@ describe('runledger organisations', () => {
     ]);
   });
 
-  it('get a key with the scope operator only with --operator', async () => {
+  it('creates a key with the scope operator only with --operator', async () => {
     const scopesOf = async (...args: string[]) => {
       const { api_key } = await json('organisations', 'create', 'Other', ...args);
       return (await authenticate(log, api_key))?.scopes;

@@ -27,7 +27,7 @@ describe('runledger queue', () => {
       stdout: `${RUN}\n`,
       stderr: '',
     });
-    expect(gateway.asked).toEqual([
+    expect(gateway.requests).toEqual([
       {
         method: 'POST',
         path: '/api/run/deployment/queue',
@@ -44,7 +44,7 @@ describe('runledger queue', () => {
       ['queue', '--deployment', 'd1', '--inputs', inputs, '--input', 'size="64"'],
       at(gateway.url),
     );
-    expect(gateway.asked[0]?.body).toEqual(
+    expect(gateway.requests[0]?.body).toEqual(
       JSON.parse('{"deployment_id": "d1", "inputs": {"size": "64", "tags": ["a"], "__proto__": 1}}'),
     );
   });
@@ -63,7 +63,7 @@ describe('runledger queue', () => {
     writeFileSync(join(folder, '.runledger', 'connection.json'), JSON.stringify(connection));
     const result = await runCli(['queue', '--json'], { cwd: join(folder, 'deep', 'er') });
     expect(result).toEqual({ code: 0, stdout: `{"run_id":"${RUN}"}\n`, stderr: '' });
-    expect(gateway.asked[0]).toMatchObject({
+    expect(gateway.requests[0]).toMatchObject({
       key: 'Bearer rl_sample',
       body: { deployment_id: 'sample', inputs: {} },
     });
@@ -85,7 +85,7 @@ describe('runledger queue', () => {
 
 describe('runledger queue without an answer, or with a temporary refusal', () => {
   it.each([
-    [LOST, 'Nothing answers at'],
+    [LOST, 'There is no answer from'],
     [
       { status: 503, body: { detail: 'The log is away' }, headers: { 'retry-after': '1' } },
       'The log is away',
@@ -98,7 +98,7 @@ describe('runledger queue without an answer, or with a temporary refusal', () =>
     const [first, second] = gateway.headers.map((headers) => headers['idempotency-key']);
     expect(first).toMatch(/^[0-9a-f-]{36}$/);
     expect(second).toBe(first);
-    expect(gateway.asked[1]).toEqual(gateway.asked[0]);
+    expect(gateway.requests[1]).toEqual(gateway.requests[0]);
   });
 
   it('ends at once if Retry-After exceeds its time limit', async () => {
@@ -134,7 +134,7 @@ describe('runledger get and cancel', () => {
     const gateway = await aGateway(aRun({ status: 'success', finished: true, duration: 2 }));
     const { stdout } = await runCli(['get', RUN, '--wait', '1m'], at(gateway.url));
     expect(stdout).toContain('status  success after 2.0 s\n');
-    expect(gateway.asked[0]).toMatchObject({ method: 'GET', path: `/api/run/${RUN}?wait=60` });
+    expect(gateway.requests[0]).toMatchObject({ method: 'GET', path: `/api/run/${RUN}?wait=60` });
     const refused = await runCli(['get', RUN, '--wait', '61'], at(gateway.url));
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('runledger watch') });
   });
@@ -151,6 +151,6 @@ describe('runledger get and cancel', () => {
     const gateway = await aGateway({ status: 200, body: { run_id: RUN, status, outcome } });
     const result = await runCli(['cancel', RUN], at(gateway.url));
     expect(result).toMatchObject({ code: 0, stdout: expect.stringContaining(sentence) });
-    expect(gateway.asked[0]).toMatchObject({ method: 'POST', path: `/api/run/${RUN}/cancel` });
+    expect(gateway.requests[0]).toMatchObject({ method: 'POST', path: `/api/run/${RUN}/cancel` });
   });
 });

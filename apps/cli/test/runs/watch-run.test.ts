@@ -45,7 +45,7 @@ describe('runledger watch', () => {
     ['failed', 'workflow_error', 1],
     ['timeout', 'run_timeout', 1],
     ['cancelled', 'cancelled_by_client', 130],
-  ])('of a run that ends as %s has its own exit code', async (status, end_reason, code) => {
+  ])('has its own exit code for a run that ends as %s', async (status, end_reason, code) => {
     const queued = { status: 200, body: { run_id: RUN } };
     const gateway = await aGateway(queued, aRun({ status, end_reason, finished: true, duration: 1 }));
     const result = await runCli(['queue', '--deployment', 'd1', '--watch'], at(gateway.url));
@@ -72,7 +72,7 @@ describe('runledger watch', () => {
     const gateway = await aGateway(waiting, aStream(aFact(7)), aRun(), aRun(), aStream(aFact(9)), succeeded);
     const { code, stdout } = await runCli(['watch', RUN], at(gateway.url));
     expect([code, stdout]).toEqual([0, 'queued 0 %\nrunning 50 % (row 1/2)\nsuccess\n']);
-    const streams = gateway.asked.flatMap(({ path }, index) =>
+    const streams = gateway.requests.flatMap(({ path }, index) =>
       path === `/api/run/${RUN}/events` ? [gateway.headers[index]?.['last-event-id']] : [],
     );
     expect(streams).toEqual([undefined, '7']);
@@ -82,7 +82,7 @@ describe('runledger watch', () => {
     const old = '2026-05-01T12:00:00.000Z';
     const gateway = await aGateway(aRun(), aStream(aFact(7, old), aFact(8, old), aFact(9)), succeeded);
     await runCli(['watch', RUN], at(gateway.url));
-    expect(gateway.asked.map(({ path }) => path.replace('/api/run/', ''))).toEqual([
+    expect(gateway.requests.map(({ path }) => path.replace('/api/run/', ''))).toEqual([
       RUN,
       `${RUN}/events`,
       RUN,

@@ -18,13 +18,13 @@ const why = async (answer: object, ...args: string[]) => {
   const body = { run_id: RUN, status: 'queued', ...answer };
   const gateway = await aGateway({ status: 200, body });
   const result = await cliAt(gateway.url, 'rl_key')(['why', RUN, ...args]);
-  return { ...result, body, asked: gateway.asked };
+  return { ...result, body, requests: gateway.requests };
 };
 
 describe('runledger why', () => {
   it('explains why a run waits, and what would help', async () => {
-    const { code, stdout, asked } = await why({ waiting: waiting() });
-    expect([code, asked]).toMatchObject([0, [{ method: 'GET', path: `/api/run/${RUN}/waiting` }]]);
+    const { code, stdout, requests } = await why({ waiting: waiting() });
+    expect([code, requests]).toMatchObject([0, [{ method: 'GET', path: `/api/run/${RUN}/waiting` }]]);
     expect(stdout).toBe(
       [
         `run          ${RUN}`,
@@ -50,9 +50,9 @@ describe('runledger why', () => {
     expect(steps).not.toContain('');
   });
 
-  it('shows the status of a run that does not wait', async () => {
+  it('shows the status of a run that is not waiting', async () => {
     expect((await why({ status: 'running', waiting: null })).stdout).toBe(
-      `Run ${RUN} does not wait: it is running. See more with: runledger get ${RUN}\n`,
+      `Run ${RUN} is not waiting. Its status is running. See more with: runledger get ${RUN}\n`,
     );
   });
 

@@ -21,7 +21,7 @@ describe('the process of a command', () => {
     expect(cli.stderr()).toContain('the connection was refused');
   });
 
-  it('exits with 130 after Ctrl-C, and says that the run continues', async () => {
+  it('exits with 130 after Ctrl-C, and prints that the run continues', async () => {
     const queued = aRun({ status: 'queued', progress: 0, live_status: null });
     const gateway = await aGateway(queued, aStream(COMMENT), queued);
     const cli = startCliProcess(['watch', RUN], at(gateway.url));
@@ -31,7 +31,7 @@ describe('the process of a command', () => {
     expect(cli.stderr()).toContain('Stopped. A queued run continues; runledger cancel ends it.\n');
   });
 
-  it('of runledger listen stops in order after Ctrl-C', async () => {
+  it('stops in order after Ctrl-C if it is runledger listen', async () => {
     const cli = startCliProcess(['listen', '--port', '0', '--secret', secret]);
     const url = await waitFor('the listener', () => /Listening at (\S+),/.exec(cli.stderr())?.[1]);
     expect(await send(url)).toEqual({ status: 200, text: 'Thank you.\n' });

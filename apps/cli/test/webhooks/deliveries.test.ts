@@ -55,7 +55,7 @@ describe('runledger deliveries', () => {
       '',
     ]);
     expect([code, stderr]).toEqual([0, '']);
-    expect(gateway.asked).toEqual([
+    expect(gateway.requests).toEqual([
       { method: 'GET', path: `/api/run/${RUN}/deliveries`, key: 'Bearer rl_key', body: null },
     ]);
   });
@@ -128,10 +128,10 @@ describe('runledger webhooks', () => {
       stdout: `2026-05-01T12:30:00.000Z  ${RUN}  deferred     3 attempts   timed_out          https://hooks.example.com/r\n`,
       stderr: '',
     });
-    expect(gateway.asked[0]).toMatchObject({ method: 'GET', path: '/api/webhooks/deliveries?limit=50' });
+    expect(gateway.requests[0]).toMatchObject({ method: 'GET', path: '/api/webhooks/deliveries?limit=50' });
   });
 
-  it('reads the chosen runs, page after page up to the limit, and says that there are more', async () => {
+  it('reads the chosen runs, page after page up to the limit, and reports that there are more', async () => {
     const gateway = await aGateway(page(['a', 'b'], 'x&y'), page(['c'], 'z'));
     const chosen = ['--status', 'failed', '--host', 'h:8080', '--created-after', '2026-05-01T12:00:00+02:00'];
     const until = ['--created-before', '2026-05-02', '--limit', '3', '--json'];
@@ -144,7 +144,7 @@ describe('runledger webhooks', () => {
     ).toMatchObject([{ run_id: 'a' }, { run_id: 'b' }, { run_id: 'c' }]);
     const filter =
       'status=failed&host=h%3A8080&created_after=2026-05-01T12%3A00%3A00%2B02%3A00&created_before=2026-05-02';
-    expect(gateway.asked.map(({ path }) => path)).toEqual([
+    expect(gateway.requests.map(({ path }) => path)).toEqual([
       `/api/webhooks/deliveries?${filter}&limit=3`,
       `/api/webhooks/deliveries?${filter}&limit=1&cursor=x%26y`,
     ]);
@@ -175,6 +175,6 @@ describe('runledger webhooks', () => {
       code: 2,
       stderr: expect.stringContaining(sentence),
     });
-    expect(gateway.asked).toEqual([]);
+    expect(gateway.requests).toEqual([]);
   });
 });

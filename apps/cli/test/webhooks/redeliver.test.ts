@@ -16,7 +16,7 @@ describe('runledger redeliver', () => {
       stdout: `The notification of run ${RUN} is sent again. See it with: runledger deliveries ${RUN}\n`,
       stderr: '',
     });
-    expect(gateway.asked).toEqual([
+    expect(gateway.requests).toEqual([
       { method: 'POST', path: `/api/run/${RUN}/redeliver`, key: 'Bearer rl_key', body: null },
     ]);
     const { stdout } = await runCli(['redeliver', RUN, '--json'], at(gateway.url));
@@ -28,7 +28,7 @@ describe('runledger redeliver', () => {
     expect(await runCli(['redeliver', RUN], at(gateway.url))).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'This is not possible in the present state (The run has not ended).\n',
+      stderr: 'The present state does not allow this: The run has not ended.\n',
     });
   });
 
@@ -41,11 +41,11 @@ describe('runledger redeliver', () => {
     expect([code, stdout]).toEqual([0, '130 notifications will be sent again.\n']);
     expect(stderr).toContain('100 of them could not be sent again');
     const body = { filter: { status: 'failed', host: 'h.example' }, dry_run: false };
-    const asked = { method: 'POST', path: '/api/webhooks/redeliver', key: 'Bearer rl_key' };
-    expect(gateway.asked).toEqual([
-      { ...asked, body },
-      { ...asked, body: { ...body, cursor: 'second' } },
-      { ...asked, body: { ...body, cursor: 'third' } },
+    const request = { method: 'POST', path: '/api/webhooks/redeliver', key: 'Bearer rl_key' };
+    expect(gateway.requests).toEqual([
+      { ...request, body },
+      { ...request, body: { ...body, cursor: 'second' } },
+      { ...request, body: { ...body, cursor: 'third' } },
     ]);
   });
 
@@ -67,18 +67,18 @@ describe('runledger redeliver', () => {
       stderr: '',
     });
     const body = { filter: { status: 'failed', created_before: '2026-05-01' }, dry_run: true };
-    expect(gateway.asked.map((asked) => asked.body)).toEqual([body, { ...body, cursor: 'second' }]);
+    expect(gateway.requests.map((request) => request.body)).toEqual([body, { ...body, cursor: 'second' }]);
     const { stdout } = await runCli([...args, '--json'], at(gateway.url));
     expect(JSON.parse(stdout)).toEqual({ matched: 31, requested: 0, complete: true, dry_run: true });
   });
 
-  it('stops counting after a hundred pages, and says so', async () => {
+  it('stops counting after a hundred pages, and prints "At least"', async () => {
     const pages = Array.from({ length: 101 }, (_, page) => some(10, 0, `behind ${page}`));
     const gateway = await aGateway(...pages, ...pages);
     const args = ['redeliver', '--failed', '--dry-run'];
     const { stdout } = await runCli(args, at(gateway.url));
     expect(stdout).toBe('At least 1000 notifications would be sent again. Nothing was changed.\n');
-    expect(gateway.asked).toHaveLength(100);
+    expect(gateway.requests).toHaveLength(100);
     const json = await runCli([...args, '--json'], at(gateway.url));
     expect(JSON.parse(json.stdout)).toEqual({
       matched: 1000,
@@ -93,7 +93,7 @@ describe('runledger redeliver', () => {
     const gateway = await aGateway(...pages, some(1, 1));
     const { stdout } = await runCli(['redeliver', '--failed'], at(gateway.url));
     expect(stdout).toBe('1501 notifications will be sent again.\n');
-    expect(gateway.asked).toHaveLength(151);
+    expect(gateway.requests).toHaveLength(151);
   });
 
   it('stops if the service repeats a page', async () => {
@@ -102,7 +102,7 @@ describe('runledger redeliver', () => {
       code: 2,
       stderr: expect.stringMatching(/^3 notifications will be sent again. Then.*\n.*same page again/),
     });
-    expect(gateway.asked).toHaveLength(2);
+    expect(gateway.requests).toHaveLength(2);
   });
 
   it('reports how many it requested before a failure', async () => {
@@ -126,6 +126,6 @@ describe('runledger redeliver', () => {
       code: 2,
       stderr: expect.stringContaining(sentence),
     });
-    expect(gateway.asked).toEqual([]);
+    expect(gateway.requests).toEqual([]);
   });
 });

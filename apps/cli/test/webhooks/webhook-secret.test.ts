@@ -13,7 +13,7 @@ describe('runledger webhook-secret', () => {
       stdout: 'secret   whsec_new\ncreated  2026-05-01T12:00:00.000Z\n',
       stderr: '',
     });
-    expect(gateway.asked).toEqual([
+    expect(gateway.requests).toEqual([
       { method: 'GET', path: '/api/webhooks/secret', key: 'Bearer rl_key', body: null },
     ]);
   });
@@ -35,7 +35,7 @@ describe('runledger webhook-secret', () => {
       code: 2,
       stdout: '',
       stderr:
-        'The API key from RUNLEDGER_API_KEY may not do this (This API key lacks the scope admin). ' +
+        'The API key from RUNLEDGER_API_KEY may not do this: This API key lacks the scope admin. ' +
         "Use a key with the required scope. An organisation's first key has all scopes except operator; runledger keys create --operator makes one with it.\n",
     });
   });
@@ -49,7 +49,7 @@ describe('runledger webhook-secret rotate', () => {
     expect(stderr).toBe(
       'Webhooks are signed with both secrets until 2026-05-02T12:00:00.000Z. Give the new one to their receivers before.\n',
     );
-    expect(gateway.asked).toEqual([
+    expect(gateway.requests).toEqual([
       { method: 'POST', path: '/api/webhooks/secret', key: 'Bearer rl_key', body: {} },
     ]);
   });
@@ -62,7 +62,7 @@ describe('runledger webhook-secret rotate', () => {
     const { code, stdout, stderr } = await runCli(['webhook-secret', ...args], at(gateway.url));
     expect([code, JSON.parse(stdout)]).toEqual([0, shown]);
     expect(stderr).toContain('the new secret only');
-    expect(gateway.asked[0]?.body).toEqual({ overlap_s: 0 });
+    expect(gateway.requests[0]?.body).toEqual({ overlap_s: 0 });
   });
 
   it.each(['soon', '-1', '1e3', ''])('sends no request with an overlap of %j', async (overlap) => {
@@ -72,7 +72,7 @@ describe('runledger webhook-secret rotate', () => {
       code: 2,
       stderr: expect.stringContaining('is not a time. Write seconds'),
     });
-    expect(gateway.asked).toEqual([]);
+    expect(gateway.requests).toEqual([]);
   });
 
   it('shows why the service refuses an overlap', async () => {
@@ -85,9 +85,9 @@ describe('runledger webhook-secret rotate', () => {
     });
   });
 
-  it('does not follow from a misspelled command', async () => {
+  it('makes no new secret for a misspelled command', async () => {
     const gateway = await aGateway({ status: 200, body: shown });
     expect(await runCli(['webhook-secret', 'rotat'], at(gateway.url))).toMatchObject({ code: 2 });
-    expect(gateway.asked).toEqual([]);
+    expect(gateway.requests).toEqual([]);
   });
 });

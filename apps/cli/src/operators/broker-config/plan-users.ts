@@ -6,7 +6,7 @@ import { readKeyFile } from '@runledger/standalone/keys/key-files';
 import { CommandError } from '../../output/command-error.ts';
 import { configFolder, knownExecutors, readConfigText, type ConfigFolder } from './config-folder.ts';
 
-export interface Wish {
+export interface UserChanges {
   readonly cwd: string;
   readonly folder: string;
   readonly executor: readonly string[];
@@ -30,7 +30,13 @@ export interface Plan {
 }
 
 /** Checks everything before anything is written. @throws CommandError */
-export const planUsers = async ({ cwd, folder: out, executor, remove, rotate }: Wish): Promise<Plan> => {
+export const planUsers = async ({
+  cwd,
+  folder: out,
+  executor,
+  remove,
+  rotate,
+}: UserChanges): Promise<Plan> => {
   for (const name of executor) checkName(name);
   const both = executor.find((name) => remove.includes(name));
   if (both !== undefined) throw new CommandError(`${both} cannot be added and removed at the same time.`);

@@ -56,7 +56,7 @@ const whatNext = ({ folder, config, users }: Made): string[] => {
     '- each service: give it only the file of its own key, instead of NATS_USER and NATS_PASSWORD:',
     `    NATS_NKEY_FILE=${seed('gateway')}`,
     executor === undefined
-      ? '- executors: there is none yet. Add each with: runledger broker-config --executor NAME'
+      ? '- executors: none yet. Add each with: runledger broker-config --executor NAME'
       : `- each executor, with its name here: EXECUTOR_NAME=${executor.slice('executor-'.length)} NATS_NKEY_FILE=${seed(executor)}`,
     `- yourself: RUNLEDGER_NATS_NKEY_FILE=${seed('operator')} runledger provision`,
   ];

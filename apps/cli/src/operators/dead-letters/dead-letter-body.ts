@@ -9,7 +9,7 @@ const MAX_LINE_LENGTH = 400;
 export const bodyLines = ({ data, stream, sequence }: ListedDeadLetter): string[] => {
   if (data === null)
     return [
-      `Its content is too large to keep here. The message is in ${stream} at sequence ${sequence} until it expires.`,
+      `Its content is too large for a dead letter. The message is in ${stream} at sequence ${sequence} until it expires.`,
     ];
   const text = Buffer.from(data, 'base64').toString();
   const json = parseJson(text);

@@ -17,7 +17,7 @@ const ANSWER_WITHIN_MS = 15_000;
 /** Lets the service whose consumer rejected a message handle it again, and removes the dead letter if that succeeds. */
 export type Redrive = (message: ListedDeadLetter) => Promise<Redriven>;
 
-/** A service that did not respond once is not asked again. */
+/** A service that did not respond gets no further request. */
 export const redriving = (log: EventLog): Redrive => {
   const unresponsive = new Set<Redriver>();
   return async ({ position, consumer, stream, sequence, subject }) => {
@@ -32,14 +32,14 @@ export const redriving = (log: EventLog): Redrive => {
       : await requestRedrive(log, who, request, ANSWER_WITHIN_MS);
     if (answer === undefined) {
       unresponsive.add(who);
-      return { position, outcome: 'no_response', why: notAnswered(who) };
+      return { position, outcome: 'no_response', why: noResponseSentence(who) };
     }
     if (answer.outcome === 'taken') await removeDeadLetter(log, position);
     return { position, ...answer };
   };
 };
 
-const notAnswered = (who: Redriver): string => {
+const noResponseSentence = (who: Redriver): string => {
   const andThen = 'then redrive again: nothing is handled twice.';
   if (who === 'scheduler') return `The leading scheduler did not respond. Start a scheduler, ${andThen}`;
   if (who === 'gateway')

@@ -12,7 +12,7 @@ export const fixedSecret = (secret: string): KnownSecrets => ({
 
 /** Secrets from the service. They may change, and the service may start later. */
 export const fetchedSecrets = (
-  ask: () => Promise<readonly string[]>,
+  read: () => Promise<readonly string[]>,
   {
     onFailure,
     everyMs,
@@ -24,24 +24,24 @@ export const fetchedSecrets = (
   },
 ): KnownSecrets => {
   let known: readonly string[] = [];
-  let asking: Promise<void> | undefined;
-  let askedAt = -Infinity;
-  const askNow = async (): Promise<void> => {
-    askedAt = clock();
+  let reading: Promise<void> | undefined;
+  let readAt = -Infinity;
+  const readNow = async (): Promise<void> => {
+    readAt = clock();
     try {
-      known = await ask();
+      known = await read();
     } catch (error) {
       onFailure(error);
     } finally {
-      asking = undefined;
+      reading = undefined;
     }
   };
   return {
     current: () => known,
     refresh: async () => {
-      if (asking === undefined && clock() - askedAt < everyMs) return;
-      asking ??= askNow();
-      await asking;
+      if (reading === undefined && clock() - readAt < everyMs) return;
+      reading ??= readNow();
+      await reading;
     },
   };
 };

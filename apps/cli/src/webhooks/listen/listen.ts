@@ -63,12 +63,12 @@ const check = async (received: ReceivedRequest, secrets: KnownSecrets, at: Date)
   return checkSignature(signed, secrets.current(), at);
 };
 
-/** Refuses requests that may come from somebody else, as every receiver should. */
+/** Refuses a request that the organisation's secret did not sign, as every receiver should. */
 const replyTo = (signature: Checked, status: number): Reply => {
   switch (signature) {
     case 'right':
     case 'not checked':
-      return { status, text: status < 300 ? 'Thank you.' : `Answered as --answer ${status} asks for.` };
+      return { status, text: status < 300 ? 'Thank you.' : `Status ${status}, from --answer.` };
     case 'wrong':
       return { status: 401, text: 'The signature was not made with a known secret.' };
     case 'stale':

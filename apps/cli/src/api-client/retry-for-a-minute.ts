@@ -9,7 +9,7 @@ const AGAIN_AFTER_MS = 1_000;
  * Repeats a call while the service is unavailable, for a minute in all. A call that changes something sends the same
  * idempotency key each time.
  */
-export const retryWhileUnavailable = <Result>(call: () => Promise<Result>, screen: Screen): Promise<Result> =>
+export const retryForAMinute = <Result>(call: () => Promise<Result>, screen: Screen): Promise<Result> =>
   retry(
     {
       isUnavailable: (error) => error instanceof Unavailable,
