@@ -9,15 +9,15 @@ export interface Allowed {
 const api = (requests: readonly string[]): string[] =>
   requests.map((request) => `$JS.RUNLEDGER.API.${request}`);
 
-const looked = (...streams: readonly string[]): string[] =>
+const reading = (...streams: readonly string[]): string[] =>
   streams.flatMap((stream) => api([`STREAM.INFO.${stream}`, `STREAM.MSG.GET.${stream}`]));
-const passing = (...streams: readonly string[]): string[] =>
+const consuming = (...streams: readonly string[]): string[] =>
   streams.flatMap((stream) =>
     api([`CONSUMER.CREATE.${stream}`, `CONSUMER.INFO.${stream}.*`, `CONSUMER.MSG.NEXT.${stream}.*`]),
   );
 /** No other service has consumers in this stream. */
-const passingAlone = (...streams: readonly string[]): string[] => [
-  ...passing(...streams),
+const consumingAlone = (...streams: readonly string[]): string[] => [
+  ...consuming(...streams),
   ...streams.flatMap((stream) => api([`CONSUMER.DELETE.${stream}.*`])),
 ];
 
@@ -36,10 +36,10 @@ const gateway: Allowed = {
     'request.scheduler.executors',
     'request.scheduler.wait',
     ...api(['$KV.CATALOGUE.>', '$KV.KEYS.>', '$KV.RATES.>', '$KV.UPLOADS.>', '$KV.WEBHOOK_SECRETS.>']),
-    ...looked('RUNS', 'ACTIVITY', 'KV_CATALOGUE', 'KV_KEYS', 'KV_RATES', 'KV_UPLOADS', 'KV_WEBHOOK_SECRETS'),
-    ...looked('KV_LEASES', 'OBJ_OUTPUTS'),
-    ...passing('RUNS'),
-    ...passingAlone('KV_CATALOGUE', 'KV_KEYS'),
+    ...reading('RUNS', 'ACTIVITY', 'KV_CATALOGUE', 'KV_KEYS', 'KV_RATES', 'KV_UPLOADS', 'KV_WEBHOOK_SECRETS'),
+    ...reading('KV_LEASES', 'OBJ_OUTPUTS'),
+    ...consuming('RUNS'),
+    ...consumingAlone('KV_CATALOGUE', 'KV_KEYS'),
     ...api([
       'DIRECT.GET.RUNS',
       'DIRECT.GET.DELIVERY_ATTEMPTS',
@@ -64,9 +64,9 @@ const scheduler: Allowed = {
     '$O.SNAPSHOTS.C.*',
     '$O.SNAPSHOTS.M.*',
     '$JS.FC.OBJ_SNAPSHOTS.>',
-    ...looked('RUNS', 'FLEET', 'ACTIVITY', 'KV_CATALOGUE', 'KV_EXECUTORS', 'KV_LEASES', 'OBJ_SNAPSHOTS'),
-    ...passing('RUNS'),
-    ...passingAlone('FLEET', 'KV_EXECUTORS'),
+    ...reading('RUNS', 'FLEET', 'ACTIVITY', 'KV_CATALOGUE', 'KV_EXECUTORS', 'KV_LEASES', 'OBJ_SNAPSHOTS'),
+    ...consuming('RUNS'),
+    ...consumingAlone('FLEET', 'KV_EXECUTORS'),
     ...api(['DIRECT.GET.RUNS', 'DIRECT.GET.OBJ_SNAPSHOTS', 'INFO', 'STREAM.PURGE.OBJ_SNAPSHOTS']),
     ...api(['STREAM.INFO.DEAD_LETTERS']),
     ...api(['CONSUMER.CREATE.OBJ_SNAPSHOTS.*.>', 'CONSUMER.DELETE.OBJ_SNAPSHOTS.*']),
@@ -86,9 +86,9 @@ const notifier: Allowed = {
     '$KV.LEASES.notifier.member.*',
     '$KV.LEASES.notifier.partition.*',
     ...api(['$KV.WEBHOOK_SECRETS.>']),
-    ...looked('RUNS', 'ACTIVITY', 'TIMERS', 'KV_LEASES', 'KV_WEBHOOK_SECRETS'),
-    ...passing('RUNS'),
-    ...passingAlone('ACTIVITY', 'TIMERS', 'KV_LEASES'),
+    ...reading('RUNS', 'ACTIVITY', 'TIMERS', 'KV_LEASES', 'KV_WEBHOOK_SECRETS'),
+    ...consuming('RUNS'),
+    ...consumingAlone('ACTIVITY', 'TIMERS', 'KV_LEASES'),
     ...api(['DIRECT.GET.RUNS', 'STREAM.PURGE.TIMERS', 'STREAM.MSG.DELETE.TIMERS', 'STREAM.PURGE.KV_LEASES']),
   ],
   subscribe: [],
@@ -128,9 +128,9 @@ const OPEN = [
   'KV_UPLOADS',
 ];
 
-const looker: Allowed = {
+const debuggerUser: Allowed = {
   publish: [
-    ...looked(...OPEN),
+    ...reading(...OPEN),
     ...api(['INFO', 'STREAM.LIST', 'STREAM.NAMES', 'CONSUMER.LIST.RUNS', 'CONSUMER.INFO.RUNS.*']),
     ...OPEN.filter((name) => !name.startsWith('KV_')).flatMap((name) =>
       api([`DIRECT.GET.${name}`, `DIRECT.GET.${name}.>`]),
@@ -145,5 +145,5 @@ export const ALLOWED: Readonly<Record<Exclude<UserName, 'operator'>, Allowed>> =
   notifier,
   'executor-a': executor('a'),
   'executor-b': executor('b'),
-  debugger: looker,
+  debugger: debuggerUser,
 };

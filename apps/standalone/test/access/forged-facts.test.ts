@@ -47,7 +47,7 @@ beforeEach(async () => {
 });
 
 /** As the broker permits it: any payload, under an allowed subject, with any condition. */
-const forge = async (
+const publishForged = async (
   log: EventLog,
   subject: string,
   body: object,
@@ -82,7 +82,7 @@ describe('what an executor stores under its own subjects about a run of another'
 
   it("ends nothing in the other's name", async () => {
     const fence = { filter: lifecycleFilter(key), sequence: head };
-    const forged = await forge(hostile, runEventSubject(endOn(A)), endOn(B), fence);
+    const forged = await publishForged(hostile, runEventSubject(endOn(A)), endOn(B), fence);
     expect(await readAs(gateway)).toEqual({ status: 'running', head: forged, refused: ['wrong_subject'] });
   });
 
@@ -90,7 +90,7 @@ describe('what an executor stores under its own subjects about a run of another'
     ['no fence', undefined],
     ['a fence on what is its own', { filter: 'runs.*.*.life.ended.executor.1.a.nobody', sequence: 0 }],
   ])('ends nothing with %s', async (_what, fence) => {
-    const forged = await forge(hostile, runEventSubject(endOn(A)), endOn(A), fence);
+    const forged = await publishForged(hostile, runEventSubject(endOn(A)), endOn(A), fence);
     expect(await readAs(gateway)).toEqual({ status: 'running', head: forged, refused: ['forged_fence'] });
   });
 });
@@ -102,19 +102,19 @@ describe("what is stored with a gateway's key", () => {
     ['a fence on another run', () => ({ filter: lifecycleFilter(aRun()), sequence: 0 })],
   ])('cancels nothing with %s', async (_what, fence) => {
     const event = cancelRequested(key);
-    const forged = await forge(gateway, runEventSubject(event), event, fence());
+    const forged = await publishForged(gateway, runEventSubject(event), event, fence());
     expect(await readAs(scheduler)).toEqual({ status: 'running', head: forged, refused: ['forged_fence'] });
   });
 
   it('queues no run twice', async () => {
     const fence = { filter: lifecycleFilter(key), sequence: head };
-    const forged = await forge(gateway, runEventSubject(queued(key)), queued(key), fence);
+    const forged = await publishForged(gateway, runEventSubject(queued(key)), queued(key), fence);
     expect(await readAs(scheduler)).toEqual({ status: 'running', head: forged, refused: ['impossible'] });
   });
 
   it('ends no run under its own subject', async () => {
     const fence = { filter: lifecycleFilter(key), sequence: head };
-    const forged = await forge(gateway, runEventSubject(cancelRequested(key)), endOn(B), fence);
+    const forged = await publishForged(gateway, runEventSubject(cancelRequested(key)), endOn(B), fence);
     expect(await readAs(scheduler)).toEqual({ status: 'running', head: forged, refused: ['wrong_subject'] });
   });
 });

@@ -13,7 +13,7 @@ import { CONTRACTS } from './a-guarded-broker.ts';
 const RUN = '0192e0c0-0000-7000-8000-00000000000a.0192e0c0-0000-7000-8000-00000000000b';
 /** None, one of each name, and one of an earlier release. */
 const EXECUTORS = ['none', 'a.000000000001', 'b.000000000001', 'old-000000000001'];
-const CONSUMERS = ['executor-a', 'executor-b', 'somebody'];
+const CONSUMERS = ['executor-a', 'executor-b', 'another'];
 const FILTERS = ['runs.*.*.life.*.*.*.a.*', 'runs.*.*.life.*.*.*.b.*', 'runs.>', '>'];
 const PREFIXES = ['$JS.API', '$JS.RUNLEDGER.API'];
 
@@ -114,7 +114,7 @@ const requests = (): string[] =>
 const acknowledgements = (): string[] =>
   ALL_STREAMS.flatMap((stream) => [
     ...CONSUMERS.map((consumer) => `$JS.ACK.${stream}.${consumer}.1.1.1.1.0`),
-    `$JS.FC.${stream}.somebody.one`,
+    `$JS.FC.${stream}.another.one`,
   ]);
 
 const questions = (): string[] => [

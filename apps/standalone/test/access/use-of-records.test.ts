@@ -77,13 +77,13 @@ describe('with only its own key', () => {
       { name: 'notifier', partitions: 4, holder: 'one', ttlMs: 600 },
       hold,
     );
-    await waitFor('all shares', () => first.held().length === 4);
+    await waitFor('all partitions', () => first.held().length === 4);
     await using second = holdPartitions(
       other,
       { name: 'notifier', partitions: 4, holder: 'two', ttlMs: 600 },
       hold,
     );
-    await waitFor('half of the shares', () => second.held().length === 2);
+    await waitFor('half of the partitions', () => second.held().length === 2);
   });
 
   it('the notifier stores timers and delivery attempts', async () => {

@@ -126,12 +126,17 @@ describe('with only its own key', () => {
       time: '2026-01-01T00:00:00.000Z',
     } as const;
     await appendFleet(executor, { type: 'ExecutorDraining', ...fact });
-    await appendFleet(scheduler, { type: 'ExecutorLost', ...fact, event_id: newUuid(), message: 'silent' });
-    const heard: string[] = [];
-    await using watch = await watchHeartbeats(scheduler, ({ executor_id }) => heard.push(executor_id));
+    await appendFleet(scheduler, {
+      type: 'ExecutorLost',
+      ...fact,
+      event_id: newUuid(),
+      message: 'unresponsive',
+    });
+    const received: string[] = [];
+    await using watching = await watchHeartbeats(scheduler, ({ executor_id }) => received.push(executor_id));
     await sendHeartbeat(executor, { executor_id: A, count: 1, draining: false, runs: [] }, 10_000);
-    await waitFor('the heartbeat', () => heard.includes(A));
-    expect(watch).toBeDefined();
+    await waitFor('the heartbeat', () => received.includes(A));
+    expect(watching).toBeDefined();
     expect(await lastHeartbeat(scheduler, A)).toMatchObject({ heartbeat: { count: 1 } });
   });
 

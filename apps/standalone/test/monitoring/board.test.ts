@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { looksAt } from './promql.ts';
+import { metricsIn } from './promql.ts';
 import { readAlerts, readBoard, readQueries, type Panel } from './monitored-metrics.ts';
 
 const overlaps = (one: Panel, other: Panel): boolean => {
@@ -11,16 +11,16 @@ describe('the board', () => {
   it('uses the data source that its reader chooses, and no fixed installation', async () => {
     const { panels, templating, ...board } = await readBoard();
     expect(templating.list).toMatchObject([{ name: 'datasource', type: 'datasource' }]);
-    const asking = panels.filter(({ type }) => type !== 'row');
-    expect(new Set(asking.map(({ datasource }) => datasource?.uid))).toEqual(new Set(['${datasource}']));
+    const queried = panels.filter(({ type }) => type !== 'row');
+    expect(new Set(queried.map(({ datasource }) => datasource?.uid))).toEqual(new Set(['${datasource}']));
     expect(board).not.toHaveProperty('id');
     expect(board.schemaVersion).toBeGreaterThanOrEqual(41);
   });
 
   it('explains each panel, with unique titles, and without overlaps', async () => {
     const { panels } = await readBoard();
-    const asking = panels.filter(({ type }) => type !== 'row');
-    for (const { title, description = '', targets = [] } of asking) {
+    const queried = panels.filter(({ type }) => type !== 'row');
+    for (const { title, description = '', targets = [] } of queried) {
       expect(description, title).toMatch(/^[A-Z0-9a-z_].{20,}\.$/);
       expect(targets.length, title).toBeGreaterThan(0);
     }
@@ -43,6 +43,6 @@ describe('an alert', () => {
   });
 
   it('is valid PromQL, like the panels', async () => {
-    for (const { expression } of await readQueries()) expect(looksAt(expression).length).toBeGreaterThan(0);
+    for (const { expression } of await readQueries()) expect(metricsIn(expression).length).toBeGreaterThan(0);
   });
 });

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { Standalone } from '../fixtures/start-standalone.ts';
 import { readExposition, type ExposedMetric } from './exposition.ts';
 import { metricsPage, SERVICES } from './metrics-page.ts';
-import { looksAt } from './promql.ts';
+import { metricsIn } from './promql.ts';
 import { readQueries } from './monitored-metrics.ts';
 
 /** Prometheus adds these labels, and the metric `up`. */
@@ -24,7 +24,7 @@ const PREFIXES: Readonly<Record<(typeof SERVICES)[number], RegExp>> = {
 };
 
 /** The services of this standalone have every metric and label that board and alerts use. */
-export const expectWatchable = async (standalone: Standalone): Promise<void> => {
+export const expectMonitoredMetrics = async (standalone: Standalone): Promise<void> => {
   const exposed = new Map<string, ReadonlySet<string>>([OF_PROMETHEUS]);
   for (const service of SERVICES) {
     for (const { samples } of readExposition(await metricsPage(standalone, service))) {
@@ -32,13 +32,11 @@ export const expectWatchable = async (standalone: Standalone): Promise<void> => 
     }
   }
   const missing = (await readQueries()).flatMap(({ where, expression, shown }) =>
-    looksAt(expression).flatMap(({ metric, labels }) => {
+    metricsIn(expression).flatMap(({ metric, labels }) => {
       const known = exposed.get(metric);
-      if (!known) return `${where} asks for ${metric}, which no service tells`;
+      if (!known) return `${where} uses ${metric}, which no service exports`;
       const unknown = [...labels, ...shown].filter((label) => !known.has(label) && !ADDED.has(label));
-      return unknown.map(
-        (label) => `${where} asks for the label ${label} of ${metric}, which it does not have`,
-      );
+      return unknown.map((label) => `${where} uses the label ${label} of ${metric}, which it does not have`);
     }),
   );
   expect(missing).toEqual([]);

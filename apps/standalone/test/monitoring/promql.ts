@@ -3,7 +3,7 @@ import { parser } from '@prometheus-io/lezer-promql';
 type Node = ReturnType<typeof parser.parse>['topNode'];
 
 /** A metric of an expression, with the labels that select, group or match it. */
-export interface Looked {
+export interface UsedMetric {
   readonly metric: string;
   readonly labels: readonly string[];
 }
@@ -12,9 +12,9 @@ export interface Looked {
 const GROUPINGS: ReadonlySet<string> = new Set(['AggregateModifier', 'MatchingModifierClause']);
 
 /** @throws Error for invalid PromQL. Grafana's interval variables count as 5 minutes. */
-export const looksAt = (expression: string): Looked[] => {
+export const metricsIn = (expression: string): UsedMetric[] => {
   const text = expression.replaceAll('$__rate_interval', '5m');
-  const found: Looked[] = [];
+  const found: UsedMetric[] = [];
   visit(parser.parse(text).topNode, (node) => {
     if (node.type.isError) throw new Error(`No PromQL from character ${node.from} on: ${text}`);
     if (node.name !== 'VectorSelector') return;
@@ -26,9 +26,9 @@ export const looksAt = (expression: string): Looked[] => {
   return found;
 };
 
-const visit = (node: Node, look: (node: Node) => void): void => {
-  look(node);
-  for (const child of children(node)) visit(child, look);
+const visit = (node: Node, onNode: (node: Node) => void): void => {
+  onNode(node);
+  for (const child of children(node)) visit(child, onNode);
 };
 
 const children = (node: Node): Node[] => {

@@ -1,6 +1,4 @@
-import { createServer } from 'node:net';
-import { once } from 'node:events';
-import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
@@ -10,12 +8,11 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readOperatorFile } from '../../src/data-folder/connection-files.ts';
-import { descendants, descendantsOf, isAlive } from '../fixtures/processes.ts';
+import { descendants, descendantsOf } from '../fixtures/processes.ts';
 import { runApi } from '../fixtures/run-api.ts';
 import { runCli } from '../fixtures/run-cli.ts';
 import { spawnStandalone, startStandalone } from '../fixtures/start-standalone.ts';
 import type { Standalone } from '../fixtures/start-standalone.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 /** The token in subjects. The setting has a space. */
 const NAME = 'a-box';
@@ -88,7 +85,7 @@ describe('a standalone', () => {
     }
     const seed = readFileSync(keyOf(`executor-${NAME}`), 'utf8').trim();
     const operator = await readOperatorFile(standalone.dataFolder);
-    if (operator.kind !== 'found') throw new Error('operator.json is not there.');
+    if (operator.kind !== 'found') throw new Error('operator.json is missing.');
     await using log = await openEventLog(
       { url: operator.content.nats_url, seed, name: 'test' },
       silentLogger,
@@ -107,14 +104,14 @@ describe('a standalone', () => {
     expect(JSON.parse(rotated.stdout)).toMatchObject({ previous: { secret: webhook_secret } });
   });
 
-  it('refuses a second start on its folder, and shows who holds it', async () => {
+  it('refuses a second start on its folder, and shows its process and URL', async () => {
     const second = spawnStandalone(standalone.dataFolder, {});
     expect(await second.ended).toBe(1);
     expect(second.output()).toContain(`is in use: process ${standalone.pid} has held it since`);
     expect(second.output()).toContain(`serves ${standalone.url}`);
   });
 
-  it('restarts a killed service, and says so', async () => {
+  it('restarts a killed service, and prints that it does', async () => {
     const find = (): number | undefined =>
       descendants(standalone.pid).find(({ command }) => command.includes('services/gateway/src/main.ts'))
         ?.pid;
@@ -125,100 +122,5 @@ describe('a standalone', () => {
     expect(standalone.output()).toContain('gateway was killed by SIGKILL. Restarting it in 0.5 s.');
     const api = runApi(standalone);
     await waitFor('the gateway to answer', () => api.queue({ size: 16, seconds: 0 }));
-  });
-});
-
-describe('the stop of a standalone', () => {
-  let standalone: Standalone;
-  beforeAll(async () => {
-    standalone = await startStandalone();
-  }, 120_000);
-  afterAll(() => standalone.stop());
-
-  it('by Ctrl-C, which npm passes on twice, ends all processes in order, and keeps runs and key', async () => {
-    const run = await runApi(standalone).queue({ size: 16, seconds: 0 });
-    const ended = await runApi(standalone).ended(run, 30_000);
-    const { api_key, webhook_secret } = standalone;
-    const started = descendants(standalone.pid);
-    expect(started.length).toBeGreaterThan(4);
-
-    standalone.signal('SIGINT');
-    standalone.signal('SIGINT');
-    expect(await standalone.ended()).toBe(0);
-    expect(standalone.output()).toMatch(/Stopping\.\nStopped\.\n$/);
-    await waitFor('its processes to end', () => started.every(({ pid }) => !isAlive(pid)));
-    expect(existsSync(join(standalone.dataFolder, 'connection.json'))).toBe(false);
-    expect(existsSync(join(standalone.dataFolder, 'lock'))).toBe(false);
-
-    await standalone.restart();
-    expect(standalone.api_key).toBe(api_key);
-    expect(standalone.webhook_secret).toBe(webhook_secret);
-    expect(await runApi(standalone).get(run)).toMatchObject({ status: 'success', ended_at: ended.ended_at });
-  });
-
-  it.each(['Starting nats-server', 'Starting gateway'])(
-    'by Ctrl-C during "%s" ends all processes in order',
-    async (step) => {
-      const started = spawnStandalone(temporaryFolder(), {});
-      await waitFor('the step', () => started.output().includes(step));
-      const processes = descendants(started.pid);
-      started.signal('SIGINT');
-      expect(await started.ended).toBe(0);
-      expect(processes.filter(({ pid }) => isAlive(pid))).toEqual([]);
-      expect(started.output()).toMatch(/Stopping\.\nStopped\.\n$/);
-    },
-  );
-
-  it('by kill -9 allows a new start at once, on the same port and data', async () => {
-    const run = await runApi(standalone).queue({ size: 16, seconds: 0 });
-    await runApi(standalone).ended(run, 30_000);
-    const started = descendants(standalone.pid);
-    const { url } = standalone;
-    await standalone.kill9();
-    await standalone.restart();
-    expect(standalone.url).toBe(url);
-    expect(started.filter(({ pid }) => isAlive(pid))).toEqual([]);
-    expect(await runApi(standalone).get(run)).toMatchObject({ status: 'success' });
-  });
-
-  it('by kill -9 ends all processes', async () => {
-    const started = descendants(standalone.pid);
-    await standalone.kill9();
-    await waitFor('its processes to end', () => started.every(({ pid }) => !isAlive(pid)), {
-      withinMs: 60_000,
-    });
-    expect(started.filter(({ pid }) => isAlive(pid))).toEqual([]);
-  });
-});
-
-describe('a start that is refused', () => {
-  it('explains that the port is in use, and how to choose another', async () => {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const address = server.address();
-    if (address === null || typeof address === 'string') throw new Error('A TCP server has no port.');
-    const folder = temporaryFolder();
-    const stale = join(folder, 'connection.json');
-    writeFileSync(stale, '{}');
-    const refused = spawnStandalone(folder, { RUNLEDGER_PORT: String(address.port) });
-    expect(await refused.ended).toBe(1);
-    server.close();
-    // A killed standalone left it. Nothing listens at its address.
-    expect(existsSync(stale)).toBe(false);
-    expect(refused.output()).toBe(
-      `Port ${address.port} of 127.0.0.1 is taken by another program. ` +
-        'Choose another one with RUNLEDGER_PORT, such as RUNLEDGER_PORT=8081 npm start (0 takes any free one).\n',
-    );
-  });
-
-  it('names all invalid settings at once, without secrets', async () => {
-    const refused = spawnStandalone(temporaryFolder(), {
-      RUNLEDGER_PORT: 'many',
-      RUNLEDGER_API_KEY: 'has a space in it',
-    });
-    expect(await refused.ended).toBe(1);
-    expect(refused.output()).toContain('RUNLEDGER_PORT');
-    expect(refused.output()).toContain('RUNLEDGER_API_KEY');
-    expect(refused.output()).not.toContain('has a space');
   });
 });

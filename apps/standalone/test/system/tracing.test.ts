@@ -113,10 +113,10 @@ describe('with a collector', () => {
 
 describe('with a collector that never answers', () => {
   it('runs succeed, and everything stops by itself in time', async () => {
-    const silent = createServer(() => undefined);
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-    const address = silent.address();
-    if (address === null || typeof address === 'string') throw new Error('the silent collector has no port');
+    const unresponsive = createServer(() => undefined);
+    await new Promise<void>((resolve) => unresponsive.listen(0, '127.0.0.1', resolve));
+    const address = unresponsive.address();
+    if (address === null || typeof address === 'string') throw new Error('the collector has no port');
     const endpoint = `http://127.0.0.1:${address.port}`;
     await using standalone = await startStandalone({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } });
     const api = runApi(standalone);
@@ -126,7 +126,7 @@ describe('with a collector that never answers', () => {
     expect(await standalone.ended()).toBe(0);
     // The log line of a service whose stop took too long.
     expect(standalone.output()).not.toContain('the stop took more than');
-    silent.closeAllConnections();
-    silent.close();
+    unresponsive.closeAllConnections();
+    unresponsive.close();
   }, 120_000);
 });

@@ -42,8 +42,8 @@ const mode = (path: string): number => statSync(path).mode & 0o777;
 it('a killed broker is back on the same port with the same data', async () => {
   await using open = new AsyncDisposableStack();
   const folder = await dataFolder(open);
-  const said: string[] = [];
-  const { operator } = await startOn(open, folder, (line) => void said.push(line));
+  const printed: string[] = [];
+  const { operator } = await startOn(open, folder, (line) => void printed.push(line));
 
   const log = open.use(await logOf(operator));
   await log.jsm.streams.add({ name: 'KEPT', subjects: ['kept'] });
@@ -51,7 +51,7 @@ it('a killed broker is back on the same port with the same data', async () => {
   process.kill(pidOf(folder), 'SIGKILL');
   const kept = await waitFor('the stream to be back', () => log.jsm.streams.getMessage('KEPT', { seq: 1 }));
   expect(kept.string()).toBe('one');
-  expect(said).toContain('nats-server ended (killed by SIGKILL). Restarting it in 0.5 s.');
+  expect(printed).toContain('nats-server ended (killed by SIGKILL). Restarting it in 0.5 s.');
 });
 
 describe('the keys of a broker', () => {

@@ -17,7 +17,7 @@ const coloursOf = (png: PNG): number =>
   new Set(Array.from({ length: png.width * png.height }, (_, at) => png.data.readUInt32BE(at * 4))).size;
 
 describe('the sample program', () => {
-  it('leaves a picture of the size that was asked for, full of colours', async () => {
+  it('writes a picture of the requested size with many colours', async () => {
     const sample = startSample({ size: 96, seconds: 0 });
     expect(await sample.exited).toEqual({ code: 0, signal: null });
     const png = picture(sample);
@@ -26,7 +26,7 @@ describe('the sample program', () => {
     expect(readdirSync(sample.outputFolder)).toEqual(['mandelbrot.png']);
   });
 
-  it('reports rising progress up to 1 and says where it is', async () => {
+  it('reports rising progress up to 1 with the current row', async () => {
     const sample = startSample({ size: 64, seconds: 0.2 });
     await sample.exited;
     const reports = reportsOf(sample);
@@ -36,7 +36,7 @@ describe('the sample program', () => {
     expect(reports[9]).toEqual({ progress: 10 / 64, live_status: 'row 10/64' });
   });
 
-  it('takes about the time that it was asked to take, working as it goes', async () => {
+  it('takes about the requested time, and works all the time', async () => {
     const startedAt = performance.now();
     const sample = startSample({ size: 32, seconds: 1 });
     await waitFor('half of the work', () => reportsOf(sample).some(({ progress }) => progress >= 0.5));
@@ -64,7 +64,7 @@ describe('the sample program', () => {
     expect(new Set(pictures).size).toBe(PALETTE_NAMES.length);
   });
 
-  it('stops at once on SIGTERM and leaves nothing', async () => {
+  it('stops at once on SIGTERM, without an output file', async () => {
     const sample = startSample({ size: 64, seconds: 20 });
     await waitFor('the first report', () => sample.lines().length > 0);
     sample.kill('SIGTERM');
@@ -73,7 +73,7 @@ describe('the sample program', () => {
   });
 });
 
-describe('an input that the sample cannot take', () => {
+describe('an invalid input of the sample', () => {
   it.each([
     [{ size: 15 }, 'size is 15; it must be a whole number from 16 to 2048.'],
     [{ size: 2049 }, 'size is 2049; it must be a whole number from 16 to 2048.'],
@@ -87,26 +87,26 @@ describe('an input that the sample cannot take', () => {
     [{ palette: 'mauve' }, 'palette is "mauve"; it must be one of lagoon, ember, aurora, graphite.'],
     [{ palette: 'toString' }, 'palette is "toString"; it must be one of lagoon, ember, aurora, graphite.'],
     [[], 'inputs is []; it must be an object.'],
-  ])('%j is refused with a sentence that says what fits', async (inputs, sentence) => {
+  ])('is refused with the valid values: %j', async (inputs, sentence) => {
     const sample = startSample(inputs);
     expect(await sample.exited).toEqual({ code: 1, signal: null });
     expect(sample.stderr()).toBe(`${sentence}\n`);
     expect(readdirSync(sample.outputFolder)).toEqual([]);
   });
 
-  it('is named together with all others', async () => {
+  it('is reported together with all others', async () => {
     const sample = startSample({ size: 1, seconds: 'long', palette: 7 });
     await sample.exited;
     expect(sample.stderr().trim().split('\n')).toHaveLength(3);
   });
 
-  it('may be no JSON at all', async () => {
+  it('is refused if it is not JSON', async () => {
     const sample = startSample({}, { stdin: '{"inputs":' });
     expect(await sample.exited).toEqual({ code: 1, signal: null });
     expect(sample.stderr()).toMatch(/standard input is not a JSON object/);
   });
 
-  it('may be a workflow without a scene', async () => {
+  it('is refused if the workflow has no scene', async () => {
     const sample = startSample({}, { workflow: { scene: { x: 0, y: 0, width: 0 } } });
     expect(await sample.exited).toEqual({ code: 1, signal: null });
     expect(sample.stderr()).toMatch(/the workflow has no scene/);

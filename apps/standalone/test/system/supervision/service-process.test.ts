@@ -40,7 +40,7 @@ const started = (does: string) => {
 };
 
 describe('a service as a child process', () => {
-  it('is ready when /readyz says so, logs to its file and shows warnings', async () => {
+  it('is ready when /readyz answers 200, logs to its file and shows warnings', async () => {
     const { process, printed, log, named } = started('serve');
     expect(await awaitReady(named, 20_000, never)).toEqual({ ok: true });
     expect(log()).toMatchObject([{ msg: 'up' }]);

@@ -4,7 +4,7 @@ import { aReceiver, isSignedWith } from '../../fixtures/webhook-receiver.ts';
 import { runApi, type RunApi, type RunShown } from '../../fixtures/run-api.ts';
 import { startStandalone, type Standalone } from '../../fixtures/start-standalone.ts';
 import { viewsInMemory, viewsInMongo, type StoredViews } from '../../fixtures/stored-views.ts';
-import { expectConventions, expectWatchable } from '../../monitoring/expect-metrics.ts';
+import { expectConventions, expectMonitoredMetrics } from '../../monitoring/expect-metrics.ts';
 
 const STATUSES = ['queued', 'started', 'running', 'uploading', 'success'];
 const isRising = (numbers: readonly number[]): boolean =>
@@ -142,7 +142,7 @@ describe('the webhook of a run', () => {
 
   // Series with labels exist after the events of the tests above.
   it('has every metric and label of board and alerts', async () => {
-    await expectWatchable(standalone);
+    await expectMonitoredMetrics(standalone);
   });
 
   it('has metrics whose names, units, helps and labels follow the conventions', async () => {

@@ -1,0 +1,72 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { waitFor } from '@runledger/testing/time/wait-for';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { descendants, isAlive } from '../fixtures/processes.ts';
+import { runApi } from '../fixtures/run-api.ts';
+import { spawnStandalone, startStandalone } from '../fixtures/start-standalone.ts';
+import type { Standalone } from '../fixtures/start-standalone.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+
+describe('the stop of a standalone', () => {
+  let standalone: Standalone;
+  beforeAll(async () => {
+    standalone = await startStandalone();
+  }, 120_000);
+  afterAll(() => standalone.stop());
+
+  it('by Ctrl-C, which npm passes on twice, ends all processes in order, and keeps runs and key', async () => {
+    const run = await runApi(standalone).queue({ size: 16, seconds: 0 });
+    const ended = await runApi(standalone).ended(run, 30_000);
+    const { api_key, webhook_secret } = standalone;
+    const started = descendants(standalone.pid);
+    expect(started.length).toBeGreaterThan(4);
+
+    standalone.signal('SIGINT');
+    standalone.signal('SIGINT');
+    expect(await standalone.ended()).toBe(0);
+    expect(standalone.output()).toMatch(/Stopping\.\nStopped\.\n$/);
+    await waitFor('its processes to end', () => started.every(({ pid }) => !isAlive(pid)));
+    expect(existsSync(join(standalone.dataFolder, 'connection.json'))).toBe(false);
+    expect(existsSync(join(standalone.dataFolder, 'lock'))).toBe(false);
+
+    await standalone.restart();
+    expect(standalone.api_key).toBe(api_key);
+    expect(standalone.webhook_secret).toBe(webhook_secret);
+    expect(await runApi(standalone).get(run)).toMatchObject({ status: 'success', ended_at: ended.ended_at });
+  });
+
+  it.each(['Starting nats-server', 'Starting gateway'])(
+    'by Ctrl-C during "%s" ends all processes in order',
+    async (step) => {
+      const started = spawnStandalone(temporaryFolder(), {});
+      await waitFor('the step', () => started.output().includes(step));
+      const processes = descendants(started.pid);
+      started.signal('SIGINT');
+      expect(await started.ended).toBe(0);
+      expect(processes.filter(({ pid }) => isAlive(pid))).toEqual([]);
+      expect(started.output()).toMatch(/Stopping\.\nStopped\.\n$/);
+    },
+  );
+
+  it('by kill -9 allows a new start at once, on the same port and data', async () => {
+    const run = await runApi(standalone).queue({ size: 16, seconds: 0 });
+    await runApi(standalone).ended(run, 30_000);
+    const started = descendants(standalone.pid);
+    const { url } = standalone;
+    await standalone.kill9();
+    await standalone.restart();
+    expect(standalone.url).toBe(url);
+    expect(started.filter(({ pid }) => isAlive(pid))).toEqual([]);
+    expect(await runApi(standalone).get(run)).toMatchObject({ status: 'success' });
+  });
+
+  it('by kill -9 ends all processes', async () => {
+    const started = descendants(standalone.pid);
+    await standalone.kill9();
+    await waitFor('its processes to end', () => started.every(({ pid }) => !isAlive(pid)), {
+      withinMs: 60_000,
+    });
+    expect(started.filter(({ pid }) => isAlive(pid))).toEqual([]);
+  });
+});
