@@ -8,8 +8,8 @@ export type RunId = Branded<'RunId'>;
 /** UUID, lower case. The tenant; it comes from the caller's API key, never from the request. */
 export type OrgId = Branded<'OrgId'>;
 /**
- * `<name>.<boot id>`: a restarted executor is a new executor. Each part is a subject token of its own, so that the broker can
- * allow a name its own subjects. At most 64 of `A-Z a-z 0-9 _ -` and the point.
+ * `<name>.<boot id>`: a restarted executor is a new executor. Each part is one subject token, so that the broker can
+ * permit a name its own subjects. At most 64 characters: `A-Z a-z 0-9 _ -` and the dot.
  */
 export type ExecutorId = Branded<'ExecutorId'>;
 
@@ -52,16 +52,16 @@ export const executorId = (text: string): ExecutorId => {
 /** The part of the id that stays the same over restarts. */
 export const executorName = (id: ExecutorId): string => id.slice(0, id.indexOf('.'));
 
-/** A name as it stands in executor ids and subjects: what a token cannot hold becomes "-", and 48 characters are kept. */
+/** A name for executor ids and subjects: other characters become "-", and at most 48 characters remain. */
 export const executorToken = (name: string): string => {
   const token = name
     .replaceAll(/[^A-Za-z0-9_-]+/g, '-')
     .replace(/^-+/, '')
     .slice(0, LONGEST_NAME)
-    // Last, since the cut may leave one at the end: a token is its own token.
+    // Last, because the cut may leave one at the end. The token of a token is the same token.
     .replace(/-+$/, '');
   return token === '' || token === 'none' ? 'executor' : token;
 };
 
-/** A new UUIDv7: sortable by the time it was made. */
+/** A new UUIDv7: sortable by creation time. */
 export const newUuid = (): string => uuidv7();

@@ -8,7 +8,7 @@ export interface JsonObject {
 export const Json = Type.Unsafe<JsonValue>(Type.Unknown());
 export const JsonRecord = Type.Unsafe<JsonObject>(Type.Object({}, { additionalProperties: true }));
 
-/** Whether arrays and objects lie in each other at most so deep. Never recursive, since whoever asks does not know yet. */
+/** Whether arrays and objects are nested at most this deep. Not recursive: deep input must not overflow the stack. */
 export const isNestedAtMost = (depth: number, value: unknown): boolean => {
   let level: unknown[] = [value];
   for (let deep = 0; level.length > 0; deep += 1) {

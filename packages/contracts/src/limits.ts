@@ -1,18 +1,18 @@
-/** Inputs of a run, and the list of its outputs, as JSON: so that every event fits NATS's default payload of 1 MiB. */
+/** Inputs of a run, and the list of its outputs, as JSON. Every event then fits NATS's default payload of 1 MiB. */
 export const MAX_INPUTS_BYTES = 256 * 1024;
 export const MAX_OUTPUTS_BYTES = 256 * 1024;
-/** A workflow version as JSON; RunAssigned carries it beside the inputs. */
+/** A workflow version as JSON; RunAssigned contains it with the inputs. */
 export const MAX_WORKFLOW_BYTES = 512 * 1024;
 /**
- * All attempts of a run together, waiting and running, in seconds: less than the 7 days for which the hot log keeps its
- * events, since a run whose first event has expired takes no append and would never end.
+ * Seconds that all attempts of a run may wait and run in total. Less than the 7 days for which the log keeps events: a run
+ * whose first event has expired accepts no append and would never end.
  */
 export const MAX_RUN_LIFETIME_S = 6 * 24 * 3600;
-/** Arrays and objects within each other in an event; inputs may nest 32 levels, and stand two deep. */
+/** Nested arrays and objects in an event; inputs may nest 32 levels, two levels deep in the event. */
 export const MAX_EVENT_NESTING = 64;
-/** What a failing program or service may say in an event, in characters. */
+/** Characters of an error message of a program or service in an event. */
 export const MAX_ERROR_MESSAGE = 8 * 1024;
 export const MAX_LIVE_STATUS = 200;
-/** A file of a run has a name and, within the run's output folder, a path. */
+/** Characters of the name of an output file. */
 export const MAX_FILENAME = 255;
 export const MAX_WEBHOOK_URL = 2048;

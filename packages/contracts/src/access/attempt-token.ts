@@ -3,8 +3,8 @@ import type { RunKey } from '../subjects/run-subjects.ts';
 
 /**
  * The credential of one execution attempt for the gateway's upload endpoint. The executor signs it with the Ed25519
- * key of its boot; the gateway checks it against the public key in the RunAssigned of the attempt under way. So no
- * secret is shared between services, and none stands in the log.
+ * key of its boot; the gateway checks it against the public key in the RunAssigned of the current attempt. Services share
+ * no secret, and the log contains none.
  */
 const statement = (run: RunKey, attempt: number): Buffer<ArrayBuffer> =>
   Buffer.from(`runledger-attempt:v1:${run.org_id}:${run.run_id}:${attempt}`);
@@ -31,7 +31,7 @@ export const signAttempt = async (keys: AttemptKeys, run: RunKey, attempt: numbe
     'base64url',
   );
 
-/** False for anything that is not this attempt's token, whatever its form. */
+/** False for anything that is not this attempt's token, even if it is malformed. */
 export const verifyAttempt = async (
   publicKey: string,
   token: string,

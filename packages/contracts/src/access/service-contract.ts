@@ -3,52 +3,52 @@ import type { RunEventType } from '../events/run-event.ts';
 import type { WebhookEventType } from '../events/webhook-event.ts';
 import type { WriterRole } from '../events/writer.ts';
 
-/** `list`: what stands under a prefix, or the whole bucket as it changes. `erase`: take out without a mark. */
+/** `list`: read the keys under a prefix, or follow the whole bucket. `erase`: remove without a delete marker. */
 export type BucketUse = 'read' | 'list' | 'write' | 'erase';
 export type UsedBucket = 'CATALOGUE' | 'KEYS' | 'RATES' | 'UPLOADS' | 'WEBHOOK_SECRETS' | 'EXECUTORS';
 
 /**
- * What a service writes, reads and asks, told in one place: the broker's permissions, docs/events.md, docs/broker.md and the
- * ownership test are made from it. What is not told here the broker refuses to it.
+ * Everything that a service writes, reads and requests. The broker's permissions, docs/events.md, docs/broker.md and the
+ * ownership test are made from it. The broker refuses everything else.
  */
 export interface ServiceContract {
   readonly service: 'gateway' | 'scheduler' | 'gpu-executor' | 'notifier';
   readonly role: WriterRole;
-  /** An executor's facts, activity and heartbeats: of its own name only. */
+  /** An executor writes facts, activity and heartbeats under its own name only. */
   readonly writes: {
     readonly runs: readonly RunEventType[];
     readonly webhooks: readonly WebhookEventType[];
     readonly fleet: readonly FleetEvent['type'][];
     readonly activity: boolean;
   };
-  /** An executor's: what is addressed to it only. */
+  /** An executor reads only what is addressed to it. */
   readonly reads: {
     readonly runs: readonly RunEventType[];
     readonly webhooks: readonly WebhookEventType[];
     readonly fleet: readonly FleetEvent['type'][];
     readonly activity: boolean;
   };
-  /** Streams that it is handed in their order. Of what it reads otherwise it asks for single messages. */
+  /** Streams that it follows in order. It reads single messages of other streams. */
   readonly follows: readonly ('RUNS' | 'ACTIVITY' | 'FLEET')[];
-  /** Whether it is told of progress as it is reported, beside what is stored of it. */
+  /** Whether it receives progress as it is reported, besides reading the stored progress. */
   readonly subscribesToProgress: boolean;
   readonly buckets: Readonly<Partial<Record<UsedBucket, readonly BucketUse[]>>>;
-  /** Object stores that it reads, writes and removes from. */
+  /** Object stores in which it reads, writes and deletes. */
   readonly objects: readonly ('OUTPUTS' | 'SNAPSHOTS')[];
-  /** Leases that one process of it holds at a time. */
+  /** Leases: one process of the service holds each at a time. */
   readonly leases: readonly string[];
-  /** Whether its processes divide shares among them, under its own name. */
+  /** Whether its processes divide partitions among themselves. */
   readonly partitions: boolean;
   /** Whether it sends heartbeats. */
   readonly heartbeats: boolean;
-  /** Whether it keeps and drops timers. */
+  /** Whether it stores and removes timers. */
   readonly timers: boolean;
-  /** What it does with the tries of deliveries. */
+  /** How it uses the stream DELIVERY_ATTEMPTS. */
   readonly deliveryAttempts: 'reads' | 'writes' | 'nothing';
-  /** The streams of which it parks messages, and the name that it does so under; an executor under its own. */
+  /** The streams whose messages it may make dead letters, and the consumer name in their subjects; an executor uses its own. */
   readonly deadLetters: readonly { readonly stream: 'RUNS' | 'FLEET'; readonly as: string }[];
-  /** Subjects of plain requests that it makes of other services. */
+  /** Subjects of the requests that it sends to other services. */
   readonly requests: readonly string[];
-  /** What it answers: the last token of `request.<role>.<what>`, of `request.executor.<name>.<what>` for an executor. */
+  /** Requests that it answers: the last token of `request.<role>.<what>`, or of `request.executor.<name>.<what>`. */
   readonly responds: readonly string[];
 }

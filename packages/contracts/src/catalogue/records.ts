@@ -53,7 +53,7 @@ export const WorkflowVersion = Type.Object({
 });
 export type WorkflowVersion = Static<typeof WorkflowVersion>;
 
-/** A version as it is found by its number and as lists show it; what may change of a version stands here alone. */
+/** A version as lists show it, stored under its number. Only this record of a version may change. */
 export const NumberedVersion = Type.Object({
   ...Type.Omit(WorkflowVersion, ['workflow']).properties,
   archived: Type.Boolean(),
@@ -84,15 +84,15 @@ export type Organisation = Static<typeof Organisation>;
 export const User = Type.Object({ id: Uuid, org_id: Uuid, name: Name, created_at: Time });
 export type User = Static<typeof User>;
 
-/** Those that a key of an organisation can have, and give to others. */
+/** Scopes that a key of an organisation can have, and can give to keys that it creates. */
 export const OrganisationScope = Type.Enum(['runs:read', 'runs:write', 'admin']);
 export type OrganisationScope = Static<typeof OrganisationScope>;
 
-/** `operator` is about the whole fleet, and no organisation's to give: it comes from whoever holds the broker's credentials. */
+/** `operator` concerns the whole fleet. No organisation can give it: only a user with broker credentials creates such a key. */
 export const KeyScope = Type.Enum([...OrganisationScope.enum, 'operator']);
 export type KeyScope = Static<typeof KeyScope>;
 
-/** Stored under the key's hash; the key itself is shown once and kept nowhere. */
+/** Stored under the key's hash. The key itself is shown once and never stored. */
 export const ApiKey = Type.Object({
   id: Uuid,
   user_id: Uuid,
@@ -100,10 +100,10 @@ export const ApiKey = Type.Object({
   name: Name,
   /** The first characters, by which a person recognises it. */
   prefix: Type.String(),
-  /** Of the key's text. The record was looked up by it, and it is compared once more. */
+  /** Of the key's text. The record is stored under it, and it is compared again after the lookup. */
   sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
   scopes: Type.Array(KeyScope),
-  /** Of a key that was made with another: the id of the first one, whose rate all of them share. */
+  /** Of a key that was created with another key: the id of the first key. All of them share its rate. */
   rate_key: Type.Optional(Uuid),
   created_at: Time,
   expires_at: Type.Union([Time, Type.Null()]),

@@ -6,10 +6,10 @@ import { liveStatus } from '../run-view/live-status.ts';
 import { isEnded, type Run } from '../fold/run.ts';
 import { shownOutputs } from '../run-view/shown-outputs.ts';
 
-/** Of the payload, not of the events that it is made from; sent as the header `runledger-webhook-version`. */
+/** The version of the payload, not of the events; sent as the header `runledger-webhook-version`. */
 export const WEBHOOK_PAYLOAD_VERSION = 1;
 
-/** What a receiver gets. Members may be added; none is ever taken away within a version. */
+/** The body of a notification. Within a version members may be added, never removed. */
 export const WebhookPayload = Type.Object(
   {
     run_id: Type.String({ format: 'uuid' }),
@@ -19,13 +19,14 @@ export const WebhookPayload = Type.Object(
     outputs: Type.Array(OutputItem, { description: 'As a run shows them.' }),
     sequence: Type.Integer({
       minimum: 1,
-      description: 'The position in the log that this tells of: a notification with a lower one is older.',
+      description:
+        'The position in the log that this notification shows. A notification with a lower one is older.',
     }),
     finished: Type.Boolean({ description: 'Nothing about this run follows.' }),
     end_reason: nullable(EndReason),
     truncated: Type.Optional(
       Type.Literal(true, {
-        description: 'Only there when outputs were left out; they are all at `run_url`.',
+        description: 'Only present when outputs were left out. `run_url` shows all of them.',
       }),
     ),
     run_url: Type.Optional(Type.String()),
@@ -39,16 +40,16 @@ export interface PayloadInput {
   /** The run's head. */
   readonly sequence: number;
   readonly report: ProgressReport | undefined;
-  /** The address of the gateway as clients know it, without a slash at the end. */
+  /** The gateway's address for clients, without a slash at the end. */
   readonly publicUrl: string;
-  /** Where the run API answers for this run. */
+  /** The address of this run in the run API. */
   readonly runUrl: string;
   readonly maxBytes: number;
 }
 
 const utf8 = new TextEncoder();
 
-/** The body of a notification: the run as it is, in JSON. Outputs that do not fit are left out from the end. */
+/** The body of a notification: the current run, in JSON. Outputs that do not fit are left out, the last ones first. */
 export const webhookBody = ({
   run,
   sequence,
@@ -70,7 +71,7 @@ export const webhookBody = ({
   const body = utf8.encode(JSON.stringify(whole));
   if (body.byteLength <= maxBytes) return body;
   const bare: WebhookPayload = { ...whole, outputs: [], truncated: true, run_url: runUrl };
-  // Each output brings a comma but the first.
+  // A comma precedes each output except the first.
   let room = maxBytes - utf8.encode(JSON.stringify(bare)).byteLength + 1;
   const fitting = whole.outputs.findIndex((output) => {
     room -= utf8.encode(JSON.stringify(output)).byteLength + 1;

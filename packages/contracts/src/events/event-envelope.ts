@@ -5,19 +5,19 @@ import { MAX_EVENT_NESTING } from '../limits.ts';
 
 const Uuid = Type.String({ format: 'uuid' });
 
-/** What every event about a run says of itself. */
+/** Members of every event about a run. */
 export const aboutEvent = {
   /** UUIDv7; also the message id by which the broker removes duplicates. */
   event_id: Uuid,
   run_id: Uuid,
   org_id: Uuid,
-  /** The writer's clock, for people. Times of a run are the broker's time stamps. */
+  /** By the writer's clock, for people. The times of a run are the broker's timestamps. */
   time: Type.String({ format: 'date-time' }),
   /** `instance` tells two processes of one service apart. */
   writer: Type.Object({ service: Type.String(), instance: Type.String() }),
-  /** The same for everything that one request set off. */
+  /** The same for all events that one request caused. */
   correlation_id: Type.String({ minLength: 1, maxLength: 255 }),
-  /** The event that this one answers, null for a request from outside. */
+  /** The event that caused this one; null when a client's request did. */
   causation_id: Type.Union([Uuid, Type.Null()]),
   /** W3C trace context. */
   traceparent: Type.Union([Type.String({ maxLength: 255 }), Type.Null()]),
@@ -25,9 +25,9 @@ export const aboutEvent = {
 
 export type ParsedEvent<Type extends string, Event> =
   | { readonly kind: 'event'; readonly event: Event }
-  /** A type of a later release that no reader of this release needs: ignored. */
+  /** A type of a later release. Readers of this release do not need it, and ignore it. */
   | { readonly kind: 'unknown_type'; readonly type: string }
-  /** Skipping it would make a wrong view, so the reader stops. */
+  /** A reader that skipped it would derive a wrong state, so it stops. */
   | { readonly kind: 'newer_version'; readonly type: Type; readonly version: number }
   | { readonly kind: 'invalid'; readonly why: string };
 
@@ -36,8 +36,8 @@ type EventSchema = TSchema & { readonly properties: { readonly version: TLiteral
 const Envelope = Compile(Type.Object({ type: Type.String(), version: Type.Integer({ minimum: 1 }) }));
 
 /**
- * Reads events of the given types from JSON. Objects stay open: members that this release does not know are kept and ignored.
- * `Event` is the union of what the schemas describe.
+ * Reads events of the given types from JSON. Objects are open: unknown members are kept and ignored.
+ * `Event` is the union of the schemas' types.
  */
 export const eventParser = <Name extends string, Event>(
   schemas: Readonly<Record<Name, { readonly schema: EventSchema }>>,

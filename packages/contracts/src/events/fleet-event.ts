@@ -18,7 +18,7 @@ const fleetFact = <const Name extends string>(type: Name) => ({
   time: Type.String({ format: 'date-time' }),
 });
 
-/** An executor offers its slots. Its id is new with every start. */
+/** An executor registers its slots. Its id is new at every start. */
 export const ExecutorRegistered = Type.Object({
   ...fleetFact('ExecutorRegistered'),
   slots: Type.Array(GpuSlot, { maxItems: 1024 }),
@@ -31,14 +31,14 @@ export const ExecutorRegistered = Type.Object({
   software_version: Type.String(),
 });
 
-/** It takes no new runs and finishes those in hand. */
+/** It takes no new runs, and finishes its current ones. */
 export const ExecutorDraining = Type.Object({ ...fleetFact('ExecutorDraining') });
-/** It stopped by itself; what it still held is lost to it. */
+/** It stopped in order. The runs that it still had are lost to it. */
 export const ExecutorLeft = Type.Object({ ...fleetFact('ExecutorLeft') });
 /** The scheduler's decision after a heartbeat period without a heartbeat. */
 export const ExecutorLost = Type.Object({ ...fleetFact('ExecutorLost'), message: Type.String() });
 
-/** Of one executor. */
+/** A fact about one executor. */
 export const ExecutorFact = Type.Union([ExecutorRegistered, ExecutorDraining, ExecutorLeft, ExecutorLost]);
 export type ExecutorFact = Static<typeof ExecutorFact>;
 export const FleetEvent = Type.Union([...ExecutorFact.anyOf, ...FleetRequest.anyOf]);

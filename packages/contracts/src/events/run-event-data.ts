@@ -7,7 +7,7 @@ const Uuid = Type.String({ format: 'uuid' });
 const Fraction = Type.Number({ minimum: 0, maximum: 1 });
 const Seconds = Type.Number({ exclusiveMinimum: 0 });
 
-/** How a machine executes a workflow. `program` is a name in each executor's own allow-list, never a command. */
+/** How a machine executes a workflow. `program` is a name in the allow-list of each executor, never a command. */
 export const RunnerChoice = Type.Union([
   Type.Object({ kind: Type.Literal('program'), program: Type.String({ minLength: 1, maxLength: 128 }) }),
   Type.Object({ kind: Type.Literal('comfyui'), url: Type.Optional(Type.String()) }),
@@ -17,7 +17,7 @@ export type RunnerChoice = Static<typeof RunnerChoice>;
 export const RunOrigin = Type.Enum(['api', 'manual', 'replay']);
 export type RunOrigin = Static<typeof RunOrigin>;
 
-/** The request, who asked, and the deployment's settings at that moment: a run keeps them whatever the catalogue says later. */
+/** The request, its user, and the deployment's settings at that time: later changes of the catalogue do not affect the run. */
 export const RunQueuedData = Type.Object({
   user_id: Uuid,
   origin: RunOrigin,
@@ -41,7 +41,7 @@ export const RunQueuedData = Type.Object({
   /** Attempts before the run is given up as `executor_lost`. */
   max_attempts: Type.Integer({ minimum: 1, maximum: 100 }),
   rerun_of: Type.Union([Uuid, Type.Null()]),
-  /** Of a run whose id was made of an idempotency key: what a second request with the same key is compared with. */
+  /** Of a run whose id is derived from an idempotency key: a second request with the same key is compared with it. */
   idempotency: Type.Optional(Type.Object({ request_sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) })),
 });
 
@@ -50,7 +50,7 @@ export const RunCancelRequestedData = Type.Object({
   user_id: Type.Union([Uuid, Type.Null()]),
 });
 
-/** All that the executor needs to run the attempt. */
+/** Everything that the executor needs to run the attempt. */
 export const RunAssignedData = Type.Object({
   /** Identifies the slot allocation: this attempt in this GPU slot. The run API shows it as `gpu_event_id`. */
   slot_allocation_id: Uuid,
@@ -83,7 +83,7 @@ export const RunGivenUpData = Type.Object({
   progress: Type.Optional(Fraction),
 });
 
-/** The executor did not end a cancelled run within the grace period, or is gone. */
+/** The executor did not end a cancelled run within the grace period, or is lost. */
 export const RunCancelEnforcedData = Type.Object({
   message: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
   progress: Type.Optional(Fraction),
@@ -96,7 +96,7 @@ export const RunUploadingData = Type.Object({
   bytes: Type.Integer({ minimum: 0 }),
 });
 
-/** A stored file. Its URL follows from `key`, which cannot be guessed, and the public address of the gateway. */
+/** A stored file. Its URL is made of the gateway's public address and `key`, which cannot be guessed. */
 export const StoredFile = Type.Object({
   key: Type.String({ pattern: '^[A-Za-z0-9_-]{22,86}$' }),
   filename: Type.String({ minLength: 1, maxLength: MAX_FILENAME }),
@@ -132,7 +132,7 @@ export const RunFailedData = Type.Object({
 });
 
 export const RunCancelledData = Type.Object({
-  /** The workflow had to be killed since it did not stop by itself within the grace period. */
+  /** The workflow did not stop within the grace period and was killed. */
   forced: Type.Boolean(),
   outputs: Type.Array(RunOutput),
   progress: Type.Optional(Fraction),

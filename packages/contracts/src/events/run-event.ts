@@ -15,7 +15,7 @@ const event = <const Name extends string, Data extends TObject>(type: Name, vers
     data,
   });
 
-/** Every event type: its schema with its present version, its fact (the word in the subject), and its one writer. */
+/** Every event type: its schema with the current version, its fact (the word in the subject), and its only writer. */
 export const RUN_EVENTS = {
   RunQueued: { fact: 'queued', writer: 'gateway', schema: event('RunQueued', 1, data.RunQueuedData) },
   RunCancelRequested: {

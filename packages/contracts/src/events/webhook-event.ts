@@ -4,7 +4,7 @@ import { aboutEvent, eventParser, type ParsedEvent } from './event-envelope.ts';
 import { MAX_ERROR_MESSAGE } from '../limits.ts';
 import type { WriterRole } from './writer.ts';
 
-/** The first delivery of a run's final notification, and each one that somebody asked for again. */
+/** The first delivery of a run's final notification, and all redeliveries. */
 export const MAX_ROUNDS = 50;
 
 const event = <const Name extends string, Data extends TObject>(type: Name, version: number, data: Data) =>
@@ -21,7 +21,7 @@ const Uuid = Type.String({ format: 'uuid' });
 const WebhookId = Type.String({ minLength: 1, maxLength: 128 });
 const Status = Type.Union([Type.Integer({ minimum: 100, maximum: 599 }), Type.Null()]);
 
-/** A notification is being sent, and the receiver has not accepted it at once. */
+/** A notification is being sent, and the receiver did not accept it at once. */
 export const WebhookStartedData = Type.Object({ notification: Type.Enum(['intermediate', 'final']) });
 
 /** The receiver accepted the final notification. */
@@ -45,7 +45,7 @@ export const WebhookGivenUpData = Type.Object({
 
 export const WebhookRedeliveryRequestedData = Type.Object({ user_id: Uuid });
 
-/** The outcome of a run's notifications: few facts, never one for each attempt. */
+/** The outcome of a run's notifications. Attempts are not facts. */
 export const WEBHOOK_EVENTS = {
   WebhookStarted: {
     fact: 'started',

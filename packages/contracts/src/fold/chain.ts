@@ -1,48 +1,48 @@
 import type { ParsedEvent } from '../events/event-envelope.ts';
 import type { RunKey } from '../subjects/run-subjects.ts';
 
-/** An event as the log holds it. `time` is the broker's time stamp, ISO 8601 in UTC with milliseconds. */
+/** An event as the log holds it. `time` is the broker's timestamp, ISO 8601 in UTC with milliseconds. */
 export interface FactOf<Event> {
   readonly event: Event;
   readonly sequence: number;
   readonly time: string;
 }
 
-/** A message of RUNS as the broker holds it. `fence` is the filter on which its append was conditional. */
+/** A stored message of RUNS. `fence` is the filter that its append was conditional on. */
 export interface StoredMessage {
   readonly subject: string;
   readonly sequence: number;
-  /** The broker's time stamp, ISO 8601 in UTC with milliseconds. */
+  /** The broker's timestamp, ISO 8601 in UTC with milliseconds. */
   readonly time: string;
   readonly fence: string | null;
   readonly expectedSequence: number | null;
-  /** W3C trace context of its append, if there was one. No decision depends on it. */
+  /** W3C trace context of its append, if it was traced. No decision depends on it. */
   readonly traceparent?: string;
   /** Parsed JSON; undefined when the payload is not JSON. */
   readonly body: unknown;
 }
 
-/** A fact that cannot follow from the present state. It changes nothing. */
+/** A fact that cannot follow the current state. It changes nothing. */
 export interface Impossible {
   readonly impossible: string;
 }
 
-/** No state of ours has such a member. */
+/** No folded state has a member of this name. */
 export const isImpossible = (result: unknown): result is Impossible =>
   typeof result === 'object' && result !== null && 'impossible' in result;
 
 /**
- * The facts of one kind about one run. Each is appended on the condition that nothing else was stored under the chain's
- * filter since the writer read it: so each rests on the one before it.
+ * The facts of one kind about one run. Each is appended on the condition that nothing was stored under the chain's
+ * filter since the writer read it, so each follows the one before.
  */
 export interface Chain<Type extends string, Event, State> {
-  /** The filter that fences every append to the chain of this run, and under which all of it is read. */
+  /** The filter that fences every append to the chain of this run, and by which the chain is read. */
   readonly filterOf: (key: RunKey) => string;
   /** The run whose chain the subject belongs to; undefined when it belongs to none. */
   readonly keyOf: (subject: string) => RunKey | undefined;
   readonly parse: (body: unknown) => ParsedEvent<Type, Event>;
   readonly subjectOf: (event: Event) => string;
-  /** Whether events of this type, in whatever version, are stored under this subject. */
+  /** Whether events of this type, of any version, are stored under this subject. */
   readonly belongsUnder: (type: Type, subject: string) => boolean;
   readonly evolve: (state: State | undefined, fact: FactOf<Event>) => State | Impossible;
 }
@@ -57,8 +57,8 @@ export const fenceOf = (
 };
 
 /**
- * What a reader knows of a chain. `head` is the sequence of the last message stored under its filter, accepted or not:
- * the broker compares the next append with it. 0 when there is none.
+ * A reader's state of a chain. `head` is the sequence of the last message stored under its filter, accepted or not:
+ * the broker compares the next append with it. 0 for an empty chain.
  */
 export interface History<State> {
   readonly head: number;
@@ -70,7 +70,7 @@ export const EMPTY_HISTORY: History<never> = { head: 0, state: undefined };
 
 export type Refusal = 'forged_fence' | 'wrong_subject' | 'invalid' | 'impossible';
 
-/** The message rests on one that this reader has not seen. Read the whole chain; if the gap stays, the chain is damaged. */
+/** The message follows one that this reader has not seen. Read the whole chain; if the gap remains, the chain is damaged. */
 export interface Gap {
   readonly kind: 'gap';
   readonly after: number;
@@ -78,7 +78,7 @@ export interface Gap {
   readonly sequence: number;
 }
 
-/** A later release wrote it: the reader must stop and say so. */
+/** A later release wrote it: the reader must stop and report it. */
 export interface NewerEvent {
   readonly kind: 'newer_version';
   readonly type: string;
@@ -100,7 +100,7 @@ export type Accepted<Event, State> =
       readonly refusal: Refusal;
       readonly why: string;
     }
-  /** Of a later release, and of no concern to this one. */
+  /** A type of a later release, which this one does not need. */
   | { readonly kind: 'unknown_type'; readonly history: History<State>; readonly type: string }
   /** A redelivery. */
   | { readonly kind: 'known' }
@@ -108,8 +108,8 @@ export type Accepted<Event, State> =
   | NewerEvent;
 
 /**
- * Takes the next stored message into a history. The broker stores more than it should (an append without a fence, or
- * fenced on another filter), so a message counts only if its fence is exactly the chain's and names the message before it.
+ * Adds the next stored message to a history. The broker also stores invalid appends (without a fence, or fenced on
+ * another filter), so a message counts only if its fence is exactly the chain's and names the message before it.
  */
 export const acceptMessage = <Type extends string, Event, State>(
   chain: Chain<Type, Event, State>,
@@ -138,7 +138,7 @@ export const acceptMessage = <Type extends string, Event, State>(
     case 'unknown_type':
       return { kind: 'unknown_type', history, type: parsed.type };
     case 'newer_version':
-      // Otherwise an executor could stop every reader with one message that claims to be of another service's type.
+      // Otherwise an executor could stop every reader with a message that claims a type of another service.
       return chain.belongsUnder(parsed.type, subject)
         ? { ...parsed, sequence }
         : refuse('wrong_subject', `${parsed.type} is never stored under ${subject}`);

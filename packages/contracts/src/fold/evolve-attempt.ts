@@ -1,7 +1,7 @@
 import { isImpossible, type Impossible } from './chain.ts';
 import type { CancelRequest, RunFact } from './run.ts';
 
-/** What an attempt has come to, as its own facts tell it: all that its executor may read. */
+/** The state of an attempt, derived from its own facts: its executor may read no others. */
 export type AttemptState =
   | { readonly status: 'started' | 'running' | 'uploading'; readonly cancel: CancelRequest | null }
   /** Requeued or ended: no fact of this attempt follows. */
@@ -10,8 +10,8 @@ export type AttemptState =
 export type LiveAttempt = Exclude<AttemptState, { readonly status: 'over' }>;
 
 /**
- * The fold of one attempt, from its RunAssigned on; every fact has to be about this attempt. It alone says which fact may
- * follow which while a run executes: the fold of the run asks it.
+ * The fold of one attempt, from its RunAssigned on; every fact must be about this attempt. It alone defines which fact
+ * may follow which while a run executes: the fold of the run uses it.
  */
 export const evolveAttempt = (
   attempt: AttemptState | undefined,

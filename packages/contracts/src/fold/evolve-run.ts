@@ -19,8 +19,8 @@ import {
 type FactOfType<Type extends RunEvent['type']> = RunFact & { readonly event: RunEventOf<Type> };
 
 /**
- * The one fold of a run: its state after a fact. Every service derives what it knows of a run from it.
- * Pure and total: it answers an impossible fact instead of throwing, so that a reader can report it and go on.
+ * The only fold of a run: its state after a fact. Every service derives its state of a run with it.
+ * Pure and total: it returns an impossible fact instead of throwing, so that a reader can report it and continue.
  */
 export const evolveRun = (run: Run | undefined, fact: RunFact): Run | Impossible => {
   const { event } = fact;
@@ -145,7 +145,7 @@ const assigned = (run: QueuedRun, fact: FactOfType<'RunAssigned'>): Run | Imposs
   return { ...run, status: 'started', attempt, cancel: null, updated_at: time };
 };
 
-/** As the cancel request says who wanted it. */
+/** The end reason says who requested the cancellation. */
 const cancelled = (run: ExecutingRun, fact: RunFact, ending: Ending): Run | Impossible =>
   run.cancel ? end(run, fact, 'cancelled', cancelReason(run.cancel.by), ending) : impossible(run, fact);
 

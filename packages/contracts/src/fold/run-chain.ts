@@ -4,10 +4,10 @@ import type { Chain, History } from './chain.ts';
 import { evolveRun } from './evolve-run.ts';
 import type { Run } from './run.ts';
 
-/** What a reader knows of a run's lifecycle. */
+/** A reader's state of a run's lifecycle. */
 export type RunHistory = History<Run>;
 
-/** The lifecycle of a run: the chain that every service decides on. */
+/** The lifecycle of a run. */
 export const RUN_CHAIN: Chain<RunEventType, RunEvent, Run> = {
   filterOf: lifecycleFilter,
   keyOf: parseLifecycleSubject,

@@ -51,7 +51,7 @@ export interface CancelRequest {
   readonly by: 'client' | 'operator';
 }
 
-/** `attempt` is the last one, lost, or null before the first. */
+/** `attempt` is the last one, which was lost; null before the first. */
 export type QueuedRun = RunIdentity & { readonly status: 'queued'; readonly attempt: Attempt | null };
 export type StartedRun = RunIdentity & {
   readonly status: 'started';
@@ -71,9 +71,9 @@ export type EndedRun = RunIdentity & {
   readonly started_at: string | null;
   readonly ended_at: string;
   readonly outputs: readonly RunOutput[];
-  /** Why it did not succeed, for people. */
+  /** For people: why it did not succeed. */
   readonly message: string | null;
-  /** The last progress that the end knows of, 0 to 1. */
+  /** The progress that the last fact reports, 0 to 1. */
   readonly progress: number;
 };
 

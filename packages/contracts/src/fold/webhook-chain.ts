@@ -8,10 +8,10 @@ import { parseWebhookSubject, webhookEventSubject, webhookFilter } from '../subj
 import type { Chain, History } from './chain.ts';
 import { evolveWebhook, type Webhook } from './webhook.ts';
 
-/** What a reader knows of a run's notifications. */
+/** A reader's state of a run's notifications. */
 export type WebhookHistory = History<Webhook>;
 
-/** The outcome of a run's notifications: a chain of its own, so that these facts never delay those of the run. */
+/** The outcome of a run's notifications: a separate chain, so that these facts never conflict with those of the run. */
 export const WEBHOOK_CHAIN: Chain<WebhookEventType, WebhookEvent, Webhook> = {
   filterOf: webhookFilter,
   keyOf: parseWebhookSubject,

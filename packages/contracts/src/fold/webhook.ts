@@ -23,14 +23,14 @@ export type Webhook =
       readonly message: string;
     });
 
-/** The round that is under way, or was the last. */
+/** The current round, or the last one. */
 export const roundOf = (webhook: Webhook | undefined): number => webhook?.round ?? 1;
 
-/** Nothing more is sent unless somebody requests a redelivery. */
+/** Nothing more is sent until somebody requests a redelivery. */
 export const isSettled = (webhook: Webhook | undefined): boolean =>
   webhook !== undefined && webhook.status !== 'running';
 
-/** The one fold of a run's notifications. Pure and total, as the fold of the run is. */
+/** The only fold of a run's notifications. Pure and total, as the fold of the run. */
 export const evolveWebhook = (webhook: Webhook | undefined, fact: WebhookFact): Webhook | Impossible => {
   const { event, time } = fact;
   const round = roundOf(webhook);

@@ -9,32 +9,34 @@ const ORGANISATION_SCOPES =
 
 const Scope = {
   ...KeyScope,
-  description: `${ORGANISATION_SCOPES} \`operator\` sees and drains the executors, which all organisations share; it implies none of the others, and none implies it.`,
+  description: `${ORGANISATION_SCOPES} \`operator\` lists, drains and resumes the executors, which all organisations share. It implies no other scope, and no other scope implies it.`,
 };
 
-/** The scopes that can be asked for. */
+/** The scopes that a request may name. */
 const RequestedScope = {
   ...OrganisationScope,
   description: ORGANISATION_SCOPES,
   'x-refusal': {
     type: 'enum',
-    msg: "Input should be 'runs:read', 'runs:write' or 'admin'; a key with the scope operator is made by whoever holds the broker's credentials: runledger keys create --operator",
+    msg: "Input should be 'runs:read', 'runs:write' or 'admin'; a key with the scope operator is created with the broker's credentials: runledger keys create --operator",
   },
 };
 
 const shown = {
   id: Uuid,
   name: { ...Name, description: 'For people, such as where the key is used.' },
-  prefix: Type.String({ description: 'The first characters of the key, by which a person recognises it.' }),
+  prefix: Type.String({ description: 'The first characters of the key, for people to recognise it.' }),
   scopes: Type.Array(Scope, {
     description: '`runs:write` implies `runs:read`, and `admin` implies both.',
   }),
   created_at: Time,
-  expires_at: nullable(Type.String({ format: 'date-time', description: 'Null for one that does not.' })),
-  last_used_at: nullable(
-    Type.String({ format: 'date-time', description: 'Up to a minute old; null before the first use.' }),
+  expires_at: nullable(
+    Type.String({ format: 'date-time', description: 'Null for a key that does not expire.' }),
   ),
-  user_id: Type.String({ format: 'uuid', description: 'Whom it belongs to.' }),
+  last_used_at: nullable(
+    Type.String({ format: 'date-time', description: 'Up to a minute late; null before the first use.' }),
+  ),
+  user_id: Type.String({ format: 'uuid', description: 'The user of the key.' }),
 };
 
 export const ApiKeyItem = Type.Object(shown, { title: 'ApiKey' });
@@ -53,20 +55,20 @@ export const NewApiKeyRequest = Type.Object(
         minItems: 1,
         maxItems: 16,
         default: ['runs:write'],
-        description: 'None that the asking key lacks.',
+        description: 'Only scopes that the key of this request has.',
       }),
     ),
     expires_at: optional({
       ...TimeOrDay,
       description:
-        'In the future. Without it the key does not expire, or expires with the asking key, which it cannot outlive.',
+        'In the future, and not after the expiry of the key of this request, which is also the default. Without either the key does not expire.',
     }),
   },
   { title: 'NewApiKey' },
 );
 
 export const CreatedApiKeyItem = Type.Object(
-  { ...shown, key: Type.String({ description: 'Shown this once: only a hash of it is stored.' }) },
+  { ...shown, key: Type.String({ description: 'Shown only here: the server stores a hash of it.' }) },
   { title: 'CreatedApiKey' },
 );
 

@@ -7,7 +7,7 @@ import { nullable } from './fields/optional.ts';
 
 const Name = Type.String({
   pattern: EXECUTOR_NAME_PATTERN,
-  description: 'The same over the restarts of an executor.',
+  description: 'Stays the same over restarts of the executor.',
   'x-refusal': {
     type: 'string_pattern_mismatch',
     msg: 'Input should be the name of an executor: 1 to 64 letters, digits, "_" or "-"',
@@ -15,7 +15,7 @@ const Name = Type.String({
 });
 
 const Names = (what: string): Type.TArray<Type.TString> =>
-  Type.Array(Type.String(), { description: `${what}: the first of them where there are many.` });
+  Type.Array(Type.String(), { description: `${what}; of many only the first ones.` });
 
 const Drain = Type.Object(
   {
@@ -37,7 +37,7 @@ const SlotRun = Type.Object(
 
 const Slot = Type.Object(
   {
-    slot: Type.Integer({ minimum: 0, description: 'Its position in the executor.' }),
+    slot: Type.Integer({ minimum: 0, description: 'Its index in the executor, from 0.' }),
     gpu: GpuModel,
     run: nullable(SlotRun),
   },
@@ -48,18 +48,18 @@ export const Executor = Type.Object(
   {
     executor_id: nullable(
       Type.String({
-        description: 'New with every start; null for a drained name that no executor bears now.',
+        description: 'New at every start. Null for a drained name without a registered executor.',
       }),
     ),
     name: Name,
     state: {
       ...ExecutorState.properties.state,
       description:
-        '`ready`: it is given runs. `draining`: it is given none, because its name is drained or it stops by itself. `unresponsive`: it sent no heartbeat for half a heartbeat period; it is given none, and is lost after a whole one. `absent`: its name is drained, and no executor bears it now.',
+        '`ready`: it gets runs. `draining`: it gets no runs, because its name is drained or it is stopping. `unresponsive`: it sent no heartbeat for half a heartbeat period; it gets no runs, and is lost after a whole period. `absent`: the name is drained, and no registered executor has it.',
     },
     drain: nullable(Drain),
     slots: Type.Array(Slot),
-    machines: Names('Ids or names of the machines that it serves, `*` for every one'),
+    machines: Names('Ids or names of the machines that it serves, `*` for every machine'),
     machine_count: Type.Integer({ minimum: 0 }),
     programs: Names('The programs that it may execute'),
     program_count: Type.Integer({ minimum: 0 }),
@@ -83,7 +83,7 @@ export const ExecutorsQuery = Type.Object({
 
 export const ExecutorPage = Type.Object(
   {
-    executors: Type.Array(Executor, { description: 'In the order of their names.' }),
+    executors: Type.Array(Executor, { description: 'Ordered by name.' }),
     next_cursor: NextCursor,
   },
   { title: 'ExecutorPage' },
@@ -95,7 +95,7 @@ export const NamedExecutors = Type.Object(
   {
     name: Name,
     executors: Type.Array(Executor, {
-      description: 'As a rule one. More while one takes the place of another; the first 200 at most.',
+      description: 'Usually one. Several while a restarted executor replaces an earlier one; at most 200.',
     }),
   },
   { title: 'NamedExecutors' },
@@ -106,7 +106,7 @@ export const Draining = Type.Object(
   {
     name: Name,
     draining: Type.Boolean({ description: 'Whether the name is drained now.' }),
-    runs: Type.Integer({ minimum: 0, description: 'How many runs are in its slots now; they go on.' }),
+    runs: Type.Integer({ minimum: 0, description: 'The number of runs in its slots now. They continue.' }),
   },
   { title: 'Draining' },
 );

@@ -4,23 +4,23 @@ export const ValidationError = Type.Object(
   {
     loc: Type.Array(Type.Union([Type.String(), Type.Integer()]), {
       description:
-        'Where: `body`, `path`, `query` or `header`, then the names and positions down to the value.',
+        'The location: `body`, `path`, `query` or `header`, then the names and indexes down to the value.',
     }),
     msg: Type.String({ description: 'For people.' }),
-    type: Type.String({ description: 'For programs, in the words of pydantic 2.', examples: ['missing'] }),
+    type: Type.String({ description: 'For programs: an error type of pydantic 2.', examples: ['missing'] }),
   },
   { title: 'ValidationError' },
 );
 export type ValidationError = Static<typeof ValidationError>;
 
-/** The body of every 422, and of nothing else. */
+/** The body of every 422 response, and of no other. */
 export const HTTPValidationError = Type.Object(
   { detail: Type.Optional(Type.Array(ValidationError)) },
   { title: 'HTTPValidationError' },
 );
 
-/** The body of every other refusal. */
+/** The body of every other error response. */
 export const Refusal = Type.Object(
-  { detail: Type.String({ description: 'What happened, and what to do about it.' }) },
+  { detail: Type.String({ description: 'What happened, and what to do.' }) },
   { title: 'Refusal' },
 );

@@ -6,22 +6,24 @@ import { WebhookStatus } from './runs/run.ts';
 
 const Round = Type.Integer({
   minimum: 1,
-  description: 'The first delivery is 1; every redelivery begins another.',
+  description: '1 for the first delivery; every redelivery begins another round.',
 });
 
 /** One HTTP request to a receiver. */
 export const DeliveryAttempt = Type.Object(
   {
-    webhook_id: Type.String({ description: 'The same in every try of a notification.' }),
+    webhook_id: Type.String({ description: 'The same in every attempt of a notification.' }),
     round: Round,
-    try: Type.Integer({ minimum: 1, description: 'Within its round.' }),
+    try: Type.Integer({ minimum: 1, description: 'The number of the attempt in its round, from 1.' }),
     url: Type.String({ description: 'Without its query, which may hold a secret.' }),
     started_at: Time,
     phases: DeliveryAttemptPhases,
     reason: DeliveryAttemptResult,
     message: Type.String(),
-    status: nullable(Type.Integer({ description: 'Of the answer; null when there was none.' })),
-    answer: nullable(Type.String({ description: 'The beginning of what the receiver answered.' })),
+    status: nullable(
+      Type.Integer({ description: 'The HTTP status of the response; null without a response.' }),
+    ),
+    answer: nullable(Type.String({ description: 'The beginning of the response body.' })),
   },
   { title: 'DeliveryAttempt' },
 );
@@ -38,7 +40,9 @@ const deliveryState = {
   next_try_at: nullable(
     Type.String({ format: 'date-time', description: 'Null also for a deferred delivery.' }),
   ),
-  message: nullable(Type.String({ description: 'Why it is where it is; null when all is well.' })),
+  message: nullable(
+    Type.String({ description: 'For people: the reason for this state; null if nothing failed.' }),
+  ),
 };
 
 export const RunDeliveries = Type.Object(
@@ -47,7 +51,9 @@ export const RunDeliveries = Type.Object(
     webhook: nullable(Type.String()),
     webhook_status: nullable(WebhookStatus),
     ...deliveryState,
-    tries: Type.Array(DeliveryAttempt, { description: 'Of the final notification, the oldest first.' }),
+    tries: Type.Array(DeliveryAttempt, {
+      description: 'Attempts of the final notification, the oldest first.',
+    }),
     intermediate: nullable(DeliveryAttempt),
   },
   { title: 'RunDeliveries' },
@@ -58,12 +64,12 @@ export const ListedDelivery = Type.Object(
   {
     run_id: Uuid,
     url: Type.String({ description: 'Without its query.' }),
-    host: nullable(Type.String({ description: "With the port, unless it is the scheme's own." })),
+    host: nullable(Type.String({ description: 'With the port, unless it is the default port.' })),
     webhook_status: WebhookStatus,
     ...deliveryState,
-    tries: Type.Integer({ minimum: 0, description: 'Of this round.' }),
+    tries: Type.Integer({ minimum: 0, description: 'Attempts in this round.' }),
     last_reason: nullable(DeliveryAttemptResult),
-    created_at: Type.String({ format: 'date-time', description: 'Of the run.' }),
+    created_at: Type.String({ format: 'date-time', description: 'The creation time of the run.' }),
     updated_at: Time,
   },
   { title: 'ListedDelivery' },
@@ -77,10 +83,10 @@ export const DeliveryPage = Type.Object(
 
 const Host = Type.String({
   minLength: 1,
-  description: "Of the webhook, with the port unless it is the scheme's own.",
+  description: 'The host of the webhook, with the port unless it is the default port.',
 });
 
-/** In a query, where a list is also written with commas. */
+/** In a query, where a list may also be written with commas. */
 export const DeliveryQuery = Type.Object({
   status: Type.Optional(Type.Array(WebhookStatus)),
   host: Type.Optional(Host),
@@ -100,7 +106,7 @@ export const RedeliveryFilter = Type.Object(
   {
     // A misspelt name would leave the filter wider than it was meant to be.
     additionalProperties: false,
-    description: 'It has to be there, and no other names in it, so that nothing is sent again by mistake.',
+    description: 'Required, and unknown members are refused, so that nothing is sent again by mistake.',
   },
 );
 
@@ -108,7 +114,7 @@ export const RedeliverRequest = Type.Object(
   {
     filter: RedeliveryFilter,
     cursor: optional(Cursor),
-    dry_run: optional(Type.Boolean({ default: false, description: 'Only counts.' })),
+    dry_run: optional(Type.Boolean({ default: false, description: 'Only counts the runs.' })),
   },
   // A misspelt `dry_run` would send for real.
   { title: 'RedeliverRequest', additionalProperties: false },
@@ -117,7 +123,7 @@ export const RedeliverRequest = Type.Object(
 export const RedeliverResponse = Type.Object(
   {
     matched: Type.Integer({ minimum: 0, description: 'Runs of this page.' }),
-    requested: Type.Integer({ minimum: 0, description: 'Those of them that are sent again.' }),
+    requested: Type.Integer({ minimum: 0, description: 'Of these, runs whose notification is sent again.' }),
     next_cursor: NextCursor,
   },
   { title: 'RedeliverResponse' },
@@ -130,12 +136,12 @@ export const RunRedelivery = Type.Object(
 
 export const WebhookSecret = Type.Object(
   {
-    secret: Type.String({ description: '`whsec_` and base64, as Standard Webhooks has it.' }),
+    secret: Type.String({ description: '`whsec_` and base64, as in Standard Webhooks.' }),
     created_at: Time,
     previous: nullable(
       Type.Object(
         { secret: Type.String(), expires_at: Time },
-        { description: 'The one before, which signs too until `expires_at`.' },
+        { description: 'The previous secret, which also signs until `expires_at`.' },
       ),
     ),
   },
@@ -149,7 +155,7 @@ export const RotateSecretRequest = Type.Object(
         minimum: 0,
         maximum: 604_800,
         default: 86_400,
-        description: 'Seconds for which the present secret signs too.',
+        description: 'Seconds for which the current secret also signs.',
       }),
     ),
   },

@@ -2,13 +2,13 @@ import { Type, type Static } from 'typebox';
 import { GpuModel } from '../gpu.ts';
 import { EXECUTOR_ID_PATTERN, EXECUTOR_NAME_PATTERN } from '../ids.ts';
 
-/** Where the scheduler that leads answers an `ExecutorsQuestion`; nobody else does. */
+/** The leading scheduler answers an `ExecutorsRequest` here. */
 export const EXECUTORS_SUBJECT = 'request.scheduler.executors';
 
-/** One answer tells of this many executors at most; of fewer when more would not fit a message. */
+/** The most executors in one response; fewer when they would not fit one message. */
 export const MAX_LISTED_EXECUTORS = 200;
 
-/** Of an executor that serves more machines, or offers more programs, the first ones are told. */
+/** The response lists at most this number of machines and of programs of an executor. */
 export const MAX_LISTED_NAMES = 100;
 
 const Name = Type.String({ pattern: EXECUTOR_NAME_PATTERN });
@@ -19,17 +19,17 @@ const Time = Type.String({ format: 'date-time' });
 export const ExecutorsRequest = Type.Object({
   /** Only executors of this name; null for all. */
   name: Type.Union([Name, Type.Null()]),
-  /** Behind which one to begin: the last of the answer before, as it was told; null for the first page. */
+  /** Continue after this executor, the last of the previous response; null for the first page. */
   after: Type.Union([Type.Object({ name: Name, executor_id: MaybeId }), Type.Null()]),
   limit: Type.Integer({ minimum: 1, maximum: MAX_LISTED_EXECUTORS }),
 });
 export type ExecutorsRequest = Static<typeof ExecutorsRequest>;
 
 /**
- * - `ready`: it is given runs.
- * - `draining`: it is given none, because it is stopping or because its name is drained.
- * - `unresponsive`: registered, but without a heartbeat for half a heartbeat period; it is given none, and is lost after a whole one.
- * - `absent`: the name is drained, and no executor bears it now.
+ * - `ready`: it gets runs.
+ * - `draining`: it gets no runs, because it is stopping or because its name is drained.
+ * - `unresponsive`: registered, but without a heartbeat for half a heartbeat period; it gets no runs, and is lost after a whole one.
+ * - `absent`: the name is drained, and no registered executor has it.
  */
 const State = Type.Enum(['ready', 'draining', 'unresponsive', 'absent']);
 
@@ -56,9 +56,9 @@ export const ExecutorState = Type.Object({
     }),
     { maxItems: 1024 },
   ),
-  /** Machine ids or names, the first MAX_TOLD_NAMES; `*` for every machine. */
+  /** Machine ids or names, the first MAX_LISTED_NAMES; `*` for every machine. */
   machines: Type.Array(Type.String(), { maxItems: MAX_LISTED_NAMES }),
-  /** How many machines there are in all. */
+  /** The number of all its machines. */
   machine_count: Type.Integer({ minimum: 0 }),
   programs: Type.Array(Type.String(), { maxItems: MAX_LISTED_NAMES }),
   program_count: Type.Integer({ minimum: 0 }),
@@ -74,7 +74,7 @@ export type ExecutorState = Static<typeof ExecutorState>;
 /** Ordered by name, then by id. */
 export const ExecutorsResponse = Type.Object({
   executors: Type.Array(ExecutorState, { maxItems: MAX_LISTED_EXECUTORS }),
-  /** Whether there are others behind the last one. */
+  /** Whether further executors follow. */
   more: Type.Boolean(),
   /** The sequence in FLEET of the last fact that is in this response. */
   read_up_to: Type.Integer({ minimum: 0 }),

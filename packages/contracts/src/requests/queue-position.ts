@@ -1,12 +1,12 @@
 import { Type, type Static } from 'typebox';
 
-/** Where the scheduler that leads answers a `QueuePlacesQuestion`; nobody else does. */
+/** The leading scheduler answers a `QueuePositionsRequest` here. */
 export const QUEUE_POSITIONS_SUBJECT = 'request.scheduler.queue_position';
 
-/** One question asks for this many runs at most. */
+/** The most runs in one request. */
 export const MAX_REQUESTED_POSITIONS = 100;
 
-/** Of which runs, whichever organisations they belong to, the places are asked. */
+/** The runs whose positions are requested. They may belong to different organisations. */
 export const QueuePositionsRequest = Type.Object({
   runs: Type.Array(
     Type.Object({
@@ -20,26 +20,26 @@ export type QueuePositionsRequest = Static<typeof QueuePositionsRequest>;
 
 /**
  * What a queued run waits for.
- * - `busy`: executors that could execute it are there; their slots are taken.
+ * - `busy`: the slots of all executors that could execute it are taken.
  * - `draining`: only executors that take no new runs could execute it.
- * - `no_gpu`: no executor offers its GPU model.
- * - `not_served`: executors offer its GPU model, but none of them serves its machine.
- * - `no_runner`: one that serves its machine is there, but none that offers what executes it.
+ * - `no_gpu`: no executor has its GPU model.
+ * - `not_served`: executors have its GPU model, but none of these serves its machine.
+ * - `no_runner`: executors with its GPU model serve its machine, but none of these has the runner or program.
  */
 export const Capacity = Type.Enum(['busy', 'draining', 'no_gpu', 'not_served', 'no_runner']);
 export type Capacity = Static<typeof Capacity>;
 
 export const QueuePosition = Type.Object({
   /**
-   * How many runs for the same GPU model wait that were queued before it, of those that an executor which could execute
-   * this run could execute as well; all of them while there is no such executor. 0 for the next.
+   * The runs that were queued before it, wait for the same GPU model, and can be executed by an executor that can execute
+   * this run; without such an executor, all that wait for the model. 0 for the next.
    */
   ahead: Type.Integer({ minimum: 0 }),
   capacity: Capacity,
 });
 export type QueuePosition = Static<typeof QueuePosition>;
 
-/** One for each run of the question, in its order; null for a run that does not wait. */
+/** One for each run of the request, in the same order; null for a run that does not wait. */
 export const QueuePositionsResponse = Type.Object({
   positions: Type.Array(Type.Union([QueuePosition, Type.Null()]), { maxItems: MAX_REQUESTED_POSITIONS }),
 });

@@ -1,13 +1,13 @@
 import { Type, type Static } from 'typebox';
 import { MAX_ERROR_MESSAGE } from '../limits.ts';
 
-/** Who takes a dead letter again; an executor by its name. */
+/** The service that handles a dead letter again; an executor by its name. */
 export type Redriver = 'scheduler' | 'gateway' | `executor.${string}`;
 
-/** Where a service answers a `RedriveQuestion`. */
+/** The subject on which a service answers a `RedriveRequest`. */
 export const redriveSubject = (who: Redriver): string => `request.${who}.redrive`;
 
-/** Who stored a dead letter, by the name of the consumer; undefined for a consumer that redrives nothing. */
+/** The service that wrote a dead letter, by the name of its consumer; undefined for a consumer without redrive. */
 export const redriverOf = (consumer: string): Redriver | undefined => {
   if (consumer === 'scheduler') return 'scheduler';
   if (consumer === 'projection') return 'gateway';
@@ -15,18 +15,18 @@ export const redriverOf = (consumer: string): Redriver | undefined => {
   return name === undefined ? undefined : `executor.${name}`;
 };
 
-/** Has a dead letter handled again, with today's code. It is named by the stream and sequence where the message is stored. */
+/** Requests that a dead letter is handled again, by the current release. Stream and sequence are those of the original message. */
 export const RedriveRequest = Type.Object({
   stream: Type.Enum(['RUNS', 'FLEET']),
   sequence: Type.Integer({ minimum: 1 }),
-  /** Of the message. An executor may read by subject only, and refuses a request without it; others do not need it. */
+  /** Of the message. Required for an executor, which may read by subject only; optional for others. */
   subject: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
 });
 export type RedriveRequest = Static<typeof RedriveRequest>;
 
 export const RedriveResponse = Type.Object({
   outcome: Type.Enum(['taken', 'refused']),
-  /** The outcome, or why the message cannot be taken, for people. */
+  /** For people: the outcome, or why the message cannot be handled. */
   why: Type.String({ maxLength: MAX_ERROR_MESSAGE }),
 });
 export type RedriveResponse = Static<typeof RedriveResponse>;

@@ -2,10 +2,9 @@ import { Type, type Static } from 'typebox';
 import { GpuModel } from '../gpu.ts';
 import { QueuePosition } from './queue-position.ts';
 
-/** Where the scheduler that leads answers a `WaitQuestion`; nobody else does. */
+/** The leading scheduler answers a `WaitRequest` here. */
 export const WAIT_SUBJECT = 'request.scheduler.wait';
 
-/** Why does this run wait? */
 export const WaitRequest = Type.Object({
   org_id: Type.String({ format: 'uuid' }),
   run_id: Type.String({ format: 'uuid' }),
@@ -14,18 +13,18 @@ export type WaitRequest = Static<typeof WaitRequest>;
 
 const Count = Type.Integer({ minimum: 0 });
 
-/** Counts only: which executors they are is not for tenants to know. */
+/** Counts only: tenants must not see which executors exist. */
 export const WaitReason = Type.Object({
   ...QueuePosition.properties,
   gpu: GpuModel,
   /** Executors that could execute this run. */
   executors: Type.Object({
-    /** Those that take new runs. */
+    /** Of these, those that take new runs. */
     serving: Count,
-    /** Slots of the run's GPU model, of those that serve. */
+    /** Slots of the run's GPU model on serving executors. */
     busy_slots: Count,
     free_slots: Count,
-    /** Those that take no new runs. */
+    /** Of these, those that take no new runs. */
     draining: Count,
   }),
 });

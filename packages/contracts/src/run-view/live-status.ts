@@ -4,12 +4,12 @@ import type { QueuePosition } from '../requests/queue-position.ts';
 import { isEnded, type QueuedRun, type Run } from '../fold/run.ts';
 
 /**
- * A short sentence about the current step; null at the end. `reported` is what the attempt said last, `place` what the
- * scheduler says of a run that waits, if it was asked and has answered. At most MAX_LIVE_STATUS characters.
+ * A short sentence about the current step; null at the end. `reported` is the last report of the attempt, `position` the
+ * scheduler's response for a waiting run, if there is one. At most MAX_LIVE_STATUS characters.
  */
-export const liveStatus = (run: Run, reported: string | null, place?: QueuePosition): string | null => {
+export const liveStatus = (run: Run, reported: string | null, position?: QueuePosition): string | null => {
   if (isEnded(run)) return null;
-  if (run.status === 'queued') return waiting(run, place);
+  if (run.status === 'queued') return waiting(run, position);
   if (run.cancel) return 'cancelling';
   switch (run.status) {
     case 'started':
@@ -21,12 +21,12 @@ export const liveStatus = (run: Run, reported: string | null, place?: QueuePosit
   }
 };
 
-const waiting = (run: QueuedRun, place: QueuePosition | undefined): string => {
+const waiting = (run: QueuedRun, position: QueuePosition | undefined): string => {
   const wait = `waiting for ${withArticle(run.request.gpu)}`;
-  return place ? `${wait}${reason(run, place)}` : wait;
+  return position ? `${wait}${reason(run, position)}` : wait;
 };
 
-/** Behind "waiting for an A100". */
+/** Follows "waiting for an A100". */
 const reason = ({ request }: QueuedRun, { ahead, capacity }: QueuePosition): string => {
   switch (capacity) {
     case 'busy':
@@ -44,7 +44,7 @@ const reason = ({ request }: QueuedRun, { ahead, capacity }: QueuePosition): str
   }
 };
 
-/** The sentence around it takes less than the rest. */
+/** The rest of the sentence fits in 100 characters. */
 const LONGEST_NAME = MAX_LIVE_STATUS - 100;
 
 const shortened = (name: string): string =>

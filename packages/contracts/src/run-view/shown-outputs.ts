@@ -2,7 +2,7 @@ import type { StoredFile } from '../events/run-event-data.ts';
 import type { MediaItem, OutputItem } from '../http/runs/run.ts';
 import type { EndedRun } from '../fold/run.ts';
 
-/** `publicUrl` is the address of this service as clients know it, without a slash at the end. */
+/** `publicUrl` is the gateway's address for clients, without a slash at the end. */
 export const shownOutputs = (run: EndedRun, publicUrl: string): OutputItem[] =>
   run.outputs.map(({ id, output_id, data, node_meta, type, node_id }) => ({
     id,

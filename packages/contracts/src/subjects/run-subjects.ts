@@ -3,19 +3,19 @@ import { RUN_EVENTS, type RunEvent } from '../events/run-event.ts';
 import { WEBHOOK_EVENTS, type WebhookEvent } from '../events/webhook-event.ts';
 import { WRITERS, type WriterRole } from '../events/writer.ts';
 
-/** Addresses one run: nothing is ever read or written without its organisation. */
+/** Addresses one run. Every read and write names its organisation. */
 export interface RunKey {
   readonly org_id: OrgId;
   readonly run_id: RunId;
 }
 
-/** The filter that fences every lifecycle append, and under which a run's whole lifecycle is read. */
+/** The filter that fences every lifecycle append, and by which a run's lifecycle is read. */
 export const lifecycleFilter = (run: RunKey): string => `runs.${run.org_id}.${run.run_id}.life.>`;
 
 /** Every lifecycle fact of every run. */
 export const ALL_LIFECYCLES = 'runs.*.*.life.>';
 
-/** Everything that the log holds of a run: its lifecycle and its webhook facts. */
+/** All facts of a run: its lifecycle and its webhook facts. */
 export const runFilter = (run: RunKey): string => `runs.${run.org_id}.${run.run_id}.>`;
 
 /** The filter that fences every webhook fact of a run. */
@@ -24,10 +24,10 @@ export const webhookFilter = (run: RunKey): string => `runs.${run.org_id}.${run.
 /** Every webhook fact of every run. */
 export const ALL_WEBHOOKS = 'runs.*.*.webhook.>';
 
-/** Redeliveries that somebody asked for, of every run. */
+/** The requests for redelivery of every run. */
 export const ALL_REDELIVERY_REQUESTS = 'runs.*.*.webhook.redelivery_requested.gateway.*';
 
-/** What concerns one executor: the only facts that it may read. */
+/** The facts that concern one executor. It may read no others. */
 export const executorFilter = (executor: ExecutorId): string => `runs.*.*.life.*.*.*.${executor}`;
 
 export const runEventSubject = (event: RunEvent): string => subjectOfFact(event, RUN_EVENTS[event.type]);
@@ -38,14 +38,14 @@ const subjectOfFact = (
 ): string =>
   `runs.${about.org_id}.${about.run_id}.life.${fact}.${writer}.${about.attempt}.${about.executor_id ?? 'none'}`;
 
-/** Every subject under which a fact about one attempt can stand, once it is assigned. */
+/** Every subject that a fact about one attempt can have, after its assignment. */
 export const attemptSubjects = (
   about: RunKey & { readonly attempt: number; readonly executor_id: ExecutorId },
 ): readonly string[] => [
   ...new Set(
     Object.values(RUN_EVENTS)
       .filter(({ fact }) => fact !== 'queued' && fact !== 'assigned')
-      .map((told) => subjectOfFact(about, told)),
+      .map((type) => subjectOfFact(about, type)),
   ),
 ];
 
@@ -95,14 +95,14 @@ export const parseWebhookSubject = (subject: string): WebhookSubject | undefined
   return { org_id: org, run_id: run, fact, writer, round: Number(round) };
 };
 
-/** The run that a message of RUNS is about, even where the rest of its subject is wrong. */
+/** The run that a message of RUNS is about, even if the rest of its subject is invalid. */
 export const runOfSubject = (subject: string): RunKey | undefined => {
   const [runs, org_id = '', run_id = ''] = subject.split('.');
   return runs === 'runs' && isOrgId(org_id) && isRunId(run_id) ? { org_id, run_id } : undefined;
 };
 
 export type ActivityKind = 'progress' | 'log';
-/** Progress and logs of one attempt: not fenced; readers drop those of an attempt that is not current or of an ended run. */
+/** Progress and logs of one attempt. Not fenced: readers drop those of an earlier attempt or an ended run. */
 export const activitySubject = (
   run: RunKey,
   attempt: number,
@@ -113,7 +113,7 @@ export const activitySubject = (
 /** The progress of every attempt of one run. */
 export const progressFilter = (run: RunKey): string => `activity.${run.org_id}.${run.run_id}.*.*.*.progress`;
 
-/** The same of every run. */
+/** The progress of every attempt of every run. */
 export const ALL_PROGRESS = 'activity.*.*.*.*.*.progress';
 
 export interface ActivitySubject extends RunKey {

@@ -8,13 +8,13 @@ import { nullable, optional } from '../fields/optional.ts';
 const Environment = Type.String({
   minLength: 1,
   maxLength: 128,
-  description: 'A word of yours, such as production or staging.',
+  description: 'Your own word, such as production or staging.',
 });
-const GPU = "For runs that name none; the machine's default when there is none.";
+const GPU = "The GPU of runs that request none. Without it, the machine's default.";
 const Gpu = Type.Enum([...GPU_MODELS], { description: GPU });
 const ClearedGpu = Type.Enum([...GPU_MODELS], { description: `${GPU} Null clears it.` });
 const CONCURRENCY =
-  'How many of its runs may execute at the same time; no limit when there is none. It is kept, and not enforced yet.';
+  'The most runs of this deployment that execute at the same time; no limit without it. It is stored, and not enforced yet.';
 const ConcurrencyLimit = Type.Integer({
   minimum: 1,
   maximum: 100_000,
@@ -28,20 +28,20 @@ const RunTimeout = Type.Number({
 const StartDeadline = Type.Number({
   exclusiveMinimum: 0,
   maximum: MAX_RUN_LIFETIME_S,
-  description: 'Seconds that a run may wait until it executes.',
+  description: 'Seconds that a run may wait until it begins to execute.',
 });
 const Retry = Type.Object(
   {
     attempts: Type.Integer({
       minimum: 1,
       maximum: 100,
-      description: 'How often a run is begun before it is given up, when its executor is lost.',
+      description: 'The most attempts of a run. A run begins another attempt when its executor is lost.',
     }),
   },
   { title: 'RetryPolicy' },
 );
 
-const lifetime = `Start deadline and run timeout, for each attempt, may come to ${MAX_RUN_LIFETIME_S} seconds together.`;
+const lifetime = `Start deadline and run timeout of all attempts together: at most ${MAX_RUN_LIFETIME_S} seconds.`;
 
 export const Deployment = Type.Object(
   {
@@ -60,7 +60,7 @@ export const Deployment = Type.Object(
     archived: Archived,
     created_at: Time,
   },
-  { title: 'Deployment', description: 'A run keeps the settings and the version that it was queued with.' },
+  { title: 'Deployment', description: 'A run keeps the settings and the version with which it was queued.' },
 );
 export type Deployment = Static<typeof Deployment>;
 
@@ -80,7 +80,7 @@ export const NewDeployment = Type.Object(
     machine_id: Uuid,
     ...settings,
   },
-  { title: 'NewDeployment', description: `Three attempts when retry is left out. ${lifetime}` },
+  { title: 'NewDeployment', description: `Without retry: three attempts. ${lifetime}` },
 );
 
 export const DeploymentChange = Type.Object(
@@ -99,7 +99,7 @@ export const DeploymentChange = Type.Object(
     retry: optional(Retry),
     archived: optional(Archived),
   },
-  { title: 'DeploymentChange', description: `What is left out stays as it is. ${lifetime}` },
+  { title: 'DeploymentChange', description: `Omitted members stay unchanged. ${lifetime}` },
 );
 
 export const DeploymentPage = Type.Object(

@@ -10,7 +10,7 @@ const ProgramRunner = Type.Object(
     program: Type.String({
       minLength: 1,
       maxLength: 128,
-      description: "A name in each executor's own list of programs that it may run; never a command.",
+      description: 'A name in the allow-list of each executor, never a command.',
     }),
   },
   { title: 'ProgramRunner' },
@@ -25,7 +25,7 @@ const ComfyuiRunner = Type.Object(
         pattern: '^[hH][tT][tT][pP][sS]?://[^/?#@]+(?:[/?#]|$)',
         maxLength: 2048,
         description:
-          'Where the executor finds ComfyUI: an absolute http or https URL. Its own setting when left out.',
+          'The address of ComfyUI for the executor: an absolute http or https URL. Without it, the setting of the executor.',
         'x-refusal': {
           type: 'url_parsing',
           msg: 'Input should be a valid URL: absolute, http or https, without credentials, of at most 2048 characters',
@@ -44,11 +44,11 @@ const Runner = Type.Union([ProgramRunner, ComfyuiRunner], {
 const MachineType = Type.String({
   minLength: 1,
   maxLength: 128,
-  description: 'A word of yours, such as the kind of the host. Runs show it as machine_type.',
+  description: 'Your own word, such as the kind of host. Runs show it as machine_type.',
 });
 
 const Gpu = Type.Enum([...GPU_MODELS], {
-  description: 'For runs that name none, of deployments that name none.',
+  description: 'The GPU of runs when neither the run nor its deployment names one.',
 });
 
 export const Machine = Type.Object(
@@ -59,7 +59,7 @@ export const Machine = Type.Object(
     gpu: Gpu,
     type: MachineType,
     version: Type.String({
-      description: 'Counts up when gpu, type or runner change. Runs show it as machine_version.',
+      description: 'Increases when gpu, type or runner change. Runs show it as machine_version.',
     }),
     runner: Runner,
     archived: Archived,
@@ -76,7 +76,7 @@ export const NewMachine = Type.Object(
     type: optional(MachineType),
     runner: Runner,
   },
-  { title: 'NewMachine', description: 'type is the kind of the runner when it is left out.' },
+  { title: 'NewMachine', description: 'Without type, the kind of the runner.' },
 );
 
 export const MachineChange = Type.Object(
@@ -87,7 +87,7 @@ export const MachineChange = Type.Object(
     runner: optional(Runner),
     archived: optional(Archived),
   },
-  { title: 'MachineChange', description: 'What is left out stays as it is.' },
+  { title: 'MachineChange', description: 'Omitted members stay unchanged.' },
 );
 
 export const MachinePage = Type.Object(

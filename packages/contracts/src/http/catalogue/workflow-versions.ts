@@ -8,7 +8,6 @@ const InputType = Type.Enum(['string', 'integer', 'number', 'boolean', 'array'])
 const InputName = Type.String({ minLength: 1, maxLength: 256 });
 const Description = Type.String({ maxLength: 1024 });
 
-/** What a version says of one of its inputs. */
 const InputDefinition = Type.Object(
   {
     name: InputName,
@@ -26,7 +25,9 @@ export const NewInputDefinition = Type.Object(
     type: InputType,
     required: optional(Type.Boolean({ default: false })),
     default: Type.Optional(
-      Type.Unsafe<Static<typeof Json>>({ description: 'Of the type of the input. Null counts as left out.' }),
+      Type.Unsafe<Static<typeof Json>>({
+        description: "A value of the input's type. Null counts as omitted.",
+      }),
     ),
     description: optional(Description),
   },
@@ -40,11 +41,11 @@ const about = {
   workflow_id: Uuid,
   number: Type.Integer({
     minimum: 1,
-    description: '1 for the first version of a workflow, and so on without a gap.',
+    description: '1 for the first version of a workflow, then 2, 3, without a gap.',
   }),
   sha256: Type.String({
     pattern: '^[0-9a-f]{64}$',
-    description: 'Of the workflow as JSON text, in hexadecimal digits.',
+    description: 'The SHA-256 of the workflow as JSON text, in hexadecimal digits.',
   }),
   inputs: Type.Array(InputDefinition),
   archived: Archived,
@@ -52,12 +53,12 @@ const about = {
 };
 
 const AnyWorkflow = Type.Unsafe<Static<typeof Json>>({
-  description: 'Any JSON value: what the runner understands.',
+  description: 'Any JSON value that the runner understands.',
 });
 
 export const WorkflowVersion = Type.Object(
   { ...about, workflow: AnyWorkflow },
-  { title: 'WorkflowVersion', description: 'Never changes, but for archived.' },
+  { title: 'WorkflowVersion', description: 'Only archived ever changes.' },
 );
 export type WorkflowVersion = Static<typeof WorkflowVersion>;
 
@@ -71,7 +72,7 @@ export const NewWorkflowVersion = Type.Object(
   {
     workflow: Type.Unsafe<Static<typeof Json>>({
       description:
-        'Any JSON value: what the runner understands. At most 512 KiB as JSON, and 32 arrays and objects within each other.',
+        'Any JSON value that the runner understands. At most 512 KiB as JSON, nested at most 32 levels.',
     }),
     inputs: optional(
       Type.Array(NewInputDefinition, {
@@ -87,7 +88,7 @@ export const WorkflowVersionChange = Type.Object(
   { archived: optional(Archived) },
   {
     title: 'WorkflowVersionChange',
-    description: 'All else of a version stays as it was made: make a new version.',
+    description: 'Nothing else of a version can change. Create a new version instead.',
   },
 );
 

@@ -13,7 +13,7 @@ export const NewWorkflow = Type.Object({ name: NewName }, { title: 'NewWorkflow'
 
 export const WorkflowChange = Type.Object(
   { name: optional(NewName), archived: optional(Archived) },
-  { title: 'WorkflowChange', description: 'What is left out stays as it is.' },
+  { title: 'WorkflowChange', description: 'Omitted members stay unchanged.' },
 );
 
 export const WorkflowPage = Type.Object(

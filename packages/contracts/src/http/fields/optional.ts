@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
 
-/** A member of a request that may be left out: null counts as left out. */
+/** An optional member of a request: null counts as omitted. */
 export const optional = <Schema extends Type.TSchema>(
   schema: Schema,
 ): Type.TOptional<Type.TUnion<[Schema, Type.TNull]>> => Type.Optional(Type.Union([schema, Type.Null()]));
 
-/** A member of a response that is always there, and null while it is not known. */
+/** A member of a response that is always present, and null while it is unknown. */
 export const nullable = <Schema extends Type.TSchema>(schema: Schema): Type.TUnion<[Schema, Type.TNull]> =>
   Type.Union([schema, Type.Null()]);

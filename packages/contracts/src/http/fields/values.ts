@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Format } from 'typebox/format';
 
-/** Read in either case, and always written in lower case. */
+/** Accepted in either case, always written in lower case. */
 export const Uuid = Type.String({ format: 'uuid' });
 
 /** ISO 8601 in UTC, to the millisecond, with `Z`. */
@@ -13,27 +13,27 @@ const TIME_OR_DAY =
 // JavaScript would read the 30th of February as the 2nd of March.
 Format.Set('time-or-day', (text) => {
   const day = TIME_OR_DAY.exec(text)?.[1];
-  // oxlint-disable-next-line no-restricted-globals -- it takes a text apart; the clock is not read
+  // oxlint-disable-next-line no-restricted-globals -- parses a text; the clock is not read
   return day !== undefined && Format.IsDate(day) && !Number.isNaN(Date.parse(text));
 });
 
-/** A time of a request: with its offset from UTC, or a day, which begins at midnight UTC. */
+/** A time in a request: with its offset from UTC, or a day, which begins at midnight UTC. */
 export const TimeOrDay = Type.String({ format: 'time-or-day', examples: ['2026-01-31T09:30:00Z'] });
 
-/** How many of a list are on a page. */
+/** The most items on a page. */
 export const PageLimit = Type.Integer({ minimum: 1, maximum: 100, default: 20 });
 
 export const Cursor = Type.String({
   maxLength: 512,
-  description: 'next_cursor of the page before',
+  description: 'next_cursor of the previous page',
 });
 
 export const NextCursor = Type.Union([Type.String(), Type.Null()], {
   description:
-    'Where the next page begins; null when this is the last one. A page may be shorter than the limit, even empty, while this is not null.',
+    'The cursor of the next page; null on the last page. A page may be shorter than the limit, even empty, while this is not null.',
 });
 
-/** In a body, one of these words or several: a list of them, or one text with commas, as in a query. */
+/** One or several of these words in a body: a list, or one text with commas, as in a query. */
 export const wordsOf = <Schema extends Type.TSchema & { readonly enum: readonly string[] }>(
   schema: Schema,
   options: { readonly default?: string } = {},

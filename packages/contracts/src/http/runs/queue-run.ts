@@ -20,7 +20,7 @@ export const Inputs = Type.Unsafe<JsonObject>(
     {
       additionalProperties: InputValue,
       description:
-        'By name. Names that the workflow does not know are passed on. As a rule at most 256 inputs, with names of 256 characters, 32 levels deep, and together 256 KiB as JSON. An integer that a double would round to another one (beyond 2^53) is refused and not changed: send it as a string.',
+        'Values by input name. Unknown names are passed to the workflow. By default at most 256 inputs, names of 256 characters, 32 levels of nesting, and 256 KiB as JSON in total. An integer that a double cannot represent (beyond 2^53) is refused: send it as a string.',
     },
   ),
 );
@@ -33,12 +33,12 @@ export const DeploymentRunRequest = Type.Object(
       Type.String({
         format: 'webhook-url',
         description:
-          'An absolute http or https URL that gets the final notification of the run, as a rule at most 2,048 characters. Whether it may be reached is checked here and before each try.',
+          'An absolute http or https URL that receives the final notification of the run; by default at most 2,048 characters. The webhook policy is checked here and before each attempt.',
       }),
     ),
     webhook_intermediate_status: optional(
       Type.Boolean({
-        description: 'Whether the webhook also gets status on the way, at most once a second.',
+        description: 'Whether the webhook also receives intermediate status, at most once a second.',
       }),
     ),
     gpu: optional(GpuModel),
@@ -49,7 +49,7 @@ export type DeploymentRunRequest = Static<typeof DeploymentRunRequest>;
 
 export const CreateRunResponse = Type.Object(
   { run_id: Uuid },
-  { title: 'CreateRunResponse', description: 'Read the run with it, or cancel it.' },
+  { title: 'CreateRunResponse', description: 'Identifies the run in all other operations.' },
 );
 
 export const IdempotencyKey = Type.String({
@@ -59,5 +59,5 @@ export const IdempotencyKey = Type.String({
     msg: 'An idempotency key has 1 to 255 printable ASCII characters',
   },
   description:
-    '1 to 255 printable characters. The same key of the same organisation gives the same run, for as long as the run is kept: a request whose answer was lost may be sent again. With another body it is refused with 409.',
+    '1 to 255 printable characters. The same key of the same organisation gives the same run while that run is kept, so a request whose response was lost can be repeated. With another body the request is refused with 409.',
 });

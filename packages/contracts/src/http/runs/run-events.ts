@@ -8,24 +8,25 @@ const { status, live_status, progress, finished, end_reason, outputs } = Workflo
 
 const Attempt = Type.Integer({
   minimum: 0,
-  description: 'The execution attempt that it speaks of, the first is 1; 0 when it speaks of none.',
+  description: 'The number of the execution attempt, from 1; 0 for an event about no attempt.',
 });
 
-/** `event: fact` of a stream; its `id` is `sequence`. What the run was once this had happened. */
+/** `event: fact` of a stream; its `id` is `sequence`. It shows the state of the run after this fact. */
 export const RunFactEvent = Type.Object(
   {
     sequence: Type.Integer({
       minimum: 0,
-      description: 'The place of the fact in the log. Send the last one as Last-Event-ID to go on behind it.',
+      description:
+        'The position of the fact in the log. Send the last one as Last-Event-ID to continue after it.',
     }),
     type: nullable(
       Type.String({
         description:
-          'What happened. New names may come. Null for an old run of which only its last state is kept.',
+          'What happened. Later releases may add types. Null for an old run of which only the last state is kept.',
         examples: [...RUN_EVENT_TYPES],
       }),
     ),
-    time: Type.String({ format: 'date-time', description: 'When it was stored.' }),
+    time: Type.String({ format: 'date-time', description: 'The time when it was stored.' }),
     attempt: Attempt,
     status,
     live_status,
@@ -34,7 +35,7 @@ export const RunFactEvent = Type.Object(
     end_reason,
     outputs: Type.Optional(
       Type.Array(outputs.items, {
-        description: 'Only when the run is finished; as the run itself shows them.',
+        description: 'Only in the last fact of a run; the same as in the run.',
       }),
     ),
   },
@@ -42,7 +43,7 @@ export const RunFactEvent = Type.Object(
 );
 export type RunFactEvent = Readonly<Static<typeof RunFactEvent>>;
 
-/** `event: progress` of a stream; it has no `id`, and only the latest is told. */
+/** `event: progress` of a stream. It has no `id`, and only the latest is sent. */
 export const RunProgressEvent = Type.Object(
   { attempt: Attempt, progress, live_status, time: Time },
   { title: 'RunProgressEvent' },

@@ -5,7 +5,7 @@ import { JsonRecord, type JsonValue } from '../../json.ts';
 import { Time, Uuid } from '../fields/values.ts';
 import { nullable } from '../fields/optional.ts';
 
-/** Every status that there is: the list is closed. `not-started` is kept for runs that are held back on purpose; nothing uses it yet. */
+/** The list is closed. `not-started` is reserved for runs that are held back on purpose; nothing uses it yet. */
 export const RunStatus = Type.Enum(
   ['not-started', 'queued', 'started', 'running', 'uploading', 'success', 'failed', 'timeout', 'cancelled'],
   { title: 'RunStatus' },
@@ -35,7 +35,7 @@ export type WebhookStatus = Static<typeof WebhookStatus>;
 
 export const MediaItem = Type.Object(
   {
-    url: Type.String({ description: 'Needs no API key: it cannot be guessed.' }),
+    url: Type.String({ description: 'Needs no API key: the address cannot be guessed.' }),
     type: Type.Enum(['output', 'temp']),
     filename: Type.String(),
     is_public: Type.Boolean(),
@@ -66,25 +66,25 @@ export const OutputItem = Type.Object(
 export type OutputItem = Static<typeof OutputItem>;
 
 const seconds = (what: string) =>
-  nullable(Type.Number({ description: `${what}, in seconds; null until both are known.` }));
+  nullable(Type.Number({ description: `${what}, in seconds; null until both times are known.` }));
 
-/** The 32 fields of the run API, section 2.1, and four of ours. None is ever left out. */
+/** The 32 fields of section 2.1 of the run API and four more. Every response has all of them. */
 export const WorkflowRun = Type.Object(
   {
     id: Uuid,
     workflow_version_id: Uuid,
     workflow_inputs: Type.Unsafe<JsonValue>({
-      description: 'Null unless asked for with `?include=inputs`.',
+      description: 'Null unless requested with `?include=inputs`.',
     }),
     workflow_id: Uuid,
     workflow_api: Type.Unsafe<JsonValue>({
-      description: 'The workflow; null unless asked for with `?include=workflow_api`.',
+      description: 'The workflow; null unless requested with `?include=workflow_api`.',
     }),
     machine_id: Uuid,
     origin: RunOrigin,
     status: RunStatus,
     created_at: Time,
-    updated_at: Type.String({ format: 'date-time', description: 'Of the last fact about the run.' }),
+    updated_at: Type.String({ format: 'date-time', description: 'The time of the last fact about the run.' }),
     gpu_event_id: nullable(
       Type.String({
         description:
@@ -95,16 +95,18 @@ export const WorkflowRun = Type.Object(
     machine_version: Type.String(),
     machine_type: Type.String(),
     compute_function_call_id: nullable(
-      Type.String({ description: 'Of the attempt that the state belongs to; null before the first.' }),
+      Type.String({
+        description: 'The id of the attempt that the shown state belongs to; null before the first.',
+      }),
     ),
     user_id: Uuid,
     org_id: Uuid,
     live_status: nullable(
-      Type.String({ description: 'A short sentence about the present step; null at the end.' }),
+      Type.String({ description: 'A short sentence about the current step; null at the end.' }),
     ),
     webhook: nullable(Type.String()),
     webhook_status: nullable(WebhookStatus),
-    number: Type.Integer({ minimum: 1, description: 'Unique and rising.' }),
+    number: Type.Integer({ minimum: 1, description: 'Unique and increasing.' }),
     duration: seconds('From created_at to ended_at'),
     cold_start_duration: seconds('From queued_at to started_at'),
     cold_start_duration_total: seconds('From created_at to started_at'),
@@ -112,7 +114,7 @@ export const WorkflowRun = Type.Object(
     ended_at: nullable(Time),
     queued_at: Time,
     started_at: nullable(
-      Type.String({ format: 'date-time', description: 'When the workflow began to execute.' }),
+      Type.String({ format: 'date-time', description: 'The time when the workflow began to execute.' }),
     ),
     progress: Type.Number({ minimum: 0, maximum: 1 }),
     is_realtime: Type.Boolean(),
@@ -123,10 +125,10 @@ export const WorkflowRun = Type.Object(
     queue_position: nullable(
       Type.Integer({
         minimum: 1,
-        description: 'Of a queued run: 1 is served next. Null when it is not known.',
+        description: 'Of a queued run: 1 is assigned next. Null when unknown.',
       }),
     ),
-    rerun_of: nullable(Type.String({ format: 'uuid', description: 'The run that this one repeats.' })),
+    rerun_of: nullable(Type.String({ format: 'uuid', description: 'The run that this run repeats.' })),
   },
   { title: 'WorkflowRun' },
 );
@@ -138,7 +140,7 @@ export const CancelRunResponse = Type.Object(
     status: RunStatus,
     outcome: Type.Enum(['cancelled', 'cancellation_requested', 'already_ended'], {
       description:
-        '`cancelled`: for good. `cancellation_requested`: it executes and follows within the grace period. `already_ended`: it ended otherwise, and stays so.',
+        '`cancelled`: final. `cancellation_requested`: the run executes, and ends as cancelled within the grace period. `already_ended`: the run had ended otherwise, and is unchanged.',
     }),
   },
   { title: 'CancelRunResponse' },
@@ -146,5 +148,5 @@ export const CancelRunResponse = Type.Object(
 
 export const IncludedMembers = Type.Array(Type.Enum(['inputs', 'workflow_api']), {
   description:
-    'Members that are null unless they are asked for, since they may be large: a page with them may be shorter.',
+    'Members that are null unless requested, because they may be large. A page with them may be shorter.',
 });

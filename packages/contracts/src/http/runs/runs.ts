@@ -6,12 +6,12 @@ import { optional } from '../fields/optional.ts';
 import { Inputs } from './queue-run.ts';
 import { IncludedMembers, RunStatus, WorkflowRun } from './run.ts';
 
-const After = { ...TimeOrDay, description: 'Runs that were created then or later.' };
-const Before = { ...TimeOrDay, description: 'Runs that were created before.' };
+const After = { ...TimeOrDay, description: 'Runs created at this time or later.' };
+const Before = { ...TimeOrDay, description: 'Runs created before this time.' };
 
-/** In a query, where a list is also written with commas. */
+/** In a query, where a list may also be written with commas. */
 export const RunListQuery = Type.Object({
-  status: Type.Optional(Type.Array(RunStatus, { description: 'Runs with one of these.' })),
+  status: Type.Optional(Type.Array(RunStatus, { description: 'Runs with one of these statuses.' })),
   deployment_id: Type.Optional(Uuid),
   workflow_id: Type.Optional(Uuid),
   gpu: Type.Optional(GpuModel),
@@ -35,7 +35,7 @@ export const RunFilter = Type.Object(
   {
     status: optional({
       ...wordsOf(RunStatus),
-      description: 'Of those that a run can have before it has ended; all of them when left out.',
+      description: 'Statuses of runs that have not ended; all of these without it.',
     }),
     deployment_id: optional(Uuid),
     workflow_id: optional(Uuid),
@@ -49,7 +49,7 @@ export const RunFilter = Type.Object(
     // A misspelt name would leave the filter wider than it was meant to be.
     additionalProperties: false,
     description:
-      'Of the runs that have not ended, those that fit all of it; `{}` is every one. It has to be there, and no other names in it, so that nothing is cancelled by mistake.',
+      'Selects the runs that have not ended and match every member; `{}` selects all of them. It is required, and unknown members are refused, so that nothing is cancelled by mistake.',
   },
 );
 export type RunFilter = Static<typeof RunFilter>;
@@ -57,7 +57,7 @@ export type RunFilter = Static<typeof RunFilter>;
 export const CancelRunsRequest = Type.Object(
   {
     filter: RunFilter,
-    dry_run: optional(Type.Boolean({ default: false, description: 'Only counts.' })),
+    dry_run: optional(Type.Boolean({ default: false, description: 'Only counts the runs.' })),
     cursor: optional(Cursor),
   },
   // A misspelt `dry_run` would cancel for real.
@@ -69,22 +69,22 @@ export const CancelRunsResponse = Type.Object(
     matched: Type.Integer({
       minimum: 0,
       description:
-        'Runs of this page that still fitted the filter when they were looked at, those that were asked to stop before among them.',
+        'Runs of this page that still matched the filter when they were read, including runs with an earlier cancel request.',
     }),
-    cancelled: Type.Integer({ minimum: 0, description: 'Those of them that ended at once, for good.' }),
+    cancelled: Type.Integer({ minimum: 0, description: 'Of these, runs that ended at once.' }),
     requested: Type.Integer({
       minimum: 0,
       description:
-        'Those of them that execute and were asked to stop now; they end within the grace period. One that was asked before is not counted again.',
+        'Of these, executing runs whose cancellation was requested now; they end within the grace period. Runs with an earlier cancel request do not count.',
     }),
     failed: Type.Integer({
       minimum: 0,
       description:
-        'Further runs of this page, which could not be cancelled now: they changed again and again meanwhile, or what they are now could not be read. Asked again, they may be; one whose events have expired before its end stays so until the list forgets it.',
+        'Further runs of this page that could not be cancelled: they kept changing, or their state could not be read. Repeat the request. A run whose events expired before its end always fails, until the list drops it.',
     }),
     created_before: Type.Union([Time, Type.Null()], {
       description:
-        'A time just behind the creation of the newest run of this page; null where it has none. In the filter, it leaves out what is queued after this answer.',
+        'A time just after the creation of the newest run of this page; null for an empty page. In the filter of the next request, it excludes runs that were queued after this response.',
     }),
     next_cursor: NextCursor,
   },
@@ -92,6 +92,6 @@ export const CancelRunsResponse = Type.Object(
 );
 
 export const RerunRequest = Type.Object(
-  { inputs: optional({ ...Inputs, description: "Instead of the run's own, all of them together." }) },
+  { inputs: optional({ ...Inputs, description: 'Replaces all inputs of the run.' }) },
   { title: 'RerunRequest' },
 );

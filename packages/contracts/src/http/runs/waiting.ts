@@ -9,27 +9,27 @@ const count = (description: string): Type.TInteger => Type.Integer({ minimum: 0,
 
 const Waiting = Type.Object(
   {
-    for_s: Type.Number({ minimum: 0, description: 'Seconds since it was queued, or queued again.' }),
+    for_s: Type.Number({ minimum: 0, description: 'Seconds since the run was queued or requeued.' }),
     reason: {
       ...Capacity,
       description:
-        '`busy`: the slots of those that could execute it are taken. `draining`: only executors that take no new runs could. `no_gpu`: no executor offers its GPU model. `not_served`: none that offers it serves its machine. `no_runner`: none of these offers what executes it.',
+        '`busy`: the slots of all executors that could execute it are taken. `draining`: only draining executors could execute it. `no_gpu`: no executor has its GPU model. `not_served`: no executor with this GPU model serves its machine. `no_runner`: none of these executors has its runner or program.',
     },
-    sentence: Type.String({ description: 'The same for people; what `live_status` of the run says.' }),
-    ahead: count('Runs that are served before it.'),
+    sentence: Type.String({ description: 'The reason for people, as in `live_status` of the run.' }),
+    ahead: count('The number of runs that are assigned before it.'),
     gpu: GpuModel,
     executors: Type.Object(
       {
-        serving: count('That take new runs and could execute it.'),
-        busy_slots: count("Of these, with the run's GPU model."),
-        free_slots: count("Of these, with the run's GPU model."),
-        draining: count('That could execute it, and take no new runs.'),
+        serving: count('Executors that could execute it and take new runs.'),
+        busy_slots: count("Busy slots of these executors with the run's GPU model."),
+        free_slots: count("Free slots of these executors with the run's GPU model."),
+        draining: count('Executors that could execute it and take no new runs.'),
       },
       { title: 'WaitingExecutors' },
     ),
     gives_up_at: Type.String({
       format: 'date-time',
-      description: 'When it ends as `timeout` if it has not begun to execute by then.',
+      description: 'The run ends as `timeout` if it has not begun to execute by this time.',
     }),
   },
   { title: 'Waiting' },
