@@ -11,7 +11,7 @@ const names = fc.oneof(
 );
 
 describe('the name of an executor in subjects', () => {
-  it('is its own name in subjects, whatever it was made of', () => {
+  it('is unchanged when it is converted again, for any name', () => {
     fc.assert(
       fc.property(names, (name) => {
         expect(executorToken(executorToken(name))).toBe(executorToken(name));
@@ -19,7 +19,7 @@ describe('the name of an executor in subjects', () => {
     );
   });
 
-  it('is one token of at most 48 characters, and never the word for no executor', () => {
+  it('is one token of at most 48 characters, and never "none"', () => {
     const token = new RegExp(EXECUTOR_NAME_PATTERN);
     fc.assert(
       fc.property(names, (name) => {
@@ -35,12 +35,12 @@ describe('the name of an executor in subjects', () => {
     ]);
   });
 
-  it('ends before a cut that falls behind a "-"', () => {
+  it('does not end in a "-" after it was cut', () => {
     const host = `${'x'.repeat(47)}.cluster.example`;
     expect(executorToken(host)).toBe('x'.repeat(47));
   });
 
-  it('stays as it is when it is one already', () => {
+  it('is unchanged if the name is valid already', () => {
     expect(executorToken('gpu-box_1')).toBe('gpu-box_1');
     expect(executorToken('--gpu box.example--')).toBe('gpu-box-example');
   });

@@ -8,27 +8,27 @@ import {
   WEBHOOK_PAYLOAD_VERSION,
   type PayloadInput,
 } from '../../src/deliveries/webhook-payload.ts';
-import { succeededWith, textOutputs, TOLD } from './payload-inputs.ts';
+import { succeededWith, textOutputs, INPUTS } from './payload-inputs.ts';
 
 const FOLDER = join(import.meta.dirname, 'fixtures', 'webhook-payload');
 const ACCEPT = 'ACCEPT_FIXTURES=1 npm test -- packages/contracts';
 const LARGE = 'x'.repeat(1_000);
 
 const SITUATIONS: Readonly<Record<string, PayloadInput>> = {
-  ...TOLD,
+  ...INPUTS,
   truncated: succeededWith(textOutputs('short', LARGE), { maxBytes: 1_000 }),
 };
 
 const payloadOf = (situation: string): object => {
-  const told = SITUATIONS[situation];
-  if (!told) throw new Error(`a fixture stands for "${situation}", which no test makes any more`);
-  return JSON.parse(new TextDecoder().decode(webhookBody(told)));
+  const input = SITUATIONS[situation];
+  if (!input) throw new Error(`no test makes the situation "${situation}" of a fixture`);
+  return JSON.parse(new TextDecoder().decode(webhookBody(input)));
 };
 
 const golden = (name: string): object => JSON.parse(readFileSync(join(FOLDER, name), 'utf8'));
 
 describe('golden payloads', () => {
-  it.each(Object.keys(SITUATIONS))('%s has a fixture of the present version', (situation) => {
+  it.each(Object.keys(SITUATIONS))('%s has a fixture of the current version', (situation) => {
     const file = join(FOLDER, `${situation}.v${WEBHOOK_PAYLOAD_VERSION}.json`);
     if (!existsSync(file) && process.env.ACCEPT_FIXTURES) {
       writeFileSync(file, `${JSON.stringify(payloadOf(situation), null, 2)}\n`);
@@ -38,7 +38,7 @@ describe('golden payloads', () => {
 
   const present = readdirSync(FOLDER).filter((name) => name.endsWith(`.v${WEBHOOK_PAYLOAD_VERSION}.json`));
 
-  it.each(present)('%s fits the schema, also with members of a later release', (name) => {
+  it.each(present)('%s matches the schema, also with members of a later release', (name) => {
     expect(Value.Check(WebhookPayload, golden(name))).toBe(true);
     expect(Value.Check(WebhookPayload, { ...golden(name), mood: 'fine' })).toBe(true);
   });
@@ -53,7 +53,7 @@ describe('golden payloads', () => {
     },
   );
 
-  it('together hold every member of the schema', () => {
+  it('together contain every member of the schema', () => {
     const members = new Set(present.flatMap((name) => Object.keys(golden(name))));
     expect([...members].toSorted()).toEqual(Object.keys(WebhookPayload.properties).toSorted());
   });

@@ -12,8 +12,11 @@ const running = [...started, anEvent('RunStarted')];
 const uploading = [...running, anEvent('RunUploading')];
 const cancelling = [...running, anEvent('RunCancelRequested')];
 
-/** What a receiver is told of a run after these events, and after a report of an attempt in between. */
-export const told = (events: readonly RunEvent[], changes: Partial<PayloadInput> = {}): PayloadInput => ({
+/** The input of a notification after these events, and after a progress report. */
+export const payloadInput = (
+  events: readonly RunEvent[],
+  changes: Partial<PayloadInput> = {},
+): PayloadInput => ({
   run: runAfter(...events),
   sequence: events.length,
   report: { progress: 0.5, live_status: 'drawing row 256', time: '2026-01-01T00:00:03.500Z' },
@@ -23,20 +26,20 @@ export const told = (events: readonly RunEvent[], changes: Partial<PayloadInput>
   ...changes,
 });
 
-/** One run in each status that a receiver can be told of. */
-export const TOLD = {
-  queued: told(queued, { report: undefined }),
-  started: told(started, { report: undefined }),
-  running: told(running),
-  uploading: told(uploading),
-  success: told([...uploading, anEvent('RunSucceeded')]),
-  failed: told([...running, anEvent('RunFailed')]),
-  timeout: told([...running, anEvent('RunTimedOut')]),
-  cancelled: told([...cancelling, anEvent('RunCancelled')]),
+/** One input for each status of a run. */
+export const INPUTS = {
+  queued: payloadInput(queued, { report: undefined }),
+  started: payloadInput(started, { report: undefined }),
+  running: payloadInput(running),
+  uploading: payloadInput(uploading),
+  success: payloadInput([...uploading, anEvent('RunSucceeded')]),
+  failed: payloadInput([...running, anEvent('RunFailed')]),
+  timeout: payloadInput([...running, anEvent('RunTimedOut')]),
+  cancelled: payloadInput([...cancelling, anEvent('RunCancelled')]),
 } as const satisfies Record<Run['status'], PayloadInput>;
 
-export const REQUEUED = told([...running, anEvent('RunRequeued')]);
-export const CANCELLING = told(cancelling);
+export const REQUEUED = payloadInput([...running, anEvent('RunRequeued')]);
+export const CANCELLING = payloadInput(cancelling);
 
 /** Some outputs, each of one text. */
 export const textOutputs = (...texts: readonly string[]): RunOutput[] =>
@@ -50,4 +53,4 @@ export const textOutputs = (...texts: readonly string[]): RunOutput[] =>
   }));
 
 export const succeededWith = (outputs: RunOutput[], changes: Partial<PayloadInput> = {}): PayloadInput =>
-  told([...running, anEvent('RunSucceeded', { outputs })], changes);
+  payloadInput([...running, anEvent('RunSucceeded', { outputs })], changes);

@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { MAX_LIVE_STATUS } from '../../src/limits.ts';
 import { webhookBody, WebhookPayload, type PayloadInput } from '../../src/deliveries/webhook-payload.ts';
 import { anEvent, RUN } from '../fixtures/run-events.ts';
-import { CANCELLING, REQUEUED, succeededWith, textOutputs, told, TOLD } from './payload-inputs.ts';
+import { CANCELLING, REQUEUED, succeededWith, textOutputs, payloadInput, INPUTS } from './payload-inputs.ts';
 
-const textOf = (told: PayloadInput): string => new TextDecoder().decode(webhookBody(told));
-const payloadOf = (told: PayloadInput): WebhookPayload =>
-  Value.Parse(WebhookPayload, JSON.parse(textOf(told)));
+const textOf = (input: PayloadInput): string => new TextDecoder().decode(webhookBody(input));
+const payloadOf = (input: PayloadInput): WebhookPayload =>
+  Value.Parse(WebhookPayload, JSON.parse(textOf(input)));
 
 describe('the body of a notification', () => {
-  it('is the run as it is, in JSON', () => {
+  it('is the current run in JSON', () => {
     expect(textOf(succeededWith(textOutputs('done')))).toBe(
       `{"run_id":"${RUN}","status":"success","live_status":null,"progress":1,"outputs":[` +
         `{"id":"01920000-0000-7000-8000-000000000000","run_id":"${RUN}","output_id":"text-0",` +
@@ -21,8 +21,8 @@ describe('the body of a notification', () => {
     );
   });
 
-  it('names the files of an output by their public addresses, as the run API does', () => {
-    const [output] = payloadOf(TOLD.success).outputs;
+  it('contains the public URLs of output files, as the run API does', () => {
+    const [output] = payloadOf(INPUTS.success).outputs;
     expect(output).toMatchObject({
       data: {
         images: [
@@ -37,16 +37,19 @@ describe('the body of a notification', () => {
     });
   });
 
-  it.each(Object.entries(TOLD))('of a run that is %s tells its status and fits the schema', (status, run) => {
-    expect(payloadOf(run).status).toBe(status);
-    expect(payloadOf(run)).not.toHaveProperty('truncated');
-    expect(payloadOf(run)).not.toHaveProperty('run_url');
-  });
+  it.each(Object.entries(INPUTS))(
+    'of a run with status %s has this status and matches the schema',
+    (status, run) => {
+      expect(payloadOf(run).status).toBe(status);
+      expect(payloadOf(run)).not.toHaveProperty('truncated');
+      expect(payloadOf(run)).not.toHaveProperty('run_url');
+    },
+  );
 });
 
 describe('an intermediate notification', () => {
-  it('tells the progress that was reported last, and no outputs', () => {
-    expect(payloadOf(TOLD.running)).toMatchObject({
+  it('has the last reported progress and no outputs', () => {
+    expect(payloadOf(INPUTS.running)).toMatchObject({
       progress: 0.5,
       live_status: 'drawing row 256',
       outputs: [],
@@ -55,20 +58,20 @@ describe('an intermediate notification', () => {
     });
   });
 
-  it('tells of no progress before any report', () => {
+  it('has progress 0 before any report', () => {
     expect(
-      payloadOf(told([anEvent('RunQueued'), anEvent('RunAssigned')], { report: undefined })),
+      payloadOf(payloadInput([anEvent('RunQueued'), anEvent('RunAssigned')], { report: undefined })),
     ).toMatchObject({
       progress: 0,
       live_status: 'starting on an A10G',
     });
   });
 
-  it('of a run that waits again begins at no progress, whatever the lost attempt reported', () => {
+  it('of a requeued run has progress 0, even if the lost attempt reported progress', () => {
     expect(payloadOf(REQUEUED)).toMatchObject({ progress: 0, live_status: 'waiting for an A10G' });
   });
 
-  it('says that the run is being cancelled', () => {
+  it('shows that the run is being cancelled', () => {
     expect(payloadOf(CANCELLING)).toMatchObject({
       status: 'running',
       live_status: 'cancelling',
@@ -84,7 +87,7 @@ describe('a final notification', () => {
     ['timeout', 'run_timeout', 0.5],
     ['cancelled', 'cancelled_by_client', 0.75],
   ] as const)('of a run that ended as %s says why: %s', (status, end_reason, progress) => {
-    expect(payloadOf(TOLD[status])).toMatchObject({
+    expect(payloadOf(INPUTS[status])).toMatchObject({
       finished: true,
       live_status: null,
       end_reason,
@@ -94,7 +97,7 @@ describe('a final notification', () => {
 });
 
 describe('outputs that do not fit', () => {
-  it('are left out from the end, and stand at run_url', () => {
+  it('are left out, the last ones first, and run_url is set', () => {
     const outputs = textOutputs('first', 'second', 'x'.repeat(2_000), 'last');
     const payload = payloadOf(succeededWith(outputs, { maxBytes: 1_500 }));
     expect(payload.outputs).toMatchObject([{ output_id: 'text-0' }, { output_id: 'text-1' }]);
@@ -106,7 +109,7 @@ describe('outputs that do not fit', () => {
     });
   });
 
-  it('are all left out when the first is too large', () => {
+  it('are all left out if the first one is too large', () => {
     const outputs = textOutputs('x'.repeat(2_000), 'short');
     expect(payloadOf(succeededWith(outputs, { maxBytes: 1_500 }))).toMatchObject({
       outputs: [],
@@ -114,14 +117,14 @@ describe('outputs that do not fit', () => {
     });
   });
 
-  it('are none when the body has just the size that may be', () => {
+  it('do not exist if the body has exactly the largest size', () => {
     const whole = succeededWith(textOutputs('first', 'second'));
     const maxBytes = webhookBody(whole).byteLength;
     expect(textOf({ ...whole, maxBytes })).toBe(textOf(whole));
     expect(payloadOf({ ...whole, maxBytes: maxBytes - 1 })).toHaveProperty('truncated', true);
   });
 
-  it('are not those that just fit', () => {
+  it('do not include those that fit exactly', () => {
     const outputs = textOutputs('first', 'x'.repeat(2_000));
     const cut = succeededWith(outputs, { maxBytes: 1_500 });
     const maxBytes = webhookBody(cut).byteLength;
@@ -129,7 +132,7 @@ describe('outputs that do not fit', () => {
     expect(payloadOf({ ...cut, maxBytes: maxBytes - 1 }).outputs).toHaveLength(0);
   });
 
-  it('never let the body grow beyond its size, whatever they say, and no more go than must', () => {
+  it('never make the body larger than its limit, and only those are left out that must be', () => {
     const anyText = fc.string({ unit: 'binary', maxLength: 300 });
     const anySize = fc.integer({ min: 600, max: 4_000 });
     fc.assert(
@@ -147,12 +150,12 @@ describe('outputs that do not fit', () => {
     );
   });
 
-  it('leave room for the longest live status', () => {
+  it('leave space for the longest live status', () => {
     const report = {
       progress: 0.5,
       live_status: '\u0001'.repeat(MAX_LIVE_STATUS),
       time: '2026-01-01T00:00:00.000Z',
     };
-    expect(webhookBody({ ...TOLD.running, report }).byteLength).toBeLessThan(2_048);
+    expect(webhookBody({ ...INPUTS.running, report }).byteLength).toBeLessThan(2_048);
   });
 });

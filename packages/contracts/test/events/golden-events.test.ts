@@ -44,7 +44,7 @@ const FLEET_EVENTS: readonly FleetEvent[] = [
 ];
 
 describe('golden facts of the fleet', () => {
-  it.each(FLEET_EVENTS)('$type has a fixture of its present version', (event) => {
+  it.each(FLEET_EVENTS)('$type has a fixture of its current version', (event) => {
     const file = join(FLEET_FOLDER, `${event.type}.v${event.version}.json`);
     if (!existsSync(file) && process.env.ACCEPT_FIXTURES) {
       writeFileSync(file, `${JSON.stringify(event, null, 2)}\n`);
@@ -52,7 +52,7 @@ describe('golden facts of the fleet', () => {
     expect(existsSync(file), `no fixture yet; write it with: ${ACCEPT}`).toBe(true);
   });
 
-  it.each(readdirSync(FLEET_FOLDER))('%s is still read, also with members of a later release', (name) => {
+  it.each(readdirSync(FLEET_FOLDER))('%s is still parsed, also with members of a later release', (name) => {
     const golden: object = JSON.parse(readFileSync(join(FLEET_FOLDER, name), 'utf8'));
     expect(Value.Check(FleetEvent, golden)).toBe(true);
     expect(Value.Check(FleetEvent, { ...golden, mood: 'fine' })).toBe(true);
@@ -60,7 +60,7 @@ describe('golden facts of the fleet', () => {
 });
 
 describe('golden events', () => {
-  it.each(RUN_EVENT_TYPES)('%s has a fixture of its present version', (type) => {
+  it.each(RUN_EVENT_TYPES)('%s has a fixture of its current version', (type) => {
     const file = join(FOLDER, `${type}.v${currentVersion(type)}.json`);
     if (!existsSync(file) && process.env.ACCEPT_FIXTURES) {
       const event = anEvent(type);
@@ -69,14 +69,14 @@ describe('golden events', () => {
     expect(existsSync(file), `no fixture yet; write it with: ${ACCEPT}`).toBe(true);
   });
 
-  it.each(readdirSync(FOLDER))('%s is still read, unchanged, on its subject', (name) => {
+  it.each(readdirSync(FOLDER))('%s is still parsed, unchanged, under its subject', (name) => {
     const golden: { subject: string; event: unknown } = JSON.parse(readFileSync(join(FOLDER, name), 'utf8'));
     const parsed = parseRunEvent(golden.event);
     expect(parsed).toEqual({ kind: 'event', event: golden.event });
     expect(parsed.kind === 'event' && runEventSubject(parsed.event)).toBe(golden.subject);
   });
 
-  it.each(readdirSync(FOLDER))('%s stays open to members of a later release', (name) => {
+  it.each(readdirSync(FOLDER))('%s is parsed with additional members of a later release', (name) => {
     const golden: { event: object } = JSON.parse(readFileSync(join(FOLDER, name), 'utf8'));
     const later = { ...golden.event, mood: 'fine' };
     expect(parseRunEvent(later)).toEqual({ kind: 'event', event: later });

@@ -12,7 +12,7 @@ const golden = (name: string): { subject: string; event: object } =>
   JSON.parse(readFileSync(join(FOLDER, name), 'utf8'));
 
 describe('golden webhook events', () => {
-  it.each(WEBHOOK_EVENT_TYPES)('%s has a fixture of its present version', (type) => {
+  it.each(WEBHOOK_EVENT_TYPES)('%s has a fixture of its current version', (type) => {
     const version = WEBHOOK_EVENTS[type].schema.properties.version.const;
     const file = join(FOLDER, `${type}.v${version}.json`);
     if (!existsSync(file) && process.env.ACCEPT_FIXTURES) {
@@ -22,14 +22,14 @@ describe('golden webhook events', () => {
     expect(existsSync(file), `no fixture yet; write it with: ${ACCEPT}`).toBe(true);
   });
 
-  it.each(readdirSync(FOLDER))('%s is still read, unchanged, on its subject', (name) => {
+  it.each(readdirSync(FOLDER))('%s is still parsed, unchanged, under its subject', (name) => {
     const { subject, event } = golden(name);
     const parsed = parseWebhookEvent(event);
     expect(parsed).toEqual({ kind: 'event', event });
     expect(parsed.kind === 'event' && webhookEventSubject(parsed.event)).toBe(subject);
   });
 
-  it.each(readdirSync(FOLDER))('%s stays open to members of a later release', (name) => {
+  it.each(readdirSync(FOLDER))('%s is parsed with additional members of a later release', (name) => {
     const later = { ...golden(name).event, mood: 'fine' };
     expect(parseWebhookEvent(later)).toEqual({ kind: 'event', event: later });
   });

@@ -18,24 +18,24 @@ const afterFacts = (...types: readonly (typeof RUN_EVENT_TYPES)[number][]): Atte
 };
 
 describe('an attempt', () => {
-  it('begins with its assignment, and nothing else', () => {
+  it('begins with its assignment only', () => {
     expect(afterFacts('RunAssigned')).toEqual({ status: 'started', cancel: null });
     expect(evolveAttempt(undefined, factOf(anEvent('RunStarted'), 1))).toEqual({
       impossible: 'RunStarted of attempt 1 cannot follow nothing',
     });
   });
 
-  it('runs, stores its files and is over with its end', () => {
+  it('runs, stores its files, and is over after its end', () => {
     expect(afterFacts('RunAssigned', 'RunStarted')).toMatchObject({ status: 'running' });
     expect(afterFacts('RunAssigned', 'RunStarted', 'RunUploading')).toMatchObject({ status: 'uploading' });
     expect(afterFacts('RunAssigned', 'RunStarted', 'RunSucceeded')).toEqual({ status: 'over' });
   });
 
-  it('is over when its run is queued again', () => {
+  it('is over when its run is requeued', () => {
     expect(afterFacts('RunAssigned', 'RunRequeued')).toEqual({ status: 'over' });
   });
 
-  it('keeps who asked for its cancel, and then ends as cancelled only', () => {
+  it('keeps who requested its cancellation, and then ends as cancelled only', () => {
     const cancelling = afterFacts('RunAssigned', 'RunStarted', 'RunCancelRequested');
     expect(cancelling).toMatchObject({ status: 'running', cancel: { by: 'client' } });
     expect(evolveAttempt(cancelling, factOf(anEvent('RunSucceeded'), 4))).toEqual({
@@ -45,7 +45,7 @@ describe('an attempt', () => {
   });
 });
 
-it('the fold of an attempt says the same as the fold of its run, whatever facts of the attempt come', () => {
+it('the fold of an attempt agrees with the fold of its run for any facts', () => {
   const later = RUN_EVENT_TYPES.filter((type) => type !== 'RunQueued' && type !== 'RunAssigned');
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...later), { maxLength: 20 }), (types) => {

@@ -20,7 +20,7 @@ const requeued = [...running, anEvent('RunRequeued')];
 const cancelling = [...running, anEvent('RunCancelRequested')];
 const cancelOfQueued = anEvent('RunCancelRequested', {}, { attempt: 0, executor: null });
 
-describe('the status follows the table of the API', () => {
+describe('the status of a run changes as the table of the API says', () => {
   it.each([
     ['(none)', 'queued', queued],
     ['queued', 'started', started],
@@ -57,41 +57,41 @@ describe('the status follows the table of the API', () => {
 });
 
 describe('a queued run', () => {
-  it('remembers the request and the times of the broker', () => {
+  it('keeps the request and the times of the broker', () => {
     const { run } = given(...queued);
     expect(run).toMatchObject({ number: 1, created_at: timeOf(1), queued_at: timeOf(1), attempt: null });
     expect(run.request.inputs).toEqual({ size: 512 });
   });
 
-  it('is ended by a cancel request at once', () => {
+  it('ends at once by a cancel request', () => {
     expect(given(...queued, cancelOfQueued).run).toMatchObject({
       status: 'cancelled',
       end_reason: 'cancelled_by_client',
     });
   });
 
-  it('is not ended by a cancel request that names an executor', () => {
+  it('does not end by a cancel request that names an executor', () => {
     expect(when(given(...queued), anEvent('RunCancelRequested'))).toHaveProperty('impossible');
   });
 
-  it('is not assigned as an attempt out of turn', () => {
+  it('is not assigned with an attempt number that does not follow', () => {
     expect(when(given(...queued), anEvent('RunAssigned', {}, { attempt: 2 }))).toHaveProperty('impossible');
   });
 
-  it('is not assigned to an executor of an impossible name', () => {
+  it('is not assigned to an executor with an invalid id', () => {
     expect(when(given(...queued), anEvent('RunAssigned', {}, { executor: 'none' }))).toHaveProperty(
       'impossible',
     );
   });
 
-  it('does not run out of run time', () => {
+  it('does not end by the run timeout', () => {
     const timeout = anEvent('RunTimedOut', { reason: 'run_timeout' }, { attempt: 0, executor: null });
     expect(when(given(...queued), timeout)).toHaveProperty('impossible');
   });
 });
 
 describe('a requeued run', () => {
-  it('waits again from the moment it was requeued, without a start time, and remembers the lost attempt', () => {
+  it('waits from the time of the requeue, without a start time, and keeps the lost attempt', () => {
     const { run } = given(...requeued);
     expect(run).toMatchObject({
       status: 'queued',
@@ -111,13 +111,13 @@ describe('a requeued run', () => {
     expect(next).toMatchObject({ status: 'started', attempt: { number: 2, executor_id: OTHER_EXECUTOR } });
   });
 
-  it('takes nothing more from the executor that was lost', () => {
+  it('accepts no fact of the lost executor', () => {
     for (const late of ['RunStarted', 'RunUploading', 'RunSucceeded', 'RunFailed', 'RunCancelled'] as const) {
       expect(when(given(...requeued), anEvent(late)), late).toHaveProperty('impossible');
     }
   });
 
-  it('is not given up while it waits by a word about the lost executor', () => {
+  it('is not given up by a fact about the lost executor', () => {
     expect(when(given(...requeued), anEvent('RunGivenUp'))).toHaveProperty('impossible');
   });
 });
@@ -130,7 +130,7 @@ describe('a run whose cancel was requested', () => {
     });
   });
 
-  it('ends in no other way', () => {
+  it('ends as cancelled only', () => {
     for (const other of [
       'RunSucceeded',
       'RunFailed',
@@ -143,7 +143,7 @@ describe('a run whose cancel was requested', () => {
     }
   });
 
-  it('keeps the outputs that were stored before', () => {
+  it('keeps the outputs that were stored before the end', () => {
     const outputs = anEvent('RunSucceeded').data.outputs;
     expect(given(...cancelling, anEvent('RunCancelled', { outputs })).run).toMatchObject({
       outputs,
@@ -151,7 +151,7 @@ describe('a run whose cancel was requested', () => {
     });
   });
 
-  it('may still begin and upload before it ends', () => {
+  it('may start and upload before it ends', () => {
     const startedLate = given(
       ...started,
       anEvent('RunCancelRequested'),
@@ -161,7 +161,7 @@ describe('a run whose cancel was requested', () => {
     expect(startedLate.run).toMatchObject({ status: 'uploading', cancel: { by: 'client' } });
   });
 
-  it('names the operator when an operator cancelled', () => {
+  it('names the operator if an operator cancelled it', () => {
     const { run } = given(
       ...running,
       anEvent('RunCancelRequested', { by: 'operator' }),
@@ -172,7 +172,7 @@ describe('a run whose cancel was requested', () => {
 });
 
 describe('another executor', () => {
-  it('has no say in an attempt', () => {
+  it('cannot write facts of an attempt', () => {
     for (const type of ['RunUploading', 'RunSucceeded', 'RunFailed', 'RunRequeued', 'RunTimedOut'] as const) {
       expect(when(given(...running), anEvent(type, {}, { executor: OTHER_EXECUTOR })), type).toHaveProperty(
         'impossible',
@@ -189,7 +189,7 @@ describe('an ended run', () => {
     cancelled: [...queued, cancelOfQueued],
   };
 
-  it.each(Object.entries(ends))('takes nothing after %s', (_status, events) => {
+  it.each(Object.entries(ends))('accepts no fact after %s', (_status, events) => {
     const ended = given(...events);
     expect(isEnded(ended.run)).toBe(true);
     for (const type of [
@@ -204,7 +204,7 @@ describe('an ended run', () => {
     }
   });
 
-  it('tells why, when and with what', () => {
+  it('has its end reason, time and outputs', () => {
     const { run } = given(...uploading, anEvent('RunSucceeded'));
     expect(run).toMatchObject({
       end_reason: 'completed',

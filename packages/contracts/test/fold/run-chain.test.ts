@@ -21,7 +21,7 @@ const chain = [
 ];
 
 describe('a whole chain of fences', () => {
-  it('is the run, in whatever order the messages come', () => {
+  it('folds to the run, in any order of the messages', () => {
     const read = readChain(RUN_CHAIN, chain.toReversed());
     expect(read).toMatchObject({
       kind: 'whole',
@@ -30,12 +30,12 @@ describe('a whole chain of fences', () => {
     });
   });
 
-  it('of nothing is no run, on which the first append rests', () => {
+  it('without messages has head 0, which fences the first append', () => {
     expect(readChain(RUN_CHAIN, [])).toMatchObject({ kind: 'whole', history: EMPTY_HISTORY });
   });
 });
 
-describe('a message that the broker stored but that is no part of the run', () => {
+describe('an invalid message in the chain of a run', () => {
   const forgeries: [string, string, Partial<StoredMessage>][] = [
     ['without a fence', 'forged_fence', { fence: null }],
     ['fenced on its own subject only', 'forged_fence', { fence: `runs.${ORG}.${RUN}.life.started.>` }],
@@ -60,7 +60,7 @@ describe('a message that the broker stored but that is no part of the run', () =
     ['of a type that misses a member', 'invalid', { body: { ...anEvent('RunStarted'), data: undefined } }],
   ];
 
-  it.each(forgeries)('%s is refused as %s, and the next append rests on it', (_what, refusal, forgery) => {
+  it.each(forgeries)('%s is refused as %s, and becomes the head', (_what, refusal, forgery) => {
     const forged = { ...stored(anEvent('RunStarted'), 9, 8), ...forgery };
     const honest = stored(anEvent('RunFailed'), 14, 9);
     const read = readChain(RUN_CHAIN, [...chain.slice(0, 2), forged, honest]);
@@ -68,7 +68,7 @@ describe('a message that the broker stored but that is no part of the run', () =
     expect(read).toMatchObject({ refused: [{ refusal, message: { sequence: 9 } }] });
   });
 
-  it('is refused when it cannot follow', () => {
+  it('is refused if it cannot follow', () => {
     const late = stored(anEvent('RunStarted'), 20, 12);
     expect(readChain(RUN_CHAIN, [...chain, late])).toMatchObject({
       kind: 'whole',
@@ -79,7 +79,7 @@ describe('a message that the broker stored but that is no part of the run', () =
 });
 
 describe('a chain with a gap', () => {
-  it('is not folded when an event is gone', () => {
+  it('is not folded if an event is missing', () => {
     const read = readChain(
       RUN_CHAIN,
       [chain[0], chain[2]].filter((message) => message !== undefined),
@@ -87,13 +87,13 @@ describe('a chain with a gap', () => {
     expect(read).toEqual({ kind: 'gap', after: 5, expected: 8, sequence: 9 });
   });
 
-  it('is not folded when its beginning has expired', () => {
+  it('is not folded if its beginning has expired', () => {
     expect(readChain(RUN_CHAIN, chain.slice(1))).toMatchObject({ kind: 'gap', after: 0, expected: 5 });
   });
 });
 
-describe('what a later release wrote', () => {
-  it('stops the reader when the version is newer', () => {
+describe('a message of a later release', () => {
+  it('stops the reader if its version is newer', () => {
     const newer = stored(anEvent('RunStarted'), 9, 8, { body: { ...anEvent('RunStarted'), version: 2 } });
     expect(readChain(RUN_CHAIN, [...chain.slice(0, 2), newer])).toEqual({
       kind: 'newer_version',
@@ -103,7 +103,7 @@ describe('what a later release wrote', () => {
     });
   });
 
-  it('stops nobody under the subject of another type', () => {
+  it('does not stop the reader under the subject of another type', () => {
     const claim = { ...anEvent('RunQueued'), version: 99 };
     const forged = stored(anEvent('RunStarted'), 9, 8, { body: claim });
     expect(acceptMessage(RUN_CHAIN, { head: 8, state: undefined }, forged)).toMatchObject({
@@ -112,7 +112,7 @@ describe('what a later release wrote', () => {
     });
   });
 
-  it('is passed over when the type is unknown', () => {
+  it('is ignored if its type is unknown', () => {
     const paused = { ...stored(anEvent('RunStarted'), 9, 8), body: { type: 'RunPaused', version: 1 } };
     expect(acceptMessage(RUN_CHAIN, { head: 8, state: undefined }, paused)).toMatchObject({
       kind: 'unknown_type',
@@ -139,7 +139,7 @@ describe('any sequence of well-fenced events', () => {
     })
     .map(({ type, attempt, executor }) => anEvent(type, {}, { attempt, executor }));
 
-  it('folds to a run that never leaves a final status, whatever arrives late', () => {
+  it('folds to a run that never leaves a final status', () => {
     fc.assert(
       fc.property(fc.array(anyEvent, { maxLength: 40 }), (events) => {
         let history: RunHistory = EMPTY_HISTORY;
@@ -156,7 +156,7 @@ describe('any sequence of well-fenced events', () => {
     );
   });
 
-  it('never throws, whatever the message', () => {
+  it('never throws for any message', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.option(fc.integer()), fc.string(), (body, expectedSequence, subject) => {
         const message = {

@@ -21,7 +21,7 @@ const afterStart: History<Webhook> = {
 };
 
 describe('a whole chain of webhook facts', () => {
-  it('is what became of the notifications, in whatever order the messages come', () => {
+  it('folds to the outcome of the notifications, in any order of the messages', () => {
     expect(readChain(WEBHOOK_CHAIN, chain.toReversed())).toMatchObject({
       kind: 'whole',
       history: { head: 22, state: { status: 'success', round: 2 } },
@@ -30,14 +30,14 @@ describe('a whole chain of webhook facts', () => {
     });
   });
 
-  it('of nothing is nothing, on which the first append rests', () => {
+  it('without messages has head 0, which fences the first append', () => {
     const read = readChain(WEBHOOK_CHAIN, []);
     expect(read).toMatchObject({ kind: 'whole', facts: [] });
     expect(read.kind === 'whole' && read.history).toEqual(EMPTY_HISTORY);
   });
 });
 
-describe('a message that the broker stored but that is no webhook fact', () => {
+describe('an invalid message in a chain of webhook facts', () => {
   const forgeries: [string, string, Partial<StoredMessage>][] = [
     ['without a fence', 'forged_fence', { fence: null }],
     ['fenced on the lifecycle', 'forged_fence', { fence: lifecycleFilter(KEY) }],
@@ -81,7 +81,7 @@ describe('a message that the broker stored but that is no webhook fact', () => {
     ['that misses a member', 'invalid', { body: { ...aWebhookEvent('WebhookGivenUp'), data: {} } }],
   ];
 
-  it.each(forgeries)('%s is refused as %s, and the next append rests on it', (_what, refusal, forgery) => {
+  it.each(forgeries)('%s is refused as %s, and becomes the head', (_what, refusal, forgery) => {
     const forged = { ...givenUp, ...forgery };
     const honest = storedWebhook(aWebhookEvent('WebhookDelivered'), 19, forged.sequence);
     expect(readChain(WEBHOOK_CHAIN, [started, forged, honest])).toMatchObject({
@@ -91,7 +91,7 @@ describe('a message that the broker stored but that is no webhook fact', () => {
     });
   });
 
-  it('is refused when it cannot follow', () => {
+  it('is refused if it cannot follow', () => {
     const again = storedWebhook(aWebhookEvent('WebhookDelivered'), 19, 17);
     expect(readChain(WEBHOOK_CHAIN, [started, givenUp, again])).toMatchObject({
       kind: 'whole',
@@ -102,7 +102,7 @@ describe('a message that the broker stored but that is no webhook fact', () => {
 });
 
 describe('a broken chain of webhook facts', () => {
-  it('is told when a fact is gone', () => {
+  it('is reported if a fact is missing', () => {
     expect(readChain(WEBHOOK_CHAIN, [started, askedAgain])).toEqual({
       kind: 'gap',
       after: 14,
@@ -111,13 +111,13 @@ describe('a broken chain of webhook facts', () => {
     });
   });
 
-  it('is told when its beginning is gone', () => {
+  it('is reported if its beginning is missing', () => {
     expect(readChain(WEBHOOK_CHAIN, chain.slice(1))).toMatchObject({ kind: 'gap', after: 0, expected: 14 });
   });
 });
 
-describe('what a later release wrote of a notification', () => {
-  it('stops the reader when the version is newer', () => {
+describe('a webhook message of a later release', () => {
+  it('stops the reader if its version is newer', () => {
     const body = { ...aWebhookEvent('WebhookGivenUp'), version: 2 };
     expect(readChain(WEBHOOK_CHAIN, [started, { ...givenUp, body }])).toEqual({
       kind: 'newer_version',
@@ -127,7 +127,7 @@ describe('what a later release wrote of a notification', () => {
     });
   });
 
-  it('stops nobody under the subject of another type', () => {
+  it('does not stop the reader under the subject of another type', () => {
     const claim = { ...aWebhookEvent('WebhookRedeliveryRequested'), version: 99 };
     expect(acceptMessage(WEBHOOK_CHAIN, afterStart, { ...givenUp, body: claim })).toMatchObject({
       kind: 'refused',
@@ -135,7 +135,7 @@ describe('what a later release wrote of a notification', () => {
     });
   });
 
-  it('is passed over when the type is unknown', () => {
+  it('is ignored if its type is unknown', () => {
     const paused = { ...givenUp, body: { type: 'WebhookPaused', version: 1 } };
     expect(readChain(WEBHOOK_CHAIN, [started, paused])).toMatchObject({
       kind: 'whole',
@@ -144,7 +144,7 @@ describe('what a later release wrote of a notification', () => {
     });
   });
 
-  it('is passed over when a run event stands under a webhook subject', () => {
+  it('is ignored if it is a run event under a webhook subject', () => {
     const misplaced = { ...givenUp, body: anEvent('RunSucceeded') };
     expect(acceptMessage(WEBHOOK_CHAIN, afterStart, misplaced)).toMatchObject({
       kind: 'unknown_type',
@@ -164,7 +164,7 @@ describe('any sequence of well-fenced webhook facts', () => {
     .record({ type: fc.constantFrom(...WEBHOOK_EVENT_TYPES), round: fc.integer({ min: 1, max: 6 }) })
     .map(({ type, round }) => aWebhookEvent(type, round));
 
-  it('never goes back from success or failed except by a redelivery, which alone begins a round', () => {
+  it('leaves success or failed only by a redelivery, which alone begins a round', () => {
     fc.assert(
       fc.property(fc.array(anyEvent, { maxLength: 60 }), (events) => {
         let soFar: History<Webhook> = EMPTY_HISTORY;
@@ -185,7 +185,7 @@ describe('any sequence of well-fenced webhook facts', () => {
     );
   });
 
-  it('never throws, whatever the message', () => {
+  it('never throws for any message', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.option(fc.integer()), fc.string(), (body, expectedSequence, subject) => {
         const message = { ...started, body, expectedSequence, subject };

@@ -60,7 +60,7 @@ const cases = situations.flatMap((situation) =>
   WEBHOOK_EVENT_TYPES.flatMap((type) => [1, 2, 3, 4].map((round) => ({ situation, type, round }))),
 );
 
-describe('what follows in every situation', () => {
+describe('the next state in every situation', () => {
   it.each(cases)('$situation: $type of round $round', ({ situation, type, round }) => {
     const before = given(...SITUATIONS[situation]);
     const next = evolveWebhook(before, webhookFactOf(aWebhookEvent(type, round), 9));
@@ -79,18 +79,18 @@ describe('a delivery', () => {
     expect(isSettled(undefined)).toBe(false);
   });
 
-  it('is settled once it was delivered or given up, until somebody asks for it again', () => {
+  it('is settled after success or giving up, until a redelivery is requested', () => {
     expect(isSettled(given(started))).toBe(false);
     expect(isSettled(given(started, delivered))).toBe(true);
     expect(isSettled(given(started, givenUp))).toBe(true);
     expect(isSettled(given(started, givenUp, askedAgain))).toBe(false);
   });
 
-  it('remembers how many tries it took', () => {
+  it('keeps the number of attempts', () => {
     expect(given(delivered)).toEqual({ status: 'success', round: 1, tries: 2, updated_at: timeOf(1) });
   });
 
-  it('remembers why it was given up', () => {
+  it('keeps the reason why it was given up', () => {
     expect(given(started, givenUp)).toEqual({
       status: 'failed',
       round: 1,
@@ -102,7 +102,7 @@ describe('a delivery', () => {
     });
   });
 
-  it('forgets why it was given up when somebody asks for it again', () => {
+  it('drops this reason when a redelivery is requested', () => {
     expect(given(started, givenUp, askedAgain)).toEqual({
       status: 'running',
       round: 2,
@@ -110,7 +110,7 @@ describe('a delivery', () => {
     });
   });
 
-  it('says what cannot follow, and on what', () => {
+  it('names an impossible fact and the state that it cannot follow', () => {
     const next = evolveWebhook(given(started, delivered), webhookFactOf(givenUp, 3));
     expect(next).toEqual({
       impossible: 'WebhookGivenUp of round 1 cannot follow a delivery that is success in round 1',

@@ -1,18 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { redriverOf, redriveSubject } from '../../src/requests/redrive.ts';
 
-describe('who takes a parked message again', () => {
+describe('the service that handles a dead letter again', () => {
   it.each([
     ['scheduler', 'request.scheduler.redrive'],
     ['projection', 'request.gateway.redrive'],
     ['executor-box', 'request.executor.box.redrive'],
     ['executor-box-7', 'request.executor.box-7.redrive'],
-  ])('parked for %s: asked at %s', (consumer, subject) => {
+  ])('of consumer %s gets its request at %s', (consumer, subject) => {
     const who = redriverOf(consumer);
     expect(who && redriveSubject(who)).toBe(subject);
   });
 
-  it.each(['', 'stranger', 'executor-', 'executor-box.>', 'executor-*'])('nobody for "%s"', (consumer) =>
-    expect(redriverOf(consumer)).toBeUndefined(),
+  it.each(['', 'stranger', 'executor-', 'executor-box.>', 'executor-*'])(
+    'does not exist for consumer "%s"',
+    (consumer) => expect(redriverOf(consumer)).toBeUndefined(),
   );
 });

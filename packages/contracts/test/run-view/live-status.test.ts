@@ -12,7 +12,7 @@ const queued = (request: Partial<RunRequest> = {}): Run => {
 };
 const program = { kind: 'program', program: 'render' } as const;
 
-describe('a run that waits', () => {
+describe('the live status of a waiting run', () => {
   it.each<[string, QueuePosition]>([
     ['waiting for an A100 (next)', { ahead: 0, capacity: 'busy' }],
     ['waiting for an A100 (2 ahead)', { ahead: 2, capacity: 'busy' }],
@@ -29,21 +29,21 @@ describe('a run that waits', () => {
       'waiting for an A100: no executor that has one offers program render now',
       { ahead: 2, capacity: 'no_runner' },
     ],
-  ])('says "%s"', (sentence, place) => {
-    expect(liveStatus(queued({ runner: program }), null, place)).toBe(sentence);
+  ])('is "%s"', (sentence, position) => {
+    expect(liveStatus(queued({ runner: program }), null, position)).toBe(sentence);
   });
 
-  it('says so of a ComfyUI workflow too', () => {
+  it('names the missing runner of a ComfyUI workflow', () => {
     expect(
       liveStatus(queued({ runner: { kind: 'comfyui' } }), null, { ahead: 0, capacity: 'no_runner' }),
     ).toBe('waiting for an A100: no executor that has one runs ComfyUI workflows now');
   });
 
-  it('says only what it waits for while its place is not known', () => {
+  it('names only the GPU while its queue position is unknown', () => {
     expect(liveStatus(queued(), null)).toBe('waiting for an A100');
   });
 
-  it('says no more than fits, whatever its machine and program are called, and cuts no letter in two', () => {
+  it('fits its limit for any names of machine and program, and cuts no character in two', () => {
     for (const capacity of ['busy', 'draining', 'no_gpu', 'not_served', 'no_runner'] as const) {
       for (const name of ['n'.repeat(1_000), `n${'🂡'.repeat(500)}`, '🂡'.repeat(500)]) {
         const gpu: GpuModel = 'A100-80GB';

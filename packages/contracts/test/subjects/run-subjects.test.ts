@@ -29,7 +29,7 @@ const KEY = { org_id: ORG, run_id: RUN };
 const ANOTHER = '01920000-0000-7000-8000-0000000000ff';
 
 describe('the subject of an event', () => {
-  it.each(RUN_EVENT_TYPES)('of %s tells run, fact, writer, attempt and executor', (type) => {
+  it.each(RUN_EVENT_TYPES)('of %s contains run, fact, writer, attempt and executor', (type) => {
     const event = anEvent(type);
     const subject = runEventSubject(event);
     expect(matches(lifecycleFilter({ org_id: ORG, run_id: RUN }), subject)).toBe(true);
@@ -43,27 +43,27 @@ describe('the subject of an event', () => {
     });
   });
 
-  it('reaches the executor that it concerns', () => {
+  it('matches the filter of the executor that it concerns', () => {
     for (const type of ['RunAssigned', 'RunCancelRequested', 'RunRequeued', 'RunTimedOut'] as const) {
       expect(matches(executorFilter(EXECUTOR), runEventSubject(anEvent(type))), type).toBe(true);
     }
     expect(matches(executorFilter(EXECUTOR), runEventSubject(anEvent('RunQueued')))).toBe(false);
   });
 
-  it('holds the name of the executor as a token, so that the broker can allow a name its own', () => {
+  it('contains the name of the executor as a token, so that the broker can permit a name its own subjects', () => {
     const own = `runs.*.*.life.*.executor.*.${executorName(EXECUTOR)}.*`;
     expect(matches(own, runEventSubject(anEvent('RunStarted')))).toBe(true);
     expect(matches(own, runEventSubject(anEvent('RunAssigned')))).toBe(false);
   });
 
-  it('is one of the few that an executor may look at when it speaks of its attempt', () => {
-    const told = RUN_EVENT_TYPES.filter((type) => type !== 'RunQueued' && type !== 'RunAssigned');
+  it('is among those that the executor of its attempt may read', () => {
+    const types = RUN_EVENT_TYPES.filter((type) => type !== 'RunQueued' && type !== 'RunAssigned');
     const subjects = attemptSubjects({ ...KEY, attempt: 1, executor_id: EXECUTOR });
-    expect(new Set(subjects)).toEqual(new Set(told.map((type) => runEventSubject(anEvent(type)))));
+    expect(new Set(subjects)).toEqual(new Set(types.map((type) => runEventSubject(anEvent(type)))));
     for (const subject of subjects) expect(matches(executorFilter(EXECUTOR), subject), subject).toBe(true);
   });
 
-  it('is of a lifecycle fact only when every token is right', () => {
+  it('is parsed as one of a lifecycle fact only if every token is valid', () => {
     for (const wrong of [
       `runs.${ORG}.${RUN}.webhook.sent.notifier.1`,
       `runs.${ORG}.not-a-run.life.queued.gateway.0.none`,
@@ -83,7 +83,7 @@ describe('the subject of an event', () => {
 });
 
 describe('the subject of a webhook event', () => {
-  it.each(WEBHOOK_EVENT_TYPES)('of %s tells run, fact, writer and round', (type) => {
+  it.each(WEBHOOK_EVENT_TYPES)('of %s contains run, fact, writer and round', (type) => {
     const subject = webhookEventSubject(aWebhookEvent(type, 3));
     expect(parseWebhookSubject(subject)).toEqual({
       org_id: ORG,
@@ -94,18 +94,21 @@ describe('the subject of a webhook event', () => {
     });
   });
 
-  it.each(WEBHOOK_EVENT_TYPES)('of %s is fenced with its run, and apart from the lifecycle', (type) => {
-    const subject = webhookEventSubject(aWebhookEvent(type));
-    for (const filter of [webhookFilter(KEY), runFilter(KEY), ALL_WEBHOOKS]) {
-      expect(matches(filter, subject), filter).toBe(true);
-    }
-    for (const filter of [lifecycleFilter(KEY), ALL_LIFECYCLES, `runs.${ORG}.${ANOTHER}.>`]) {
-      expect(matches(filter, subject), filter).toBe(false);
-    }
-    expect(parseLifecycleSubject(subject)).toBeUndefined();
-  });
+  it.each(WEBHOOK_EVENT_TYPES)(
+    'of %s lies under the webhook filter of its run, and not under the lifecycle filter',
+    (type) => {
+      const subject = webhookEventSubject(aWebhookEvent(type));
+      for (const filter of [webhookFilter(KEY), runFilter(KEY), ALL_WEBHOOKS]) {
+        expect(matches(filter, subject), filter).toBe(true);
+      }
+      for (const filter of [lifecycleFilter(KEY), ALL_LIFECYCLES, `runs.${ORG}.${ANOTHER}.>`]) {
+        expect(matches(filter, subject), filter).toBe(false);
+      }
+      expect(parseLifecycleSubject(subject)).toBeUndefined();
+    },
+  );
 
-  it('of a lifecycle event lies under no filter of webhook facts', () => {
+  it('of a lifecycle event matches no filter of webhook facts', () => {
     for (const filter of [webhookFilter(KEY), ALL_WEBHOOKS]) {
       expect(matches(filter, runEventSubject(anEvent('RunQueued'))), filter).toBe(false);
     }
@@ -113,14 +116,14 @@ describe('the subject of a webhook event', () => {
     expect(matches(ALL_LIFECYCLES, runEventSubject(anEvent('RunQueued')))).toBe(true);
   });
 
-  it('tells whoever sends that somebody asked for it again, and nothing else', () => {
+  it('matches the filter of redelivery requests only for a redelivery request', () => {
     const asked = WEBHOOK_EVENT_TYPES.filter((type) =>
       matches(ALL_REDELIVERY_REQUESTS, webhookEventSubject(aWebhookEvent(type))),
     );
     expect(asked).toEqual(['WebhookRedeliveryRequested']);
   });
 
-  it('is of a webhook fact only when every token is right', () => {
+  it('is parsed as one of a webhook fact only if every token is valid', () => {
     for (const wrong of [
       runEventSubject(anEvent('RunQueued')),
       `runs.${ORG}.not-a-run.webhook.started.notifier.1`,
@@ -140,7 +143,7 @@ describe('the subject of a webhook event', () => {
 });
 
 describe('the subject of activity', () => {
-  it.each(['progress', 'log'] as const)('tells run, attempt and executor of %s', (kind) => {
+  it.each(['progress', 'log'] as const)('of %s contains run, attempt and executor', (kind) => {
     expect(parseActivitySubject(activitySubject(KEY, 12, EXECUTOR, kind))).toEqual({
       org_id: ORG,
       run_id: RUN,
@@ -149,14 +152,14 @@ describe('the subject of activity', () => {
     });
   });
 
-  it('tells progress from logs', () => {
+  it('differs for progress and logs', () => {
     expect(matches(progressFilter(KEY), activitySubject(KEY, 1, EXECUTOR, 'progress'))).toBe(true);
     expect(matches(progressFilter(KEY), activitySubject(KEY, 1, EXECUTOR, 'log'))).toBe(false);
     expect(matches(ALL_PROGRESS, activitySubject(KEY, 1, EXECUTOR, 'progress'))).toBe(true);
     expect(matches(ALL_PROGRESS, activitySubject(KEY, 1, EXECUTOR, 'log'))).toBe(false);
   });
 
-  it('is of activity only when every token is right', () => {
+  it('is parsed as one of activity only if every token is valid', () => {
     for (const wrong of [
       `activity.${ORG}.${RUN}.1.${EXECUTOR}`,
       `activity.${ORG}.${RUN}.1.${EXECUTOR}.`,
@@ -174,7 +177,7 @@ describe('the subject of activity', () => {
 });
 
 describe('the run of a message', () => {
-  it('is told by every subject of RUNS, also by a wrong one', () => {
+  it('is found in every subject of RUNS, also in an invalid one', () => {
     for (const subject of [
       runEventSubject(anEvent('RunQueued')),
       webhookEventSubject(aWebhookEvent('WebhookStarted')),
@@ -184,7 +187,7 @@ describe('the run of a message', () => {
     }
   });
 
-  it('is not told by what is no subject of a run', () => {
+  it('is not found in other subjects', () => {
     for (const subject of [`runs.${ORG}`, `runs.x.${RUN}.life`, `activity.${ORG}.${RUN}.1`, 'runs', '']) {
       expect(runOfSubject(subject), subject).toBeUndefined();
     }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { Cursor, PageLimit, TimeOrDay, Uuid, wordsOf } from '../../../src/http/fields/values.ts';
 import { nullable, optional } from '../../../src/http/fields/optional.ts';
 
-describe('a time of a request', () => {
+describe('a time in a request', () => {
   const schema = Compile(TimeOrDay);
 
   it.each([
@@ -47,7 +47,7 @@ describe('a time of a request', () => {
   });
 });
 
-describe('words', () => {
+describe('a list of words', () => {
   const schema = Compile(wordsOf(Type.Enum(['not-started', 'queued'])));
 
   it.each(['queued', ' queued , not-started', 'queued,queued', ['queued', 'not-started'], []])(
@@ -68,18 +68,18 @@ describe('words', () => {
     ['queued,queued'],
     [' queued'],
     5,
-  ])('are not %j', (words) => {
+  ])('is not %j', (words) => {
     expect(schema.Check(words)).toBe(false);
   });
 
-  it('of many kilobytes are read in no time', () => {
+  it('of many kilobytes is checked fast', () => {
     expect(schema.Check(`${'queued, '.repeat(100_000)}x`)).toBe(false);
     expect(schema.Check(`queued${' '.repeat(500_000)}x`)).toBe(false);
   });
 });
 
 describe('a member', () => {
-  it('of a request may be left out or null; of a response it is there, and may be null', () => {
+  it('of a request may be omitted or null; of a response it is present and may be null', () => {
     const given = Compile(Type.Object({ a: optional(Type.String()) }));
     const gives = Compile(Type.Object({ a: nullable(Type.String()) }));
     expect([{}, { a: null }, { a: '' }].map((value) => given.Check(value))).toEqual([true, true, true]);

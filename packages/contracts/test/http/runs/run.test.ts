@@ -10,8 +10,8 @@ import {
 } from '../../../src/http/runs/run.ts';
 
 // Clients have these lists and names in their code: a new status would break pollers, a lost name strict readers.
-describe('what clients of the API rely on:', () => {
-  it('the list of statuses is closed', () => {
+describe('the schema of a run', () => {
+  it('has a closed list of statuses', () => {
     expect(RunStatus.enum).toEqual([
       'not-started',
       'queued',
@@ -31,7 +31,7 @@ describe('what clients of the API rely on:', () => {
     ]);
   });
 
-  it('so is the list of reasons for an end', () => {
+  it('has a closed list of end reasons', () => {
     expect(EndReason.enum).toEqual([
       'completed',
       'workflow_error',
@@ -46,7 +46,7 @@ describe('what clients of the API rely on:', () => {
     ]);
   });
 
-  it('no member of a run or of an output is ever left out', () => {
+  it('requires every member of a run and of an output', () => {
     for (const schema of [WorkflowRun, OutputItem, MediaItem, CancelRunResponse]) {
       expect(schema.required).toEqual(Object.keys(schema.properties));
     }
