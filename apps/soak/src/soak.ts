@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { unlessAborted } from '@runledger/resilience/abort';
 import { violationsIn } from './checks/all-checks.ts';
 import type { ClientRecords, Exchange, RunStream } from './clients/client-records.ts';
 import { planRuns, type RunPlan } from './clients/plan.ts';
@@ -35,7 +35,7 @@ export interface SoakEnvironment {
   readonly env: NodeJS.ProcessEnv;
   readonly print: (line: string) => void;
   /** Aborts to end the soak early. All its processes end then. */
-  readonly interrupted?: AbortSignal;
+  readonly interrupted: AbortSignal;
 }
 
 /** One soak, from the first process to the result. All its processes have ended when it resolves. */
@@ -140,10 +140,4 @@ const reportsOf = (
     .slice(0, MAX_FURTHER_VIOLATIONS)
     .map(({ run, message }) => `  ${run ?? 'no run'}: ${message}`);
   return [violationReport(first, evidence, context), `${others.length} more violations.`, ...lines];
-};
-
-const unlessAborted = <Value>(work: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> => {
-  if (signal === undefined) return work;
-  const aborted = once(signal, 'abort').then(() => Promise.reject(new Error('the soak was interrupted')));
-  return Promise.race([work, aborted]);
 };

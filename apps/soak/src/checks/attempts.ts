@@ -51,22 +51,22 @@ const wrongResults = (logged: LoggedRun): string[] => {
   return wrongOutcome(logged);
 };
 
-/** The inputs say how the program ends, and its output says which attempt it was. */
+/** The inputs decide how the program ends. Its output names its attempt. */
 const wrongOutcome = ({ facts, key }: LoggedRun): string[] => {
   const { event } = facts.at(-1) ?? {};
   const queued = facts[0]?.event;
-  const asked = queued?.type === 'RunQueued' ? queued.data.inputs['what'] : undefined;
+  const requested = queued?.type === 'RunQueued' ? queued.data.inputs['what'] : undefined;
   if (event?.type === 'RunSucceeded') {
     const texts = event.data.outputs.flatMap(({ data }) => data['text'] ?? []);
     const expected = `${key.run_id}.${event.attempt}`;
-    if (asked === 'failure') return ['It succeeded, but its inputs asked for a failure.'];
+    if (requested === 'failure') return ['It succeeded, but its inputs request a failure.'];
     return texts.includes(expected)
       ? []
       : [`It succeeded with ${JSON.stringify(texts)}, expected ${expected}.`];
   }
   // A run with a file may fail: the gateway may be down for longer than an executor waits.
-  if (event?.type === 'RunFailed' && event.data.reason === 'workflow_error' && asked === 'success')
-    return [`It failed, but its inputs asked for a success: ${event.data.message}`];
+  if (event?.type === 'RunFailed' && event.data.reason === 'workflow_error' && requested === 'success')
+    return [`It failed, but its inputs request a success: ${event.data.message}`];
   return [];
 };
 

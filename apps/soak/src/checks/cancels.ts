@@ -48,7 +48,11 @@ const takesTooLong = (logged: LoggedRun, { faults, size }: Evidence): string | u
   if (!request || !last) return undefined;
   const span = { from: Date.parse(request.time), to: Date.parse(last.time) };
   const settleMs = size.heartbeatPeriodS * 3_000;
-  const outageMs = outageMsIn(faults.outages, ['broker', 'scheduler', 'gpu-executor'], settleMs, span);
+  const outageMs = outageMsIn(faults.outages, {
+    roles: ['broker', 'scheduler', 'gpu-executor'],
+    settleMs,
+    ...span,
+  });
   const allowedMs = size.cancelEnforceS * 1_000 + SLACK_MS + outageMs;
   const tookMs = span.to - span.from;
   if (tookMs <= allowedMs) return undefined;

@@ -1,13 +1,13 @@
 import type { ClientRecords, Exchange, ShownRun } from '../clients/client-records.ts';
 import type { LoggedRun } from '../evidence/logged-run.ts';
 
-/** The positions in the log that fit what somebody saw. */
+/** The positions in the log that fit an observation. */
 interface PositionRange {
   readonly atLeast: number;
   readonly atMost: number;
 }
 
-/** What somebody saw of a run. */
+/** What a client or receiver saw of a run. */
 export interface Observation extends PositionRange {
   /** Who showed it, and what. */
   readonly by: string;

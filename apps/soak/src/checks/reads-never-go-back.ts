@@ -63,7 +63,8 @@ const comparable = (
   outages: readonly Outage[],
 ): readonly (readonly Exchange[])[] => [
   exchanges.filter(
-    ({ sentAt: from, seenAt: to }) => outageMsIn(outages, ['broker'], SETTLE_MS, { from, to }) === 0,
+    ({ sentAt: from, seenAt: to }) =>
+      outageMsIn(outages, { roles: ['broker'], settleMs: SETTLE_MS, from, to }) === 0,
   ),
   ...Map.groupBy(exchanges, ({ gateway }) => gateway).values(),
 ];

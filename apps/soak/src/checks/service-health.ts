@@ -1,7 +1,7 @@
 import { outageMsIn, type Outage, type Stopped } from '../cluster/outages.ts';
 import type { Check, Evidence, Violation } from '../evidence/evidence.ts';
 
-/** What must hold for every service, whatever faults hit the others. */
+/** What must hold for every service during faults of the others. */
 export const serviceHealth: Check = (evidence) => [
   ...deadLetters(evidence),
   ...unexpectedEnds(evidence),
@@ -49,5 +49,7 @@ const SETTLE_MS = 10_000;
 const isClean = ({ role, at, endKind, tookMs }: Stopped, outages: readonly Outage[]): boolean => {
   if (endKind === 'clean' || role === 'broker' || role === 'database') return true;
   const span = { from: at, to: at + tookMs };
-  return endKind === 'gave up' && outageMsIn(outages, ['broker'], SETTLE_MS, span) > 0;
+  return (
+    endKind === 'gave up' && outageMsIn(outages, { roles: ['broker'], settleMs: SETTLE_MS, ...span }) > 0
+  );
 };

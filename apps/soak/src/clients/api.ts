@@ -65,7 +65,7 @@ const answerOf = async (
   }
 };
 
-/** Adds the cause, because `fetch failed` alone says nothing. */
+/** Adds the cause, because `fetch failed` alone explains nothing. */
 export const reasonOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;

@@ -98,7 +98,7 @@ const queueRun = async (context: ClientContext, plan: RunPlan): Promise<string |
   };
   const path = '/run/deployment/queue';
   const queue = { kind: 'queue', request, run: null, key, method: 'POST', path, body } as const;
-  // Without a key, nobody knows whether a lost answer queued a run. Such a client sends its request once.
+  // Without a key, a client cannot know whether a lost answer queued a run. It sends its request once.
   const answer =
     key === null
       ? await send({ ...queue, gateway: gateway(), withinMs: ANSWER_WITHIN_MS })

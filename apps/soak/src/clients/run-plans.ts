@@ -8,8 +8,8 @@ const BULK_CANCEL_EVERY_MS = 20_000;
 export const runPlans = async (
   { runPlan, cancelInBulk }: Clients,
   plans: readonly RunPlan[],
-  begunAt = performance.now(),
 ): Promise<void> => {
+  const begunAt = performance.now();
   const all: Promise<void>[] = [];
   let bulkCancelAt = BULK_CANCEL_EVERY_MS;
   for (const plan of plans) {

@@ -3,7 +3,7 @@ import { OPERATOR } from '@runledger/broker-access/broker-user';
 import { newUserKey } from '@runledger/event-log/connect/user-key';
 import { brokerUsers } from '@runledger/standalone/keys/broker-users';
 
-/** Users and permissions at the broker of a cluster. A service may do what its contract says, and no more. */
+/** Users and permissions at the broker of a cluster. A service may do only what its contract allows. */
 export interface BrokerAccess {
   /** For nats-server. */
   readonly authorization: string;

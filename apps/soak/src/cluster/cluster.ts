@@ -41,7 +41,7 @@ const BASE_PATH = '/api';
 export const startCluster = async (options: ClusterOptions): Promise<Cluster> => {
   await using opened = new AsyncDisposableStack();
   const parts = partsIn(opened, options);
-  const [brokerPort = 0, databasePort = 0, ...gatewayPorts] = await reservedPorts(4, Math.random);
+  const [brokerPort = 0, databasePort = 0, ...gatewayPorts] = await reservedPorts(4);
   const executors = Array.from({ length: options.size.executors }, (_, index) => executorNameOf(index));
   const access = newBrokerAccess(executors);
   const { natsUrl, mongoUrl } = await startServers(options, { access, parts, brokerPort, databasePort });

@@ -41,12 +41,18 @@ export interface FaultRecords {
   readonly unexpectedEnds: readonly UnexpectedEnd[];
 }
 
-/** How many milliseconds of a time span one of these roles was down, or back for less than `settleMs`. */
+export interface OutageFilter {
+  readonly roles: readonly PartRole[];
+  /** A part counts as down until it has been back for this time. */
+  readonly settleMs: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** How many milliseconds of a time span one of these roles was down. */
 export const outageMsIn = (
   outages: readonly Outage[],
-  roles: readonly PartRole[],
-  settleMs: number,
-  { from, to }: { readonly from: number; readonly to: number },
+  { roles, settleMs, from, to }: OutageFilter,
 ): number => {
   const spans = outages
     .filter(({ role }) => roles.includes(role))

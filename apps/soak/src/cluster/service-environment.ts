@@ -4,7 +4,7 @@ import { serviceEnvironment } from '@runledger/standalone/service-environment';
 import type { Size } from '../parameters/size.ts';
 import type { ServiceName } from './service.ts';
 
-/** What all services of a cluster share. */
+/** What the environments of all services of a cluster have in common. */
 export interface ServiceAddresses {
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;

@@ -27,6 +27,7 @@ export const readLog = async (log: EventLog): Promise<StoredMessage[]> => {
     onBatch: async (batch) => void messages.push(...batch),
     onCaughtUp: caughtUp.resolve,
   });
-  await Promise.race([caughtUp.promise, following.failed.then((error) => Promise.reject(error))]);
+  void following.failed.then(caughtUp.reject);
+  await caughtUp.promise;
   return messages;
 };

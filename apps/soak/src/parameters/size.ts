@@ -1,4 +1,4 @@
-/** How large a soak is. Times are in milliseconds unless the name says otherwise. */
+/** How large a soak is. Times are in milliseconds unless the name has another unit. */
 export interface Size {
   /** How long clients queue runs and faults are injected. */
   readonly minutes: number;

@@ -1,4 +1,4 @@
-# A run of the soak. It reads one line of JSON from standard input; the inputs in it say what to do.
+# A run of the soak. It reads one line of JSON from standard input; the inputs in it decide what to do.
 # A plain shell script, because a busy machine starts thousands of them.
 read -r work
 field() {
@@ -10,7 +10,7 @@ echo "$RUNLEDGER_RUN_ID $RUNLEDGER_ATTEMPT" >> "$SOAK_PROGRAM_STARTS"
 echo '{"progress": 0.1, "live_status": "working"}'
 sleep "$(field seconds)"
 case $(field what) in
-  failure) echo 'this run was asked to fail' >&2; exit 3 ;;
+  failure) echo 'the inputs of this run request a failure' >&2; exit 3 ;;
   file) echo "$RUNLEDGER_RUN_ID" > "$RUNLEDGER_OUTPUT_DIR/result.txt" ;;
 esac
 echo "{\"output\": {\"text\": [\"$RUNLEDGER_RUN_ID.$RUNLEDGER_ATTEMPT\"]}}"

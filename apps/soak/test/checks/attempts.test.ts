@@ -16,15 +16,15 @@ describe('attempts', () => {
     ]);
   });
 
-  it('end as their inputs ask', () => {
-    const asked = (what: string) => queued(RUN, { inputs: { ...INPUTS, what } });
-    const toFail = [asked('failure'), assigned(RUN), started(RUN), succeededAs()];
-    expect(messagesOf({ events: toFail })).toEqual(['It succeeded, but its inputs asked for a failure.']);
+  it('end as their inputs request', () => {
+    const requested = (what: string) => queued(RUN, { inputs: { ...INPUTS, what } });
+    const toFail = [requested('failure'), assigned(RUN), started(RUN), succeededAs()];
+    expect(messagesOf({ events: toFail })).toEqual(['It succeeded, but its inputs request a failure.']);
     const toSucceed = [queuedRun(), assigned(RUN), started(RUN), failed(RUN)];
     expect(messagesOf({ events: toSucceed })).toEqual([
-      'It failed, but its inputs asked for a success: size is too large',
+      'It failed, but its inputs request a success: size is too large',
     ]);
-    expect(messagesOf({ events: [asked('file'), ...toSucceed.slice(1)] })).toEqual([]);
+    expect(messagesOf({ events: [requested('file'), ...toSucceed.slice(1)] })).toEqual([]);
   });
 
   it('are assigned before a program starts', () => {
@@ -40,7 +40,7 @@ describe('attempts', () => {
   });
 
   it('belong to runs', () => {
-    const programStarts = [start(1), { run: 'nobody', attempt: 1 }];
+    const programStarts = [start(1), { run: 'unknown', attempt: 1 }];
     expect(messagesOf({ programStarts })).toEqual([
       'A program started 1 times for a run that the log does not have.',
     ]);

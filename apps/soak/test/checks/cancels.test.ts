@@ -14,23 +14,23 @@ import { aSoak, BEGUN_AT, EVENTS, exchange, queuedRun, RUN, second, stored } fro
 
 const messagesOf = (...given: Parameters<typeof aSoak>): string[] =>
   cancels(aSoak(...given)).map((one) => one.message);
-const asked = exchange(2.5, { kind: 'cancelled', outcome: 'cancelled' }, { kind: 'cancel' });
+const requested = exchange(2.5, { kind: 'cancelled', outcome: 'cancelled' }, { kind: 'cancel' });
 const executing = [queuedRun(), assigned(RUN), started(RUN), cancelRequested(RUN, 1, EXECUTOR)];
 
 describe('a cancelled run', () => {
   it('ends as cancelled', () => {
     expect(messagesOf({ events: [...executing, cancelled(RUN)] })).toEqual([]);
-    expect(messagesOf({ records: { exchanges: [asked] } })).toEqual([
+    expect(messagesOf({ records: { exchanges: [requested] } })).toEqual([
       'http://127.0.0.1:1/api answered the cancel request with cancelled, but the run is success.',
     ]);
   });
 
-  it('does not end with another status, whatever the log would accept', () => {
+  it('does not end with another status, even if the log accepts it', () => {
     const honest = foldRuns(stored([...executing, cancelled(RUN)])).get(RUN.run_id);
     const ended = foldRuns(stored(EVENTS)).get(RUN.run_id);
     if (!honest || !ended) throw new Error('there is no run');
-    const forged = new Map([[RUN.run_id, { ...honest, situations: ended.situations }]]);
-    expect(messagesOf({ runs: forged })).toEqual([
+    const changed = new Map([[RUN.run_id, { ...honest, situations: ended.situations }]]);
+    expect(messagesOf({ runs: changed })).toEqual([
       'Its cancellation was requested, but it ended as success.',
     ]);
   });
@@ -39,10 +39,10 @@ describe('a cancelled run', () => {
     const honest = foldRuns(stored([queuedRun(), cancelRequested(RUN)])).get(RUN.run_id);
     const begun = foldRuns(stored(EVENTS)).get(RUN.run_id);
     if (!honest || !begun) throw new Error('there is no run');
-    const forged = new Map([
+    const changed = new Map([
       [RUN.run_id, { ...honest, facts: [...honest.facts, ...begun.facts.slice(1, 2)] }],
     ]);
-    expect(messagesOf({ runs: forged })).toEqual([
+    expect(messagesOf({ runs: changed })).toEqual([
       'It was cancelled in the queue, but RunAssigned followed.',
     ]);
   });

@@ -18,7 +18,7 @@ describe('notifications', () => {
     expect(messagesOf([arrived(2, 1), arrived(4, 3), arrived(4.5, 4), arrived(5, 4)])).toEqual([]);
   });
 
-  it('are delivered when the log says so', () => {
+  it('are delivered if the log has the fact of the delivery', () => {
     const never = 'The log says that the final notification was delivered, but the receiver accepted none.';
     expect(messagesOf([])).toEqual([never]);
     expect(messagesOf([arrived(4.5, 4, 500), arrived(5, 4, null)])).toEqual([never]);
@@ -62,12 +62,14 @@ describe('notifications', () => {
   });
 
   it('arrive only for runs with a webhook', () => {
-    const silent = [queued(RUN, { inputs: INPUTS }), ...notNotified.slice(1)];
-    expect(messagesOf([], silent)).toEqual([]);
-    expect(messagesOf([arrived(5, 4)], silent)).toEqual(['It has no webhook, but a notification arrived.']);
+    const withoutWebhook = [queued(RUN, { inputs: INPUTS }), ...notNotified.slice(1)];
+    expect(messagesOf([], withoutWebhook)).toEqual([]);
+    expect(messagesOf([arrived(5, 4)], withoutWebhook)).toEqual([
+      'It has no webhook, but a notification arrived.',
+    ]);
     const stray = arrived(5, 4);
     expect(
-      messagesOf([arrived(5, 4), { ...stray, payload: { ...stray.payload, run_id: 'nobody' } }]),
+      messagesOf([arrived(5, 4), { ...stray, payload: { ...stray.payload, run_id: 'unknown' } }]),
     ).toEqual(['1 notifications arrived for a run that the log does not have.']);
   });
 });

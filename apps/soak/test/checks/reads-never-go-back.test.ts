@@ -94,7 +94,7 @@ describe('reads', () => {
     ]);
   });
 
-  it('may show an earlier webhook status than another gateway while the log is away', () => {
+  it('may show an earlier webhook status than another gateway while the log is unavailable', () => {
     const events = [...EVENTS.slice(0, 4), webhookStarted(RUN), webhookDelivered(RUN)];
     const shown = (at: number, webhook_status: 'running' | 'success', gateway: string): Exchange =>
       exchange(at, { kind: 'shown', shown: { ...shownAfter(4), webhook_status } }, { gateway });

@@ -7,7 +7,7 @@ const messagesOf = (...given: Parameters<typeof aSoak>): string[] =>
   serviceHealth(aSoak(...given)).map((one) => one.message);
 const noFaults = { outages: [], stops: [], unexpectedEnds: [] };
 
-describe('whatever faults hit the others', () => {
+describe('during faults of other parts', () => {
   it('there are no dead letters', () => {
     const deadLetters = [
       { subject: `runs.org.${RUN.run_id}.life.queued`, consumer: 'scheduler', reason: 'why' },

@@ -34,7 +34,7 @@ describe('views', () => {
   });
 
   it('show no run that the log does not have', () => {
-    expect(messagesOf({ listed: [entry, { run: 'nobody', shown }] })).toEqual([
+    expect(messagesOf({ listed: [entry, { run: 'unknown', shown }] })).toEqual([
       'one lists it wrongly: the log has no such run.',
     ]);
   });

@@ -50,18 +50,18 @@ describe('the faults of a soak', () => {
 });
 
 describe('the requests of a soak', () => {
-  const asked = planRuns(randomFrom(7), { minutes: 10, rate: 5 });
+  const plans = planRuns(randomFrom(7), { minutes: 10, rate: 5 });
 
   it('match the rate, and each has its own number', () => {
-    expect(asked.map(({ request }) => request)).toEqual(Array.from({ length: 3_000 }, (_, at) => at + 1));
+    expect(plans.map(({ request }) => request)).toEqual(Array.from({ length: 3_000 }, (_, at) => at + 1));
   });
 
   it('are of every kind', () => {
-    expect(new Set(asked.map(({ deployment }) => deployment)).size).toBe(4);
-    expect(new Set(asked.map(({ work }) => work.what)).size).toBe(3);
-    expect(new Set(asked.map(({ follow: watch, webhook }) => `${watch} ${webhook}`)).size).toBe(9);
-    expect(asked.some(({ cancelAfterMs: cancelAfter }) => cancelAfter === 0)).toBe(true);
-    expect(asked.some(({ rerun, key }) => rerun && key === null)).toBe(true);
-    expect(asked.some(({ abortFirstAfterMs: impatientAfter }) => impatientAfter !== null)).toBe(true);
+    expect(new Set(plans.map(({ deployment }) => deployment)).size).toBe(4);
+    expect(new Set(plans.map(({ work }) => work.what)).size).toBe(3);
+    expect(new Set(plans.map(({ follow, webhook }) => `${follow} ${webhook}`)).size).toBe(9);
+    expect(plans.some(({ cancelAfterMs }) => cancelAfterMs === 0)).toBe(true);
+    expect(plans.some(({ rerun, key }) => rerun && key === null)).toBe(true);
+    expect(plans.some(({ abortFirstAfterMs }) => abortFirstAfterMs !== null)).toBe(true);
   });
 });

@@ -15,7 +15,8 @@ describe('a soak that kills, stops and pauses every part at random', () => {
     const read = readOptions(['--small'], () => SEED);
     if (!read.ok) throw new Error(read.why);
     print(`Seed ${read.options.seed}. Repeat it with: ${read.options.command}`);
-    const { passed, report } = await soak(read.options, { env: process.env, print });
+    const interrupted = new AbortController().signal;
+    const { passed, report } = await soak(read.options, { env: process.env, print, interrupted });
     print(report);
     expect(passed, report).toBe(true);
   });

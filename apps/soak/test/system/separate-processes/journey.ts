@@ -36,7 +36,7 @@ export const beginJourney = async ({
     return answer.run;
   };
   const short = await queue({});
-  const long = await queue({ lasts: 'for ever' });
+  const long = await queue({ lasts: 'until cancelled' });
   const cancel = await post(send, gatewayPort, 'cancel', long, `/run/${long}/cancel`);
   if (cancel.kind !== 'cancelled') throw new Error(`nothing was cancelled: ${JSON.stringify(cancel)}`);
 
@@ -59,7 +59,7 @@ export const beginJourney = async ({
           ({ payload }) => payload.run_id === run && payload.finished,
         );
         if (notification?.payload.status !== status)
-          throw new Error(`The notification of ${run} says ${notification?.payload.status}.`);
+          throw new Error(`The status in the notification of ${run} is ${notification?.payload.status}.`);
       }
     },
   };

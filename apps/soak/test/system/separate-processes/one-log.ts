@@ -35,7 +35,7 @@ export const openOneLog = async ({ url, user, password }: Account, receiver: Rec
   await provision(log);
   const organisation = await storeOrganisation(log, new Date());
   const folder = opened.use(await mkdtempDisposable(join(tmpdir(), 'runledger-one-log-')));
-  const [gatewayPort = 0, ...healthPorts] = await reservedPorts(1 + SERVICES.length, Math.random);
+  const [gatewayPort = 0, ...healthPorts] = await reservedPorts(1 + SERVICES.length);
   const broker = { NATS_URL: url, NATS_USER: user, NATS_PASSWORD: password };
   const shared = { broker, views: MEMORY, gatewayPort, folder: folder.path, name: 'box' };
   const journeys: Journey[] = [];

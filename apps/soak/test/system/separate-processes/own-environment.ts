@@ -20,10 +20,10 @@ export const MEMORY = { RUNLEDGER_VIEWS: 'memory' };
 const SECRET_KEY = Buffer.alloc(32, 7).toString('base64');
 const WEBHOOKS = { RUNLEDGER_SECRET_KEYS: SECRET_KEY, RUNLEDGER_WEBHOOK_ALLOW: 'loopback' };
 
-/** Writes an output file, which needs the gateway. A run with "for ever" in its inputs ends only by a cancel request. */
+/** Writes an output file, which needs the gateway. A run with "until cancelled" in its inputs ends only by a cancel request. */
 const WORK = [
   'read -r work',
-  'case "$work" in *"for ever"*) exec sleep 600;; esac',
+  'case "$work" in *"until cancelled"*) exec sleep 600;; esac',
   'echo "$RUNLEDGER_RUN_ID" > "$RUNLEDGER_OUTPUT_DIR/result.txt"',
 ].join('\n');
 

@@ -30,7 +30,7 @@ export interface OwnProcess extends AsyncDisposable {
   output(): string;
 }
 
-/** The many processes of these tests share the compiled sources. */
+/** All processes of these tests use the same cache of compiled sources. */
 const COMPILED = fileURLToPath(
   new URL('../../../../../node_modules/.cache/runledger-compiled', import.meta.url),
 );

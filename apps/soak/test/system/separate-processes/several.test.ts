@@ -46,7 +46,7 @@ describeWithMongo('two gateways, two schedulers, two notifiers and three executo
       await provision(log);
       const organisation = await storeOrganisation(log, new Date());
       const folder = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-several-')));
-      const [first = 0, second = 0, ...healthPorts] = await reservedPorts(2 + PARTS.length, Math.random);
+      const [first = 0, second = 0, ...healthPorts] = await reservedPorts(2 + PARTS.length);
       const database = new URL(mongo.url);
       database.pathname = `/${mongo.database}`;
 

@@ -49,10 +49,7 @@ describeWithMongo('services that start before everything else', () => {
     async () => {
       await using open = new AsyncDisposableStack();
       const folder = open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-waiting-')));
-      const [natsPort = 0, mongoPort = 0, gatewayPort = 0, ...healthPorts] = await reservedPorts(
-        7,
-        Math.random,
-      );
+      const [natsPort = 0, mongoPort = 0, gatewayPort = 0, ...healthPorts] = await reservedPorts(7);
       const server = (port: number, name: string) =>
         ({ folder: join(folder.path, name), port, env: process.env, print: () => undefined }) as const;
 
