@@ -54,9 +54,9 @@ Queue a run, then read it with the run_id of the answer:
 
   curl -s ${url}/run/deployment/queue ${header} -H 'Content-Type: application/json' -d '${body}'
   curl -s ${url}/run/RUN_ID ${header}
-${listening ? `\nTo see its webhook arrive, run in another terminal, before or after: ${listening.command}` : ''}
-Or watch a run from start to end, in another terminal: npx runledger queue --watch
-Ctrl-C stops everything. The runs and the key are still there after the next start.
+${listening ? `\nTo receive its webhook, run in another terminal, before or after: ${listening.command}` : ''}
+Or queue a run and watch it, in another terminal: npx runledger queue --watch
+Ctrl-C stops everything. The next start has the same runs and the same key.
 `;
 };
 
@@ -69,8 +69,8 @@ const listen = (url: string): { readonly webhook: string; readonly command: stri
 
 const webhookWords = (allow: readonly string[] | undefined): string => {
   if (allow === undefined)
-    return 'to public addresses, and to this machine (loopback) since RUNLEDGER_WEBHOOK_ALLOW is not set';
-  const more = allow.length === 0 ? 'alone' : `and ${allow.join(',')}`;
+    return 'to public addresses, and to this machine (loopback) because RUNLEDGER_WEBHOOK_ALLOW is not set';
+  const more = allow.length === 0 ? 'only' : `and ${allow.join(',')}`;
   return `to public addresses ${more} (RUNLEDGER_WEBHOOK_ALLOW)`;
 };
 

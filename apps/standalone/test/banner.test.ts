@@ -36,7 +36,7 @@ describe('webhooks in the banner', () => {
   it('may go to loopback by default, and a command shows them', () => {
     const text = banner(facts);
     expect(text).toMatch(
-      /webhooks +to public addresses, and to this machine \(loopback\) since \S+ is not set\n/,
+      /webhooks +to public addresses, and to this machine \(loopback\) because \S+ is not set\n/,
     );
     expect(text).toContain('"webhook":"http://127.0.0.1:9000/hook"');
     expect(text).toContain('npx runledger listen\n');
@@ -49,7 +49,7 @@ describe('webhooks in the banner', () => {
   });
 
   it.each([
-    [[], 'to public addresses alone (RUNLEDGER_WEBHOOK_ALLOW)'],
+    [[], 'to public addresses only (RUNLEDGER_WEBHOOK_ALLOW)'],
     [['10.0.0.0/8', 'hooks.corp'], 'to public addresses and 10.0.0.0/8,hooks.corp (RUNLEDGER_WEBHOOK_ALLOW)'],
   ])('have no example on this machine if loopback is not allowed: %j', (webhookAllow, words) => {
     const text = banner({ ...facts, webhookAllow });

@@ -47,7 +47,7 @@ const sentence = (host: string, port: number, error: unknown): string => {
   if (code === 'EADDRINUSE') return `Port ${port} of ${host} is taken by another program. ${another}`;
   if (code === 'EACCES') return `This user may not listen on port ${port} of ${host}. ${another}`;
   const why = error instanceof Error ? error.message : String(error);
-  return `Nothing can listen on ${host}: ${why}. Set RUNLEDGER_HOST to an address of this machine.`;
+  return `The API cannot listen on ${host}: ${why}. Set RUNLEDGER_HOST to an address of this machine.`;
 };
 
 /** The URL at which programs on this machine reach a server that listens on `host`. */

@@ -37,10 +37,10 @@ export const openDataFolder = async (path: string, now: () => Date): Promise<Ope
       await lock[Symbol.asyncDispose]();
       return { ok: false, why: wrong };
     }
-    const { publishUrl: tellUrl } = lock;
+    const { publishUrl } = lock;
     return {
       ok: true,
-      folder: { path, at, publishUrl: tellUrl, [Symbol.asyncDispose]: () => lock[Symbol.asyncDispose]() },
+      folder: { path, at, publishUrl, [Symbol.asyncDispose]: () => lock[Symbol.asyncDispose]() },
     };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);

@@ -44,7 +44,7 @@ export const settingsSchema = Type.Object({
       maxItems: 1_024,
       emptyIsValue: true,
       description:
-        'where webhooks may go beyond public addresses; loopback when it is not set, nowhere when it is empty',
+        'where webhooks may go besides public addresses; loopback if it is not set, nowhere if it is empty',
     }),
   ),
   RUNLEDGER_WEBHOOK_OWN_SERVICES: policyConfig.RUNLEDGER_WEBHOOK_OWN_SERVICES,
@@ -56,7 +56,7 @@ export const settingsSchema = Type.Object({
       default: 'always',
       pattern: '^(?:always|[1-9][0-9]{0,4}(?:ms|s|m))$',
       description:
-        'when the broker flushes messages to disk: always (a 200 survives a power cut) or every so often, such as 2s (faster)',
+        'when the broker flushes messages to disk: always (a 200 survives a power cut), or an interval such as 2s (faster)',
     }),
   ),
   RUNLEDGER_LOG_SETTINGS: Type.String({

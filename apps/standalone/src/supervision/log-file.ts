@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-const MAX_LOG_FILE_BYTES = 8 * 1024 * 1024;
+export const MAX_LOG_FILE_BYTES = 8 * 1024 * 1024;
 
 export interface LogFile extends Disposable {
   readonly write: (line: string) => void;
@@ -12,7 +12,7 @@ export interface LogFile extends Disposable {
  * so that two files hold the latest lines. Writes are synchronous and in order: there are few lines, and the last ones
  * matter most after a crash.
  */
-export const openLogFile = (path: string, maxBytes = MAX_LOG_FILE_BYTES): LogFile => {
+export const openLogFile = (path: string): LogFile => {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const open = (): number => openSync(path, 'a', 0o600);
   let file = open();
@@ -27,7 +27,7 @@ export const openLogFile = (path: string, maxBytes = MAX_LOG_FILE_BYTES): LogFil
     write: (line) => {
       const record = Buffer.from(`${line}\n`);
       try {
-        if (bytes > 0 && bytes + record.length > maxBytes) rotate();
+        if (bytes > 0 && bytes + record.length > MAX_LOG_FILE_BYTES) rotate();
         bytes += writeSync(file, record);
       } catch {
         // A full disk must not end this process. The services report the problem.

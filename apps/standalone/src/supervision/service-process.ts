@@ -28,7 +28,7 @@ export interface ServiceProcess extends SupervisedProcess {
 }
 
 /**
- * Starts a service as a child process. An IPC channel tells it when this process ends. It has its own process group, so
+ * Starts a service as a child process. It notices by its IPC channel when this process ends. It has its own process group, so
  * that Ctrl-C reaches only this process, which stops its services in order.
  */
 export const startService = ({

@@ -1,7 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openLogFile } from '../../src/supervision/log-file.ts';
+import { MAX_LOG_FILE_BYTES, openLogFile } from '../../src/supervision/log-file.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 describe('a log file', () => {
@@ -17,18 +17,23 @@ describe('a log file', () => {
 
   it('keeps the latest lines in two files of limited size', () => {
     const path = join(temporaryFolder(), 'gateway.log');
-    using log = openLogFile(path, 40);
-    for (let count = 10; count < 40; count += 1) log.write(`line ${count}`);
+    using log = openLogFile(path);
+    const filler = '.'.repeat(MAX_LOG_FILE_BYTES / 4);
+    for (let count = 10; count < 40; count += 1) {
+      log.write(filler);
+      log.write(`line ${count}`);
+    }
     expect(`${readFileSync(`${path}.1`, 'utf8')}${readFileSync(path, 'utf8')}`).toMatch(
-      /line 38\nline 39\n$/,
+      /line 38\n\.+\nline 39\n$/,
     );
-    for (const file of [path, `${path}.1`]) expect(statSync(file).size).toBeLessThanOrEqual(40);
+    for (const file of [path, `${path}.1`])
+      expect(statSync(file).size).toBeLessThanOrEqual(MAX_LOG_FILE_BYTES);
   });
 
-  it('that is full already is rotated at the first line', () => {
+  it('is rotated at the first line if it is already full', () => {
     const path = join(temporaryFolder(), 'gateway.log');
-    writeFileSync(path, 'x'.repeat(50));
-    using log = openLogFile(path, 40);
+    writeFileSync(path, 'x'.repeat(MAX_LOG_FILE_BYTES));
+    using log = openLogFile(path);
     log.write('next');
     expect(readFileSync(path, 'utf8')).toBe('next\n');
   });
