@@ -7,7 +7,7 @@ import { Deployment, Machine } from '@runledger/contracts/catalogue/records';
 import { newUuid } from '@runledger/contracts/ids';
 import { openBucket } from '@runledger/event-log/streams/bucket';
 import { aKey, type Tenant } from '../test/fixtures/gateway/a-tenant.ts';
-import { openTestBed } from '../test/fixtures/gateway/test-bed.ts';
+import { openTestBedOnOwnBroker } from '../test/fixtures/gateway/test-bed.ts';
 import { call } from '../test/fixtures/requests/requests.ts';
 
 const FEW = 100;
@@ -26,7 +26,7 @@ const median = (times: readonly number[]): number =>
 
 const shown = (ms: number): string => `${ms.toFixed(1)} ms`;
 
-await using bed = await openTestBed();
+await using bed = await openTestBedOnOwnBroker();
 const { api } = await bed.gateway();
 const deployments = openBucket(bed.log, 'CATALOGUE', Deployment);
 const machines = openBucket(bed.log, 'CATALOGUE', Machine);

@@ -5,7 +5,7 @@
 import { newUuid } from '@runledger/contracts/ids';
 import type { TestGateway } from '../test/fixtures/gateway/a-gateway.ts';
 import { aKey } from '../test/fixtures/gateway/a-tenant.ts';
-import { openTestBed } from '../test/fixtures/gateway/test-bed.ts';
+import { openTestBedOnOwnBroker } from '../test/fixtures/gateway/test-bed.ts';
 import { queueSample } from '../test/fixtures/runs/queued-runs.ts';
 import { call } from '../test/fixtures/requests/requests.ts';
 
@@ -25,7 +25,7 @@ const timed = async ({ api }: TestGateway, key: string, path: string, method: st
   return took;
 };
 
-await using bed = await openTestBed();
+await using bed = await openTestBedOnOwnBroker();
 const gateway = await bed.gateway({ projecting: true });
 const other = await bed.newTenant();
 const key = await aKey(bed.log, bed.tenant, { scopes: ['admin'] });

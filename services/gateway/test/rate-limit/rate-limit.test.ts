@@ -1,7 +1,7 @@
 import { newUuid } from '@runledger/contracts/ids';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rateLimit } from '../../src/rate-limit/rate-limit.ts';
-import { aLog, type TestLog } from '../fixtures/gateway/a-log.ts';
+import { aLog, aLogOnOwnBroker, type TestLog } from '../fixtures/gateway/a-log.ts';
 
 let test: TestLog;
 beforeAll(async () => {
@@ -77,7 +77,7 @@ describe('the rate limit of a key', () => {
   });
 
   it('lets requests through while the broker does not answer', async () => {
-    await using alone = await aLog();
+    await using alone = await aLogOnOwnBroker();
     const counted: string[] = [];
     const counting = {
       refused: () => counted.push('refused'),

@@ -1,6 +1,6 @@
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
-import { testNats } from '@runledger/testing/servers/nats';
+import { testAccount } from '@runledger/testing/servers/nats-account';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readGatewayConfig } from '../../src/config.ts';
 import { openTestBed } from '../fixtures/gateway/test-bed.ts';
@@ -16,8 +16,8 @@ let some: AnEdge;
 let all: AnEdge;
 let off: AnEdge;
 beforeAll(async () => {
-  const nats = opened.use(await testNats());
-  log = opened.use(await openEventLog({ url: nats.url, name: 'gateway' }, silentLogger));
+  const { login } = opened.use(await testAccount());
+  log = opened.use(await openEventLog({ ...login, name: 'gateway' }, silentLogger));
   some = opened.use(await anEdge({ log, corsOrigins: [APP, 'http://localhost:5173'] }));
   all = opened.use(await anEdge({ log, corsOrigins: ['*'] }));
   off = opened.use(await anEdge({ log }));

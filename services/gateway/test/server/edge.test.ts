@@ -1,6 +1,6 @@
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
-import { testNats } from '@runledger/testing/servers/nats';
+import { testAccount } from '@runledger/testing/servers/nats-account';
 import { assigned, started, succeeded } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -15,8 +15,8 @@ import { rawRequest } from '../fixtures/requests/raw-request.ts';
 const opened = new AsyncDisposableStack();
 let log: EventLog;
 beforeAll(async () => {
-  const nats = opened.use(await testNats());
-  log = opened.use(await openEventLog({ url: nats.url, name: 'gateway' }, silentLogger));
+  const { login } = opened.use(await testAccount());
+  log = opened.use(await openEventLog({ ...login, name: 'gateway' }, silentLogger));
 });
 afterAll(() => opened.disposeAsync());
 

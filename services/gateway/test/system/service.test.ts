@@ -1,7 +1,7 @@
 import { describeWithMongo, testMongo } from '@runledger/testing/servers/mongo';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { openTestBed } from '../fixtures/gateway/test-bed.ts';
+import { openTestBed, openTestBedOnOwnBroker } from '../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../fixtures/runs/queued-runs.ts';
 import { call, post } from '../fixtures/requests/requests.ts';
@@ -23,7 +23,7 @@ describe('a gateway process', SLOW, () => {
     await using open = new AsyncDisposableStack();
     const bed = open.use(await openTestBed());
     const environment = {
-      NATS_URL: bed.nats.url,
+      ...bed.nats.env,
       RUNLEDGER_VIEWS: 'memory',
       RUNLEDGER_WEBHOOK_ALLOW: 'loopback',
     };
@@ -42,7 +42,7 @@ describe('a gateway process', SLOW, () => {
   it('keeps views in memory, is ready, and stops in order with what it has in hand', async () => {
     await using open = new AsyncDisposableStack();
     const bed = open.use(await openTestBed());
-    const environment = { NATS_URL: bed.nats.url, RUNLEDGER_VIEWS: 'memory' };
+    const environment = { ...bed.nats.env, RUNLEDGER_VIEWS: 'memory' };
     const gateway = open.use(await startGatewayProcess(environment));
     await waitFor('it to be ready', async () => (await ready(gateway)).status === 200);
     const key = await queueSample(gateway, bed.tenant);
@@ -87,8 +87,8 @@ describe('a gateway process', SLOW, () => {
 
   it('stops in order also while the broker is away', async () => {
     await using open = new AsyncDisposableStack();
-    const bed = open.use(await openTestBed());
-    const environment = { NATS_URL: bed.nats.url, RUNLEDGER_VIEWS: 'memory' };
+    const bed = open.use(await openTestBedOnOwnBroker());
+    const environment = { ...bed.nats.env, RUNLEDGER_VIEWS: 'memory' };
     const gateway = open.use(await startGatewayProcess(environment));
     await waitFor('it to be ready', async () => (await ready(gateway)).status === 200);
     await bed.nats.kill9();
@@ -104,7 +104,7 @@ describe('a gateway process', SLOW, () => {
     await using open = new AsyncDisposableStack();
     const bed = open.use(await openTestBed());
     const MONGODB_URL = 'mongodb://nobody:secret-word@127.0.0.1:1/runledger';
-    const gateway = open.use(await startGatewayProcess({ NATS_URL: bed.nats.url, MONGODB_URL }));
+    const gateway = open.use(await startGatewayProcess({ ...bed.nats.env, MONGODB_URL }));
     const key = await queueSample(gateway, bed.tenant);
     const { status, body } = await call(`${gateway.api}/run/${key.run_id}`, bed.tenant.key);
     expect([status, body.status]).toEqual([200, 'queued']);
@@ -120,7 +120,7 @@ describeWithMongo('two gateway processes on one MongoDB', SLOW, () => {
     const bed = open.use(await openTestBed());
     const MONGODB_URL = mongoUrl(open.use(await testMongo()));
     const views = open.use(openViews(MONGODB_URL, { retentionDays: 90 }));
-    const start = () => startGatewayProcess({ NATS_URL: bed.nats.url, MONGODB_URL });
+    const start = () => startGatewayProcess({ ...bed.nats.env, MONGODB_URL });
     const [one, other] = await Promise.all([start(), start()]);
     open.use(one);
     open.use(other);

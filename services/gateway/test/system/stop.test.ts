@@ -115,7 +115,7 @@ describe('a gateway process that is told to stop', { timeout: 60_000 }, () => {
     const attempt = await anAttempt(bed, await bed.gateway());
     const gateway = open.use(
       await startGatewayProcess({
-        NATS_URL: bed.nats.url,
+        ...bed.nats.env,
         RUNLEDGER_VIEWS: 'memory',
         // Half of it is for what is in hand.
         RUNLEDGER_STOP_WITHIN_S: '30',

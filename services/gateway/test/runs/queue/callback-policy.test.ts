@@ -111,7 +111,7 @@ describe('the callback of a run that is queued', () => {
       `http://localhost:${port}/`,
       `http://[::1]:${port}/`,
       `http://points-home.example:${port}/`,
-      `http://127.0.0.1:${new URL(bed.nats.url).port}/`,
+      `http://127.0.0.1:${bed.nats.port}/`,
       'http://127.0.0.1:7001/',
       'http://127.0.0.1:7002/',
       'http://mongo.example:27017/',

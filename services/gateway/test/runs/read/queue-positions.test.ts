@@ -3,7 +3,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { respondWithQueuePositions } from '@runledger/request-reply/queue-positions';
-import { testNats } from '@runledger/testing/servers/nats';
+import { testAccount } from '@runledger/testing/servers/nats-account';
 import { aRun } from '@runledger/testing/events/run-events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openSchedulerClient, type SchedulerClient } from '../../../src/scheduler/scheduler-client.ts';
@@ -13,9 +13,9 @@ const opened = new AsyncDisposableStack();
 let log: EventLog;
 let scheduler: EventLog;
 beforeAll(async () => {
-  const { url } = opened.use(await testNats());
-  log = opened.use(await openEventLog({ url, name: 'gateway' }, silentLogger));
-  scheduler = opened.use(await openEventLog({ url, name: 'scheduler' }, silentLogger));
+  const { login } = opened.use(await testAccount());
+  log = opened.use(await openEventLog({ ...login, name: 'gateway' }, silentLogger));
+  scheduler = opened.use(await openEventLog({ ...login, name: 'scheduler' }, silentLogger));
 });
 afterAll(() => opened.disposeAsync());
 

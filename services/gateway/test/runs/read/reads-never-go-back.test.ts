@@ -6,7 +6,7 @@ import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.
 import { viewsThatAreAway } from '../../fixtures/views/mongo-views.ts';
 import type { RunView } from '../../../src/projection/core/run-view.ts';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import { openTestBed, type TestBed } from '../../fixtures/gateway/test-bed.ts';
+import { openTestBed, openTestBedOnOwnBroker, type TestBed } from '../../fixtures/gateway/test-bed.ts';
 import { appendAll, tellWebhook } from '../../fixtures/runs/appended-facts.ts';
 import { queueSample } from '../../fixtures/runs/queued-runs.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
@@ -138,7 +138,7 @@ describe('the webhook_status of a run', () => {
   });
 
   it('is that of the view where the log no longer has the run, or cannot be asked', async () => {
-    await using other = await openTestBed();
+    await using other = await openTestBedOnOwnBroker();
     const views = memoryRunViews();
     const gateway = await other.gateway({ views });
     const gone = aRun(other.tenant.org_id);
@@ -153,7 +153,7 @@ describe('the webhook_status of a run', () => {
   });
 
   it('does not go back where the log goes away and the view is behind what was answered', async () => {
-    await using other = await openTestBed();
+    await using other = await openTestBedOnOwnBroker();
     const views = memoryRunViews();
     const gateway = await other.gateway({ views });
     const [told, again] = [await anEndedRun(other, gateway), await anEndedRun(other, gateway)];

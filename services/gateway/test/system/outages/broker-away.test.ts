@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { responseTo } from '../../../src/http/refusal.ts';
 import { knownFailures } from '../../../src/known-failures.ts';
 import { refusalOf } from '../../../src/server/refusal-of.ts';
-import { openTestBed } from '../../fixtures/gateway/test-bed.ts';
+import { openTestBed, openTestBedOnOwnBroker } from '../../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../../fixtures/runs/appended-facts.ts';
 import { factsOf, queueKeyed, queueSample, runIn } from '../../fixtures/runs/queued-runs.ts';
 import { call, post } from '../../fixtures/requests/requests.ts';
@@ -13,7 +13,7 @@ import { aRun, queued } from '@runledger/testing/events/run-events';
 
 describe('while the broker is away', { timeout: 90_000 }, () => {
   it('nothing is answered with less than it is, and everything goes on when it is back', async () => {
-    await using bed = await openTestBed();
+    await using bed = await openTestBedOnOwnBroker();
     const { tenant } = bed;
     const { key, deployment } = tenant;
     const gateway = await bed.gateway();

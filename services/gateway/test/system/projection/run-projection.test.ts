@@ -2,14 +2,14 @@ import { describeWithMongo, privateMongo } from '@runledger/testing/servers/mong
 import { describe, expect, it } from 'vitest';
 import { memoryRunViews } from '../../../src/projection/memory/memory-run-views.ts';
 import { openViews } from '../../fixtures/views/mongo-views.ts';
-import { aLog } from '../../fixtures/gateway/a-log.ts';
+import { aLog, aLogOnOwnBroker } from '../../fixtures/gateway/a-log.ts';
 import { project } from '../../fixtures/views/a-projection.ts';
 import { expectFolded, storeRuns } from '../../fixtures/views/projected-runs.ts';
 
 describe('a projection into memory', () => {
   it('goes on after a kill -9 of the broker', async () => {
     await using open = new AsyncDisposableStack();
-    const { nats, log } = open.use(await aLog());
+    const { nats, log } = open.use(await aLogOnOwnBroker());
     const views = memoryRunViews();
     open.use(project(log, views));
     const before = await storeRuns(log, 6);

@@ -9,7 +9,7 @@ import { openHttpServer } from '../../../src/server/http-server.ts';
 import { Refused } from '../../../src/http/refusal.ts';
 import { cachedAuthentication } from '../../../src/auth/cached-authentication.ts';
 import { waitForLog } from '../../../src/http/wait-for-log.ts';
-import { openTestBed } from '../../fixtures/gateway/test-bed.ts';
+import { openTestBedOnOwnBroker } from '../../fixtures/gateway/test-bed.ts';
 import { anEdge } from '../../fixtures/gateway/an-edge.ts';
 
 // Beside one another: most of it is waiting.
@@ -32,8 +32,8 @@ describe.concurrent('while the log is away', { timeout: 60_000 }, () => {
   });
 
   it('a key is known for a moment, and then nobody knows whether it is still good', async () => {
-    await using bed = await openTestBed();
-    await using own = await openEventLog({ url: bed.nats.url, name: 'gateway' }, silentLogger);
+    await using bed = await openTestBedOnOwnBroker();
+    await using own = await openEventLog({ ...bed.nats.login, name: 'gateway' }, silentLogger);
     // lru-cache takes the time 0 for no time at all.
     let ms = 1;
     const authenticate = cachedAuthentication({ log: own, now: () => new Date(), clock: () => ms });

@@ -51,7 +51,9 @@ describe('a request with an idempotency key', SLOW, () => {
     const bed = open.use(await openTestBed());
     const { tenant } = bed;
     const between = open.use(await silencer(bed.nats.url));
-    const killed = open.use(await startGatewayProcess({ NATS_URL: between.url, RUNLEDGER_VIEWS: 'memory' }));
+    const killed = open.use(
+      await startGatewayProcess({ ...bed.nats.env, NATS_URL: between.url, RUNLEDGER_VIEWS: 'memory' }),
+    );
     const answer = queueKeyed(killed, tenant, 'k').catch((error: unknown) => error);
     await waitFor('the run to be stored', async () => (await factsOf(bed, tenant)) === 1);
     killed.kill('SIGKILL');

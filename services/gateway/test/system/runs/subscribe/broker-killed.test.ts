@@ -2,7 +2,7 @@ import { reportProgress } from '@runledger/event-log/streams/activity';
 import { assigned, aRun, EXECUTOR, queued, started, succeeded } from '@runledger/testing/events/run-events';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { describe, expect, it } from 'vitest';
-import { openTestBed } from '../../../fixtures/gateway/test-bed.ts';
+import { openTestBed, openTestBedOnOwnBroker } from '../../../fixtures/gateway/test-bed.ts';
 import { appendAll } from '../../../fixtures/runs/appended-facts.ts';
 import { openEventSource } from '../../../runs/subscribe/an-event-source.ts';
 
@@ -30,7 +30,7 @@ describe('streams, when the broker has lost the reader of the log', () => {
 
 describe('streams, while the broker is killed and started again', { timeout: 60_000 }, () => {
   it('stay open, also those of a valid key, and miss and repeat nothing', async () => {
-    await using bed = await openTestBed();
+    await using bed = await openTestBedOnOwnBroker();
     const gateway = await bed.gateway();
     const runs = Array.from({ length: 20 }, () => aRun(bed.tenant.org_id));
     await Promise.all(runs.map((run) => appendAll(bed.log, queued(run))));
