@@ -75,7 +75,7 @@ describe('POST /api-keys', () => {
           {
             loc: ['body', 'scopes', 1],
             type: 'enum',
-            msg: expect.stringMatching(/operator is made by .* runledger keys create --operator$/),
+            msg: expect.stringMatching(/operator is created with .* runledger keys create --operator$/),
           },
         ],
       ]);
