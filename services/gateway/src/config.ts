@@ -19,7 +19,7 @@ const atMost = (preset: number, maximum: number, description: string): Type.TInt
 export const configSchema = Type.Object({
   ...brokerConfig,
   RUNLEDGER_HOST: Type.String({ default: '127.0.0.1', description: 'where the API listens' }),
-  RUNLEDGER_PORT: port({ default: 8080, description: 'of the API; 0 takes a free one' }),
+  RUNLEDGER_PORT: port({ default: 8080, description: 'of the API; 0 for any free port' }),
   RUNLEDGER_BASE_PATH: Type.String({
     default: '/api',
     pattern: '^(?:/[A-Za-z0-9_~-]+)*$',

@@ -5,7 +5,7 @@ import { streamFill } from '@runledger/event-log/provision/stream-fill';
 import { observedGauge, type Metrics } from '@runledger/service-kit/observability/metrics';
 import type { RunSubscriptions } from './runs/subscribe/run-subscriptions.ts';
 
-/** How far the views are behind the log. Without a value while another gateway projects. */
+/** How far the views are behind the log. They have no value while another gateway projects. */
 export const projectionGauges = (
   metrics: Metrics,
   log: EventLog,
@@ -55,7 +55,7 @@ export const logGauges = (metrics: Metrics, log: EventLog): void => {
   });
   observedGauge(metrics, {
     name: 'runledger_gateway_dead_letters',
-    help: 'Messages in DEAD_LETTERS, of all services, until somebody takes them again or they expire.',
+    help: 'Messages in DEAD_LETTERS, of all services, until they are redriven or expire.',
     value: async () => (await streamFill(log, 'DEAD_LETTERS'))?.messages,
   });
 };
@@ -67,7 +67,7 @@ export const subscriptionGauges = (
 ): void => {
   observedGauge(metrics, {
     name: 'runledger_gateway_open_streams',
-    help: 'Streams of events that are open.',
+    help: 'Event streams that are open.',
     value: () => subscriptions.subscribers() - subscriptions.waits(),
   });
   observedGauge(metrics, {

@@ -25,14 +25,13 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
   const registers = [registry];
   const counter: NewCounter = (name, help, labelNames = []) =>
     new Counter({ name, help, labelNames, registers });
-  const requests = counter(
-    'runledger_gateway_http_requests_total',
-    'Requests that were answered, by operation and status.',
-    ['operation', 'status'],
-  );
+  const requests = counter('runledger_gateway_http_requests_total', 'Responses, by operation and status.', [
+    'operation',
+    'status',
+  ]);
   const seconds = new Histogram({
     name: 'runledger_gateway_http_request_seconds',
-    help: 'From a request to its answer, by operation. A wait takes as long as it was asked to; a stream is answered when it begins.',
+    help: 'From a request to its response, by operation. A waiting read takes as long as it waits; a stream counts until it begins.',
     labelNames: ['operation'],
     buckets: REQUEST_SECONDS,
     registers,
@@ -40,18 +39,18 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
   const queued = counter('runledger_gateway_runs_queued_total', 'Runs that this gateway has accepted.');
   const notQueued = counter(
     'runledger_gateway_runs_not_queued_total',
-    'Requests for a run that queued none, and why: a full queue or log, an idempotency key that was used, views that are away.',
+    'Requests that queued no run, by reason: a full queue or log, a used idempotency key, unavailable views.',
     ['why'],
   );
-  // A series that begins at 1 hides its first event in a rate.
+  // A rate would not show the first event of a series that begins at 1.
   for (const why of WHY_NOT_QUEUED) notQueued.inc({ why }, 0);
   const conflicts = counter(
     'runledger_gateway_conflicts_total',
-    'Decisions that the log refused since something else happened first. They were made again.',
+    'Decisions that the log refused because another event was stored first. They were made again.',
   );
   const reads = counter(
     'runledger_gateway_run_reads_total',
-    'Runs that were shown as the views have them, or folded from the log since the views were behind.',
+    'Runs that were read from the views, or from the log because the views were behind.',
     ['from'],
   );
   const uploaded = counter('runledger_gateway_upload_bytes_total', 'Bytes of output files that were stored.');
@@ -72,11 +71,11 @@ export const gatewayMetrics = (registry: Metrics): GatewayMetrics => {
 const rateCounters = (counter: NewCounter): RateCounters => {
   const refused = counter(
     'runledger_gateway_rate_refusals_total',
-    'Requests that were refused because their API key had made too many.',
+    'Requests that were refused because their API key exceeded its rate.',
   );
   const leases = counter(
     'runledger_gateway_rate_token_leases_total',
-    'How often this gateway took tokens of a rate limit from the shared bucket.',
+    'Token leases that this gateway took from the shared bucket of a rate limit.',
   );
   const letThrough = counter(
     'runledger_gateway_rate_let_through_total',

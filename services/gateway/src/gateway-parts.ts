@@ -14,7 +14,7 @@ export interface GatewayParts {
   readonly views: RunViews;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** Tells two gateways apart. */
+  /** Identifies this gateway process. */
   readonly instance: string;
   /** The address for clients, without a slash at the end. It is known once the gateway listens. */
   readonly publicUrl: () => string;

@@ -24,11 +24,11 @@ import { openRunServices, type RunServices } from './run-services.ts';
 
 export interface Gateway extends AsyncDisposable {
   readonly app: Koa;
-  /** The service stops: requests that are held open get a response, and streams end. */
+  /** Call it when the service stops: waiting requests get a response, and streams end. */
   readonly stopping: () => void;
 }
 
-/** The HTTP side of the gateway, put together. */
+/** Puts the HTTP side of the gateway together. */
 export const openGateway = ({ metrics: registry, ...parts }: GatewayParts): Gateway => {
   const open = new AsyncDisposableStack();
   const { config } = parts;
@@ -91,7 +91,7 @@ const plainRoutesOf = (
   ];
 };
 
-/** What every request goes through, whatever its operation. */
+/** What every request passes through. */
 const servingOf = (
   { config, log, logger }: Pick<GatewayParts, 'config' | 'log' | 'logger'>,
   metrics: GatewayMetrics,

@@ -8,7 +8,7 @@ import type { KnownFailure } from './server/refusal-of.ts';
 
 const unavailable = (why: string): Refusal => ({ kind: 'unavailable', why });
 
-/** What clients get for the failures that features throw. */
+/** The refusals for errors that features throw. */
 export const knownFailures: readonly KnownFailure[] = [
   [LogFull, unavailable('The log is full and accepts nothing until older events expire. Nothing was done')],
   [
@@ -20,13 +20,13 @@ export const knownFailures: readonly KnownFailure[] = [
   [
     ViewsUnavailable,
     unavailable(
-      'The store that lists are made from cannot be reached now, or answers too slowly. Try again, or read a run by its id',
+      'The store of runs for lists cannot be reached now, or is too slow. Try again, or read a run by its id',
     ),
   ],
   [
     SchedulerUnavailable,
     unavailable(
-      'No scheduler leads now, or the leader does not answer. Check that a scheduler runs, and try again',
+      'No scheduler leads now, or the leader does not respond. Check that a scheduler is running, and try again',
     ),
   ],
   [OutputStoreUnavailable, unavailable('The store of output files cannot be reached now. Try again')],

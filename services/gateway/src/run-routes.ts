@@ -65,12 +65,12 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
   return [
     queueRoute({ limits, callbacks, queue, onQueued }),
     waitingRoute({ waiting: waitingRun({ scheduler, current, clock }), now }),
-    getRoute({ current, progress, positions: positions, wait, catalogue, publicUrl }),
+    getRoute({ current, progress, positions, wait, catalogue, publicUrl }),
     eventsRoute({ current, subscriptions, keys }),
     cancelRoute({ cancel }),
     rerunRoute({ limits, rerun, onQueued }),
     listRunsRoute({
-      listRuns: listRuns({ views, fresh, progress, positions: positions, catalogue, publicUrl }),
+      listRuns: listRuns({ views, fresh, progress, positions, catalogue, publicUrl }),
     }),
     cancelManyRoute({ cancelMany: cancelMany({ views, fresh, cancel }) }),
   ];
@@ -78,8 +78,8 @@ export const runRoutes = ({ parts, services, metrics }: RunRoutes): Route[] => {
 
 const counted =
   (accept: AcceptRun, { notQueued }: GatewayMetrics): AcceptRun =>
-  async (...asked) => {
-    const acceptance = await accept(...asked);
+  async (...request) => {
+    const acceptance = await accept(...request);
     switch (acceptance.kind) {
       case 'accepted':
       case 'accepted_before':

@@ -20,10 +20,11 @@ const listOperation = operation({
   path: '/api-keys',
   tag: 'API keys',
   summary: 'List API keys',
-  description: 'Those of the user whose key asks; for a key with the scope admin those of the organisation.',
+  description:
+    'The keys of the user that the calling key belongs to. A key with the scope admin lists the keys of the organisation.',
   scope: 'runs:read',
   request: {},
-  response: { status: 200, description: 'All of them; expired ones too.', body: ApiKeyList },
+  response: { status: 200, description: 'All keys, also expired ones.', body: ApiKeyList },
   refusals: [],
 });
 
@@ -34,12 +35,12 @@ const createOperation = operation({
   tag: 'API keys',
   summary: 'Create an API key',
   description:
-    'For the user and the organisation of the asking key. It can do no more than the asking key, and for no longer, and shares its rate: all keys that were made with one, and with those, are limited together. An organisation has at most 1,000 keys.',
+    'The new key belongs to the user and the organisation of the calling key. It has no scope that the calling key lacks, expires no later, and shares its rate: a key and all keys derived from it are limited together. An organisation has at most 1,000 keys.',
   scope: 'runs:write',
   request: { body: NewApiKeyRequest },
   response: {
     status: 201,
-    description: 'The key, which is not shown again.',
+    description: 'The key. It is not shown again.',
     body: CreatedApiKeyItem,
     holdsSecret: true,
   },
@@ -53,10 +54,10 @@ const deleteOperation = operation({
   tag: 'API keys',
   summary: 'Revoke an API key',
   description:
-    'A key may always revoke itself. To revoke another one it needs the scope `runs:write` and every scope that the other one has: one of its user, with the scope `admin` any of the organisation. A revoked key is refused everywhere within a second.',
+    'A key can always revoke itself. To revoke another key of its user, it needs the scope `runs:write` and every scope of that key. With the scope `admin` it can revoke the keys of the organisation. A revoked key is refused everywhere within a second.',
   scope: 'runs:read',
   request: { path: ApiKeyPath },
-  response: { status: 204, description: 'It is revoked.' },
+  response: { status: 204, description: 'The key is revoked.' },
   refusals: [404],
 });
 
@@ -100,7 +101,7 @@ const shown = ({ id, name, prefix, scopes, created_at, expires_at, ...key }: Lis
   return { id, name, prefix, scopes, created_at, expires_at, last_used_at, user_id };
 };
 
-/** A key that would never be good is refused with all else that is wrong. */
+/** Refuses a key that would never be valid, together with everything else that is wrong. */
 const isInTheFuture =
   (now: () => Date): ExtraCheck =>
   ({ body }) => {
@@ -119,25 +120,25 @@ const create = async (
 ): Promise<CreatedApiKey> => {
   const result = await deriveKey(log, key, request, now);
   switch (result.kind) {
-    case 'given':
+    case 'derived':
       return result.created;
     case 'lacks_scope':
       throw new Refused({ kind: 'not_allowed', scope: result.scope });
-    case 'outlives_giver':
+    case 'outlives_parent':
       throw new Refused({
         kind: 'invalid',
         problems: [
           invalid(
             EXPIRES_AT,
             'value_error',
-            `Value error, the asking key expires at ${result.expires_at}, and what it gives cannot live longer`,
+            `Value error, the calling key expires at ${result.expires_at}, and a key derived from it cannot expire later`,
           ),
         ],
       });
     case 'too_many':
       throw new Refused({
         kind: 'conflict',
-        why: `The organisation has ${result.most} API keys, and may have no more: revoke one that is not needed`,
+        why: `The organisation has ${result.most} API keys, which is the limit: revoke one that is not needed`,
       });
   }
 };

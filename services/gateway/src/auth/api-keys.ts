@@ -7,8 +7,8 @@ import { newKey, type CreatedApiKey, type NewApiKey } from './new-key.ts';
 const systemNow = (): Date => new Date();
 
 /**
- * Creates a key, or finds it when the given key was created for the same user before. For operators and installers, who
- * may give any scope; clients use `deriveKey`.
+ * Creates a key, or finds it when the same key was created for the same user before. For operators and installers, who
+ * may grant any scope; clients use `deriveKey`.
  * @throws TypeError for an invalid key, or one that belongs to another user @throws {LogUnavailable}
  */
 export const createApiKey = async (

@@ -5,19 +5,19 @@ import { lastUses, type LastUses } from './last-uses.ts';
 import type { Authenticate } from './identify-caller.ts';
 import { waitForLog } from '../http/wait-for-log.ts';
 
-/** A revoked key stays valid for at most this long. Revoking has to work within a second. */
+/** A revoked key stays valid for at most this time. Revoking has to work within a second. */
 const FRESH_MS = 500;
-const MOST_KEPT = 1_000;
+const MAX_CACHED = 1_000;
 
 /**
- * Asks only once in a while for a key that is used all the time, and notes its use then. Unknown keys are not remembered.
- * Nothing is done for a key before it is known, so this is where a request waits for a log that is away.
+ * Caches valid keys for a short time, and records the use of a key when it looks it up. Unknown keys are not cached.
+ * Every request is authenticated first, so this is where a request waits for a log that is unavailable.
  */
 export const cachedAuthentication = ({ log, now, clock }: LastUses): Authenticate => {
-  const noteUse = lastUses({ log, now, clock });
-  const logIsThere = waitForLog(log);
+  const recordUse = lastUses({ log, now, clock });
+  const logAvailable = waitForLog(log);
   const recent = new LRUCache<string, ApiKey>({
-    max: MOST_KEPT,
+    max: MAX_CACHED,
     ttl: FRESH_MS,
     ttlResolution: 0,
     perf: { now: clock },
@@ -25,12 +25,12 @@ export const cachedAuthentication = ({ log, now, clock }: LastUses): Authenticat
   return async (key) => {
     const known = recent.get(key);
     if (known) return known;
-    await logIsThere();
+    await logAvailable();
     const at = clock();
     const record = await authenticate(log, key, now);
     if (!record) return undefined;
     recent.set(key, record, { start: at });
-    noteUse(record);
+    recordUse(record);
     return record;
   };
 };

@@ -13,11 +13,11 @@ export interface DerivedKeyRequest {
 }
 
 export type DeriveKeyResult =
-  | { readonly kind: 'given'; readonly created: CreatedApiKey }
+  | { readonly kind: 'derived'; readonly created: CreatedApiKey }
   /** A derived key cannot have more scopes than its parent. */
   | { readonly kind: 'lacks_scope'; readonly scope: OrganisationScope }
-  /** Otherwise a key that leaked would live on in the keys derived from it. */
-  | { readonly kind: 'outlives_giver'; readonly expires_at: string }
+  /** Otherwise a leaked key would stay valid in the keys derived from it. */
+  | { readonly kind: 'outlives_parent'; readonly expires_at: string }
   | { readonly kind: 'too_many'; readonly most: number };
 
 const MOST_OF_AN_ORGANISATION = 1_000;
@@ -25,27 +25,27 @@ const MOST_OF_AN_ORGANISATION = 1_000;
 /** Creates a key for the user and the organisation of another key. @throws {LogUnavailable} */
 export const deriveKey = async (
   log: EventLog,
-  giver: ApiKey,
+  parent: ApiKey,
   request: DerivedKeyRequest,
   now: Date,
 ): Promise<DeriveKeyResult> => {
   const { scopes = DEFAULT_SCOPES } = request;
-  const lacked = scopes.find((scope) => !allows(giver.scopes, scope));
+  const lacked = scopes.find((scope) => !allows(parent.scopes, scope));
   if (lacked !== undefined) return { kind: 'lacks_scope', scope: lacked };
-  const expires_at = request.expires_at?.toISOString() ?? giver.expires_at;
-  if (giver.expires_at !== null && isLater(expires_at, giver.expires_at)) {
-    return { kind: 'outlives_giver', expires_at: giver.expires_at };
+  const expires_at = request.expires_at?.toISOString() ?? parent.expires_at;
+  if (parent.expires_at !== null && isLater(expires_at, parent.expires_at)) {
+    return { kind: 'outlives_parent', expires_at: parent.expires_at };
   }
-  const { org_id, user_id } = giver;
+  const { org_id, user_id } = parent;
   // With a rate of its own, a key could multiply its limit.
-  const rate_key = giver.rate_key ?? giver.id;
+  const rate_key = parent.rate_key ?? parent.id;
   const { stored, ...created } = newKey(
     { org_id, user_id, name: request.name, scopes, expires_at, rate_key },
     now,
   );
   const store = keyStore(log);
   const position = await store.index(stored);
-  // The limit also holds for requests at the same time: a key beyond it, in the order of the index, is erased again.
+  // The limit also holds for concurrent requests: a key beyond it, in the order of the index, is erased again.
   const indexed = await store.listIndexed(org_id);
   if (
     indexed.filter(({ revision }) => position !== false && revision < position).length >=
@@ -55,7 +55,7 @@ export const deriveKey = async (
     return { kind: 'too_many', most: MOST_OF_AN_ORGANISATION };
   }
   await store.create(stored);
-  return { kind: 'given', created };
+  return { kind: 'derived', created };
 };
 
 const isLater = (one: string | null, other: string): boolean =>

@@ -12,27 +12,27 @@ const LastUse = Type.Object({ at: Type.String({ format: 'date-time' }) });
 type OwnedKey = Pick<ApiKey, 'org_id' | 'id'>;
 
 /**
- * The bucket KEYS: a key's record under its hash, an index entry, and its last use. A key is good as long as the record
- * is there. The index entry is written before the record and erased after it, so no good key is missing from the
- * list, whatever is cut off; what is left over then is a listed key that is no longer good, and can be revoked again.
- * A key that is written and revoked at the same time leaves nothing: a write looks at the index afterwards, and a
- * revocation erases the record once more after the index entry.
+ * The bucket KEYS: a key's record under its hash, an index entry, and its last use. A key is valid while its record
+ * exists. The index entry is written before the record and erased after it, so the list has every valid key, wherever a
+ * crash interrupts; it may leave a listed key that is no longer valid, and can be revoked again.
+ * A key that is created and revoked at the same time leaves nothing: creating reads the index afterwards, and revoking
+ * erases the record once more after the index entry.
  * Every method may throw LogUnavailable and may be called again then.
  */
 export interface KeyStore {
   find(sha256: string): Promise<ApiKey | undefined>;
   findIndexed(key: OwnedKey): Promise<IndexedKey | undefined>;
-  /** All of an organisation, with their revisions: in the order of these they were indexed. */
+  /** All keys of an organisation, with their revisions, which are in the order of indexing. */
   listIndexed(org_id: string): Promise<Entry<IndexedKey>[]>;
-  /** Its position in that order; false when the key is indexed already. */
+  /** Its revision; false when the key is indexed already. */
   index(key: IndexedKey): Promise<number | false>;
-  /** False when the hash has a record already. The key must be indexed; one that was revoked since is not good. */
+  /** False when the hash has a record already. The key must be indexed. A key that was revoked since stays invalid. */
   create(key: IndexedKey): Promise<boolean>;
   /** Erases all of a key. */
   revoke(key: IndexedKey): Promise<void>;
-  /** With the last use. The record must be gone. */
+  /** Also the last use. The record must be erased before. */
   eraseIndexed(key: OwnedKey): Promise<void>;
-  noteUse(key: OwnedKey, at: Date): Promise<void>;
+  recordUse(key: OwnedKey, at: Date): Promise<void>;
   /** ISO 8601, by the id of the key. */
   lastUses(org_id: string): Promise<ReadonlyMap<string, string>>;
 }
@@ -74,7 +74,7 @@ const openKeyStore = (log: EventLog): KeyStore => {
       await records.erase(sha256);
     },
     eraseIndexed,
-    noteUse: async (key, at) => {
+    recordUse: async (key, at) => {
       await uses.put(useName(key), { at: at.toISOString() });
       // Revoking erases the index entry before the last use: either it erases what was just written, or this does.
       if ((await findIndexed(key)) === undefined) await uses.erase(useName(key));

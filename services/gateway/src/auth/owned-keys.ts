@@ -7,41 +7,44 @@ export interface ListedKey extends ApiKey {
   readonly last_used_at: string | null;
 }
 
-/** The keys of the asking key's user, for an admin those of the organisation, newest first. @throws {LogUnavailable} */
-export const listKeys = async (log: EventLog, asking: ApiKey): Promise<ListedKey[]> => {
+/** The keys of the calling key's user, for an admin those of the organisation, newest first. @throws {LogUnavailable} */
+export const listKeys = async (log: EventLog, caller: ApiKey): Promise<ListedKey[]> => {
   const store = keyStore(log);
   const [indexed, uses] = await Promise.all([
-    store.listIndexed(asking.org_id),
-    store.lastUses(asking.org_id),
+    store.listIndexed(caller.org_id),
+    store.lastUses(caller.org_id),
   ]);
   return indexed
     .map(({ value }) => ({ ...value.record, last_used_at: uses.get(value.record.id) ?? null }))
-    .filter((record) => mayManage(asking, record))
+    .filter((record) => mayManage(caller, record))
     .sort(newestFirst);
 };
 
 export type RevokedKey =
   | { readonly kind: 'revoked' }
-  /** The key does not exist, or is not in the list of the asking key. */
+  /** The key does not exist, or is not in the list of the calling key. */
   | { readonly kind: 'not_found' }
   /** A key cannot revoke one with more scopes: a leaked key must not lock out its owner. */
   | { readonly kind: 'lacks_scope'; readonly scope: KeyScope };
 
-/** A key may revoke itself, and with `runs:write` those it sees that have no scope that it lacks. @throws {LogUnavailable} */
-export const revokeKey = async (log: EventLog, asking: ApiKey, id: string): Promise<RevokedKey> => {
-  const isItself = id === asking.id;
-  if (!isItself && !allows(asking.scopes, 'runs:write')) return { kind: 'lacks_scope', scope: 'runs:write' };
+/**
+ * A key may revoke itself. With `runs:write` it may revoke each key in its list that has no scope that it lacks.
+ * @throws {LogUnavailable}
+ */
+export const revokeKey = async (log: EventLog, caller: ApiKey, id: string): Promise<RevokedKey> => {
+  const isItself = id === caller.id;
+  if (!isItself && !allows(caller.scopes, 'runs:write')) return { kind: 'lacks_scope', scope: 'runs:write' };
   const store = keyStore(log);
-  const key = await store.findIndexed({ org_id: asking.org_id, id });
-  if (!key || !mayManage(asking, key.record)) return { kind: 'not_found' };
-  const lacked = key.record.scopes.find((scope) => !allows(asking.scopes, scope));
+  const key = await store.findIndexed({ org_id: caller.org_id, id });
+  if (!key || !mayManage(caller, key.record)) return { kind: 'not_found' };
+  const lacked = key.record.scopes.find((scope) => !allows(caller.scopes, scope));
   if (!isItself && lacked !== undefined) return { kind: 'lacks_scope', scope: lacked };
   await store.revoke(key);
   return { kind: 'revoked' };
 };
 
-const mayManage = (asking: ApiKey, { org_id, user_id }: ApiKey): boolean =>
-  org_id === asking.org_id && (user_id === asking.user_id || allows(asking.scopes, 'admin'));
+const mayManage = (caller: ApiKey, { org_id, user_id }: ApiKey): boolean =>
+  org_id === caller.org_id && (user_id === caller.user_id || allows(caller.scopes, 'admin'));
 
 /** Ids are UUIDs of version 7: of two keys of the same millisecond the later one has the greater id. */
 const newestFirst = (one: ApiKey, other: ApiKey): number =>

@@ -4,7 +4,7 @@ const IMPLIED: Readonly<Record<KeyScope, readonly KeyScope[]>> = {
   'runs:read': ['runs:read'],
   'runs:write': ['runs:read', 'runs:write'],
   admin: ['runs:read', 'runs:write', 'admin'],
-  // Beside the others: it is about what no organisation owns.
+  // Separate from the others: it concerns what no organisation owns.
   operator: ['operator'],
 };
 

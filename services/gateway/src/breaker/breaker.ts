@@ -6,15 +6,15 @@ export type NoResult =
   | { readonly kind: 'failed'; readonly error: unknown };
 
 export interface BreakerOptions<Args extends readonly unknown[], Result> {
-  /** The call to the other system. Each call has a signal of its own, which aborts when its time is over. */
+  /** The call to the other system. Each call has its own signal, which aborts at the timeout. */
   readonly action: (signal: AbortSignal, ...args: Args) => Promise<Result>;
   /** How long a caller waits for the action. */
   readonly timeoutMs: number;
   /** What a caller gets instead of the action's result. It may throw. */
   readonly fallback: (why: NoResult, ...args: Args) => Result;
   /**
-   * `first_failure`: for calls that are worth nothing when they are late. `most_fail`: when at least 5 calls were made
-   * in 10 s and more than half of them failed.
+   * `first_failure`: for calls whose late result is useless. `most_fail`: when at least 5 calls were made in 10 s and more
+   * than half of them failed.
    */
   readonly opensOn: 'first_failure' | 'most_fail';
   /** Called when the circuit opens, and when it closes again; not for a probe that failed. */
@@ -37,8 +37,8 @@ const THRESHOLDS = {
 
 /**
  * A circuit breaker around calls to another system. Some options of opossum are left out on purpose: a `capacity`
- * counts its own refusals as failures, an `errorFilter` counts what it lets pass as successes, which close a half-open
- * circuit, and an `abortController` is one for all calls, so that one timeout aborts the others.
+ * counts its own refusals as failures; an `errorFilter` counts the errors that it ignores as successes, which close a
+ * half-open circuit; and one `abortController` serves all calls, so one timeout aborts the others.
  */
 export const openBreaker = <Args extends readonly unknown[], Result>({
   action,
@@ -47,7 +47,7 @@ export const openBreaker = <Args extends readonly unknown[], Result>({
   opensOn,
   onChange,
 }: BreakerOptions<Args, Result>): Breaker<Args, Result> => {
-  // An async function: opossum takes what is thrown before the first await for something else than a failed call.
+  // An async function: opossum does not count an error thrown before the first await as a failed call.
   const circuit = new CircuitBreaker<Args, Result>(
     async (...args) => action(AbortSignal.timeout(timeoutMs), ...args),
     {

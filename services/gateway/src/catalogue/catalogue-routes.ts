@@ -7,7 +7,7 @@ import { catalogueRecords } from './store/catalogue-records.ts';
 import { workflowVersionRoutes } from './workflow-versions-routes.ts';
 import { workflowRoutes } from './workflows-routes.ts';
 
-/** What an organisation makes its runs of. */
+/** The operations on the records that an organisation makes its runs from. */
 export const catalogueRoutes = (log: EventLog, now: () => Date): Route[] => {
   const parts: RecordRoutes = { records: catalogueRecords(log), now };
   return [

@@ -12,8 +12,8 @@ import { tooLongLife } from './core/deployment-rules.ts';
 import { catalogueRecords } from './store/catalogue-records.ts';
 
 /**
- * What runs are made of. Every read and write of a record names its organisation. Reads are the leader's.
- * All of it may throw LogUnavailable.
+ * The records that runs are made from. Every read and write names the organisation. Reads come from the stream leader.
+ * Every method may throw LogUnavailable.
  */
 export interface Catalogue {
   getDeployment(org: string, id: string): Promise<Deployment | undefined>;
@@ -25,18 +25,18 @@ export interface Catalogue {
   putWorkflow(record: Workflow): Promise<void>;
   getWorkflowVersion(org: string, id: string): Promise<WorkflowVersion | undefined>;
   /**
-   * With the number that it has, for versions with fixed ids. A version is immutable: false when one with this id is
-   * there already. @throws TypeError when the number belongs to another version
+   * With its number, for versions with fixed ids. A version is immutable: false when one with this id exists.
+   * @throws TypeError when the number belongs to another version
    */
   createWorkflowVersion(record: WorkflowVersion): Promise<boolean>;
-  /** False when it is there already. */
+  /** False when it exists. */
   createOrganisation(record: Organisation): Promise<boolean>;
   getOrganisation(id: string): Promise<Organisation | undefined>;
   listOrganisations(): Promise<Organisation[]>;
-  /** False when it is there already. */
+  /** False when it exists. */
   createUser(record: User): Promise<boolean>;
   getUser(org: string, id: string): Promise<User | undefined>;
-  /** Those of an organisation, in no order. */
+  /** The users of an organisation, in no order. */
   listUsers(org: string): Promise<User[]>;
 }
 

@@ -8,7 +8,7 @@ interface Archivable {
   readonly archived?: boolean;
 }
 
-/** Lets a record become another, unless that archives what a deployment needs. @throws {LogUnavailable} */
+/** Allows a change of a record, unless it archives a record that a deployment needs. @throws {LogUnavailable} */
 export const decideArchiving = async <Stored extends Archivable>(
   deployments: Pick<CatalogueRecords['deployments'], 'find'>,
   used: DeploymentPart,
@@ -16,10 +16,10 @@ export const decideArchiving = async <Stored extends Archivable>(
   record: Stored,
 ): Promise<DecidedRecord<Stored, string>> => {
   const isArchived = record.archived === true && before.archived !== true;
-  const inTheWay = isArchived
+  const blocking = isArchived
     ? await deployments.find(record.org_id, (one) => !one.archived && one[used] === record.id)
     : undefined;
-  return inTheWay === undefined
+  return blocking === undefined
     ? { kind: 'changed', record }
-    : { kind: 'refused', why: blockedByDeployments(inTheWay.newest, inTheWay.others, used) };
+    : { kind: 'refused', why: blockedByDeployments(blocking.newest, blocking.others, used) };
 };

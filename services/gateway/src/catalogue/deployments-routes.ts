@@ -23,7 +23,8 @@ const createDeploymentOperation = operation({
   path: '/deployments',
   tag,
   summary: 'Create a deployment',
-  description: 'A workflow version on a machine, with the settings of its runs: what runs are queued on.',
+  description:
+    'A workflow version on a machine, with the settings of its runs. Runs are queued on a deployment.',
   scope: 'admin',
   request: { body: NewDeployment },
   response: { status: 201, description: 'The deployment.', body: Deployment },
@@ -39,7 +40,7 @@ const listDeployments = operation({
   description: 'Newest first.',
   scope: 'runs:read',
   request: { query: DeploymentsQuery },
-  response: { status: 200, description: 'A page of them.', body: DeploymentPage },
+  response: { status: 200, description: 'A page of deployments.', body: DeploymentPage },
   refusals: [],
 });
 
@@ -62,7 +63,7 @@ const changeDeploymentOperation = operation({
   tag,
   summary: 'Change, archive or restore a deployment',
   description:
-    'Runs that were queued keep what they were queued with. On an archived deployment nothing can be queued.',
+    'Queued runs keep the version and the settings that they were queued with. An archived deployment accepts no runs.',
   scope: 'admin',
   request: { path: DeploymentPath, body: DeploymentChange },
   response: { status: 200, description: 'The deployment as it is now.', body: Deployment },
@@ -101,7 +102,7 @@ interface Names {
   readonly machine_id?: string | null;
 }
 
-/** UUIDs are read in either case, and stand in keys in lower case. */
+/** UUIDs are accepted in either case. Keys have them in lower case. */
 const lowerCase = <Body extends Names>(body: Body): Body => ({
   ...body,
   ...(typeof body.machine_id === 'string' ? { machine_id: body.machine_id.toLowerCase() } : {}),

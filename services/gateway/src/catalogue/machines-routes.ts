@@ -37,7 +37,7 @@ const listMachines = operation({
   description: 'Newest first.',
   scope: 'runs:read',
   request: { query: RecordsQuery },
-  response: { status: 200, description: 'A page of them.', body: MachinePage },
+  response: { status: 200, description: 'A page of machines.', body: MachinePage },
   refusals: [],
 });
 
@@ -60,7 +60,7 @@ const changeMachine = operation({
   tag,
   summary: 'Change, archive or restore a machine',
   description:
-    'Runs that were queued keep what they were queued with. A machine that a deployment uses cannot be archived.',
+    'Queued runs keep the machine as it was when they were queued. A machine that a deployment uses cannot be archived.',
   scope: 'admin',
   request: { path: MachinePath, body: MachineChange },
   response: { status: 200, description: 'The machine as it is now.', body: Machine },

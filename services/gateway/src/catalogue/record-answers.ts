@@ -5,7 +5,7 @@ import type { CreatedRecord } from './store/records.ts';
 import type { RecordOrigin } from './store/core/decided-record.ts';
 import { Refused, type RecordKind } from '../http/refusal.ts';
 
-/** What the routes of records are made of. */
+/** What the routes of records need. */
 export interface RecordRoutes {
   readonly records: CatalogueRecords;
   readonly now: () => Date;
@@ -24,7 +24,7 @@ export const found = <Stored>(record: Stored | undefined, what: RecordKind): Sto
   return record;
 };
 
-/** The record that was made. */
+/** The created record. */
 export const created = <Stored, No = never>(
   result: CreatedRecord<Stored, No>,
   what: RecordKind,
@@ -38,7 +38,7 @@ export const created = <Stored, No = never>(
     case 'too_many':
       throw new Refused({
         kind: 'conflict',
-        why: `The organisation has ${result.most} records of the kind "${what}", archived ones counted, and may have no more: change one of them`,
+        why: `The organisation has ${result.most} records of the kind "${what}", archived ones included, which is the limit: change one of them`,
       });
   }
 };
@@ -64,7 +64,7 @@ export const changed = <Stored, No>(
 export const tooBusy = (what: RecordKind): Refused =>
   new Refused({
     kind: 'unavailable',
-    why: `Others wrote again and again while this was stored (${what.toLowerCase()}). Nothing was done: try again`,
+    why: `The ${what.toLowerCase()} was changed again and again at the same time. Nothing was done: try again`,
   });
 
 export const conflict = (why: string): Refused => new Refused({ kind: 'conflict', why });

@@ -17,14 +17,14 @@ export const recordSpan = ({ archived = false, limit = DEFAULT_LIMIT, cursor }: 
   after: cursor === undefined ? undefined : decodeCursor(cursor),
 });
 
-/** Whether a cursor is one that a list of records gave; what is no text is left to the schema. */
+/** Whether a cursor comes from a list of records. A cursor that is not a string is left to the schema. */
 export const checkRecordCursor: ExtraCheck = ({ query }) =>
-  cursorProblems(own(query, 'cursor'), 'query', isRecordPlace);
+  cursorProblems(own(query, 'cursor'), 'query', isRecordSortKey);
 
 /** The same for lists of numbered things. */
 export const checkNumberCursor: ExtraCheck = ({ query }) =>
-  cursorProblems(own(query, 'cursor'), 'query', isNumberPlace);
+  cursorProblems(own(query, 'cursor'), 'query', isNumber);
 
-const PLACE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z\.(.*)$/;
-const isRecordPlace = (text: string): boolean => isUuid(PLACE.exec(text)?.[1] ?? '');
-const isNumberPlace = (text: string): boolean => /^[1-9]\d{0,9}$/.test(text);
+const SORT_KEY = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z\.(.*)$/;
+const isRecordSortKey = (text: string): boolean => isUuid(SORT_KEY.exec(text)?.[1] ?? '');
+const isNumber = (text: string): boolean => /^[1-9]\d{0,9}$/.test(text);

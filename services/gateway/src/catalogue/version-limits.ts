@@ -8,9 +8,9 @@ import { nestingProblems } from '../validation/nesting.ts';
 import { invalid, Refused, type Invalid } from '../http/refusal.ts';
 import { own } from '../validation/node.ts';
 
-const MOST_INPUTS_BYTES = 64 * 1024;
+const MAX_INPUTS_BYTES = 64 * 1024;
 
-/** What is wrong with a new workflow version beyond the types of its members. Refuses what is too large. */
+/** What is wrong with a new workflow version beyond the types of its members. Refuses a version that is too large. */
 export const checkNewVersion: ExtraCheck = ({ body }) => {
   const workflow = own(body, 'workflow');
   const inputs = own(body, 'inputs');
@@ -20,7 +20,7 @@ export const checkNewVersion: ExtraCheck = ({ body }) => {
   ];
   if (deep.length > 0) return deep;
   refuseLarger(workflow, MAX_WORKFLOW_BYTES, 'The workflow');
-  refuseLarger(inputs, MOST_INPUTS_BYTES, 'The definitions of all inputs together');
+  refuseLarger(inputs, MAX_INPUTS_BYTES, 'The definitions of all inputs together');
   return inputsProblems(inputs);
 };
 
@@ -31,7 +31,7 @@ const refuseLarger = (value: JsonValue | undefined, most: number, what: string):
 
 const definition = Compile(NewInputDefinition);
 
-/** Of those that fit their schema, which speaks for itself about the others. */
+/** Problems of the definitions that fit their schema. The schema reports the others. */
 const inputsProblems = (inputs: JsonValue | undefined): Invalid[] => {
   const fitting = (Array.isArray(inputs) ? inputs : []).flatMap((value: unknown, index) =>
     definition.Check(value) ? [[index, value] as const] : [],

@@ -30,7 +30,7 @@ const createWorkflowVersion = operation({
   path,
   tag,
   summary: 'Create a version of a workflow',
-  description: 'It gets the next number, and never changes: make another version instead.',
+  description: 'The version gets the next number and never changes: create another version instead.',
   scope: 'admin',
   request: { path: WorkflowPath, body: NewWorkflowVersion },
   response: { status: 201, description: 'The version.', body: WorkflowVersion },
@@ -44,10 +44,10 @@ const listWorkflowVersions = operation({
   tag,
   summary: 'List the versions of a workflow',
   description:
-    'Newest first, without the workflows themselves. A page may hold fewer than the limit although others follow.',
+    'Newest first, without the workflows themselves. A page may have fewer items than the limit although others follow.',
   scope: 'runs:read',
   request: { path: WorkflowPath, query: RecordsQuery },
-  response: { status: 200, description: 'A page of them.', body: WorkflowVersionPage },
+  response: { status: 200, description: 'A page of versions.', body: WorkflowVersionPage },
   refusals: [404],
 });
 
@@ -96,7 +96,7 @@ export const workflowVersionRoutes = ({
       async ({ path, body }, { org_id }) => {
         const workflow = await workflowOf(org_id, path);
         if (workflow.archived) {
-          throw conflict('The workflow is archived, and gets no new versions. Restore it first');
+          throw conflict('The workflow is archived, so it accepts no new versions: restore it first');
         }
         const added = await versions.add(newVersion(workflow, body, newOrigin(org_id, now)));
         if (added.kind === 'too_busy') throw tooBusy('Workflow version');

@@ -21,7 +21,7 @@ const createWorkflow = operation({
   path: '/workflows',
   tag,
   summary: 'Create a workflow',
-  description: 'A name under which versions are made: what runs execute is a version.',
+  description: 'A name for a series of versions. A run executes one version.',
   scope: 'admin',
   request: { body: NewWorkflow },
   response: { status: 201, description: 'The workflow.', body: Workflow },
@@ -37,7 +37,7 @@ const listWorkflows = operation({
   description: 'Newest first.',
   scope: 'runs:read',
   request: { query: RecordsQuery },
-  response: { status: 200, description: 'A page of them.', body: WorkflowPage },
+  response: { status: 200, description: 'A page of workflows.', body: WorkflowPage },
   refusals: [],
 });
 

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 
-/** Calls that come while the work is under way share the next run of it, which begins after all of them came. */
+/** Calls during a run of the work share the next run, which begins after all of them. */
 export const oneAtATime = <Result>(work: () => Promise<Result>): (() => Promise<Result>) => {
   const limit = pLimit(1);
   let next: Promise<Result> | undefined;

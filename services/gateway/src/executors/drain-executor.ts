@@ -8,10 +8,10 @@ import { appendFleet } from '@runledger/event-log/messages/fleet';
 import type { Executors } from './executors.ts';
 
 type DrainedExecutor =
-  /** What holds once the scheduler has read the request: not what was asked for when another one came after it. */
+  /** The state once the scheduler has read the request. A later request may have changed it again. */
   | ({ readonly kind: 'read' } & Draining)
   | { readonly kind: 'unknown' }
-  /** It is stored; the scheduler did not read it in time. */
+  /** The request is stored; the scheduler did not read it in time. */
   | { readonly kind: 'not_read_yet' };
 
 /** Drains or resumes all executors of a name. @throws {SchedulerUnavailable} @throws {LogUnavailable} */
@@ -30,7 +30,7 @@ export interface DrainExecutorOptions {
 }
 
 const READ_WITHIN_MS = 5_000;
-const ASK_AGAIN_AFTER_MS = 50;
+const POLL_EVERY_MS = 50;
 
 /**
  * The request is stored each time, also when the name is drained already. Otherwise an older request, whose response was
@@ -59,7 +59,7 @@ export const drainExecutor =
         return { kind: 'read', name, draining, runs: runsOn(present) };
       }
       if (clock() >= deadline) return { kind: 'not_read_yet' };
-      await pause(ASK_AGAIN_AFTER_MS);
+      await pause(POLL_EVERY_MS);
     }
   };
 

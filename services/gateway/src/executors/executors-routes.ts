@@ -23,7 +23,7 @@ const listOperation = operation({
   path: '/executors',
   summary: 'List executors',
   description:
-    'All executors that the leading scheduler knows, whichever organisation the runs in their slots belong to, and the drained names without an executor.',
+    'All executors that the leading scheduler knows, with runs of all organisations in their slots, and the drained names without an executor.',
   request: { query: ExecutorsQuery },
   response: { status: 200, description: 'A page of them.', body: ExecutorPage },
   refusals: [],
@@ -36,7 +36,7 @@ const showOperation = operation({
   path: '/executors/{name}',
   summary: 'Read an executor',
   request: { path: ExecutorPath },
-  response: { status: 200, description: 'All that bear the name.', body: NamedExecutors },
+  response: { status: 200, description: 'All executors with the name.', body: NamedExecutors },
   refusals: [404],
 });
 
@@ -47,12 +47,12 @@ const drainOperation = operation({
   path: '/executors/{name}/drain',
   summary: 'Drain an executor',
   description:
-    'It is given no new runs, also after a restart, until it is resumed; those that it has go on. Asking again changes nothing. When somebody resumes it at the same time, the request that was stored last holds, and both are answered with what holds then.',
+    'The executor gets no new runs until it is resumed, also after a restart. Its present runs continue. Repeating the request changes nothing. Of a drain and a resume at the same time, the one that was stored last holds, and both responses show it.',
   request: { path: ExecutorPath },
   response: {
     status: 200,
     description:
-      'What holds, once the scheduler has read the request: no more runs, unless `draining` is false.',
+      'The state once the scheduler has read the request: no new runs, unless `draining` is false.',
     body: Draining,
   },
   refusals: [404],
@@ -65,7 +65,7 @@ const resumeOperation = operation({
   path: '/executors/{name}/resume',
   summary: 'Resume an executor',
   description:
-    'It is given runs again. One that stops by itself stays without. When somebody drains it at the same time, the request that was stored last holds, and both are answered with what holds then.',
+    'The executor gets runs again, unless it is stopping. Of a drain and a resume at the same time, the one that was stored last holds, and both responses show it.',
   request: { path: ExecutorPath },
   response: {
     status: 200,
@@ -83,7 +83,7 @@ export interface ExecutorRoutes {
 
 /** What operators do with the fleet, which no organisation owns. */
 export const executorRoutes = ({ executors, drain }: ExecutorRoutes): Route[] => {
-  const ask = async (type: FleetRequest['type'], name: string, key_id: string): Promise<Draining> => {
+  const request = async (type: FleetRequest['type'], name: string, key_id: string): Promise<Draining> => {
     const drained = await drain(type, name, key_id);
     switch (drained.kind) {
       case 'read':
@@ -93,7 +93,7 @@ export const executorRoutes = ({ executors, drain }: ExecutorRoutes): Route[] =>
       case 'not_read_yet':
         throw new Refused({
           kind: 'unavailable',
-          why: 'It is stored and holds once the scheduler has read it, unless another request comes after it. Read the executor to see it',
+          why: 'The request is stored and holds once the scheduler has read it, unless a later request replaces it. Read the executor to see its state',
         });
     }
   };
@@ -101,19 +101,19 @@ export const executorRoutes = ({ executors, drain }: ExecutorRoutes): Route[] =>
     route(
       listOperation,
       async ({ query: { limit = DEFAULT_LIMIT, cursor } }) => {
-        const page = await executors.page(placeIn(cursor), limit);
+        const page = await executors.page(sortKeyIn(cursor), limit);
         const last = page.more ? page.executors.at(-1) : undefined;
         return { executors: page.executors, next_cursor: cursorAt(last && textOf(last)) };
       },
-      ({ query }) => cursorProblems(own(query, 'cursor'), 'query', isExecutorPlace),
+      ({ query }) => cursorProblems(own(query, 'cursor'), 'query', isExecutorSortKey),
     ),
     route(showOperation, async ({ path: { name } }): Promise<NamedExecutors> => {
       const { executors: named } = await executors.named(name);
       if (named.length === 0) throw notFound();
       return { name, executors: named };
     }),
-    route(drainOperation, ({ path: { name } }, { key }) => ask('ExecutorDrainRequested', name, key.id)),
-    route(resumeOperation, ({ path: { name } }, { key }) => ask('ExecutorResumeRequested', name, key.id)),
+    route(drainOperation, ({ path: { name } }, { key }) => request('ExecutorDrainRequested', name, key.id)),
+    route(resumeOperation, ({ path: { name } }, { key }) => request('ExecutorResumeRequested', name, key.id)),
   ];
 };
 
@@ -121,11 +121,11 @@ const notFound = (): Refused => new Refused({ kind: 'not_found', what: 'Executor
 
 const textOf = ({ name, executor_id }: ExecutorState): string => `${name} ${executor_id ?? ''}`;
 
-const PLACE = /^([A-Za-z0-9_-]{1,64}) ((?:[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)?)?)$/;
-const isExecutorPlace = (text: string): boolean => text.length <= 130 && PLACE.test(text);
+const SORT_KEY = /^([A-Za-z0-9_-]{1,64}) ((?:[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)?)?)$/;
+const isExecutorSortKey = (text: string): boolean => text.length <= 130 && SORT_KEY.test(text);
 
-const placeIn = (cursor: string | undefined): ExecutorSortKey | null => {
+const sortKeyIn = (cursor: string | undefined): ExecutorSortKey | null => {
   if (cursor === undefined) return null;
-  const [, name = '', executor_id = ''] = PLACE.exec(decodeCursor(cursor)) ?? [];
+  const [, name = '', executor_id = ''] = SORT_KEY.exec(decodeCursor(cursor)) ?? [];
   return { name, executor_id: executor_id === '' ? null : executor_id };
 };

@@ -38,14 +38,14 @@ export type Refusal =
 
 /** How the OpenAPI document describes a refusal. */
 export interface DescribedRefusal {
-  /** Which operations can answer with it: all, those with a body, those with any schema for their request, or those that list its status. */
+  /** Which operations can give it: all, those with a body, those with any schema for their request, or those that list its status. */
   readonly of: 'all' | 'with_body' | 'with_schemas' | 'listed';
   readonly description: string;
-  /** Of the response body; left out for the usual sentence. */
+  /** Of the response body; the usual sentence when left out. */
   readonly body?: TSchema;
   /** Headers beside those of every response. */
   readonly headers?: readonly ('Retry-After' | 'WWW-Authenticate')[];
-  /** It comes before the rate limit, so its response has no headers about it. */
+  /** Refused before the rate limit counts the request, so the response has no rate headers. */
   readonly uncounted?: true;
 }
 
@@ -53,7 +53,7 @@ interface Row<One> {
   readonly status: number;
   readonly detail: (refusal: One) => RefusalResponse['detail'];
   readonly headers?: (refusal: One) => Readonly<Record<string, string>>;
-  /** Left out for what no operation answers, only the server or a page beside the operations. */
+  /** Left out for refusals of the server and of plain routes, which no operation gives. */
   readonly described?: DescribedRefusal;
 }
 
@@ -66,7 +66,7 @@ export const REFUSALS = {
   bad_request: {
     status: 400,
     detail: ({ why }) => why,
-    described: { of: 'all', description: 'Malformed HTTP/1.1 request, or a body that breaks off.' },
+    described: { of: 'all', description: 'Malformed HTTP/1.1 request, or a body that ends early.' },
   },
   not_authenticated: {
     status: 401,
@@ -88,7 +88,7 @@ export const REFUSALS = {
   not_found: {
     status: 404,
     detail: ({ what }) => `${what} not found`,
-    described: { of: 'listed', description: 'There is no such thing in the organisation of the API key.' },
+    described: { of: 'listed', description: 'The organisation of the API key has no such record.' },
   },
   method_not_allowed: {
     status: 405,

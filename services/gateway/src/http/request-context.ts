@@ -4,7 +4,7 @@ import { activeTraceparent } from '@runledger/service-kit/tracing/spans';
 import type { Context } from 'koa';
 
 export interface RequestContext {
-  /** The client's `X-Request-Id`, or a new one; the correlation id of what the request sets off. */
+  /** The client's `X-Request-Id`, or a new one; the correlation id of the events that the request causes. */
   readonly request_id: string;
   /** Of this request, a child of the client's: that of its span, when traces are made. */
   readonly traceparent: string;
@@ -16,10 +16,10 @@ const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 export const requestOf = ({ req }: Context): RequestContext => {
   const known = contexts.get(req);
   if (known) return known;
-  const asked = req.headers['x-request-id'];
+  const given = req.headers['x-request-id'];
   const header = String(req.headers['traceparent'] ?? '');
   const context = {
-    request_id: typeof asked === 'string' && REQUEST_ID.test(asked) ? asked : randomUUID(),
+    request_id: typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID(),
     traceparent: activeTraceparent() ?? childTraceparent(header),
   };
   contexts.set(req, context);

@@ -4,21 +4,21 @@ import { Refused } from './refusal.ts';
 /** Resolves at once while the log is connected. @throws {Refused} with 503 when an outage lasts too long */
 export type WaitForLog = () => Promise<void>;
 
-const PATIENCE_MS = 3_000;
+const WAIT_WITHIN_MS = 3_000;
 
 /**
- * While the log is away, a request waits here before it begins anything: a broker needs a second to restart. Once an outage
- * has lasted longer than `patienceMs`, each request is refused at once, so that requests do not pile up.
+ * While the log is unavailable, a request waits here before it begins: a broker needs a second to restart. Once an outage
+ * has lasted for `withinMs`, each request is refused at once, so that requests do not pile up.
  */
 export const waitForLog = (
   log: Pick<EventLog, 'connected' | 'onReconnect'>,
-  patienceMs = PATIENCE_MS,
+  withinMs = WAIT_WITHIN_MS,
 ): WaitForLog => {
   /** Of the present outage: true once it is over, false when it has lasted too long. */
   let outage: Promise<boolean> | undefined;
   const begin = (): Promise<boolean> => {
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const timer = setTimeout(() => resolve(false), patienceMs).unref();
+    const timer = setTimeout(() => resolve(false), withinMs).unref();
     const forget = log.onReconnect(() => {
       forget();
       clearTimeout(timer);

@@ -1,6 +1,6 @@
 import type { Static, TSchema } from 'typebox';
 
-/** The values of a list, or of a text with commas, each once; undefined when it is left out. The schema has refused all others. */
+/** The values of a list, or of a text with commas, each once; undefined when left out. The schema has refused other values. */
 export const wordsIn = <Schema extends TSchema & { readonly enum: readonly string[] }>(
   schema: Schema,
   given: string | readonly unknown[] | null | undefined,

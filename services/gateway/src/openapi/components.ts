@@ -13,13 +13,13 @@ export interface Components {
 /** Keywords that only our own checks understand. */
 const OURS: ReadonlySet<string> = new Set(['x-refusal']);
 
-/** Our own formats, in terms that other tools know. */
+/** Our own formats, in terms of standard ones. */
 const FORMATS: Readonly<Record<string, JsonSchema>> = {
   'time-or-day': { anyOf: [{ format: 'date-time' }, { format: 'date' }] },
   'webhook-url': { format: 'uri' },
 };
 
-/** A schema's `title` is its name: two schemas of one name are a mistake, which is thrown. */
+/** A schema's `title` is its name. @throws TypeError for two schemas with one name */
 export const components = (): Components => {
   const named = new Map<string, { readonly source: string; written: JsonSchema }>();
 
@@ -35,7 +35,7 @@ export const components = (): Components => {
         if (OURS.has(name)) return [];
         const known = name === 'format' && typeof member === 'string' ? FORMATS[member] : undefined;
         if (known) return Object.entries(known);
-        // Names of properties are no keywords: one of them may be called `title`.
+        // Names of properties are not keywords: one may be `title`.
         if (name === 'properties' && isNode(member)) return [[name, properties(member)]];
         return [[name, VALUES.has(name) ? member : write(member)]];
       }),
@@ -43,7 +43,7 @@ export const components = (): Components => {
   const properties = (schemas: JsonSchema): JsonSchema =>
     Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, write(schema)]));
   const reference = (name: string, schema: JsonSchema): JsonSchema => {
-    // What is taken for a member that is left out belongs to where the schema is used.
+    // The default of an omitted member belongs to the place where the schema is used.
     const { default: preset, ...definition } = schema;
     const source = JSON.stringify(definition);
     const known = named.get(name);
@@ -78,5 +78,5 @@ const withType = (schema: JsonSchema): JsonSchema => {
     : schema;
 };
 
-/** Keywords whose values are no schemas. */
+/** Keywords whose values are not schemas. */
 const VALUES: ReadonlySet<string> = new Set(['default', 'examples', 'enum', 'const', 'required']);

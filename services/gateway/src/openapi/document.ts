@@ -88,7 +88,7 @@ const describe = (operation: Operation, schemas: Components): JsonSchema => {
       ...(isTagged(operation)
         ? {
             304: {
-              description: 'It is what the client has already.',
+              description: 'The client has the present version already.',
               headers: headersOf([...COUNTED, 'ETag']),
             },
           }
@@ -100,7 +100,7 @@ const describe = (operation: Operation, schemas: Components): JsonSchema => {
   };
 };
 
-/** What it gives is known again by its entity tag. */
+/** Whether responses have an entity tag. */
 const isTagged = ({ method, response }: Operation): boolean =>
   method === 'GET' && response.body !== undefined && response.holdsSecret !== true;
 
@@ -114,14 +114,14 @@ const contentOf = ({ response }: Operation, schemas: Components): JsonSchema => 
 
 const parametersOf = (
   schema: TObject | undefined,
-  place: 'path' | 'query' | 'header',
+  source: 'path' | 'query' | 'header',
   schemas: Components,
 ): JsonSchema[] =>
   Object.entries(schema?.properties ?? {}).map(([name, member]) => {
     const described = own(member, 'description');
     return {
       name,
-      in: place,
+      in: source,
       required: schema?.required?.includes(name) === true,
       ...(typeof described === 'string' ? { description: described } : {}),
       schema: schemas.of(member),
@@ -142,12 +142,12 @@ const text = { type: 'string' };
 
 const HEADERS: Readonly<Record<string, JsonSchema>> = {
   'API-Version': header('The version of the API.', { type: 'string', const: 'V2' }),
-  'X-Request-Id': header("The client's, or a new one: the service's log has it.", text),
-  ETag: header('Of this very answer; send it as If-None-Match to be told whether it changed.', text),
+  'X-Request-Id': header("The client's, or a new one. The service's log has it.", text),
+  ETag: header('Of this response. Send it as If-None-Match to learn whether it has changed.', text),
   'Retry-After': header('Seconds.', { type: 'string', pattern: '^\\d+$' }),
   'WWW-Authenticate': header('How to authenticate.', text),
   'RateLimit-Policy': header('The limit of this API key: `q` requests in `w` seconds.', text),
-  RateLimit: header('What is left of it: `r` requests now; it is full again in `t` seconds.', text),
+  RateLimit: header('The rest of the limit: `r` requests now; it is full again in `t` seconds.', text),
 };
 
 const ALWAYS = ['API-Version', 'X-Request-Id'];

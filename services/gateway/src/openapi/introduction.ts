@@ -6,12 +6,12 @@ Runs deployed workflows on GPU machines.
 A run of a deployment is queued, read by its id, and cancelled; it reports to a webhook. Every run ends, in exactly one of
 \`success\`, \`failed\`, \`timeout\` and \`cancelled\`.
 
-**Times** are ISO 8601 in UTC. **Durations** are seconds. **Ids** are UUIDs. Clients ignore members that they do not know:
-new ones may come, and none is ever taken away.
+**Times** are ISO 8601 in UTC. **Durations** are seconds. **Ids** are UUIDs. Clients should ignore unknown members:
+members may be added, and are never removed.
 
 **Errors** have the body \`{"detail": …}\`: a list of what is wrong for 422, and a sentence for every other status.
 
-**Lists** are newest first. \`next_cursor\` of a page leads to the next one; a run that is added meanwhile changes no page.
+**Lists** are newest first. \`next_cursor\` of a page leads to the next page. A new run changes no later page.
 `.trim();
 
 export const INFO = {
@@ -22,7 +22,7 @@ export const INFO = {
 };
 
 const about: Readonly<Record<Operation['tag'], string>> = {
-  Runs: 'Queue, read, list, watch, cancel and repeat runs.',
+  Runs: 'Queue, read, list, stream, cancel and repeat runs.',
   Webhooks: 'The outcome of notifications, and the secret that signs them.',
   Catalogue: 'Machines, workflows with their versions, and deployments.',
   'API keys': "A user's keys.",

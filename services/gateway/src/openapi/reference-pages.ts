@@ -17,7 +17,7 @@ export interface ReferencePages {
   readonly publicUrl: () => string;
 }
 
-/** The OpenAPI document and a page to read it with. They need no key, and load nothing from elsewhere; each is made once. */
+/** The OpenAPI document and a page that shows it. They need no key, load nothing from other hosts, and are made once. */
 export const referencePages = ({ basePath, operations, publicUrl }: ReferencePages): PlainRoute[] => {
   const reader = tagged(Buffer.from(html(basePath)));
   const program = tagged(Buffer.from(start(basePath)));
@@ -48,7 +48,7 @@ const ASSETS = [
   { name: 'favicon-32x32.png', type: 'image/png' },
 ];
 
-/** The reader sets styles of its own on what it draws, and holds its icons in the style sheet. */
+/** The page uses inline styles, and icons in its style sheet. */
 const READER_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 

@@ -15,13 +15,13 @@ export const webhookDescriptions = (schemas: Components): JsonSchema => ({
     post: {
       operationId: 'receiveRunNotification',
       tags: ['Webhooks'],
-      summary: 'A run tells where it is',
+      summary: 'The status of a run',
       description:
-        'Sent at its end, and on the way if `webhook_intermediate_status` was asked for. Signed as Standard Webhooks prescribes. The final one is sent again until it is accepted or given up, always with the same `webhook-id`; nothing about a run follows it.',
+        'Sent when the run ends and, with `webhook_intermediate_status`, also before. Signed as Standard Webhooks prescribes. The final notification is retried until it is accepted or given up, always with the same `webhook-id`. Nothing about a run follows it.',
       security: [],
       parameters: [
-        header('webhook-id', 'The same in every try of a notification.', { type: 'string' }),
-        header('webhook-timestamp', 'When this try was signed: seconds since 1970.', {
+        header('webhook-id', 'The same in every delivery attempt of a notification.', { type: 'string' }),
+        header('webhook-timestamp', 'When this delivery attempt was signed: seconds since 1970.', {
           type: 'string',
           pattern: '^\\d+$',
         }),
@@ -38,9 +38,9 @@ export const webhookDescriptions = (schemas: Components): JsonSchema => ({
         content: { 'application/json': { schema: schemas.of(WebhookPayload) } },
       },
       responses: {
-        '2XX': { description: 'It is accepted, and not sent again.' },
-        '410': { description: 'The receiver wants no more of it: it is given up.' },
-        default: { description: 'It is sent again later.' },
+        '2XX': { description: 'The notification is accepted and not sent again.' },
+        '410': { description: 'The receiver refuses the notification: it is given up.' },
+        default: { description: 'The notification is sent again later.' },
       },
     },
   },

@@ -1,7 +1,7 @@
 import { create as contentDisposition } from 'content-disposition';
 import type { StoredOutput } from './store/output-store.ts';
 
-/** Files come from workflows, so a browser may show what cannot do anything, and must save the rest. */
+/** Files come from workflows, so a browser may show only harmless types, and must save the others. */
 export const outputHeaders = (output: StoredOutput): Readonly<Record<string, string>> => ({
   'Content-Type': output.content_type,
   'Content-Disposition': contentDisposition(output.filename, {

@@ -13,7 +13,7 @@ type Both<Union> = (Union extends unknown ? (each: Union) => void : never) exten
   : never;
 type Settings = Both<(typeof ADAPTERS)[Name]['settings']>;
 
-// Object.keys and Object.assign know less of their results than we do.
+// The types of Object.keys and Object.assign are wider than their results.
 const names = Object.keys(ADAPTERS) as Name[];
 const settings = Object.assign({}, ...names.map((name) => ADAPTERS[name].settings)) as Settings;
 

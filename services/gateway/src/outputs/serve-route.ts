@@ -11,7 +11,7 @@ export interface ServeRoute {
   readonly logger: Logger;
 }
 
-/** A reader that takes nothing for this long is gone. */
+/** A client that reads nothing for this time is disconnected. */
 const STALLED_MS = 300_000;
 
 /** `GET` and `HEAD /outputs/{key}/{filename}`: anyone who knows the address may read the file. */
@@ -45,9 +45,9 @@ export const serveRoute =
       return;
     }
     ctx.res.setTimeout(STALLED_MS, () => ctx.res.destroy());
-    // It reads on only when the socket has taken what came before.
+    // It reads the next chunk only when the socket has accepted the one before.
     await pipeline(store.read(output, span), ctx.res).catch((err: unknown) => {
-      logger.debug({ err, key }, 'an output file was not read to its end');
+      logger.debug({ err, key }, 'an output file was not sent completely');
     });
   };
 

@@ -10,7 +10,7 @@ export type UploadPermission =
   | { readonly kind: 'bad_token' }
   | { readonly kind: 'not_current'; readonly why: string };
 
-/** Whether the token is one of this attempt, and the attempt is under way, as the log's leader has it. @throws {LogUnavailable} */
+/** Whether the token belongs to this attempt, and the log's leader says that the attempt is executing. @throws {LogUnavailable} */
 export const uploadPermission = async (
   log: EventLog,
   key: RunKey,
@@ -25,7 +25,7 @@ export const uploadPermission = async (
   if (!(await verifyAttempt(executor_public_key, token, key, attempt))) return { kind: 'bad_token' };
   if (isExecuting(read.run) && read.run.attempt.number === attempt) return { kind: 'granted' };
   const why = isExecuting(read.run)
-    ? `attempt ${read.run.attempt.number} is under way`
+    ? `attempt ${read.run.attempt.number} is executing`
     : `the run is ${read.run.status}`;
-  return { kind: 'not_current', why: `Attempt ${attempt} may store nothing any more: ${why}` };
+  return { kind: 'not_current', why: `Attempt ${attempt} can no longer store files: ${why}` };
 };

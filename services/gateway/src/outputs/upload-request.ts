@@ -11,13 +11,13 @@ export interface UploadRequest {
   readonly bytes: number;
 }
 
-const MOST_SUBFOLDER = 1_024;
+const MAX_SUBFOLDER = 1_024;
 const CONTENT_TYPE =
   /^[\w!#$&^.+-]{1,64}\/[\w!#$&^.+-]{1,127}(?:; ?[\w-]{1,32}=(?:[\w.+-]{1,64}|"[\w.+ -]{1,64}"))*$/;
-// oxlint-disable-next-line no-control-regex -- these are what must not be in a name
+// oxlint-disable-next-line no-control-regex -- these must not be in a name
 const CONTROLS = /[\u0000-\u001f\u007f]/;
 
-/** What an executor says of the file that it is about to send. Refuses with 411, 413 or 422. */
+/** The description of the file that an executor is about to send. Refuses with 411, 413 or 422. */
 export const uploadRequest = (ctx: Context, maxBytes: number): UploadRequest => {
   const length = ctx.get('content-length');
   if (length === '') throw new Refused({ kind: 'length_required' });
@@ -35,7 +35,7 @@ export const uploadRequest = (ctx: Context, maxBytes: number): UploadRequest => 
     wrong.push(invalid(['query', 'filename'], 'value_error', msg));
   }
   const subfolder = single(ctx, 'subfolder') ?? '';
-  if (subfolder.length > MOST_SUBFOLDER || (subfolder !== '' && !subfolder.split('/').every(isName))) {
+  if (subfolder.length > MAX_SUBFOLDER || (subfolder !== '' && !subfolder.split('/').every(isName))) {
     const msg = 'Value error, a subfolder is a relative path of names between slashes, without "." and ".."';
     wrong.push(invalid(['query', 'subfolder'], 'value_error', msg));
   }
@@ -46,8 +46,8 @@ export const uploadRequest = (ctx: Context, maxBytes: number): UploadRequest => 
   if (wrong.length > 0 || (type !== 'output' && type !== 'temp')) {
     throw new Refused({ kind: 'invalid', problems: wrong });
   }
-  const said = ctx.get('content-type');
-  const content_type = CONTENT_TYPE.test(said) ? said.toLowerCase() : 'application/octet-stream';
+  const given = ctx.get('content-type');
+  const content_type = CONTENT_TYPE.test(given) ? given.toLowerCase() : 'application/octet-stream';
   return { filename, subfolder, type, content_type, bytes };
 };
 

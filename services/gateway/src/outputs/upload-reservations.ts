@@ -4,8 +4,8 @@ import { LogUnavailable, type EventLog } from '@runledger/event-log/connect/even
 import { Type, type Static } from 'typebox';
 
 /**
- * What the uploads of a run take, by the path of the file: those of its last attempt, since what a lost one stored
- * counts no more. `key`: the stored file, null before the first; `coming`: the key of the upload under way, null when there is none.
+ * The files of a run's last attempt, by their paths; files of a lost attempt no longer count. `key`: the stored file, null
+ * before the first; `coming`: the key of the upload in progress, null without one.
  */
 const Reservations = Type.Object({
   attempt: Type.Integer({ minimum: 1 }),
@@ -28,43 +28,43 @@ export interface UploadLimits {
 interface UploadFile {
   readonly path: string;
   readonly bytes: number;
-  /** Under which it will be stored: no two uploads have the same. */
+  /** The key under which the file will be stored, unique for each upload. */
   readonly key: string;
 }
 
 type Reserved =
-  /** `left`: keys of files that a lost attempt stored; nobody needs them any more. */
+  /** `left`: keys of files that a lost attempt stored, which can be removed. */
   | { readonly kind: 'reserved'; readonly left: readonly string[] }
   | { readonly kind: 'over_limit'; readonly why: string }
   /** A later attempt stores its files already. */
   | { readonly kind: 'superseded' };
 
-/** `superseded`: or the same file was sent again meanwhile; the last one sent is the one that counts. */
+/** `superseded` also when the same file was sent again meanwhile: the last upload counts. */
 type Committed =
-  /** `replaced`: the key of the file that it replaces, null when there is none. */
+  /** `replaced`: the key of the file that it replaces, or null. */
   { readonly kind: 'committed'; readonly replaced: string | null } | { readonly kind: 'superseded' };
 
-/** Limits hold across gateways, since what is on its way counts, by compare-and-set. All of it may throw LogUnavailable. */
+/** Limits hold across gateways: uploads in progress count too, by compare-and-set. Every method may throw LogUnavailable. */
 export interface UploadReservations {
   reserve(run: RunKey, attempt: number, file: UploadFile): Promise<Reserved>;
   /** The file is stored. */
   commit(run: RunKey, attempt: number, file: UploadFile): Promise<Committed>;
-  /** The upload broke off: what it replaces, if anything, still counts. */
+  /** The upload was interrupted: the file that it would have replaced still counts. */
   release(run: RunKey, attempt: number, file: UploadFile): Promise<void>;
 }
 
-const MOST_TRIES = 20;
+const MAX_TRIES = 20;
 
 export const uploadReservations = (log: EventLog, limits: UploadLimits): UploadReservations => {
   const bucket = openBucket(log, 'UPLOADS', Reservations);
-  /** `change` gets the files of this attempt, and those of lost ones; it answers undefined when there is nothing to write. */
+  /** `change` gets the files of this attempt and of lost ones. It returns undefined when nothing has to be written. */
   const update = async (
     run: RunKey,
     attempt: number,
     change: (files: readonly FileEntry[], lost: readonly FileEntry[]) => FileEntry[] | undefined,
   ): Promise<'done' | 'superseded'> => {
     const name = `${run.org_id}.${run.run_id}`;
-    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const entry = await bucket.get(name);
       const present = entry?.value ?? { attempt, files: [] };
       if (present.attempt > attempt) return 'superseded';
@@ -122,5 +122,5 @@ const whyOverLimit = (
   if (others.length >= limits.files) return `A run may store at most ${limits.files} files`;
   const bytes = others.reduce((sum, other) => sum + other.bytes, file.bytes);
   if (bytes <= limits.runBytes) return undefined;
-  return `The files of a run may have at most ${limits.runBytes} bytes together, and this one would make ${bytes}`;
+  return `The files of a run may have at most ${limits.runBytes} bytes together, and with this one they would have ${bytes}`;
 };

@@ -24,10 +24,10 @@ export interface UploadRoute {
   readonly onUploaded: (bytes: number) => void;
 }
 
-const SILENCE_MS = 60_000;
+const IDLE_MS = 60_000;
 const ATTEMPT = /^[1-9]\d{0,5}$/;
 
-/** `PUT /executions/{org_id}/{run_id}/{attempt}/outputs`: an executor stores a file of the attempt under way. */
+/** `PUT /executions/{org_id}/{run_id}/{attempt}/outputs`: an executor stores a file of its attempt. */
 export const uploadRoute =
   ({ log, store, reservations, maxFileBytes, logger, clock, onUploaded }: UploadRoute): Middleware =>
   async (ctx) => {
@@ -45,16 +45,16 @@ export const uploadRoute =
 
     const began = clock();
     const cleanUp = async (removal: Promise<unknown>): Promise<void> => {
-      // A file that is left behind takes room, but nobody knows its address.
+      // A file that stays takes space, but its address is unknown.
       await removal.catch((err: unknown) =>
-        logger.warn({ err, run_id: run.run_id }, 'a file is left behind'),
+        logger.warn({ err, run_id: run.run_id }, 'an output file could not be removed'),
       );
     };
     for (const left of reserved.left) await cleanUp(store.remove(left));
     const storeFile = async (): Promise<{ readonly sha256: string; readonly replaced: string | null }> => {
       try {
         const { sha256 } = await store.put({ key, filename, content_type }, bodyOf(ctx.req));
-        // The attempt may have been lost while its file was on its way.
+        // The attempt may have been lost during the upload.
         refuseUnlessGranted(await permission());
         const committed = await reservations.commit(run, attempt, file);
         if (committed.kind === 'superseded') throw superseded(attempt);
@@ -108,15 +108,15 @@ const superseded = (attempt: number): Refused =>
     why: `A later attempt than ${attempt} stores its files, or this file was sent again meanwhile`,
   });
 
-/** The file as it comes. A client that sends nothing for a minute is gone. */
+/** The file as it arrives. A client that sends nothing for a minute is disconnected. */
 async function* bodyOf(req: IncomingMessage): AsyncGenerator<Uint8Array> {
-  req.setTimeout(SILENCE_MS, () => req.destroy(new Error(`nothing came for ${SILENCE_MS / 1000} s`)));
+  req.setTimeout(IDLE_MS, () => req.destroy(new Error(`the client sent nothing for ${IDLE_MS / 1000} s`)));
   try {
     for await (const piece of req.iterator({ destroyOnReturn: false })) {
       yield Buffer.isBuffer(piece) ? piece : Buffer.from(String(piece));
     }
   } catch {
-    throw new Refused({ kind: 'bad_request', why: 'The upload broke off; nothing of it was stored' });
+    throw new Refused({ kind: 'bad_request', why: 'The upload was interrupted; nothing of it was stored' });
   } finally {
     req.setTimeout(0);
   }

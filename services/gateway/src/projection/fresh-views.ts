@@ -15,15 +15,15 @@ export interface FreshViewsOptions {
   readonly timeoutMs: number;
 }
 
-/** Waits until the views have every fact that was in the log at the time of the call; false when they do not, or when it is not known. */
+/** Waits until the views have every fact that was in the log at the time of the call; false when they do not, or when that is unknown. */
 export type FreshViews = () => Promise<boolean>;
 
 const POLL_EVERY_MS = 25;
 
 /**
- * A list that waits for this first shows whatever an earlier response of any gateway showed. When the views did not move
- * during a whole wait, because no gateway projects, nobody waits again until they have moved. Errors of the views or the
- * log are not thrown: reading the views throws them, and a list needs no log.
+ * A list that waits for this first shows everything that an earlier response of any gateway showed. When the views did not
+ * move during a whole wait, because no gateway projects, no list waits again until they have moved. Errors of the views or
+ * the log are not thrown: reading the views throws them, and a list needs no log.
  */
 export const freshViews = ({ log, views, timeoutMs }: FreshViewsOptions): FreshViews => {
   const identity = oneAtATime(() => runsIdentity(log));
@@ -60,11 +60,11 @@ export const freshViews = ({ log, views, timeoutMs }: FreshViewsOptions): FreshV
       if (isFresh) return true;
       const [first, ...others] = seen;
       if (others.length > 0 && others.every((position) => isSame(position, first))) stuck = { at: first };
-      log.logger.debug({ timeout_ms: timeoutMs }, 'a list is made from views that are behind');
+      log.logger.debug({ timeout_ms: timeoutMs }, 'a list is read from views that are behind');
       return false;
     } catch (error) {
       if (!(error instanceof ViewsUnavailable) && !(error instanceof LogUnavailable)) throw error;
-      log.logger.debug({ err: error }, 'how far the views are behind is not known');
+      log.logger.debug({ err: error }, 'the lag of the views is unknown');
       return false;
     }
   };
@@ -78,7 +78,7 @@ const isSame = (one: Position, other: Position): boolean =>
 const holds = (position: Position, created: string, sequence: number): boolean =>
   position?.stream_created === created && position.sequence >= sequence;
 
-/** The sequence of the last message that a projection takes. */
+/** The sequence of the last message that a projection reads. */
 const lastFact = async (log: EventLog): Promise<number> =>
   Math.max(
     ...(await Promise.all([ALL_LIFECYCLES, ALL_WEBHOOKS].map((facts) => lastSequence(log, 'RUNS', facts)))),

@@ -67,7 +67,7 @@ export const openRunProjection = (options: ProjectionOptions): RunProjection => 
           logger.error({ err: error }, 'the projection has stopped');
           return;
         }
-        logger.warn({ err: error }, 'the projection was interrupted; it begins again');
+        logger.warn({ err: error }, 'the projection was interrupted; trying again');
         await sleep(RETRY_AFTER_MS, stop.signal);
       } finally {
         position = undefined;
@@ -75,15 +75,15 @@ export const openRunProjection = (options: ProjectionOptions): RunProjection => 
     }
   };
   const running = run();
-  // Every gateway responds, also while another one projects: a saved view is what the log says, whoever saves it.
-  const redriving = respondToRedrives(log, 'gateway', (question) => redriveView(options, question));
+  // Every gateway responds, also while another one projects: any gateway may save a view of the log.
+  const redriving = respondToRedrives(log, 'gateway', (request) => redriveView(options, request));
   return {
     state: () => (stopped === undefined ? { ok: true } : { ok: false, why: stopped }),
     position: () => position?.(),
     [Symbol.asyncDispose]: async () => {
       stop.abort();
       redriving[Symbol.dispose]();
-      // While the broker is away this may take longer than a stop. Then it ends with the connection.
+      // While the broker is unavailable, this may take too long. Then it ends with the connection.
       await within(STOP_WITHIN_MS, running, () => undefined);
     },
   };
@@ -113,13 +113,13 @@ const begin = async ({
   const last = position && position.sequence > 0 ? await readStored(log, position.sequence) : undefined;
   const start = projectionStart(position, identity, last);
   switch (start.kind) {
-    case 'go_on':
+    case 'continue':
       return { created: identity.created, after: start.after };
     case 'start_again':
       // This is normal at the first start, and with views in memory at every start.
       logger[position ? 'warn' : 'info'](
         { because: start.because },
-        'the run views are made again from the log',
+        'the run views are derived again from the log',
       );
       await views.resetTo(identity.created);
       return { created: identity.created, after: 0 };
@@ -150,7 +150,7 @@ const storeRefused = async (
   { log, logger }: ProjectionOptions,
   { message, why }: RefusedFact,
 ): Promise<void> => {
-  logger.warn({ subject: message.subject, sequence: message.sequence, why }, 'a fact is not accepted');
+  logger.warn({ subject: message.subject, sequence: message.sequence, why }, 'a fact was refused');
   await storeDeadLetter(log, { consumer: LEASE, stored: message, reason: why });
 };
 

@@ -32,7 +32,7 @@ export interface WebhookQuery extends ListRange {
   readonly limit: number;
 }
 
-/** The views are away or did not respond in time. Nothing is lost: the log has everything. */
+/** The views are unavailable or did not respond in time. Nothing is lost: the log has everything. */
 export class ViewsUnavailable extends Error {
   override readonly name = 'ViewsUnavailable';
   readonly code = 'views_unavailable';
@@ -51,8 +51,8 @@ export interface RunViews {
   load(keys: readonly RunKey[]): Promise<RunView[]>;
   /**
    * Stores each view, unless the stored one has a later head: a stale view changes nothing. Each view is of the whole log
-   * up to some point, so both heads of the later view are later or the same. Therefore nothing is lost, whoever saves
-   * what in which order. Durable when it resolves.
+   * up to some point, so both heads of the later view are later or the same. So nothing is lost when several gateways
+   * save views in any order. Durable when it resolves.
    */
   save(views: readonly RunView[]): Promise<void>;
   /**
@@ -68,8 +68,8 @@ export interface RunViews {
   /** Never moves back within one log, and ignores positions of another log than that of the last `resetTo`. */
   savePosition(position: ProjectionPosition): Promise<void>;
   /**
-   * The views are made again from the log that was created at that time: all heads and the position go back to 0. Runs
-   * that the log no longer has stay.
+   * The views will be derived again from the log that was created at that time: all heads and the position go back to 0.
+   * Runs that the log no longer has stay.
    */
   resetTo(streamCreated: string): Promise<void>;
 }

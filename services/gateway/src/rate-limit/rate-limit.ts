@@ -39,18 +39,18 @@ const MAX_LEASES = 10_000;
 export const rateLimit = ({ log, limit, clock, timeoutMs, counters }: RateLimit): LimitRate => {
   if (limit === 0) return async () => undefined;
   const shared = sharedTokens(log, limit);
-  /** A limit that is unknown never makes a request fail. */
+  /** A request never fails because its limit is unknown. */
   const note = (error: unknown, rate_key: string, what: string): void => {
     const level = error instanceof LogUnavailable ? 'debug' : 'error';
     log.logger[level]({ err: error, key_id: rate_key }, what);
   };
   const giveBack = async (rate_key: string, tokens: number): Promise<void> => {
-    // While the broker is away, the tokens flow in again anyway.
+    // While the broker is unavailable, the bucket refills by itself.
     if (!log.connected()) return;
     try {
       await shared.giveBack(rate_key, tokens);
     } catch (error) {
-      note(error, rate_key, 'the unspent tokens of a rate limit could not be given back');
+      note(error, rate_key, 'unspent tokens of a rate limit could not be returned');
     }
   };
   const leases = new LRUCache<string, TokenLease>({
@@ -81,14 +81,14 @@ export const rateLimit = ({ log, limit, clock, timeoutMs, counters }: RateLimit)
       try {
         if ((await within(timeoutMs, lease.refill(), () => 'late')) === 'late') return letThrough();
       } catch (error) {
-        note(error, rate_key, 'a rate limit is unknown, so a request is let through');
+        note(error, rate_key, 'a rate limit is unknown, so a request is allowed');
         return letThrough();
       }
     }
   };
 };
 
-/** Keeps no process alive: the tokens of a gateway that stops flow in again. */
+/** Keeps no process alive: the bucket refills the tokens of a gateway that stops. */
 const later = (ms: number, work: () => void): void => {
   setTimeout(work, ms).unref();
 };

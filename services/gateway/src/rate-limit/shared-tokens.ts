@@ -13,7 +13,7 @@ const MAX_TRIES = 50;
 /** The tokens of each key's limit, which all gateways share. */
 export interface SharedTokens {
   /**
-   * Takes as many tokens as `wanted` says, if there are as many. It calls `wanted` late.
+   * Takes the number of tokens that `wanted` returns, or as many as are left. It calls `wanted` late.
    * @throws {LogUnavailable} some tokens may be taken then, and are lost
    */
   take(rate_key: string, wanted: () => number): Promise<Taken>;

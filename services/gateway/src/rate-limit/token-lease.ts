@@ -22,9 +22,9 @@ interface TokenLeaseOptions {
   readonly clock: () => number;
   /** Takes tokens from the shared bucket. It calls `wanted` late, because more requests come meanwhile. */
   readonly takeTokens: (wanted: () => number) => Promise<Taken>;
-  /** When it fails, the tokens are lost: they flow in again with time. */
+  /** When it fails, the tokens are lost: the bucket refills with time. */
   readonly giveBack: (tokens: number) => void;
-  /** Calls `work` once, after so many milliseconds. */
+  /** Calls `work` once, after this time in milliseconds. */
   readonly later: (ms: number, work: () => void) => void;
 }
 
@@ -39,22 +39,22 @@ export const tokenLeaseOf = ({
   /** Requests that wait for tokens. */
   let waiting = 0;
   let taking: Promise<void> | undefined;
-  let isWatched = false;
+  let hasTimer = false;
 
   const giveUnspentBack = (): void => {
     const tokens = lease.unspent;
-    // First it is no longer spent here, then others may have it.
+    // They must not be spent here after others may have them.
     lease = returned(lease, clock(), limit);
     giveBack(tokens);
   };
-  const watch = (ms: number): void => {
-    if (isWatched) return;
-    isWatched = true;
+  const giveBackAfter = (ms: number): void => {
+    if (hasTimer) return;
+    hasTimer = true;
     later(ms, () => {
-      isWatched = false;
+      hasTimer = false;
       if (lease.unspent === 0) return;
       const left = lease.takenAt + LEASE_MS - clock();
-      if (left > 0) watch(left);
+      if (left > 0) giveBackAfter(left);
       else giveUnspentBack();
     });
   };
@@ -64,7 +64,7 @@ export const tokenLeaseOf = ({
       waiting = 0;
     });
     lease = granted(lease, taken, clock(), limit);
-    if (taken.granted > 0) watch(LEASE_MS);
+    if (taken.granted > 0) giveBackAfter(LEASE_MS);
   };
   return {
     decide: () => {

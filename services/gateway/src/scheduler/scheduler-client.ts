@@ -8,7 +8,7 @@ import { requestQueuePositions } from '@runledger/request-reply/queue-positions'
 import { requestWaitReason } from '@runledger/request-reply/wait-reason';
 import { openBreaker, type Breaker } from '../breaker/breaker.ts';
 
-/** No scheduler leads, or the leading one has not responded in time. Only that one knows. */
+/** No scheduler leads, or the leading one has not responded in time. */
 export class SchedulerUnavailable extends Error {
   override readonly name = 'SchedulerUnavailable';
 }

@@ -12,7 +12,7 @@ export interface AnswerRefusals {
   readonly failures: readonly KnownFailure[];
 }
 
-/** Whatever is thrown inside, the client gets a response in our form. */
+/** The client gets a response in the form of the API for everything that is thrown inside. */
 export const answerRefusals =
   ({ logger, headers, failures }: AnswerRefusals): Middleware =>
   async (ctx, next) => {

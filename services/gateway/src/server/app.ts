@@ -21,7 +21,7 @@ export interface Edge {
   readonly corsOrigins: readonly string[];
   /** The proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
-  /** As it was set. An address made from host and port is never https. */
+  /** The setting. An address made from host and port is never https. */
   readonly publicUrl: string | undefined;
   readonly log: Pick<EventLog, 'connected' | 'onReconnect'>;
 }
@@ -45,7 +45,7 @@ export interface AppOptions {
 export const createApp = (options: AppOptions): Koa => {
   const { basePath, routes, plainRoutes, serving, edge, failures, logger } = options;
   const router = new Router({ sensitive: true, strict: true });
-  const withLog = onceThere(edge.log);
+  const withLog = onceAvailable(edge.log);
   for (const route of routes) {
     const { path, method } = route.operation;
     router.register(`${basePath}${inRouterForm(path)}`, [method], serveOperation(route, serving));
@@ -56,7 +56,7 @@ export const createApp = (options: AppOptions): Koa => {
   const methodsAt = methodsOf(router);
 
   const app = new Koa();
-  app.on('error', (err: unknown) => logger.debug({ err }, 'a response broke off'));
+  app.on('error', (err: unknown) => logger.debug({ err }, 'a response was interrupted'));
   app.use(traceRequests);
   app.use(measure(options));
   app.use(answerRefusals({ logger, headers: commonHeaders(edge.publicUrl), failures }));
@@ -71,10 +71,10 @@ const inRouterForm = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$
 
 const pass: Middleware = (_ctx, next) => next();
 
-const onceThere = (log: Edge['log']): Middleware => {
-  const logIsThere = waitForLog(log);
+const onceAvailable = (log: Edge['log']): Middleware => {
+  const logAvailable = waitForLog(log);
   return async (_ctx, next) => {
-    await logIsThere();
+    await logAvailable();
     await next();
   };
 };
@@ -83,7 +83,7 @@ const measure = ({ onResponse, logger, clock, edge }: AppOptions): Middleware =>
   const addressOf = clientAddress(edge.trustedProxies);
   return async (ctx, next) => {
     const began = clock();
-    // The connection may be gone at the end.
+    // The connection may be closed at the end.
     const client_ip = addressOf(ctx.req);
     await next();
     const ms = clock() - began;
@@ -97,7 +97,7 @@ const measure = ({ onResponse, logger, clock, edge }: AppOptions): Middleware =>
   };
 };
 
-/** Also what no URL parser takes, such as `GET http://[ HTTP/1.1`. */
+/** Also refuses targets that no URL parser accepts, such as `GET http://[ HTTP/1.1`. */
 const refuseUnreadableTargets: Middleware = async (ctx, next) => {
   let path: unknown;
   try {
@@ -113,7 +113,7 @@ const refuseUnreadableTargets: Middleware = async (ctx, next) => {
   await next();
 };
 
-/** No route took it: the path is unknown, or known for other methods. */
+/** No route matched: the path is unknown, or it has other methods. */
 const refuseTheRest =
   (methodsAt: MethodsAt): Middleware =>
   async (ctx) => {

@@ -2,12 +2,12 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { all, compile } from 'proxy-addr';
 
-/** The address of the client; undefined when the connection is gone already. */
+/** The address of the client; undefined when the connection is closed already. */
 export type ClientAddress = (req: IncomingMessage) => string | undefined;
 
 /**
- * `X-Forwarded-For` is read from its end, for as long as whoever wrote the next address is trusted: what stands before
- * the first stranger is what that stranger says. It also ends before whatever is no address.
+ * Reads `X-Forwarded-For` from its end, while the writer of the next address is a trusted proxy: an untrusted host may
+ * have written anything before its own address. Reading also ends at a text that is not an address.
  */
 export const clientAddress = (trustedProxies: readonly string[]): ClientAddress => {
   const isTrusted = compile([...trustedProxies]);

@@ -13,7 +13,7 @@ const ALLOWED_HEADERS = [
   'X-Request-Id',
   'traceparent',
 ];
-/** What a page may read of an answer beside its body and type. */
+/** The response headers that a page may read. */
 const EXPOSED_HEADERS = [
   'API-Version',
   'X-Request-Id',
@@ -22,7 +22,7 @@ const EXPOSED_HEADERS = [
   'RateLimit',
   'RateLimit-Policy',
 ];
-/** As long as Chrome keeps a preflight at most. */
+/** The longest time that Chrome caches a preflight. */
 const PREFLIGHT_KEPT_S = 7_200;
 
 /**
@@ -43,11 +43,11 @@ export const cors = (origins: readonly string[], methodsAt: MethodsAt): Middlewa
     allowHeaders: ALLOWED_HEADERS,
     exposeHeaders: EXPOSED_HEADERS,
     maxAge: PREFLIGHT_KEPT_S,
-    // What was set stays set when a refusal is thrown.
+    // The headers stay set when a refusal is thrown.
     keepHeadersOnError: false,
   });
   return async (ctx, next) => {
-    // Else a page that may read the answer could not embed it.
+    // Otherwise a page that may read the response could not embed it.
     if (originFor(ctx) !== '') ctx.set('Cross-Origin-Resource-Policy', 'cross-origin');
     await allow(ctx, next);
     if (isPreflight(ctx) && ctx.status === 204) {

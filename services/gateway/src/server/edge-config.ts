@@ -8,13 +8,13 @@ const MAX_ENTRIES = 1_024;
 /** An origin as browsers write it: the scheme, the host in lower case, and the port unless it is the scheme's own. */
 const isOrigin = (text: string): boolean => {
   const url = URL.parse(text);
-  // A host with a star is read as a name, which no page has.
+  // A host with a star would be read as a name that no page has.
   return url !== null && /^https?:$/.test(url.protocol) && url.origin === text && !text.includes('*');
 };
 
 const RANGES: ReadonlySet<string> = new Set(['loopback', 'linklocal', 'uniquelocal']);
 
-/** Stricter than the library, which reads `10` as 0.0.0.10. It refuses networks of everybody, such as 0.0.0.0/0. */
+/** Stricter than the library, which reads `10` as 0.0.0.10. The library refuses a network of all addresses, such as 0.0.0.0/0. */
 const isProxy = (text: string): boolean => {
   if (RANGES.has(text)) return true;
   if (isIP(text.split('/', 1)[0] ?? '') === 0) return false;

@@ -18,7 +18,7 @@ export interface HttpServer extends AsyncDisposable {
 
 export interface HttpServerOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 for any free port. */
   readonly port: number;
   /** After this time a stop ends the requests that are still in progress. */
   readonly finishWithinMs: number;
@@ -29,18 +29,18 @@ export interface HttpServerOptions {
 }
 
 const HEADERS_WITHIN_MS = 15_000;
-/** For whole requests: an upload may take long. The body of an API request has a limit of its own. */
+/** For a whole request, since an upload may take long. The body of an API request has its own limit. */
 const REQUEST_WITHIN_MS = 3_600_000;
 const SWEEP_EVERY_MS = 50;
 const MAX_HEADERS_BYTES = 16 * 1024;
 
-/** Serves the app. Responses that Node would write by itself have our form. @throws when it cannot listen */
+/** Serves the app. Responses that Node would write by itself have the form of the API. @throws when it cannot listen */
 export const openHttpServer = async (
   app: Koa,
   { host, port, finishWithinMs, headers: ownHeaders, onStopping = [] }: HttpServerOptions,
 ): Promise<HttpServer> => {
   const answering = new WeakMap<Duplex, ServerResponse>();
-  const inHand = new Set<ServerResponse>();
+  const inProgress = new Set<ServerResponse>();
   const handle = app.callback();
   const server = createServer(
     {
@@ -52,14 +52,14 @@ export const openHttpServer = async (
     },
     (request, response) => {
       answering.set(request.socket, response);
-      inHand.add(response);
-      response.once('close', () => inHand.delete(response));
+      inProgress.add(response);
+      response.once('close', () => inProgress.delete(response));
       if (!server.listening) closeAfter(response);
       void handle(request, response);
     },
   );
   server.on('clientError', (error, socket) => {
-    // Half a response of ours may be on its way: anything more would be read as a part of it.
+    // A part of a response may be sent already: the client would read anything more as its rest.
     if (answering.get(socket)?.headersSent === true && !answering.get(socket)?.writableFinished)
       socket.destroy();
     else writeRaw(socket, problemOf(error), ownHeaders);
@@ -78,7 +78,7 @@ export const openHttpServer = async (
   const url = await listen(server, { name: 'The gateway', host, port, setting: 'RUNLEDGER_PORT' });
   const stop = async (): Promise<void> => {
     const closed = close(server, finishWithinMs);
-    inHand.forEach(closeAfter);
+    inProgress.forEach(closeAfter);
     try {
       for (const begin of onStopping) begin();
     } finally {
@@ -88,7 +88,7 @@ export const openHttpServer = async (
   return { url, [Symbol.asyncDispose]: stop };
 };
 
-/** The client repeats its request on another connection, which another gateway may take. */
+/** The client sends its next request on another connection, which another gateway may accept. */
 const closeAfter = (response: ServerResponse): void => {
   if (!response.headersSent) response.setHeader('Connection', 'close');
 };
@@ -138,7 +138,7 @@ const writeRaw = (socket: Duplex, problem: Refusal, ownHeaders: Readonly<Record<
 const close = async (server: Server, finishWithinMs: number): Promise<void> => {
   const closed = once(server, 'close');
   server.close();
-  // A connection whose last answer is out would be kept alive for a next request.
+  // A connection whose last response is sent would be kept alive for another request.
   const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_EVERY_MS);
   const timer = setTimeout(() => server.closeAllConnections(), finishWithinMs);
   await closed;

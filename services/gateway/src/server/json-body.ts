@@ -12,15 +12,15 @@ const READ_WITHIN_MS = 15_000;
 const JSON_TYPES = ['application/json', 'application/*+json'];
 
 /**
- * koa-bodyparser reads, inflates and limits; it is asked for the bytes, since its JSON takes 1e400, any charset, and makes
- * U+FFFD of what is no UTF-8.
+ * koa-bodyparser reads, inflates and limits the body. It returns bytes here: its own JSON parsing accepts 1e400 and any
+ * charset, and turns invalid UTF-8 into U+FFFD.
  */
 export const jsonBody = (maxBytes: number): JsonBody => {
   const options = {
     enableTypes: ['text'],
     extendTypes: { text: JSON_TYPES },
     textLimit: `${maxBytes}b`,
-    // Its types do not know it: null asks co-body for bytes.
+    // Not in its types: with null, co-body returns bytes.
     encoding: null,
     onerror: (error: Error) => {
       throw new Refused(problemOf(error, maxBytes));
@@ -31,7 +31,7 @@ export const jsonBody = (maxBytes: number): JsonBody => {
     if (!hasBody(ctx)) return undefined;
     refuseOtherTypes(ctx);
     const reading = parse(ctx, async () => undefined);
-    // A body that is too slow ends with its connection.
+    // The parser stops when the connection closes.
     await within(READ_WITHIN_MS, reading, () => {
       throw new Refused({ kind: 'too_slow', why: `The body was not sent within ${READ_WITHIN_MS / 1000} s` });
     });
@@ -54,16 +54,19 @@ const refuseOtherTypes = (ctx: Context): void => {
   }
   const charset = CHARSET.exec(ctx.get('content-type'))?.[1]?.toLowerCase();
   if (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8') {
-    throw new Refused({ kind: 'unsupported_type', why: 'Send the body in UTF-8: no other charset is read' });
+    throw new Refused({
+      kind: 'unsupported_type',
+      why: 'Send the body in UTF-8: no other charset is supported',
+    });
   }
 };
 
-/** What raw-body, inflation and zlib say. */
+/** The refusal for an error of raw-body, inflation or zlib. */
 const problemOf = (error: Error, maxBytes: number): Refused['refusal'] => {
   const status = 'status' in error ? error.status : undefined;
   if (status === 413) return { kind: 'too_large', why: `The body may have at most ${maxBytes} bytes` };
   if (status === 415) {
-    return { kind: 'unsupported_type', why: 'Of content encodings gzip, deflate and br are read' };
+    return { kind: 'unsupported_type', why: 'The supported content encodings are gzip, deflate and br' };
   }
-  return { kind: 'bad_request', why: 'The body could not be read to its end as the headers describe it' };
+  return { kind: 'bad_request', why: 'The body does not match the headers or ended early' };
 };

@@ -8,8 +8,8 @@ export type ReadJson =
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * JSON as RFC 8259 has it, in UTF-8. What JavaScript would let pass is refused: bytes that are no UTF-8, numbers
- * beyond a double's range, integers that would come out as others, halves of surrogate pairs.
+ * JSON as RFC 8259 defines it, in UTF-8. Refuses what JavaScript accepts: invalid UTF-8, numbers beyond the range of a
+ * double, integers that a double would change, halves of surrogate pairs.
  */
 export const readJson = (bytes: Uint8Array): ReadJson => {
   let text: string;
@@ -20,7 +20,7 @@ export const readJson = (bytes: Uint8Array): ReadJson => {
   }
   let value: JsonValue;
   try {
-    // JSON.parse gives nothing else.
+    // JSON.parse returns nothing else.
     value = JSON.parse(text) as JsonValue;
   } catch (error) {
     const position = error instanceof Error ? /at position (\d+)/.exec(error.message)?.[1] : undefined;
@@ -41,7 +41,7 @@ const refuse = (why: string, position?: string | number): ReadJson => ({
   ),
 });
 
-/** Without recursion: a body may nest as deep as it is long. */
+/** Without recursion: a body may nest as deeply as its length allows. */
 const unrepresentable = (value: JsonValue): string | undefined => {
   const open: JsonValue[] = [value];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -62,13 +62,13 @@ const unrepresentable = (value: JsonValue): string | undefined => {
 
 const HALF_PAIR = 'a text holds half of a surrogate pair';
 
-/** A text of JSON, which is passed over, or a number with all that belongs to it. */
+/** A JSON string, which is skipped, or a complete number. */
 const TEXT_OR_NUMBER = /"(?:[^"\\]+|\\.)*"|-?\d[\d.eE+-]*/g;
 const LONG_INTEGER = /^-?\d{16,}$/;
 
 /**
- * The first integer that a double rounds to another one, such as a seed of 64 bits: it would be changed in silence. One
- * that is written again with the same digits has kept its value for whoever reads it, and so has one that is exact.
+ * The first integer that a double would round to another one, such as a seed of 64 bits: it would be changed silently.
+ * An integer keeps its value when it is exact, or when it is written again with the same digits.
  */
 const changedInteger = (json: string): { readonly why: string; readonly position: number } | undefined => {
   if (!/\d{16}/.test(json)) return undefined;

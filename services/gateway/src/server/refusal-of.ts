@@ -6,7 +6,7 @@ export type KnownFailure = readonly [
   refusal: Refusal,
 ];
 
-/** The refusal for anything that was thrown. What is not known is an error of ours. */
+/** The refusal for anything that was thrown. An unknown error is an internal one. */
 export const refusalOf = (error: unknown, failures: readonly KnownFailure[]): Refusal => {
   if (error instanceof Refused) return error.refusal;
   const known = failures.find(([failure]) => error instanceof failure);

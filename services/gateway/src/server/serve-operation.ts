@@ -9,7 +9,7 @@ export interface Serving {
   readonly body: JsonBody;
 }
 
-/** Serves an operation in the order of the specification: credential, scope, rate, content type, size, validation, and then what it does. */
+/** Checks a request in the order of the specification: credential, scope, rate, content type, size, validation. Then executes the operation. */
 export const serveOperation = (route: Route, { identifyCaller, body }: Serving): Middleware => {
   const { operation, handle } = route;
   const { scope, request, response } = operation;
@@ -28,14 +28,14 @@ export const serveOperation = (route: Route, { identifyCaller, body }: Serving):
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
-const sendJson = (ctx: Context, answer: unknown, mayBeKept: boolean): void => {
+const sendJson = (ctx: Context, answer: unknown, isCacheable: boolean): void => {
   const text = JSON.stringify(answer);
   ctx.type = 'application/json';
-  if (!mayBeKept) {
+  if (!isCacheable) {
     ctx.body = text;
     return;
   }
-  // It may be kept, and has to be asked for again each time.
+  // A client may cache it, and has to revalidate it each time.
   ctx.set('Cache-Control', 'private, no-cache');
   sendTagged(ctx, text);
 };

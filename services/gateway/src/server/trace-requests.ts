@@ -3,13 +3,13 @@ import { inSpan, markFailed } from '@runledger/service-kit/tracing/spans';
 import type { Context, Middleware } from 'koa';
 import { requestOf } from '../http/request-context.ts';
 
-/** What is not in the list is named `_OTHER`: clients may send anything, and names of spans are few. */
+/** Any other method is named `_OTHER`: clients may send anything, and span names must be few. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']);
 
 /**
  * A span for each request, below that of the client: https://opentelemetry.io/docs/specs/semconv/http/http-spans/
- * It ends when the answer is decided, before its body is sent, which takes minutes for a stream. Paths and queries stay out:
- * those of output files are secrets.
+ * It ends when the response is decided, before its body is sent, which takes minutes for a stream. It has no paths and
+ * queries: those of output files are secrets.
  */
 export const traceRequests: Middleware = (ctx, next) => {
   const method = METHODS.has(ctx.method) ? ctx.method : '_OTHER';
@@ -18,7 +18,7 @@ export const traceRequests: Middleware = (ctx, next) => {
     method,
     { kind: 'server', parent, attributes: { 'http.request.method': method } },
     async (span) => {
-      // The request keeps the context that it is first asked for: this span's.
+      // The first call fixes the request's context, so it must be inside this span.
       requestOf(ctx);
       await next();
       const route: unknown = ctx['_matchedRoute'];

@@ -4,11 +4,11 @@ import type { TObject } from 'typebox';
 import type { CheckedRequest, Route, RequestSchemas } from '../http/operation.ts';
 import { invalid, Refused, type Invalid } from '../http/refusal.ts';
 import { isNode, own } from './node.ts';
-import { MOST_PROBLEMS, pydanticProblems, type Source } from './pydantic-problems.ts';
+import { MAX_PROBLEMS, pydanticProblems, type Source } from './pydantic-problems.ts';
 import { MISSING } from './pydantic-words.ts';
 import { readTexts, textsOf, type TextSource } from './read-texts.ts';
 
-/** A request that fits its schemas. Any other is refused with all that is wrong, in the order path, query, header, body. */
+/** Returns a request that fits its schemas. Refuses others with everything that is wrong, in the order path, query, header, body. */
 export type CheckRequest = (ctx: Context, body: JsonValue | undefined) => CheckedRequest<RequestSchemas>;
 
 /** Makes the check of the requests of an operation. */
@@ -20,10 +20,10 @@ export const checkedRequest = ({
   const path = textReader(request.path, 'path');
   const query = textReader(request.query, 'query');
   const headers = textReader(request.headers, 'header');
-  const places = placesOf(request);
+  const locations = locationsOf(request);
   return (ctx, body) => {
     const wrong: Invalid[] = [];
-    // The router puts them there; `params` of its types is open.
+    // The router sets them; its types leave `params` open.
     const parameters: unknown = ctx['params'];
     const given = {
       path: path((name) => textsOf(own(parameters, name)), wrong),
@@ -34,13 +34,13 @@ export const checkedRequest = ({
     if (request.body && body !== undefined) wrong.push(...pydanticProblems(request.body, body, 'body'));
     else if (request.body && bodyOptional !== true) wrong.push(invalid(['body'], MISSING.type, MISSING.msg));
     wrong.push(...(extraCheck?.(given) ?? []));
-    if (wrong.length > 0) throw new Refused({ kind: 'invalid', problems: told(wrong, places) });
+    if (wrong.length > 0) throw new Refused({ kind: 'invalid', problems: sorted(wrong, locations) });
     return given;
   };
 };
 
-/** Where something may be wrong, in the order of the refusal. */
-const placesOf = (request: RequestSchemas): string[] =>
+/** The locations of problems, in the order of the refusal. */
+const locationsOf = (request: RequestSchemas): string[] =>
   Object.entries({
     path: request.path,
     query: request.query,
@@ -52,16 +52,16 @@ const placesOf = (request: RequestSchemas): string[] =>
     return [source, ...names.map((name) => `${source}.${name}`)];
   });
 
-/** In order, the first problem of each place, and no more than anyone reads. */
-const told = (problems: readonly Invalid[], places: readonly string[]): Invalid[] => {
+/** In order, the first problem of each location, up to a limit. */
+const sorted = (problems: readonly Invalid[], locations: readonly string[]): Invalid[] => {
   const rank = ({ loc: [source, name] }: Invalid): number =>
-    Math.max(places.indexOf(`${source}.${name}`), places.indexOf(String(source)));
+    Math.max(locations.indexOf(`${source}.${name}`), locations.indexOf(String(source)));
   const first = new Map<string, Invalid>();
   for (const problem of problems.toSorted((a, b) => rank(a) - rank(b))) {
-    const place = JSON.stringify(problem.loc);
-    if (!first.has(place)) first.set(place, problem);
+    const location = JSON.stringify(problem.loc);
+    if (!first.has(location)) first.set(location, problem);
   }
-  return [...first.values()].slice(0, MOST_PROBLEMS);
+  return [...first.values()].slice(0, MAX_PROBLEMS);
 };
 
 type ReadTexts = (given: TextSource, wrong: Invalid[]) => Record<string, unknown> | undefined;
@@ -71,7 +71,7 @@ const textReader = (schema: TObject | undefined, source: Source): ReadTexts => {
   return (given, wrong) => {
     const value = readTexts(schema, given);
     for (const { loc, type, msg } of pydanticProblems(schema, value, source)) {
-      // Which of several texts it is says little, since they may stand between commas.
+      // The index of a text says little, since texts may be separated by commas.
       wrong.push(invalid(loc.slice(0, 2), type, msg));
     }
     return value;

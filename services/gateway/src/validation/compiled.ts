@@ -2,7 +2,7 @@ import { Compile, type Validator } from 'typebox/compile';
 import type { TValidationError } from 'typebox/error';
 import type { Node } from './node.ts';
 
-// Schemas are constants of modules: each part is compiled once in a process, when it is first needed.
+// Schemas are constants: each part is compiled once in a process, when it is first needed.
 const validators = new WeakMap<Node, Validator>();
 
 const compiled = (schema: Node): Validator => {
@@ -16,6 +16,6 @@ const compiled = (schema: Node): Validator => {
 /** Whether a value fits a schema. */
 export const fits = (schema: Node, value: unknown): boolean => compiled(schema).Check(value);
 
-/** What typebox says of a value that does not fit; of one with many members it does not say all. */
+/** The errors of typebox for a value that does not fit. For a value with many members the list is incomplete. */
 export const errorsOf = (schema: Node, value: unknown): readonly TValidationError[] =>
   compiled(schema).Errors(value);

@@ -1,14 +1,14 @@
 import type { JsonValue } from '@runledger/contracts/json';
 
-/** A part of a JSON schema, or of JSON: what typebox makes is plain JSON. */
+/** A part of a JSON schema or of JSON. The schemas of typebox are plain JSON. */
 export type Node = Readonly<Record<string, unknown>>;
 
 export const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null;
 
-/** An object of JSON, which an array is not. */
+/** A JSON object, not an array. */
 export const isRecord = (value: unknown): value is Node => isNode(value) && !Array.isArray(value);
 
-/** Its own members only: `constructor` is a name as any other. */
+/** Own members only: `constructor` is an ordinary name. */
 export function own(container: JsonValue | undefined, name: string): JsonValue | undefined;
 export function own(container: unknown, name: string): unknown;
 export function own(container: unknown, name: string): unknown {

@@ -11,7 +11,7 @@ interface RefusedValue {
   readonly error: TValidationError;
   readonly schema: Node;
   readonly value: unknown;
-  /** It came as text, and could not be read as what it should be. */
+  /** The value is a text that could not be parsed. */
   readonly isText: boolean;
 }
 
@@ -64,13 +64,13 @@ export const wordsOf = (refused: RefusedValue): Words => {
       return { type: 'greater_than', msg: `Input should be greater than ${error.params.limit}` };
     case 'exclusiveMaximum':
       return { type: 'less_than', msg: `Input should be less than ${error.params.limit}` };
-    // Of values with parts, which speak for themselves.
+    // Values with members or items, which have problems of their own.
     case 'additionalProperties':
     case 'anyOf':
     case 'maxItems':
     case 'minItems':
     case 'required':
-    // Schemas of this API use none of these.
+    // The schemas of this API do not use these.
     case '~refine':
     case 'boolean':
     case 'contains':
@@ -90,10 +90,10 @@ export const wordsOf = (refused: RefusedValue): Words => {
   }
 };
 
-/** What a schema says itself of values that it does not take. */
+/** The words that a schema itself has for values that it refuses. */
 export const ownWords = (schema: Node): Words | undefined => {
-  const said = schema['x-refusal'];
-  return isNode(said) ? { type: textIn(said, 'type'), msg: textIn(said, 'msg') } : undefined;
+  const words = schema['x-refusal'];
+  return isNode(words) ? { type: textIn(words, 'type'), msg: textIn(words, 'msg') } : undefined;
 };
 
 const textIn = (schema: Node, name: string): string => {
@@ -164,7 +164,7 @@ const wrongFormat = (format: string): Words => {
         msg: `${DATETIME_TEXT}, or a day, such as 2026-01-31 (in a URL, write + as %2B)`,
       };
     default:
-      return { type: 'value_error', msg: `Value error, the input is no ${format}` };
+      return { type: 'value_error', msg: `Value error, the input is not a ${format}` };
   }
 };
 

@@ -1,12 +1,12 @@
 import type { TObject } from 'typebox';
 import { own } from './node.ts';
 
-/** The texts under a name: of a query, a path or headers. None when the name is not there. */
+/** The texts under a name of a query, a path or headers; empty when the name is missing. */
 export type TextSource = (name: string) => readonly string[];
 
 /**
- * Reads texts as what a schema says that they are. What cannot be read stays text, which the schema then refuses. Of a
- * name that comes several times the last one counts, but for lists, whose members may also stand between commas.
+ * Parses texts as a schema describes them. A text that cannot be parsed stays a text, which the schema then refuses. Of a
+ * repeated name the last one counts. Lists take all of them, and also split texts at commas.
  */
 export const readTexts = (schema: TObject, source: TextSource): Record<string, unknown> => {
   const read: [string, unknown][] = [];
@@ -20,7 +20,7 @@ export const readTexts = (schema: TObject, source: TextSource): Record<string, u
   return Object.fromEntries(read);
 };
 
-/** What Node and Koa give for a name: a text, several, or nothing. */
+/** Node and Koa give a text, several, or nothing for a name. */
 export const textsOf = (value: unknown): readonly string[] =>
   [value].flat().filter((text): text is string => typeof text === 'string');
 
@@ -33,7 +33,7 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['false', false],
 ]);
 
-/** As pydantic reads them, but for its many words for yes and no; `True` and `False` is what Python writes. */
+/** As pydantic parses them, except its many words for yes and no. Python writes `True` and `False`. */
 const readText = (schema: unknown, text: string): unknown => {
   switch (own(schema, 'type')) {
     case 'integer':

@@ -1,7 +1,7 @@
 import { isNode, isRecord, own, type Node } from './node.ts';
 import { NO_MODEL, NOT_AS_DESCRIBED, type Words } from './pydantic-words.ts';
 
-/** Which branch of a union a value was meant to fit; undefined when that cannot be told. */
+/** The branch of a union that a value was intended for; undefined when it is unknown. */
 export const chosenBranch = (union: Node, value: unknown): Node | undefined => {
   const branches = branchesOf(union);
   const [meant, ...others] = branches.filter((branch) => branch['type'] !== 'null');
@@ -12,7 +12,7 @@ export const chosenBranch = (union: Node, value: unknown): Node | undefined => {
     : undefined;
 };
 
-/** What is said of a value when it cannot be told which branch was meant. */
+/** The problem of a value whose intended branch is unknown. */
 export const wordsOfUnion = (union: Node, value: unknown): Words => {
   const tag = tagOf(union);
   if (tag === undefined) return NOT_AS_DESCRIBED;
@@ -27,11 +27,11 @@ export const wordsOfUnion = (union: Node, value: unknown): Words => {
   };
 };
 
-/** Of a list or an object nothing, since it may be as large as a body. */
+/** Nothing of a list or an object, since it may be as large as a body. */
 const shortly = (given: unknown): string =>
   isNode(given) ? '' : ` '${String(given).slice(0, 64).toWellFormed()}'`;
 
-/** The member that tells the branches of a union of objects apart by a constant. */
+/** The member whose constant identifies the branch, in a union of objects. */
 const tagOf = (union: Node): string | undefined => {
   const branches = branchesOf(union);
   return Object.keys(propertiesOf(branches[0])).find((name) =>

@@ -9,7 +9,7 @@ import { notFoundRun, RunPath, runKeyOf } from '../runs/current/run-path.ts';
 export interface DeliveriesRoute {
   readonly current: ReadCurrentRun;
   /** @throws {LogUnavailable} */
-  readonly tries: (key: RunKey) => Promise<RecordedDeliveries>;
+  readonly attempts: (key: RunKey) => Promise<RecordedDeliveries>;
 }
 
 const deliveriesOperation = operation({
@@ -21,16 +21,16 @@ const deliveriesOperation = operation({
   description: 'Every delivery attempt of the run, and the state of its delivery.',
   scope: 'runs:read',
   request: { path: RunPath },
-  response: { status: 200, description: 'The tries.', body: RunDeliveries },
+  response: { status: 200, description: 'The delivery attempts.', body: RunDeliveries },
   refusals: [404],
 });
 
-export const deliveriesRoute = ({ current, tries }: DeliveriesRoute): Route =>
+export const deliveriesRoute = ({ current, attempts }: DeliveriesRoute): Route =>
   route(deliveriesOperation, async ({ path }, caller) => {
     const key = runKeyOf(path, caller);
     const found = await current(key);
     if (found.kind !== 'found') throw notFoundRun(found);
     const { run, webhook } = found;
-    const kept = run.request.webhook === null ? NO_ATTEMPTS : await tries(key);
+    const kept = run.request.webhook === null ? NO_ATTEMPTS : await attempts(key);
     return deliveriesResponse(run, webhook.state, kept);
   });

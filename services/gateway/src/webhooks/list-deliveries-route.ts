@@ -12,7 +12,7 @@ import { own } from '../validation/node.ts';
 
 export interface ListDeliveriesRoute {
   readonly views: RunViews;
-  /** Where the deliveries of several runs stand. @throws {LogUnavailable} */
+  /** The states of the deliveries of several runs. @throws {LogUnavailable} */
   readonly states: (keys: readonly RunKey[]) => Promise<ReadonlyMap<RunId, DeliveryState>>;
 }
 
@@ -25,7 +25,7 @@ const listDeliveriesOperation = operation({
   description: 'Newest first, with the outcome of their notifications.',
   scope: 'runs:read',
   request: { query: DeliveryQuery },
-  response: { status: 200, description: 'A page of them.', body: DeliveryPage },
+  response: { status: 200, description: 'A page of runs.', body: DeliveryPage },
   refusals: [],
 });
 

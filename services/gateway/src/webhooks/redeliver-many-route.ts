@@ -15,10 +15,14 @@ const redeliverManyOperation = operation({
   tag: 'Webhooks',
   summary: 'Send final notifications again',
   description:
-    'Of the runs that the filter fits, up to 1,000 at once, the newest first; `next_cursor` goes on with those behind.',
+    'Redelivers the final notifications of up to 1,000 runs that match the filter, newest first. `next_cursor` continues with the older ones.',
   scope: 'runs:write',
   request: { body: RedeliverRequest },
-  response: { status: 200, description: 'How many they are.', body: RedeliverResponse },
+  response: {
+    status: 200,
+    description: 'How many runs matched, and how many redeliveries were requested.',
+    body: RedeliverResponse,
+  },
   refusals: [],
 });
 

@@ -4,11 +4,11 @@ import pLimit from 'p-limit';
 import type { RedeliverRun, Requester } from './redeliver-run.ts';
 
 interface RedeliveredMany {
-  /** Runs of this page: those that the filter fits, up to a number. */
+  /** Runs of this page, which match the filter. */
   readonly matched: number;
-  /** Those of them that are sent again; the others cannot be, or are no longer what the filter asks for. */
+  /** Runs of this page whose notification is sent again. The others cannot be redelivered, or no longer match. */
   readonly requested: number;
-  /** Where the page ended; undefined when nothing follows it. */
+  /** Where the next page begins; undefined when nothing follows. */
   readonly end: SortKey | undefined;
 }
 
@@ -17,7 +17,7 @@ export interface RedeliverManyOptions {
   readonly redeliver: RedeliverRun;
 }
 
-/** @throws {LogUnavailable} when a part of them may have been requested @throws {ViewsUnavailable} */
+/** @throws {LogUnavailable} when some redeliveries may have been requested @throws {ViewsUnavailable} */
 export type RedeliverMany = (
   which: Omit<WebhookQuery, 'limit'>,
   by: Requester,
@@ -25,12 +25,12 @@ export type RedeliverMany = (
 ) => Promise<RedeliveredMany>;
 
 const PAGE = 1_000;
-const IN_FLIGHT = 16;
+const MAX_CONCURRENT = 16;
 
 /**
- * The newest first. The views say which runs these are, and the log, which is ahead of them, whether each still is what
- * was asked for: a repeated request sends no run twice. A run that failed again meanwhile fits once more; a client that
- * follows the pages does not meet it again.
+ * The newest first. The views say which runs match. The log is ahead of them and says whether each still matches: a
+ * repeated request redelivers no run twice. A delivery that failed again meanwhile matches again, but not on the following
+ * pages.
  */
 export const redeliverMany =
   ({ views, redeliver }: RedeliverManyOptions): RedeliverMany =>
@@ -38,14 +38,14 @@ export const redeliverMany =
     const { items, end } = await views.listWebhooks({ ...which, limit: PAGE });
     if (dryRun) return { matched: items.length, requested: 0, end };
     let requested = 0;
-    const limit = pLimit(IN_FLIGHT);
+    const limit = pLimit(MAX_CONCURRENT);
     try {
       await limit.map(items, async ({ org_id, run_id }) => {
         const { kind } = await redeliver({ org_id, run_id }, by, which.statuses);
         if (kind === 'requested') requested += 1;
       });
     } finally {
-      // After a failure no more are begun.
+      // After a failure, no more redeliveries begin.
       limit.clearQueue();
     }
     return { matched: items.length, requested, end };

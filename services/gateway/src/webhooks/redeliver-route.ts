@@ -15,7 +15,7 @@ const redeliverOperation = operation({
   summary: "Send a run's final notification again",
   scope: 'runs:write',
   request: { path: RunPath },
-  response: { status: 200, description: 'The notifier begins with it.', body: RunRedelivery },
+  response: { status: 200, description: 'The redelivery is requested.', body: RunRedelivery },
   refusals: [404, 409],
 });
 
@@ -29,8 +29,8 @@ export const redeliverRoute = ({ redeliver }: { readonly redeliver: RedeliverRun
         return { run_id: key.run_id, webhook_status: 'running' as const, round: redelivery.round };
       case 'refused':
         throw new Refused({ kind: 'conflict', why: WHY[redelivery.because] });
-      // Every status is asked for.
-      case 'not_asked_for':
+      // The request names no statuses.
+      case 'status_excluded':
       case 'too_busy':
         throw new Refused({
           kind: 'unavailable',
@@ -44,10 +44,10 @@ export const redeliverRoute = ({ redeliver }: { readonly redeliver: RedeliverRun
   });
 
 const WHY: Readonly<Record<RedeliverRefusal | 'expired', string>> = {
-  no_webhook: 'The run has no webhook: name one in the field webhook when a run is queued',
+  no_webhook: 'The run has no webhook: set the field webhook when a run is queued',
   not_ended:
-    'The run has not ended: its final notification follows by itself when it does, and can be sent again after that',
-  rounds_used_up: `The notification was sent anew ${MAX_ROUNDS - 1} times, which is all that a run may have. Read the run instead`,
+    'The run has not ended: its final notification is sent at the end, and can be sent again after that',
+  rounds_used_up: `The notification was redelivered ${MAX_ROUNDS - 1} times, which is the limit. Read the run instead`,
   expired:
-    "The run's events are no longer in the log, and a notification is made of them. Read the run instead, which is kept for longer",
+    "The run's events have expired from the log, and a notification is made from them. Read the run instead, which is kept longer",
 };

@@ -11,12 +11,12 @@ import type { CurrentRun, ReadCurrentRun } from '../runs/current/current-run.ts'
 import type { ShownWebhooks } from '../runs/current/shown-webhooks.ts';
 
 type Redelivery =
-  /** The notifier begins with it. */
+  /** The request is stored. The notifier delivers. */
   | { readonly kind: 'requested'; readonly round: number }
-  /** `expired`: the log no longer holds the run's events, which a notification is made of. */
+  /** `expired`: the log no longer has the run's events, which a notification is made from. */
   | { readonly kind: 'refused'; readonly because: RedeliverRefusal | 'expired' }
-  /** Its status is none of those that were asked for, any more. */
-  | { readonly kind: 'not_asked_for' }
+  /** Its status is no longer one of those that the request names. */
+  | { readonly kind: 'status_excluded' }
   /** The delivery changed again and again while it was decided on. */
   | { readonly kind: 'too_busy' }
   | Exclude<CurrentRun, { kind: 'found' }>;
@@ -35,14 +35,14 @@ export interface Requester {
   readonly traceparent: string | null;
 }
 
-/** Whatever its status is, unless some are named. @throws {LogUnavailable} */
+/** `only` limits it to runs with these webhook statuses. @throws {LogUnavailable} */
 export type RedeliverRun = (
   key: RunKey,
   by: Requester,
   only?: readonly WebhookStatus[],
 ) => Promise<Redelivery>;
 
-/** Decides on the run as the log's leader has it, and on a run whose events have expired as the views know it. */
+/** Decides on the run as the log's leader has it. When its events have expired, decides on its view. */
 export const redeliverRun =
   ({ log, current, shown, writer, now, onConflict }: RedeliverRunOptions): RedeliverRun =>
   async (key, { user_id, traceparent }, only) => {
@@ -57,7 +57,7 @@ export const redeliverRun =
         if (found.kind !== 'found') return answer(found);
         if (!found.webhook) return answer(DAMAGED);
         const { state: webhook, head } = found.webhook;
-        if (only && !only.includes(statusOf(webhook))) return answer({ kind: 'not_asked_for' });
+        if (only && !only.includes(statusOf(webhook))) return answer({ kind: 'status_excluded' });
         const envelope = { event_id: newUuid(), ...key, time: now().toISOString(), writer, traceparent };
         const decision = redeliver(found.run, webhook, { user_id }, envelope);
         if (decision.kind === 'refused') return answer(decision);
@@ -82,7 +82,7 @@ interface Known {
 
 interface Decided {
   readonly redelivery: Redelivery;
-  /** What the request begins. */
+  /** The state of the notifications after the request. */
   readonly running?: Webhook;
 }
 
@@ -90,5 +90,5 @@ const answer = (redelivery: Redelivery): Decision<Decided> => ({ kind: 'answer',
 
 const DAMAGED = {
   kind: 'unreadable',
-  why: 'what became of its notifications does not hang together',
+  why: 'its webhook facts contradict each other',
 } as const;

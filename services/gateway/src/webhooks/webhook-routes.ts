@@ -31,7 +31,7 @@ export interface WebhookRoutes {
 export const webhookRoutes = ({ log, views, secretKeys, now, ...parts }: WebhookRoutes): Route[] => {
   const redeliver = redeliverRun({ log, now, ...parts });
   return [
-    deliveriesRoute({ current: parts.current, tries: (key) => readDeliveries(log, key) }),
+    deliveriesRoute({ current: parts.current, attempts: (key) => readDeliveries(log, key) }),
     redeliverRoute({ redeliver }),
     listDeliveriesRoute({ views, states: (deliveries) => readDeliveryStates(log, deliveries) }),
     redeliverManyRoute({ redeliverMany: redeliverMany({ views, redeliver }) }),

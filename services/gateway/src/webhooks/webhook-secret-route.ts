@@ -8,7 +8,7 @@ const showOperation = operation({
   path: '/webhooks/secret',
   tag: 'Webhooks',
   summary: 'Read the signing secret',
-  description: "What the organisation's receivers verify its webhooks with.",
+  description: "Receivers verify the organisation's webhooks with it.",
   scope: 'admin',
   request: {},
   response: { status: 200, description: 'The secret.', body: WebhookSecret, holdsSecret: true },
@@ -20,8 +20,8 @@ const rotateOperation = operation({
   method: 'POST',
   path: '/webhooks/secret',
   tag: 'Webhooks',
-  summary: 'Make a new signing secret',
-  description: 'The present one signs too for a while, so that receivers can change over.',
+  summary: 'Rotate the signing secret',
+  description: 'The previous secret also signs for a while, so that receivers can change over.',
   scope: 'admin',
   request: { body: RotateSecretRequest },
   bodyOptional: true,
@@ -32,7 +32,7 @@ const rotateOperation = operation({
 export const webhookSecretRoutes = (secrets: SigningSecrets): Route[] => [
   route(showOperation, async (_given, { org_id }) => secrets.current(org_id)),
   route(rotateOperation, async ({ body }, { org_id }) =>
-    // The body may be left out, which its type does not say.
+    // The body may be missing, which its type does not say.
     secrets.rotate(org_id, { overlap_s: (body as typeof body | undefined)?.overlap_s ?? undefined }),
   ),
 ];

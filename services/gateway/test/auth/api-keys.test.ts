@@ -71,7 +71,7 @@ describe('an API key', () => {
     const messages = async () => (await test.log.jsm.streams.info('KV_KEYS')).state.messages;
     const before = await messages();
     const { key, record } = await createApiKey(test.log, newOwner());
-    await keyStore(test.log).noteUse(record, now);
+    await keyStore(test.log).recordUse(record, now);
     expect(await messages()).toBe(before + 3);
     await revokeApiKey(test.log, key);
     await revokeApiKey(test.log, key);
@@ -82,7 +82,7 @@ describe('an API key', () => {
   it('that was revoked is not noted as used', async () => {
     const { key, record } = await createApiKey(test.log, newOwner());
     await revokeApiKey(test.log, key);
-    await keyStore(test.log).noteUse(record, now);
+    await keyStore(test.log).recordUse(record, now);
     expect(await keyStore(test.log).lastUses(record.org_id)).toEqual(new Map());
   });
 });
@@ -113,7 +113,7 @@ describe('a key that gives another', () => {
   it('gives its user and organisation, and runs:write unless told otherwise', async () => {
     const by = await giver();
     const given = await deriveKey(test.log, by, { name: 'ci' }, now);
-    if (given.kind !== 'given') throw new Error(given.kind);
+    if (given.kind !== 'derived') throw new Error(given.kind);
     const { record, key } = given.created;
     const { org_id, user_id } = by;
     const expected = { org_id, user_id, name: 'ci', scopes: ['runs:write'], expires_at: null };
@@ -126,7 +126,7 @@ describe('a key that gives another', () => {
     expect(first.rate_key).toBeUndefined();
     const give = async (by: ApiKey): Promise<ApiKey> => {
       const given = await deriveKey(test.log, by, { name: 'x' }, now);
-      if (given.kind !== 'given') throw new Error(given.kind);
+      if (given.kind !== 'derived') throw new Error(given.kind);
       return given.created.record;
     };
     const child = await give(first);
@@ -147,7 +147,7 @@ describe('a key that gives another', () => {
       { name: 'x', scopes: [gives] },
       now,
     );
-    expect(given).toMatchObject(may ? { kind: 'given' } : { kind: 'lacks_scope', scope: gives });
+    expect(given).toMatchObject(may ? { kind: 'derived' } : { kind: 'lacks_scope', scope: gives });
   });
 
   it.each(scopes)('implies operator by no %s, and is implied by it as little', async (scope) => {
@@ -164,10 +164,10 @@ describe('a key that gives another', () => {
     const by = await giver({ expires_at: limit.toISOString() });
     const give = (expires_at?: Date) =>
       deriveKey(test.log, by, { name: 'x', ...(expires_at && { expires_at }) }, now);
-    expect(await give(later(3601))).toEqual({ kind: 'outlives_giver', expires_at: limit.toISOString() });
+    expect(await give(later(3601))).toEqual({ kind: 'outlives_parent', expires_at: limit.toISOString() });
     for (const wanted of [undefined, limit]) {
       const given = await give(wanted);
-      expect(given.kind === 'given' && given.created.record.expires_at).toBe(limit.toISOString());
+      expect(given.kind === 'derived' && given.created.record.expires_at).toBe(limit.toISOString());
     }
   });
 
@@ -177,11 +177,11 @@ describe('a key that gives another', () => {
     await Promise.all(others.map(({ stored }) => keyStore(test.log).index(stored)));
     const give = () => deriveKey(test.log, by, { name: 'x' }, now);
     const given = await Promise.all(Array.from({ length: 9 }, give));
-    expect(given.filter(({ kind }) => kind === 'given')).toHaveLength(3);
+    expect(given.filter(({ kind }) => kind === 'derived')).toHaveLength(3);
     expect(await give()).toEqual({ kind: 'too_many', most: 1_000 });
     const listed = await listKeys(test.log, by);
     expect(listed).toHaveLength(1_000);
     expect(await revokeKey(test.log, by, listed[0]?.id ?? '')).toEqual({ kind: 'revoked' });
-    expect(await give()).toMatchObject({ kind: 'given' });
+    expect(await give()).toMatchObject({ kind: 'derived' });
   });
 });

@@ -100,7 +100,7 @@ describe('an executor', () => {
     const stale = await upload(gateway, lost, numbered(1));
     expect([stale.status, stale.body.detail]).toEqual([
       409,
-      expect.stringContaining('attempt 2 is under way'),
+      expect.stringContaining('attempt 2 is executing'),
     ]);
     const ended = await anAttempt(bed, gateway);
     await appendAll(bed.log, succeeded(ended.run));

@@ -69,7 +69,7 @@ describe('a message that the gateway takes again', () => {
       whys.push(answer.why);
     }
     expect(whys).toEqual([
-      expect.stringContaining('It is still refused'),
+      expect.stringContaining('The message is still refused'),
       expect.stringContaining('is not the subject of a fact of a run'),
       expect.stringContaining('no message under its subjects is accepted'),
       expect.stringContaining('Message 99 is no longer in RUNS'),

@@ -109,7 +109,7 @@ describe('a gateway process', SLOW, () => {
     const { status, body } = await call(`${gateway.api}/run/${key.run_id}`, bed.tenant.key);
     expect([status, body.status]).toEqual([200, 'queued']);
     expect((await ready(gateway)).status).toBe(200);
-    expect(gateway.said()).toContain('the run views are away');
+    expect(gateway.said()).toContain('the run views are unavailable');
     expect(gateway.said()).not.toContain('secret-word');
   });
 });

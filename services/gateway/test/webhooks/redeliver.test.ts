@@ -79,7 +79,7 @@ describe('a redelivery', () => {
     const without = await redeliver(await anEndedRun(bed, gateway, { webhook: null }));
     expect([without.status, without.body.detail]).toEqual([409, expect.stringContaining('no webhook')]);
     const early = await redeliver(await queueSample(gateway, bed.tenant, { webhook: HOOK }));
-    expect([early.status, early.body.detail]).toEqual([409, expect.stringContaining('follows by itself')]);
+    expect([early.status, early.body.detail]).toEqual([409, expect.stringContaining('is sent at the end')]);
   });
 
   it('is refused when a run has had as many as it may', async () => {
@@ -96,7 +96,7 @@ describe('a redelivery', () => {
     const run = folded(queued(key, { webhook: HOOK }), assigned(key), started(key), succeeded(key));
     await views.save([aView(4, run)]);
     const { status, body } = await redeliver(key, await bed.gateway({ views }));
-    expect([status, body.detail]).toEqual([409, expect.stringContaining('no longer in the log')]);
+    expect([status, body.detail]).toEqual([409, expect.stringContaining('have expired from the log')]);
   });
 
   it('finds no run of another organisation, and wants the scope to write', async () => {
@@ -120,7 +120,7 @@ describe('a redelivery', () => {
     }
     const { status, headers, body } = await redeliver(key);
     expect([status, headers.get('retry-after')]).toEqual([503, '2']);
-    expect(body.detail).toContain('does not hang together');
+    expect(body.detail).toContain('contradict each other');
     const run = await call(`${gateway.api}/run/${key.run_id}`, bed.tenant.key);
     expect([run.status, run.body.status]).toEqual([200, 'success']);
   });

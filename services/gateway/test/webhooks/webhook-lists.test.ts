@@ -247,7 +247,7 @@ describe('views that are away', () => {
       await post(`${gateway.api}/webhooks/redeliver`, bed.tenant.key, { filter: {} }),
     ]) {
       expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2']);
-      expect(answer.body.detail).toContain('lists are made from');
+      expect(answer.body.detail).toContain('store of runs for lists');
     }
   });
 });

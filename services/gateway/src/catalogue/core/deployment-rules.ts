@@ -1,7 +1,7 @@
 import type { Deployment, Machine, NumberedVersion, Workflow } from '@runledger/contracts/catalogue/records';
 import { MAX_RUN_LIFETIME_S } from '@runledger/contracts/limits';
 
-/** What the catalogue says of what a deployment names; undefined for what the organisation does not have. */
+/** The records that a deployment names; undefined for those that the organisation does not have. */
 export interface DeploymentParts {
   readonly machine: Pick<Machine, 'archived'> | undefined;
   readonly version: Pick<NumberedVersion, 'workflow_id' | 'archived'> | undefined;
@@ -10,17 +10,17 @@ export interface DeploymentParts {
 }
 
 export interface WrongMember {
-  /** Undefined for what several members are wrong in together. */
+  /** Undefined when several members together are wrong. */
   readonly member?: 'machine_id' | 'workflow_version_id';
   readonly why: string;
 }
 
 export type DeploymentRefusal =
   | { readonly kind: 'invalid'; readonly wrong: readonly WrongMember[] }
-  /** It is not what the request says, but what is there. */
+  /** The present state forbids it, not the request itself. */
   | { readonly kind: 'conflict'; readonly why: string };
 
-/** Why a deployment cannot stand on its version. */
+/** Why a deployment cannot use its version. */
 export const wrongVersion = ({ version, workflow }: DeploymentParts): WrongMember[] => {
   const member = 'workflow_version_id';
   if (!version) return [{ member, why: 'the organisation has no workflow version with this id' }];
@@ -31,14 +31,14 @@ export const wrongVersion = ({ version, workflow }: DeploymentParts): WrongMembe
   return [];
 };
 
-/** Why it cannot stand on its machine. */
+/** Why a deployment cannot use its machine. */
 export const wrongMachine = ({ machine }: DeploymentParts): WrongMember[] => {
   const member = 'machine_id';
   if (!machine) return [{ member, why: 'the organisation has no machine with this id' }];
   return machine.archived ? [{ member, why: 'the machine is archived. Restore it, or name another' }] : [];
 };
 
-/** Why its runs could outlive their events in the log; undefined when they could not. */
+/** Why the runs of a deployment could outlive their events in the log; undefined when they cannot. */
 export const tooLongLife = ({
   start_deadline_s,
   run_timeout_s,

@@ -61,7 +61,7 @@ export const newDeployment = (
   return { kind: 'changed', record: { ...origin, ...names, ...settings, archived: false } };
 };
 
-/** Its runs keep what they were queued with. */
+/** Runs of the deployment keep the settings that they were queued with. */
 export const changedDeployment = (
   deployment: Deployment,
   change: DeploymentChange,
@@ -95,7 +95,7 @@ export const changedDeployment = (
   return { kind: 'changed', record };
 };
 
-/** Null clears what a deployment may do without; of anything else it counts as left out. */
+/** Null clears an optional setting, and does not change any other setting. */
 const settingsAfter = (before: Settings, requested: RequestedSettings): Settings => {
   const gpu = requested.gpu === undefined ? before.gpu : requested.gpu;
   const limit =
@@ -115,7 +115,7 @@ const tooLong = (settings: Settings): WrongMember[] => {
   return why === undefined ? [] : [{ why }];
 };
 
-/** As clients see it: every member is always there. */
+/** As clients see it: with every member. */
 export const shownDeployment = (deployment: Deployment): ShownDeployment => ({
   ...deployment,
   gpu: deployment.gpu ?? null,

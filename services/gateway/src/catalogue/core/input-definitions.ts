@@ -8,7 +8,7 @@ export interface DefinitionProblem {
   readonly why: string;
 }
 
-/** What definitions of inputs say of one another, and of their own defaults. */
+/** What is wrong with the names of input definitions, and with their defaults. */
 export const definitionProblems = (
   definitions: Iterable<readonly [index: number, definition: NewInputDefinition]>,
 ): DefinitionProblem[] => {
@@ -25,7 +25,7 @@ export const definitionProblems = (
       });
     const value = definition.default ?? null;
     if (value !== null && !isOfType(definition.type, value)) {
-      const why = `the default is no ${definition.type}, which is the type of this input`;
+      const why = `the default is not of the type of this input, which is ${definition.type}`;
       problems.push({ index, member: 'default', why });
     }
   }
@@ -45,7 +45,7 @@ const isOfType = (type: WorkflowInput['type'], value: JsonValue): boolean => {
   }
 };
 
-/** Definitions as a version keeps them: without what was left out. */
+/** Definitions as a version stores them: without omitted members. */
 export const inputDefinitions = (
   definitions: readonly NewInputDefinition[] | null | undefined,
 ): WorkflowInput[] =>

@@ -34,7 +34,7 @@ export const newMachine = ({ name, gpu, type, runner }: MachineRequest, origin: 
   archived: false,
 });
 
-/** Runs show the version of their machine. It counts up with every change that matters to a run. */
+/** Runs show the version of their machine. It rises with every change that matters to a run. */
 export const changedMachine = (machine: Machine, change: MachineChange): Machine => {
   const changed: Machine = {
     ...machine,
@@ -65,6 +65,6 @@ const isSameRunner = (one: RunnerChoice, other: RunnerChoice): boolean =>
     ? other.kind === 'program' && one.program === other.program
     : other.kind === 'comfyui' && one.url === other.url;
 
-/** A version that is not a number was written by hand. The next one is 2. */
+/** A version that is not a number was written by an operator. The next one is 2. */
 const versionAfter = (version: string): string =>
   /^\d{1,15}$/.test(version) ? String(Number(version) + 1) : '2';

@@ -8,7 +8,7 @@ import { openWorkflowVersions, type WorkflowVersions } from './workflow-versions
 
 type ListedDeployment = Listed & Pick<Deployment, DeploymentPart>;
 
-/** What organisations make their runs of. */
+/** The records that an organisation makes its runs from. */
 export interface CatalogueRecords {
   readonly machines: Records<Machine>;
   readonly workflows: Records<Workflow>;
@@ -29,7 +29,7 @@ export const catalogueRecords = (log: EventLog): CatalogueRecords => {
       workflow_version_id,
     }),
   );
-  // A broker that was away may have come back with a copy of its log, which says less than it did.
+  // A broker that was unavailable may have been restored from an older copy of its log.
   log.onReconnect(() => {
     for (const records of [machines, workflows, deployments]) records.forget();
   });

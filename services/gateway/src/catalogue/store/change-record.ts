@@ -7,7 +7,7 @@ export type Decide<Stored, No> = (record: Stored) => Promise<DecidedRecord<Store
 export type ChangedRecord<Stored, No> =
   | DecidedRecord<Stored, No>
   | { readonly kind: 'none' }
-  /** Others changed the record again and again. */
+  /** Other writers changed the record again and again. */
   | { readonly kind: 'too_busy' };
 
 const MAX_TRIES = 50;

@@ -10,14 +10,14 @@ import { recordIndex, type RecordIndex } from './record-index.ts';
  * listed, which does no harm because callers read the record itself.
  */
 export interface KnownRecords<Entry> {
-  /** Those who ask at the same time share the work. @throws {LogUnavailable} */
+  /** Concurrent calls share one read. @throws {LogUnavailable} */
   now(): Promise<RecordIndex<Entry>>;
   /** How many records are in memory. */
   size(): number;
 }
 
-/** Beyond so many changes, reading the records in whole costs less. */
-const MOST_CHANGES = 200;
+/** With more changes, reading all records again costs less. */
+const MAX_CHANGES = 200;
 
 export const knownRecords = <Stored, Entry extends Listed>(
   bucket: Bucket<Stored>,
@@ -33,9 +33,9 @@ export const knownRecords = <Stored, Entry extends Listed>(
       upTo: records.reduce((last, { revision }) => Math.max(last, revision), 0),
     };
   };
-  /** Whether it now holds all that the bucket's leader has acknowledged. */
+  /** Whether the index now has every write that the bucket's leader has acknowledged. */
   const catchUp = async (behind: Known<Entry>): Promise<boolean> => {
-    for (let changes = 0; changes < MOST_CHANGES; changes += 1) {
+    for (let changes = 0; changes < MAX_CHANGES; changes += 1) {
       const write = await bucket.nextWrite(prefix, behind.upTo);
       if (!write) return true;
       const entry = await bucket.get(write.key);
@@ -51,7 +51,9 @@ export const knownRecords = <Stored, Entry extends Listed>(
     if (await catchUp(known)) return known.index;
     known = await read();
     if (await catchUp(known)) return known.index;
-    throw new LogUnavailable(`Others wrote under ${prefix} faster than it could be read. Try again.`);
+    throw new LogUnavailable(
+      `The records under ${prefix} changed faster than they could be read. Try again.`,
+    );
   });
   return { now, size: () => known?.index.newestFirst.length ?? 0 };
 };

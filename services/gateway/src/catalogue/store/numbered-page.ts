@@ -1,23 +1,23 @@
 import type { NumberedVersion } from '@runledger/contracts/catalogue/records';
 
-/** The version with a number; undefined when there is none yet. @throws {LogUnavailable} */
+/** The version with a number; undefined when it does not exist yet. @throws {LogUnavailable} */
 export type AtNumber = (number: number) => Promise<NumberedVersion | undefined>;
 
 export interface NumberedSpan {
   readonly limit: number;
   readonly archived: boolean;
-  /** Only those with a smaller number. */
+  /** Only versions with a smaller number. */
   readonly below?: number;
 }
 
 export interface NumberedPage {
-  /** Newest first. There may be fewer than were asked for although others follow. */
+  /** Newest first. There may be fewer than the limit although others follow. */
   readonly versions: readonly NumberedVersion[];
-  /** Below which the next page begins; undefined when nothing follows. */
+  /** The next page has smaller numbers than this; undefined when nothing follows. */
   readonly below: number | undefined;
 }
 
-const MOST_READ = 1_000;
+const MAX_READS = 1_000;
 
 /** Reads from the newest number downwards, so that a page costs the same however many versions there are. */
 export const numberedPage = async (
@@ -28,7 +28,7 @@ export const numberedPage = async (
   const first = Math.min(below === undefined ? newest : below - 1, newest);
   const versions: NumberedVersion[] = [];
   for (let from = first; from > 0; from -= limit) {
-    if (first - from >= MOST_READ) return { versions, below: from + 1 };
+    if (first - from >= MAX_READS) return { versions, below: from + 1 };
     const numbers = Array.from({ length: Math.min(limit, from) }, (_, index) => from - index);
     for (const version of await Promise.all(numbers.map(at))) {
       if (version?.archived !== archived) continue;
@@ -40,7 +40,7 @@ export const numberedPage = async (
   return { versions, below: undefined };
 };
 
-/** 0 when there is none. There are no gaps, so that a few dozen reads find it. */
+/** 0 without versions. Numbers have no gaps, so a few dozen reads find it. */
 export const newestNumber = async (at: AtNumber): Promise<number> => {
   let taken = 0;
   let free = 1;

@@ -1,14 +1,15 @@
-/** Something kept of an organisation, which grows. */
+/** A cache of one organisation, which grows. */
 interface Sized {
   size(): number;
 }
 
-/** Counted for an organisation of which nothing is known yet, or that has nothing. */
+/** Counted for an organisation whose cache is empty. */
 const LEAST_SIZE = 100;
 
 /**
- * What is kept of each organisation, made at its first use. While all of it together is larger than `most`, that of the
- * organisation that was used the longest time ago is forgotten; one may be larger than all.
+ * One cache for each organisation, made at its first use. While all caches together are larger than `most`, the least
+ * recently used one is forgotten; a single one may be larger. lru-cache would take the size of each only once, when it is
+ * set, and these grow later.
  */
 export const recentOrganisations = <Kept extends Sized>(
   most: number,

@@ -13,44 +13,44 @@ interface Owned {
 export type CreatedRecord<Stored, No> =
   | { readonly kind: 'created'; readonly record: Stored }
   | { readonly kind: 'refused'; readonly why: No }
-  /** The organisation has as many as a list can show. */
+  /** The organisation has as many records as a list can show. */
   | { readonly kind: 'too_many'; readonly most: number };
 
 interface FoundRecords<Stored> {
   readonly newest: Stored;
-  /** How many others seem to be as asked for. */
+  /** How many other records match, by the index. */
   readonly others: number;
 }
 
-/** The records of one kind. Each belongs to an organisation, which is part of its key. All of it may throw LogUnavailable. */
+/** The records of one kind. Each belongs to an organisation, which is part of its key. Every method may throw LogUnavailable. */
 export interface Records<Stored, Entry = Listed> {
   get(org: string, id: string): Promise<Stored | undefined>;
   /**
-   * Newest first, and only of these records is more read than what was written since the last call. What changes
-   * meanwhile so that it does not belong there is left out.
+   * Newest first. Reads what was written since the last call, and the records of the page. Leaves out a record that
+   * changes meanwhile and no longer matches.
    */
-  page(org: string, span: RecordSpan, isMeant?: (entry: Entry) => boolean): Promise<RecordPage<Stored>>;
-  /** Those that are as asked for, archived ones too; undefined when there are none. */
-  find(org: string, isMeant: (entry: Entry) => boolean): Promise<FoundRecords<Stored> | undefined>;
-  /** Makes a new one, unless `refuse` says why not; it is asked again after the write, as `changeRecord` tells. */
+  page(org: string, span: RecordSpan, matches?: (entry: Entry) => boolean): Promise<RecordPage<Stored>>;
+  /** The records that match, archived ones too; undefined when no record does. */
+  find(org: string, matches: (entry: Entry) => boolean): Promise<FoundRecords<Stored> | undefined>;
+  /** Creates a record, unless `refuse` gives a reason. It is called again after the write, as in `changeRecord`. */
   create<No = never>(
     record: Stored,
     refuse?: () => Promise<No | undefined>,
   ): Promise<CreatedRecord<Stored, No>>;
   change<No>(org: string, id: string, decide: Decide<Stored, No>): Promise<ChangedRecord<Stored, No>>;
-  /** Whatever was there. */
+  /** Creates or replaces. */
   put(record: Stored): Promise<void>;
-  /** Forgets what is kept in memory, which is read again when it is needed. */
+  /** Forgets what is cached. It is read again when it is needed. */
   forget(): void;
 }
 
-/** Less than the 10,000 that a bucket lists, since several may be made at the same moment. */
-const MOST = 9_000;
+/** Less than the 10,000 that a bucket lists, since several may be created at the same moment. */
+const MAX_RECORDS = 9_000;
 
-/** Of each kind; some 400 bytes each. */
-const MOST_IN_MEMORY = 50_000;
-/** For each organisation, so that none keeps the others waiting: the broker answers in the order of asking. */
-const READ_AT_ONCE = 32;
+/** Of each kind; about 400 bytes each. */
+const MAX_CACHED = 50_000;
+/** For each organisation: the broker answers in the order of requests, so many reads of one would delay the others. */
+const MAX_CONCURRENT_READS = 32;
 
 export const openRecords = <Stored extends Owned, Entry extends Listed>(
   bucket: Bucket<Stored>,
@@ -60,20 +60,20 @@ export const openRecords = <Stored extends Owned, Entry extends Listed>(
   const keyOf = (org: string, id: string): string => `${kind}.${org}.${id}`;
   const get = async (org: string, id: string): Promise<Stored | undefined> =>
     (await bucket.get(keyOf(org, id)))?.value;
-  const known = recentOrganisations(MOST_IN_MEMORY, (org) => ({
+  const known = recentOrganisations(MAX_CACHED, (org) => ({
     ...knownRecords(bucket, `${kind}.${org}`, entryOf),
-    inLine: pLimit(READ_AT_ONCE),
+    limit: pLimit(MAX_CONCURRENT_READS),
   }));
 
   return {
     get,
-    page: async (org, span, isMeant = () => true) => {
+    page: async (org, span, matches = () => true) => {
       const of = known.of(org);
       const index = await of.now();
-      const isOn = (entry: Entry): boolean => entry.archived === span.archived && isMeant(entry);
+      const isOn = (entry: Entry): boolean => entry.archived === span.archived && matches(entry);
       const { items, end } = recordPage(index.newestFirst, span, isOn);
       const read = ({ id }: Entry) =>
-        of.inLine(async () => ({ id, record: (await bucket.get(keyOf(org, id)))?.value }));
+        of.limit(async () => ({ id, record: (await bucket.get(keyOf(org, id)))?.value }));
       const records: Stored[] = [];
       for (const { id, record } of await Promise.all(items.map(read))) {
         if (record === undefined) index.delete(id);
@@ -81,29 +81,29 @@ export const openRecords = <Stored extends Owned, Entry extends Listed>(
       }
       return { items: records, end };
     },
-    find: async (org, isMeant) => {
+    find: async (org, matches) => {
       const index = await known.of(org).now();
-      const entries = index.newestFirst.filter(isMeant);
+      const entries = index.newestFirst.filter(matches);
       for (const [before, { id }] of entries.entries()) {
         const newest = await get(org, id);
         if (newest === undefined) index.delete(id);
-        else if (isMeant(entryOf(newest))) return { newest, others: entries.length - before - 1 };
+        else if (matches(entryOf(newest))) return { newest, others: entries.length - before - 1 };
       }
       return undefined;
     },
     create: async <No>(record: Stored, refuse?: () => Promise<No | undefined>) => {
       const { org_id, id } = record;
       const { newestFirst } = await known.of(org_id).now();
-      if (newestFirst.length >= MOST) return { kind: 'too_many', most: MOST };
+      if (newestFirst.length >= MAX_RECORDS) return { kind: 'too_many', most: MAX_RECORDS };
       const why = await refuse?.();
       if (why !== undefined) return { kind: 'refused', why };
       const key = keyOf(org_id, id);
       if ((await bucket.create(key, record)) === false)
-        throw new Error(`${key} is there: an id was given twice`);
-      const changedMind = await refuse?.();
-      if (changedMind === undefined) return { kind: 'created', record };
+        throw new Error(`${key} exists already: an id was used twice`);
+      const whyLater = await refuse?.();
+      if (whyLater === undefined) return { kind: 'created', record };
       await bucket.erase(key);
-      return { kind: 'refused', why: changedMind };
+      return { kind: 'refused', why: whyLater };
     },
     change: (org, id, decide) => changeRecord(bucket, keyOf(org, id), decide),
     put: async (record) => {

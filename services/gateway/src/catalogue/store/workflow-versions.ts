@@ -4,26 +4,26 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { changeRecord, type ChangedRecord, type Decide } from './change-record.ts';
 import { newestNumber, numberedPage, type NumberedPage, type NumberedSpan } from './numbered-page.ts';
 
-/** As it was made, and what has become of it since. */
+/** The version, and whether it is archived. */
 export type StoredVersion = WorkflowVersion & Pick<NumberedVersion, 'archived'>;
 
 type AddedVersion =
   | { readonly kind: 'added'; readonly version: StoredVersion }
-  /** Others took one number after the other. */
+  /** Other writers took one number after the other. */
   | { readonly kind: 'too_busy' };
 
 /**
  * Versions of workflows, numbered 1, 2, 3, … without a gap. A version is its record, which never changes, and an entry
- * under its number, which makes it visible and says whether it is archived. All of it may throw LogUnavailable.
+ * under its number, which makes it visible and says whether it is archived. Every method may throw LogUnavailable.
  */
 export interface WorkflowVersions {
-  /** Also one that is archived. */
+  /** Also an archived version. */
   get(org: string, id: string): Promise<StoredVersion | undefined>;
-  /** What runs are made of, without asking what has become of it. */
+  /** The version alone, as runs need it. */
   getRecord(org: string, id: string): Promise<WorkflowVersion | undefined>;
   /** Gives it the next number. */
   add(version: Omit<WorkflowVersion, 'number'>): Promise<AddedVersion>;
-  /** One whose number is known, such as the first of a new workflow. False when one with this id is there already. */
+  /** Creates a version whose number is known, such as the first of a new workflow. False when one with this id exists. */
   create(version: WorkflowVersion): Promise<boolean>;
   page(org: string, workflow: string, span: NumberedSpan): Promise<NumberedPage>;
   change<No>(
@@ -34,7 +34,7 @@ export interface WorkflowVersions {
 
 type NumberedName = Pick<NumberedVersion, 'org_id' | 'workflow_id' | 'number'>;
 
-const MOST_TRIES = 100;
+const MAX_TRIES = 100;
 
 export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
   const records = openBucket(log, 'CATALOGUE', WorkflowVersion);
@@ -59,10 +59,10 @@ export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
     add: async (version) => {
       const { org_id, workflow_id, id } = version;
       const newest = await newestNumber(async (number) => numbered({ org_id, workflow_id, number }));
-      for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
+      for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
         const record: WorkflowVersion = { ...version, number: newest + tries };
         if ((await records.create(recordKey(org_id, id), record)) === false) {
-          throw new Error(`The workflow version ${id} is there already: an id was given twice`);
+          throw new Error(`The workflow version ${id} exists already: an id was used twice`);
         }
         // The number comes last, so a version with a number is complete.
         if (await claim(record)) return { kind: 'added', version: { ...record, archived: false } };
@@ -73,7 +73,7 @@ export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
     create: async (version) => {
       const key = recordKey(version.org_id, version.id);
       const isNew = (await records.create(key, version)) !== false;
-      // A start that was cut off may have left a version without a number.
+      // An interrupted start may have left a version without a number.
       const stored = isNew ? version : await getRecord(version.org_id, version.id);
       if (stored && !(await claim(stored)) && isNew) {
         await records.erase(key);
@@ -89,7 +89,7 @@ export const openWorkflowVersions = (log: EventLog): WorkflowVersions => {
   };
 };
 
-/** All of it but the workflow, which may be large. */
+/** The version without the workflow, which may be large. */
 const numberedFrom = (version: WorkflowVersion): NumberedVersion => {
   const { id, org_id, workflow_id, number, sha256, inputs, created_at } = version;
   return { id, org_id, workflow_id, number, sha256, inputs, archived: false, created_at };

@@ -10,8 +10,8 @@ export type Range =
   | { readonly kind: 'unsatisfiable' };
 
 /**
- * The header `Range` (RFC 9110, section 14.2) for a file of so many bytes. One range of bytes is served; several, other units
- * and what is no range are answered with the whole file, as the RFC allows.
+ * The header `Range` (RFC 9110, section 14.2) for a file of this size. One range of bytes is served. For several ranges,
+ * other units and invalid ranges the whole file is served, as the RFC allows.
  */
 export const readRange = (header: string | undefined, bytes: number): Range => {
   const [, from = '', to = ''] = /^bytes=\s*(\d{0,15})\s*-\s*(\d{0,15})\s*$/i.exec(header ?? '') ?? [];

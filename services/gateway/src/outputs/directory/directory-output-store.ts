@@ -61,7 +61,7 @@ export const directory: OutputStoreAdapter<typeof settings> = {
   },
 };
 
-/** What the file system itself does not know about a file. */
+/** What the file system does not store about a file. */
 const Description = Type.Object({
   key: Type.String(),
   filename: Type.String(),
@@ -70,7 +70,7 @@ const Description = Type.Object({
   sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
 });
 
-/** `keptSince`: files that were stored before it count as gone. Milliseconds since 1970. */
+/** `keptSince`: files that were stored before it have expired. Milliseconds since 1970. */
 const directoryOutputStore = (root: string, keptSince: () => number): OutputStore => ({
   put: async (output, body) => {
     if (!isOutputKey(output.key)) throw new TypeError('An output file needs a key of 43 characters.');
@@ -96,7 +96,7 @@ const directoryOutputStore = (root: string, keptSince: () => number): OutputStor
   },
 });
 
-/** The file and its description are written beside the others and appear at once, by one rename. */
+/** The file and its description are written in a temporary directory and appear at once, by one rename. */
 const putFile = async (
   root: string,
   incoming: string,
@@ -134,11 +134,11 @@ const findFile = async (root: string, key: string, keptSince: number): Promise<S
     if (!Value.Check(Description, described) || described.bytes !== size) {
       throw new OutputStoreUnavailable(`The output file in ${folder} is damaged.`);
     }
-    // A file system without capital letters finds more than one key.
+    // A file system that ignores case finds more than one key.
     return described.key === key ? { ...described, stored_at: mtime.toISOString() } : undefined;
   } catch (error) {
     if (error instanceof OutputStoreUnavailable) throw error;
-    if (isAbsent(error) && (await isThere(root))) return undefined;
+    if (isAbsent(error) && (await exists(root))) return undefined;
     throw unavailable('looking for an output file', error);
   }
 };
@@ -150,20 +150,20 @@ async function* readFileSpan(
 ): AsyncGenerator<Uint8Array> {
   const path = join(folderOf(root, output.key), CONTENT);
   const stream = createReadStream(path, { start: first, end: last, highWaterMark: READ_BYTES });
-  let left = last + 1 - first;
+  let remaining = last + 1 - first;
   try {
     for await (const piece of stream) {
       const bytes = Buffer.from(piece);
-      left -= bytes.byteLength;
+      remaining -= bytes.byteLength;
       yield bytes;
     }
   } catch (error) {
     throw unavailable('reading an output file', error);
   }
-  if (left > 0) throw new OutputStoreUnavailable(`The output file ${path} is shorter than it was.`);
+  if (remaining > 0) throw new OutputStoreUnavailable(`The output file ${path} is shorter than it was.`);
 }
 
-/** Makes no parents: where the root is missing, the mount may be. */
+/** Creates no parents: when the root is missing, the mount may be missing. */
 const makeFolder = async (path: string): Promise<void> => {
   try {
     await mkdir(path);
@@ -178,7 +178,7 @@ const flushFolder = async (path: string): Promise<void> => {
   await folder.sync();
 };
 
-const isThere = (root: string): Promise<boolean> =>
+const exists = (root: string): Promise<boolean> =>
   access(root).then(
     () => true,
     () => false,
@@ -186,5 +186,5 @@ const isThere = (root: string): Promise<boolean> =>
 
 const unavailable = (what: string, error: unknown): OutputStoreUnavailable => {
   const why = error instanceof Error ? error.message : String(error);
-  return new OutputStoreUnavailable(`${what}: the directory did not allow it (${why})`, { cause: error });
+  return new OutputStoreUnavailable(`${what}: the file system failed (${why})`, { cause: error });
 };

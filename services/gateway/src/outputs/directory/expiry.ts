@@ -15,7 +15,7 @@ const SWEEP_EVERY_MS = 3_600_000;
 /** No upload takes longer: a request may last an hour. */
 const MAX_UPLOAD_MS = 24 * 3_600_000;
 
-/** Removes expired files now and every hour, and uploads that a gateway left behind when it died. Several gateways may do so at once. */
+/** Removes expired files now and every hour, and incomplete uploads of gateways that crashed. Several gateways may do so at once. */
 export const openExpiry = (options: ExpiryOptions): AsyncDisposable => {
   let sweeping = sweep(options);
   const timer = setInterval(() => {

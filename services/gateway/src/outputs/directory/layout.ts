@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 
 /**
- * `<root>/<two characters>/<key>/` holds one file and its description. `<root>/incoming/` holds what is being written:
- * it is moved as a whole, so a file is there completely or not at all.
+ * `<root>/<two characters>/<key>/` holds one file and its description. `<root>/incoming/` holds uploads in
+ * progress. They are moved as a whole, so a file exists completely or not at all.
  */
 export const CONTENT = 'content';
 export const DESCRIPTION = 'description.json';
@@ -16,6 +16,6 @@ export const shardOf = (root: string, key: string): string => join(root, key.sli
 export const folderOf = (root: string, key: string): string => join(shardOf(root, key), key);
 export const incomingOf = (root: string, ...name: readonly string[]): string => join(root, INCOMING, ...name);
 
-/** Nothing is there; someone else may have removed it. */
+/** The file does not exist; another gateway may have removed it. */
 export const isAbsent = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');

@@ -18,7 +18,7 @@ const DIGEST = /^SHA-256=([\w-]{43}=?)$/;
 
 const settings = {};
 
-/** The JetStream object store OUTPUTS, which other tools of NATS can read. The settings of the log say how much and how long it keeps. */
+/** The JetStream object store OUTPUTS, which other tools of NATS can read. The settings of the log limit its size and age. */
 export const jetstream: OutputStoreAdapter<typeof settings> = {
   settings,
   needsLog: true,
@@ -53,7 +53,7 @@ const jetstreamOutputStore = (log: EventLog): OutputStore => {
         );
         return describe(output, stored);
       } catch (error) {
-        // The driver leaves a body half read when it cannot store more of it.
+        // The driver stops reading a body that it cannot store.
         void source.pieces.return(undefined);
         throw source.broken() ?? unavailable('storing an output file', error);
       }
@@ -68,7 +68,7 @@ const jetstreamOutputStore = (log: EventLog): OutputStore => {
     read: async function* (output, span) {
       const found = await info(output.key);
       if (!found || found.deleted) {
-        throw new OutputStoreUnavailable(`The output file ${output.filename} is not in the store any more.`);
+        throw new OutputStoreUnavailable(`The output file ${output.filename} is no longer in the store.`);
       }
       yield* readChunks(log, BUCKET, found, span);
     },
@@ -103,5 +103,5 @@ const orUnavailable = async <Result>(what: string, work: () => Promise<Result>):
 
 const unavailable = (what: string, error: unknown): OutputStoreUnavailable => {
   const why = error instanceof Error ? error.message : String(error);
-  return new OutputStoreUnavailable(`${what}: the broker did not do it (${why})`, { cause: error });
+  return new OutputStoreUnavailable(`${what}: the broker failed (${why})`, { cause: error });
 };

@@ -27,7 +27,7 @@ export async function* readChunks(
   const begin = skipped === 0 ? undefined : await seek(log, stream, subject, info, skipped);
   let offset = begin === undefined ? 0 : skipped * chunkBytes;
   let ahead = next((begin ?? 1) - 1);
-  // A reader that stops leaves one read behind that nobody waits for.
+  // Nothing awaits this read when the reader stops.
   ahead.catch(() => undefined);
   while (offset <= last) {
     const chunk = await ahead;
@@ -43,8 +43,8 @@ export async function* readChunks(
 }
 
 /**
- * The sequence of a chunk by its number, when the chunks lie side by side; undefined when they have to be read one by one,
- * because another file was stored at the same time.
+ * The sequence of a chunk by its number, when the chunks have consecutive sequences; undefined when another file was
+ * stored at the same time, and they have to be read one by one.
  */
 const seek = async (
   log: EventLog,
@@ -55,7 +55,7 @@ const seek = async (
 ): Promise<number | undefined> => {
   const [head, tail] = await Promise.all([
     readChunk(log, stream, subject, 1),
-    ask(() => log.jsm.streams.getMessage(stream, { last_by_subj: subject })),
+    orUnavailable(() => log.jsm.streams.getMessage(stream, { last_by_subj: subject })),
   ]);
   return tail && tail.seq - head.sequence === chunks - 1 ? head.sequence + number : undefined;
 };
@@ -64,16 +64,16 @@ const readChunk = async (log: EventLog, stream: string, subject: string, from: n
   const query = { seq: from, next_by_subj: subject };
   // Any replica may answer. When it does not have the chunk yet, the leader does.
   const found =
-    (await ask(() => log.jsm.direct.getMessage(stream, query))) ??
-    // The driver types this request for direct reads only; the broker takes it here as well.
-    (await ask(() => log.jsm.streams.getMessage(stream, query)));
-  if (!found) throw new OutputStoreUnavailable(`A chunk of ${subject} behind ${from - 1} is missing.`);
+    (await orUnavailable(() => log.jsm.direct.getMessage(stream, query))) ??
+    // The driver types this request for direct reads only; the broker accepts it here as well.
+    (await orUnavailable(() => log.jsm.streams.getMessage(stream, query)));
+  if (!found) throw new OutputStoreUnavailable(`A chunk of ${subject} after ${from - 1} is missing.`);
   return { sequence: found.seq, data: found.data };
 };
 
-const ask = async <Answer>(question: () => Promise<Answer>): Promise<Answer> => {
+const orUnavailable = async <Answer>(request: () => Promise<Answer>): Promise<Answer> => {
   try {
-    return await question();
+    return await request();
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new OutputStoreUnavailable(`reading an output file: the broker did not answer (${why})`, {

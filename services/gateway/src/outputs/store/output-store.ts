@@ -29,17 +29,17 @@ export class OutputStoreUnavailable extends Error {
 }
 
 /**
- * Where output files are kept. A file is there as a whole or not at all, never changes, and is gone once it is older than
- * the store keeps files. Every method may throw OutputStoreUnavailable.
+ * Where output files are kept. A file exists completely or not at all, never changes, and expires after a time that the
+ * store sets. Every method may throw OutputStoreUnavailable.
  */
 export interface OutputStore {
-  /** Reads the body as fast as it is stored, and holds no more than a piece of it. When the body breaks off, nothing is kept and its error is thrown. */
+  /** Reads the body as fast as it is stored, one piece at a time. When the body fails, nothing is kept and its error is thrown. */
   put(output: OutputToStore, body: AsyncIterable<Uint8Array>): Promise<StoredOutput>;
   /** Undefined for any text that is not the key of a file. */
   find(key: string): Promise<StoredOutput | undefined>;
-  /** Reads no faster than the caller takes it, a few pieces ahead at most. */
+  /** Reads at the pace of the caller, at most a few pieces ahead. */
   read(output: StoredOutput, span: ByteSpan): AsyncIterable<Uint8Array>;
-  /** Does nothing when the file is not there. */
+  /** Does nothing when the file does not exist. */
   remove(key: string): Promise<void>;
 }
 

@@ -1,11 +1,11 @@
 /** A body on its way into a store. */
 export interface StoredBody {
   readonly pieces: AsyncGenerator<Uint8Array, void>;
-  /** The error with which the body broke off, which is not an error of the store. */
+  /** The error of the body itself, which is not an error of the store. */
   readonly broken: () => unknown;
 }
 
-/** Tells a body that broke off from a store that failed. */
+/** Tells a body that failed from a store that failed. */
 export const storedBody = (body: AsyncIterable<Uint8Array>): StoredBody => {
   let broken: unknown;
   const pieces = async function* (): AsyncGenerator<Uint8Array, void> {

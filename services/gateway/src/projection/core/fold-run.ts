@@ -39,7 +39,7 @@ export const factSubject = (subject: string): FactSubject | undefined => {
   return webhook && { chain: 'webhook', org_id: webhook.org_id, run_id: webhook.run_id };
 };
 
-/** A view whose head went back to 0 is made again, from nothing. */
+/** A view whose head is 0 is derived again from the beginning. */
 export const foldedOf = (view: RunView | undefined): Folded =>
   view === undefined || view.head === 0
     ? { history: EMPTY_HISTORY, webhook: EMPTY_HISTORY }

@@ -4,7 +4,7 @@ import { runName } from './run-name.ts';
 import { factSubject, foldedOf, foldMessage, type Folded } from './fold-run.ts';
 import type { RunView } from './run-view.ts';
 
-/** A message that is stored, but is no part of any run. */
+/** A stored message that is part of no run. */
 export interface RefusedFact {
   readonly message: StoredMessage;
   readonly why: string;

@@ -11,7 +11,7 @@ export interface ProjectionPosition {
 }
 
 export type ProjectionStart =
-  | { readonly kind: 'go_on'; readonly after: number }
+  | { readonly kind: 'continue'; readonly after: number }
   /** The views were made from another log. */
   | { readonly kind: 'start_again'; readonly because: string };
 
@@ -21,29 +21,29 @@ export const projectionStart = (
   log: RunsIdentity,
   last: StoredMessage | undefined,
 ): ProjectionStart => {
-  if (!position) return { kind: 'start_again', because: 'there is no position yet' };
+  if (!position) return { kind: 'start_again', because: 'the views have no position yet' };
   const { stream_created, sequence, event_id } = position;
   if (stream_created !== log.created) {
     return {
       kind: 'start_again',
-      because: `the views come from a log of ${stream_created}, and this one is of ${log.created}`,
+      because: `the views come from a log created at ${stream_created}, and this log was created at ${log.created}`,
     };
   }
   if (sequence > log.lastSequence) {
     return {
       kind: 'start_again',
-      because: `the log ends at ${log.lastSequence}, and the views come from ${sequence}: it lost its end`,
+      because: `the views are at sequence ${sequence}, and the log ends at ${log.lastSequence}: it has lost its end`,
     };
   }
   // An expired message cannot be compared.
-  if (sequence === 0 || sequence < log.firstSequence) return { kind: 'go_on', after: sequence };
+  if (sequence === 0 || sequence < log.firstSequence) return { kind: 'continue', after: sequence };
   if (last === undefined || eventIdOf(last) !== event_id) {
     return {
       kind: 'start_again',
       because: `the log does not hold event ${event_id ?? '(none)'} at sequence ${sequence}`,
     };
   }
-  return { kind: 'go_on', after: sequence };
+  return { kind: 'continue', after: sequence };
 };
 
 /** Null for a message that is not an event. */

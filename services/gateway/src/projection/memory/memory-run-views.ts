@@ -10,7 +10,7 @@ import { viewIndex, type IndexedView } from './view-index.ts';
 /** Of one page. Searching them takes some milliseconds. */
 const MAX_SEARCHED = 100_000;
 
-/** Views in the memory of one process, made again from the log at every start. They need as much memory as the log holds. */
+/** Views in the memory of one process, derived again from the log at every start. They need as much memory as the log holds. */
 export const memoryRunViews = (): RunViews => {
   const index = viewIndex();
   let position: ProjectionPosition | undefined;
@@ -23,14 +23,14 @@ export const memoryRunViews = (): RunViews => {
       const runs = search(index.newestFirst(query), ({ sortKey, view }) =>
         matchesRun(view.run, query) ? { item: view, sortKey, bytes: bytesOf(view.run) } : undefined,
       );
-      return pageOf(takenNow(runs, query.limit), query.limit);
+      return pageOf(readNow(runs, query.limit), query.limit);
     },
     listWebhooks: async (query) => {
       const rows = search(index.newestFirst(query), ({ sortKey, view }) => {
         const row = webhookRow(view);
         return row && matchesRow(row, query) ? { item: row, sortKey, bytes: 0 } : undefined;
       });
-      return pageOf(takenNow(rows, query.limit), query.limit);
+      return pageOf(readNow(rows, query.limit), query.limit);
     },
     countQueued: async (orgId, atMost) => Math.min(index.countQueued(orgId), atMost),
     position: async () => position,
@@ -63,9 +63,8 @@ const search = function* <Item>(
   }
 };
 
-/** A page and one item more, taken before the next await: the index may change behind it. */
-const takenNow = <Item>(items: IteratorObject<Item>, limit: number): Item[] =>
-  items.take(limit + 1).toArray();
+/** A page and one item more, read before the next await: the index may change after it. */
+const readNow = <Item>(items: IteratorObject<Item>, limit: number): Item[] => items.take(limit + 1).toArray();
 
 const matchesRun = (
   { status, request }: Run,
@@ -80,7 +79,7 @@ const matchesRun = (
 const matchesRow = (row: WebhookRow, { statuses, host }: WebhookQuery): boolean =>
   statuses.includes(statusOf(row.webhook)) && (host === undefined || row.host === host);
 
-/** The size of the run as JSON text, which is what another adapter reads of it. */
+/** The size of the run as JSON text, as another adapter stores it. */
 const bytesOf = (run: Run): number => {
   const known = sizes.get(run);
   if (known !== undefined) return known;

@@ -10,7 +10,7 @@ const DELAY_MS = { firstMs: 250, longestMs: 500 } as const;
  */
 export const keepConnecting = (client: MongoClient): AsyncDisposable => {
   const stop = new AbortController();
-  // Every call to the views says why they are away, so the errors are not needed here.
+  // Every call to the views reports why they are unavailable, so the errors are not needed here.
   const options = { ...DELAY_MS, isUnavailable: () => true, signal: stop.signal };
   const connected = retry(options, () => client.connect()).catch(() => undefined);
   return {

@@ -5,9 +5,9 @@ import { ViewsUnavailable } from '../run-views.ts';
 const DUPLICATE_KEY = 11000;
 
 /**
- * Waits for the server, but not longer than this; a later result is dropped. The driver itself only limits how long it
+ * Waits for the server up to this time; a later result is dropped. The driver itself only limits how long it
  * searches for a server (7.9 takes `timeoutMS` and ignores it).
- * @throws {ViewsUnavailable} for whatever goes wrong with the server
+ * @throws {ViewsUnavailable} for every failure of the server
  */
 export const orUnavailable = async <Result>(
   what: string,

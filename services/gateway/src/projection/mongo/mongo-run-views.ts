@@ -25,7 +25,7 @@ export interface OpenMongoRunViews extends RunViews, AsyncDisposable {}
 const DEFAULT_DATABASE = 'runledger';
 const SOCKET_WITHIN_MS = 120_000;
 
-/** Opens without waiting for the server: until it is there, every call throws ViewsUnavailable. */
+/** Opens without waiting for the server. Until the server is available, every call throws ViewsUnavailable. */
 export const openMongoRunViews = ({
   url,
   retentionDays,
@@ -38,7 +38,7 @@ export const openMongoRunViews = ({
     serverSelectionTimeoutMS: readWithinMs,
     connectTimeoutMS: readWithinMs,
     waitQueueTimeoutMS: readWithinMs,
-    // For work that nobody waits for any more. An index of many runs takes a while.
+    // For work whose caller no longer waits. An index of many runs takes a while.
     socketTimeoutMS: SOCKET_WITHIN_MS,
     writeConcern: { w: 'majority', journal: true },
   });

@@ -1,4 +1,4 @@
-/** Does the work until it has succeeded once, and gives what came of it from then on. */
+/** Does the work until it has succeeded once, and returns that result from then on. */
 export const once = <Result>(work: () => Promise<Result>): (() => Promise<Result>) => {
   let done: Promise<Result> | undefined;
   return () => {

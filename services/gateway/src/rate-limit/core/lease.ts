@@ -11,7 +11,7 @@ export interface Lease {
   readonly takenAt: number;
   /** The shared bucket as this gateway last saw it. */
   readonly shared: Tokens;
-  /** Before this time the shared bucket is not worth a look. */
+  /** Before this time the gateway does not read the shared bucket. */
   readonly emptyUntil: number;
 }
 
@@ -19,11 +19,11 @@ export interface Lease {
 export const LEASE_MS = 1_000;
 const QUICKLY_MS = 500;
 /** Of a limit. Ten gateways hold less than a tenth of it, and one that spends all of it takes twice a second. */
-const MAX_SHARE = 1 / 120;
-/** Of a limit: what has to flow into an empty bucket before it is worth a look. */
-const WORTH_TAKING_SHARE = 1 / 240;
+const MAX_PORTION = 1 / 120;
+/** Of a limit: how far an empty bucket has to refill before a gateway reads it again. */
+const WORTH_TAKING_PORTION = 1 / 240;
 
-const maxSize = (limit: number): number => Math.max(1, Math.floor(limit * MAX_SHARE));
+const maxSize = (limit: number): number => Math.max(1, Math.floor(limit * MAX_PORTION));
 
 export const emptyLease = (limit: number): Lease => ({
   size: 1,
@@ -65,7 +65,7 @@ export const grown = (lease: Lease, now: number, limit: number): Lease =>
 
 /** With the tokens that were taken. */
 export const granted = (lease: Lease, taken: Taken, now: number, limit: number): Lease => {
-  const worthTaking = Math.max(1, Math.floor(limit * WORTH_TAKING_SHARE));
+  const worthTaking = Math.max(1, Math.floor(limit * WORTH_TAKING_PORTION));
   const { tokens } = taken.left;
   return {
     size: lease.size,

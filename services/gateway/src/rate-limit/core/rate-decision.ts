@@ -6,7 +6,7 @@ export interface RateDecision {
   readonly limit: number;
   /** Requests that would be allowed now, as far as this gateway knows. */
   readonly remaining: number;
-  /** Whole seconds. Of an allowed request: until the limit is complete again. Of a refused one: until it may be repeated. */
+  /** Whole seconds: until the limit is complete again, or for a refused request, until it may be repeated. */
   readonly resetS: number;
 }
 

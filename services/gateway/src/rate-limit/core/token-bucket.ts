@@ -4,13 +4,13 @@ export interface Tokens {
   readonly at: number;
 }
 
-/** A limit is a number of requests in this time. The bucket holds as many tokens, and an empty one is full again after it. */
+/** A limit is a number of requests in this time. The bucket holds the same number of tokens, and an empty one is full again after this time. */
 export const WINDOW_MS = 60_000;
 
 /**
  * The tokens at a later time. A bucket that does not exist yet is full. A clock that was set back refills nothing until it
- * is where it was, so no time counts twice. One that was set back by more than the window would refill nothing for too
- * long, so its time counts as it is.
+ * reaches its earlier time again, so no time counts twice. When it was set back by more than the window, that would take
+ * too long, so its new time counts.
  */
 export const refilled = (present: Tokens | undefined, now: number, limit: number): Tokens => {
   if (!present) return { tokens: limit, at: now };
@@ -24,7 +24,7 @@ export interface Taken {
   readonly left: Tokens;
 }
 
-/** Takes whole tokens, at most as many as are there and as are wanted. */
+/** Takes whole tokens: at most the wanted number, and at most what the bucket holds. */
 export const take = (present: Tokens | undefined, now: number, limit: number, wanted: number): Taken => {
   const { tokens, at } = refilled(present, now, limit);
   const granted = Math.max(0, Math.min(wanted, Math.floor(tokens)));
@@ -37,6 +37,6 @@ export const putBack = (present: Tokens | undefined, now: number, limit: number,
   return { ...left, tokens: Math.min(limit, left.tokens + tokens) };
 };
 
-/** Milliseconds until there are so many tokens, if nobody takes any. */
+/** Milliseconds until the bucket has the wanted number of tokens, if none are taken. */
 export const msUntil = (wanted: number, { tokens }: Tokens, limit: number): number =>
   Math.max(0, Math.ceil(((Math.min(wanted, limit) - tokens) * WINDOW_MS) / limit));

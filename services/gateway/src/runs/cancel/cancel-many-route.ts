@@ -14,7 +14,7 @@ const cancelManyOperation = operation({
   tag: 'Runs',
   summary: 'Cancel many runs',
   description:
-    'Cancels up to 1,000 runs that have not ended and match the filter, newest first. `next_cursor` continues with the older ones. Each is cancelled like a single run. Repeating the request is harmless. To cancel no more than a dry run counted, put the `created_before` of its first page that has one into the filter.',
+    'Cancels up to 1,000 runs that have not ended and match the filter, newest first. `next_cursor` continues with the older ones. Each is cancelled like a single run. Repeating the request is harmless. To cancel only the runs that a dry run counted, use the `created_before` of its first page that has one in the filter.',
   scope: 'runs:write',
   request: { body: CancelRunsRequest },
   response: { status: 200, description: 'How many runs were cancelled.', body: CancelRunsResponse },

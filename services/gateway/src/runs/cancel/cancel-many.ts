@@ -10,9 +10,9 @@ interface CancelledMany {
   readonly matched: number;
   /** Matched runs that ended at once. */
   readonly cancelled: number;
-  /** Matched runs that execute and were not asked to stop before. */
+  /** Matched runs that execute and that this request is the first to cancel. */
   readonly requested: number;
-  /** Other runs of this page on which no decision was possible now. */
+  /** Other runs of this page that could not be decided on now. */
   readonly failed: number;
   /** A millisecond after the creation of the newest run of this page; undefined when the page is empty. */
   readonly createdBefore: Date | undefined;
@@ -26,7 +26,7 @@ export interface CancelManyOptions {
   readonly cancel: CancelRun;
 }
 
-/** @throws {LogUnavailable} when some of them may have been cancelled @throws {ViewsUnavailable} */
+/** @throws {LogUnavailable} when some of the runs may have been cancelled @throws {ViewsUnavailable} */
 export type CancelMany = (
   which: Omit<RunQuery, 'limit'>,
   by: Canceller,
@@ -67,7 +67,7 @@ export const cancelMany =
         case 'views_away':
           count.failed += 1;
           return;
-        case 'not_asked_for':
+        case 'status_excluded':
         case 'none':
           return;
       }

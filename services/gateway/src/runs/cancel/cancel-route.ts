@@ -28,7 +28,7 @@ export const cancelRoute = ({ cancel }: { readonly cancel: CancelRun }): Route =
       case 'answered':
         return { run_id: key.run_id, ...cancellation.answer };
       // The request names no statuses.
-      case 'not_asked_for':
+      case 'status_excluded':
       case 'too_busy':
         throw new Refused({
           kind: 'unavailable',

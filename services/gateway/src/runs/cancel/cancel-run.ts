@@ -12,7 +12,7 @@ type Cancellation =
   /** `isNew` is false when the answer held before the request. */
   | { readonly kind: 'answered'; readonly answer: CancelAnswer; readonly isNew: boolean }
   /** Its status is no longer one of those that the request names. */
-  | { readonly kind: 'not_asked_for' }
+  | { readonly kind: 'status_excluded' }
   /** The run changed again and again while it was decided on. */
   | { readonly kind: 'too_busy' }
   | Exclude<CurrentRun, { kind: 'found' }>;
@@ -37,7 +37,7 @@ export type CancelRun = (
   only?: readonly Run['status'][],
 ) => Promise<Cancellation>;
 
-/** Decides on the run as the log's leader has it, and on a run whose events have expired as the views know it. */
+/** Decides on the run as the log's leader has it. When its events have expired, decides on its view. */
 export const cancelRun =
   ({ log, current, writer, now, onConflict }: CancelRunOptions): CancelRun =>
   async (key, { user_id, traceparent }, only) => {
@@ -51,7 +51,7 @@ export const cancelRun =
       decide: ({ found, head: expected }) => {
         if (found.kind !== 'found') return { kind: 'answer', answer: found };
         if (only && !only.includes(found.run.status)) {
-          return { kind: 'answer', answer: { kind: 'not_asked_for' } };
+          return { kind: 'answer', answer: { kind: 'status_excluded' } };
         }
         const envelope = { event_id: newUuid(), ...key, time: now().toISOString(), writer, traceparent };
         const decision = requestCancel(found.run, { user_id }, envelope);

@@ -12,9 +12,9 @@ import type { ShownWebhooks } from './shown-webhooks.ts';
 export type CurrentRun =
   | ({ readonly kind: 'found' } & RunView)
   | { readonly kind: 'none' }
-  /** The log and the views do not say what the run is now. */
+  /** Neither the log nor the views show the state of the run. */
   | { readonly kind: 'unreadable'; readonly why: string }
-  /** The views cannot be read, and the log does not have the run (any more). */
+  /** The views cannot be read, and the log does not have the run. */
   | { readonly kind: 'views_away'; readonly why: string };
 
 /** @throws {LogUnavailable} */
@@ -30,8 +30,7 @@ export interface CurrentRunOptions {
 }
 
 /**
- * What the run is now, never less than what any response showed before. A view that nothing can change any more is
- * returned as it is. Any other view is compared with the last message of the run at the stream's leader; when the view is
+ * The run now, never less than any response showed before. A view that no fact can change is returned as it is. Any other view is compared with the last message of the run at the stream's leader; when the view is
  * behind or missing, the log is folded. While the log is away, a run that has ended is shown as its view has it, and no
  * less than this gateway showed.
  */
@@ -79,7 +78,7 @@ const readNow =
           ? { kind: 'views_away', why: found.message }
           : { kind: 'none' };
       case 'damaged':
-        // As a rule the beginning of the run has expired. Its view is kept longer.
+        // Usually the beginning of the run has expired. Its view is kept longer.
         logger[view ? 'debug' : 'error'](
           { run_id: key.run_id, why: read.why },
           'the history of a run is damaged',

@@ -6,10 +6,10 @@ import type { RunView } from '../../projection/core/run-view.ts';
 
 export type FindView = (key: RunKey) => Promise<RunView | ViewsUnavailable | undefined>;
 
-/** Longer than the views themselves take to say that they are away. */
+/** Longer than the views themselves take to report that they are unavailable. */
 const TIMEOUT_MS = 5_000;
 
-/** Views that are away are a value: the caller goes on with the log. */
+/** Unavailable views are a value: the caller continues with the log. */
 export const openFindView = (
   views: Pick<RunViews, 'find'>,
   logger: Logger,
@@ -19,14 +19,14 @@ export const openFindView = (
     timeoutMs: TIMEOUT_MS,
     opensOn: 'first_failure',
     fallback: (why) => {
-      if (why.kind !== 'failed') return new ViewsUnavailable(`the run views are away (${why.kind})`);
+      if (why.kind !== 'failed') return new ViewsUnavailable(`the run views are unavailable (${why.kind})`);
       if (!(why.error instanceof ViewsUnavailable)) throw why.error;
       logger.debug({ err: why.error }, 'a run view could not be read');
       return why.error;
     },
     onChange: (state) => {
       if (state === 'open')
-        logger.warn({ views: 'away' }, 'the run views are away; runs are read from the log');
-      else logger.info({ views: 'back' }, 'the run views are back');
+        logger.warn({ views: 'unavailable' }, 'the run views are unavailable; runs are read from the log');
+      else logger.info({ views: 'available' }, 'the run views are available again');
     },
   });

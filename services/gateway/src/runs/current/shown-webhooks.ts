@@ -2,10 +2,10 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
 import { LRUCache } from 'lru-cache';
 
-/** What this gateway last showed of the notifications of runs. Without the log, the views may be behind it. */
+/** The state of the notifications of runs, as this gateway last showed it. Without the log, the views may be behind it. */
 export interface ShownWebhooks {
   readonly remember: (key: RunKey, webhook: WebhookHistory) => void;
-  /** The later one of what was shown and what a view has. */
+  /** The later of the shown state and the state in a view. */
   readonly latest: (key: RunKey, viewed: WebhookHistory) => WebhookHistory;
 }
 

@@ -7,7 +7,7 @@ interface RangeFields {
   readonly created_before?: string | null | undefined;
 }
 
-/** The part of a list of runs that a request wants: times of creation, and the sort key behind which a page begins. */
+/** The part of a list of runs that a request asks for: times of creation, and the sort key after which a page begins. */
 export const listRange = (
   { created_after, created_before }: RangeFields,
   behind: SortKey | undefined,
@@ -17,7 +17,7 @@ export const listRange = (
   ...(behind === undefined ? {} : { behind }),
 });
 
-/** The sort key behind which a page begins; undefined for the first page. @throws TypeError for a cursor that `runCursorProblems` refuses */
+/** The sort key after which a page begins; undefined for the first page. @throws TypeError for a cursor that `runCursorProblems` refuses */
 export const sortKeyAt = (cursor: string | null | undefined): SortKey | undefined => {
   if (cursor === null || cursor === undefined) return undefined;
   const sortKey = decodeCursor(cursor);

@@ -13,7 +13,7 @@ const listRunsOperation = operation({
   tag: 'Runs',
   summary: 'List runs',
   description:
-    'The runs that match every filter, newest first. The request waits up to 2 seconds until the list shows all that was stored before. From page to page no run is skipped and none comes twice, however many are queued meanwhile.',
+    'The runs that match every filter, newest first. The request waits up to 2 seconds until the list shows everything that was stored before. Pages skip no run and repeat none, also while runs are queued.',
   scope: 'runs:read',
   request: { query: RunListQuery },
   response: { status: 200, description: 'A page of runs.', body: RunPage },

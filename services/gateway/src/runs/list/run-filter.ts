@@ -8,7 +8,7 @@ type Fields = Pick<RunFilter, 'deployment_id' | 'workflow_id' | 'gpu' | 'origin'
   readonly status?: string | readonly RunStatus[] | null | undefined;
 };
 
-/** What a filter selects, in a query or a body, apart from times. */
+/** The conditions of a filter in a query or a body, apart from times. */
 export const runFilterOf = ({
   status,
   deployment_id,

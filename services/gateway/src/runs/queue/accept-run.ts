@@ -19,9 +19,9 @@ export type Acceptance =
   /** Another request was accepted with this key. */
   | { readonly kind: 'key_taken' }
   | { readonly kind: 'log_nearly_full' }
-  /** The organisation has as many queued runs as it may have. */
+  /** The organisation has reached its limit of queued runs. */
   | { readonly kind: 'queue_full' }
-  /** Nobody can say whether the key was used. */
+  /** Whether the key was used cannot be known now. */
   | Extract<CurrentRun, { kind: 'views_away' | 'unreadable' }>;
 
 export interface QueueCaller {
@@ -46,7 +46,7 @@ type Refused<No> = Extract<QueueDecision<No>, { kind: 'refused' }>;
 
 /**
  * Every run begins here. `decide` is only called when the request has no run yet.
- * @throws {LogUnavailable} when the run may be stored; repeating the request with its key tells
+ * @throws {LogUnavailable} when the run may or may not be stored; repeat the request with its key to find out
  * @throws {EventTooLarge}
  */
 export type AcceptRun = <No>(

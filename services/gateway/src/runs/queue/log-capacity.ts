@@ -4,14 +4,14 @@ import { runsIdentity, type RunsIdentity } from '@runledger/event-log/messages/s
 export interface LogCapacity {
   /** False when the rest of the log is reserved for the facts of accepted runs. @throws {LogUnavailable} */
   hasRoom(): Promise<boolean>;
-  /** Whether the log still has every run that was ever accepted. @throws {LogUnavailable} */
+  /** Whether the log still has every accepted run. @throws {LogUnavailable} */
   hasEverything(): Promise<boolean>;
 }
 
 const MAX_FILL = 0.8;
 const CACHED_MS = 1_000;
 
-/** Asks the broker once a second at most, whatever the load. `clock` is monotonic, in milliseconds. */
+/** Asks the broker at most once a second. `clock` is monotonic, in milliseconds. */
 export const logCapacity = (log: EventLog, clock: () => number): LogCapacity => {
   let cached: { readonly at: number; readonly identity: Promise<RunsIdentity> } | undefined;
   const identity = (): Promise<RunsIdentity> => {

@@ -37,7 +37,7 @@ interface Queue {
 const NEAR_RUNS = 100;
 const NEAR_PART = 0.1;
 const COUNTED_FOR_MS = 1_000;
-/** A count is used for so much of what is free: ten equally busy gateways stay within the limit. */
+/** A count is valid until this part of the free runs was accepted: ten equally busy gateways stay within the limit. */
 const COUNTED_FOR_PART = 0.1;
 const MAX_QUEUES = 10_000;
 /** A count reads the views twice, and waits for fresh ones in between. */
@@ -48,8 +48,8 @@ const nearOf = (most: number): number => Math.max(NEAR_RUNS, most * NEAR_PART);
 /**
  * Far from the limit, the queued runs in the views are counted once a second or once for many runs, and the runs that this
  * gateway accepted meanwhile are added. Near the limit they are counted for each request, once the views have everything
- * of the log; requests that come meanwhile share the next count. So one gateway never exceeds the limit. Several gateways
- * may exceed it by what they accept at the same moment. While the views are away, nothing is refused.
+ * of the log; concurrent requests share the next count. So one gateway never exceeds the limit. Several gateways
+ * may exceed it by what they accept at the same moment. While the views are unavailable, nothing is refused.
  */
 export const openQueueBound = (options: QueueBoundOptions): QueueBound => {
   const { most, clock } = options;
@@ -69,7 +69,7 @@ export const openQueueBound = (options: QueueBoundOptions): QueueBound => {
       return false;
     },
   });
-  /** False while the views are away. */
+  /** False while the views are unavailable. */
   const isCounted = async (queue: Queue): Promise<boolean> => {
     const isRecent =
       clock() - queue.countedAt < COUNTED_FOR_MS && queue.admitted < nearOf(most) * COUNTED_FOR_PART;

@@ -16,7 +16,7 @@ export const queueCallerOf = (
   return { org_id, user_id, idempotencyKey, correlation_id: request_id, traceparent };
 };
 
-/** Runs leave a full queue when they begin. Retrying earlier does not help. */
+/** A full queue needs time to drain. Retrying earlier does not help. */
 const RETRY_AFTER_S = 5;
 
 /** The response to a client. @throws {Refused} when no run was accepted */
@@ -30,17 +30,17 @@ export const acceptedRun = (acceptance: Acceptance, onQueued: () => void): { run
     case 'key_taken':
       throw new Refused({
         kind: 'conflict',
-        why: 'The organisation used this Idempotency-Key for another request, so nothing was queued: send a new key with this one, or the first request again',
+        why: 'The organisation used this Idempotency-Key for another request, so nothing was queued: send this request with a new key, or the first request again',
       });
     case 'log_nearly_full':
       throw new Refused({
         kind: 'unavailable',
-        why: 'The log is nearly full and takes no new runs; those that were accepted go on. Nothing was queued',
+        why: 'The log is nearly full and accepts no new runs; accepted runs continue. Nothing was queued',
       });
     case 'queue_full':
       throw new Refused({
         kind: 'too_many',
-        why: 'The organisation has as many queued runs as it may have, so nothing was queued: try again when some of them have begun, or cancel some',
+        why: 'The organisation has reached its limit of queued runs, so nothing was queued: try again when some of them have started, or cancel some',
         retryAfterS: RETRY_AFTER_S,
       });
     case 'views_away':

@@ -26,7 +26,7 @@ const queueOperation = operation({
   tag: 'Runs',
   summary: 'Queue a run of a deployment',
   description:
-    'The response comes once the run is stored: it is never lost, and a GET right after it finds it. The run keeps the version and the settings that the deployment has now.',
+    'The response comes once the run is stored: the run is never lost, and a GET right after the response finds it. The run keeps the version and the settings that the deployment has now.',
   scope: 'runs:write',
   request: {
     headers: Type.Object({ 'Idempotency-Key': Type.Optional(IdempotencyKey) }),

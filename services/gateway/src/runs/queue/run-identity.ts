@@ -8,13 +8,13 @@ export type RunIdentity =
   | { readonly kind: 'of_key'; readonly run_id: RunId; readonly request_sha256: string };
 
 /** The id of the run that a request asks for. With an idempotency key, it is made from the key. */
-export const runIdentity = (org_id: OrgId, key: string | undefined, asked: RequestedRun): RunIdentity =>
+export const runIdentity = (org_id: OrgId, key: string | undefined, requested: RequestedRun): RunIdentity =>
   key === undefined
     ? { kind: 'random', run_id: runId(newUuid()) }
     : {
         kind: 'of_key',
         run_id: runId(uuid8(sha256(identityText(org_id, key)))),
-        request_sha256: sha256(requestText(asked)).toString('hex'),
+        request_sha256: sha256(requestText(requested)).toString('hex'),
       };
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();

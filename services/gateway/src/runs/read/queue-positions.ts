@@ -6,7 +6,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { runName } from '../../projection/core/run-name.ts';
 import type { SchedulerClient } from '../../scheduler/scheduler-client.ts';
 
-/** The queue positions of these runs, without those that are not known in time. */
+/** The queue positions of these runs, without positions that are not known in time. */
 export type QueuePositions = (keys: readonly RunKey[]) => Promise<ReadonlyMap<RunId, QueuePosition>>;
 
 export interface QueuePositionsOptions {
@@ -17,7 +17,7 @@ export interface QueuePositionsOptions {
 
 const CACHED_MS = 1_000;
 const MAX_CACHED = 10_000;
-/** What is asked for within this time goes into one request. */
+/** Positions that are requested within this time go into one request to the scheduler. */
 const BATCH_WITHIN_MS = 3;
 
 /** Requests the positions from the scheduler in batches, and keeps each for a second. */

@@ -12,7 +12,7 @@ const waitingOperation = operation({
   tag: 'Runs',
   summary: 'Read why a run waits',
   description:
-    'What the run waits for, how many runs are served before it, and how many executors can run it. The leading scheduler says so.',
+    'What the run waits for, how many runs are ahead of it, and how many executors can run it, from the leading scheduler.',
   scope: 'runs:read',
   request: { path: RunPath },
   response: { status: 200, description: 'Why the run waits, or that it does not wait.', body: RunWaiting },
@@ -37,7 +37,7 @@ export const waitingRoute = ({ waiting, now }: WaitingRoute): Route =>
           waiting: waitingResponse(run, wait, now()),
         };
       }
-      case 'waits_not':
+      case 'does_not_wait':
         return { run_id: key.run_id, status: found.run.status, waiting: null };
       case 'not_read_yet':
         throw new Refused({

@@ -7,7 +7,7 @@ import type { CurrentRun, ReadCurrentRun } from '../current/current-run.ts';
 
 type WaitingRun =
   | { readonly kind: 'waits'; readonly run: QueuedRun; readonly wait: WaitReason }
-  | { readonly kind: 'waits_not'; readonly run: Run }
+  | { readonly kind: 'does_not_wait'; readonly run: Run }
   /** The run was queued a moment ago, or the scheduler is behind. */
   | { readonly kind: 'not_read_yet' }
   | Exclude<CurrentRun, { kind: 'found' }>;
@@ -26,8 +26,8 @@ const KNOWN_WITHIN_MS = 3_000;
 const RETRY_AFTER_MS = 50;
 
 /**
- * Asks again for up to three seconds: the scheduler may not know a run yet that was queued a moment ago, or may have
- * assigned a run that is still read as queued.
+ * Retries for up to three seconds: the scheduler may not know a run yet that was queued a moment ago, or may have assigned
+ * a run that is still read as queued.
  */
 export const waitingRun =
   ({ scheduler, current, clock }: WaitingRunOptions): ReadWaitingRun =>
@@ -37,7 +37,7 @@ export const waitingRun =
       const found = await current(key);
       if (found.kind !== 'found') return found;
       const { run } = found;
-      if (run.status !== 'queued') return { kind: 'waits_not', run };
+      if (run.status !== 'queued') return { kind: 'does_not_wait', run };
       const wait = await scheduler.waitReason(key);
       if (wait !== null) return { kind: 'waits', run, wait };
       if (clock() >= deadline) return { kind: 'not_read_yet' };

@@ -22,7 +22,7 @@ const rerunOperation = operation({
   tag: 'Runs',
   summary: 'Run it again',
   description:
-    'Queues another run with the inputs of this run, or with others. It keeps the version, the GPU, the webhook and all settings of this run, whatever the deployment says now. `rerun_of` names this run.',
+    'Queues another run with the inputs of this run, or with others. It has the version, the GPU, the webhook and all settings of this run, also when the deployment has changed. `rerun_of` names this run.',
   scope: 'runs:write',
   request: {
     path: RunPath,

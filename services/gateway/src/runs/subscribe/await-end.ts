@@ -12,7 +12,7 @@ const BUSY_PAUSE_MS = 1_000;
 
 /**
  * Resolves when the run has ended, when the time is over, at once when the service stops, and after a second when too
- * many wait already. Read the run then.
+ * many requests wait already. Read the run then.
  */
 export type AwaitEnd = (key: RunKey, limits: WaitLimits) => Promise<void>;
 
@@ -31,7 +31,7 @@ export const awaitEnd =
       case 'stopping':
         return;
       case 'too_many':
-        // A client that asks again at once would only make it worse.
+        // A client that retried at once would only add load.
         await sleep(Math.min(withinMs, BUSY_PAUSE_MS), signal);
         return;
     }

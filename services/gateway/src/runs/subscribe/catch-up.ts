@@ -11,7 +11,7 @@ export interface CatchUpOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Reads until everything is read that is known to exist. */
+/** Reads until everything that is known to exist is read. */
 export interface CatchUp {
   /** The log has a message at this sequence. */
   readonly onMessage: (sequence: number) => void;
@@ -55,7 +55,7 @@ export const startCatchUp = ({ read, limit, onError }: CatchUpOptions): CatchUp 
         const before = announced;
         await limit(readOnce);
         delays.reset();
-        // An announced message that cannot be read is gone: the log has lost its end.
+        // An announced message that cannot be read is lost: the log has lost its end.
         if (announced === before) announced = readTo;
       }
     } catch (error) {

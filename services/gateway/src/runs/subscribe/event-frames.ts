@@ -26,6 +26,6 @@ export const COMMENT = ': waiting\n\n';
 
 const RECONNECT_AFTER_MS = 1_000;
 
-/** The end of a stream that ends before its run. Clients reconnect by themselves; with `soon`, after a second. */
-export const farewell = (why: string, reconnect: 'soon' | 'as usual'): string =>
+/** The last frame of a stream that ends before its run. Clients reconnect by themselves; with `soon`, after a second. */
+export const endFrame = (why: string, reconnect: 'soon' | 'as usual'): string =>
   `${reconnect === 'soon' ? `retry: ${RECONNECT_AFTER_MS}\n` : ''}: ${why}\n\n`;

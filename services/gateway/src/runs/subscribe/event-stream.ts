@@ -1,20 +1,20 @@
 import type { ServerResponse } from 'node:http';
 import type { RunProgressEvent } from '@runledger/contracts/http/runs/run-events';
-import { COMMENT, factFrame, farewell, progressFrame } from './event-frames.ts';
+import { COMMENT, factFrame, endFrame, progressFrame } from './event-frames.ts';
 import type { RunSubscription, SubscriptionListener } from './run-subscription.ts';
 
 export interface EventStreamOptions {
   /** Its status and headers are set. */
   readonly res: ServerResponse;
   readonly subscribe: (listener: SubscriptionListener) => RunSubscription;
-  /** Only facts behind this sequence are sent. */
+  /** Only facts after this sequence are sent. */
   readonly after: number;
   readonly onClosed: () => void;
 }
 
 export interface EventStream {
   /** Ends it before the run has ended. */
-  end(...why: Parameters<typeof farewell>): void;
+  end(...why: Parameters<typeof endFrame>): void;
 }
 
 const COMMENT_EVERY_MS = 15_000;
@@ -49,7 +49,7 @@ export const eventStream = (options: EventStreamOptions): EventStream => {
     write(progressFrame(progress));
   };
   const end: EventStream['end'] = (...why) => {
-    if (!res.writableEnded) res.end(farewell(...why));
+    if (!res.writableEnded) res.end(endFrame(...why));
   };
 
   const subscription = options.subscribe({

@@ -20,7 +20,7 @@ const EventsHeaders = Type.Object({
     Type.Integer({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: 'The id of the last event that was received: the stream continues after it.',
+      description: 'The id of the last received event: the stream continues after it.',
       'x-refusal': NOT_A_SEQUENCE,
     }),
   ),
@@ -31,9 +31,9 @@ const eventsOperation = operation({
   method: 'GET',
   path: '/run/{run_id}/events',
   tag: 'Runs',
-  summary: 'Watch a run',
+  summary: 'Stream the events of a run',
   description:
-    'Server-sent events. `event: fact` (RunFactEvent) is a fact of the run. The facts come in order from the first one on, with their sequence in the log as `id`. `event: progress` (RunProgressEvent) is the progress of the current attempt, once a second at most. A comment comes every 15 s. The stream closes after the final fact. A client that was disconnected sends the last `id` as `Last-Event-ID` and misses nothing.',
+    'Server-sent events. `event: fact` (RunFactEvent) is a fact of the run. The facts come in order, from the first one, with their sequence in the log as `id`. `event: progress` (RunProgressEvent) is the progress of the current attempt, once a second at most. A comment comes every 15 s. The stream closes after the final fact. A client that was disconnected sends the last `id` as `Last-Event-ID` and misses nothing.',
   scope: 'runs:read',
   request: { path: RunPath, headers: EventsHeaders },
   response: {
@@ -42,7 +42,7 @@ const eventsOperation = operation({
     contentType: 'text/event-stream',
     events: [RunFactEvent, RunProgressEvent],
   },
-  otherResponses: { 204: 'Nothing follows the event that `Last-Event-ID` names: do not ask again.' },
+  otherResponses: { 204: 'Nothing follows the event that `Last-Event-ID` names: do not reconnect.' },
   refusals: [404],
 });
 
@@ -72,7 +72,7 @@ export const eventsRoute = ({ current, subscriptions, keys }: EventsRoute): Rout
     const stream = eventStream({
       res: ctx.res,
       subscribe: (listener) => subscriptions.subscribe(key, listener),
-      // The log has no such event: the client knows another log, whose sequences mean nothing here.
+      // The log has no such event: the id comes from another log, whose sequences mean nothing here.
       after: after > found.head ? -1 : after,
       onClosed: () => release(),
     });
@@ -88,9 +88,9 @@ const refuseWhenFull = (subscriptions: RunSubscriptions): void => {
     case 'too_many':
       throw new Refused({
         kind: 'unavailable',
-        why: 'This gateway has as many open streams as it may have. Try again, or read the run from time to time',
+        why: 'This gateway has reached its limit of open streams. Try again, or poll the run',
       });
     case 'stopping':
-      throw new Refused({ kind: 'unavailable', why: 'This gateway stops. Try again' });
+      throw new Refused({ kind: 'unavailable', why: 'This gateway is stopping. Try again' });
   }
 };

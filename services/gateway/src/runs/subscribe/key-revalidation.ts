@@ -2,7 +2,7 @@ import type { Logger } from '@runledger/event-log/connect/logger';
 import pLimit from 'p-limit';
 import type { Authenticate } from '../../auth/identify-caller.ts';
 
-/** Checks again and again whether the API keys of open requests are still valid. */
+/** Checks periodically whether the API keys of open requests are still valid. */
 export interface KeyRevalidation extends Disposable {
   /** Calls `onInvalid` once, when the key was revoked or has expired, until the function that it returns is called. */
   revalidate(key: string, onInvalid: () => void): () => void;
@@ -28,7 +28,7 @@ export const openKeyRevalidation = ({ authenticate, logger }: KeyRevalidationOpt
     try {
       if ((await authenticate(key)) !== undefined) return;
     } catch (error) {
-      // The broker is away. That does not make a key invalid.
+      // The broker is unavailable. That does not make a key invalid.
       logger.debug({ err: error }, 'the API key of an open stream could not be checked');
       return;
     }

@@ -15,7 +15,7 @@ export interface ProgressEvents {
   readonly take: (reported: Reported) => void;
   /** The run has changed, so a report may count now. */
   readonly emitLater: () => void;
-  /** Without waiting until a second is over. */
+  /** Without waiting for the next second. */
   readonly emitNow: () => void;
   /** The last event, if it is of the current attempt. Within an attempt it never shows less than before. */
   readonly latest: () => RunProgressEvent | undefined;

@@ -12,15 +12,15 @@ interface TailListener {
   readonly onGap: () => void;
 }
 
-/** Says of which runs something was stored. */
+/** Reports which runs have new messages. */
 export interface RunStreamTail extends AsyncDisposable {
-  /** From now on, until the function that it returns is called. A run has one listener. */
+  /** Calls the listener until the returned function is called. A run has one listener. */
   listen(key: RunKey, listener: TailListener): () => void;
 }
 
 const RETRY_AFTER_MS = 1_000;
 
-/** One reader of all lifecycles, however many runs have listeners. It begins with the first listener. */
+/** One reader of all lifecycles, for all listeners. It begins with the first listener. */
 export const runStreamTail = (log: EventLog, logger: Logger): RunStreamTail => {
   const listeners = new Map<string, TailListener>();
   const stop = new AbortController();

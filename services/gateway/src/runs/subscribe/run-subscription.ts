@@ -18,8 +18,8 @@ export interface SubscriptionListener {
   readonly onOver: (why: string) => void;
 }
 
-/** Calls the listener from now on. What is known already is in the subscription. */
+/** Calls the listener from now on. The subscription has what is known already. */
 export type Subscribe = (key: RunKey, listener: SubscriptionListener) => RunSubscription;
 
-/** Why nobody can subscribe now. */
+/** Why no client can subscribe now. */
 export type SubscriptionRefusal = 'too_many' | 'stopping';

@@ -10,12 +10,12 @@ import type { Subscribe, SubscriptionListener, SubscriptionRefusal } from './run
 export interface RunSubscriptions extends AsyncDisposable {
   readonly subscribe: Subscribe;
   readonly awaitEnd: AwaitEnd;
-  /** Why no more can subscribe now. Ask before `subscribe`. */
+  /** Why no further client can subscribe now. Call it before `subscribe`. */
   refuses(): SubscriptionRefusal | undefined;
   subscribers(): number;
   /** How many of the subscribers wait for the end of a run. */
   waits(): number;
-  /** Ends every subscription, and refuses more. Reading the log ends with the dispose. */
+  /** Ends every subscription and refuses new ones. Reading the log ends with the dispose. */
   stop(): void;
 }
 
@@ -26,7 +26,7 @@ export interface RunSubscriptionsOptions extends Omit<LiveRunParts, 'tail' | 'li
 /** After an interruption, every run with subscribers is read. */
 const MAX_CONCURRENT_READS = 32;
 
-/** Reads nothing before somebody subscribes. */
+/** Reads nothing before the first subscription. */
 export const openRunSubscriptions = (options: RunSubscriptionsOptions): RunSubscriptions => {
   const tail = runStreamTail(options.log, options.logger);
   const runs = sharedRuns({ ...options, tail, limit: pLimit(MAX_CONCURRENT_READS) });
@@ -93,7 +93,7 @@ interface SharedRun {
   readonly end: (why: string) => void;
 }
 
-/** One live run for all listeners of a run. It is closed with the last of them. */
+/** One live run for all listeners of a run. It closes when the last listener leaves. */
 const sharedRuns = (parts: LiveRunParts): SharedRuns => {
   const shared = new Map<string, SharedRun>();
 

@@ -5,7 +5,7 @@ import { Refused } from '../../http/refusal.ts';
 import type { AwaitEnd } from './await-end.ts';
 import type { KeyRevalidation } from './key-revalidation.ts';
 
-/** Holds a request until a run has ended, or for so long. Refuses it when its API key becomes invalid meanwhile. */
+/** Holds a request until a run has ended, or until the time is over. Refuses it when its API key becomes invalid meanwhile. */
 export type WaitForEnd = (key: RunKey, ctx: Context, withinMs: number) => Promise<void>;
 
 export const waitForEnd =

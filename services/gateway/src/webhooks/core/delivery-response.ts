@@ -12,7 +12,7 @@ import type { Run } from '@runledger/contracts/fold/run';
 import { isSettled, roundOf, type Webhook } from '@runledger/contracts/fold/webhook';
 import { statusOf, webhookStatus } from '../../projection/core/webhook-status.ts';
 
-/** What is stored of the delivery attempts. */
+/** The stored delivery attempts and the state of a delivery. */
 export interface KeptAttempts {
   readonly attempts: readonly DeliveryAttempt[];
   readonly intermediate: DeliveryAttempt | undefined;
@@ -34,7 +34,7 @@ export const deliveriesResponse = (
   intermediate: intermediate ? shownTry(intermediate) : null,
 });
 
-/** What a list knows of a run with a webhook. */
+/** A run with a webhook, in a list. */
 export interface Listed {
   readonly run_id: string;
   readonly url: string;

@@ -18,28 +18,30 @@ const position = { stream_created: log.created, sequence: 7, event_id: event.eve
 
 describe('a projection', () => {
   it('goes on where the log still holds the event of its position', () => {
-    expect(projectionStart(position, log, last)).toEqual({ kind: 'go_on', after: 7 });
+    expect(projectionStart(position, log, last)).toEqual({ kind: 'continue', after: 7 });
     expect(projectionStart({ ...position, sequence: 0, event_id: null }, log, undefined)).toEqual({
-      kind: 'go_on',
+      kind: 'continue',
       after: 0,
     });
   });
 
   it('goes on from a message that is no event', () => {
     const noEvent = { ...message, body: undefined };
-    expect(projectionStart({ ...position, event_id: null }, log, noEvent)).toMatchObject({ kind: 'go_on' });
+    expect(projectionStart({ ...position, event_id: null }, log, noEvent)).toMatchObject({
+      kind: 'continue',
+    });
   });
 
   it('goes on from what has expired', () => {
     expect(projectionStart(position, { ...log, firstSequence: 9 }, undefined)).toEqual({
-      kind: 'go_on',
+      kind: 'continue',
       after: 7,
     });
   });
 
   it.each([
     ['there is no position', undefined, log, undefined, 'no position'],
-    ['the log is another one', position, { ...log, created: '2027' }, last, 'come from a log of'],
+    ['the log is another one', position, { ...log, created: '2027' }, last, 'come from a log created at'],
     ['the log lost its end', position, { ...log, lastSequence: 6 }, undefined, 'lost its end'],
     ['another event stands there', position, log, { ...last, body: queued(aRun()) }, 'does not hold'],
     ['nothing stands there', position, log, undefined, 'does not hold'],

@@ -158,6 +158,6 @@ describe('a list of runs', () => {
     const viewless = await bed.gateway({ views: away });
     const { status, headers, body } = await call(`${viewless.api}/runs`, bed.tenant.key);
     expect([status, headers.get('retry-after')]).toEqual([503, '2']);
-    expect(body.detail).toContain('lists are made from');
+    expect(body.detail).toContain('store of runs for lists');
   });
 });

@@ -1,6 +1,6 @@
 import type { Deployment } from '@runledger/contracts/catalogue/records';
 
-/** What a deployment names. */
+/** The member of a deployment that names another record. */
 export type DeploymentPart = 'machine_id' | 'workflow_id' | 'workflow_version_id';
 
 const WORDS: Readonly<Record<DeploymentPart, string>> = {
@@ -9,7 +9,7 @@ const WORDS: Readonly<Record<DeploymentPart, string>> = {
   workflow_version_id: 'workflow version',
 };
 
-/** Why something is not archived that unarchived deployments use: the newest of them, and so many others. */
+/** Why a record that deployments use cannot be archived: names the newest deployment and counts the others. */
 export const blockedByDeployments = (
   newest: Pick<Deployment, 'id' | 'name'>,
   others: number,

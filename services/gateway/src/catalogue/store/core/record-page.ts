@@ -4,10 +4,10 @@ interface Listable {
   readonly archived?: boolean;
 }
 
-/** What lists must know of a record to find it. */
+/** What a list needs of a record to find it. */
 export interface Listed {
   readonly id: string;
-  /** The order of these texts is the order of creation, and that of every list. It never changes. */
+  /** The order of these texts is the order of creation and of every list. It never changes. */
   readonly sortKey: string;
   readonly archived: boolean;
 }
@@ -15,13 +15,13 @@ export interface Listed {
 export interface RecordSpan {
   readonly archived: boolean;
   readonly limit: number;
-  /** The place behind which the page begins. */
+  /** The sort key after which the page begins. */
   readonly after: string | undefined;
 }
 
 export interface RecordPage<Item> {
   readonly items: readonly Item[];
-  /** The place behind which the next page begins; undefined when nothing follows. */
+  /** The sort key after which the next page begins; undefined when nothing follows. */
   readonly end: string | undefined;
 }
 
@@ -31,15 +31,15 @@ export const listed = ({ id, created_at, archived = false }: Listable): Listed =
   archived,
 });
 
-/** A page of the records that belong on it, of all that are given newest first. */
+/** A page of the records that match, from all records, newest first. */
 export const recordPage = <Entry extends Listed>(
   newestFirst: readonly Entry[],
-  { limit, after: behind }: Pick<RecordSpan, 'limit' | 'after'>,
-  isOn: (entry: Entry) => boolean,
+  { limit, after }: Pick<RecordSpan, 'limit' | 'after'>,
+  matches: (entry: Entry) => boolean,
 ): RecordPage<Entry> => {
   const items: Entry[] = [];
   for (const entry of newestFirst) {
-    if ((behind !== undefined && entry.sortKey >= behind) || !isOn(entry)) continue;
+    if ((after !== undefined && entry.sortKey >= after) || !matches(entry)) continue;
     if (items.length === limit) return { items, end: items.at(-1)?.sortKey };
     items.push(entry);
   }

@@ -9,15 +9,15 @@ export type RequestedRun =
   | { readonly kind: 'rerun'; readonly of: RunId; readonly inputs: JsonObject | undefined };
 
 /** The text by which requests are compared. It never changes, since runs keep its hash. */
-export const requestText = (asked: RequestedRun): string => {
-  switch (asked.kind) {
+export const requestText = (requested: RequestedRun): string => {
+  switch (requested.kind) {
     case 'queue': {
-      const { deployment_id, inputs, webhook, webhook_intermediate_status, gpu } = asked.request;
+      const { deployment_id, inputs, webhook, webhook_intermediate_status, gpu } = requested.request;
       const request = { deployment_id, inputs, webhook, webhook_intermediate_status, gpu };
       return canonicalJson({ kind: 'queue', ...request });
     }
     case 'rerun':
-      return canonicalJson({ kind: 'rerun', rerun_of: asked.of, inputs: asked.inputs ?? null });
+      return canonicalJson({ kind: 'rerun', rerun_of: requested.of, inputs: requested.inputs ?? null });
   }
 };
 

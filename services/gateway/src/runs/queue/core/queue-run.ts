@@ -11,7 +11,7 @@ export interface QueueRequest {
   readonly inputs: JsonObject;
   readonly webhook: string | null;
   readonly webhook_intermediate_status: boolean;
-  /** Null: the deployment's, else the machine's. */
+  /** Null for the GPU of the deployment, or else of the machine. */
   readonly gpu: GpuModel | null;
 }
 
@@ -29,7 +29,7 @@ export type QueueDecision<No> =
 /** For the operator. A client only learns that the deployment does not exist. */
 export type MissingPart = 'deployment' | 'archived' | 'machine' | 'workflow version';
 
-/** The run keeps the settings and the version of this moment, whatever the catalogue says later. */
+/** The run keeps the present settings and version, also when the catalogue changes later. */
 export const queueRun = (
   request: QueueRequest,
   { deployment, machine, versionSha256 }: DeploymentFacts,

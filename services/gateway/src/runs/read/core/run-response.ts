@@ -8,7 +8,7 @@ import { shownOutputs } from '@runledger/contracts/run-view/shown-outputs';
 import { runTimes } from './run-times.ts';
 import { webhookStatus } from '../../../projection/core/webhook-status.ts';
 
-/** What is shown of a run beside the run itself. */
+/** What a response shows in addition to the run itself. */
 export interface Shown {
   /** The state of its notifications. */
   readonly webhook: Webhook | undefined;

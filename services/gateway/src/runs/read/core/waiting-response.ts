@@ -11,7 +11,7 @@ export const waitingResponse = (run: QueuedRun, wait: WaitReason, now: Date): Wa
     // The time of queueing comes from the broker's clock, which may be ahead of this one.
     for_s: Math.max(0, now.getTime() - queuedAt) / 1_000,
     reason: capacity,
-    // A run that waits always has one.
+    // A queued run always has a sentence.
     sentence: liveStatus(run, null, { ahead, capacity }) ?? '',
     ahead,
     gpu,

@@ -17,7 +17,7 @@ export const rerun = (
 ): QueueDecision<MissingPart> => {
   if (!deployment) return { kind: 'refused', why: 'deployment' };
   if (deployment.archived) return { kind: 'refused', why: 'archived' };
-  // It belongs to the request that queued the origin.
+  // The idempotency key belongs to the request that queued the origin.
   const { idempotency: _idempotency, ...kept } = request;
   return {
     kind: 'queued',
