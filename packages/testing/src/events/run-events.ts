@@ -2,9 +2,9 @@ import { executorId, newUuid, orgId, runId, type ExecutorId } from '@runledger/c
 import { RUN_EVENTS, type RunEventOf, type RunEventType } from '@runledger/contracts/events/run-event';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 
-/** Facts as the services write them, for tests that append them by themselves. */
+/** Facts as the services write them, for tests that append facts. */
 
-/** A run of an organisation; of one of its own when none is given. */
+/** A run of an organisation; by default of a new one. */
 export const aRun = (org: string = newUuid()): RunKey => ({ org_id: orgId(org), run_id: runId(newUuid()) });
 
 export const EXECUTOR = executorId('box.000000000001');

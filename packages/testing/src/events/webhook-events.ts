@@ -6,7 +6,7 @@ import {
   type WebhookEventType,
 } from '@runledger/contracts/events/webhook-event';
 
-/** Facts about a run's notifications as the services write them, for tests that append them by themselves. */
+/** Facts about a run's notifications as the services write them, for tests that append facts. */
 
 const event = <Type extends WebhookEventType>(
   type: Type,

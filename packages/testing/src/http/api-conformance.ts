@@ -7,11 +7,11 @@ export interface Exchange {
   readonly path: string;
   readonly status: number;
   readonly headers: Headers;
-  /** Undefined for a body that is no JSON. */
+  /** Undefined if the body is not JSON. */
   readonly body: unknown;
 }
 
-/** What an answer has that the document does not; undefined when it is as described. */
+/** The difference between an answer and the document; undefined if they agree. */
 export type Conformance = (exchange: Exchange) => string | undefined;
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -20,21 +20,21 @@ const isJsonObject = (value: unknown): value is JsonObject =>
 const member = (node: unknown, name: string): unknown => (isJsonObject(node) ? node[name] : undefined);
 
 const DOCUMENT = 'api';
-/** A path or a method that the document does not have, or what is no request. */
+/** The statuses for an unknown path or method, or a malformed request. */
 const UNDESCRIBED: ReadonlySet<number> = new Set([400, 404, 405, 408, 413, 417, 431]);
 
 /**
- * Holds answers against an OpenAPI 3.1 document: status, media type, headers, body. A body may have nothing that the
- * document does not name, though clients have to take it.
+ * Compares answers with an OpenAPI 3.1 document: status, media type, headers, body. A body may have only members that the
+ * document names, although clients must accept others.
  */
 export const conformanceTo = (document: unknown): Conformance => {
   const closed = closeSchemas(document);
-  if (!isJsonObject(closed)) throw new TypeError('An OpenAPI document is an object');
+  if (!isJsonObject(closed)) throw new TypeError('The OpenAPI document is not an object');
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
   ajv.addSchema(closed, DOCUMENT);
   const validators = new Map<string, ValidateFunction>();
-  /** Of the JSON body of a response; compiled once, which takes much longer than validating. */
+  /** Validates the JSON body of a response. Compiled once, which takes much longer than validating. */
   const validatorAt = (pointer: string): ValidateFunction => {
     const body = `${DOCUMENT}#${pointer}/content/application~1json/schema`;
     const validator =
@@ -68,7 +68,7 @@ export const conformanceTo = (document: unknown): Conformance => {
     const validate = validatorAt(pointer);
     return validate(body)
       ? undefined
-      : `${about}, and its body is not as described: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(body)}`;
+      : `${about}, and its body violates the document: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(body)}`;
   };
 };
 
@@ -93,7 +93,7 @@ const resolvePointer = (document: JsonObject, pointer: string): unknown =>
     .slice(1)
     .reduce<unknown>((node, token) => member(node, token), document);
 
-/** Every described object takes what is described, and nothing else. */
+/** Forbids members that the document does not name, in every object. */
 const closeSchemas = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(closeSchemas);
   if (!isJsonObject(value)) return value;

@@ -4,17 +4,17 @@ import { text } from 'node:stream/consumers';
 import { freePort } from '@runledger/local-servers/free-port';
 import type * as Testcontainers from 'testcontainers';
 
-/** What a first build, with its downloads, and the start of everything may take. */
+/** The time limit of a first build, with its downloads, and the start of all containers. */
 const STARTED_WITHIN_MS = 15 * 60_000;
 const OPERATOR_SEED = '/run/secrets/nats-operator';
 
 /** The image of the runledger command; docker-compose.yml builds it by this name. */
 export const CLI_IMAGE = 'runledger/cli:0.1.0';
 
-// Loaded when it is used, since it is large and most runs do without.
+// Loaded on first use, because it is large and most test runs do not need it.
 const testcontainers = (): Promise<typeof Testcontainers> => import('testcontainers');
 
-/** Why nothing can be started in containers here; undefined when a Docker engine is there. */
+/** The reason why this machine cannot run containers; undefined if it can. */
 export const whyNoContainers = async (): Promise<string | undefined> => {
   const { getContainerRuntimeClient } = await testcontainers();
   try {
@@ -26,21 +26,21 @@ export const whyNoContainers = async (): Promise<string | undefined> => {
 };
 
 export interface InstallationOptions {
-  /** Of the repository: where docker-compose.yml is. */
+  /** The root of the repository, with docker-compose.yml. */
   readonly root: string;
-  /** The folder with what scripts/deploy/compose-secrets.ts makes. */
+  /** The folder with the files of scripts/deploy/compose-secrets.ts. */
   readonly secrets: string;
 }
 
-/** What docker-compose.yml describes, in containers of images that were built for it; removed on dispose, with its data. */
+/** The containers of docker-compose.yml, from newly built images. Dispose removes them and their data. */
 export interface Installation extends AsyncDisposable {
-  /** Of the API, with its base path. */
+  /** The URL of the API, with its base path. */
   readonly url: string;
-  /** Runs an operator's command in its image, and gives what it prints. */
+  /** Runs a command of the operator in its image, and returns its output. */
   readonly runledger: (args: readonly string[]) => Promise<string>;
 }
 
-/** Builds the images, and starts everything until it is healthy. */
+/** Builds the images, starts all containers, and waits until they are healthy. */
 export const openInstallation = async ({ root, secrets }: InstallationOptions): Promise<Installation> => {
   const { DockerComposeEnvironment, Wait } = await testcontainers();
   const project = `runledger-test-${randomUUID()}`;
@@ -59,7 +59,7 @@ export const openInstallation = async ({ root, secrets }: InstallationOptions): 
   };
 };
 
-/** As `docker compose run --rm runledger` does it, on the network of the broker. */
+/** Like `docker compose run --rm runledger`, on the network of the broker. */
 const runCommand = async (project: string, secrets: string, args: readonly string[]): Promise<string> => {
   const { GenericContainer, Wait } = await testcontainers();
   const source = join(secrets, 'nats', 'keys', 'operator.nk');

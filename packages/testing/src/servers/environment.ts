@@ -1,2 +1,2 @@
-/** The environment of the test run, which child processes inherit. The rest of the test harness takes it from here. */
+/** The environment of the test run, which child processes inherit. The test harness reads it only here. */
 export const environment = process.env;

@@ -13,7 +13,7 @@ import type { SharedMongo } from './shared-mongo.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where the nats-server of this run comes from. */
+    /** The source of the nats-server of this run. */
     natsServerSource: NatsServerBinary['source'];
   }
 }
@@ -24,7 +24,7 @@ const settingsSchema = Type.Object({
 
 const open = new AsyncDisposableStack();
 
-/** Finds the servers that tests need once, before the first test, and says which they are. */
+/** Finds the servers for all tests before the first test, and prints which they are. */
 export const setup = async (project: TestProject): Promise<void> => {
   const nats = await findNatsServer({ env: environment, onProgress: say });
   say(`nats-server ${nats.version} from ${nats.source} (${nats.path})`);
@@ -35,7 +35,7 @@ export const setup = async (project: TestProject): Promise<void> => {
   const mongo = await sharedMongo();
   project.provide('sharedMongo', mongo);
   if (mongo === null) {
-    say('WARNING: RUNLEDGER_SKIP_MONGODB=1. Not tested: the run views on MongoDB and all that needs them.');
+    say('WARNING: RUNLEDGER_SKIP_MONGODB=1. The tests that need MongoDB are skipped.');
   } else {
     say(`MongoDB from ${mongo.source}`);
   }
@@ -57,12 +57,9 @@ const sharedMongo = async (): Promise<SharedMongo | null> => {
     return await openSharedMongo(environment, open, say);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new Error(
-      `${why}\nOr set RUNLEDGER_SKIP_MONGODB=1 to run only the tests that do without MongoDB.`,
-      {
-        cause: error,
-      },
-    );
+    throw new Error(`${why}\nOr set RUNLEDGER_SKIP_MONGODB=1 to skip the tests that need MongoDB.`, {
+      cause: error,
+    });
   }
 };
 

@@ -10,10 +10,10 @@ import type { MongoSource } from './shared-mongo.ts';
 
 const shared = inject('sharedMongo');
 
-/** A suite that needs MongoDB. A run without MongoDB skips it and prints a warning at its start. */
+/** A suite that needs MongoDB. A test run without MongoDB skips it, and prints a warning at its start. */
 export const describeWithMongo = shared === null ? describe.skip : describe;
 
-/** A database for this test alone, on the server that all tests share. Dispose drops it. */
+/** A database for one test, on the server that all tests share. Dispose drops it. */
 export type TestMongo = AsyncDisposable & {
   readonly url: string;
   readonly database: string;
@@ -22,11 +22,9 @@ export type TestMongo = AsyncDisposable & {
 
 export const testMongo = async (): Promise<TestMongo> => {
   if (shared === undefined) {
-    throw new Error(
-      'No MongoDB was looked for: packages/testing/src/servers/global-setup.ts is not in globalSetup.',
-    );
+    throw new Error('There is no MongoDB: globalSetup lacks packages/testing/src/servers/global-setup.ts.');
   }
-  if (shared === null) throw new Error('This run does without MongoDB: put the test into describeWithMongo.');
+  if (shared === null) throw new Error('This run has no MongoDB. Put the test into describeWithMongo.');
   const { url, source } = shared;
   const database = `test_${randomUUID().replaceAll('-', '')}`;
   const drop = async (): Promise<void> => {
@@ -36,14 +34,14 @@ export const testMongo = async (): Promise<TestMongo> => {
   return { url, database, source, [Symbol.asyncDispose]: drop };
 };
 
-/** A server for this test alone, or the reason why this machine has none that a test may kill. */
+/** A server for one test, or the reason why this machine cannot start one. */
 export type PrivateMongo =
   | (PrivateServer & { readonly kind: 'running'; readonly source: MongoSource })
   | { readonly kind: 'unavailable'; readonly reason: string };
 
 /** Starts a MongoDB server that the test may kill and restart: `mongod` on `PATH`, else SecantusDB. */
 export const privateMongo = async (): Promise<PrivateMongo> => {
-  if (shared === null) return { kind: 'unavailable', reason: 'this run does without MongoDB' };
+  if (shared === null) return { kind: 'unavailable', reason: 'this run has no MongoDB' };
   const found = await findStartable();
   if (found.kind === 'unavailable') return found;
   return { ...(await privateServer('own-mongodb', found.start)), kind: 'running', source: found.source };
@@ -64,7 +62,7 @@ const findStartable = async (): Promise<Startable> => {
     const start: Start = (storageDir, port) => startSecantusDb({ secantusDb, storageDir, port });
     return { kind: 'found', source: 'SecantusDB', start };
   } catch (error) {
-    // With no server at all this run would not have begun; here one is given that only others may stop.
+    // The shared server comes from MONGODB_URL or Docker, and a test may not kill it.
     return { kind: 'unavailable', reason: error instanceof Error ? error.message : String(error) };
   }
 };

@@ -6,14 +6,14 @@ import { environment } from './environment.ts';
 import { privateServer } from './private-server.ts';
 import type { PrivateServer } from './private-server.ts';
 
-export type TestNatsOptions = Omit<Partial<StartNatsServerOptions>, 'binary' | 'storeDir' | 'host' | 'port'>;
+export type TestNatsOptions = Omit<Partial<StartNatsServerOptions>, 'binary' | 'storeDir' | 'port'>;
 
 /** With `authorization`, its access has no user. */
 export type TestNats = PrivateServer & BrokerAccess;
 
 /** Starts a nats-server with JetStream for this test alone, which may kill it. Dispose removes its folder. */
 export const testNats = async (options: TestNatsOptions = {}): Promise<TestNats> => {
-  // The global setup names the one that it found in NATS_SERVER_BIN.
+  // The global setup sets NATS_SERVER_BIN to the server that it found.
   const { path: binary } = await findNatsServer({ env: environment });
   const server = await privateServer('nats', (storeDir, port) =>
     startNatsServer({ ...options, binary, storeDir, port }),

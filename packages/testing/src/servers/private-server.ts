@@ -8,9 +8,9 @@ export type PrivateServer = AsyncDisposable & {
   /** The same after every restart. */
   readonly url: string;
   readonly port: number;
-  /** Kills the process, as a power cut would, and resolves when it has ended. */
+  /** Kills the process with SIGKILL, and resolves when it has ended. */
   kill9(): Promise<void>;
-  /** Starts it again on the same port and the same data; one that still runs is stopped first. */
+  /** Starts it again on the same port and data. A running one is stopped first. */
   restart(): Promise<void>;
   /** Stops the process with SIGSTOP, and resolves when all its threads have stopped. Its connections stay open. */
   pause(): Promise<void>;
@@ -31,7 +31,7 @@ export const privateServer = async (name: string, start: Start): Promise<Private
     server.kill('SIGKILL');
     await server.exited;
   };
-  // Killed rather than stopped: nobody needs its data any more.
+  // Killed and not stopped, because its data is not needed any more.
   opened.defer(kill9);
   const open = opened.move();
   return {

@@ -25,17 +25,17 @@ const settingsSchema = Type.Object({
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** What the global setup found; null: the run was told to do without MongoDB. */
+    /** The server that the global setup found; null if RUNLEDGER_SKIP_MONGODB is set. */
     sharedMongo: SharedMongo | null;
   }
 }
 
-/** Tells, in one sentence each, what was taken or passed over, and what takes time. */
+/** Prints one sentence for each server that is used or skipped, and each step that takes time. */
 export type Say = (sentence: string) => void;
 
 /**
  * The one MongoDB server of a test run, in this order: `MONGODB_URL`, `mongod` on `PATH`, a Docker engine,
- * SecantusDB. What it starts is handed to `open`. Throws, with what to do, when the machine has none of them.
+ * SecantusDB. A started server is closed with `open`. @throws Error that says what to do, if the machine has none of them
  */
 export const openSharedMongo = async (
   env: NodeJS.ProcessEnv,
@@ -65,10 +65,10 @@ const checkGivenServer = async (url: string): Promise<void> => {
     await using client = new MongoClient(url, { serverSelectionTimeoutMS: 5_000 });
     await client.db('admin').command({ ping: 1 });
   } catch (error) {
-    // The URL is not repeated: it may hold a password.
+    // Without the URL, which may hold a password.
     const why = error instanceof Error ? error.message : String(error);
     throw new Error(
-      `MONGODB_URL names a server that does not answer (${why}). Correct it, or unset it to have a server found.`,
+      `The server of MONGODB_URL does not answer (${why}). Correct it, or unset it to use another server.`,
       { cause: error },
     );
   }
@@ -78,7 +78,7 @@ const temporaryFolder = async (open: AsyncDisposableStack): Promise<string> =>
   open.use(await mkdtempDisposable(join(tmpdir(), 'runledger-test-mongodb-'))).path;
 
 const adopt = (server: MongoServer, open: AsyncDisposableStack): MongoServer => {
-  // Killed rather than stopped: nobody needs its data any more.
+  // Killed and not stopped, because its data is not needed any more.
   open.defer(async () => {
     server.kill('SIGKILL');
     await server.exited;
@@ -87,14 +87,14 @@ const adopt = (server: MongoServer, open: AsyncDisposableStack): MongoServer => 
 };
 
 const startContainer = async (open: AsyncDisposableStack, say: Say): Promise<string | undefined> => {
-  // Loaded here, since it is large and most runs do not come so far.
+  // Loaded here, because it is large and most runs do not need it.
   const { GenericContainer, getContainerRuntimeClient } = await import('testcontainers');
   try {
     await getContainerRuntimeClient();
   } catch {
     return undefined;
   }
-  say(`Starting ${MONGO_IMAGE} with Docker; the first time it is pulled.`);
+  say(`Starting ${MONGO_IMAGE} with Docker; the first start pulls the image.`);
   try {
     const container = await new GenericContainer(MONGO_IMAGE).withExposedPorts(27017).start();
     open.defer(async () => {
@@ -102,7 +102,7 @@ const startContainer = async (open: AsyncDisposableStack, say: Say): Promise<str
     });
     return `mongodb://${container.getHost()}:${container.getMappedPort(27017)}/?directConnection=true`;
   } catch (error) {
-    say(`Docker is passed over: ${error instanceof Error ? error.message : String(error)}`);
+    say(`Docker is skipped: ${error instanceof Error ? error.message : String(error)}`);
     return undefined;
   }
 };

@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A tmpfs in a mount namespace of the command's own: no rights are needed where a user may have a user namespace. */
+/** A tmpfs in a mount namespace of the command. It needs no privileges where users may create user namespaces. */
 const IN_NAMESPACE = ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c'];
 const MOUNT = 'mkdir -p "$0" && mount -t tmpfs -o "size=$1,mode=0700" small-disk "$0" && shift && exec "$@"';
 
-/** A command that runs what follows it with a disk of so many bytes, and empty, in the place of the folder. */
+/** A prefix for a command: the command sees an empty disk of this size in place of the folder. */
 export const withSmallDisk = (folder: string, bytes: number): string[] => [
   ...IN_NAMESPACE,
   MOUNT,
@@ -14,7 +14,7 @@ export const withSmallDisk = (folder: string, bytes: number): string[] => [
   String(bytes),
 ];
 
-/** Why this machine cannot have a disk of a test's own; undefined when it can. */
+/** The reason why a test cannot mount a disk on this machine; undefined if it can. */
 export const whyNoSmallDisk = (): string | undefined => {
   const [file, ...args] = [...IN_NAMESPACE, 'mount -t tmpfs small-disk /tmp'];
   const { status, stderr, error } = spawnSync(file, args, { encoding: 'utf8' });
@@ -24,7 +24,7 @@ export const whyNoSmallDisk = (): string | undefined => {
 const MiB = Buffer.alloc(1024 ** 2);
 const SMALLEST = 1_024;
 
-/** Writes a file until the disk takes nothing more, as the process with this id sees its folder. The answer makes room again. */
+/** Fills the disk at the folder, as the process with this id sees it. The returned function frees the space. */
 export const fillDisk = (pid: number, folder: string): (() => void) => {
   const path = join(`/proc/${pid}/root`, folder, 'ballast');
   const file = openSync(path, 'w');

@@ -3,28 +3,28 @@ import { once } from 'node:events';
 import { isIPv4 } from 'node:net';
 import { decode, encode, type DecodedPacket, type Packet, type Question } from 'dns-packet';
 
-/** Addresses of both families (none: the name exists, without one), or what a bad server does. */
+/** Addresses of both families (an empty list: the name exists without an address), or a failure of the server. */
 export type StubDnsAnswer = readonly string[] | 'silent' | 'servfail' | 'refused';
 
 /** One answer for both families, or one for each. */
 export type StubDnsName = StubDnsAnswer | { readonly A: StubDnsAnswer; readonly AAAA: StubDnsAnswer };
 
 export interface StubDns extends AsyncDisposable {
-  /** As DNS servers are set: `127.0.0.1:port`. */
+  /** `127.0.0.1:port`, as in the setting for DNS servers. */
   readonly server: string;
-  /** From the next question on. A name that was never set does not exist. */
+  /** Takes effect with the next query. A name that was never set does not exist. */
   set(name: string, answer: StubDnsName): void;
-  /** How many questions came for the name; a resolver asks one for each family. */
+  /** The number of queries for the name. A resolver sends one for each family. */
   questions(name: string): number;
 }
 
 const NXDOMAIN = 3;
 const SERVFAIL = 2;
 const REFUSED = 5;
-/** Longer than any test: who asks again does so because of a rule of its own. */
+/** Longer than any test: a client that asks again follows a rule of its own. */
 const TTL_S = 3_600;
 
-/** A DNS server on a UDP socket of this machine, which answers what the test sets, at once or never. */
+/** A DNS server on a UDP socket of this machine. It answers as the test sets it, immediately or never. */
 export const stubDns = async (
   names: Readonly<Record<string, StubDnsName>> = {},
   { port = 0 }: { readonly port?: number } = {},
@@ -40,7 +40,7 @@ export const stubDns = async (
     const name = question.name.toLowerCase();
     counts.set(name, (counts.get(name) ?? 0) + 1);
     const reply = replyTo(query, question, answers.get(name));
-    // A socket that is closed meanwhile has nobody left to tell.
+    // The callback swallows the error of a closed socket.
     if (reply !== undefined) socket.send(encode(reply), from.port, from.address, () => undefined);
   });
   socket.bind(port, '127.0.0.1');

@@ -1,4 +1,4 @@
-// Loaded before a process of ours (`--import`): its clock is off by so many milliseconds from then on.
+// Preloaded into a process of ours (`--import`): shifts its clock by this number of milliseconds.
 const shiftMs = Number(process.env['TEST_CLOCK_SHIFT_MS']);
 
 globalThis.Date = new Proxy(Date, {

@@ -1,51 +1,48 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { inspect } from 'node:util';
+import { within } from '@runledger/resilience/within';
 
 const POLL_EVERY_MS = 25;
-const LONGEST_OBSERVATION = 4_000;
+const MAX_OBSERVATION_LENGTH = 4_000;
 
-/** What is left of a type when `if (value)` holds. */
+/** The type of a truthy value. */
 export type Truthy<Fact> = Exclude<Fact, false | 0 | 0n | '' | null | undefined>;
 
 /**
  * Calls `fact` until its answer is truthy, and returns that answer. A call that throws is repeated. After `withinMs` (20 s by
- * default) it throws an error with what it waited for and the last answer.
+ * default) it throws an error with the last answer.
  */
 export const waitFor = async <Fact>(
   what: string,
   fact: () => Promise<Fact> | Fact,
   { withinMs = 20_000 }: { readonly withinMs?: number } = {},
 ): Promise<Truthy<Fact>> => {
-  const late = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => late.resolve(undefined), withinMs);
   let seen = 'nothing, the first answer never came';
-  try {
+  let isLate = false;
+  const poll = async (): Promise<Found<Fact> | undefined> => {
     for (;;) {
-      // Being late comes first: an answer that is there at once would win for ever.
-      const answer = await Promise.race([late.promise, poll(fact)]);
-      if (answer === undefined) break;
-      if (answer.kind === 'answered' && isTruthy(answer.value)) return answer.value;
-      seen = inspect(answer.kind === 'answered' ? answer.value : answer.error, { depth: 4 });
-      await Promise.race([late.promise, delay(POLL_EVERY_MS)]);
+      try {
+        const value = await fact();
+        if (isTruthy(value)) return { value };
+        seen = inspect(value, { depth: 4 });
+      } catch (error) {
+        seen = inspect(error, { depth: 4 });
+      }
+      await delay(POLL_EVERY_MS);
+      if (isLate) return undefined;
     }
-  } finally {
-    clearTimeout(timer);
-  }
+  };
+  const found = await within(withinMs, poll(), () => {
+    isLate = true;
+  });
+  if (found) return found.value;
   throw new Error(
-    `Waited ${withinMs} ms in vain for ${what}. Last seen: ${seen.slice(0, LONGEST_OBSERVATION)}`,
+    `Waited ${withinMs} ms in vain for ${what}. Last seen: ${seen.slice(0, MAX_OBSERVATION_LENGTH)}`,
   );
 };
 
-type Answer<Fact> =
-  | { readonly kind: 'answered'; readonly value: Fact }
-  | { readonly kind: 'threw'; readonly error: unknown };
-
-const poll = async <Fact>(fact: () => Promise<Fact> | Fact): Promise<Answer<Fact>> => {
-  try {
-    return { kind: 'answered', value: await fact() };
-  } catch (error) {
-    return { kind: 'threw', error };
-  }
-};
+interface Found<Fact> {
+  readonly value: Truthy<Fact>;
+}
 
 const isTruthy = <Fact>(value: Fact): value is Fact & Truthy<Fact> => Boolean(value);

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { waitFor } from '../../src/time/wait-for.ts';
 
 describe('waiting for a fact', () => {
-  it('gives the first truthy answer', async () => {
+  it('returns the first truthy answer', async () => {
     const answers = [undefined, 0, '', 'here'];
     expect(await waitFor('an answer', () => answers.shift())).toBe('here');
   });
 
-  it('asks again when asking throws', async () => {
+  it('repeats a call that throws', async () => {
     const tries: string[] = [];
     const fact = async (): Promise<string> => {
       tries.push('asked');
@@ -18,19 +18,19 @@ describe('waiting for a fact', () => {
     expect(tries).toHaveLength(3);
   });
 
-  it('fails with what was waited for and what was seen last', async () => {
+  it('fails with the description and the last answer', async () => {
     const seen = waitFor('three views', () => (['one', 'two'].length === 3 ? 'all' : null), { withinMs: 60 });
     await expect(seen).rejects.toThrow('Waited 60 ms in vain for three views. Last seen: null');
   });
 
-  it('fails with the last error when asking always throws', async () => {
+  it('fails with the last error if every call throws', async () => {
     const refused = (): never => {
       throw new Error('connection refused');
     };
     await expect(waitFor('a connection', refused, { withinMs: 60 })).rejects.toThrow('connection refused');
   });
 
-  it('fails in time when the answer never comes', async () => {
+  it('fails at the time limit if no answer comes', async () => {
     const never = (): Promise<never> => new Promise(() => undefined);
     await expect(waitFor('an answer', never, { withinMs: 60 })).rejects.toThrow(
       'the first answer never came',

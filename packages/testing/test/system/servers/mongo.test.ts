@@ -5,7 +5,7 @@ import { describeWithMongo, privateMongo, testMongo } from '../../../src/servers
 import { MONGO_IMAGE } from '../../../src/servers/shared-mongo.ts';
 
 describeWithMongo("a test's database", () => {
-  it('is its own on the shared server, and is dropped after the test', async () => {
+  it('is separate on the shared server, and is dropped on dispose', async () => {
     const one = await testMongo();
     await using two = await testMongo();
     await using client = new MongoClient(one.url);
@@ -18,7 +18,7 @@ describeWithMongo("a test's database", () => {
 });
 
 describeWithMongo("a test's own MongoDB server", () => {
-  it('keeps what it acknowledged with j: true over a kill -9 and a restart on the same port', async (context) => {
+  it('keeps writes acknowledged with j: true over a kill -9 and a restart on the same port', async (context) => {
     const mongo = await privateMongo();
     if (mongo.kind === 'unavailable') return context.skip(mongo.reason);
     await using server = mongo;
@@ -34,7 +34,7 @@ describeWithMongo("a test's own MongoDB server", () => {
 });
 
 describe('the pinned MongoDB image', () => {
-  it('is the one that docker-compose.yml starts', async () => {
+  it('is that of docker-compose.yml', async () => {
     const compose = await readFile(new URL('../../../../../docker-compose.yml', import.meta.url), 'utf8');
     expect(compose).toContain(`image: ${MONGO_IMAGE}\n`);
   });

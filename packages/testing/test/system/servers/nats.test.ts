@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { testNats } from '../../../src/servers/nats.ts';
 
 describe("a test's own nats-server", () => {
-  it('keeps what it acknowledged over a kill -9 and a restart on the same port', async () => {
+  it('keeps acknowledged messages over a kill -9 and a restart on the same port', async () => {
     await using nats = await testNats();
     const before = await connect({ servers: nats.url, reconnect: false });
     await (await jetstreamManager(before)).streams.add({ name: 'FACTS', subjects: ['facts.>'] });
@@ -20,7 +20,7 @@ describe("a test's own nats-server", () => {
     await after.close();
   });
 
-  it('restarts while it runs', async () => {
+  it('can be restarted while it runs', async () => {
     await using nats = await testNats();
     const before = await connect({ servers: nats.url, reconnect: false });
     await nats.restart();
@@ -30,7 +30,7 @@ describe("a test's own nats-server", () => {
     await after.close();
   });
 
-  it('answers nothing while it is paused, and then all', async () => {
+  it('answers nothing while it is paused, and everything after it', async () => {
     await using nats = await testNats();
     const connection = await connect({ servers: nats.url });
     await nats.pause();
@@ -43,13 +43,13 @@ describe("a test's own nats-server", () => {
     await connection.close();
   });
 
-  it('asks for the credentials that it was given', async () => {
+  it('requires the configured credentials', async () => {
     await using nats = await testNats({ authorization: 'authorization { user: "a", password: "b" }' });
     await expect(connect({ servers: nats.url, reconnect: false })).rejects.toThrow(/authorization/i);
     await (await connect({ servers: nats.url, user: 'a', pass: 'b' })).close();
   });
 
-  it('stands beside others, and is gone after its test', async () => {
+  it('runs beside others, and ends on dispose', async () => {
     const one = await testNats();
     const two = await testNats();
     expect(one.port).not.toBe(two.port);
