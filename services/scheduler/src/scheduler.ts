@@ -1,6 +1,6 @@
 import { BrokerClock } from '@runledger/coordination/broker-clock';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { aborted } from '@runledger/resilience/abort';
+import { untilAborted } from '@runledger/resilience/abort';
 import type { CheckOutcome } from '@runledger/service-kit/health/health-server';
 import type { Metrics } from '@runledger/service-kit/observability/metrics';
 import { createScheduling } from './core/scheduling.ts';
@@ -112,11 +112,11 @@ const openLeadership = (
     },
   };
   let failure: string | undefined;
-  const leading = Promise.race([followed.caughtUp, aborted(stop.signal)])
+  const leading = untilAborted(followed.caughtUp, stop.signal)
     .then(() => electLeader(log, election, stop.signal))
     .catch((error: unknown) => {
-      log.logger.error({ err: error }, 'this scheduler cannot lead any more; start it again');
-      failure = `it cannot lead any more: ${error instanceof Error ? error.message : String(error)}`;
+      log.logger.error({ err: error }, 'this scheduler can no longer lead; restart it');
+      failure = `it can no longer lead: ${error instanceof Error ? error.message : String(error)}`;
     });
   // A fact that cannot be read may forbid the next decision.
   void followed.failed.then(() => stop.abort());

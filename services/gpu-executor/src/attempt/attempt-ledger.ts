@@ -1,30 +1,31 @@
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { attemptSubjects } from '@runledger/contracts/subjects/run-subjects';
-import { sleep } from '@runledger/resilience/abort';
+import { sleep, untilAborted } from '@runledger/resilience/abort';
+import { within } from '@runledger/resilience/within';
 import type { Assignment } from './core/assignment.ts';
 import { eventOf, type EventDraft } from './core/attempt-event.ts';
 import type { Appended, LedgerSettings } from './ledger-settings.ts';
 import { skipTo, take, takeOwn, underWay, type AttemptFacts } from './core/attempt-facts.ts';
 import type { AttemptUnderWay } from './core/attempt-state.ts';
 
-/** One attempt in the log: the facts that arrive, the facts that are stored, and whether the attempt may go on. */
+/** One attempt in the log: received facts, stored facts, and whether the attempt may continue. */
 export interface AttemptLedger {
   readonly assignment: Assignment;
-  /** Takes a fact addressed to this executor. Returns why it is not one, else null. */
+  /** Takes a message addressed to this executor. Returns why it is not a fact of the attempt, else null. */
   receive(message: StoredMessage): string | null;
-  /** Aborted when the workflow has to stop: cancelled, taken away, or the executor itself stops. */
+  /** Aborted when the workflow must stop: the run is cancelled or requeued, or the executor stops. */
   readonly stop: AbortSignal;
   /**
-   * Stores what `decide` returns for the attempt as it is, and decides again whenever another fact came first. It waits
-   * while the broker is unavailable. False when there is nothing to store (any more).
+   * Stores the event that `decide` returns, and decides again when another fact came first. Waits while the broker is
+   * unavailable. False when `decide` returns null, or the attempt is over.
    */
   append(decide: Decide): Promise<boolean>;
 }
 
 type Decide = (attempt: AttemptUnderWay) => EventDraft | null;
 
-/** How long to wait for the fact of a conflict before it is looked up. One that is not addressed to this executor never comes. */
+/** How long to wait for the fact of a conflict before a look-up. A fact that is not addressed to this executor never arrives. */
 const LOOK_UP_AFTER_MS = 2_000;
 const RETRY_AFTER_MS = 500;
 /** A stored fact is refused only when another one arrived late. */
@@ -34,7 +35,7 @@ interface OpenLedger {
   readonly settings: LedgerSettings;
   readonly assignment: Assignment;
   readonly stopping: AbortController;
-  /** By event id: why it is not a fact of the attempt, else null. */
+  /** By event id: why the event is not a fact of the attempt, else null. */
   readonly received: Map<string, string | null>;
   facts: AttemptFacts;
   /** Resolves with the next change of the facts. */
@@ -87,7 +88,7 @@ const append = async (ledger: OpenLedger, decide: Decide): Promise<boolean> => {
   const { settings, received } = ledger;
   let last: Attempted | null = null;
   for (let refused = 0; !settings.closing.aborted && refused < MAX_REFUSED;) {
-    // The acknowledgement was lost, but the fact came back.
+    // The acknowledgement was lost, but the fact was delivered.
     if (last !== null && received.get(last.event.event_id) === null) return true;
     last = nextEvent(ledger, decide, last);
     if (last === null) return false;
@@ -101,7 +102,7 @@ const append = async (ledger: OpenLedger, decide: Decide): Promise<boolean> => {
   return false;
 };
 
-/** The same event is appended again as long as nothing has changed, so that the broker can recognise it. */
+/** Without another fact the same event is appended again, so that the broker can recognise it. */
 const nextEvent = (
   { settings, facts, assignment }: OpenLedger,
   decide: Decide,
@@ -136,8 +137,8 @@ const afterFailedAppend = async (
 };
 
 /**
- * Waits for a fact up to `head`, looks it up when it is late, and continues without it: then it is not addressed to this
- * executor, was stored under the name of another executor, or is not at hand yet.
+ * Waits for the facts up to `head`, and looks them up when they are late. Continues without a fact that is not addressed
+ * to this executor, or that the broker cannot deliver yet.
  */
 const readUpTo = async (ledger: OpenLedger, head: number): Promise<void> => {
   const { settings, assignment } = ledger;
@@ -163,14 +164,16 @@ const readUpTo = async (ledger: OpenLedger, head: number): Promise<void> => {
 };
 
 const waitForChanges = async (ledger: OpenLedger, isBehind: () => boolean): Promise<void> => {
-  const over = AbortSignal.timeout(LOOK_UP_AFTER_MS);
-  const late = new Promise<void>((resolve) => over.addEventListener('abort', () => resolve()));
-  while (isBehind() && !over.aborted) await Promise.race([ledger.changed.promise, late]);
+  let isLate = false;
+  const caughtUp = async (): Promise<void> => {
+    while (isBehind() && !isLate) await ledger.changed.promise;
+  };
+  await within(LOOK_UP_AFTER_MS, caughtUp(), () => (isLate = true));
 };
 
 /**
- * Whether a stored fact counts. After a skipped message that is known only when the fact comes back: every message before it in
- * the log has arrived by then, also a cancel request because of which the fact is refused. Undefined when it will not be known.
+ * Whether a stored fact counts. After a skipped message, only its delivery shows that: by then every earlier message has
+ * arrived, also a cancel request that makes the fact invalid. Undefined when it cannot be delivered any longer.
  */
 const isCounted = async (
   ledger: OpenLedger,
@@ -183,8 +186,11 @@ const isCounted = async (
     setFacts(ledger, takeOwn(ledger.facts, { event, sequence, time: now().toISOString() }));
     return true;
   }
-  const isOpen = (): boolean => !received.has(event.event_id) && !closing.aborted && !disconnected.aborted;
-  while (isOpen()) await Promise.race([ledger.changed.promise, sleep(RETRY_AFTER_MS, closing)]);
+  const over = AbortSignal.any([closing, disconnected]);
+  const delivered = async (): Promise<void> => {
+    while (!received.has(event.event_id) && !over.aborted) await ledger.changed.promise;
+  };
+  await untilAborted(delivered(), over);
   const refused = received.get(event.event_id);
   return refused === undefined ? undefined : refused === null;
 };

@@ -1,6 +1,6 @@
 import type { BrokerClock } from '@runledger/coordination/broker-clock';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { aborted } from '@runledger/resilience/abort';
+import { untilAborted } from '@runledger/resilience/abort';
 import { within } from '@runledger/resilience/within';
 import type { DecisionLoop } from '../effects/decision-loop.ts';
 import type { DecisionMetrics } from '../effects/decision-metrics.ts';
@@ -25,10 +25,10 @@ export interface LeadOptions {
 }
 
 const MAX_TICK_MS = 1_000;
-/** A stop does not wait longer for a broker that does not respond. */
+/** How long a stop waits for a broker that does not respond. */
 const STOP_WITHIN_MS = 2_000;
 
-/** Decides and answers requests until the signal is aborted. It resolves when no decision is being stored any more. */
+/** Decides and responds to requests until the signal is aborted. Resolves when no decision is being stored. */
 export const lead = async (log: EventLog, options: LeadOptions, over: AbortSignal): Promise<void> => {
   if (over.aborted) return;
   const { loop, followed, clock, snapshots, heartbeatPeriodMs, stopping } = options;
@@ -52,16 +52,17 @@ export const lead = async (log: EventLog, options: LeadOptions, over: AbortSigna
     },
     over,
   );
-  // At once, not after the tick under way.
+  // At once, not after the current tick.
   over.addEventListener('abort', standBy, { once: true });
   loop.lead(executor);
   const everyMs = Math.min(heartbeatPeriodMs / 6, MAX_TICK_MS);
   await Promise.all([tickUntilAborted(log, { clock, everyMs, take }, over), snapshots.saveOften(over)]);
-  // Appends that are still under way must be settled before another scheduler decides on the same slots.
-  await Promise.race([executor.idle(), aborted(stopping).then(() => beforeStop(executor.idle()))]);
+  // Another scheduler may decide on the same slots only after these appends.
+  await untilAborted(executor.idle(), stopping);
+  await beforeStop(executor.idle());
   log.logger.info({}, 'this scheduler stands by');
 };
 
-/** Waits for the work, but not longer than a stop may take. */
+/** Waits for the work, but at most as long as a stop may take. */
 export const beforeStop = (work: Promise<void>): Promise<void> =>
   within(STOP_WITHIN_MS, work, () => undefined);

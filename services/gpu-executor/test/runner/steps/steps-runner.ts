@@ -1,7 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
-import { aborted, sleep } from '@runledger/resilience/abort';
+import { aborted, sleep, untilAborted } from '@runledger/resilience/abort';
+import { within } from '@runledger/resilience/within';
 import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { collectFiles } from '../../../src/runner/output-files.ts';
@@ -51,8 +52,10 @@ const runSteps = async (
   if (!steps.Check(work.workflow))
     return { outcome: 'not_runnable', why: 'its workflow is not a list of steps' };
   const text: Record<string, string[]> = {};
-  const grace = aborted(signal).then(() => sleep(graceMs).then(() => 'forced' as const));
-  const ended = await Promise.race([executeSteps(work.workflow, work, observe, { text, signal }), grace]);
+  const executing = executeSteps(work.workflow, work, observe, { text, signal });
+  await untilAborted(executing, signal);
+  // Without a cancel the steps have ended.
+  const ended = await within(graceMs, executing, () => 'forced' as const);
   const { files } = await collectFiles(work.outputDir);
   if (signal.aborted) return { outcome: 'cancelled', forced: ended === 'forced', files };
   if (ended !== null) return { outcome: 'failed', message: ended, exit: { kind: 'unknown' }, files };
