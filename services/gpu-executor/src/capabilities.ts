@@ -40,7 +40,7 @@ const detectSlots = async (visible: string | undefined, log: CapabilityLog): Pro
   const detection = await detectGpus();
   if (detection.kind === 'none') {
     const advice =
-      'this executor offers no GPU; name slots in EXECUTOR_GPUS, such as A10G:2, to offer some anyway';
+      'this executor has no GPU slot; name slots in EXECUTOR_GPUS, such as A10G:2, to register some anyway';
     log.warn({ why: detection.why }, advice);
     return [];
   }
@@ -49,7 +49,7 @@ const detectSlots = async (visible: string | undefined, log: CapabilityLog): Pro
   for (const { index, name } of unknown)
     log.warn(
       { index, name },
-      'the API does not know this GPU model; to offer it, name it in EXECUTOR_GPUS as a known one',
+      'the API does not know this GPU model; to use it, name it in EXECUTOR_GPUS as a known model',
     );
   return slots;
 };

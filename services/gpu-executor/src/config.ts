@@ -35,7 +35,9 @@ export const configSchema = Type.Object({
     description: 'names the executor over its restarts; no two executors may have the same',
   }),
   EXECUTOR_GPUS: Type.Optional(
-    Type.String({ description: 'the slots to offer, such as A10G:2,T4:1; without it what nvidia-smi shows' }),
+    Type.String({
+      description: 'the GPU slots, such as A10G:2,T4:1; without it the GPUs that nvidia-smi shows',
+    }),
   ),
   ...runnerSettings,
   EXECUTOR_MACHINES: list(Type.String({ minLength: 1, maxLength: 128 }), {

@@ -18,7 +18,7 @@ export const contract: ServiceContract = {
       'RunTimedOut',
       'RunGivenUp',
       'RunCancelEnforced',
-      // Its own, as they come back: they stand between the others.
+      // Its own facts: they lie between the others.
       'RunStarted',
       'RunUploading',
       'RunSucceeded',

@@ -18,12 +18,12 @@ export const executorMetrics = (
   { slots, busy, clock }: ObservedExecutor,
 ): ExecutorMetrics => {
   const counter = (name: string, help: string): Counter => new Counter({ name, help, registers: [metrics] });
-  const over = counter('runledger_executor_attempts_total', 'Attempts that are over, whatever the outcome.');
+  const over = counter('runledger_executor_attempts_total', 'Attempts that are over, with any outcome.');
   const heartbeats = counter('runledger_executor_heartbeats_total', 'Heartbeats that the broker has stored.');
   const gauge = (name: string, help: string, value: () => number): void =>
     observedGauge(metrics, { name, help, value });
   let lastHeartbeatMs = clock();
-  gauge('runledger_executor_slots', 'GPU slots that this executor offers.', () => slots);
+  gauge('runledger_executor_slots', 'GPU slots of this executor.', () => slots);
   gauge('runledger_executor_slots_busy', 'Runs in the slots, including runs that wait for one to end.', busy);
   gauge(
     'runledger_executor_silence_seconds',

@@ -29,7 +29,7 @@ const start = async (
   const { slots, runners } = capabilities;
   const { path: workFolder, mark } = await openWorkFolder(config.EXECUTOR_WORK_DIR, logger);
   const containment = await chooseContainment(config.EXECUTOR_PID_NAMESPACE);
-  logger.info({ containment, slots, runners }, 'what this executor offers');
+  logger.info({ containment, slots, runners }, 'the capabilities of this executor');
 
   checks['consumption'] = () => ({
     ok: false,
@@ -68,9 +68,9 @@ const start = async (
   addChecks(checks, consumption, presence);
   void consumption.failed.then((error) => {
     disconnected.abort();
-    // It may be a cancel request that this release cannot read: nothing new begins, and runs under way go on.
+    // It may be a cancel request that this release cannot read. No new run begins, and current runs continue.
     if (error instanceof NewerVersion) return presence.drain();
-    // Without its consumer the executor receives nothing: the process ends, and its supervisor starts another.
+    // Without its consumer the executor receives nothing. The process ends, and its supervisor starts another.
     if (error instanceof ConsumerTakenOver) logger.error({ executor_id }, takenOver(executor_id));
     throw error;
   });
@@ -90,7 +90,7 @@ const addChecks = (
 };
 
 const takenOver = (id: ExecutorId): string =>
-  `Another executor named ${executorName(id)} has taken over, and this one receives nothing any more. ` +
+  `Another executor named ${executorName(id)} has taken over, and this one no longer receives anything. ` +
   'Give each executor its own EXECUTOR_NAME.';
 
 await runConfiguredService(

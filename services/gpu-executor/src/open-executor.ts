@@ -19,7 +19,7 @@ export interface ExecutorOptions {
   readonly keys: AttemptKeys;
   readonly gateway: URL;
   readonly metrics: Metrics;
-  /** Stops the workflows that still run; nothing more is stored. */
+  /** Stops the workflows; nothing more is stored. */
   readonly closing: AbortSignal;
   /** The consumer has ended. */
   readonly disconnected: AbortSignal;

@@ -5,15 +5,15 @@ import type { FleetPresence } from './fleet/fleet-presence.ts';
 export interface RetireSettings {
   readonly executor: Pick<Executor, 'idle'>;
   readonly presence: Pick<FleetPresence, 'drain' | 'leave'>;
-  /** Stops the workflows that still run; nothing more is stored for them. */
+  /** Stops the workflows; nothing more is stored about them. */
   readonly abandon: AbortController;
   readonly stopWithinMs: number;
   readonly cancelGraceMs: number;
 }
 
 /**
- * The clean stop of an executor: it takes no new runs, lets the runs under way finish for a while, stops the rest, and leaves.
- * The scheduler requeues when the executor has left, so the programs have ended before, as far as the time allows.
+ * The clean stop of an executor: it takes no new runs, gives the current runs time to finish, stops the rest, and leaves.
+ * The scheduler requeues when the executor has left, so the programs should have ended before.
  */
 export const retire = async (settings: RetireSettings): Promise<void> => {
   const { executor, presence, abandon, stopWithinMs, cancelGraceMs } = settings;

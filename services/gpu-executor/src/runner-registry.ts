@@ -17,7 +17,7 @@ export const RUNNER_TYPES: readonly RunnerType[] = [programRunnerType];
 export const settingsOf = (types: readonly RunnerType[]): TProperties =>
   Object.assign({}, ...types.map(({ settings }) => settings));
 
-/** Everything that is wrong with the settings of any runner, or all runners. */
+/** All runners, or all problems with their settings. */
 export const configureRunners = async (
   types: readonly RunnerType[],
   settings: Readonly<Record<string, unknown>>,
@@ -31,7 +31,7 @@ export const configureRunners = async (
     : configured.flatMap((runner) => ('problems' in runner ? [] : [runner]));
 };
 
-/** What the executor registers because it has these runners. */
+/** The capabilities that the executor registers for these runners. */
 export const registeredBy = (runners: readonly ConfiguredRunner[]): Required<RunnerCapabilities> => ({
   programs: runners.flatMap(({ capabilities }) => capabilities.programs ?? []),
 });

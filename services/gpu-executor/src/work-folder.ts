@@ -11,7 +11,7 @@ export interface WorkFolder {
 }
 
 /**
- * Takes the folder for this executor, and removes the processes and folders that an executor before it left behind.
+ * Takes the folder for this executor, and removes the processes and folders that an earlier executor left behind.
  * @throws when another executor uses it, or it belongs to another user
  */
 export const openWorkFolder = async (

@@ -16,23 +16,23 @@ export const configSchema = Type.Object({
     default: 20,
     maximum: 86_400,
     description:
-      'from a cancel request until the run counts as cancelled whatever its executor does; more than EXECUTOR_CANCEL_GRACE_S',
+      'time from a cancel request until the run counts as cancelled even if its executor does not end it; more than EXECUTOR_CANCEL_GRACE_S',
   }),
   RUNLEDGER_SNAPSHOT_EVERY_S: seconds({
     default: 60,
     minimum: 0.1,
     maximum: 86_400,
-    description: 'how often the state is saved, so that a start need not read the whole log',
+    description: 'interval at which the state is saved, so that a start need not read the whole log',
   }),
   RUNLEDGER_SNAPSHOT_EVERY_EVENTS: Type.Integer({
     default: 20_000,
     minimum: 1,
-    description: 'the state is saved after so many events as well',
+    description: 'the state is also saved after this number of events',
   }),
   RUNLEDGER_WORKFLOW_CACHE_BYTES: Type.Integer({
     default: 64 * 1024 ** 2,
     minimum: 0,
-    description: 'how many bytes of workflow versions are kept in memory',
+    description: 'maximum bytes of workflow versions in memory',
   }),
   ...serviceConfig({ healthPort: 9102 }),
 });

@@ -18,7 +18,7 @@ export const contract: ServiceContract = {
       'RunSucceeded',
       'RunFailed',
       'RunCancelled',
-      // Its own, as they come back: a decision holds once it is read in the log.
+      // Its own facts: a decision counts once it is read from the log.
       'RunAssigned',
       'RunRequeued',
       'RunTimedOut',
@@ -38,7 +38,7 @@ export const contract: ServiceContract = {
   },
   follows: ['RUNS', 'FLEET'],
   subscribesToProgress: false,
-  // A run carries what it needs of the catalogue but for the workflow itself.
+  // A run has everything that it needs of the catalogue, except the workflow.
   buckets: { CATALOGUE: ['read'], EXECUTORS: ['read', 'list'] },
   objects: ['SNAPSHOTS'],
   leases: ['scheduler'],

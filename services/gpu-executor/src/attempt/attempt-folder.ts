@@ -7,7 +7,7 @@ export interface AttemptFolder extends AsyncDisposable {
 
 const ATTEMPT_PREFIX = 'attempt-';
 
-/** A fresh output folder for one attempt, readable by the executor's user only; removed when the attempt is over. */
+/** A new output folder for one attempt, readable by the executor's user only. Removed when the attempt is over. */
 export const openAttemptFolder = async (workFolder: string): Promise<AttemptFolder> => {
   const folder = await mkdtemp(join(workFolder, ATTEMPT_PREFIX));
   const outputDir = join(folder, 'outputs');

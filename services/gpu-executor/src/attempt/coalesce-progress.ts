@@ -6,17 +6,17 @@ export interface Coalesced extends Disposable {
   last(): ProgressReport;
 }
 
-/** Sends the first report at once, and then the latest one, at most every `everyMs`. */
+/** Sends the first report at once, and then the latest one at most every `everyMs`. */
 export const coalesceProgress = (send: (report: ProgressReport) => void, everyMs: number): Coalesced => {
   let last: ProgressReport = { progress: 0, live_status: null };
   let unsent = false;
-  let resting: NodeJS.Timeout | undefined;
+  let timer: NodeJS.Timeout | undefined;
 
   const sendLast = (): void => {
     unsent = false;
     send(last);
-    resting = setTimeout(() => {
-      resting = undefined;
+    timer = setTimeout(() => {
+      timer = undefined;
       if (unsent) sendLast();
     }, everyMs);
   };
@@ -25,9 +25,9 @@ export const coalesceProgress = (send: (report: ProgressReport) => void, everyMs
     report: (report) => {
       last = report;
       unsent = true;
-      if (resting === undefined) sendLast();
+      if (timer === undefined) sendLast();
     },
     last: () => last,
-    [Symbol.dispose]: () => clearTimeout(resting),
+    [Symbol.dispose]: () => clearTimeout(timer),
   };
 };

@@ -24,10 +24,10 @@ export interface AttemptTools {
   ) => Promise<StoredFiles>;
 }
 
-/** However often a workflow reports progress, about five reports a second for each run reach the log. */
+/** At most about five progress reports a second of each run reach the log. */
 const PROGRESS_EVERY_MS = 200;
 
-/** Executes one attempt from its assignment to its end. The ledger decides each time what may still be stored. */
+/** Executes one attempt from its assignment to its end. The ledger decides what may still be stored. */
 export const executeAttempt = async (ledger: AttemptLedger, tools: AttemptTools): Promise<void> => {
   const { assignment } = ledger;
   using progress = coalesceProgress((report) => tools.sendProgress(assignment, report), PROGRESS_EVERY_MS);
@@ -81,7 +81,7 @@ interface Executed {
   readonly progress: Coalesced;
 }
 
-/** Stores the files of the workflow, unless the run is cancelled or was taken away, and combines the outputs. */
+/** Stores the files of the workflow, unless the run was cancelled or requeued, and combines the outputs. */
 const store = async (
   ledger: AttemptLedger,
   { store: storeFiles, newId }: AttemptTools,

@@ -15,9 +15,9 @@ import { executeAttempt, type AttemptTools } from './execute-attempt.ts';
 type Handled = { readonly kind: 'taken' } | { readonly kind: 'no_fact'; readonly why: string };
 
 export interface Executor {
-  /** Takes a message addressed to this executor. It returns at once; the work goes on by itself. */
+  /** Takes a message addressed to this executor. Returns at once; the work continues in the background. */
   handle(message: StoredMessage): Handled;
-  /** The run of each slot, also a run that waits for the one before it to end. */
+  /** The run of each slot, also a run that waits for the previous one to end. */
   busy(): Heartbeat['runs'];
   /** Resolves when no attempt is under way. */
   idle(): Promise<void>;
@@ -30,12 +30,12 @@ export interface ExecutorSettings {
   readonly onOver: (assignment: Assignment) => void;
 }
 
-/** Redeliveries come within seconds; so many attempts take longer. */
+/** Redeliveries arrive within seconds. This number of attempts takes longer. */
 const MAX_REMEMBERED_ATTEMPTS = 10_000;
 
 export const createExecutor = (settings: ExecutorSettings): Executor => {
   const underWay = new Map<string, AttemptLedger>();
-  /** By slot: a run that was taken away may still be ending when the next one is assigned. */
+  /** By slot: a requeued run may still be ending when the next one is assigned. */
   const occupied = new Map<number, Promise<void>>();
   const seen = new Set<string>();
 
@@ -93,7 +93,7 @@ const execute = async ({ tools, log }: ExecutorSettings, ledger: AttemptLedger):
   try {
     await executeAttempt(ledger, tools);
   } catch (err) {
-    // The scheduler ends or requeues an attempt without an end; this process goes on with its other runs.
+    // The scheduler ends or requeues an attempt without an end. This process continues with its other runs.
     log.error({ err, run_id, attempt }, 'an attempt was given up because of a bug');
     await ledger.append((state) => failure(state, err)).catch(() => undefined);
   }

@@ -5,7 +5,7 @@ import { within } from '@runledger/resilience/within';
 
 /** This executor as the scheduler sees it. */
 export interface FleetPresence {
-  /** Null while it is registered and sends heartbeats, else why it does not. */
+  /** Null while it is registered and sends heartbeats, else the reason. */
   readonly absence: () => string | null;
   /** Announces that it takes no new runs. */
   readonly drain: () => Promise<void>;
@@ -20,13 +20,13 @@ export interface PresenceSettings {
   readonly append: (event: ExecutorFact) => Promise<unknown>;
   /** Rejects while the broker is unavailable. */
   readonly sendHeartbeat: (heartbeat: Pick<Heartbeat, 'count' | 'draining'>) => Promise<unknown>;
-  /** After so long without a heartbeat the scheduler may declare this executor lost. */
+  /** After this time without a heartbeat the scheduler may declare this executor lost. */
   readonly periodMs: number;
   readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
 }
 
 const RETRY_AFTER_MS = 500;
-/** A stop does not wait longer for an unavailable broker: the scheduler will miss the heartbeats. */
+/** How long a stop waits for an unavailable broker: the scheduler will miss the heartbeats. */
 const LEAVE_WITHIN_MS = 1_000;
 
 interface Presence {
@@ -38,7 +38,7 @@ interface Presence {
   failure: string | null;
 }
 
-/** Registers, however long the broker is unavailable, and sends heartbeats from then on. `stopping` ends the registration. */
+/** Registers as soon as the broker is available, and sends heartbeats from then on. `stopping` ends the registration. */
 export const joinFleet = async (
   settings: PresenceSettings,
   stopping: AbortSignal,
@@ -90,14 +90,14 @@ const sendHeartbeats = async (presence: Presence): Promise<void> => {
 const sendOne = async (presence: Presence): Promise<void> => {
   const { settings, left } = presence;
   const isLate = (): boolean => performance.now() - presence.lastHeartbeatMs > settings.periodMs;
-  // After so long without a heartbeat (an unavailable broker, a frozen process) the scheduler may have declared the loss.
+  // Without a heartbeat for a period (an unavailable broker, a frozen process) the scheduler may have declared the loss.
   if (isLate() && !presence.draining) {
     await register(settings, left.signal);
     presence.lastHeartbeatMs = performance.now();
   }
   await settings.sendHeartbeat({ count: presence.count, draining: presence.draining });
   presence.count += 1;
-  // The heartbeat itself may have waited for the broker for as long.
+  // The heartbeat itself may have waited for the broker for a period.
   const late = isLate();
   presence.lastHeartbeatMs = performance.now();
   if (late && !presence.draining) await register(settings, left.signal);

@@ -1,7 +1,7 @@
 import type { GpuModel } from '@runledger/contracts/gpu';
 
 /**
- * The model that a card is offered as, from its name and memory in `nvidia-smi`; null when the API has no such model.
+ * The GPU model of a card, from its name and memory in `nvidia-smi`; null when the API has no such model.
  * Whole names are compared: an L40 is not an L4, a T400 not a T4, and a virtual GPU (`A100-10C`) not an A100.
  */
 export const gpuModelOf = (productName: string, memoryMiB: number): GpuModel | null => {

@@ -12,7 +12,7 @@ export interface GpuSlot {
 
 export type SlotsSetting = { ok: true; slots: GpuSlot[] } | { ok: false; problem: ConfigProblem };
 
-/** More is a typing error: no machine has so many, and every slot needs a process and an entry in the heartbeat. */
+/** More is a typing error: no machine has more, and every slot needs a process and an entry in the heartbeat. */
 const MAX_SLOTS = 256;
 
 /**
@@ -28,7 +28,7 @@ export const slotsFromSetting = (setting: string, visible?: string): SlotsSettin
     if (models.length + parsed.count > MAX_SLOTS) return problem(`names more than ${MAX_SLOTS} slots`);
     for (let n = 0; n < parsed.count; n += 1) models.push(parsed.gpu);
   }
-  return placeOnDevices(models, visible);
+  return slotsOnDevices(models, visible);
 };
 
 const problem = (wrong: string): SlotsSetting => ({
@@ -64,14 +64,14 @@ const parsePart = (part: string): { gpu: GpuModel; count: number } | { wrong: st
   return { gpu: name, count: Number(count) };
 };
 
-const placeOnDevices = (models: readonly GpuModel[], visible: string | undefined): SlotsSetting => {
+const slotsOnDevices = (models: readonly GpuModel[], visible: string | undefined): SlotsSetting => {
   const devices = visible === undefined ? models.map((_, index) => String(index)) : deviceList(visible);
   const slots: GpuSlot[] = [];
   for (const [index, gpu] of models.entries()) {
     const device = devices[index];
     if (device === undefined)
       return problem(
-        `asks for ${models.length} slots, but CUDA_VISIBLE_DEVICES leaves only ${devices.length} devices to this executor`,
+        `has ${models.length} slots, but CUDA_VISIBLE_DEVICES has only ${devices.length} devices`,
       );
     slots.push({ index, gpu, device });
   }

@@ -19,7 +19,7 @@ const GPU_QUERY = ['--query-gpu=index,uuid,name,memory.total', '--format=csv,noh
 
 export const detectGpus = async (command = 'nvidia-smi'): Promise<Detection> => {
   try {
-    // A driver that hangs must not block the start for ever.
+    // A driver that hangs must not block the start.
     const { stdout } = await promisify(execFile)(command, GPU_QUERY, {
       timeout: 20_000,
       maxBuffer: 256 * 1024,
@@ -44,7 +44,7 @@ export const parseGpuQuery = (text: string): { gpus: DetectedGpu[]; unreadable: 
   return { gpus, unreadable };
 };
 
-/** `[N/A]`, as some virtual machines answer, counts as 0: the name then decides alone. */
+/** `[N/A]`, as on some virtual machines, counts as 0: then the name alone decides. */
 const memoryMiB = (text: string): number => {
   const [, amount] = /^(\d+) MiB$/.exec(text) ?? [];
   return amount === undefined ? 0 : Number(amount);
@@ -53,6 +53,6 @@ const memoryMiB = (text: string): number => {
 const whyNot = (command: string, error: unknown): string => {
   if (!(error instanceof Error)) return `${command} failed`;
   if ('code' in error && error.code === 'ENOENT') return `there is no ${command} on PATH`;
-  if ('killed' in error && error.killed === true) return `${command} gave no answer within 20 s`;
+  if ('killed' in error && error.killed === true) return `${command} did not respond within 20 s`;
   return `${command} failed: ${error.message.trim().slice(0, 500)}`;
 };

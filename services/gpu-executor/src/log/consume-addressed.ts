@@ -15,12 +15,12 @@ import type { Executor } from '../attempt/executor.ts';
 const EXPIRE_AFTER_MS = 3_600_000;
 const RETRY_AFTER_MS = 500;
 /** When a machine loses its power, its executor looks connected to the broker until its last request ends, 10 s at most. */
-const OTHER_GONE_WITHIN_MS = 12_000;
+const OTHER_ENDS_WITHIN_MS = 12_000;
 
 /**
- * Delivers every fact that is addressed to the executor, in the order of the log, from now on. It must be open before the
- * executor registers, so that no assignment comes before it. The consumer has the executor's name, so that the broker can
- * allow it to this executor alone; while another executor of that name is alive, that one keeps it.
+ * Delivers every fact that is addressed to the executor, in the order of the log, from now on. Open it before the
+ * executor registers, so that it misses no assignment. The consumer has the executor's name, so that the broker can
+ * permit it to this executor alone. While another executor of that name is alive, that one keeps it.
  * @throws {Error} when the other one does not end
  */
 export const consumeAddressed = async (
@@ -46,7 +46,7 @@ export const consumeAddressed = async (
       });
     } catch (error) {
       if (error instanceof ConsumerInUse) {
-        giveUpAt ??= performance.now() + OTHER_GONE_WITHIN_MS;
+        giveUpAt ??= performance.now() + OTHER_ENDS_WITHIN_MS;
         if (performance.now() >= giveUpAt)
           throw new Error(nameTakenMessage(executorId, error), { cause: error });
         log.logger.warn({ err: error }, 'another executor of that name is running; waiting for it to end');

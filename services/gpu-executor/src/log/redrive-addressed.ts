@@ -7,8 +7,8 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import type { Executor } from '../attempt/executor.ts';
 
 /**
- * Redrives the dead letters of this executor on request, until it is disposed of. It may read by its own subjects only, and each
- * fact has its own subject. A fact that the run has passed meanwhile does no harm: the log refuses what follows from it.
+ * Redrives the dead letters of this executor on request, until it is disposed of. It may read its own subjects only, and
+ * each fact has a subject of its own. An outdated fact does no harm: the log refuses the appends that follow it.
  */
 export const redriveAddressed = (
   log: EventLog,

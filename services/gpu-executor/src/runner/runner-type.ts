@@ -7,15 +7,15 @@ import type { Mark } from '../supervision/process-mark.ts';
 import type { Runner } from './runner.ts';
 
 /**
- * One way of executing workflows. Each has a folder below `runner/` and one line in `runner-registry.ts`; everything else that the
- * executor knows of it comes from here.
+ * One way of executing workflows. Each has a folder below `runner/` and one line in `runner-registry.ts`. The executor
+ * knows nothing else about it.
  */
 export interface RunnerType<Settings extends TProperties = TProperties> {
   /** The kind in a machine's record, such as `program`. */
   readonly kind: string;
   /** Its environment variables, as members of the configuration schema. */
   readonly settings: Settings;
-  /** Checks the settings at the start, so that a wrong one is not first found by a run. */
+  /** Checks the settings at the start, before any run needs them. */
   configure(
     settings: Static<TObject<Settings>>,
     host: HostEnvironment,
@@ -29,7 +29,7 @@ export interface InvalidSettings {
 
 export interface ConfiguredRunner {
   readonly kind: string;
-  /** What the executor registers because it has this runner. */
+  /** The capabilities that the executor registers for this runner. */
   readonly capabilities: RunnerCapabilities;
   readonly open: (host: RunnerHost) => OpenRunner;
 }
@@ -41,7 +41,7 @@ export interface OpenRunner extends Runner {
   readonly outputId: (choice: RunnerChoice) => string;
 }
 
-/** What of the executor's own environment a workflow may see. */
+/** The part of the executor's environment that a workflow may see. */
 export interface HostEnvironment {
   readonly PATH?: string | undefined;
   readonly HOME?: string | undefined;

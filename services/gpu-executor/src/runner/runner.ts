@@ -5,8 +5,8 @@ import type { GpuSlot } from '../gpu/gpu-slots.ts';
  * The port between the service and what executes a workflow. The contract, which `test/runner/runner-conformance.ts` checks:
  * - It keeps no state between runs, and executes as many runs at once as there are slots.
  * - Progress goes to the observer while the run executes; it never decreases.
- * - When the signal is aborted (a cancel, a time limit, a lost run, a stop), the workflow may clean up for the grace period; then it is
- *   ended by force. The result is `cancelled` in both cases, with the files that exist by then.
+ * - When the signal is aborted (a cancel, a time limit, a lost run, a stop), the workflow may clean up for the grace period. Then
+ *   it is killed. The result is `cancelled` in both cases, with the files that exist by then.
  * - The promise settles only when nothing of the run is left on the machine. It rejects only because of a bug.
  */
 export interface Runner {
@@ -23,7 +23,7 @@ export interface RunnerWork {
   /** What the machine's record says about its runner, such as the name of a program. */
   readonly choice: RunnerChoice;
   readonly slot: GpuSlot;
-  /** An empty folder of this attempt alone. What is left in it becomes the run's files. */
+  /** An empty folder of this attempt alone. The files that remain in it become the run's files. */
   readonly outputDir: string;
   /** W3C trace context, for a workflow with traces of its own. */
   readonly traceparent?: string | null;
@@ -33,7 +33,7 @@ export interface RunObserver {
   progress(report: ProgressReport): void;
 }
 
-/** `progress` goes from 0 to 1 and never decreases; `live_status` is one short line, null until there is one. */
+/** `progress` goes from 0 to 1 and never decreases. `live_status` is one short line, or null. */
 export interface ProgressReport {
   readonly progress: number;
   readonly live_status: string | null;
@@ -49,7 +49,7 @@ export type RunResult =
     }
   /** `forced`: it did not end within the grace period. */
   | { readonly outcome: 'cancelled'; readonly forced: boolean; readonly files: readonly OutputFile[] }
-  /** Nothing was begun: another executor, or this one after a correction, may be able to. */
+  /** The run did not begin. Another executor, or this one with other settings, may be able to execute it. */
   | { readonly outcome: 'not_runnable'; readonly why: string };
 
 export type RunExit =

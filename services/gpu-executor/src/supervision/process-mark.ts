@@ -39,7 +39,7 @@ export interface ProcessStat {
   started: string;
 }
 
-/** Null when there is no such process (any more). */
+/** Null when there is no such process. */
 export const readStat = async (pid: number): Promise<ProcessStat | null> => {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
   if (text === null) return null;

@@ -9,13 +9,13 @@ import {
   type Mark,
 } from './process-mark.ts';
 
-export interface Sweep {
+export interface KilledProcesses {
   killed: number[];
   survivors: number[];
 }
 
 /** Kills the processes that a killed executor with the same work folder left behind. */
-export const killOrphans = async (own: Mark): Promise<Sweep> =>
+export const killOrphans = async (own: Mark): Promise<KilledProcesses> =>
   killMatching(async (environment) => {
     const mark = parseMark(environment.get(MARK_VARIABLE) ?? '');
     if (mark === null || mark.folder !== own.folder) return false;
@@ -23,7 +23,7 @@ export const killOrphans = async (own: Mark): Promise<Sweep> =>
   });
 
 /** Kills the processes that one attempt left outside its process group. */
-export const killStrays = async (own: Mark, runId: string, attempt: number): Promise<Sweep> => {
+export const killStrays = async (own: Mark, runId: string, attempt: number): Promise<KilledProcesses> => {
   const mark = formatMark(own);
   return killMatching(
     async (environment) =>
@@ -34,7 +34,7 @@ export const killStrays = async (own: Mark, runId: string, attempt: number): Pro
 };
 
 /** True when no process of the group is alive. A zombie does not count. */
-export const groupIsGone = async (group: number): Promise<boolean> => {
+export const groupHasEnded = async (group: number): Promise<boolean> => {
   try {
     process.kill(-group, 0);
   } catch {
@@ -47,7 +47,7 @@ export const groupIsGone = async (group: number): Promise<boolean> => {
   return members.length > 0 && members.every((stat) => stat?.state === 'Z' || stat?.state === 'X');
 };
 
-/** Whether the executor process of a mark still lives. */
+/** Whether the executor process of a mark is alive. */
 export const isAlive = async ({ pid, started }: Mark): Promise<boolean> => {
   const stat = await readStat(pid);
   return stat !== null && stat.started === started && stat.state !== 'Z' && stat.state !== 'X';
@@ -56,7 +56,7 @@ export const isAlive = async ({ pid, started }: Mark): Promise<boolean> => {
 /** Repeats, because a process may fork between the search and the kill. Returns the processes that cannot be killed. */
 const killMatching = async (
   matches: (environment: Map<string, string>) => Promise<boolean>,
-): Promise<Sweep> => {
+): Promise<KilledProcesses> => {
   const killed = new Set<number>();
   let found: number[] = [];
   for (let round = 0; round < 40; round += 1) {

@@ -6,14 +6,14 @@ import { sleep } from '@runledger/resilience/abort';
 import { backoff } from '@runledger/resilience/backoff';
 import { within } from '@runledger/resilience/within';
 import type { Containment } from './containment.ts';
-import { groupIsGone } from './stray-processes.ts';
+import { groupHasEnded } from './stray-processes.ts';
 import { parseEnding, type Ending, type Start } from './supervisor-messages.ts';
 
 export interface SupervisedProcess {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Settles when the program has ended and its whole process group is gone. It never rejects. */
+  /** Settles when the program and its whole process group have ended. Never rejects. */
   readonly ended: Promise<ProcessEnd>;
   /** SIGTERM to everything that belongs to the run. */
   terminate(): void;
@@ -55,9 +55,9 @@ export const startSupervised = ({ containment, start, env, folder }: ProcessSett
   const { stdin, stdout, stderr } = child;
   const link = child.stdio[3];
   if (stdin === null || stdout === null || stderr === null || !isDuplex(link))
-    throw new Error('spawn gave no pipes although they were asked for');
+    throw new Error('spawn opened no pipes');
 
-  // How the process ends shows that a peer is gone; its broken pipes add nothing.
+  // The end of the process says more than the errors of its broken pipes.
   for (const stream of [child, stdin, stdout, stderr, link]) stream.on('error', () => undefined);
   link.write(`${JSON.stringify(start)}\n`);
 
@@ -81,7 +81,7 @@ const settle = async (child: ChildProcess, report: () => Promise<Ending | null>)
   const ending = await report();
   // The supervisor kills its group as its last action. If it was killed before, its group is still there.
   if (ending === null) killGroup(child);
-  await untilGone(child.pid);
+  await untilGroupEnds(child.pid);
   return ending ?? { kind: 'unreported', why };
 };
 
@@ -99,9 +99,9 @@ const exitOf = async (child: ChildProcess): Promise<string> => {
  * A process that hangs in the kernel (in a GPU driver) dies only when the kernel returns. Until then the slot is not
  * free, so there is no deadline here.
  */
-const untilGone = async (group: number): Promise<void> => {
+const untilGroupEnds = async (group: number): Promise<void> => {
   const delays = backoff({ firstMs: 2, longestMs: 500 });
-  while (!(await groupIsGone(group))) await sleep(delays.next());
+  while (!(await groupHasEnded(group))) await sleep(delays.next());
 };
 
 const killGroup = (child: ChildProcess): void => {

@@ -19,7 +19,7 @@ export const parseStart = (line: string): Start => {
     !isStringMap(value.env)
   )
     throw new Error(
-      'The first message of the executor is invalid. Both are of one release, so this is a bug.',
+      'The first message of the executor is invalid. Executor and supervisor are of one release, so this is a bug.',
     );
   return { command: value.command, args: value.args, env: value.env };
 };

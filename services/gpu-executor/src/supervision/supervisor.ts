@@ -1,6 +1,6 @@
 // The process between the executor and the program of one run. It leads the run's process group (or is the first
-// process of the run's own PID namespace) and holds one end of a pipe to the executor: when the executor dies, in whatever
-// way, the run dies.
+// process of the run's own PID namespace) and holds one end of a pipe to the executor: when the executor dies in any way,
+// the run dies.
 //
 // The pipe is descriptor 3. The executor sends one line of JSON, what to start, then a byte for SIGTERM; the end of the pipe means
 // SIGKILL. The supervisor sends one line of JSON: how the program ended. After the program no process of the run stays alive.

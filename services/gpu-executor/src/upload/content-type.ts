@@ -33,6 +33,6 @@ const CONTENT_TYPES = new Map([
   ['.gltf', 'model/gltf+json'],
 ]);
 
-/** The MIME type that a file's name speaks of; bytes without a known one. */
+/** The MIME type of a file by its extension; `application/octet-stream` for an unknown one. */
 export const contentTypeOf = (filename: string): string =>
   CONTENT_TYPES.get(extname(filename).toLowerCase()) ?? 'application/octet-stream';

@@ -10,7 +10,7 @@ import type { OutputFile } from '../runner/runner.ts';
 
 export type PutResult =
   | { kind: 'stored'; file: StoredFile }
-  /** The gateway does not regard the attempt as the current one: it knows more, or less, than this executor. */
+  /** For the gateway the attempt is not the current one: it has read more, or less, than this executor. */
   | { kind: 'not_current'; why: string }
   /** The gateway will never accept the file as it is. */
   | { kind: 'refused'; status: number; why: string }
@@ -23,7 +23,7 @@ export interface PutTarget {
   contentType: string;
 }
 
-/** A gateway that accepts no data for so long counts as dead. */
+/** A gateway that accepts no data for this time counts as unavailable. */
 const GATEWAY_IDLE_MS = 60_000;
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
@@ -33,7 +33,7 @@ export const putFile = async (
   { url, token, contentType }: PutTarget,
   signal: AbortSignal,
 ): Promise<PutResult> => {
-  // The program has ended, but the name may now be a link to another file than when the files were collected.
+  // Since the files were collected, the name may have become a link to another file.
   await using source = await open(file.path, constants.O_RDONLY | constants.O_NOFOLLOW);
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const traceparent = activeTraceparent();
@@ -58,7 +58,7 @@ export const putFile = async (
     outgoing.once('error', reject);
   });
   const body = file.bytes === 0 ? [] : source.createReadStream({ end: file.bytes - 1, autoClose: false });
-  // A response may come before the whole file is sent; it says more than the broken pipe that follows.
+  // A response may come before the whole file is sent. It says more than the broken pipe that follows.
   const sent = pipeline(body, outgoing).catch(() => undefined);
   try {
     return await parseResponse(await incoming);

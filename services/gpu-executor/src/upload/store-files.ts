@@ -21,7 +21,7 @@ export interface StoreSettings {
 
 const FIRST_RETRY_MS = 250;
 const MAX_RETRY_MS = 10_000;
-/** The gateway may learn of the assignment a little later than this executor, and refuses the attempt until then. */
+/** The gateway may read the assignment a little later than this executor, and refuses the attempt until then. */
 const MAX_NOT_CURRENT = 6;
 
 /**

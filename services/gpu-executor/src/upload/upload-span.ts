@@ -2,7 +2,7 @@ import { inSpan, markFailed } from '@runledger/service-kit/tracing/spans';
 import { attemptAttributes, type Assignment } from '../attempt/core/assignment.ts';
 import type { PutResult } from './put-file.ts';
 
-/** One try to store one file. The file's name may reveal what it contains, so it is not recorded. */
+/** One try to store one file. The file's name may be confidential, so it is not recorded. */
 export const uploadSpan = (
   assignment: Assignment,
   bytes: number,

@@ -17,12 +17,12 @@ import { runName } from './slots/run-name.ts';
 import { emptyState, type SchedulerState, type SchedulingSettings } from './state/scheduler-state.ts';
 
 /**
- * All that the scheduler decides, and nothing else: facts, heartbeats and time go in, decisions come out, the same ones for
- * the same inputs. Between two inputs no run waits that a free slot can take.
+ * The decisions of the scheduler. Facts, heartbeats and time go in, decisions come out; the same inputs give the same
+ * decisions. Between two inputs no run waits that a free slot can take.
  */
 export interface Scheduling {
   take(input: SchedulerInput): readonly Decision[];
-  /** What the next message of the run is taken into. */
+  /** The history that the next message of the run follows. */
   historyOf(key: RunKey): RunHistory;
   /** Whether a decision on the run is being stored. */
   isDeciding(key: RunKey): boolean;

@@ -6,7 +6,7 @@ import type { DecisionExecutor } from './execute-decisions.ts';
 export interface DecisionLoop {
   readonly scheduling: Scheduling;
   readonly take: (input: SchedulerInput) => void;
-  /** From here on decisions go to this executor. */
+  /** From now on this executor gets the decisions. */
   readonly lead: (executor: DecisionExecutor) => void;
   readonly standBy: () => void;
   readonly leading: () => boolean;

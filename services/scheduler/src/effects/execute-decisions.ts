@@ -17,7 +17,7 @@ const DECIDE_AGAIN_AFTER_MS = 5_000;
 
 export interface DecisionExecutor {
   begin(decisions: readonly Decision[]): void;
-  /** Resolves when no decision is being executed any more. */
+  /** Resolves when no decision is being executed. */
   idle(): Promise<void>;
 }
 

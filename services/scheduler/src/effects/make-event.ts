@@ -15,7 +15,7 @@ export interface EventSources {
   readonly instance: string;
 }
 
-/** The event of a decision, with what the scheduler does not keep in memory. @throws {LogUnavailable} */
+/** The event of a decision. Reads what the scheduler does not keep in memory. @throws {LogUnavailable} */
 export const makeEvent = async (sources: EventSources, decision: RunDecision): Promise<RunEvent> => {
   switch (decision.type) {
     case 'assign':
@@ -40,7 +40,7 @@ const makeAssignment = async (sources: EventSources, decision: Assign): Promise<
     return makeGiveUp(
       sources,
       decision,
-      `The request of this run, message ${run.number} of RUNS, is not in the log any more. ` +
+      `The request of this run, message ${run.number} of RUNS, is no longer in the log. ` +
         'The log is kept for less time than the run waited: raise its max_age, and queue the run again.',
     );
   }

@@ -24,14 +24,14 @@ export const storeDecision = async (
     return await store(options, decision, event, signal);
   } catch (error) {
     if (!(error instanceof EventTooLarge) || decision.type !== 'assign') throw error;
-    // A run that cannot be assigned would wait for ever, and take a slot each time.
+    // A run that cannot be assigned would wait forever, and take a slot each time.
     log.logger.error({ err: error, run_id: decision.key.run_id }, 'a run cannot be assigned and is given up');
     const message = `The run could not be assigned because of an error in the scheduler: ${error.message}`;
     return store(options, decision, makeGiveUp(options, decision, message), signal);
   }
 };
 
-/** While the log is unavailable the very same event is appended again: the log knows by its id whether it has it. */
+/** While the log is unavailable the same event is appended again. The log recognises it by its id. */
 const store = async (
   { log, metrics }: StoreOptions,
   { expected }: RunDecision,

@@ -9,7 +9,7 @@ import type { DecisionMetrics } from './decision-metrics.ts';
 export interface LossOptions {
   readonly log: EventLog;
   readonly metrics: Pick<DecisionMetrics, 'executorLost'>;
-  /** The log has a heartbeat that the watch has not delivered yet. */
+  /** Called with a stored heartbeat that the watch has not delivered yet. */
   readonly onHeartbeat: (heartbeat: Heartbeat, time: string) => void;
 }
 

@@ -23,11 +23,11 @@ export interface WorkflowVersions {
   get(name: VersionName): Promise<FoundVersion>;
 }
 
-/** Workflow versions from the catalogue. What was found is kept, up to `maxBytes` of JSON; the least recently used go first. */
+/** Workflow versions from the catalogue. Caches up to `maxBytes` of JSON, and evicts the least recently used version first. */
 export const workflowVersions = (log: EventLog, maxBytes: number): WorkflowVersions => {
   const catalogue = openBucket(log, 'CATALOGUE', WorkflowVersion);
   const kept = new Map<string, Read>();
-  const asked = new Map<string, Promise<Read>>();
+  const reads = new Map<string, Promise<Read>>();
   let bytes = 0;
 
   const keep = (key: string, read: Read): void => {
@@ -60,8 +60,8 @@ export const workflowVersions = (log: EventLog, maxBytes: number): WorkflowVersi
         kept.set(key, known);
         return known;
       }
-      const reading = asked.get(key) ?? read(name).finally(() => asked.delete(key));
-      asked.set(key, reading);
+      const reading = reads.get(key) ?? read(name).finally(() => reads.delete(key));
+      reads.set(key, reading);
       try {
         const found = await reading;
         keep(key, found);
@@ -78,9 +78,9 @@ export const workflowVersions = (log: EventLog, maxBytes: number): WorkflowVersi
 };
 
 const missing = (id: string): string =>
-  `Workflow version ${id}, which this run was queued with, is not in the catalogue any more. ` +
+  `Workflow version ${id}, which this run was queued with, is no longer in the catalogue. ` +
   'Deploy the workflow again, and queue the run on the new deployment.';
 
-const changed = (id: string, wanted: string, found: string): string =>
-  `Workflow version ${id} is not what this run was queued with: its SHA-256 should be ${wanted} and is ${found}. ` +
+const changed = (id: string, expected: string, found: string): string =>
+  `Workflow version ${id} is not what this run was queued with: its SHA-256 should be ${expected} and is ${found}. ` +
   'Versions are immutable, so the catalogue was damaged; create a new version, and queue the run on it.';

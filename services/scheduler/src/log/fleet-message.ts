@@ -12,7 +12,7 @@ export interface FleetFact {
 export type ReadFleetMessage =
   | { readonly kind: 'fact'; readonly fact: FleetFact }
   | { readonly kind: 'refused'; readonly why: string }
-  /** A fact of the control plane that only a later release can read: deciding without it would be a guess. */
+  /** A fact of the control plane that only a later release can read: no decision without it is safe. */
   | {
       readonly kind: 'newer_version';
       readonly type: string;

@@ -27,11 +27,11 @@ export interface FollowLogOptions {
   readonly onHeartbeat: () => void;
 }
 
-/** Everything that the core is told by the log and the executors. */
+/** The inputs of the core from the log and from executors. */
 export interface FollowedLog extends AsyncDisposable {
-  /** Resolves when everything is taken that was stored at the start. */
+  /** Resolves when all messages are taken that were stored at the start. */
   readonly caughtUp: Promise<unknown>;
-  /** Resolves when a stream cannot be followed any more. */
+  /** Resolves when a stream can no longer be followed. */
   readonly failed: Promise<unknown>;
   readonly state: () => CheckOutcome;
   readonly isCurrent: () => boolean;

@@ -20,11 +20,11 @@ export interface FollowRunsOptions {
   /** Each message, once it is taken. */
   readonly onTaken: (message: StoredMessage) => void;
   readonly onCaughtUp: () => void;
-  /** False while old messages are read again, of which an earlier process has stored the dead letters. */
+  /** False while old messages are read again: an earlier process has stored their dead letters. */
   readonly storesDeadLetters: () => boolean;
 }
 
-/** Takes the lifecycle of every run into the core, one message after the other. */
+/** Takes the lifecycle of every run into the core, one message after another. */
 export const followRuns = (log: EventLog, options: FollowRunsOptions): Promise<Following> => {
   let taken = options.after;
   return follow(log, {
@@ -82,7 +82,7 @@ const moveHead = ({ scheduling, take }: FollowRunsOptions, key: RunKey, message:
   take({ type: 'run_fact', key, history, event_id: eventIdOf(message), writer: 'gateway' });
 };
 
-/** The message rests on one that was not delivered: the whole run is read. If the gap stays, the run is damaged. */
+/** The message follows one that was not delivered, so the whole run is read. If the gap stays, the run is damaged. */
 const readAgain = async (
   log: EventLog,
   options: FollowRunsOptions,

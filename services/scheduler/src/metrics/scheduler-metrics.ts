@@ -6,7 +6,7 @@ import { observeScheduler, type Observed } from './observed-gauges.ts';
 
 export interface SchedulerMetrics extends DecisionMetrics {
   readonly heartbeat: () => void;
-  /** A fact was taken, and this is the run after it. Only the leading scheduler reports it, so that each counts once. */
+  /** Called with the run after each fact, by the leading scheduler only, so that each fact counts once. */
   readonly onFact: (type: RunEventType, run: Run) => void;
 }
 
@@ -36,7 +36,7 @@ export const schedulerMetrics = (metrics: Metrics, observed: Observed): Schedule
   const heartbeats = counter('heartbeats_total', 'Heartbeats received from executors.');
   const runsEnded = counter(
     'runs_ended_total',
-    'Runs that ended, whatever service ended them. Only the leading scheduler counts, so the sum over all is right.',
+    'Runs that ended, by any service. Only the leading scheduler counts, so the sum over all is right.',
     ['status', 'end_reason'],
   );
   // A series that begins at 1 hides its first event from queries for an increase.

@@ -17,7 +17,7 @@ export interface RedriveResponderOptions {
   readonly onRedriven: () => void;
 }
 
-/** Redrives dead letters on request. Every scheduler takes the message, because each may lead one day; the leading one responds. */
+/** Redrives dead letters on request. Every scheduler takes the message, because each may lead later. The leading one responds. */
 export const respondToSchedulerRedrives = (
   log: EventLog,
   { loop, followed, onRedriven }: RedriveResponderOptions,
@@ -37,10 +37,10 @@ export interface RedriveTarget {
   readonly takeFleetFact: (fact: FleetFact) => void;
 }
 
-/** A run may get facts faster than it can be read. */
+/** A run may get facts faster than they can be read. */
 const MAX_READS = 5;
 
-/** Takes a dead letter again, with what this release can read. @throws {LogUnavailable} */
+/** Takes a dead letter again with this release. @throws {LogUnavailable} */
 export const redrive = async (
   log: EventLog,
   target: RedriveTarget,
@@ -102,7 +102,7 @@ const redriveRun = async (
           return refused(`A decision on run ${key.run_id} is being stored right now. Try again in a moment.`);
         }
         const { history, facts } = read;
-        // Another fact was stored meanwhile, and is known already.
+        // A later fact was stored meanwhile, and is known already.
         if (history.head < scheduling.historyOf(key).head) continue;
         const last = facts.at(-1)?.event;
         const writer = last ? RUN_EVENTS[last.type].writer : 'gateway';

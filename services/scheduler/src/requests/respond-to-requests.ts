@@ -11,7 +11,7 @@ interface ResponderOptions {
   readonly fleetReadUpTo: () => number;
 }
 
-/** Answers the requests to the leading scheduler from memory, until it is disposed of. It does not answer while its state is not current. */
+/** Responds to requests from memory until it is disposed of. While the state is not current there is no response. */
 export const respondToRequests = (
   log: EventLog,
   { queries, isCurrent, fleetReadUpTo }: ResponderOptions,

@@ -19,14 +19,14 @@ export type ReadAssignment =
   /** `head` is the sequence of the assignment: the first fact of the attempt rests on it. */
   | { readonly kind: 'assignment'; readonly assignment: Assignment; readonly head: number }
   | { readonly kind: 'refused'; readonly why: string }
-  /** A later release wrote it: reading it would be a guess. */
+  /** A later release wrote it, and this one cannot read it. */
   | { readonly kind: 'newer_version'; readonly version: number };
 
 /** Names one attempt in maps and logs; the run API shows it as `compute_function_call_id`. */
 export const attemptName = (attempt: { readonly run_id: string; readonly attempt: number }): string =>
   `${attempt.run_id}.${attempt.attempt}`;
 
-/** Reads the message that begins an attempt. It must have been appended as every fact of a run is. */
+/** Reads the message that begins an attempt. Its append must be fenced, as of every fact of a run. */
 export const readAssignment = (message: StoredMessage): ReadAssignment => {
   const subject = parseLifecycleSubject(message.subject);
   if (subject === undefined) return refused(`${message.subject} is not the subject of a lifecycle fact`);

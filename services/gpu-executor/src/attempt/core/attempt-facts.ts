@@ -13,9 +13,9 @@ import { ASSIGNED, attemptChain, type AttemptState, type AttemptUnderWay } from 
 export interface AttemptFacts {
   readonly assignment: Assignment;
   readonly history: History<AttemptState>;
-  /** Sequences (after, to] that were skipped: a fact from there that arrives later still counts. */
+  /** Skipped sequences (after, to]: a fact of them that arrives later still counts. */
   readonly skipped: readonly { readonly after: number; readonly to: number }[];
-  /** A fact of the run has a version of a later release: this release cannot know what may follow it. */
+  /** A fact of the run has a version of a later release: this release cannot decide after it. */
   readonly unreadable: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface Taken {
   readonly refused: string | null;
 }
 
-/** Only forged messages make an executor skip. */
+/** Only forged messages are skipped. */
 const MAX_SKIPPED_RANGES = 16;
 
 /** `head` is the sequence of the assignment. */
@@ -50,7 +50,7 @@ export const take = (facts: AttemptFacts, message: StoredMessage): Taken => {
     case 'refused':
       return { facts: moveTo(facts, accepted.history), refused: accepted.why };
     case 'gap':
-      // Every fact of the attempt is addressed to this executor, but the one before was not: it was forged.
+      // Every fact of the attempt is addressed to this executor, so the previous message was forged.
       if (accepted.expected > history.head) return take(skipTo(facts, accepted.expected), message);
       return { facts, refused: `it rests on ${accepted.expected}, which is not the last fact` };
     case 'known':
@@ -66,7 +66,7 @@ const moveTo = (facts: AttemptFacts, { head, state }: History<AttemptState>): At
   history: { head: Math.max(facts.history.head, head), state },
 });
 
-/** Takes a fact that this executor has just stored, before it comes back from the broker. */
+/** Takes a fact that this executor has just stored, before the broker delivers it. */
 export const takeOwn = (facts: AttemptFacts, fact: FactOf<RunEvent>): AttemptFacts => {
   const { head, state } = facts.history;
   if (fact.sequence <= head) return facts;
@@ -74,7 +74,7 @@ export const takeOwn = (facts: AttemptFacts, fact: FactOf<RunEvent>): AttemptFac
   return { ...facts, history: { head: fact.sequence, state: isImpossible(next) ? state : next } };
 };
 
-/** Continues from `head` although the messages before it were not read: they are late, or not addressed to this executor. */
+/** Continues from `head` although earlier messages were not read: they are late, or not addressed to this executor. */
 export const skipTo = (facts: AttemptFacts, head: number): AttemptFacts => {
   const after = facts.history.head;
   if (head <= after) return facts;

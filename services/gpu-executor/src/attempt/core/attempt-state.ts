@@ -3,20 +3,20 @@ import type { Chain, FactOf, Impossible } from '@runledger/contracts/fold/chain'
 import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import type { Assignment } from './assignment.ts';
 
-/** An attempt that has not ended and was not taken away. */
+/** An attempt that has not ended. */
 export interface AttemptUnderWay {
   readonly status: 'started' | 'running' | 'uploading';
   readonly cancel: { readonly by: RunEventOf<'RunCancelRequested'>['data']['by'] } | null;
 }
 
-/** What an executor knows of its own attempt, from the facts that are addressed to it. */
+/** The state of an attempt, from the facts that are addressed to its executor. */
 export type AttemptState = AttemptUnderWay | { readonly status: 'over' };
 
 export const ASSIGNED: AttemptState = { status: 'started', cancel: null };
 
 /**
- * The lifecycle of a run as one attempt sees it. It accepts the same facts as the fold of the whole run, of which the executor
- * does not know the request and the attempts before.
+ * The lifecycle of a run as one attempt sees it. It accepts the same facts as the fold of the whole run, but
+ * does not know the request and earlier attempts.
  */
 export const attemptChain = ({
   attempt,

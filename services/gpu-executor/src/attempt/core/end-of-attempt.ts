@@ -13,19 +13,19 @@ export type Storing =
       readonly reason: 'workflow_error' | 'internal_error';
       readonly why: string;
     }
-  /** The run was cancelled or taken away meanwhile. */
+  /** The run was cancelled or requeued meanwhile. */
   | { readonly kind: 'stopped' };
 
 export interface Ending {
   readonly result: RunResult;
   readonly storing: Storing;
-  /** With the files that were stored, whatever the outcome. */
+  /** With the files that were stored, for every outcome. */
   readonly outputs: readonly RunOutput[];
   /** The last progress that was reported, 0 to 1. */
   readonly progress: number;
 }
 
-/** The workflow begins to execute, unless it was cancelled before. */
+/** The workflow begins to execute, unless a cancel was requested. */
 export const begin = (attempt: AttemptUnderWay): EventDraft | null =>
   attempt.status === 'started' && attempt.cancel === null ? { type: 'RunStarted', data: {} } : null;
 
@@ -35,7 +35,7 @@ export const beginStoring = (attempt: AttemptUnderWay, files: number, bytes: num
     : null;
 
 /**
- * The event that ends the attempt. After a cancel request the only end is `cancelled`, whatever the workflow did meanwhile.
+ * The event that ends the attempt. After a cancel request the only end is `cancelled`, even if the workflow has succeeded.
  * Null when the executor itself stopped the workflow: then the scheduler decides what follows.
  */
 export const endOf = (

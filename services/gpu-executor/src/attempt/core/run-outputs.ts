@@ -3,7 +3,7 @@ import { jsonBytes } from '@runledger/contracts/json';
 import { MAX_OUTPUTS_BYTES } from '@runledger/contracts/limits';
 import type { RunData } from '../../runner/runner.ts';
 
-/** The outputs of a run: one item with its text data and its stored files; none without either. */
+/** The outputs of a run: one item with its text data and its stored files; empty without both. */
 export const runOutputs = (
   id: string,
   outputId: string,

@@ -35,7 +35,7 @@ const problem = (wrong: string): ConfigProblem => ({
     'with commands that are absolute or on PATH and can be executed',
 });
 
-/** Null when it can be executed now, else the system's name of the reason, such as `ENOENT`. */
+/** Null when it can be executed now, else the system's error code, such as `ENOENT`. */
 export const whyNotExecutable = async (command: string): Promise<string | null> => {
   try {
     await access(command, constants.X_OK);
@@ -72,7 +72,7 @@ const parseVariables = (env: Record<string, unknown>): Record<string, string> | 
   const variables: Record<string, string> = {};
   for (const [variable, value] of Object.entries(env)) {
     if (!/^[A-Za-z_]\w*$/.test(variable) || !isText(value))
-      return `whose variable ${JSON.stringify(variable)} is no name with a text as its value`;
+      return `whose variable ${JSON.stringify(variable)} is not a name with a text as its value`;
     if (isReserved(variable)) return `whose variable ${variable} is one that the executor sets itself`;
     variables[variable] = value;
   }
@@ -87,7 +87,7 @@ const isReserved = (variable: string): boolean =>
 const locate = async (program: Program, path: string): Promise<Program | string> => {
   const absolute = isAbsolute(program.command);
   if (!absolute && program.command.includes('/'))
-    return `whose command ${program.command} is relative: nobody knows to which folder`;
+    return `whose command ${program.command} is relative, but to no known folder`;
   const candidates = absolute
     ? [program.command]
     : path

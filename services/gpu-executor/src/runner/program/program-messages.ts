@@ -11,7 +11,7 @@ export type ProgramMessage =
 /** Kinds of output with their values, in the order written. */
 export type OutputEntries = [kind: string, values: string[]][];
 
-/** Each kind is a member of the run's data for ever. */
+/** Each kind stays a member of the run's data. */
 const MAX_KIND_LENGTH = 64;
 
 export const readMessage = ({ text, cut }: Line): ProgramMessage => {
@@ -63,7 +63,7 @@ const asText = (value: unknown): string | null => {
 };
 
 const parseObject = (text: string): Record<string, unknown> | undefined => {
-  // Most lines are not messages, and a program may write very many of them.
+  // Most lines are not messages, and a program may write many of them.
   if (!/^\s*\{/.test(text)) return undefined;
   try {
     const value: unknown = JSON.parse(text);

@@ -22,10 +22,10 @@ const MAX_LOGGED_BYTES = 64 * 1024;
 const MAX_LOGGED_LINE = 1_000;
 /** About 80 MB a second: a program that floods its output must not delay the heartbeats of the executor. */
 const READ_RATE = { bytes: 4 * 1024 * 1024, pauseMs: 50 };
-/** When all writers have ended, the rest of a pipe is read at once. A pipe that stays open has a writer that escaped. */
+/** When all writers have ended, the rest of a pipe is read at once. A pipe that stays open has a writer outside the group. */
 const DRAIN_WITHIN_MS = 5_000;
 
-/** Reads the messages and the log of a program, however much it writes, in bounded memory. */
+/** Reads the messages and the log of a program in bounded memory. */
 export const readProgram = (
   { stdout, stderr }: Pick<SupervisedProcess, 'stdout' | 'stderr'>,
   onProgress: (report: ProgressReport) => void,
@@ -63,7 +63,7 @@ export const readProgram = (
   return {
     drained: async () => {
       await within(DRAIN_WITHIN_MS, Promise.all(readers), () => undefined);
-      // A process without a mark has escaped and holds the pipe open: do not wait for it.
+      // A process without a mark holds the pipe open. It is not waited for.
       stdout.destroy();
       stderr.destroy();
       await Promise.all(readers);

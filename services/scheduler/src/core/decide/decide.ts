@@ -8,7 +8,7 @@ import type { SlotRef } from '../slots/slot-allocation.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
 import { recovery } from './recovery.ts';
 
-/** One decision for each head. While it is being stored the run waits for nothing else. */
+/** Makes one decision for each head. While it is being stored, nothing else is decided on the run. */
 export const decide = <D extends RunDecision>(
   { leading, runs }: SchedulerState,
   known: KnownRun,
@@ -21,7 +21,7 @@ export const decide = <D extends RunDecision>(
   return [decision];
 };
 
-/** What follows from the run as it is now: a queued one is assigned, one without its executor is recovered. */
+/** Assigns a queued run, and recovers a run without its executor. */
 export const decideOn = (state: SchedulerState, known: KnownRun): RunDecision[] => {
   if (!state.leading) return [];
   if (known.run.status !== 'queued') return recoverWithoutExecutor(state, known);
@@ -29,8 +29,8 @@ export const decideOn = (state: SchedulerState, known: KnownRun): RunDecision[] 
   return slot ? assign(state, known, slot) : [];
 };
 
-/** Gives each free slot to the run of its GPU model that has waited longest, of those that the executor can serve. */
-export const offerSlots = (state: SchedulerState, executor: RegisteredExecutor | undefined): Assign[] => {
+/** Assigns to each free slot the run of its GPU model that has waited longest, of those that the executor can serve. */
+export const fillSlots = (state: SchedulerState, executor: RegisteredExecutor | undefined): Assign[] => {
   if (!executor || !state.leading) return [];
   const decisions: Assign[] = [];
   for (const [gpu, slots] of executor.free) {
@@ -43,14 +43,14 @@ export const offerSlots = (state: SchedulerState, executor: RegisteredExecutor |
   return decisions;
 };
 
-export const offerSlotsOf = (state: SchedulerState, id: ExecutorId): Assign[] =>
-  offerSlots(state, state.fleet.executors.get(id));
+export const fillSlotsOf = (state: SchedulerState, id: ExecutorId): Assign[] =>
+  fillSlots(state, state.fleet.executors.get(id));
 
 /** A run has left the slot. */
 export const freeSlot = (state: SchedulerState, slot: SlotRef | undefined): Assign[] => {
   if (!slot) return [];
   refreshSlotOf(state, slot);
-  return offerSlotsOf(state, slot.executor);
+  return fillSlotsOf(state, slot.executor);
 };
 
 export const refreshSlotOf = ({ fleet }: SchedulerState, slot: SlotRef | undefined): void => {
@@ -58,12 +58,12 @@ export const refreshSlotOf = ({ fleet }: SchedulerState, slot: SlotRef | undefin
   if (known) refreshSlot(fleet, known);
 };
 
-/** An executor that left or is lost leaves its runs behind; of one that is not known yet a fact may be on its way. */
+/** Recovers the run of an executor that left or is lost. If the executor is unknown, its facts may still arrive. */
 export const recoverWithoutExecutor = (state: SchedulerState, known: KnownRun): RunDecision[] => {
   const { run } = known;
   if (!isExecuting(run) || state.fleet.executors.has(run.attempt.executor_id)) return [];
-  const departure = state.former.departureOf(run.attempt.executor_id);
-  if (departure) return decide(state, known, recovery(known, run, departure));
+  const reason = state.former.removalReasonOf(run.attempt.executor_id);
+  if (reason) return decide(state, known, recovery(known, run, reason));
   state.orphans.add(known.name, state.connectedMs);
   return [];
 };

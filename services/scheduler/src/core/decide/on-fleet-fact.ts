@@ -2,14 +2,14 @@ import type { FleetEvent } from '@runledger/contracts/events/fleet-event';
 import type { FleetRequest } from '@runledger/contracts/events/fleet-request';
 import { executorId, executorName, isExecutorId, type ExecutorId } from '@runledger/contracts/ids';
 import type { RunDecision } from '../decisions/decision.ts';
-import type { Departure } from '../decisions/messages.ts';
+import type { RemovalReason } from '../decisions/messages.ts';
 import type { Drain, DrainedName } from '../fleet/drained-names.ts';
 import { acceptHeartbeat, type ReceivedHeartbeat } from '../fleet/heartbeats.ts';
 import { drain, register, remove, setDrained } from '../fleet/membership.ts';
 import type { Registration } from '../fleet/registered-executor.ts';
 import type { ReceivedFleetFact } from '../state/scheduler-input.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
-import { offerSlots, offerSlotsOf, recoverWithoutExecutor } from './decide.ts';
+import { fillSlots, fillSlotsOf, recoverWithoutExecutor } from './decide.ts';
 
 /** Whether nothing later is known about the executor or the name. */
 export const isNew = (
@@ -36,13 +36,13 @@ export const onFleetFact = (
     case 'ExecutorDraining':
       return onDraining(state, id, sequence);
     case 'ExecutorLeft':
-      return onDeparture(state, id, 'executor_left', sequence);
+      return onRemoved(state, id, 'executor_left', sequence);
     case 'ExecutorLost':
-      return onDeparture(state, id, 'executor_lost', sequence);
+      return onRemoved(state, id, 'executor_lost', sequence);
   }
 };
 
-/** From a snapshot; a later request may be known already. */
+/** From a snapshot. A later request may be known already. */
 export const onDrainedName = (state: SchedulerState, { name, sequence, drain }: DrainedName): RunDecision[] =>
   state.drained.isNew(name, sequence) ? setDrain(state, name, sequence, drain) : [];
 
@@ -56,7 +56,7 @@ export const onHeartbeat = (state: SchedulerState, received: ReceivedHeartbeat):
   const returned = registration ? onRegistered(state, id, { registration, sequence, connectedMs }) : [];
   const executor = fleet.executors.get(id);
   if (!executor || !acceptHeartbeat(fleet, executor, received)) return returned;
-  return [...returned, ...offerSlots(state, executor)];
+  return [...returned, ...fillSlots(state, executor)];
 };
 
 interface Registered {
@@ -73,7 +73,7 @@ const onRegistered = (
   const drained = state.drained.drainOf(executorName(id)) !== null;
   state.former.delete(id);
   register(state.fleet, id, { registration, sequence, drained }, connectedMs);
-  return offerSlotsOf(state, id);
+  return fillSlotsOf(state, id);
 };
 
 const onDraining = ({ fleet }: SchedulerState, id: ExecutorId, sequence: number): RunDecision[] => {
@@ -84,7 +84,6 @@ const onDraining = ({ fleet }: SchedulerState, id: ExecutorId, sequence: number)
   return [];
 };
 
-/** Runs that execute go on. */
 const onRequest = (
   state: SchedulerState,
   { type, executor_name, requested_by }: FleetRequest,
@@ -102,20 +101,20 @@ const setDrain = (
   drain: Drain | null,
 ): RunDecision[] => {
   state.drained.set(name, sequence, drain);
-  return setDrained(state.fleet, name, drain !== null).flatMap((executor) => offerSlots(state, executor));
+  return setDrained(state.fleet, name, drain !== null).flatMap((executor) => fillSlots(state, executor));
 };
 
-const onDeparture = (
+const onRemoved = (
   state: SchedulerState,
   id: ExecutorId,
-  departure: Departure,
+  reason: RemovalReason,
   sequence: number,
 ): RunDecision[] => {
   const { fleet, former, runs } = state;
   const executor = remove(fleet, id);
-  if (!executor && former.departureOf(id)) return [];
+  if (!executor && former.removalReasonOf(id)) return [];
   const lastHeartbeat = executor?.lastHeartbeat ?? null;
-  former.add(id, { departure, registration: executor?.registration, sequence, lastHeartbeat });
+  former.add(id, { reason, registration: executor?.registration, sequence, lastHeartbeat });
   if (!state.leading) return [];
   return runs.onExecutor(id).flatMap((known) => recoverWithoutExecutor(state, known));
 };

@@ -11,13 +11,13 @@ export const onLead = (state: SchedulerState, connectedMs: number): RunDecision[
   onReset(state, connectedMs, { forget: true });
   return [...state.runs.all()].flatMap((known) => {
     if (!isOnLostExecutor(state, known)) return recoverWithoutExecutor(state, known);
-    // The scheduler before may have received heartbeats of it again: they have a period to arrive here.
+    // The previous leader may have received heartbeats of it again. They have a period to arrive here.
     state.orphans.add(known.name, state.connectedMs);
     return [];
   });
 };
 
-/** Another scheduler may decide: what was being stored here counts no more. */
+/** Another scheduler may decide now: the decisions that were being stored here no longer count. */
 export const onStandBy = (state: SchedulerState): void => {
   const { runs, fleet, orphans, connectedMs } = state;
   state.leading = false;
@@ -29,7 +29,7 @@ export const onStandBy = (state: SchedulerState): void => {
 };
 
 const isOnLostExecutor = ({ former }: SchedulerState, { run }: KnownRun): boolean =>
-  isExecuting(run) && former.departureOf(run.attempt.executor_id) === 'executor_lost';
+  isExecuting(run) && former.removalReasonOf(run.attempt.executor_id) === 'executor_lost';
 
 const forgetDecision = (state: SchedulerState, known: KnownRun): void => {
   if (known.pending?.type === 'assign') refreshSlotOf(state, state.runs.releaseSlot(known));

@@ -11,7 +11,7 @@ import { isSameSlot, type SlotRef } from '../slots/slot-allocation.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
 import { decideOn, freeSlot, refreshSlotOf } from './decide.ts';
 
-/** What the next message of the run is taken into. */
+/** The history that the next message of the run follows. */
 export const historyOf = ({ runs }: SchedulerState, key: RunKey): RunHistory => {
   const known = runs.get(runName(key));
   return known ? { head: known.head, state: known.run } : EMPTY_HISTORY;
@@ -20,11 +20,11 @@ export const historyOf = ({ runs }: SchedulerState, key: RunKey): RunHistory => 
 export const onRunFact = (state: SchedulerState, update: RunUpdate): RunDecision[] =>
   update.history.head > historyOf(state, update.key).head ? replaceRun(state, update) : [];
 
-/** Also at the same head: what was known of the run may have been wrong. */
+/** Also at the same head, because the known history may have been wrong. */
 export const onRunReadAgain = (state: SchedulerState, update: RunUpdate): RunDecision[] =>
   update.history.head >= historyOf(state, update.key).head ? replaceRun(state, update) : [];
 
-/** Nothing can be decided on it; its slot is free. */
+/** Nothing can be decided on such a run. Its slot becomes free. */
 export const onRunUnreadable = (state: SchedulerState, key: RunKey): RunDecision[] => {
   const known = state.runs.get(runName(key));
   if (!known) return [];

@@ -3,10 +3,10 @@ import { giveUpLoss } from '../fleet/membership.ts';
 import type { Outcome } from '../state/scheduler-input.ts';
 import { runName } from '../slots/run-name.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
-import { decideOn, freeSlot, offerSlots } from './decide.ts';
+import { decideOn, freeSlot, fillSlots } from './decide.ts';
 import { onRunUnreadable } from './on-run.ts';
 
-/** The outcome of executing a decision. A stored one counts when its fact is read from the log. */
+/** The outcome of executing a decision. A stored decision counts when its fact is read from the log. */
 export const onSettled = (state: SchedulerState, decision: Decision, outcome: Outcome): RunDecision[] => {
   if (outcome === 'stored') return [];
   return decision.type === 'declare_lost'
@@ -18,7 +18,7 @@ const onLossNotStored = (state: SchedulerState, { executor: id }: DeclareLost): 
   const executor = state.fleet.executors.get(id);
   if (!executor?.lossPending) return [];
   giveUpLoss(state.fleet, executor, state.connectedMs);
-  return offerSlots(state, executor);
+  return fillSlots(state, executor);
 };
 
 const onNotStored = (
@@ -29,7 +29,7 @@ const onNotStored = (
   const known = state.runs.get(runName(decision.key));
   if (known?.pending !== decision) return [];
   if (outcome === 'expired') return onRunUnreadable(state, decision.key);
-  // The fact that came first is on its way; until then nothing is decided on this run.
+  // The fact that came first will arrive. Until then nothing is decided on this run.
   known.pending = null;
   const freed = decision.type === 'assign' ? freeSlot(state, state.runs.releaseSlot(known)) : [];
   if (outcome !== 'failed') return freed;

@@ -6,7 +6,7 @@ import { beginLoss } from '../fleet/membership.ts';
 import type { RegisteredExecutor } from '../fleet/registered-executor.ts';
 import { requirementsKey, type Requirements } from '../slots/requirements.ts';
 import type { SchedulerState } from '../state/scheduler-state.ts';
-import { decide, offerSlots } from './decide.ts';
+import { decide, fillSlots } from './decide.ts';
 import { expired } from './expired.ts';
 import { recovery } from './recovery.ts';
 
@@ -23,12 +23,12 @@ export const onTick = (state: SchedulerState, now: number, connectedMs: number):
   return [
     ...lost.map((executor) => declareLost(state, executor)),
     ...recoverOrphans(state),
-    ...[...releaseLeftovers(state.fleet, connectedMs)].flatMap((executor) => offerSlots(state, executor)),
+    ...[...releaseLeftovers(state.fleet, connectedMs)].flatMap((executor) => fillSlots(state, executor)),
     ...(connectedMs >= state.deadlinesFromMs ? endExpired(state, now) : []),
   ];
 };
 
-/** Heartbeats may have been missed up to now: every period starts anew. */
+/** Heartbeats may have been missed, so every period starts again. */
 export const onReset = (
   state: SchedulerState,
   connectedMs: number,
@@ -64,7 +64,7 @@ const endExpired = (state: SchedulerState, now: number): RunDecision[] => {
   const known = new Map<string, boolean>();
   const hasCapacityFor = (requirements: Requirements): boolean => {
     const key = requirementsKey(requirements);
-    const has = known.get(key) ?? fleet.offered.ableTo(requirements).length > 0;
+    const has = known.get(key) ?? fleet.capabilities.ableTo(requirements).length > 0;
     known.set(key, has);
     return has;
   };

@@ -4,7 +4,7 @@ import {
   allAttemptsLost,
   attemptLost,
   cancelledWithoutExecutor,
-  type Departure,
+  type RemovalReason,
 } from '../decisions/messages.ts';
 import { decisionBase, type KnownRun } from '../runs/known-run.ts';
 
@@ -12,14 +12,14 @@ import { decisionBase, type KnownRun } from '../runs/known-run.ts';
 export const recovery = (
   known: KnownRun,
   run: ExecutingRun,
-  departure: Departure,
+  reason: RemovalReason,
 ): Requeue | GiveUp | EnforceCancel => {
   const base = { ...decisionBase(known), run };
   if (run.cancel) {
-    return { ...base, type: 'enforce_cancel', message: cancelledWithoutExecutor(run, departure) };
+    return { ...base, type: 'enforce_cancel', message: cancelledWithoutExecutor(run, reason) };
   }
   if (run.attempt.number < run.request.max_attempts) {
-    return { ...base, type: 'requeue', reason: departure, message: attemptLost(run, departure) };
+    return { ...base, type: 'requeue', reason, message: attemptLost(run, reason) };
   }
-  return { ...base, type: 'give_up', reason: 'executor_lost', message: allAttemptsLost(run, departure) };
+  return { ...base, type: 'give_up', reason: 'executor_lost', message: allAttemptsLost(run, reason) };
 };

@@ -3,7 +3,7 @@ import { isExecuting } from '@runledger/contracts/fold/run';
 import type { RunEventOf } from '@runledger/contracts/events/run-event';
 import type { Assign, GiveUp, RunDecision } from './decision.ts';
 
-/** What an event has besides its decision: ids and times come from outside. */
+/** The ids and times of an event, which come from outside the core. */
 export interface Stamp {
   readonly event_id: string;
   /** ISO 8601. */
@@ -24,7 +24,7 @@ export type EndingEvent =
   | RunEventOf<'RunGivenUp'>
   | RunEventOf<'RunCancelEnforced'>;
 
-/** It holds everything that the executor needs, so that the executor reads nothing else. */
+/** The event has everything that the executor needs, because the executor may read nothing else. */
 export const assignedEvent = (
   decision: Assign,
   stamp: Stamp,
@@ -51,7 +51,7 @@ export const assignedEvent = (
   };
 };
 
-/** `progress`, 0 to 1, is the last that the attempt reported; undefined when there is none. */
+/** `progress`, 0 to 1, is the last one that the attempt reported, if any. */
 export const endingEvent = (
   decision: Exclude<RunDecision, Assign>,
   stamp: Stamp,

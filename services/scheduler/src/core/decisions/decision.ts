@@ -49,7 +49,7 @@ export interface EnforceCancel extends OnRun<ExecutingRun> {
 export interface DeclareLost {
   readonly type: 'declare_lost';
   readonly executor: ExecutorId;
-  /** The broker's time of the last heartbeat that was received; null when there was none. */
+  /** The broker's time of the last received heartbeat; null without one. */
   readonly lastHeartbeat: string | null;
   readonly message: string;
 }

@@ -1,7 +1,7 @@
 import type { ExecutingRun } from '@runledger/contracts/fold/run';
 import type { Requirements } from '../slots/requirements.ts';
 
-/** What people read about the scheduler's decisions: what happened, and what can be done. */
+/** Messages for people about the decisions: what happened, and what they can do. */
 
 export const ranTooLong = ({ request, attempt }: ExecutingRun): string =>
   `The run executed for more than its time limit of ${request.run_timeout_s} s on ${attempt.executor_id} and was stopped. ` +
@@ -23,22 +23,22 @@ export const nobodyCan = (requirements: Requirements): string =>
       : 'runs ComfyUI workflows'
   }. Start one (EXECUTOR_GPUS, EXECUTOR_MACHINES, EXECUTOR_PROGRAMS), and queue the run again.`;
 
-/** How an executor went. */
-export type Departure = 'executor_lost' | 'executor_left';
+/** Why an executor is no longer registered. */
+export type RemovalReason = 'executor_lost' | 'executor_left';
 
-const departed = (departure: Departure): string =>
-  departure === 'executor_left' ? 'left before the run ended' : 'was lost: it sent no more heartbeats';
+const removed = (reason: RemovalReason): string =>
+  reason === 'executor_left' ? 'left before the run ended' : 'was lost: it sent no more heartbeats';
 
-export const attemptLost = ({ attempt, request }: ExecutingRun, departure: Departure): string =>
-  `Attempt ${attempt.number} of ${request.max_attempts} ended without a result: executor ${attempt.executor_id} ${departed(departure)}. ` +
+export const attemptLost = ({ attempt, request }: ExecutingRun, reason: RemovalReason): string =>
+  `Attempt ${attempt.number} of ${request.max_attempts} ended without a result: executor ${attempt.executor_id} ${removed(reason)}. ` +
   'The run is queued again.';
 
-export const allAttemptsLost = ({ attempt, request }: ExecutingRun, departure: Departure): string =>
-  `The last of ${request.max_attempts} attempts ended without a result: executor ${attempt.executor_id} ${departed(departure)}. ` +
+export const allAttemptsLost = ({ attempt, request }: ExecutingRun, reason: RemovalReason): string =>
+  `The last of ${request.max_attempts} attempts ended without a result: executor ${attempt.executor_id} ${removed(reason)}. ` +
   "Look at that machine's logs; queue the run again, or give the deployment more attempts.";
 
-export const cancelledWithoutExecutor = ({ attempt }: ExecutingRun, departure: Departure): string =>
-  `Executor ${attempt.executor_id} ${departed(departure)}, so no process executes the cancelled run any more.`;
+export const cancelledWithoutExecutor = ({ attempt }: ExecutingRun, reason: RemovalReason): string =>
+  `Executor ${attempt.executor_id} ${removed(reason)}, so no process executes the cancelled run.`;
 
 export const cancelExpired = ({ attempt }: ExecutingRun, enforceS: number): string =>
   `Executor ${attempt.executor_id} did not end the run within ${enforceS} s of the cancel request, so it counts as cancelled.`;

@@ -2,16 +2,16 @@ import type { ExecutorId } from '@runledger/contracts/ids';
 import type { SlotAllocation } from '../slots/slot-allocation.ts';
 import { FreeSlots } from './free-slots.ts';
 import { LastSeen } from './last-seen.ts';
-import { OfferedCapabilities } from './offered-capabilities.ts';
+import { CapabilityIndex } from './capability-index.ts';
 import { acceptsRuns, type RegisteredExecutor, type Slot } from './registered-executor.ts';
 
-/** The executors that have registered, and indexes over them. Times are connected time, in milliseconds. */
+/** The registered executors, and indexes of them. Times are connected time, in milliseconds. */
 export interface Fleet {
   readonly executors: Map<ExecutorId, RegisteredExecutor>;
   readonly freeSlots: FreeSlots;
   readonly lastSeen: LastSeen;
-  readonly offered: OfferedCapabilities;
-  /** Slots that a leftover attempt keeps from being given away. */
+  readonly capabilities: CapabilityIndex;
+  /** Slots that a leftover attempt blocks. */
   readonly leftover: Set<Slot>;
   readonly allocation: SlotAllocation;
   /** How long an executor may take to stop listing a leftover attempt. */
@@ -22,7 +22,7 @@ export const emptyFleet = (allocation: SlotAllocation, leftoverGraceMs: number):
   executors: new Map(),
   freeSlots: new FreeSlots(),
   lastSeen: new LastSeen(),
-  offered: new OfferedCapabilities(),
+  capabilities: new CapabilityIndex(),
   leftover: new Set(),
   allocation,
   leftoverGraceMs,
@@ -30,7 +30,7 @@ export const emptyFleet = (allocation: SlotAllocation, leftoverGraceMs: number):
 
 /** Updates the indexes after a change of the executor. */
 export const refreshExecutor = (fleet: Fleet, executor: RegisteredExecutor): void => {
-  fleet.offered.update(executor);
+  fleet.capabilities.update(executor);
   for (const slot of executor.slots.values()) refreshSlot(fleet, slot);
 };
 

@@ -1,9 +1,9 @@
 import type { ExecutorId } from '@runledger/contracts/ids';
-import type { Departure } from '../decisions/messages.ts';
+import type { RemovalReason } from '../decisions/messages.ts';
 import type { Registration } from './registered-executor.ts';
 
 interface FormerExecutor {
-  readonly departure: Departure;
+  readonly reason: RemovalReason;
   readonly registration: Registration | undefined;
   /** Of the last fact about it, in FLEET. */
   readonly sequence: number;
@@ -30,8 +30,8 @@ export class FormerExecutors {
     this.#former.delete(id);
   }
 
-  departureOf(id: ExecutorId): Departure | undefined {
-    return this.#former.get(id)?.departure;
+  removalReasonOf(id: ExecutorId): RemovalReason | undefined {
+    return this.#former.get(id)?.reason;
   }
 
   /** Of the last fact about it, in FLEET; 0 when it is not known. */
@@ -45,7 +45,7 @@ export class FormerExecutors {
    */
   heartbeatOf(id: ExecutorId, time: string): Registration | undefined {
     const former = this.#former.get(id);
-    if (former?.departure !== 'executor_lost') return undefined;
+    if (former?.reason !== 'executor_lost') return undefined;
     const isNew = former.lastHeartbeat !== null && former.lastHeartbeat !== time;
     former.lastHeartbeat = time;
     return isNew ? former.registration : undefined;

@@ -2,7 +2,7 @@ import type { GpuModel } from '@runledger/contracts/gpu';
 import { canServe, type Requirements } from '../slots/requirements.ts';
 import type { RegisteredExecutor, Slot } from './registered-executor.ts';
 
-/** An index of the slots that a run can be given now: by GPU model, the executors with a free slot of it. */
+/** An index of the slots that can take a run now: by GPU model, the executors with a free slot of it. */
 export class FreeSlots {
   readonly #executors = new Map<GpuModel, Set<RegisteredExecutor>>();
 

@@ -10,7 +10,7 @@ export interface ReceivedHeartbeat {
   readonly connectedMs: number;
 }
 
-/** False when the heartbeat is known: a watch that begins anew receives the last one again. */
+/** False when the heartbeat is known: a restarted watch receives the last one again. */
 export const acceptHeartbeat = (
   fleet: Fleet,
   executor: RegisteredExecutor,
@@ -26,7 +26,7 @@ export const acceptHeartbeat = (
   return true;
 };
 
-/** Starts every heartbeat period anew. With `forget`, an executor gets no runs before its next heartbeat. */
+/** Starts every heartbeat period again. With `forget`, an executor gets no runs before its next heartbeat. */
 export const resetHeartbeats = (
   fleet: Fleet,
   now: number,
@@ -50,7 +50,7 @@ export const isResponsive = (
   return executor.confirmed && since !== undefined && now - since < withinMs;
 };
 
-/** Keeps the slot from being given away until the executor no longer lists the attempt, or the grace period is over. */
+/** Blocks the slot until the executor no longer lists the attempt, or the grace period is over. */
 export const keepLeftover = (
   fleet: Fleet,
   slot: Slot,
@@ -77,7 +77,7 @@ export const releaseLeftovers = (fleet: Fleet, now: number): Set<RegisteredExecu
   return freed;
 };
 
-/** A slot in which the executor lists an attempt that the log does not know there must not be given away. */
+/** Blocks each slot in which the executor lists an attempt that the log does not have there. */
 const compareWithListed = (
   fleet: Fleet,
   executor: RegisteredExecutor,

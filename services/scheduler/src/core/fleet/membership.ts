@@ -26,7 +26,7 @@ export const remove = (fleet: Fleet, id: ExecutorId): RegisteredExecutor | undef
   const executor = fleet.executors.get(id);
   if (!executor) return undefined;
   fleet.freeSlots.removeExecutor(executor);
-  fleet.offered.remove(executor);
+  fleet.capabilities.remove(executor);
   for (const slot of executor.slots.values()) fleet.leftover.delete(slot);
   fleet.lastSeen.delete(executor);
   fleet.executors.delete(id);

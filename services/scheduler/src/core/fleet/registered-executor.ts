@@ -7,7 +7,7 @@ import { capabilitiesOf, type Capabilities } from '../slots/requirements.ts';
 interface LeftoverAttempt {
   readonly run_id: string;
   readonly attempt: number;
-  /** Connected time at which the slot counts as free whatever the executor lists; null once it has passed. */
+  /** Connected time from which the slot counts as free, even if the executor lists the attempt; null once it has passed. */
   readonly until: number | null;
 }
 
@@ -34,7 +34,7 @@ export interface RegisteredExecutor {
   sequence: number;
   capabilities: Capabilities;
   readonly slots: Map<number, Slot>;
-  /** By GPU model, the slots that a run can be given now. */
+  /** By GPU model, the slots that can take a run now. */
   readonly free: Map<GpuModel, Set<Slot>>;
   /** It announced that it takes no new runs. */
   draining: boolean;
@@ -72,7 +72,7 @@ export const registeredExecutor = (
   return executor;
 };
 
-/** It registers anew, perhaps with other capabilities. Leftover attempts in its slots stay. */
+/** It registers again, perhaps with other capabilities. Leftover attempts in its slots stay. */
 export const registerAgain = (
   executor: RegisteredExecutor,
   { registration, sequence }: Pick<RegisteredExecutor, 'registration' | 'sequence'>,
@@ -87,7 +87,7 @@ export const registerAgain = (
 /** It takes no new runs: it announced that itself, or its name is drained. */
 export const isDraining = ({ draining, drained }: RegisteredExecutor): boolean => draining || drained;
 
-/** Only such an executor is given runs. */
+/** Whether the executor gets runs. */
 export const acceptsRuns = (executor: RegisteredExecutor): boolean =>
   executor.confirmed && !executor.lossPending && !isDraining(executor);
 

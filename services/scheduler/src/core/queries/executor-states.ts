@@ -12,7 +12,7 @@ import { isDraining, type RegisteredExecutor, type Slot } from '../fleet/registe
 export interface KnownExecutors {
   readonly executors: Iterable<RegisteredExecutor>;
   readonly drained: DrainedNames;
-  /** Whether a heartbeat came lately, and its loss is not pending. */
+  /** Whether it sent a heartbeat recently, and its loss is not pending. */
   readonly isResponsive: (executor: RegisteredExecutor) => boolean;
   readonly runsIn: (slot: Slot) => readonly KnownRun[];
 }

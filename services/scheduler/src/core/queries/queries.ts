@@ -70,18 +70,18 @@ const waitingRun = ({ runs }: SchedulerState, key: RunKey): KnownRun | undefined
 };
 
 const queuePositionOf = ({ fleet, runs }: SchedulerState, known: KnownRun): QueuePosition => {
-  const able = fleet.offered.ableTo(known.requirements);
+  const able = fleet.capabilities.ableTo(known.requirements);
   return {
     // A run with a decision waits in no queue.
     ahead: known.decided ? 0 : runs.aheadOf(known, able),
-    capacity: able.length > 0 ? 'busy' : fleet.offered.shortageFor(known.requirements),
+    capacity: able.length > 0 ? 'busy' : fleet.capabilities.shortageFor(known.requirements),
   };
 };
 
 /** How many executors can execute such a run, and how many slots of its GPU model they have. */
 const countsFor = ({ fleet }: SchedulerState, requirements: Requirements): WaitReason['executors'] => {
   const { gpu } = requirements;
-  const { open, draining } = fleet.offered.executorsFor(requirements);
+  const { open, draining } = fleet.capabilities.executorsFor(requirements);
   const slots = [...open].flatMap((executor) => [...executor.slots.values()]);
   return {
     serving: open.size,

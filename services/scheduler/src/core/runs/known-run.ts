@@ -44,7 +44,7 @@ export const knownRun = (
   };
 };
 
-/** What every decision on the run begins with. */
+/** The members that all decisions on the run have. */
 export const decisionBase = ({
   key,
   head,

@@ -1,8 +1,8 @@
 import type { RunName } from '../slots/run-name.ts';
 
 /**
- * Runs under way on executors that no fact is known of yet. Facts of runs and facts of executors arrive in any order, so
- * such a run is given a full heartbeat period before its executor counts as lost.
+ * Runs that execute on unknown executors. Facts of runs and facts of executors arrive in any order, so such a run has a
+ * full heartbeat period before its executor counts as lost.
  */
 export class OrphanedRuns {
   readonly #since = new Map<RunName, number>();

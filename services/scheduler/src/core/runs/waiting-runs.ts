@@ -57,7 +57,7 @@ export class WaitingRuns {
 
   /**
    * How many runs of its GPU model were queued before this one and compete for the same executors: those of the
-   * capabilities that fit this run (`able`). Without such an executor it is unknown who takes which run, and all count.
+   * capabilities that fit this run (`able`). Without such an executor all of them count.
    */
   aheadOf({ number, requirements }: WaitingRun, able: readonly Capabilities[]): number {
     let ahead = 0;

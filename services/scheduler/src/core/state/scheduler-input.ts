@@ -6,7 +6,7 @@ import type { Decision } from '../decisions/decision.ts';
 import type { DrainedName } from '../fleet/drained-names.ts';
 import type { ReceivedHeartbeat } from '../fleet/heartbeats.ts';
 
-/** Why heartbeats may have been missed for a while: their absence says nothing about the executors. */
+/** Why heartbeats may have been missed: until then their absence says nothing about the executors. */
 export type ResetCause = 'reconnect' | 'slow_round_trip';
 
 /** A run's history as the log has it. */
@@ -25,11 +25,11 @@ export interface ReceivedFleetFact {
   readonly connectedMs: number;
 }
 
-/** Everything that the scheduler's decisions follow from. `connectedMs` is monotonic time, in milliseconds. */
+/** The inputs of all decisions. `connectedMs` is monotonic time, in milliseconds. */
 export type SchedulerInput =
   /** A run's history after its next message; also after a refused one, because it moved the head. */
   | ({ readonly type: 'run_fact' } & RunUpdate)
-  /** The whole run, read anew: it replaces what was known of it, also at the same head. */
+  /** The whole run, read again: it replaces the known history, also at the same head. */
   | ({ readonly type: 'run_read_again' } & RunUpdate)
   /** Its history is damaged: nothing can be decided on it. */
   | { readonly type: 'run_unreadable'; readonly key: RunKey }
@@ -40,16 +40,16 @@ export type SchedulerInput =
   /** `now` is the broker's clock, in milliseconds since 1970. */
   | { readonly type: 'tick'; readonly now: number; readonly connectedMs: number }
   | { readonly type: 'reset_heartbeats'; readonly because: ResetCause; readonly connectedMs: number }
-  /** From here on decisions are made; until then inputs are only remembered. */
+  /** From now on decisions are made. Before, inputs only change the state. */
   | { readonly type: 'lead'; readonly connectedMs: number }
   | { readonly type: 'stand_by' }
   | { readonly type: 'settled'; readonly decision: Decision; readonly outcome: Outcome };
 
 export type Outcome =
   | 'stored'
-  /** Something else is at that head or, for a loss, the executor sent a heartbeat after all. */
+  /** Another message came first or, for a loss, the executor sent a heartbeat. */
   | 'refused'
-  /** It could not be executed, and nothing was stored: it may be decided again. */
+  /** It could not be executed, and nothing was stored. It may be decided again. */
   | 'failed'
   /** The log no longer holds the run's events: nothing can be decided on it. */
   | 'expired';

@@ -7,13 +7,13 @@ import { OrphanedRuns } from '../runs/orphaned-runs.ts';
 import { SlotAllocation } from '../slots/slot-allocation.ts';
 
 export interface SchedulingSettings extends DeadlineSettings {
-  /** An executor without a heartbeat for so long, in connected time, is lost. */
+  /** An executor without a heartbeat for this connected time is lost. */
   readonly heartbeatPeriodMs: number;
 }
 
 /**
- * All that the scheduler knows. The functions in `decide/` take an input into it and return the decisions that follow; they
- * change it in place, because it indexes a hundred thousand runs.
+ * Everything that the scheduler knows. The functions in `decide/` apply an input and return decisions. They mutate the
+ * state, because it indexes a hundred thousand runs.
  */
 export interface SchedulerState {
   readonly settings: SchedulingSettings;
@@ -25,7 +25,7 @@ export interface SchedulerState {
   leading: boolean;
   /** Connected time of the last tick. */
   connectedMs: number;
-  /** Connected time before which no deadline counts: facts that executors could not store before must have a chance to arrive. */
+  /** Connected time before which no deadline counts, so that facts that executors could not store before can arrive. */
   deadlinesFromMs: number;
 }
 

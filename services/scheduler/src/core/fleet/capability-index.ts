@@ -8,7 +8,7 @@ import {
 } from '../slots/requirements.ts';
 import { isDraining, type RegisteredExecutor } from './registered-executor.ts';
 
-/** Why no executor can be given a run. */
+/** Why no executor can take a run. */
 export type Shortage = Exclude<Capacity, 'busy'>;
 
 /** Executors with equal capabilities. */
@@ -20,17 +20,17 @@ interface Group {
 }
 
 /**
- * The capabilities of the fleet, each different set once: a fleet has many executors, but few kinds of them. An executor
- * whose loss is pending does not count.
+ * Indexes the executors by their capabilities: a fleet has many executors, but few different sets of capabilities. An
+ * executor whose loss is pending does not count.
  */
-export class OfferedCapabilities {
+export class CapabilityIndex {
   readonly #groups = new Map<string, Group>();
   readonly #groupOf = new Map<
     RegisteredExecutor,
     { readonly capabilities: Capabilities; readonly group: Group }
   >();
 
-  /** The executor registered, or began or ceased to drain or to be lost. */
+  /** Call it after each change of the executor. */
   update(executor: RegisteredExecutor): void {
     if (this.#groupOf.get(executor)?.capabilities !== executor.capabilities) this.remove(executor);
     if (executor.lossPending) return this.remove(executor);
@@ -49,7 +49,7 @@ export class OfferedCapabilities {
     if (group.open.size + group.draining.size === 0) this.#groups.delete(group.key);
   }
 
-  /** Of the executors that can be given such a run, now or when a slot becomes free; each different set once. */
+  /** The different capabilities of the executors that can take such a run, now or when a slot becomes free. */
   ableTo(requirements: Requirements): Capabilities[] {
     const able: Capabilities[] = [];
     for (const { capabilities, open } of this.#groups.values()) {
@@ -69,7 +69,7 @@ export class OfferedCapabilities {
     };
   }
 
-  /** Why no executor can be given such a run: the last condition that fails. */
+  /** Why no executor can take such a run: the last condition that fails. */
   shortageFor(requirements: Requirements): Shortage {
     const withGpu = [...this.#groups.values()]
       .map(({ capabilities }) => capabilities)
