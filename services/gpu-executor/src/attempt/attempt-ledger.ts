@@ -2,7 +2,6 @@ import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { attemptSubjects } from '@runledger/contracts/subjects/run-subjects';
 import { sleep, untilAborted } from '@runledger/resilience/abort';
-import { within } from '@runledger/resilience/within';
 import type { Assignment } from './core/assignment.ts';
 import { eventOf, type EventDraft } from './core/attempt-event.ts';
 import type { Appended, LedgerSettings } from './ledger-settings.ts';
@@ -164,11 +163,11 @@ const readUpTo = async (ledger: OpenLedger, head: number): Promise<void> => {
 };
 
 const waitForChanges = async (ledger: OpenLedger, isBehind: () => boolean): Promise<void> => {
-  let isLate = false;
+  const late = AbortSignal.timeout(LOOK_UP_AFTER_MS);
   const caughtUp = async (): Promise<void> => {
-    while (isBehind() && !isLate) await ledger.changed.promise;
+    while (isBehind() && !late.aborted) await ledger.changed.promise;
   };
-  await within(LOOK_UP_AFTER_MS, caughtUp(), () => (isLate = true));
+  await untilAborted(caughtUp(), late);
 };
 
 /**
