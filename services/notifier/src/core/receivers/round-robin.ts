@@ -34,11 +34,16 @@ class Rounds<Member> {
   readonly members = new Set<Member>();
   #round = this.members.values();
 
-  /** The one after the last; the first again after all. Undefined when there is none. */
+  /** The one whose turn was longest ago; it is the last from then on. Undefined when there is none. */
   next(): Member | undefined {
-    const next = this.#round.next();
-    if (!next.done) return next.value;
-    this.#round = this.members.values();
-    return this.#round.next().value;
+    let next = this.#round.next();
+    if (next.done) {
+      this.#round = this.members.values();
+      next = this.#round.next();
+    }
+    if (next.done) return undefined;
+    this.members.delete(next.value);
+    this.members.add(next.value);
+    return next.value;
   }
 }
