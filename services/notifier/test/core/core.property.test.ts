@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest';
 import type { Receiver } from '../../src/core/receivers/receiver.ts';
 import { SECOND, type SimulatedCore } from './simulated-core.ts';
 import { append, simulateLog, type SimulatedLog } from './simulated-log.ts';
-import { startNotifier, type Behaviour, type Circumstances } from './simulated-notifier.ts';
+import type { Behaviour, Circumstances } from './simulated-attempts.ts';
+import { startNotifier } from './simulated-notifier.ts';
 
 type Step =
   | { readonly do: 'end' | 'change' | 'progress'; readonly run: number }
@@ -53,7 +54,7 @@ const RECEIVERS: readonly Receiver[] = [
   { org_id: A, origin: 'https://a.example' },
   { org_id: B, origin: 'https://b.example' },
 ];
-/** As long as the longest opening, and the probes after it. */
+/** At least the longest opening, and the probes after it. */
 const CALM_MS = 1_200 * SECOND;
 
 const play = (steps: readonly Step[], behaviours: readonly Behaviour[], maxInFlight: number): void => {
@@ -117,9 +118,9 @@ const expectAllSettled = (log: SimulatedLog, { state }: SimulatedCore): void => 
 const expectAlways = (property: fc.IProperty<[Step[], Behaviour[]]>): void =>
   fc.assert(property, { numRuns: 50 });
 
-describe('whatever happens to runs, however receivers answer, and whenever a notifier is killed', () => {
+describe('a random history of runs, of receivers that answer in any way, and of notifiers that are killed', () => {
   it.each([1, 4, 100])(
-    'every final is settled in the end, one at a time for a run and in order, with %i permits',
+    'settles every final notification, one at a time for a run and in order, with %i permits',
     (maxInFlight) => {
       const steps = fc.array(step, { minLength: 5, maxLength: 150 });
       const behaviours = fc.array(behaviour, { maxLength: 100 });

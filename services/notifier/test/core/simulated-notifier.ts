@@ -1,13 +1,12 @@
-import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
 import { PARTITIONS } from '@runledger/contracts/deliveries/partition';
 import { expect } from 'vitest';
-import type { AttemptReport } from '../../src/core/delivery/attempt-report.ts';
 import type { FinalDelivery } from '../../src/core/delivery/final-delivery.ts';
 import type { Effect } from '../../src/core/state/effect.ts';
 import type { StoredOpening } from '../../src/core/state/input.ts';
 import type { PartitionStart } from '../../src/core/state/partition.ts';
 import { isInHand } from '../../src/core/state/state.ts';
-import { SECOND, simulateCore, STORED, type SimulatedCore } from './simulated-core.ts';
+import { attemptFinal, attemptIntermediate, type Circumstances } from './simulated-attempts.ts';
+import { simulateCore, STORED, type SimulatedCore } from './simulated-core.ts';
 import {
   deferredAt,
   isSuperseded,
@@ -16,26 +15,11 @@ import {
   storeTimer,
   writeConclusion,
   type SimulatedLog,
-  type SimulatedRun,
   type Timer,
 } from './simulated-log.ts';
 
-const GIVE_UP_AFTER_MS = 518_400_000;
 const OPENING_KEY = ({ org_id, origin }: Pick<StoredOpening, 'org_id' | 'origin'>): string =>
   `${org_id} ${origin}`;
-
-/** How an attempt goes, and how long it takes. */
-export interface Behaviour {
-  readonly afterMs: number;
-  readonly reason: DeliveryAttemptResult;
-}
-
-export interface Circumstances {
-  readonly maxInFlight: number;
-  readonly behave: () => Behaviour;
-  /** How long a delivery waits in TIMERS that is to wait so long. */
-  readonly waitOf: (ms: number) => number;
-}
 
 /** The core at work on a log, as the service does it. It goes on where an earlier one was killed. */
 export const startNotifier = (
@@ -95,62 +79,6 @@ const takeOver = (log: SimulatedLog, core: SimulatedCore, circumstances: Circums
       core.take({ type: 'delivery_due', delivery: { ...timer.delivery, careful: true } });
   }
   for (const message of log.messages) core.take(message);
-};
-
-const begin = (run: SimulatedRun, core: SimulatedCore, maxInFlight: number): void => {
-  run.inFlight += 1;
-  expect(run.inFlight).toBe(1);
-  expect(core.state.limits.inFlight).toBeLessThanOrEqual(maxInFlight);
-};
-
-const attemptFinal = (
-  log: SimulatedLog,
-  core: SimulatedCore,
-  { behave, maxInFlight }: Circumstances,
-  { attempt, delivery }: EffectOf<'attempt_final'>,
-): void => {
-  const run = runOf(log, delivery.key.run_id);
-  const { afterMs, reason } = behave();
-  begin(run, core, maxInFlight);
-  const finish = (report: AttemptReport): void => {
-    run.inFlight -= 1;
-    core.take({ type: 'attempt_finished', attempt, report });
-  };
-  core.after(1, () => {
-    if (delivery.careful && isSuperseded(log, run, delivery)) return finish({ kind: 'superseded' });
-    const { round } = run;
-    if (round === 0 || run.settled) return finish({ kind: 'nothing' });
-    if (delivery.round < round && delivery.source.kind !== 'fact') return finish({ kind: 'nothing' });
-    const attempts = round === delivery.round ? delivery.attempts : 0;
-    const expiresAt = Math.min(delivery.expiresAt, run.endedAt + GIVE_UP_AFTER_MS);
-    const progress = { round, attempts, expiresAt };
-    expect(run.sentRounds.every((earlier) => earlier <= round)).toBe(true);
-    run.sentRounds.push(round);
-    const result = { reason, message: '', status: null, retry_after: null };
-    core.after(afterMs, () => finish({ kind: 'sent', result, ...progress, endedAt: run.endedAt }));
-  });
-};
-
-const attemptIntermediate = (
-  log: SimulatedLog,
-  core: SimulatedCore,
-  { behave, maxInFlight }: Circumstances,
-  { attempt, key }: EffectOf<'attempt_intermediate'>,
-): void => {
-  const run = runOf(log, key.run_id);
-  const { afterMs, reason } = behave();
-  begin(run, core, maxInFlight);
-  expect(core.elapsed() - run.lastIntermediate).toBeGreaterThanOrEqual(SECOND);
-  run.lastIntermediate = core.elapsed();
-  const finish = (report: AttemptReport): void => {
-    run.inFlight -= 1;
-    core.take({ type: 'attempt_finished', attempt, report });
-  };
-  // The run is read before each attempt: behind its end nothing is sent.
-  if (run.round > 0) return finish({ kind: 'nothing' });
-  const result = { reason, message: '', status: null, retry_after: null };
-  const progress = { round: 1, attempts: 0, expiresAt: Infinity, endedAt: core.now() };
-  core.after(afterMs, () => finish({ kind: 'sent', result, ...progress }));
 };
 
 const loadDeferred = (

@@ -22,7 +22,7 @@ import {
   scheduleDelivery,
   deferDelivery,
 } from '../../src/timers/write-timers.ts';
-import { aLog, aLogOnOwnBroker, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
+import { aLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
 
 let test: TestLog;
 let log: EventLog;
@@ -47,12 +47,12 @@ const aDelivery = (changes: Partial<PendingDelivery> = {}): PendingDelivery => (
 const soon = (): Date => new Date(Date.now() + 300);
 const farAway = (): Date => new Date(Date.now() + 3_600_000);
 
-/** Everything that becomes due in a share, until it is disposed. */
-const watchShare = async (share: number): Promise<{ seen: Due[] } & AsyncDisposable> => {
+/** Everything that becomes due in a partition, until it is disposed. */
+const followPartition = async (partition: number): Promise<{ seen: Due[] } & AsyncDisposable> => {
   const seen: Due[] = [];
   const following = await followDue(
     log,
-    share,
+    partition,
     async (due) => void seen.push(...due),
     () => undefined,
   );
@@ -65,38 +65,28 @@ const runsIn = (seen: readonly Due[]): string[] =>
 describe('a delivery that waits', () => {
   it('is due in its own partition when its time has come, once', async () => {
     const delivery = aDelivery();
-    await using watch = await watchShare(partitionOf(delivery.origin));
+    await using followed = await followPartition(partitionOf(delivery.origin));
     await scheduleDelivery(log, delivery, soon());
     const due = await waitFor('the timer', () =>
-      watch.seen.find((one) => one.kind === 'delivery' && one.delivery.run_id === delivery.run_id),
+      followed.seen.find((one) => one.kind === 'delivery' && one.delivery.run_id === delivery.run_id),
     );
     expect(due).toMatchObject({ kind: 'delivery', delivery });
-    expect(runsIn(watch.seen)).toEqual([delivery.run_id]);
+    expect(runsIn(followed.seen)).toEqual([delivery.run_id]);
   });
 
-  it('is replaced by a later wish for the same run', async () => {
+  it('is replaced by a later one of the same run', async () => {
     const delivery = aDelivery();
     await scheduleDelivery(log, delivery, farAway());
-    await using watch = await watchShare(partitionOf(delivery.origin));
+    await using followed = await followPartition(partitionOf(delivery.origin));
     await scheduleDelivery(log, { ...delivery, tries: 2 }, soon());
-    // The share may hold what other tests have left there.
+    // The partition may hold what other tests have left there.
     const mine = () =>
-      watch.seen.filter((due) => due.kind === 'delivery' && due.delivery.run_id === delivery.run_id);
+      followed.seen.filter((due) => due.kind === 'delivery' && due.delivery.run_id === delivery.run_id);
     await waitFor('the timer', () => mine().length > 0);
     expect(mine()).toMatchObject([{ delivery: { tries: 2 } }]);
   });
 
-  it('survives a kill of the broker', async () => {
-    await using own = await aLogOnOwnBroker();
-    const delivery = aDelivery();
-    await scheduleDelivery(own.log, delivery, new Date(Date.now() + 1_500));
-    await own.nats.kill9();
-    await own.nats.restart();
-    const pending = await waitFor('what is pending', () => findPending(own.log, delivery));
-    expect(pending.delivery).toEqual(delivery);
-  });
-
-  it('is found until it is dropped', async () => {
+  it('is found until it is removed', async () => {
     const delivery = aDelivery();
     await scheduleDelivery(log, delivery, farAway());
     expect(await findPending(log, delivery)).toMatchObject({ delivery });
@@ -106,7 +96,7 @@ describe('a delivery that waits', () => {
 });
 
 describe('deferred deliveries', () => {
-  it('are given one after the other, of one organisation or of all, the first deferred first', async () => {
+  it('are returned one after the other, of one organisation or of all, the first deferred first', async () => {
     const first = aDelivery();
     const { origin } = first;
     const others = [aDelivery({ origin }), aDelivery({ origin, org_id: first.org_id })];
@@ -124,15 +114,15 @@ describe('deferred deliveries', () => {
     expect(await of(first.org_id)).toEqual([first.run_id, others[1]?.run_id]);
   });
 
-  it('are counted, and gone when they are dropped; dropping twice is harmless', async () => {
+  it('are counted until they are removed; removing twice is harmless', async () => {
     const before = await countDeferred(log);
     const delivery = aDelivery();
     await deferDelivery(log, delivery);
     expect(await countDeferred(log)).toBe(before + 1);
     const at = { origin: delivery.origin, org_id: delivery.org_id };
-    const parked = await waitFor('it', () => nextDeferred(log, at, 0));
-    await removeTimer(log, parked.sequence);
-    await removeTimer(log, parked.sequence);
+    const deferred = await waitFor('it', () => nextDeferred(log, at, 0));
+    await removeTimer(log, deferred.sequence);
+    await removeTimer(log, deferred.sequence);
     expect(await nextDeferred(log, at, 0)).toBeUndefined();
     expect(await countDeferred(log)).toBe(before);
   });
@@ -140,19 +130,19 @@ describe('deferred deliveries', () => {
   it('are found when their time is over, and only then', async () => {
     const expires_at = '2026-01-02T00:00:00.000Z';
     const over = aDelivery({ expires_at });
-    const share = partitionOf(over.origin);
+    const partition = partitionOf(over.origin);
     await deferDelivery(log, over);
     await deferDelivery(log, aDelivery({ origin: over.origin }));
     await scheduleDelivery(log, aDelivery({ origin: over.origin, expires_at }), farAway());
-    const read = (now: string): Promise<StoredPending[]> => readExpired(log, share, new Date(now), 10);
+    const read = (now: string): Promise<StoredPending[]> => readExpired(log, partition, new Date(now), 10);
     expect(await read('2026-01-01T00:00:00.000Z')).toEqual([]);
     expect(await read('2026-01-03T00:00:00.000Z')).toMatchObject([{ delivery: over }]);
   });
 
-  it('that nobody can read are dropped, and the next is given', async () => {
+  it('that cannot be read are removed, and the next one is returned', async () => {
     const delivery = aDelivery();
     await deferDelivery(log, delivery);
-    const subject = `timers.${partitionOf(delivery.origin)}.x.${delivery.org_id}.${newUuid()}.parked`;
+    const subject = `timers.${partitionOf(delivery.origin)}.x.${delivery.org_id}.${newUuid()}.deferred`;
     const origin = 'x';
     await log.js.publish(
       subject.replace(`.${partitionOf(delivery.origin)}.`, `.${partitionOf(origin)}.`),
@@ -167,17 +157,17 @@ describe('the opening of a breaker', () => {
   it('is read by the next holder of its partition until it is over, and then due', async () => {
     const origin = `https://${newUuid()}.example`;
     const opening: OpenBreaker = { version: 1, origin, org_id: null, opens: 2, until: soon().toISOString() };
-    const share = partitionOf(origin);
+    const partition = partitionOf(origin);
     await storeOpening(log, opening);
-    expect(await readOpenings(log, share)).toContainEqual(opening);
-    await using watch = await watchShare(share);
+    expect(await readOpenings(log, partition)).toContainEqual(opening);
+    await using followed = await followPartition(partition);
     await waitFor('its end', () =>
-      watch.seen.some((due) => due.kind === 'breaker' && due.breaker.origin === origin),
+      followed.seen.some((due) => due.kind === 'breaker' && due.breaker.origin === origin),
     );
-    expect(await readOpenings(log, share)).not.toContainEqual(opening);
+    expect(await readOpenings(log, partition)).not.toContainEqual(opening);
   });
 
-  it('is forgotten when it is dropped', async () => {
+  it('is not read once it is removed', async () => {
     const origin = `https://${newUuid()}.example`;
     const opening: OpenBreaker = {
       version: 1,

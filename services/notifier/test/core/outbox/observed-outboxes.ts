@@ -5,7 +5,7 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { AttemptReport } from '../../../src/core/delivery/attempt-report.ts';
 import type { FinalDelivery } from '../../../src/core/delivery/final-delivery.ts';
 import { LowWatermark } from '../../../src/core/state/low-watermark.ts';
-import { simulateCore, STORED, type SimulatedCore } from '../simulated-core.ts';
+import { SECOND, simulateCore, STORED, type SimulatedCore } from '../simulated-core.ts';
 
 export { SECOND } from '../simulated-core.ts';
 
@@ -33,12 +33,14 @@ export interface ObservedOutboxes {
   defer: ((done: () => void) => void) | undefined;
   addFinal(delivery: FinalDelivery): void;
   addNews(key: RunKey, at: { readonly runs?: number; readonly activity?: number }): void;
+  /** Opens the breaker of the receiver for 30 seconds. */
+  trip(): void;
   close(): void;
   isClosed(): boolean;
 }
 
 const ORG = orgId(newUuid());
-export const ORIGIN = 'https://receiver.example';
+const ORIGIN = 'https://receiver.example';
 const PARTITION = partitionOf(ORIGIN);
 export const aRun = (): RunKey => ({ org_id: ORG, run_id: runId(newUuid()) });
 
@@ -79,6 +81,10 @@ export const observeOutboxes = ({ maxInFlight = 100 } = {}): ObservedOutboxes =>
       const message = { key, origin: ORIGIN, partition: PARTITION };
       if (runs !== undefined) take({ type: 'run_changed', ...message, sequence: runs });
       if (activity !== undefined) take({ type: 'progress_reported', ...message, sequence: activity });
+    },
+    trip: () => {
+      const until = core.now() + 30 * SECOND;
+      take({ type: 'opening_found', origin: ORIGIN, org_id: ORG, opens: 1, until });
     },
     close: () => take({ type: 'partition_closing', partition: PARTITION }),
     isClosed: () => core.others.some(({ type }) => type === 'partition_idle'),

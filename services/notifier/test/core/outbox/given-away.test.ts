@@ -1,0 +1,59 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { aRun, finalOf, observeOutboxes, SECOND, type ObservedOutboxes } from './observed-outboxes.ts';
+
+let observed: ObservedOutboxes;
+beforeEach(() => {
+  observed = observeOutboxes();
+});
+
+const run = aRun();
+const addNews = (runs: number): void => observed.addNews(run, { runs });
+
+describe('a partition that is given away', () => {
+  it('waits for what is in flight and for what is being deferred, and takes back the rest', () => {
+    observed.addFinal(finalOf(aRun(), 1));
+    observed.finals[0]?.end('accepted');
+    for (const sequence of [2, 3, 4]) observed.addFinal(finalOf(aRun(), sequence));
+    expect(observed.finals).toHaveLength(3);
+    observed.close();
+    observed.finals[1]?.end('accepted');
+    observed.pass(10 * SECOND);
+    expect(observed.isClosed()).toBe(false);
+    observed.finals[2]?.end('interrupted');
+    expect(observed.isClosed()).toBe(true);
+    expect(observed.finals).toHaveLength(3);
+    expect(observed.settled).toEqual([1, 2]);
+    expect(observed.deferred).toEqual([]);
+    const { limits, waiting } = observed.core.state;
+    expect([limits.inFlight, waiting]).toEqual([0, 0]);
+  });
+
+  it('waits for what is being deferred', () => {
+    observed.trip();
+    const waiting: (() => void)[] = [];
+    observed.defer = (done) => void waiting.push(done);
+    observed.addFinal(finalOf(run, 1));
+    observed.close();
+    expect(observed.isClosed()).toBe(false);
+    for (const done of waiting) done();
+    expect(observed.isClosed()).toBe(true);
+    expect(observed.settled).toEqual([1]);
+  });
+
+  it('leaves an intermediate one that was cut off to the next holder', () => {
+    addNews(5);
+    addNews(6);
+    observed.close();
+    observed.intermediates[0]?.end('interrupted');
+    expect(observed.isClosed()).toBe(true);
+    expect(observed.settledNews).toEqual([]);
+  });
+
+  it('starts nothing new', () => {
+    observed.close();
+    observed.addFinal(finalOf(run, 1));
+    addNews(2);
+    observed.pass(60 * SECOND);
+    expect([observed.finals, observed.intermediates]).toEqual([[], []]);
+  });
+});

@@ -1,0 +1,90 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { aRun, observeOutboxes, SECOND, type ObservedOutboxes } from './observed-outboxes.ts';
+
+let observed: ObservedOutboxes;
+beforeEach(() => {
+  observed = observeOutboxes();
+});
+
+const run = aRun();
+const addNews = (runs: number): void => observed.addNews(run, { runs });
+const addProgress = (activity: number): void => observed.addNews(run, { activity });
+const countOutboxes = (): number => observed.core.state.outboxes.size;
+
+describe('the intermediate notifications of a run', () => {
+  it('begin at once, and then at most once a second, the latest winning', () => {
+    addNews(1);
+    expect(observed.intermediates).toHaveLength(1);
+    addNews(2);
+    addProgress(50);
+    addNews(3);
+    observed.intermediates[0]?.end('accepted');
+    observed.pass(999);
+    expect(observed.intermediates).toHaveLength(1);
+    expect(observed.settledNews).toEqual([1]);
+    observed.pass(1);
+    expect(observed.intermediates.map(({ atLeast }) => atLeast)).toEqual([1, 3]);
+    observed.intermediates[1]?.end('accepted');
+    observed.pass();
+    expect(observed.settledNews).toEqual([1, 2, 3, 50]);
+  });
+
+  it('keep to the second also when the next comes after the first was answered', () => {
+    addNews(1);
+    observed.intermediates[0]?.end('accepted');
+    observed.pass(500);
+    addNews(2);
+    expect(observed.intermediates).toHaveLength(1);
+    observed.pass(500);
+    expect(observed.intermediates).toHaveLength(2);
+  });
+
+  it('are sent one after the other, however long one takes', () => {
+    addNews(1);
+    addNews(2);
+    observed.pass(10 * SECOND);
+    expect(observed.intermediates).toHaveLength(1);
+    observed.intermediates[0]?.end('timed_out');
+    observed.pass();
+    expect(observed.intermediates).toHaveLength(2);
+  });
+
+  it('are not sent again when they were refused', () => {
+    addNews(1);
+    observed.intermediates[0]?.end('client_error');
+    observed.pass(60 * SECOND);
+    expect(observed.intermediates).toHaveLength(1);
+    expect(observed.settledNews).toEqual([1]);
+  });
+
+  it.each(['no_dns', 'proxy_failed', 'interrupted'] as const)(
+    'are queued again after %s, since nothing may follow for hours',
+    (sent) => {
+      addNews(7);
+      observed.intermediates[0]?.end(sent);
+      observed.pass(14 * SECOND);
+      expect(observed.intermediates).toHaveLength(1);
+      observed.pass(2 * SECOND);
+      expect(observed.intermediates.map(({ atLeast }) => atLeast)).toEqual([7, 7]);
+      expect(observed.settledNews).toEqual([7]);
+    },
+  );
+
+  it('are queued again when they could not be sent, without holding up the log meanwhile', () => {
+    observed.trip();
+    addNews(7);
+    observed.pass();
+    expect(observed.intermediates).toEqual([]);
+    expect(observed.settledNews).toEqual([7]);
+    addNews(8);
+    observed.pass(60 * SECOND);
+    expect(observed.intermediates.map(({ atLeast }) => atLeast)).toEqual([8]);
+  });
+
+  it('leave nothing behind when there is nothing more to send', () => {
+    addNews(1);
+    observed.intermediates[0]?.end('nothing');
+    observed.pass(SECOND);
+    expect(countOutboxes()).toBe(0);
+  });
+});
