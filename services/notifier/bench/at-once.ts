@@ -1,4 +1,4 @@
-/** Does the work for every item, so many at a time, in order. */
+/** Does the work forevery item, `limit` at a time, in order. */
 export const atOnce = async <Item>(
   most: number,
   items: Iterable<Item>,
@@ -19,7 +19,7 @@ export const quantile = (values: readonly number[], part: number): number => {
   return sorted[Math.min(Math.floor(sorted.length * part), sorted.length - 1)] ?? Number.NaN;
 };
 
-/** So many may be taken and not yet given back; whoever wants one more waits for its turn. */
+/** At most this many permits are taken at a time; a caller that wants one more waits. */
 export const allowance = (most: number): { take(): Promise<void>; giveBack(): void } => {
   const waiting: (() => void)[] = [];
   let left = most;

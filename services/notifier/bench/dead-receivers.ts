@@ -11,7 +11,7 @@ export interface Dead {
   readonly hosts: number;
   /** Deferred deliveries of all of them together. */
   readonly deferred: number;
-  /** Their breakers are to be probed at times that are spread over so many seconds from now on. */
+  /** Their breakers are to be probed over this many seconds from now on. */
   readonly probedWithinS: number;
 }
 
@@ -23,11 +23,11 @@ const AT_ONCE = 256;
 export const deferDeliveries = async (
   log: EventLog,
   receivers: Receivers,
-  { hosts, deferred: parked, probedWithinS }: Dead,
+  { hosts, deferred, probedWithinS }: Dead,
 ): Promise<void> => {
   const due_at = new Date().toISOString();
   const expires_at = new Date(Date.now() + 518_400_000).toISOString();
-  await atOnce(AT_ONCE, range(parked), async (n) => {
+  await atOnce(AT_ONCE, range(deferred), async (n) => {
     const host = n % hosts;
     const key = runOfHost(host);
     const webhook = receivers.url('dead', host, key.run_id);
@@ -36,14 +36,14 @@ export const deferDeliveries = async (
     await deferDelivery(log, { version: 1, ...key, origin, round: 1, tries: 1, due_at, expires_at });
   });
   const { created, lastSequence } = await runsIdentity(log);
-  for (const share of range(PARTITIONS)) {
+  for (const partition of range(PARTITIONS)) {
     const all = { runs: lastSequence, activity: 0, swept: lastSequence };
-    await storePosition(log, share, { version: 1, created, ...all });
+    await storePosition(log, partition, { version: 1, created, ...all });
   }
   await atOnce(AT_ONCE, range(hosts), async (host) => {
     const origin = originOf(new URL(receivers.url('dead', host, '')));
     const until = new Date(Date.now() + ((host + 1) / hosts) * probedWithinS * 1_000).toISOString();
-    // The origin is not reached by anybody; each organisation there is to be reminded of what is parked.
+    // The origin cannot be reached; each organisation there has a reminder of its deferred deliveries.
     await storeOpening(log, { version: 1, origin, org_id: null, opens: OPENS, until });
     await storeOpening(log, { version: 1, origin, org_id: runOfHost(host).org_id, opens: 0, until });
   });

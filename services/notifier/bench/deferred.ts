@@ -16,7 +16,7 @@ import { openReceivers } from './receivers.ts';
 import { end, prepareRunning, runOfHost, type Prepared } from './runs.ts';
 
 const DEFERRED = Number(process.argv[2] ?? 100_000);
-/** Only the scenario with so many dead hosts. */
+/** Only the scenario with this number of dead hosts. */
 const ONLY = process.argv[3];
 const HEALTHY = 20;
 const RUNS = 1_000;

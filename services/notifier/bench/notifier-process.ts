@@ -42,7 +42,7 @@ export const startNotifier = async (
   const health = await new Promise<string>((resolve, reject) => {
     child.once('exit', () => reject(new Error('the notifier ended before it was ready')));
     // What `announce` of the service kit sends.
-    child.once('message', (told: { readonly health: string }) => resolve(told.health));
+    child.once('message', (message: { readonly health: string }) => resolve(message.health));
   });
   return {
     pid: child.pid ?? 0,

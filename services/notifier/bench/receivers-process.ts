@@ -7,7 +7,7 @@ import { allNames, isHanging, type Hosts } from './host-names.ts';
 /** Run id, and when it arrived on the system's monotonic clock, in milliseconds. */
 export type Accepted = readonly [run: string, at: number];
 
-/** What this process tells its parent. */
+/** What this process reports to its parent. */
 export type ParentMessage =
   | { readonly type: 'ready'; readonly port: number; readonly dnsServer: string }
   | { readonly type: 'accepted'; readonly accepted: readonly Accepted[] };
@@ -43,11 +43,11 @@ const server = createServer((request, response) => {
 server.keepAliveTimeout = 60_000;
 await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', 4_096, resolve));
 
-const tell = (told: ParentMessage): void => void process.send?.(told);
+const report = (message: ParentMessage): void => void process.send?.(message);
 setInterval(() => {
-  if (accepted.length > 0) tell({ type: 'accepted', accepted });
+  if (accepted.length > 0) report({ type: 'accepted', accepted });
   accepted = [];
 }, TELL_EVERY_MS);
 process.once('disconnect', () => process.exit());
 // A listening TCP server has such an address.
-tell({ type: 'ready', port: (server.address() as AddressInfo).port, dnsServer: dns.server });
+report({ type: 'ready', port: (server.address() as AddressInfo).port, dnsServer: dns.server });

@@ -17,17 +17,17 @@ const CLOSED_PORT = 9;
 export const openReceivers = async (hosts: Hosts): Promise<Receivers> => {
   const child = fork(new URL('receivers-process.ts', import.meta.url), [JSON.stringify(hosts)]);
   const exited = once(child, 'exit');
-  let tell = (_accepted: readonly Accepted[]): void => undefined;
+  let report = (_accepted: readonly Accepted[]): void => undefined;
   const { port, dnsServer } = await new Promise<Extract<ParentMessage, { type: 'ready' }>>(
     (resolve, reject) => {
       child.once('exit', () => reject(new Error('the receivers ended before they were ready')));
       // Whatever the child sends is of this type.
-      child.on('message', (told: ParentMessage) => {
-        switch (told.type) {
+      child.on('message', (message: ParentMessage) => {
+        switch (message.type) {
           case 'ready':
-            return resolve(told);
+            return resolve(message);
           case 'accepted':
-            return tell(told.accepted);
+            return report(message.accepted);
         }
       });
     },
@@ -39,7 +39,7 @@ export const openReceivers = async (hosts: Hosts): Promise<Receivers> => {
     url: (manner, host, run) =>
       `http://${hostName(manner, host)}:${manner === 'dead' ? CLOSED_PORT : port}/hooks/${run}`,
     onAccepted: (listener) => {
-      tell = listener;
+      report = listener;
     },
     [Symbol.asyncDispose]: async () => {
       child.disconnect();

@@ -23,7 +23,7 @@ interface Scenario {
   readonly name: string;
   readonly healthy: number;
   readonly hanging: number;
-  /** All runs have ended before the notifier starts, as after it was away for a while. */
+  /** All runs have ended before the notifier starts, as after a stop of the notifier. */
   readonly isBacklog: boolean;
 }
 

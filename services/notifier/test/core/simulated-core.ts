@@ -48,7 +48,7 @@ export interface SimulatedCore {
   readonly take: (input: NotifierInput) => void;
   /** Does something later. */
   readonly after: (ms: number, act: () => void) => void;
-  /** Lets time pass, and whatever is due be done. */
+  /** Lets time pass, and does what is due. */
   readonly pass: (ms?: number) => void;
   deferredAt(receiver: Receiver): FinalDelivery[];
 }

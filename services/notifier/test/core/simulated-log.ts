@@ -68,7 +68,7 @@ export const runOf = ({ runs }: SimulatedLog, id: RunId): SimulatedRun => {
   return run;
 };
 
-/** A message about a run is stored, and everybody who reads the log is given it. */
+/** A message about a run is stored, and every reader of the log gets it. */
 export const append = (
   log: SimulatedLog,
   run: SimulatedRun,

@@ -6,15 +6,15 @@ import { FIRST_WAIT_MS, retryOf, attemptsOf } from '../fixtures/attempts-of.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
 import { rawReceiver, saying, type Receiver } from '../sending/receivers.ts';
 
-let world: TestBed;
+let bed: TestBed;
 let running: RunningNotifier;
 beforeAll(async () => {
-  world = await openTestBed();
-  running = await world.start({ withinMs: WITHIN_MS });
+  bed = await openTestBed();
+  running = await bed.start({ withinMs: WITHIN_MS });
 });
 afterAll(async () => {
   await running[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
+  await bed[Symbol.asyncDispose]();
 });
 
 const callbackAt = ({ url, port }: Receiver): string =>
@@ -22,18 +22,18 @@ const callbackAt = ({ url, port }: Receiver): string =>
 
 describe('a receiver that', () => {
   it.concurrent.each(Object.entries(BAD_RECEIVERS))(
-    '%s is tried again, what happened is kept, and its neighbour is told meanwhile',
+    'that %s gets another attempt, the first is recorded, and another receiver is not delayed',
     async (_what, bad) => {
       await using receiver = await bad.open();
       await using healthy = await aReceiver();
-      const key = await world.succeed(callbackAt(receiver));
-      const neighbour = await world.succeed(`${healthy.url}/hook`);
-      await expectSoon('the neighbour to be told', async () => {
+      const key = await bed.succeed(callbackAt(receiver));
+      const neighbour = await bed.succeed(`${healthy.url}/hook`);
+      await expectSoon('the notification of the other receiver', async () => {
         expect(healthy.of(neighbour.run_id)).toHaveLength(1);
-        expect(await world.webhook(neighbour)).toMatchObject({ status: 'success', tries: 1 });
+        expect(await bed.webhook(neighbour)).toMatchObject({ status: 'success', tries: 1 });
       });
 
-      const { attempts: tries, state, waitMs } = await retryOf(world, key);
+      const { attempts: tries, state, waitMs } = await retryOf(bed, key);
       const [first] = tries;
       expect(first).toMatchObject({
         notification: 'final',
@@ -52,7 +52,7 @@ describe('a receiver that', () => {
       expect(state).toMatchObject({ state: 'retrying', tries: 1, round: 1, last_reason: bad.reason });
       expect(waitMs).toBeGreaterThan(FIRST_WAIT_MS.least);
       expect(waitMs).toBeLessThan(FIRST_WAIT_MS.most);
-      expect(await world.webhook(key)).toMatchObject({ status: 'running', round: 1 });
+      expect(await bed.webhook(key)).toMatchObject({ status: 'running', round: 1 });
     },
   );
 });
@@ -64,13 +64,13 @@ describe('a receiver that accepts, though badly,', () => {
     ['by a body amid which it ends', cut(`${HEAD}content-length: 100\r\n\r\nbegun`), /^begun$/],
     ['by garbage behind its headers', saying(`${HEAD}transfer-encoding: chunked\r\n\r\ngarbage\r\n`), /^$/],
     ['by an endless body', again(`${HEAD}\r\n`, 'y'.repeat(16_384), 1), /^y{2048}$/],
-  ])('%s has been told, and is not told again', async (_how, talk, answer) => {
+  ])('that %s has accepted, and gets no second attempt', async (_how, talk, answer) => {
     await using receiver = await rawReceiver(talk);
-    const key = await world.succeed(callbackAt(receiver));
-    await expectSoon('what became of it', async () =>
-      expect(await world.webhook(key)).toMatchObject({ status: 'success', tries: 1 }),
+    const key = await bed.succeed(callbackAt(receiver));
+    await expectSoon('its outcome', async () =>
+      expect(await bed.webhook(key)).toMatchObject({ status: 'success', tries: 1 }),
     );
-    const { attempts: tries, state } = await attemptsOf(world, key);
+    const { attempts: tries, state } = await attemptsOf(bed, key);
     expect(tries).toMatchObject([
       {
         reason: 'accepted',
@@ -85,8 +85,8 @@ describe('a receiver that accepts, though badly,', () => {
 
   it.concurrent('by a huge answer leaves its first 2 KiB', async () => {
     await using receiver = await aReceiver((_arrived, response) => void response.end('ä'.repeat(500_000)));
-    const key = await world.succeed(`${receiver.url}/hook`);
-    const { attempts: tries } = await attemptsOf(world, key);
+    const key = await bed.succeed(`${receiver.url}/hook`);
+    const { attempts: tries } = await attemptsOf(bed, key);
     expect(tries).toMatchObject([{ reason: 'accepted', answer: 'ä'.repeat(1_024) }]);
   });
 });
@@ -97,8 +97,8 @@ describe('a redirect', () => {
     async (code) => {
       await using inside = await aReceiver();
       await using receiver = await aReceiver(status(code, { location: `${inside.url}/admin` }));
-      const key = await world.succeed(`${receiver.url}/hook`);
-      const { attempts: tries, state } = await retryOf(world, key);
+      const key = await bed.succeed(`${receiver.url}/hook`);
+      const { attempts: tries, state } = await retryOf(bed, key);
       expect(tries).toMatchObject([
         { reason: 'redirect', status: code, message: expect.stringMatching(/Redirects are not followed/) },
       ]);

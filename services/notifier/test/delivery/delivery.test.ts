@@ -14,23 +14,23 @@ import { aReceiver, silence, status } from '@runledger/testing/stand-ins/webhook
 import { expectSoon } from '../fixtures/expect-soon.ts';
 import { openTestBed, type RunningNotifier, type TestBed } from '../fixtures/test-bed.ts';
 
-let world: TestBed;
+let bed: TestBed;
 let running: RunningNotifier;
 beforeAll(async () => {
-  world = await openTestBed();
-  running = await world.start();
+  bed = await openTestBed();
+  running = await bed.start();
 });
 afterAll(async () => {
   await running[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
+  await bed[Symbol.asyncDispose]();
 });
 
 describe('a run that ended', () => {
-  it('is sent to its webhook once, signed, and the run says so', async () => {
+  it('is sent to its webhook once, signed, and the run shows it', async () => {
     await using receiver = await aReceiver();
-    const key = await world.succeed(`${receiver.url}/hook?token=s3cret`);
-    await expectSoon('what became of it', async () =>
-      expect(await world.webhook(key)).toMatchObject({ status: 'success', tries: 1, round: 1 }),
+    const key = await bed.succeed(`${receiver.url}/hook?token=s3cret`);
+    await expectSoon('its outcome', async () =>
+      expect(await bed.webhook(key)).toMatchObject({ status: 'success', tries: 1, round: 1 }),
     );
     const [arrived, ...more] = receiver.of(key.run_id);
     expect(more).toEqual([]);
@@ -38,7 +38,7 @@ describe('a run that ended', () => {
       path: '/hook?token=s3cret',
       payload: { status: 'success', finished: true, end_reason: 'completed', live_status: null, progress: 1 },
     });
-    const [secret = ''] = await world.secrets.valid(world.org);
+    const [secret = ''] = await bed.secrets.valid(bed.org);
     expect(new Webhook(secret).verify(arrived?.body ?? '', { ...arrived?.headers })).toEqual(
       arrived?.payload,
     );
@@ -46,9 +46,9 @@ describe('a run that ended', () => {
 
   it('leaves an attempt for people to read, without the query of the URL', async () => {
     await using receiver = await aReceiver();
-    const key = await world.succeed(`${receiver.url}/hook?token=s3cret`);
+    const key = await bed.succeed(`${receiver.url}/hook?token=s3cret`);
     const { attempts: tries } = await waitFor('the try', async () => {
-      const read = await readDeliveries(world.log, key);
+      const read = await readDeliveries(bed.log, key);
       return read.attempts.length > 0 && read;
     });
     expect(tries[0]).toMatchObject({
@@ -66,8 +66,8 @@ describe('a run that ended', () => {
     ['success', succeeded],
   ])('as %s is sent with that status', async (word, end) => {
     await using receiver = await aReceiver();
-    const key = await world.queue(`${receiver.url}/hook`);
-    await world.happen(key, assigned(key), started(key), end(key));
+    const key = await bed.queue(`${receiver.url}/hook`);
+    await bed.happen(key, assigned(key), started(key), end(key));
     await expectSoon('what arrives', () =>
       expect(receiver.of(key.run_id)).toMatchObject([{ payload: { status: word } }]),
     );
@@ -75,19 +75,19 @@ describe('a run that ended', () => {
 
   it('by a cancel while it was queued is sent', async () => {
     await using receiver = await aReceiver();
-    const key = await world.queue(`${receiver.url}/hook`);
-    await world.happen(key, cancelRequested(key));
+    const key = await bed.queue(`${receiver.url}/hook`);
+    await bed.happen(key, cancelRequested(key));
     await expectSoon('what arrives', () =>
       expect(receiver.of(key.run_id)).toMatchObject([{ payload: { status: 'cancelled' } }]),
     );
   });
 
-  it('without a webhook is sent to nobody', async () => {
+  it('without a webhook is not sent', async () => {
     await using receiver = await aReceiver();
-    const silentRun = await world.succeed(null);
-    const told = await world.succeed(`${receiver.url}/hook`);
-    await expectSoon('what arrives', () => expect(receiver.of(told.run_id)).toHaveLength(1));
-    expect(await world.webhook(silentRun)).toBeUndefined();
+    const silentRun = await bed.succeed(null);
+    const notified = await bed.succeed(`${receiver.url}/hook`);
+    await expectSoon('what arrives', () => expect(receiver.of(notified.run_id)).toHaveLength(1));
+    expect(await bed.webhook(silentRun)).toBeUndefined();
   });
 
   it('is attempted again after a refusal, with the same id and a fresh time', async () => {
@@ -96,12 +96,12 @@ describe('a run that ended', () => {
       tries += 1;
       status(tries === 1 ? 500 : 204)(arrived, response);
     });
-    const key = await world.succeed(`${receiver.url}/hook`);
-    await expectSoon('what became of it', async () =>
-      expect(await world.webhook(key)).toMatchObject({ status: 'running' }),
+    const key = await bed.succeed(`${receiver.url}/hook`);
+    await expectSoon('its outcome', async () =>
+      expect(await bed.webhook(key)).toMatchObject({ status: 'running' }),
     );
-    await expectSoon('what became of it', async () =>
-      expect(await world.webhook(key)).toMatchObject({ status: 'success', tries: 2 }),
+    await expectSoon('its outcome', async () =>
+      expect(await bed.webhook(key)).toMatchObject({ status: 'success', tries: 2 }),
     );
     const [first, second] = receiver.of(key.run_id);
     expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
@@ -111,19 +111,19 @@ describe('a run that ended', () => {
     expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(3_900);
   });
 
-  it('is given up when the receiver says that it is gone', async () => {
+  it('is given up when the receiver answers 410', async () => {
     await using receiver = await aReceiver(status(410));
-    const key = await world.succeed(`${receiver.url}/hook`);
-    await expectSoon('what became of it', async () =>
-      expect(await world.webhook(key)).toMatchObject({ status: 'failed', reason: 'gone', tries: 1 }),
+    const key = await bed.succeed(`${receiver.url}/hook`);
+    await expectSoon('its outcome', async () =>
+      expect(await bed.webhook(key)).toMatchObject({ status: 'failed', reason: 'gone', tries: 1 }),
     );
   });
 
   it('shows that it is being sent while the receiver takes its time', async () => {
     await using receiver = await aReceiver(silence);
-    const key = await world.succeed(`${receiver.url}/hook`);
-    await expectSoon('what became of it', async () =>
-      expect(await world.webhook(key)).toMatchObject({ status: 'running' }),
+    const key = await bed.succeed(`${receiver.url}/hook`);
+    await expectSoon('its outcome', async () =>
+      expect(await bed.webhook(key)).toMatchObject({ status: 'running' }),
     );
     expect(receiver.of(key.run_id)).toHaveLength(1);
   });
@@ -132,21 +132,21 @@ describe('a run that ended', () => {
 describe('a run that wants intermediate notifications', () => {
   it('is sent as it goes, at most once a second, and nothing after its end', async () => {
     await using receiver = await aReceiver();
-    const key = await world.queue(`${receiver.url}/hook`, { webhook_intermediate_status: true });
+    const key = await bed.queue(`${receiver.url}/hook`, { webhook_intermediate_status: true });
     await expectSoon('what arrives', () =>
       expect(receiver.of(key.run_id)).toMatchObject([{ payload: { status: 'queued' } }]),
     );
-    await world.happen(key, assigned(key), started(key));
+    await bed.happen(key, assigned(key), started(key));
     await expectSoon('what arrives', () =>
       expect(receiver.of(key.run_id).at(-1)).toMatchObject({ payload: { status: 'running' } }),
     );
-    await world.happen(key, uploading(key), succeeded(key));
-    await expectSoon('what became of it', async () =>
-      expect(await world.webhook(key)).toMatchObject({ status: 'success' }),
+    await bed.happen(key, uploading(key), succeeded(key));
+    await expectSoon('its outcome', async () =>
+      expect(await bed.webhook(key)).toMatchObject({ status: 'success' }),
     );
-    const told = receiver.of(key.run_id);
-    expect(told.map(({ payload }) => payload.status)).toEqual(['queued', 'running', 'success']);
-    const [first, second] = told;
+    const notified = receiver.of(key.run_id);
+    expect(notified.map(({ payload }) => payload.status)).toEqual(['queued', 'running', 'success']);
+    const [first, second] = notified;
     expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(950);
   });
 });

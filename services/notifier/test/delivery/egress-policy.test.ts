@@ -23,27 +23,27 @@ describe('a callback of a run that was queued', () => {
     await using receiver = await aReceiver();
     await using proxy = await recordingProxy(receiver.url);
     await using dns = await stubDns(namesIn(cases));
-    await using world = await openTestBed();
-    await using running = await world.start({
+    await using bed = await openTestBed();
+    await using running = await bed.start({
       allow: [],
       dnsServers: [dns.server],
       proxy: new URL(`http://127.0.0.1:${proxy.port}`),
     });
-    const keys = await Promise.all(refused.map(({ url }) => world.succeed(url)));
+    const keys = await Promise.all(refused.map(({ url }) => bed.succeed(url)));
     for (const key of keys) {
-      const { attempts: tries, state } = await retryOf(world, key);
+      const { attempts: tries, state } = await retryOf(bed, key);
       expect(tries).toMatchObject([{ ...ended, try: 1, phases: { connect: expect.toBeOneOf([0, null]) } }]);
       expect(state).toMatchObject({ state: 'retrying', tries: 1, last_reason: 'forbidden' });
       expect(JSON.stringify(tries)).not.toContain('pw@');
-      expect(await world.webhook(key)).toMatchObject({ status: 'running' });
+      expect(await bed.webhook(key)).toMatchObject({ status: 'running' });
     }
     expect(proxy.taken()).toBe(0);
     expect(await running.metric('runledger_notifier_open_breakers')).toBe(0);
 
     // The same way is open for those that are allowed.
-    const told = await Promise.all(allowed.map(({ url }) => world.succeed(url)));
-    for (const key of told) {
-      const { attempts: tries } = await attemptsOf(world, key);
+    const notified = await Promise.all(allowed.map(({ url }) => bed.succeed(url)));
+    for (const key of notified) {
+      const { attempts: tries } = await attemptsOf(bed, key);
       expect(tries[0]?.reason).not.toBe('forbidden');
     }
     expect(proxy.asked).toEqual(expect.arrayContaining(['1.2.0.3:80', '8.8.8.8:80', '8.8.4.4:8443']));
@@ -60,11 +60,11 @@ describe('a callback of a run that was queued', () => {
     ['by the unspecified address', '0.0.0.0'],
   ])('does not reach what listens here, written %s', async (_how, host) => {
     await using listener = await rawReceiver(() => undefined);
-    await using world = await openTestBed();
-    await using running = await world.start({ allow: [], ports: [listener.port] });
+    await using bed = await openTestBed();
+    await using running = await bed.start({ allow: [], ports: [listener.port] });
     const { attempts: tries } = await attemptsOf(
-      world,
-      await world.succeed(`http://${host}:${listener.port}/admin`),
+      bed,
+      await bed.succeed(`http://${host}:${listener.port}/admin`),
     );
     expect(tries).toMatchObject([ended]);
     expect(listener.taken()).toBe(0);
@@ -80,16 +80,16 @@ describe('a name', () => {
   it.concurrent('that leads inside since the run was queued is not followed there', async () => {
     await using listener = await rawReceiver(() => undefined, INSIDE);
     await using dns = await stubDns({ 'hooks.example.com': [OUTSIDE] });
-    await using world = await openTestBed();
-    await using running = await world.start({
+    await using bed = await openTestBed();
+    await using running = await bed.start({
       allow: [OUTSIDE],
       ports: [listener.port],
       dnsServers: [dns.server],
     });
-    const key = await world.queue(`http://hooks.example.com:${listener.port}/hook`);
+    const key = await bed.queue(`http://hooks.example.com:${listener.port}/hook`);
     dns.set('hooks.example.com', [INSIDE]);
-    await world.happen(key, assigned(key), started(key), succeeded(key));
-    const { attempts: tries } = await attemptsOf(world, key);
+    await bed.happen(key, assigned(key), started(key), succeeded(key));
+    const { attempts: tries } = await attemptsOf(bed, key);
     expect(tries).toMatchObject([{ ...ended, message: expect.stringMatching(/127\.0\.0\.1 is not public/) }]);
     expect(listener.taken()).toBe(0);
     expect(dns.questions('hooks.example.com')).toBeGreaterThan(0);
@@ -102,16 +102,16 @@ describe('a name', () => {
     const { port } = new URL(receiver.url);
     await using listener = await rawReceiver(() => undefined, INSIDE, Number(port));
     await using dns = await stubDns({ 'hooks.example.com': [OUTSIDE] });
-    await using world = await openTestBed();
-    await using running = await world.start({
+    await using bed = await openTestBed();
+    await using running = await bed.start({
       allow: [OUTSIDE],
       ports: [Number(port)],
       dnsServers: [dns.server],
     });
-    const key = await world.succeed(`http://hooks.example.com:${port}/hook`);
-    await attemptsOf(world, key);
+    const key = await bed.succeed(`http://hooks.example.com:${port}/hook`);
+    await attemptsOf(bed, key);
     dns.set('hooks.example.com', [INSIDE]);
-    const { attempts: tries } = await attemptsOf(world, key, 2);
+    const { attempts: tries } = await attemptsOf(bed, key, 2);
     expect(tries).toMatchObject([{ reason: 'server_error' }, { ...ended, try: 2 }]);
     expect(receiver.arrived).toHaveLength(1);
     expect(listener.taken()).toBe(0);
@@ -128,15 +128,15 @@ describe('a name', () => {
     const { port } = new URL(receiver.url);
     await using listener = await rawReceiver(() => undefined, INSIDE, Number(port));
     await using dns = await stubDns({ 'hooks.example.com': answers });
-    await using world = await openTestBed();
-    await using running = await world.start({
+    await using bed = await openTestBed();
+    await using running = await bed.start({
       allow: [OUTSIDE],
       ports: [Number(port)],
       dnsServers: [dns.server],
     });
     const { attempts: tries } = await attemptsOf(
-      world,
-      await world.succeed(`http://hooks.example.com:${port}/hook`),
+      bed,
+      await bed.succeed(`http://hooks.example.com:${port}/hook`),
     );
     expect(tries).toMatchObject([ended]);
     expect(receiver.arrived).toEqual([]);
@@ -155,11 +155,11 @@ describe('RUNLEDGER_WEBHOOK_ALLOW', () => {
     await using receiver = await aReceiver();
     const { port } = new URL(receiver.url);
     await using dns = await stubDns({ 'hooks.corp.example': ['127.0.0.1'] });
-    await using world = await openTestBed();
-    await using running = await world.start({ allow: [allow], dnsServers: [dns.server] });
-    const key = await world.succeed(`http://${host}:${port}/hook`);
-    await expectSoon('what became of it', async () =>
-      expect(await world.webhook(key)).toMatchObject({ status: 'success', tries: 1 }),
+    await using bed = await openTestBed();
+    await using running = await bed.start({ allow: [allow], dnsServers: [dns.server] });
+    const key = await bed.succeed(`http://${host}:${port}/hook`);
+    await expectSoon('its outcome', async () =>
+      expect(await bed.webhook(key)).toMatchObject({ status: 'success', tries: 1 }),
     );
     expect(receiver.of(key.run_id)[0]?.headers['host']).toBe(`${host}:${port}`);
     expect(await running.metric('runledger_notifier_attempts_total', { reason: 'accepted' })).toBe(1);
@@ -178,13 +178,13 @@ describe('RUNLEDGER_WEBHOOK_ALLOW', () => {
       'hooks.corp.example': ['127.0.0.1'],
       'nats.corp.example': ['127.0.0.1'],
     });
-    await using world = await openTestBed();
-    await using running = await world.start({
+    await using bed = await openTestBed();
+    await using running = await bed.start({
       allow: ['loopback', 'hooks.corp.example'],
       ownServices: [own(port)],
       dnsServers: [dns.server],
     });
-    const { attempts: tries } = await attemptsOf(world, await world.succeed(`http://${host}:${port}/hook`));
+    const { attempts: tries } = await attemptsOf(bed, await bed.succeed(`http://${host}:${port}/hook`));
     expect(tries).toMatchObject([
       { ...ended, message: expect.stringMatching(/one of the services of Runledger itself/) },
     ]);

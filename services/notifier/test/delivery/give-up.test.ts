@@ -12,13 +12,13 @@ import { retryOf, attemptsOf } from '../fixtures/attempts-of.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
 import { storedTimers } from '../fixtures/stored-timers.ts';
 
-const expectEnd = (world: TestBed, key: RunKey, end: object): Promise<void> =>
-  expectSoon('what became of it', async () => expect(await world.webhook(key)).toMatchObject(end));
+const expectEnd = (bed: TestBed, key: RunKey, end: object): Promise<void> =>
+  expectSoon('its outcome', async () => expect(await bed.webhook(key)).toMatchObject(end));
 
-const expectNothingWaits = (world: TestBed): Promise<void> =>
-  expectSoon('nothing to wait', async () => expect(await storedTimers(world.log)).toEqual([]));
+const expectNothingWaits = (bed: TestBed): Promise<void> =>
+  expectSoon('nothing to wait', async () => expect(await storedTimers(bed.log)).toEqual([]));
 
-/** As after so many tries, the next of which is due. */
+/** As after this many attempts, the next of which is due. */
 const tried = (key: RunKey, { url }: Receiver, tries: number): PendingDelivery => ({
   version: 1,
   ...key,
@@ -34,128 +34,126 @@ describe('a delivery', () => {
     [500, 'server_error'],
     [404, 'client_error'],
   ])('is given up when its thirteenth try is answered with %i', async (code, last_reason) => {
-    await using world = await openTestBed();
+    await using bed = await openTestBed();
     await using receiver = await aReceiver(status(code));
-    const key = await world.succeed(`${receiver.url}/hook?token=s3cret`);
-    await scheduleDelivery(world.log, tried(key, receiver, 12), new Date());
-    await using running = await world.start();
-    await expectEnd(world, key, {
+    const key = await bed.succeed(`${receiver.url}/hook?token=s3cret`);
+    await scheduleDelivery(bed.log, tried(key, receiver, 12), new Date());
+    await using running = await bed.start();
+    await expectEnd(bed, key, {
       status: 'failed',
       reason: 'tries_used_up',
       tries: 13,
       last_reason,
       message: expect.stringMatching(new RegExp(`answered ${code}`)),
     });
-    expect(JSON.stringify(await world.webhook(key))).not.toContain('s3cret');
-    expect((await attemptsOf(world, key)).attempts).toMatchObject([
-      { try: 13, round: 1, reason: last_reason },
-    ]);
+    expect(JSON.stringify(await bed.webhook(key))).not.toContain('s3cret');
+    expect((await attemptsOf(bed, key)).attempts).toMatchObject([{ try: 13, round: 1, reason: last_reason }]);
     expect(receiver.of(key.run_id)).toHaveLength(1);
-    await expectNothingWaits(world);
+    await expectNothingWaits(bed);
     expect(await running.metric('runledger_notifier_deliveries_total', { end: 'tries_used_up' })).toBe(1);
   });
 
   it.concurrent('is not given up by its twelfth', async () => {
-    await using world = await openTestBed();
+    await using bed = await openTestBed();
     await using receiver = await aReceiver(status(500));
-    const key = await world.succeed(`${receiver.url}/hook`);
-    await scheduleDelivery(world.log, tried(key, receiver, 11), new Date());
-    await using running = await world.start();
-    const { attempts: tries, state } = await retryOf(world, key);
+    const key = await bed.succeed(`${receiver.url}/hook`);
+    await scheduleDelivery(bed.log, tried(key, receiver, 11), new Date());
+    await using running = await bed.start();
+    const { attempts: tries, state } = await retryOf(bed, key);
     expect(tries).toMatchObject([{ try: 12, reason: 'server_error' }]);
     expect(state).toMatchObject({ state: 'retrying', tries: 12 });
-    expect(await storedTimers(world.log)).toEqual([expect.stringMatching(`${key.run_id}\\.wait$`)]);
+    expect(await storedTimers(bed.log)).toEqual([expect.stringMatching(`${key.run_id}\\.wait$`)]);
     expect(await running.metric('runledger_notifier_deliveries_total')).toBe(0);
-    expect(await world.webhook(key)).toMatchObject({ status: 'running' });
+    expect(await bed.webhook(key)).toMatchObject({ status: 'running' });
   });
 
   it.concurrent('is given up by 410, and never attempted again', async () => {
-    await using world = await openTestBed();
+    await using bed = await openTestBed();
     await using receiver = await aReceiver(status(410));
-    await using running = await world.start();
-    const key = await world.succeed(`${receiver.url}/hook`);
-    await expectEnd(world, key, { status: 'failed', reason: 'gone', tries: 1, last_reason: 'gone' });
-    await expectNothingWaits(world);
+    await using running = await bed.start();
+    const key = await bed.succeed(`${receiver.url}/hook`);
+    await expectEnd(bed, key, { status: 'failed', reason: 'gone', tries: 1, last_reason: 'gone' });
+    await expectNothingWaits(bed);
     expect(receiver.of(key.run_id)).toHaveLength(1);
     expect(await running.metric('runledger_notifier_open_breakers')).toBe(0);
   });
 
   it.concurrent('is given up when its run ended too long ago', async () => {
-    await using world = await openTestBed();
+    await using bed = await openTestBed();
     await using receiver = await aReceiver(status(500));
-    await using running = await world.start({ giveUpAfterMs: 2_000 });
-    const key = await world.succeed(`${receiver.url}/hook`);
-    await expectEnd(world, key, { status: 'running' });
-    await expectEnd(world, key, { status: 'failed', reason: 'expired', tries: 1 });
+    await using running = await bed.start({ giveUpAfterMs: 2_000 });
+    const key = await bed.succeed(`${receiver.url}/hook`);
+    await expectEnd(bed, key, { status: 'running' });
+    await expectEnd(bed, key, { status: 'failed', reason: 'expired', tries: 1 });
     expect(receiver.of(key.run_id)).toHaveLength(1);
-    await expectNothingWaits(world);
+    await expectNothingWaits(bed);
     expect(await running.metric('runledger_notifier_deliveries_total', { end: 'expired' })).toBe(1);
   });
 
   it.concurrent('that somebody asks for again after that is attempted once more', async () => {
-    await using world = await openTestBed();
+    await using bed = await openTestBed();
     await using receiver = await aReceiver(status(500));
-    await using running = await world.start({ giveUpAfterMs: 2_000 });
-    const key = await world.succeed(`${receiver.url}/hook`);
-    await expectEnd(world, key, { status: 'failed', reason: 'expired' });
+    await using running = await bed.start({ giveUpAfterMs: 2_000 });
+    const key = await bed.succeed(`${receiver.url}/hook`);
+    await expectEnd(bed, key, { status: 'failed', reason: 'expired' });
     receiver.answer = status(200);
-    await world.happenTo(key, redeliveryRequested(key));
-    await expectEnd(world, key, { status: 'success', round: 2, tries: 1 });
+    await bed.happenTo(key, redeliveryRequested(key));
+    await expectEnd(bed, key, { status: 'success', round: 2, tries: 1 });
     expect(await running.metric('runledger_notifier_deliveries_total', { end: 'delivered' })).toBe(1);
   });
 
   it.concurrent('is given up, although it is deferred, when its run ended too long ago', async () => {
-    await using world = await openTestBed();
+    await using bed = await openTestBed();
     await using receiver = await aReceiver(status(500));
-    await using running = await world.start({ giveUpAfterMs: 4_000, breaker: { firstOpenMs: 5_000 } });
-    const failed = await openBreaker(world, running, `${receiver.url}/hook`);
-    const parked = await succeedOften(world, `${receiver.url}/hook`, 5);
-    for (const key of parked) await expectEnd(world, key, { status: 'failed', reason: 'expired', tries: 0 });
-    for (const key of failed) await expectEnd(world, key, { status: 'failed', reason: 'expired', tries: 1 });
+    await using running = await bed.start({ giveUpAfterMs: 4_000, breaker: { firstOpenMs: 5_000 } });
+    const failed = await openBreaker(bed, running, `${receiver.url}/hook`);
+    const deferred = await succeedOften(bed, `${receiver.url}/hook`, 5);
+    for (const key of deferred) await expectEnd(bed, key, { status: 'failed', reason: 'expired', tries: 0 });
+    for (const key of failed) await expectEnd(bed, key, { status: 'failed', reason: 'expired', tries: 1 });
     expect(receiver.arrived).toHaveLength(5);
-    await expectNothingWaits(world);
+    await expectNothingWaits(bed);
   });
 });
 
 describe('a fact that nobody may write', () => {
-  const forge = async (world: TestBed, event: Parameters<typeof runEventSubject>[0]): Promise<void> => {
-    await world.log.js.publish(runEventSubject(event), JSON.stringify(event));
+  const forge = async (bed: TestBed, event: Parameters<typeof runEventSubject>[0]): Promise<void> => {
+    await bed.log.js.publish(runEventSubject(event), JSON.stringify(event));
   };
 
   it.concurrent('ends no run: nothing is sent before its end', async () => {
-    await using world = await openTestBed();
-    await using running = await world.start({ reconcileEveryMs: 300 });
+    await using bed = await openTestBed();
+    await using running = await bed.start({ reconcileEveryMs: 300 });
     await using receiver = await aReceiver();
-    const key = await world.queue(`${receiver.url}/hook`);
-    await world.happen(key, assigned(key), started(key));
-    await forge(world, succeeded(key));
-    await forge(world, { ...succeeded(key), executor_id: OTHER_EXECUTOR });
-    await world.log.js.publish(runEventSubject(succeeded(key)), 'garbage');
-    const other = await world.succeed(`${receiver.url}/hook`);
-    await expectEnd(world, other, { status: 'success' });
+    const key = await bed.queue(`${receiver.url}/hook`);
+    await bed.happen(key, assigned(key), started(key));
+    await forge(bed, succeeded(key));
+    await forge(bed, { ...succeeded(key), executor_id: OTHER_EXECUTOR });
+    await bed.log.js.publish(runEventSubject(succeeded(key)), 'garbage');
+    const other = await bed.succeed(`${receiver.url}/hook`);
+    await expectEnd(bed, other, { status: 'success' });
     expect(receiver.of(key.run_id)).toEqual([]);
-    expect(await world.webhook(key)).toBeUndefined();
+    expect(await bed.webhook(key)).toBeUndefined();
 
-    await world.happen(key, succeeded(key));
-    await expectEnd(world, key, { status: 'success', tries: 1 });
+    await bed.happen(key, succeeded(key));
+    await expectEnd(bed, key, { status: 'success', tries: 1 });
     expect(receiver.of(key.run_id)).toHaveLength(1);
-    await expectTidy(world, running);
+    await expectTidy(bed, running);
   });
 
   it.concurrent('cannot turn a callback off or elsewhere', async () => {
-    await using world = await openTestBed();
-    await using running = await world.start({ reconcileEveryMs: 300 });
+    await using bed = await openTestBed();
+    await using running = await bed.start({ reconcileEveryMs: 300 });
     await using receiver = await aReceiver();
     await using elsewhere = await aReceiver();
-    const keys = [await world.queue(`${receiver.url}/hook`), await world.queue(`${receiver.url}/hook`)];
-    const [off, away] = keys;
-    if (!off || !away) throw new Error('two runs were queued');
-    await forge(world, queued(off, { webhook: null }));
-    await forge(world, queued(away, { webhook: `${elsewhere.url}/hook` }));
-    for (const key of keys) await world.happen(key, assigned(key), started(key), succeeded(key));
-    for (const key of keys) await expectEnd(world, key, { status: 'success', tries: 1 });
+    const keys = [await bed.queue(`${receiver.url}/hook`), await bed.queue(`${receiver.url}/hook`)];
+    const [off, redirected] = keys;
+    if (!off || !redirected) throw new Error('two runs were queued');
+    await forge(bed, queued(off, { webhook: null }));
+    await forge(bed, queued(redirected, { webhook: `${elsewhere.url}/hook` }));
+    for (const key of keys) await bed.happen(key, assigned(key), started(key), succeeded(key));
+    for (const key of keys) await expectEnd(bed, key, { status: 'success', tries: 1 });
     for (const key of keys) expect(receiver.of(key.run_id)).toHaveLength(1);
     expect(elsewhere.arrived).toEqual([]);
-    await expectTidy(world, running);
+    await expectTidy(bed, running);
   });
 });

@@ -21,30 +21,30 @@ import {
 import { openTestBed, type RunningNotifier, type TestBed } from '../fixtures/test-bed.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
 
-let world: TestBed;
+let bed: TestBed;
 let running: RunningNotifier;
 beforeAll(async () => {
-  world = await openTestBed();
-  running = await world.start();
+  bed = await openTestBed();
+  running = await bed.start();
 });
 afterAll(async () => {
   await running[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
+  await bed[Symbol.asyncDispose]();
 });
 
 const wanting = (receiver: Receiver): Promise<RunKey> =>
-  world.queue(`${receiver.url}/hook`, { webhook_intermediate_status: true });
+  bed.queue(`${receiver.url}/hook`, { webhook_intermediate_status: true });
 
 /** A run that runs, and whose receiver knows it. */
 const aRunning = async (receiver: Receiver): Promise<RunKey> => {
   const key = await wanting(receiver);
-  await world.happen(key, assigned(key), started(key));
+  await bed.happen(key, assigned(key), started(key));
   await expectTold(receiver, key, { status: 'running' });
   return key;
 };
 
 const report = (key: RunKey, progress: number, live_status: string | null = null): void =>
-  reportProgress(world.log, key, 1, EXECUTOR, { progress, live_status, time: new Date().toISOString() });
+  reportProgress(bed.log, key, 1, EXECUTOR, { progress, live_status, time: new Date().toISOString() });
 
 const expectTold = (receiver: Receiver, key: RunKey, payload: Partial<Arrived['payload']>): Promise<void> =>
   expectSoon('what arrives last', () =>
@@ -55,9 +55,7 @@ const statusesOf = (receiver: Receiver, key: RunKey): string[] =>
   receiver.of(key.run_id).map(({ payload }) => payload.status);
 
 const expectDelivered = (key: RunKey): Promise<void> =>
-  expectSoon('what became of it', async () =>
-    expect(await world.webhook(key)).toMatchObject({ status: 'success' }),
-  );
+  expectSoon('its outcome', async () => expect(await bed.webhook(key)).toMatchObject({ status: 'success' }));
 
 /** Leaves every request unanswered until it is let go. */
 const held = (): { answer: Receiver['answer']; letGo: (code: number) => void } => {
@@ -84,28 +82,28 @@ describe('progress', () => {
     });
   });
 
-  it.concurrent('comes at most once a second, the latest wins, and the last before a silence is sent', async () => {
+  it.concurrent('comes at most once a second, the latest wins, and the last one is always sent', async () => {
     await using receiver = await aReceiver();
     const key = await aRunning(receiver);
     const before = receiver.of(key.run_id).length;
     for (let step = 1; step <= 90; step += 1) report(key, step / 100, `step ${step}`);
     await expectTold(receiver, key, { progress: 0.9, live_status: 'step 90' });
-    const told = receiver.of(key.run_id);
-    expect(told.length - before).toBeLessThan(10);
+    const notified = receiver.of(key.run_id);
+    expect(notified.length - before).toBeLessThan(10);
     // They leave a second apart; the first may have been on its way for longer than the second.
-    const gaps = told.slice(1).map(({ at }, index) => at - (told[index]?.at ?? 0));
+    const gaps = notified.slice(1).map(({ at }, index) => at - (notified[index]?.at ?? 0));
     expect(Math.min(...gaps)).toBeGreaterThan(500);
   });
 
   it.concurrent('of a run that wants no intermediate notifications is not sent', async () => {
     await using receiver = await aReceiver();
-    const quiet = await world.queue(`${receiver.url}/hook`);
-    await world.happen(quiet, assigned(quiet), started(quiet));
+    const quiet = await bed.queue(`${receiver.url}/hook`);
+    await bed.happen(quiet, assigned(quiet), started(quiet));
     report(quiet, 0.5);
     const loud = await aRunning(receiver);
     report(loud, 0.5);
     await expectTold(receiver, loud, { progress: 0.5 });
-    await world.happen(quiet, succeeded(quiet));
+    await bed.happen(quiet, succeeded(quiet));
     await expectDelivered(quiet);
     expect(statusesOf(receiver, quiet)).toEqual(['success']);
   });
@@ -113,7 +111,7 @@ describe('progress', () => {
   it.concurrent('of an attempt that is not the current one is not sent as such', async () => {
     await using receiver = await aReceiver();
     const key = await aRunning(receiver);
-    reportProgress(world.log, key, 2, EXECUTOR, {
+    reportProgress(bed.log, key, 2, EXECUTOR, {
       progress: 0.99,
       live_status: 'of nobody',
       time: new Date().toISOString(),
@@ -131,7 +129,7 @@ describe('the final notification', () => {
     const key = await waitFor('a run that ends within a second', async () => {
       const quick = await wanting(receiver);
       await expectTold(receiver, quick, { status: 'queued' });
-      await world.happen(quick, assigned(quick), started(quick), succeeded(quick));
+      await bed.happen(quick, assigned(quick), started(quick), succeeded(quick));
       return performance.now() - (receiver.of(quick.run_id)[0]?.at ?? 0) < 500 && quick;
     });
     await expectDelivered(key);
@@ -143,10 +141,10 @@ describe('the final notification', () => {
     await using receiver = await aReceiver(answer);
     const key = await wanting(receiver);
     await expectTold(receiver, key, { status: 'queued' });
-    await world.happen(key, assigned(key), started(key), uploading(key), succeeded(key));
+    await bed.happen(key, assigned(key), started(key), uploading(key), succeeded(key));
     // Another run's end, later in the log, arrives: so this one's was seen, and waits.
     await using healthy = await aReceiver();
-    await expectDelivered(await world.succeed(`${healthy.url}/hook`));
+    await expectDelivered(await bed.succeed(`${healthy.url}/hook`));
     expect(statusesOf(receiver, key)).toEqual(['queued']);
     receiver.answer = status(200);
     letGo(200);
@@ -161,7 +159,7 @@ describe('the final notification', () => {
   it.concurrent('has an id of its own', async () => {
     await using receiver = await aReceiver();
     const key = await aRunning(receiver);
-    await world.happen(key, failed(key));
+    await bed.happen(key, failed(key));
     await expectDelivered(key);
     const ids = receiver.of(key.run_id).map(({ headers }) => headers['webhook-id']);
     expect(new Set(ids).size).toBe(ids.length);
@@ -173,11 +171,11 @@ describe('an intermediate notification that is refused', () => {
   it.concurrent('is not attempted again, and leaves the webhook running', async () => {
     await using receiver = await aReceiver(status(500));
     const key = await wanting(receiver);
-    await expectSoon('what became of it', async () =>
-      expect(await world.webhook(key)).toMatchObject({ status: 'running', round: 1 }),
+    await expectSoon('its outcome', async () =>
+      expect(await bed.webhook(key)).toMatchObject({ status: 'running', round: 1 }),
     );
     await expectSoon('the try', async () => {
-      const { intermediate, attempts: tries, state } = await readDeliveries(world.log, key);
+      const { intermediate, attempts: tries, state } = await readDeliveries(bed.log, key);
       expect(intermediate).toMatchObject({
         notification: 'intermediate',
         reason: 'server_error',
@@ -187,10 +185,10 @@ describe('an intermediate notification that is refused', () => {
       expect(state).toBeUndefined();
     });
     receiver.answer = status(200);
-    await world.happen(key, assigned(key), started(key));
+    await bed.happen(key, assigned(key), started(key));
     await expectTold(receiver, key, { status: 'running' });
-    expect(await world.webhook(key)).toMatchObject({ status: 'running' });
-    await world.happen(key, succeeded(key));
+    expect(await bed.webhook(key)).toMatchObject({ status: 'running' });
+    await bed.happen(key, succeeded(key));
     await expectDelivered(key);
     expect(statusesOf(receiver, key)).toEqual(['queued', 'running', 'success']);
   });

@@ -6,8 +6,8 @@ import { aReceiver } from '@runledger/testing/stand-ins/webhook-receiver';
 import { openTestBed, type TestBed } from '../fixtures/test-bed.ts';
 
 /** Why a notifier that begins there stops reading. */
-const whyStopped = async (world: TestBed): Promise<string> => {
-  await using running = await world.start();
+const whyStopped = async (bed: TestBed): Promise<string> => {
+  await using running = await bed.start();
   return await waitFor('the notifier to stop reading', () => {
     const state = running.notifier.state();
     return !state.ok && state.why;
@@ -15,12 +15,12 @@ const whyStopped = async (world: TestBed): Promise<string> => {
 };
 
 describe('a fact of a later release', () => {
-  it('stops the notifier, which says so, whatever the fact is', async () => {
-    await using world = await openTestBed();
+  it('stops the notifier, which reports the reason', async () => {
+    await using bed = await openTestBed();
     await using receiver = await aReceiver();
-    const key = await world.queue(`${receiver.url}/hook`);
-    await world.happen(key, assigned(key), started(key), { ...succeeded(key), version: 2 });
-    expect(await whyStopped(world)).toContain('RunSucceeded in version 2, which this release cannot read');
+    const key = await bed.queue(`${receiver.url}/hook`);
+    await bed.happen(key, assigned(key), started(key), { ...succeeded(key), version: 2 });
+    expect(await whyStopped(bed)).toContain('RunSucceeded in version 2, which this release cannot read');
     // A run's first fact, which says where its notifications go.
     await using another = await openTestBed();
     await another.happen(key, { ...queued(key), version: 2 });
@@ -29,11 +29,11 @@ describe('a fact of a later release', () => {
   });
 
   it('stops the notifier when somebody asked for a redelivery with it', async () => {
-    await using world = await openTestBed();
+    await using bed = await openTestBed();
     await using receiver = await aReceiver();
-    const key = await world.succeed(`${receiver.url}/hook`);
-    await world.happenTo(key, { ...redeliveryRequested(key), version: 2 });
-    expect(await whyStopped(world)).toContain(
+    const key = await bed.succeed(`${receiver.url}/hook`);
+    await bed.happenTo(key, { ...redeliveryRequested(key), version: 2 });
+    expect(await whyStopped(bed)).toContain(
       'WebhookRedeliveryRequested in version 2, which this release cannot read',
     );
   });

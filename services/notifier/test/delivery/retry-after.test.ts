@@ -3,15 +3,15 @@ import { aReceiver, status } from '@runledger/testing/stand-ins/webhook-receiver
 import { openTestBed, type RunningNotifier, type TestBed } from '../fixtures/test-bed.ts';
 import { FIRST_WAIT_MS, retryOf } from '../fixtures/attempts-of.ts';
 
-let world: TestBed;
+let bed: TestBed;
 let running: RunningNotifier;
 beforeAll(async () => {
-  world = await openTestBed();
-  running = await world.start();
+  bed = await openTestBed();
+  running = await bed.start();
 });
 afterAll(async () => {
   await running[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
+  await bed[Symbol.asyncDispose]();
 });
 
 describe('Retry-After', () => {
@@ -29,7 +29,7 @@ describe('Retry-After', () => {
     await using receiver = await aReceiver((arrived, response) =>
       status(503, { 'retry-after': retryAfter() })(arrived, response),
     );
-    const { waitMs } = await retryOf(world, await world.succeed(`${receiver.url}/hook`));
+    const { waitMs } = await retryOf(bed, await bed.succeed(`${receiver.url}/hook`));
     expect(waitMs).toBeGreaterThan(expected - SLACK_MS);
     expect(waitMs).toBeLessThanOrEqual(expected + SLACK_MS);
   });
@@ -46,7 +46,7 @@ describe('Retry-After', () => {
     ['a broken number', '1e9'],
   ])('of %s shortens and lengthens nothing', async (_form, retryAfter) => {
     await using receiver = await aReceiver(status(429, { 'retry-after': retryAfter }));
-    const { waitMs } = await retryOf(world, await world.succeed(`${receiver.url}/hook`));
+    const { waitMs } = await retryOf(bed, await bed.succeed(`${receiver.url}/hook`));
     expect(waitMs).toBeGreaterThan(FIRST_WAIT_MS.least);
     expect(waitMs).toBeLessThan(FIRST_WAIT_MS.most);
   });

@@ -11,15 +11,15 @@ import { openTestBed, type RunningNotifier, type TestBed } from '../fixtures/tes
 
 const MAX_BYTES = 8 * 1_024;
 
-let world: TestBed;
+let bed: TestBed;
 let running: RunningNotifier;
 beforeAll(async () => {
-  world = await openTestBed();
-  running = await world.start({ maxBytes: MAX_BYTES });
+  bed = await openTestBed();
+  running = await bed.start({ maxBytes: MAX_BYTES });
 });
 afterAll(async () => {
   await running[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
+  await bed[Symbol.asyncDispose]();
 });
 
 const arrivalOf = (receiver: Receiver, { run_id }: RunKey): Promise<Arrived> =>
@@ -44,26 +44,26 @@ const accept = (secret: string, { body, headers }: Arrived): boolean => {
 };
 
 describe('the signature', { timeout: 60_000 }, () => {
-  const tell = async (receiver: Receiver, org: OrgId): Promise<Arrived> =>
-    arrivalOf(receiver, await world.succeed(`${receiver.url}/hook`, org));
+  const deliver = async (receiver: Receiver, org: OrgId): Promise<Arrived> =>
+    arrivalOf(receiver, await bed.succeed(`${receiver.url}/hook`, org));
 
   it('is accepted with the old secret before a rotation, with both during it, with the new one after it', async () => {
     await using receiver = await aReceiver();
     const org = orgId(newUuid());
-    const { secret: old } = await world.secrets.current(org);
-    expect(accept(old, await tell(receiver, org))).toBe(true);
+    const { secret: old } = await bed.secrets.current(org);
+    expect(accept(old, await deliver(receiver, org))).toBe(true);
 
     // Longer than the notifier goes by what it read last.
-    const { secret: fresh } = await world.secrets.rotate(org, { overlap_s: 12 });
+    const { secret: fresh } = await bed.secrets.rotate(org, { overlap_s: 12 });
     await waitFor('one that both are accepted with', async () => {
-      const arrived = await tell(receiver, org);
+      const arrived = await deliver(receiver, org);
       const [withOld, withNew] = [accept(old, arrived), accept(fresh, arrived)];
       // Until it knows of the new one it signs with the old one.
       expect(withOld || withNew).toBe(true);
       return withOld && withNew;
     });
     const last = await waitFor('one that the old secret is not accepted with', async () => {
-      const arrived = await tell(receiver, org);
+      const arrived = await deliver(receiver, org);
       expect(accept(fresh, arrived)).toBe(true);
       return !accept(old, arrived) && arrived;
     });
@@ -72,8 +72,8 @@ describe('the signature', { timeout: 60_000 }, () => {
 
   it('covers the exact body: a body that was changed on its way is not accepted', async () => {
     await using receiver = await aReceiver();
-    const arrived = await tell(receiver, world.org);
-    const { secret } = await world.secrets.current(world.org);
+    const arrived = await deliver(receiver, bed.org);
+    const { secret } = await bed.secrets.current(bed.org);
     expect(accept(secret, arrived)).toBe(true);
     expect(accept(secret, { ...arrived, body: arrived.body.replace('success', 'failed') })).toBe(false);
     expect(accept(secret, { ...arrived, body: `${arrived.body} ` })).toBe(false);
@@ -81,7 +81,7 @@ describe('the signature', { timeout: 60_000 }, () => {
     expect(accept(secret, { ...arrived, headers })).toBe(false);
   });
 
-  const freshSecret = async (): Promise<string> => (await world.secrets.current(orgId(newUuid()))).secret;
+  const freshSecret = async (): Promise<string> => (await bed.secrets.current(orgId(newUuid()))).secret;
 });
 
 describe('outputs', () => {
@@ -93,15 +93,15 @@ describe('outputs', () => {
     type: null,
     data: { text: [text] },
   });
-  const told = async (outputs: RunOutput[]): Promise<{ arrived: Arrived; key: RunKey }> => {
+  const deliverOutputs = async (outputs: RunOutput[]): Promise<{ arrived: Arrived; key: RunKey }> => {
     await using receiver = await aReceiver();
-    const key = await world.queue(`${receiver.url}/hook`);
-    await world.happen(key, assigned(key), started(key), succeeded(key, outputs));
+    const key = await bed.queue(`${receiver.url}/hook`);
+    await bed.happen(key, assigned(key), started(key), succeeded(key, outputs));
     return { arrived: await arrivalOf(receiver, key), key };
   };
 
   it('are whole where they fit', async () => {
-    const { arrived } = await told([anOutput('one'), anOutput('two')]);
+    const { arrived } = await deliverOutputs([anOutput('one'), anOutput('two')]);
     expect(arrived.payload.outputs).toMatchObject([{ data: { text: ['one'] } }, { data: { text: ['two'] } }]);
     expect(arrived.payload).not.toHaveProperty('truncated');
     expect(arrived.payload).not.toHaveProperty('run_url');
@@ -113,7 +113,7 @@ describe('outputs', () => {
   ])(
     'are cut where %s are too large, signed as they are sent, with a link to all',
     async (_what, outputs) => {
-      const { arrived, key } = await told(outputs);
+      const { arrived, key } = await deliverOutputs(outputs);
       expect(Buffer.byteLength(arrived.body)).toBeLessThanOrEqual(MAX_BYTES);
       expect(arrived.payload).toMatchObject({
         truncated: true,
@@ -124,7 +124,7 @@ describe('outputs', () => {
       expect(arrived.payload.outputs).toMatchObject(
         outputs.slice(0, arrived.payload.outputs.length).map(({ data }) => ({ data })),
       );
-      expect(accept((await world.secrets.current(world.org)).secret, arrived)).toBe(true);
+      expect(accept((await bed.secrets.current(bed.org)).secret, arrived)).toBe(true);
     },
   );
 });

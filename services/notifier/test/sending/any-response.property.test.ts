@@ -27,7 +27,7 @@ const talk = fc.record({
   end: fc.constantFrom('end', 'reset', 'stay'),
 });
 
-it('ends with a reason whatever a receiver answers, on kept connections too', async () => {
+it('ends with a reason for any response of a receiver, on kept connections too', async () => {
   let answer: { parts: readonly string[]; end: string } = { parts: [], end: 'end' };
   await using receiver = await rawReceiver((socket) => {
     socket.on('data', () => {
@@ -39,8 +39,8 @@ it('ends with a reason whatever a receiver answers, on kept connections too', as
   });
   await using sender = senderTo(['127.0.0.1'], { withinMs: 100 });
   await fc.assert(
-    fc.asyncProperty(talk, async (said) => {
-      answer = said;
+    fc.asyncProperty(talk, async (bytes) => {
+      answer = bytes;
       const { reason, status, phases } = await send(sender, receiver.url);
       expect(DELIVERY_ATTEMPT_RESULTS).toContain(reason);
       expect(reason).not.toBe('internal_error');

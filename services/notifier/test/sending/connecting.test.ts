@@ -10,7 +10,7 @@ describe('the addresses of a name', () => {
   it.each([
     [{ kind: 'forbidden', why: 'not public' }, 'forbidden', 'not public'],
     [{ kind: 'not_found', why: 'no such name' }, 'name_not_found', 'no such name'],
-    [{ kind: 'unanswered', why: 'silent' }, 'name_unanswered', 'silent'],
+    [{ kind: 'unanswered', why: 'no answer' }, 'name_unanswered', 'no answer'],
     [{ kind: 'no_server', why: 'no server' }, 'no_dns', 'no server'],
     [{ kind: 'allowed', addresses: [] }, 'name_not_found', 'receiver.example has no address.'],
   ] satisfies [CallbackAddresses, string, string][])(
@@ -22,7 +22,7 @@ describe('the addresses of a name', () => {
     },
   );
 
-  it('that nobody finds in time end the try, even if looking them up goes on', async () => {
+  it('that nobody finds in time end the attempt, even if looking them up goes on', async () => {
     await using sender = senderTo([], { resolve: () => new Promise(() => undefined), withinMs: 50 });
     expect(await send(sender, new URL('http://receiver.example/'))).toMatchObject({
       reason: 'connect_timed_out',
@@ -66,16 +66,16 @@ describe('the policy', () => {
   });
 
   it('is asked of the peer before a byte is sent', async () => {
-    let heard = 0;
+    let received = 0;
     await using receiver = await rawReceiver((socket) => {
-      socket.on('data', (bytes: Buffer) => void (heard += bytes.byteLength));
+      socket.on('data', (bytes: Buffer) => void (received += bytes.byteLength));
     });
     const verdicts = [true, false];
     const answered = await sendOnce(receiver.url, { mayConnect: () => verdicts.shift() ?? false });
     expect(answered).toMatchObject({ reason: 'forbidden', message: expect.stringContaining('127.0.0.1') });
     expect(verdicts).toEqual([]);
     await waitFor('the connection to be closed', () => receiver.open() === 0);
-    expect(heard).toBe(0);
+    expect(received).toBe(0);
   });
 
   it('takes an address of IPv6 in a URL without its brackets', async () => {

@@ -26,17 +26,19 @@ describe('an aborted signal', () => {
   });
 
   it('does not take back a status that has come', async () => {
-    const said = Promise.withResolvers<undefined>();
+    const answered = Promise.withResolvers<undefined>();
     await using receiver = await rawReceiver((socket) => {
       socket.once('data', () => {
-        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nbegun', () => said.resolve(undefined));
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nbegun', () =>
+          answered.resolve(undefined),
+        );
       });
     });
     await using other = await httpReceiver((_request, response) => response.end());
     await using sender = senderTo();
     const stop = new AbortController();
     const sending = sender.send(outgoing(receiver.url), stop.signal);
-    await said.promise;
+    await answered.promise;
     // A whole try after the write: what was written before has been read.
     await send(sender, other.url);
     stop.abort();

@@ -8,7 +8,7 @@ export interface ForwardProxy extends Receiver {
   readonly asked: { target: string | undefined; authorization: string | undefined }[];
 }
 
-/** A small proxy that does what it is told, over TLS with a certificate; 502 when it cannot connect. */
+/** A small forward proxy, over TLS when it has a certificate; it answers 502 when it cannot connect. */
 export const forwardProxy = async (certificate?: Certificate): Promise<ForwardProxy> => {
   const asked: ForwardProxy['asked'] = [];
   const server = certificate ? createTlsServer(certificate) : createServer();

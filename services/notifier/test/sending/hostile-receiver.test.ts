@@ -7,7 +7,7 @@ import { send, sendOnce, senderTo } from './sending.ts';
 const HEAD = 'HTTP/1.1 200 OK\r\n';
 const withinMs = 400;
 
-/** Writes the text again and again, as fast as it is taken; tells of the bytes that went out. */
+/** Writes the text again and again, as fast as it is taken, and counts the bytes that it sent. */
 const flooding =
   (start: string, text: string, count: (bytes: number) => void = () => undefined) =>
   (socket: Socket): void => {
@@ -38,7 +38,7 @@ describe('a receiver that takes its time', () => {
   it.each([
     ['never answers', (): void => undefined],
     ['sends its headers byte by byte', dripping(HEAD, 'x')],
-    ['sends interim answers for ever', dripping('', 'HTTP/1.1 103 Early Hints\r\n\r\n')],
+    ['sends interim answers forever', dripping('', 'HTTP/1.1 103 Early Hints\r\n\r\n')],
     ['answers too late', (socket: Socket): void => void setTimeout(() => socket.end(`${HEAD}\r\n`), 2_000)],
   ])('and %s ends the try by its time', async (_what, talk) => {
     await using receiver = await rawReceiver(talk);

@@ -23,7 +23,7 @@ describe('a kept connection', () => {
     expect(receiver.taken()).toBe(2);
   });
 
-  it('that the receiver closes on the second request is replaced within the same try', async () => {
+  it('that the receiver closes on the second request is replaced within the same attempt', async () => {
     await using receiver = await rawReceiver((socket) => {
       socket.once('data', () => {
         socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');

@@ -14,7 +14,7 @@ export interface Receiver extends AsyncDisposable {
   cut(): void;
 }
 
-/** Says whatever `talk` writes, HTTP or not. */
+/** Sends what `talk` writes, HTTP or not. */
 export const rawReceiver = (
   talk: (socket: Socket) => void,
   address?: string,
@@ -37,7 +37,7 @@ export const httpReceiver = (answer: RequestListener, address?: string): Promise
 export const httpsReceiver = (answer: RequestListener, options: TlsOptions): Promise<Receiver> =>
   listen(createHttpsServer(options, answer), 'https');
 
-/** Waits for the whole head of a request, then says `answer`. */
+/** Waits for the whole head of a request, then sends `answer`. */
 export const saying =
   (answer: string | Uint8Array): ((socket: Socket) => void) =>
   (socket) =>

@@ -17,18 +17,18 @@ const callback = (name: string): WebhookTarget => ({
 const A = callback('a');
 const B = callback('b');
 
-/** Callbacks with a log in which every run wants A, and what was looked up there. */
-const aLog = (most?: number): { readonly callbacks: WebhookTargets; readonly lookedUp: RunKey[] } => {
+/** Targets of a log in which every run has A, and the runs that were looked up there. */
+const someTargets = (most?: number): { readonly targets: WebhookTargets; readonly lookedUp: RunKey[] } => {
   const lookedUp: RunKey[] = [];
   const lookUp = async (key: RunKey): Promise<WebhookTarget> => {
     lookedUp.push(key);
     return A;
   };
-  return { callbacks: openWebhookTargets(lookUp, most), lookedUp };
+  return { targets: openWebhookTargets(lookUp, most), lookedUp };
 };
 
-describe('the callback of a run', () => {
-  it('is the origin of its URL, and whether it wants to hear of progress', () => {
+describe('the webhook target of a run', () => {
+  it('is the origin of its URL, and whether it wants intermediate notifications', () => {
     const { data } = queued(aRun(), {
       webhook: 'https://A.example:443/hook?token=1',
       webhook_intermediate_status: true,
@@ -48,59 +48,59 @@ describe('the callback of a run', () => {
   });
 
   it('is not looked up when it was noted, also for a run without a webhook', async () => {
-    const { callbacks, lookedUp } = aLog();
-    const [wanting, silent] = [aRun(), aRun()];
-    callbacks.note(wanting.run_id, B);
-    callbacks.note(silent.run_id, null);
-    expect(await callbacks.find(wanting)).toEqual(B);
-    expect(await callbacks.find(silent)).toBeNull();
+    const { targets, lookedUp } = someTargets();
+    const [wanting, withoutWebhook] = [aRun(), aRun()];
+    targets.note(wanting.run_id, B);
+    targets.note(withoutWebhook.run_id, null);
+    expect(await targets.find(wanting)).toEqual(B);
+    expect(await targets.find(withoutWebhook)).toBeNull();
     expect(lookedUp).toEqual([]);
   });
 
-  it('is looked up once for many who ask at the same time, and then known', async () => {
-    const { callbacks, lookedUp } = aLog();
+  it('is looked up once for many readers at the same time, and then known', async () => {
+    const { targets, lookedUp } = someTargets();
     const key = aRun();
-    const found = await Promise.all(Array.from({ length: 50 }, () => callbacks.find(key)));
+    const found = await Promise.all(Array.from({ length: 50 }, () => targets.find(key)));
     expect(new Set(found)).toEqual(new Set([A]));
-    await callbacks.find(key);
+    await targets.find(key);
     expect(lookedUp).toEqual([key]);
   });
 
   it('is looked up again after that went wrong for all who asked', async () => {
     let times = 0;
-    const callbacks = openWebhookTargets(async () => {
+    const targets = openWebhookTargets(async () => {
       times += 1;
-      if (times === 1) throw new Error('the log is away');
+      if (times === 1) throw new Error('the log is unavailable');
       return A;
     });
     const key = aRun();
-    const first = await Promise.allSettled([callbacks.find(key), callbacks.find(key)]);
+    const first = await Promise.allSettled([targets.find(key), targets.find(key)]);
     expect(first.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    expect(await callbacks.find(key)).toEqual(A);
+    expect(await targets.find(key)).toEqual(A);
     expect(times).toBe(2);
   });
 
   it('is the one that was noted while it was looked up', async () => {
     const answer = Promise.withResolvers<WebhookTarget | null>();
-    const callbacks = openWebhookTargets(() => answer.promise);
+    const targets = openWebhookTargets(() => answer.promise);
     const key = aRun();
-    const finding = callbacks.find(key);
-    callbacks.note(key.run_id, B);
+    const finding = targets.find(key);
+    targets.note(key.run_id, B);
     answer.resolve(null);
     expect(await finding).toEqual(B);
-    expect(await callbacks.find(key)).toEqual(B);
+    expect(await targets.find(key)).toEqual(B);
   });
 
   it('is forgotten when more others were asked for since than are remembered, and not before', async () => {
-    const { callbacks, lookedUp } = aLog(10);
+    const { targets, lookedUp } = someTargets(10);
     const [used, unused] = [aRun(), aRun()];
-    callbacks.note(used.run_id, B);
-    callbacks.note(unused.run_id, B);
+    targets.note(used.run_id, B);
+    targets.note(unused.run_id, B);
     for (let others = 0; others < 30; others += 1) {
-      callbacks.note(runId(newUuid()), A);
-      expect(await callbacks.find(used)).toEqual(B);
+      targets.note(runId(newUuid()), A);
+      expect(await targets.find(used)).toEqual(B);
     }
-    expect(await callbacks.find(unused)).toEqual(A);
+    expect(await targets.find(unused)).toEqual(A);
     expect(lookedUp).toEqual([unused]);
   });
 });

@@ -27,158 +27,158 @@ const longBreaker = { firstOpenMs: 60_000 };
 
 describe('a receiver that fails five times', { timeout }, () => {
   it.concurrent('is left alone, and what follows is deferred without a timer and an attempt', async () => {
-    await using world = await openTestBed();
-    await using running = await world.start({ breaker: longBreaker });
+    await using bed = await openTestBed();
+    await using running = await bed.start({ breaker: longBreaker });
     await using receiver = await aReceiver(status(500));
-    const failed = await openBreaker(world, running, `${receiver.url}/hook`);
+    const failed = await openBreaker(bed, running, `${receiver.url}/hook`);
     const arrived = receiver.arrived.length;
     expect(arrived).toBe(5);
 
-    const parked = await succeedOften(world, `${receiver.url}/hook`, 10);
-    await expectDeferred(world, 10);
-    for (const key of parked) {
-      const { state, attempts: tries } = await readDeliveries(world.log, key);
+    const deferred = await succeedOften(bed, `${receiver.url}/hook`, 10);
+    await expectDeferred(bed, 10);
+    for (const key of deferred) {
+      const { state, attempts: tries } = await readDeliveries(bed.log, key);
       expect(state).toMatchObject({ state: 'deferred', tries: 0, next_try_at: null });
       expect(tries).toEqual([]);
     }
-    // The tries that are due now join them, and lose none. What was due goes only once it is parked.
-    await expectSoon('only what is parked', async () =>
-      expect(await storedDeliveries(world.log)).toEqual({ wait: 0, due: 0, parked: 15 }),
+    // Attempts that are due now are deferred too, and none is lost. A timer that was due is removed only then.
+    await expectSoon('only deferred deliveries', async () =>
+      expect(await storedDeliveries(bed.log)).toEqual({ wait: 0, due: 0, deferred: 15 }),
     );
     expect(await running.metric('runledger_notifier_deferred')).toBe(15);
     expect(await running.metric('runledger_notifier_timers_bytes')).toBeGreaterThan(0);
     expect(await running.metric('runledger_notifier_timers_limit_bytes')).toBeGreaterThan(0);
     for (const key of failed) {
-      await expectSoon('that it is parked', async () =>
-        expect((await readDeliveries(world.log, key)).state).toMatchObject({ state: 'deferred', tries: 1 }),
+      await expectSoon('its deferral', async () =>
+        expect((await readDeliveries(bed.log, key)).state).toMatchObject({ state: 'deferred', tries: 1 }),
       );
     }
     expect(receiver.arrived).toHaveLength(arrived);
-    expect(await openingsAt(world.log, receiver.url)).toMatchObject([{ org_id: world.org, opens: 1 }]);
+    expect(await openingsAt(bed.log, receiver.url)).toMatchObject([{ org_id: bed.org, opens: 1 }]);
   });
 
   it.concurrent('is probed by one after its time, then gets the rest, each once', async () => {
-    await using world = await openTestBed();
-    await using running = await world.start({ breaker, reconcileEveryMs: 500 });
+    await using bed = await openTestBed();
+    await using running = await bed.start({ breaker, reconcileEveryMs: 500 });
     await using receiver = await aReceiver(status(500));
-    const failed = await openBreaker(world, running, `${receiver.url}/hook`);
+    const failed = await openBreaker(bed, running, `${receiver.url}/hook`);
     const opened = performance.now();
     const { inFlight } = takingItsTime(receiver);
-    const parked = await succeedOften(world, `${receiver.url}/hook`, 30);
-    await expectAllDelivered(world, [...failed, ...parked]);
+    const deferred = await succeedOften(bed, `${receiver.url}/hook`, 30);
+    await expectAllDelivered(bed, [...failed, ...deferred]);
 
     const [, , , , , probe, ...rest] = receiver.arrived;
     // Its time began a little before it was seen.
     expect((probe?.at ?? 0) - opened).toBeGreaterThan(breaker.firstOpenMs - 1_000);
     expect(rest).toHaveLength(34);
-    for (const key of parked) expect(receiver.of(key.run_id)).toHaveLength(1);
+    for (const key of deferred) expect(receiver.of(key.run_id)).toHaveLength(1);
     for (const key of failed) expect(receiver.of(key.run_id)).toHaveLength(2);
     // One, then two, four, and eight at once.
     expect(inFlight[0]).toBe(1);
     expect(Math.max(...inFlight.slice(1, 3))).toBeLessThanOrEqual(2);
     expect(Math.max(...inFlight.slice(3, 7))).toBeLessThanOrEqual(4);
     expect(Math.max(...inFlight.slice(7, 15))).toBeLessThanOrEqual(8);
-    await expectTidy(world, running);
+    await expectTidy(bed, running);
   });
 
   it.concurrent('and fails the probe is left alone for twice as long', async () => {
-    await using world = await openTestBed();
-    await using running = await world.start({ breaker });
+    await using bed = await openTestBed();
+    await using running = await bed.start({ breaker });
     await using receiver = await aReceiver(status(500));
     // What fails for the second time waits for 30 s: the probe is to be a first try.
-    await openBreakerWithoutRetries(world, running, receiver);
-    const parked = await succeedOften(world, `${receiver.url}/hook`, 5);
-    const opening = await soonOpenedAgain(world, receiver);
+    await openBreakerWithoutRetries(bed, running, receiver);
+    const deferred = await succeedOften(bed, `${receiver.url}/hook`, 5);
+    const opening = await soonOpenedAgain(bed, receiver);
     expect(receiver.arrived).toHaveLength(6);
-    expect(parked.map(({ run_id }) => run_id)).toContain(receiver.arrived[5]?.payload.run_id);
+    expect(deferred.map(({ run_id }) => run_id)).toContain(receiver.arrived[5]?.payload.run_id);
     expect(Date.parse(opening.until)).toBeGreaterThan(Date.now() + breaker.firstOpenMs);
     receiver.answer = status(200);
-    await expectAllDelivered(world, parked);
-    await expectTidy(world, running);
+    await expectAllDelivered(bed, deferred);
+    await expectTidy(bed, running);
   });
 
-  it.concurrent.each([404, 400, 302])('by %i is sent to all the same', async (code) => {
-    await using world = await openTestBed();
-    await using running = await world.start({ breaker: longBreaker });
+  it.concurrent.each([404, 400, 302])('by %i still gets notifications', async (code) => {
+    await using bed = await openTestBed();
+    await using running = await bed.start({ breaker: longBreaker });
     await using receiver = await aReceiver(status(code));
-    const keys = await succeedOften(world, `${receiver.url}/hook`, 12);
+    const keys = await succeedOften(bed, `${receiver.url}/hook`, 12);
     await expectSoon('each to be tried', () => {
       for (const key of keys) expect(receiver.of(key.run_id).length).toBeGreaterThan(0);
     });
     expect(await countOpen(running)).toBe(0);
-    expect(await storedDeliveries(world.log)).toMatchObject({ parked: 0 });
+    expect(await storedDeliveries(bed.log)).toMatchObject({ deferred: 0 });
   });
 });
 
 describe('two organisations at one origin', { timeout }, () => {
   const other = orgId(newUuid());
 
-  it.concurrent('are both left alone when nobody can reach it, and both get everything once it is there', async () => {
-    await using world = await openTestBed();
-    await using running = await world.start({ breaker });
+  it.concurrent('are both left alone when it cannot be reached, and both get everything once it is there', async () => {
+    await using bed = await openTestBed();
+    await using running = await bed.start({ breaker });
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
-    const failed = await openBreaker(world, running, `${url}/hook`);
-    const parked = await succeedOften(world, `${url}/other`, 3, other);
-    await expectDeferred(world, 3);
-    for (const key of parked) {
-      await expectSoon('that it is parked', async () =>
-        expect(await readDeliveries(world.log, key)).toMatchObject({
+    const failed = await openBreaker(bed, running, `${url}/hook`);
+    const deferred = await succeedOften(bed, `${url}/other`, 3, other);
+    await expectDeferred(bed, 3);
+    for (const key of deferred) {
+      await expectSoon('its deferral', async () =>
+        expect(await readDeliveries(bed.log, key)).toMatchObject({
           state: { state: 'deferred', tries: 0 },
           attempts: [],
         }),
       );
     }
-    expect(await openingsAt(world.log, url)).toContainEqual(
+    expect(await openingsAt(bed.log, url)).toContainEqual(
       expect.objectContaining({ org_id: null, opens: 1 }),
     );
     await using receiver = await aReceiver(status(200), port);
-    await expectAllDelivered(world, [...failed, ...parked]);
-    for (const key of [...failed, ...parked]) expect(receiver.of(key.run_id)).toHaveLength(1);
-    await expectTidy(world, running);
+    await expectAllDelivered(bed, [...failed, ...deferred]);
+    for (const key of [...failed, ...deferred]) expect(receiver.of(key.run_id)).toHaveLength(1);
+    await expectTidy(bed, running);
   });
 
   it.concurrent('are kept apart when one of them is answered with 500', async () => {
-    await using world = await openTestBed();
-    await using running = await world.start({ breaker: longBreaker });
+    await using bed = await openTestBed();
+    await using running = await bed.start({ breaker: longBreaker });
     await using receiver = await aReceiver((arrived, response) =>
       status(arrived.path === '/broken' ? 500 : 200)(arrived, response),
     );
-    await openBreaker(world, running, `${receiver.url}/broken`);
-    const told = await succeedOften(world, `${receiver.url}/hook`, 5, other);
-    const parked = await succeedOften(world, `${receiver.url}/broken`, 3);
-    await expectAllDelivered(world, told);
-    await expectDeferred(world, 3);
-    for (const key of parked) expect(receiver.of(key.run_id)).toEqual([]);
+    await openBreaker(bed, running, `${receiver.url}/broken`);
+    const notified = await succeedOften(bed, `${receiver.url}/hook`, 5, other);
+    const deferred = await succeedOften(bed, `${receiver.url}/broken`, 3);
+    await expectAllDelivered(bed, notified);
+    await expectDeferred(bed, 3);
+    for (const key of deferred) expect(receiver.of(key.run_id)).toEqual([]);
   });
 });
 
 describe('an open breaker', { timeout }, () => {
   it.concurrent('stays open when the notifier is stopped and started, and what is deferred comes after its time', async () => {
     const openFor = { firstOpenMs: 8_000 };
-    await using world = await openTestBed();
+    await using bed = await openTestBed();
     await using receiver = await aReceiver(status(500));
-    const [failed, parked] = await (async () => {
-      await using running = await world.start({ breaker: openFor });
-      const those = await openBreaker(world, running, `${receiver.url}/hook`);
-      const these = await succeedOften(world, `${receiver.url}/hook`, 5);
-      await expectDeferred(world, 5);
+    const [failed, deferred] = await (async () => {
+      await using running = await bed.start({ breaker: openFor });
+      const those = await openBreaker(bed, running, `${receiver.url}/hook`);
+      const these = await succeedOften(bed, `${receiver.url}/hook`, 5);
+      await expectDeferred(bed, 5);
       await expectSoon('the opening to be kept', async () =>
-        expect(await openingsAt(world.log, receiver.url)).toHaveLength(1),
+        expect(await openingsAt(bed.log, receiver.url)).toHaveLength(1),
       );
       return [those, these];
     })();
-    const [opening] = await openingsAt(world.log, receiver.url);
+    const [opening] = await openingsAt(bed.log, receiver.url);
     receiver.answer = status(200);
     const before = receiver.arrived.length;
 
-    await using running = await world.start({ breaker: openFor });
+    await using running = await bed.start({ breaker: openFor });
     await expectSoon('the breaker to be open again', async () => expect(await countOpen(running)).toBe(1));
-    const late = await world.succeed(`${receiver.url}/hook`);
+    const late = await bed.succeed(`${receiver.url}/hook`);
     await expectSoon('the first to arrive', () => expect(receiver.arrived.length).toBeGreaterThan(before));
     expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(opening?.until ?? ''));
-    await expectAllDelivered(world, [...failed, ...parked, late]);
-    for (const key of [...parked, late]) expect(receiver.of(key.run_id)).toHaveLength(1);
-    await expectTidy(world, running);
+    await expectAllDelivered(bed, [...failed, ...deferred, late]);
+    for (const key of [...deferred, late]) expect(receiver.of(key.run_id)).toHaveLength(1);
+    await expectTidy(bed, running);
   });
 });

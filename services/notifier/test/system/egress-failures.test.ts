@@ -15,25 +15,25 @@ const MANY = 8;
 
 /** Each waits, though no try was used up, and nobody is charged. */
 const expectNobodyCharged = async (
-  world: TestBed,
+  bed: TestBed,
   running: RunningNotifier,
   keys: readonly RunKey[],
   reason: DeliveryAttemptResult,
 ): Promise<void> => {
   for (const key of keys) {
-    const { attempts: tries, state, waitMs } = await retryOf(world, key);
+    const { attempts: tries, state, waitMs } = await retryOf(bed, key);
     expect(tries).toMatchObject([{ try: 1, reason, status: null }]);
     expect(state).toMatchObject({ state: 'retrying', tries: 0, last_reason: reason });
     expect(waitMs).toBeGreaterThan(11_900);
   }
   expect(await countOpen(running)).toBe(0);
-  expect(await storedDeliveries(world.log)).toMatchObject({ wait: keys.length, parked: 0 });
+  expect(await storedDeliveries(bed.log)).toMatchObject({ wait: keys.length, deferred: 0 });
 };
 
 /** What was not tried for our own reasons is accepted by the first try that counts. */
-const expectFirstTryTold = async (world: TestBed, keys: readonly RunKey[]): Promise<void> => {
-  await expectAllDelivered(world, keys);
-  for (const key of keys) expect(await world.webhook(key)).toMatchObject({ status: 'success', tries: 1 });
+const expectFirstTryTold = async (bed: TestBed, keys: readonly RunKey[]): Promise<void> => {
+  await expectAllDelivered(bed, keys);
+  for (const key of keys) expect(await bed.webhook(key)).toMatchObject({ status: 'success', tries: 1 });
 };
 
 /** A failure of our own is looked at again after some 15 s. */
@@ -45,22 +45,22 @@ describe('while no DNS server takes questions', { timeout }, () => {
     const { port } = new URL(receiver.url);
     const names = { 'hooks.corp.example': ['127.0.0.1'] };
     const server = await closedServer();
-    await using world = await openTestBed();
-    await using running = await world.start({
+    await using bed = await openTestBed();
+    await using running = await bed.start({
       allow: ['hooks.corp.example', 'loopback'],
       dnsServers: [server],
     });
-    const keys = await succeedOften(world, `http://hooks.corp.example:${port}/hook`, MANY);
-    await expectNobodyCharged(world, running, keys, 'no_dns');
-    // Who needs no name is told meanwhile.
-    const byAddress = await world.succeed(`${receiver.url}/hook`);
-    await expectAllDelivered(world, [byAddress]);
+    const keys = await succeedOften(bed, `http://hooks.corp.example:${port}/hook`, MANY);
+    await expectNobodyCharged(bed, running, keys, 'no_dns');
+    // A receiver that needs no name gets its notification meanwhile.
+    const byAddress = await bed.succeed(`${receiver.url}/hook`);
+    await expectAllDelivered(bed, [byAddress]);
 
     await using dns = await stubDns(names, { port: Number(server.split(':')[1]) });
-    await expectFirstTryTold(world, keys);
+    await expectFirstTryTold(bed, keys);
     expect(dns.questions('hooks.corp.example')).toBeGreaterThan(0);
     expect(receiver.arrived).toHaveLength(MANY + 1);
-    await expectTidy(world, running);
+    await expectTidy(bed, running);
   });
 });
 
@@ -68,26 +68,26 @@ describe('while the egress proxy', { timeout }, () => {
   it.concurrent('is down no attempt is used up, nobody is charged, and all is sent once it is up', async () => {
     await using receiver = await aReceiver();
     const port = await freePort();
-    await using world = await openTestBed();
-    await using running = await world.start({ proxy: new URL(`http://me:p4ss@127.0.0.1:${port}`) });
-    const keys = await succeedOften(world, `${receiver.url}/hook`, MANY);
-    await expectNobodyCharged(world, running, keys, 'proxy_failed');
-    expect(JSON.stringify(await retryOf(world, keys[0] ?? fail()))).not.toContain('p4ss');
+    await using bed = await openTestBed();
+    await using running = await bed.start({ proxy: new URL(`http://me:p4ss@127.0.0.1:${port}`) });
+    const keys = await succeedOften(bed, `${receiver.url}/hook`, MANY);
+    await expectNobodyCharged(bed, running, keys, 'proxy_failed');
+    expect(JSON.stringify(await retryOf(bed, keys[0] ?? fail()))).not.toContain('p4ss');
     expect(receiver.arrived).toEqual([]);
 
     await using proxy = await recordingProxy(receiver.url, port);
-    await expectFirstTryTold(world, keys);
+    await expectFirstTryTold(bed, keys);
     expect(receiver.arrived).toHaveLength(MANY);
     expect(new Set(proxy.asked)).toEqual(new Set([receiver.url.slice('http://'.length)]));
-    await expectTidy(world, running);
+    await expectTidy(bed, running);
   });
 
   it.concurrent('is up and the receiver fails, it is the receiver that is charged', async () => {
     await using receiver = await aReceiver(status(500));
     await using proxy = await recordingProxy(receiver.url);
-    await using world = await openTestBed();
-    await using running = await world.start({ proxy: new URL(`http://127.0.0.1:${proxy.port}`) });
-    await succeedOften(world, `${receiver.url}/hook`, MANY);
+    await using bed = await openTestBed();
+    await using running = await bed.start({ proxy: new URL(`http://127.0.0.1:${proxy.port}`) });
+    await succeedOften(bed, `${receiver.url}/hook`, MANY);
     await expectSoon('the breaker to be open', async () => expect(await countOpen(running)).toBe(1));
     expect(await running.metric('runledger_notifier_attempts_total', { reason: 'server_error' })).toBe(5);
   });
@@ -101,52 +101,52 @@ describe('a name whose own servers', { timeout }, () => {
     await using receiver = await aReceiver();
     const { port } = new URL(receiver.url);
     await using dns = await stubDns({ 'dead.example.com': answer, 'hooks.corp.example': ['127.0.0.1'] });
-    await using world = await openTestBed();
-    await using running = await world.start({
+    await using bed = await openTestBed();
+    await using running = await bed.start({
       allow: ['hooks.corp.example', 'loopback'],
       ports: [Number(port)],
       dnsServers: [dns.server],
     });
-    const key = await world.succeed(`http://dead.example.com:${port}/hook`);
-    const healthy = await succeedOften(world, `http://hooks.corp.example:${port}/hook`, 3);
-    await expectFirstTryTold(world, healthy);
-    const { attempts: tries, state } = await retryOf(world, key);
+    const key = await bed.succeed(`http://dead.example.com:${port}/hook`);
+    const healthy = await succeedOften(bed, `http://hooks.corp.example:${port}/hook`, 3);
+    await expectFirstTryTold(bed, healthy);
+    const { attempts: tries, state } = await retryOf(bed, key);
     expect(tries).toMatchObject([{ reason: 'name_unanswered', phases: { connect: null } }]);
     expect(state).toMatchObject({ tries: 1 });
     expect(await running.metric('runledger_notifier_reconciled_total')).toBe(0);
   });
 
-  it.concurrent('are silent holds up no other', async () => {
+  it.concurrent('do not answer holds up no other', async () => {
     await using receiver = await aReceiver();
     const { port } = new URL(receiver.url);
     await using dns = await stubDns({ 'hooks.corp.example': ['127.0.0.1'] });
-    const silent = Array.from({ length: 10 }, (_none, index) => `silent-${index}.example.com`);
-    for (const name of silent) dns.set(name, 'silent');
-    await using world = await openTestBed();
-    await using running = await world.start({
+    const unresponsive = Array.from({ length: 10 }, (_none, index) => `unresponsive-${index}.example.com`);
+    for (const name of unresponsive) dns.set(name, 'silent');
+    await using bed = await openTestBed();
+    await using running = await bed.start({
       allow: ['hooks.corp.example', 'loopback'],
       ports: [Number(port)],
       dnsServers: [dns.server],
       withinMs: 60_000,
     });
-    const stuck = await Promise.all(silent.map((name) => world.succeed(`http://${name}:${port}/hook`)));
-    await expectSoon('the silent ones to be asked', () => {
-      for (const name of silent) expect(dns.questions(name)).toBeGreaterThan(0);
+    const stuck = await Promise.all(unresponsive.map((name) => bed.succeed(`http://${name}:${port}/hook`)));
+    await expectSoon('the unresponsive ones to be asked', () => {
+      for (const name of unresponsive) expect(dns.questions(name)).toBeGreaterThan(0);
     });
-    const healthy = await succeedOften(world, `http://hooks.corp.example:${port}/hook`, 3);
-    await expectFirstTryTold(world, healthy);
-    const { attempts: tries } = await retryOf(world, stuck[0] ?? fail());
+    const healthy = await succeedOften(bed, `http://hooks.corp.example:${port}/hook`, 3);
+    await expectFirstTryTold(bed, healthy);
+    const { attempts: tries } = await retryOf(bed, stuck[0] ?? fail());
     expect(tries).toMatchObject([{ reason: 'name_unanswered' }]);
     expect(await running.metric('runledger_notifier_reconciled_total')).toBe(0);
   });
 
   it.concurrent('do not know it is attempted again', async () => {
     await using dns = await stubDns();
-    await using world = await openTestBed();
-    await using running = await world.start({ dnsServers: [dns.server] });
+    await using bed = await openTestBed();
+    await using running = await bed.start({ dnsServers: [dns.server] });
     const { attempts: tries, state } = await retryOf(
-      world,
-      await world.succeed('http://gone.example.com/hook'),
+      bed,
+      await bed.succeed('http://missing.example.com/hook'),
     );
     expect(tries).toMatchObject([{ reason: 'name_not_found', status: null }]);
     expect(state).toMatchObject({ state: 'retrying', tries: 1 });

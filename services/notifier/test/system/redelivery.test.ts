@@ -10,19 +10,19 @@ import { retryOf, attemptsOf } from '../fixtures/attempts-of.ts';
 import { expectSoon } from '../fixtures/expect-soon.ts';
 import { storedTimers } from '../fixtures/stored-timers.ts';
 
-let world: TestBed;
+let bed: TestBed;
 let running: RunningNotifier;
 beforeAll(async () => {
-  world = await openTestBed();
-  running = await world.start();
+  bed = await openTestBed();
+  running = await bed.start();
 });
 afterAll(async () => {
   await running[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
+  await bed[Symbol.asyncDispose]();
 });
 
 const expectEnd = (of: TestBed, key: RunKey, end: object): Promise<void> =>
-  expectSoon('what became of it', async () => expect(await of.webhook(key)).toMatchObject(end));
+  expectSoon('its outcome', async () => expect(await of.webhook(key)).toMatchObject(end));
 
 const idsOf = (receiver: Receiver, key: RunKey): Set<string | undefined> =>
   new Set(receiver.of(key.run_id).map(({ headers }) => headers['webhook-id']));
@@ -33,15 +33,15 @@ const timersOf = async (of: TestBed, key: RunKey): Promise<string[]> =>
 describe('a redelivery', () => {
   it('of what was accepted is sent once more, as the same message', async () => {
     await using receiver = await aReceiver();
-    const key = await world.succeed(`${receiver.url}/hook`);
-    await expectEnd(world, key, { status: 'success', round: 1 });
-    await world.happenTo(key, redeliveryRequested(key));
-    await expectEnd(world, key, { status: 'success', round: 2, tries: 1 });
+    const key = await bed.succeed(`${receiver.url}/hook`);
+    await expectEnd(bed, key, { status: 'success', round: 1 });
+    await bed.happenTo(key, redeliveryRequested(key));
+    await expectEnd(bed, key, { status: 'success', round: 2, tries: 1 });
     const [first, second, ...more] = receiver.of(key.run_id);
     expect(more).toEqual([]);
     expect(second?.payload).toEqual(first?.payload);
     expect(idsOf(receiver, key)).toEqual(new Set([`msg_${key.run_id}`]));
-    const { attempts: tries } = await attemptsOf(world, key, 2);
+    const { attempts: tries } = await attemptsOf(bed, key, 2);
     expect(tries).toMatchObject([
       { round: 1, try: 1 },
       { round: 2, try: 1 },
@@ -50,59 +50,59 @@ describe('a redelivery', () => {
 
   it('of what was given up is sent, and counts its attempts from one', async () => {
     await using receiver = await aReceiver(status(410));
-    const key = await world.succeed(`${receiver.url}/hook`);
-    await expectEnd(world, key, { status: 'failed', reason: 'gone', round: 1 });
+    const key = await bed.succeed(`${receiver.url}/hook`);
+    await expectEnd(bed, key, { status: 'failed', reason: 'gone', round: 1 });
     receiver.answer = status(503);
-    await world.happenTo(key, redeliveryRequested(key));
+    await bed.happenTo(key, redeliveryRequested(key));
     await expectSoon('where it stands', async () =>
-      expect((await readDeliveries(world.log, key)).state).toMatchObject({
+      expect((await readDeliveries(bed.log, key)).state).toMatchObject({
         state: 'retrying',
         round: 2,
         tries: 1,
       }),
     );
-    expect(await world.webhook(key)).toMatchObject({ status: 'running', round: 2 });
+    expect(await bed.webhook(key)).toMatchObject({ status: 'running', round: 2 });
     receiver.answer = status(200);
-    await expectEnd(world, key, { status: 'success', round: 2, tries: 2 });
+    await expectEnd(bed, key, { status: 'success', round: 2, tries: 2 });
     expect(receiver.of(key.run_id)).toHaveLength(3);
     expect(idsOf(receiver, key)).toEqual(new Set([`msg_${key.run_id}`]));
-    expect(await timersOf(world, key)).toEqual([]);
+    expect(await timersOf(bed, key)).toEqual([]);
   });
 
-  it('while a retry waits takes its place', async () => {
+  it('replaces a retry that waits', async () => {
     await using receiver = await aReceiver(status(500));
-    const key = await world.succeed(`${receiver.url}/hook`);
-    await retryOf(world, key);
-    await world.happenTo(key, redeliveryRequested(key));
+    const key = await bed.succeed(`${receiver.url}/hook`);
+    await retryOf(bed, key);
+    await bed.happenTo(key, redeliveryRequested(key));
     await expectSoon('the second round to wait', async () =>
-      expect(await findPending(world.log, { origin: receiver.url, ...key })).toMatchObject({
+      expect(await findPending(bed.log, { origin: receiver.url, ...key })).toMatchObject({
         delivery: { round: 2, tries: 1 },
       }),
     );
-    expect(await timersOf(world, key)).toHaveLength(1);
+    expect(await timersOf(bed, key)).toHaveLength(1);
     expect(receiver.of(key.run_id)).toHaveLength(2);
     receiver.answer = status(200);
-    await expectEnd(world, key, { status: 'success', round: 2, tries: 2 });
+    await expectEnd(bed, key, { status: 'success', round: 2, tries: 2 });
     // What the first round would have been tried at is over by now.
     expect(receiver.of(key.run_id)).toHaveLength(3);
     expect(idsOf(receiver, key)).toEqual(new Set([`msg_${key.run_id}`]));
-    await expectSoon('nothing to wait', async () => expect(await timersOf(world, key)).toEqual([]));
+    await expectSoon('nothing to wait', async () => expect(await timersOf(bed, key)).toEqual([]));
   });
 
   it('asked for many times ends with its last round, and one delivery', async () => {
     await using receiver = await aReceiver(status(500));
-    const key = await world.succeed(`${receiver.url}/hook`);
-    await retryOf(world, key);
-    await world.happenTo(key, ...[2, 3, 4].map((round) => redeliveryRequested(key, round)));
+    const key = await bed.succeed(`${receiver.url}/hook`);
+    await retryOf(bed, key);
+    await bed.happenTo(key, ...[2, 3, 4].map((round) => redeliveryRequested(key, round)));
     await expectSoon('the last round to wait', async () =>
-      expect(await findPending(world.log, { origin: receiver.url, ...key })).toMatchObject({
+      expect(await findPending(bed.log, { origin: receiver.url, ...key })).toMatchObject({
         delivery: { round: 4, tries: 1 },
       }),
     );
-    expect(await timersOf(world, key)).toHaveLength(1);
+    expect(await timersOf(bed, key)).toHaveLength(1);
     receiver.answer = status(200);
-    await expectEnd(world, key, { status: 'success', round: 4, tries: 2 });
-    await expectSoon('nothing to wait', async () => expect(await timersOf(world, key)).toEqual([]));
+    await expectEnd(bed, key, { status: 'success', round: 4, tries: 2 });
+    await expectSoon('nothing to wait', async () => expect(await timersOf(bed, key)).toEqual([]));
   });
 
   it('while an attempt is in flight is sent after it', async () => {
@@ -113,34 +113,34 @@ describe('a redelivery', () => {
       if (answered > 1) status(200)(arrived, response);
       else void letGo.promise.then(() => status(200)(arrived, response));
     });
-    const key = await world.succeed(`${receiver.url}/hook`);
+    const key = await bed.succeed(`${receiver.url}/hook`);
     await expectSoon('the first try', () => expect(receiver.of(key.run_id)).toHaveLength(1));
-    await expectEnd(world, key, { status: 'running', round: 1 });
-    await world.happenTo(key, redeliveryRequested(key));
+    await expectEnd(bed, key, { status: 'running', round: 1 });
+    await bed.happenTo(key, redeliveryRequested(key));
     letGo.resolve();
-    await expectEnd(world, key, { status: 'success', round: 2, tries: 1 });
+    await expectEnd(bed, key, { status: 'success', round: 2, tries: 1 });
     expect(receiver.of(key.run_id)).toHaveLength(2);
-    expect(await timersOf(world, key)).toEqual([]);
+    expect(await timersOf(bed, key)).toEqual([]);
   });
 
   it('while it is deferred is sent once, in the new round', async () => {
-    await using parking = await openTestBed();
-    await using one = await parking.start({ breaker: { firstOpenMs: 5_000 } });
+    await using bed = await openTestBed();
+    await using one = await bed.start({ breaker: { firstOpenMs: 5_000 } });
     await using receiver = await aReceiver(status(500));
-    const failed = await openBreaker(parking, one, `${receiver.url}/hook`);
-    const key = await parking.succeed(`${receiver.url}/hook`);
-    await expectSoon('that it is parked', async () => expect(await timersOf(parking, key)).toHaveLength(1));
-    await parking.happenTo(key, redeliveryRequested(key));
-    await expectSoon('the second round to be parked', async () =>
-      expect(await findPending(parking.log, { origin: receiver.url, ...key })).toMatchObject({
+    const failed = await openBreaker(bed, one, `${receiver.url}/hook`);
+    const key = await bed.succeed(`${receiver.url}/hook`);
+    await expectSoon('its deferral', async () => expect(await timersOf(bed, key)).toHaveLength(1));
+    await bed.happenTo(key, redeliveryRequested(key));
+    await expectSoon('the second round to be deferred', async () =>
+      expect(await findPending(bed.log, { origin: receiver.url, ...key })).toMatchObject({
         delivery: { round: 2, tries: 0 },
       }),
     );
-    expect(await timersOf(parking, key)).toHaveLength(1);
+    expect(await timersOf(bed, key)).toHaveLength(1);
     receiver.answer = status(200);
-    await expectEnd(parking, key, { status: 'success', round: 2, tries: 1 });
-    for (const other of failed) await expectEnd(parking, other, { status: 'success' });
+    await expectEnd(bed, key, { status: 'success', round: 2, tries: 1 });
+    for (const other of failed) await expectEnd(bed, other, { status: 'success' });
     expect(receiver.of(key.run_id)).toHaveLength(1);
-    await expectTidy(parking, one);
+    await expectTidy(bed, one);
   });
 });

@@ -14,34 +14,34 @@ import { expectPartitionsDivided, startNotifier } from '../fixtures/notifier-pro
 const SEED = 20_260_730;
 const LIMIT_MS = 120_000;
 
-const expectOnceEach = (told: readonly NotifiedRun[]): void => {
-  for (const one of told) expect(finalsOf(one)).toHaveLength(1);
+const expectOnceEach = (notified: readonly NotifiedRun[]): void => {
+  for (const one of notified) expect(finalsOf(one)).toHaveLength(1);
 };
 
 describe('a notifier that comes back', { timeout: LIMIT_MS }, () => {
-  it('sends once everything that ended while it was away', async () => {
-    await using world = await openTestBed();
-    await using load = await aLoad(world, seeded(SEED));
+  it('sends once everything that ended while it was stopped', async () => {
+    await using bed = await openTestBed();
+    await using load = await aLoad(bed, seeded(SEED));
     {
-      await using before = await startNotifier(world);
+      await using before = await startNotifier(bed);
       await load.add(10);
-      await expectGuarantees(world, [before], load.runs);
+      await expectGuarantees(bed, [before], load.runs);
       expect(await before.stop()).toBe(0);
     }
     await load.add(300);
-    await using after = await startNotifier(world);
-    await expectGuarantees(world, [after], load.runs);
+    await using after = await startNotifier(bed);
+    await expectGuarantees(bed, [after], load.runs);
     expectOnceEach(load.runs);
   });
 
   it('sends nothing again when nothing happened', async () => {
-    await using world = await openTestBed();
-    await using load = await aLoad(world, seeded(SEED));
+    await using bed = await openTestBed();
+    await using load = await aLoad(bed, seeded(SEED));
     await load.add(20);
     for (let starts = 0; starts < 2; starts += 1) {
-      await using notifier = await startNotifier(world);
+      await using notifier = await startNotifier(bed);
       await expectPartitionsDivided(notifier);
-      await expectGuarantees(world, [notifier], load.runs);
+      await expectGuarantees(bed, [notifier], load.runs);
       expect(await notifier.stop()).toBe(0);
     }
     expectOnceEach(load.runs);
@@ -50,14 +50,14 @@ describe('a notifier that comes back', { timeout: LIMIT_MS }, () => {
 
 describe('a notifier that starts for the first time on an old log', { timeout: LIMIT_MS }, () => {
   it('sends what was never sent, and nothing else', async () => {
-    await using world = await openTestBed();
+    await using bed = await openTestBed();
     await using receiver = await aReceiver();
-    const key = await world.succeed(`${receiver.url}/hook`);
-    await world.happenTo(key, webhookDelivered(key));
-    await using load = await aLoad(world, seeded(SEED));
+    const key = await bed.succeed(`${receiver.url}/hook`);
+    await bed.happenTo(key, webhookDelivered(key));
+    await using load = await aLoad(bed, seeded(SEED));
     await load.add(50);
-    await using notifier = await startNotifier(world);
-    await expectGuarantees(world, [notifier], load.runs);
+    await using notifier = await startNotifier(bed);
+    await expectGuarantees(bed, [notifier], load.runs);
     expectOnceEach(load.runs);
     expect(receiver.of(key.run_id)).toEqual([]);
   });
@@ -65,38 +65,39 @@ describe('a notifier that starts for the first time on an old log', { timeout: L
 
 describe('a log that lost its end', { timeout: LIMIT_MS }, () => {
   it('is read again from the beginning, and what was never sent is sent', async () => {
-    await using world = await openTestBed();
-    await using load = await aLoad(world, seeded(SEED));
+    await using bed = await openTestBed();
+    await using load = await aLoad(bed, seeded(SEED));
     await load.add(20);
-    const { created } = await runsIdentity(world.log);
+    const { created } = await runsIdentity(bed.log);
     const beyond = { version: 1, created, runs: 1_000_000, activity: 1_000_000, swept: 1_000_000 } as const;
-    for (let share = 0; share < PARTITIONS; share += 1) await storePosition(world.log, share, beyond);
-    await using notifier = await startNotifier(world);
-    await expectGuarantees(world, [notifier], load.runs);
+    for (let partition = 0; partition < PARTITIONS; partition += 1)
+      await storePosition(bed.log, partition, beyond);
+    await using notifier = await startNotifier(bed);
+    await expectGuarantees(bed, [notifier], load.runs);
     await load.add(20);
-    await expectGuarantees(world, [notifier], load.runs);
+    await expectGuarantees(bed, [notifier], load.runs);
     expectOnceEach(load.runs);
   });
 });
 
-describe('the sweep', { timeout: LIMIT_MS }, () => {
+describe('the reconciliation', { timeout: LIMIT_MS }, () => {
   it('finds a delivery whose timer was lost, sends it and counts it', async () => {
-    await using world = await openTestBed();
+    await using bed = await openTestBed();
     await using receiver = await aReceiver(status(500, { 'retry-after': '600' }));
-    await using notifier = await startNotifier(world);
-    const key = await world.succeed(`${receiver.url}/hook`);
-    await expectTimer(world, key, 'wait');
+    await using notifier = await startNotifier(bed);
+    const key = await bed.succeed(`${receiver.url}/hook`);
+    await expectTimer(bed, key, 'wait');
     // It is looked at while it stands there, and again when it does not any more.
     await waitFor('the sweep to pass it', async () => {
-      const { lastSequence } = await runsIdentity(world.log);
+      const { lastSequence } = await runsIdentity(bed.log);
       const positions = await Promise.all(
-        Array.from({ length: PARTITIONS }, (_, share) => readPosition(world.log, share)),
+        Array.from({ length: PARTITIONS }, (_, partition) => readPosition(bed.log, partition)),
       );
       return positions.some((position) => (position?.swept ?? 0) >= lastSequence - 1);
     });
     receiver.answer = status(200);
-    await world.log.jsm.streams.purge('TIMERS', { filter: `timers.*.*.*.${key.run_id}.*` });
-    await expectGuarantees(world, [], [{ key, receiver }]);
+    await bed.log.jsm.streams.purge('TIMERS', { filter: `timers.*.*.*.${key.run_id}.*` });
+    await expectGuarantees(bed, [], [{ key, receiver }]);
     expect(finalsOf({ key, receiver })).toHaveLength(2);
     expect(await notifier.metric('runledger_notifier_reconciled_total')).toBe(1);
   });

@@ -13,14 +13,14 @@ import {
 } from '../fixtures/notifier-process.ts';
 
 const SEED = 20_260_729;
-/** A member that is silent for 3 s loses its shares; the rest is for a slow machine. */
+/** A member that is unresponsive for 3 s loses its partitions; the rest is for a slow machine. */
 const TAKEN_OVER_MS = 15_000;
 
-let world: TestBed;
+let bed: TestBed;
 const living: NotifierProcess[] = [];
 
 const join = async (): Promise<NotifierProcess> => {
-  const joined = await startNotifier(world);
+  const joined = await startNotifier(bed);
   living.push(joined);
   return joined;
 };
@@ -37,7 +37,7 @@ const mostOf = async (number: (one: NotifierProcess) => Promise<number>): Promis
 const inFlight = (one: NotifierProcess): Promise<number> => one.metric('runledger_notifier_in_flight');
 
 beforeAll(async () => {
-  world = await openTestBed();
+  bed = await openTestBed();
 });
 beforeEach(async () => {
   await Promise.all(Array.from({ length: 3 - living.length }, join));
@@ -45,7 +45,7 @@ beforeEach(async () => {
 }, 60_000);
 afterAll(async () => {
   await Promise.all(living.map((one) => one[Symbol.asyncDispose]()));
-  await world[Symbol.asyncDispose]();
+  await bed[Symbol.asyncDispose]();
 });
 
 describe('three notifiers', { timeout: 120_000 }, () => {
@@ -54,11 +54,11 @@ describe('three notifiers', { timeout: 120_000 }, () => {
     const { answer, release } = holdResponses();
     const receivers: Receiver[] = [];
     for (let n = 0; n < 12; n += 1) receivers.push(opened.use(await aReceiver(answer)));
-    const told: NotifiedRun[] = [];
+    const notified: NotifiedRun[] = [];
     for (const receiver of receivers)
-      told.push({ key: await world.succeed(`${receiver.url}/hook`), receiver });
+      notified.push({ key: await bed.succeed(`${receiver.url}/hook`), receiver });
     await expectSoon('all to be in flight', () => {
-      for (const one of told) expect(finalsOf(one)).toHaveLength(1);
+      for (const one of notified) expect(finalsOf(one)).toHaveLength(1);
     });
     const victim = await mostOf(inFlight);
     const itsOwn = await inFlight(victim);
@@ -67,8 +67,8 @@ describe('three notifiers', { timeout: 120_000 }, () => {
     const killed = performance.now();
     await victim.kill9();
     for (const receiver of receivers) release(receiver);
-    await expectGuarantees(world, living, told, { withinMs: TAKEN_OVER_MS });
-    const twice = told.filter((one) => finalsOf(one).length > 1);
+    await expectGuarantees(bed, living, notified, { withinMs: TAKEN_OVER_MS });
+    const twice = notified.filter((one) => finalsOf(one).length > 1);
     expect(twice).toHaveLength(itsOwn);
     for (const one of twice) expect(finalsOf(one)).toHaveLength(2);
     const late = Math.max(...twice.map((one) => (finalsOf(one)[1]?.at ?? 0) - killed));
@@ -76,30 +76,30 @@ describe('three notifiers', { timeout: 120_000 }, () => {
   });
 
   it('let a fourth in, and nothing is sent twice because of it', async () => {
-    await using load = await aLoad(world, seeded(SEED), 12);
+    await using load = await aLoad(bed, seeded(SEED), 12);
     const [joined] = await Promise.all([join(), load.add(60)]);
     const adding = load.add(60);
     await expectPartitionsDivided(...living);
     await adding;
     expect(await joined.partitions()).toBe(4);
-    await expectGuarantees(world, living, load.runs);
+    await expectGuarantees(bed, living, load.runs);
     expect(load.duplicates()).toBe(0);
   });
 
   it('go on without one that is stopped, which hands over without a duplicate', async () => {
-    await using load = await aLoad(world, seeded(SEED), 12);
+    await using load = await aLoad(bed, seeded(SEED), 12);
     await load.add(60);
     const leaving = await mostOf(inFlight);
     leave(leaving);
     const [code] = await Promise.all([leaving.stop(), load.add(60)]);
     expect(code).toBe(0);
     await expectPartitionsDivided(...living);
-    await expectGuarantees(world, living, load.runs);
+    await expectGuarantees(bed, living, load.runs);
     expect(load.duplicates()).toBe(0);
   });
 
   it('keep the order of every run while one of them is frozen and comes back', async () => {
-    await using load = await aLoad(world, seeded(SEED), 12);
+    await using load = await aLoad(bed, seeded(SEED), 12);
     await load.add(60);
     const frozen = await mostOf(inFlight);
     const since = new Date();
@@ -112,7 +112,7 @@ describe('three notifiers', { timeout: 120_000 }, () => {
     frozen.thaw();
     await load.add(30);
     await expectPartitionsDivided(...living);
-    await expectGuarantees(world, living, load.runs);
+    await expectGuarantees(bed, living, load.runs);
     // What the others were sending at that time it may have begun to send too, before it knew.
     await load.noteInFlight(thawed);
     load.expectFewDuplicates();
@@ -120,7 +120,7 @@ describe('three notifiers', { timeout: 120_000 }, () => {
 
   it('send everything while one after the other is killed and replaced', async () => {
     const random = seeded(SEED);
-    await using load = await aLoad(world, random, 12);
+    await using load = await aLoad(bed, random, 12);
     for (let kills = 0; kills < 6; kills += 1) {
       await load.add(20);
       // The moment is left to chance, and so is whom it hits.
@@ -133,7 +133,7 @@ describe('three notifiers', { timeout: 120_000 }, () => {
       await load.noteInFlight(killed);
       await join();
     }
-    await expectGuarantees(world, living, load.runs);
+    await expectGuarantees(bed, living, load.runs);
     load.expectFewDuplicates();
   });
 });

@@ -17,14 +17,14 @@ describe('a notifier whose clock is wrong', { timeout: 90_000 }, () => {
   ])(
     'by an hour %s tries again when it is time, and signs with a time that receivers take',
     async (_way, shiftMs) => {
-      await using world = await openTestBed();
+      await using bed = await openTestBed();
       await using receiver = await aReceiver((arrived, response) => {
         const isFirst = receiver.of(arrived.payload.run_id).length === 1;
         status(isFirst ? 500 : 200)(arrived, response);
       });
-      await using notifier = await startNotifier(world, shiftedClock(shiftMs));
-      const key = await world.succeed(`${receiver.url}/hook`);
-      await waitFor('it to be settled', async () => (await world.webhook(key))?.status === 'success');
+      await using notifier = await startNotifier(bed, shiftedClock(shiftMs));
+      const key = await bed.succeed(`${receiver.url}/hook`);
+      await waitFor('it to be settled', async () => (await bed.webhook(key))?.status === 'success');
       const [first, second] = receiver.of(key.run_id);
       expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(FIRST_WAIT_MS.least);
       for (const { headers } of receiver.arrived) {

@@ -32,18 +32,18 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('wait' as const), seconds: fc.nat(90) }) },
 );
 
-/** Sends whatever a breaker lets through, in any order of results, and keeps count of the probes of each opening. */
+/** Sends what a breaker lets through, with results in any order, and counts the probes of each opening. */
 const expectOneProbe = (steps: readonly Step[]): void => {
   const { breakers, changes } = observeBreakers();
   const inFlight: Request[] = [];
   const openings = new Map(KEYS.map((key) => [key, 0]));
   /** Per key: results, other than neutral ones, of probes since the last opening. */
-  const heard = new Map(KEYS.map((key) => [key, 0]));
+  const resultsOf = new Map(KEYS.map((key) => [key, 0]));
   const countOpenings = (): void => {
     for (const [key, state] of changes.splice(0)) {
       if (state.kind !== 'open') continue;
       openings.set(key, (openings.get(key) ?? 0) + 1);
-      heard.set(key, 0);
+      resultsOf.set(key, 0);
     }
   };
 
@@ -58,8 +58,8 @@ const expectOneProbe = (steps: readonly Step[]): void => {
       case 'open':
         return false;
       case 'probing':
-        // What is asked of a breaker: not more than one until an answer to it has been heard.
-        if (heard.get(key) === 0) expect(state.limit).toBe(1);
+        // The guarantee of a breaker: at most one until its result has arrived.
+        if (resultsOf.get(key) === 0) expect(state.limit).toBe(1);
         return probesOf(key) < state.limit;
     }
   };
@@ -70,7 +70,7 @@ const expectOneProbe = (steps: readonly Step[]): void => {
         const { key } = each;
         if (!mayBegin(key)) break;
         const isProbe = breakers.state(key).kind === 'probing';
-        if (isProbe && heard.get(key) === 0) expect(probesOf(key)).toBe(0);
+        if (isProbe && resultsOf.get(key) === 0) expect(probesOf(key)).toBe(0);
         inFlight.push({
           key,
           ticket: breakers.ticket,
@@ -83,7 +83,7 @@ const expectOneProbe = (steps: readonly Step[]): void => {
         if (request === undefined) break;
         const { key, ticket, probeOf } = request;
         const [before, nth] = [breakers.state(key), openings.get(key)];
-        if (probeOf === nth && each.outcome !== 'neutral') heard.set(key, (heard.get(key) ?? 0) + 1);
+        if (probeOf === nth && each.outcome !== 'neutral') resultsOf.set(key, (resultsOf.get(key) ?? 0) + 1);
         breakers.report(key, ticket, each.outcome, now());
         countOpenings();
         // A result of an earlier opening changes nothing.
@@ -100,8 +100,8 @@ const expectOneProbe = (steps: readonly Step[]): void => {
   }
 };
 
-describe('whatever the outcomes of the requests, and in whatever order', () => {
-  it('one probe is let through per opening', () => {
+describe('a random history of requests and results in any order', () => {
+  it('has at most one probe for each opening', () => {
     const sequences = fc.array(step, { minLength: 20, maxLength: 200 });
     expect(() => fc.assert(fc.property(sequences, expectOneProbe), { numRuns: 300 })).not.toThrow();
   });

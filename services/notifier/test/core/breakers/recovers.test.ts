@@ -38,7 +38,7 @@ describe('an open breaker', () => {
     }
   });
 
-  it('is not moved by any result', () => {
+  it('ignores every result', () => {
     const { breakers, report, state, changes } = observeBreakers();
     report('fffff');
     const opened = state();
@@ -98,7 +98,7 @@ describe('a breaker that is probed', () => {
     },
   );
 
-  it('waits for another probe when one said nothing of the receiver', () => {
+  it('waits for another probe when one showed nothing about the receiver', () => {
     const { report, state, changes } = untilProbed();
     report('nnn');
     expect(state()).toEqual(probing(1));
@@ -107,7 +107,7 @@ describe('a breaker that is probed', () => {
     expect(state()).toEqual(probing(2));
   });
 
-  it('is not moved by requests from before it opened', () => {
+  it('ignores requests from before it opened', () => {
     const { breakers, report, state } = observeBreakers();
     const [early, slow] = [breakers.ticket, breakers.ticket];
     report('fffff');
@@ -118,7 +118,7 @@ describe('a breaker that is probed', () => {
     expect(state()).toEqual(probing(1));
   });
 
-  it('is not moved by a probe of an earlier opening', () => {
+  it('ignores a probe of an earlier opening', () => {
     const { breakers, report, state } = untilProbed();
     const slow = breakers.ticket;
     report('f');
@@ -137,7 +137,7 @@ describe('a breaker that is probed', () => {
     expect(breakers.size).toBe(0);
   });
 
-  it('is not closed sooner for having been open so long that its failures are forgotten', () => {
+  it('is not closed sooner when it was open long enough that its failures are forgotten', () => {
     const { breakers, report, state } = observeBreakers();
     breakers.restore(A, { opens: 9, until: now() + 15 * MINUTE }, now());
     pass(15 * MINUTE + SECOND);
@@ -148,7 +148,7 @@ describe('a breaker that is probed', () => {
     expect(state()).toEqual({ kind: 'closed' });
   });
 
-  it('waits for its probe for ever', () => {
+  it('waits for its probe without a limit', () => {
     const { report, state } = untilProbed();
     pass(60 * MINUTE);
     expect(state()).toEqual(probing(1));

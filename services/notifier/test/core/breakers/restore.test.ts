@@ -26,7 +26,7 @@ describe('a restored breaker', () => {
     expect(state()).toEqual(PROBE);
   });
 
-  it('goes on where it was when its probe fails', () => {
+  it('continues with the next opening when its probe fails', () => {
     const { breakers, report, state } = observeBreakers();
     breakers.restore(A, { opens: 3, until: now() + SECOND }, now());
     pass(2 * SECOND);
@@ -59,7 +59,7 @@ describe('a restored breaker', () => {
     expect(state()).toEqual(PROBE);
   });
 
-  it('takes the place of one that is closed with a few failures', () => {
+  it('replaces one that is closed with a few failures', () => {
     const { breakers, report, state } = observeBreakers();
     report('ff');
     breakers.restore(A, { opens: 2, until: now() + MINUTE }, now());
@@ -72,7 +72,7 @@ describe('a restored breaker', () => {
     { opens: 0, until: Number.NaN },
     { opens: 1e300, until: Number.POSITIVE_INFINITY },
     { opens: -1, until: Number.NEGATIVE_INFINITY },
-  ])('is open for 15 minutes at most, whatever was kept: %o', (opening) => {
+  ])('is open for 15 minutes at most, also with invalid values: %o', (opening) => {
     const { breakers, state } = observeBreakers();
     breakers.restore(A, opening, now());
     expect(state()).toMatchObject({ kind: 'open', opens: 1 });

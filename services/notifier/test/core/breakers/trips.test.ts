@@ -12,7 +12,7 @@ describe('a closed breaker', () => {
     expect(state()).toEqual(openFor(30 * SECOND));
   });
 
-  it('begins to count anew with each success', () => {
+  it('begins to count again with each success', () => {
     const { report, state } = observeBreakers();
     report('ffffssssssssffff');
     expect(state()).toEqual({ kind: 'closed' });
@@ -52,7 +52,7 @@ describe('a closed breaker', () => {
     expect(state('org-2 https://a.example:443')).toEqual({ kind: 'closed' });
   });
 
-  it('is not moved by what says nothing of the receiver', () => {
+  it('ignores results that show nothing about the receiver', () => {
     const { report, state } = observeBreakers();
     report('ffff' + 'n'.repeat(50));
     expect(state()).toEqual({ kind: 'closed' });

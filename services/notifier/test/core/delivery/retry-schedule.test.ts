@@ -28,7 +28,7 @@ describe('the schedule', () => {
     expect(hours).toBeCloseTo(71.7, 1);
   });
 
-  it('ends after the 13th try, whatever the receiver asks for', () => {
+  it('ends after the 13th attempt, also when the receiver asks for another', () => {
     expect(delayAfter(MAX_DELIVERY_ATTEMPTS, undefined, MIDDLE)).toBeUndefined();
     expect(delayAfter(MAX_DELIVERY_ATTEMPTS, HOUR, MIDDLE)).toBeUndefined();
     expect(delayAfter(MAX_DELIVERY_ATTEMPTS + 1, undefined, MIDDLE)).toBeUndefined();

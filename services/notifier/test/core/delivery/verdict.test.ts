@@ -13,7 +13,7 @@ import {
 
 type Row = readonly [verdict: Verdict, origin: Outcome, receiver: Outcome];
 
-/** What is made of the delivery, and what the breakers of the origin and of the receiver are told. */
+/** The verdict on the delivery, and the outcomes for the breakers of the origin and of the receiver. */
 const TABLE: Readonly<Record<DeliveryAttemptResult, Row>> = {
   accepted: ['accepted', 'success', 'success'],
   gone: ['gone', 'success', 'success'],

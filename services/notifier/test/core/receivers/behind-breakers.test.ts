@@ -29,7 +29,7 @@ describe('two organisations at one origin', () => {
     expect(yours?.ended).toBe(1);
   });
 
-  it('are both left alone when nobody can reach it', () => {
+  it('are both left alone when it cannot be reached', () => {
     observed.submitMany(10, MINE, { behaviour: answers('connect_refused') });
     observed.pass(SECOND);
     expect(observed.state.breakers.state(MINE.origin).kind).toBe('open');
@@ -78,7 +78,7 @@ describe('an open breaker', () => {
     mine.push(observed.submit(MINE));
     const intermediate = observed.submit(MINE, { final: false });
     expect(mine.map(({ deferrals }) => deferrals)).toEqual([0, 1, 1, 1, 1, 1]);
-    // It waits in memory until it is offered again.
+    // It waits in memory until it is queued again.
     expect(observed.state.outboxes.get(intermediate.run)).toMatchObject({ stage: { kind: 'idle' } });
     expect(intermediate.begun).toBe(0);
     expect(elsewhere.every(({ deferrals }) => deferrals === 0)).toBe(true);
@@ -107,7 +107,7 @@ describe('an open breaker', () => {
     expect(items.map(({ ended }) => ended)).toEqual(items.map(() => 1));
   });
 
-  it('lets one through at a time, however long it hangs and whatever comes meanwhile', () => {
+  it('lets one through at a time, however long it hangs, and with new notifications meanwhile', () => {
     observed.trip(receiverKey(MINE));
     const items = observed.submitMany(10, MINE);
     observed.pass(32 * SECOND);
@@ -136,7 +136,7 @@ describe('an open breaker', () => {
     expect(observed.state.breakers.state(MINE.origin).kind).toBe('probing');
   });
 
-  it('asks for another probe when one said nothing', () => {
+  it('asks for another probe when one had no result', () => {
     observed.trip(receiverKey(MINE));
     const items = observed.submitMany(3, MINE);
     observed.pass(32 * SECOND);
@@ -162,7 +162,7 @@ describe('very many receivers that are dead', () => {
     observed.pass(20 * SECOND);
     expect(living.every(({ ended }) => ended === 1)).toBe(true);
     expect(observed.core.loads.most).toBeLessThanOrEqual(128);
-    // Not every second for each of them, but as places become free.
+    // Not every second for each of them, but as permits become free.
     expect(observed.core.loads.all).toBeLessThan(2_000);
     expect(observed.state.limits.inFlight).toBeLessThanOrEqual(most);
   });

@@ -80,7 +80,7 @@ describe('organisations', () => {
   });
 });
 
-/** Sends one to each receiver at a time, for so long, and tells how many of each kind were taken. */
+/** Sends one to each receiver at a time, for some seconds, and counts how many of each kind were accepted. */
 const load = (
   kinds: Readonly<Record<string, { readonly receivers: number; readonly behaviour: Behaviour }>>,
   seconds: number,
@@ -115,17 +115,17 @@ describe('two thousand receivers of which a tenth never answers', () => {
     expect(good?.taken).toBe(good?.sent);
   });
 
-  it('go on when the tenth had answered and falls silent all at once', () => {
+  it('go on when the tenth had answered and stops answering all at once', () => {
     open(512);
-    let fallsSilent = false;
-    const turning: Behaviour = () => (fallsSilent ? hangs() : quick());
+    let hasStopped = false;
+    const turning: Behaviour = () => (hasStopped ? hangs() : quick());
     const kinds = {
       good: { receivers: 900, behaviour: quick },
       turning: { receivers: 100, behaviour: turning },
     };
     const before = load(kinds, 4);
     expect(before.turning?.taken).toBe(before.turning?.sent);
-    fallsSilent = true;
+    hasStopped = true;
     const { good } = load(kinds, 12);
     expect(good?.taken).toBe(good?.sent);
   });

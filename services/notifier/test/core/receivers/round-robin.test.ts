@@ -2,21 +2,21 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RoundRobin } from '../../../src/core/receivers/round-robin.ts';
 
-const anybody = (): boolean => true;
+const anyOrg = (): boolean => true;
 
-const drain = (ring: RoundRobin<string>, may: (org: string) => boolean = anybody): string[] => {
-  const lanes: string[] = [];
-  for (let lane = ring.next(may); lane !== undefined; lane = ring.next(may)) lanes.push(lane);
-  return lanes;
+const drain = (ring: RoundRobin<string>, may: (org: string) => boolean = anyOrg): string[] => {
+  const queues: string[] = [];
+  for (let queue = ring.next(may); queue !== undefined; queue = ring.next(may)) queues.push(queue);
+  return queues;
 };
 
-const filled = (lanes: Readonly<Record<string, readonly string[]>>): RoundRobin<string> => {
+const filled = (queues: Readonly<Record<string, readonly string[]>>): RoundRobin<string> => {
   const ring = new RoundRobin<string>();
-  for (const [org, names] of Object.entries(lanes)) for (const name of names) ring.add(org, name);
+  for (const [org, names] of Object.entries(queues)) for (const name of names) ring.add(org, name);
   return ring;
 };
 
-describe('a fair ring', () => {
+describe('round robin', () => {
   it('serves each organisation once before any twice', () => {
     const ring = filled({ a: ['a1', 'a2', 'a3', 'a4'], b: ['b1'], c: ['c1', 'c2'] });
     expect(drain(ring)).toEqual(['a1', 'b1', 'c1', 'a2', 'c2', 'a3', 'a4']);
@@ -25,9 +25,9 @@ describe('a fair ring', () => {
   it('serves the queues of an organisation one after the other, those that come back last', () => {
     const ring = filled({ a: ['a1', 'a2', 'a3'] });
     const served = Array.from({ length: 6 }, () => {
-      const lane = ring.next(anybody) ?? 'none';
-      ring.add('a', lane);
-      return lane;
+      const queue = ring.next(anyOrg) ?? 'none';
+      ring.add('a', queue);
+      return queue;
     });
     expect(served).toEqual(['a1', 'a2', 'a3', 'a1', 'a2', 'a3']);
   });
@@ -36,26 +36,26 @@ describe('a fair ring', () => {
     expect(drain(filled({ a: ['a1', 'a1', 'a1'] }))).toEqual(['a1']);
   });
 
-  it('passes over those who may not, and keeps what they have', () => {
+  it('skips organisations that may not be served, and keeps their queues', () => {
     const ring = filled({ a: ['a1', 'a2'], b: ['b1', 'b2'] });
     expect(drain(ring, (org) => org !== 'a')).toEqual(['b1', 'b2']);
     expect(ring.next(() => false)).toBeUndefined();
     expect(drain(ring)).toEqual(['a1', 'a2']);
   });
 
-  it('gives nothing when it is empty, and goes on when it is filled again', () => {
+  it('returns nothing while it is empty, and continues when it is filled again', () => {
     const ring = new RoundRobin<string>();
-    expect(ring.next(anybody)).toBeUndefined();
+    expect(ring.next(anyOrg)).toBeUndefined();
     ring.add('a', 'a1');
     expect(drain(ring)).toEqual(['a1']);
     ring.add('a', 'a1');
     expect(drain(ring)).toEqual(['a1']);
   });
 
-  it('gives out every queue exactly once, and nobody waits for more than one round', () => {
-    const lane = fc.record({ org: fc.nat(5), name: fc.nat(30) });
+  it('returns every queue exactly once, and no organisation waits for more than one round', () => {
+    const queue = fc.record({ org: fc.nat(5), name: fc.nat(30) });
     const step = fc.oneof(
-      { weight: 2, arbitrary: lane },
+      { weight: 2, arbitrary: queue },
       { weight: 1, arbitrary: fc.constant('next' as const) },
     );
     const always = fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
@@ -71,7 +71,7 @@ describe('a fair ring', () => {
           ring.add(org, name);
           continue;
         }
-        const served = ring.next(anybody);
+        const served = ring.next(anyOrg);
         expect(served === undefined).toBe(within.size === 0);
         const [org = ''] = served?.split('/') ?? [];
         if (served === undefined) continue;

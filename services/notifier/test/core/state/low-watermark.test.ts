@@ -25,7 +25,7 @@ describe('the low water of a stream', () => {
     expect(water.low()).toBe(3);
   });
 
-  it('waits for everything that was opened at the same sequence', () => {
+  it('waits foreverything that was opened at the same sequence', () => {
     const water = new LowWatermark(0);
     water.open(1);
     water.open(1);
