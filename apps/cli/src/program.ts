@@ -9,8 +9,6 @@ import { addWorkflowCommands } from './catalogue/workflows.ts';
 import type { CommandContext, Operator } from './command/command-context.ts';
 import { addExecutorCommands } from './executors/executors.ts';
 import { addOperatorCommands } from './operators/add-operator-commands.ts';
-import { addBrokerConfigCommand } from './operators/broker-config/add-broker-config-command.ts';
-import { addDeadLetterCommands } from './operators/dead-letters/add-dead-letter-commands.ts';
 import { openLogAsOperator } from './operators/open-log.ts';
 import { addKeyCommands } from './organisations/api-keys.ts';
 import { CommandError, EXIT } from './output/command-error.ts';
@@ -31,9 +29,9 @@ export interface ProgramEnvironment {
 
 const HELP = `
 Connection: RUNLEDGER_URL and RUNLEDGER_API_KEY, else connection.json of a running standalone in
-.runledger here or above (RUNLEDGER_DATA_DIR names another folder). The commands for operators
-(history, organisations, dead-letters, provision, keys create --operator) use RUNLEDGER_NATS_URL with
-_NKEY_FILE, or with _USER and _PASSWORD, else operator.json there.
+.runledger here or above (RUNLEDGER_DATA_DIR names another folder). The commands marked
+(operator), and keys create --operator, use the broker: RUNLEDGER_NATS_URL with _NKEY_FILE, or with
+_USER and _PASSWORD, else operator.json there. broker-config needs no connection.
 provision takes the limits of the log from RUNLEDGER_LOG_SETTINGS (JSON).
 
 Exit codes: 0 done, or the watched run succeeded; 1 the watched run failed or timed out;
@@ -94,9 +92,7 @@ const commands = (environment: ProgramEnvironment, end: (code: ExitCode) => void
   addMachineCommands(program, context);
   addKeyCommands(program, context);
   addExecutorCommands(program, context);
-  addOperatorCommands(program, context, env);
-  addDeadLetterCommands(program, context);
-  addBrokerConfigCommand(program, context, cwd);
+  addOperatorCommands(program, context, environment);
   return program;
 };
 

@@ -3,30 +3,34 @@ import { createNamedOrganisation } from '../organisations/create-organisation.ts
 import { history } from './history.ts';
 import { listOrganisations } from '../organisations/list-organisations.ts';
 import { provisionLog } from './provision-log.ts';
-import type { Environment } from '../api-client/connection.ts';
 import type { Json, CommandContext } from '../command/command-context.ts';
+import { addBrokerConfigCommand } from './broker-config/add-broker-config-command.ts';
+import { addDeadLetterCommands } from './dead-letters/add-dead-letter-commands.ts';
+import type { Environment } from '../api-client/connection.ts';
 
 interface CreateOrganisationOptions extends Json {
   readonly operator?: boolean;
 }
 
-/** The commands of the operator. They use the log directly. */
+/** The commands of the operator. All but broker-config use the log directly. */
 export const addOperatorCommands = (
+  program: Command,
+  context: CommandContext,
+  { env, cwd }: { readonly env: Environment; readonly cwd: string },
+): void => {
+  addLogCommands(program, context, env);
+  addOrganisationCommands(program, context);
+  addDeadLetterCommands(program, context);
+  addBrokerConfigCommand(program, context, cwd);
+};
+
+const addLogCommands = (
   program: Command,
   { asOperator, screen, add }: CommandContext,
   env: Environment,
 ): void => {
   add(program, 'history <run>', 'show the events of a run in the log (operator)').action(
     (run: string, { json = false }: Json) => asOperator((operator) => history(operator, run, json)),
-  );
-  const organisations = program.command('organisations').description('manage organisations (operator)');
-  add(organisations, 'create <name>', 'create an organisation with a key and the sample')
-    .option('--operator', 'its key may also see and drain the executors, which all organisations share')
-    .action((name: string, options: CreateOrganisationOptions) =>
-      asOperator((operator) => createNamedOrganisation(operator, name, options)),
-    );
-  add(organisations, 'list', 'list all organisations, oldest first').action(({ json = false }: Json) =>
-    asOperator((operator) => listOrganisations(operator, json)),
   );
   add(program, 'provision', 'create or update the streams and buckets of the log (operator)').action(
     ({ json = false }: Json) =>
@@ -35,5 +39,17 @@ export const addOperatorCommands = (
         if (json) screen.printJson({ provisioned: true });
         else screen.print('The streams and buckets are up to date.');
       }),
+  );
+};
+
+const addOrganisationCommands = (program: Command, { asOperator, add }: CommandContext): void => {
+  const organisations = program.command('organisations').description('manage organisations (operator)');
+  add(organisations, 'create <name>', 'create an organisation with a key and the sample')
+    .option('--operator', 'its key may also see and drain the executors, which all organisations share')
+    .action((name: string, options: CreateOrganisationOptions) =>
+      asOperator((operator) => createNamedOrganisation(operator, name, options)),
+    );
+  add(organisations, 'list', 'list all organisations, oldest first').action(({ json = false }: Json) =>
+    asOperator((operator) => listOrganisations(operator, json)),
   );
 };
