@@ -6,7 +6,7 @@ import { handleMessage, type InFlight } from './handle-message.ts';
 import type { EventLog } from '../connect/event-log.ts';
 import type { NewerVersion } from '../follow/newer-version.ts';
 import { openConsumer } from './open-consumer.ts';
-import type { Readiness } from '../follow/pull-in-order.ts';
+import type { Readiness } from '../connect/readiness.ts';
 import { waitForConsumer, watchConsumer, type Opened } from './watch-consumer.ts';
 
 export { ConsumerInUse, ConsumerTakenOver } from './consumer-owner.ts';
@@ -22,12 +22,12 @@ export interface Consumption extends AsyncDisposable {
 }
 
 const PULL_FOR_MS = 10_000;
-const SIGN_OF_LIFE_MS = 2_000;
+const IDLE_HEARTBEAT_MS = 2_000;
 
 /**
- * Hands every message under the subjects to `handle`, at least once. A message goes to DEAD_LETTERS, and the next one follows,
- * when it is not JSON, when the handler answers `dead_letter`, and when the handler throws five times.
- * @throws {LogUnavailable} @throws {ConsumerInUse} when another process is the owner, and alive
+ * Passes every message under the subjects to `handle`, at least once. A message becomes a dead letter, and the next one
+ * follows, when it is not JSON, when the handler returns `dead_letter`, or when the handler throws five times.
+ * @throws {LogUnavailable} @throws {ConsumerInUse} when another process owns and uses the consumer
  */
 export const consume = async (
   log: EventLog,
@@ -37,7 +37,7 @@ export const consume = async (
   const { name, stream, maxInFlight = 1, owner } = options;
   const stop = new AbortController();
   const failed = Promise.withResolvers<Error>();
-  const inHand: InFlight = new Map();
+  const inFlight: InFlight = new Map();
   let state: Readiness = { ok: true };
   const fail = (error: Error): void => {
     if (stop.signal.aborted) return;
@@ -59,7 +59,7 @@ export const consume = async (
       fail(new ConsumerTakenOver(name, owner));
       return;
     }
-    const handling = { log, name, stream, handle, inFlight: inHand, onNewer, stop: stop.signal };
+    const handling = { log, name, stream, handle, inFlight, onNewer, stop: stop.signal };
     void handleMessage(message, handling).catch((error: unknown) => fail(asError(error)));
   };
   const orFail = (work: Promise<void>): Promise<void> => work.catch((error: unknown) => fail(asError(error)));
@@ -71,12 +71,12 @@ export const consume = async (
     [Symbol.asyncDispose]: async () => {
       stop.abort();
       await Promise.all([running, looking]);
-      await Promise.allSettled([...inHand.values()].map(({ finished }) => finished));
+      await Promise.allSettled([...inFlight.values()].map(({ finished }) => finished));
     },
   };
 };
 
-/** One pull after the other, over restarts of the broker, until the signal. @throws as `waitForConsumer` */
+/** Sends one pull after the other, over restarts of the broker, until the signal. @throws as `waitForConsumer` */
 const keepPulling = async (
   log: EventLog,
   opened: Opened,
@@ -89,20 +89,20 @@ const keepPulling = async (
     const messages = await consumer.consume({
       max_messages: maxInFlight,
       expires: PULL_FOR_MS,
-      idle_heartbeat: SIGN_OF_LIFE_MS,
+      idle_heartbeat: IDLE_HEARTBEAT_MS,
       abort_on_missing_resource: true,
       callback: take,
     });
     const close = (): void => messages.stop();
     stop.addEventListener('abort', close, { once: true });
-    // Otherwise the driver may wait before it asks a broker again that was not ready at once.
+    // Otherwise the driver may wait before it retries a broker that was not ready at once.
     const offReconnect = log.onReconnect(close);
     if (stop.aborted) close();
     const error = await messages.closed();
     offReconnect();
     stop.removeEventListener('abort', close);
     if (stop.aborted) return;
-    log.logger.warn({ err: error, consumer: name, stream }, 'a consumer was interrupted; it goes on');
+    log.logger.warn({ err: error, consumer: name, stream }, 'a consumer was interrupted; it continues');
     await waitForConsumer(log, opened, stop);
   }
 };

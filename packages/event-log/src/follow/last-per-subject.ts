@@ -7,8 +7,8 @@ import { pullInOrder } from './pull-in-order.ts';
 const WITHIN_MS = 15_000;
 
 /**
- * The last message of each subject under a filter, at most `limit`. By a consumer, since one request to the broker
- * answers for 1,024 subjects at most.
+ * The last message of each subject under a filter, at most `limit`. Read with a consumer, because a direct read covers at most
+ * 1,024 subjects.
  * @throws {LogUnavailable}
  */
 export const lastPerSubject = async (
@@ -23,7 +23,7 @@ export const lastPerSubject = async (
     stream,
     subjects: [filter],
     begin: () => {
-      // After an interruption it begins again, with everything.
+      // After an interruption everything is delivered again.
       found.length = 0;
       return { deliver_policy: 'last_per_subject' };
     },
@@ -34,7 +34,7 @@ export const lastPerSubject = async (
     onCaughtUp: () => done.resolve(undefined),
   });
   const failure = await within(WITHIN_MS, Promise.race([done.promise, pulling.failed]), () => {
-    throw new LogUnavailable(`Listing ${filter} was not done within ${WITHIN_MS} ms. Try again.`);
+    throw new LogUnavailable(`${filter} could not be listed within ${WITHIN_MS} ms. Try again.`);
   });
   if (failure) throw failure;
   return found;

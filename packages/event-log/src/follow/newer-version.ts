@@ -3,7 +3,7 @@ import { RUN_CHAIN } from '@runledger/contracts/fold/run-chain';
 import { WEBHOOK_CHAIN } from '@runledger/contracts/fold/webhook-chain';
 import { parseFleetEvent } from '../messages/fleet.ts';
 
-/** The log holds a fact that only a later release can read: to skip it would make a wrong view. */
+/** The log holds a fact that only a later release can read. A reader that skipped it would be wrong. */
 export class NewerVersion extends Error {
   override readonly name = 'NewerVersion';
   readonly code = 'newer_version';
@@ -14,7 +14,7 @@ export class NewerVersion extends Error {
   constructor({ type, version, sequence }: { type: string; version: number; sequence: number }) {
     super(
       `The event at sequence ${sequence} is ${type} in version ${version}, which this release cannot read. ` +
-        'Nothing was skipped; start a release that knows it.',
+        'Nothing was skipped. Start a release that can read it.',
     );
     this.type = type;
     this.version = version;
@@ -22,7 +22,7 @@ export class NewerVersion extends Error {
   }
 }
 
-/** Only under the run's own fence: a forged message may not stop a reader. */
+/** Only under the run's own fence: a forged message must not stop a reader. */
 export const newerVersionOf = (stream: string, stored: StoredMessage): NewerVersion | undefined => {
   const parsed = stream === 'FLEET' ? parseFleetEvent(stored.body) : parseFact(stream, stored);
   return parsed?.kind === 'newer_version'

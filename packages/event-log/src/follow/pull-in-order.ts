@@ -3,6 +3,7 @@ import { sleep } from '@runledger/resilience/abort';
 import { backoff } from '@runledger/resilience/backoff';
 import { within } from '@runledger/resilience/within';
 import type { EventLog } from '../connect/event-log.ts';
+import type { Readiness } from '../connect/readiness.ts';
 import {
   openEphemeralConsumer,
   openUnlessAborted,
@@ -26,8 +27,6 @@ export interface Pulling extends AsyncDisposable {
   /** Resolves when the pulling has ended by itself. */
   readonly failed: Promise<Error>;
 }
-
-export type Readiness = { readonly ok: true } | { readonly ok: false; readonly why: string };
 
 const LONGEST_PAUSE_MS = 2_000;
 /** A stop does not wait longer for a broker that is connected and does not respond. */

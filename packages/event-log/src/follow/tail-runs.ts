@@ -3,16 +3,15 @@ import type { EventLog } from '../connect/event-log.ts';
 import { pullInOrder, type Pulling } from './pull-in-order.ts';
 
 export interface TailRunsOptions {
-  /** Something is stored in the lifecycle of a run, at this sequence. */
+  /** A message was stored in the lifecycle of a run, at this sequence. */
   readonly onMessage: (key: RunKey, sequence: number) => void;
-  /** At the start and after every interruption: what was stored up to now is not told. */
+  /** Called at the start and after every interruption: messages stored before are not reported. */
   readonly onGap: () => void;
 }
 
 /**
- * Tells which runs have something new, as it is stored, and leaves it to the listener to read it. It goes on at the
- * end of the log after every interruption, so there is no position that could be wrong when the log has lost its end
- * or is another one.
+ * Reports which runs have a new message, as it is stored; the listener reads it. After every interruption it continues at
+ * the end of the log, so it has no position that could be wrong when the log was restored from an older copy or replaced.
  * @throws {LogUnavailable} at the start
  */
 export const tailRuns = (log: EventLog, { onMessage, onGap }: TailRunsOptions): Promise<Pulling> =>

@@ -1,53 +1,51 @@
+import { EventEmitter } from 'node:events';
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { NO_OBSERVER } from '../connect/log-observer.ts';
 import { silentLogger } from '../connect/logger.ts';
 import { EventTooLarge, type Publication, type Published } from '../messages/publish.ts';
-import type { RunLog, RunMessages } from '../messages/run-messages.ts';
+import type { HeldMessages, RunLog } from '../messages/run-messages.ts';
 import { parseJson } from '../messages/stored-message.ts';
+import { followMemory } from './follow-memory.ts';
 import { matchesFilter } from './matches-filter.ts';
 
-export interface MemoryLogOptions {
-  /** The clock of this log's time stamps. */
-  readonly now?: () => Date;
-}
-
 export type MemoryLog = RunLog & {
-  readonly messages: RunMessages;
-  /** Stores a message as any client with write access could: with a fence of its own choice, or none. */
+  readonly messages: HeldMessages;
+  /** Stores a message as any client with write access could: with any fence, or without one. */
   forge(subject: string, body: unknown, fence?: Publication['fence']): number;
 };
 
-const MOST_BYTES = 1024 * 1024;
+const MAX_BYTES = 1024 * 1024;
 
-/** A log of runs in this process, for tests of one service: it loses everything with the process, and is never away. */
-export const memoryLog = ({ now = () => new Date() }: MemoryLogOptions = {}): MemoryLog => {
-  const stored: (StoredMessage & { readonly id: string | undefined })[] = [];
+/** A log of runs in this process, for tests of one use case: it is lost with the process, and never unavailable. */
+export const memoryLog = (): MemoryLog => {
+  const stored: StoredMessage[] = [];
+  const ids = new Map<string, number>();
+  const changes = new EventEmitter();
   const under = (filter: string) => stored.filter(({ subject }) => matchesFilter(filter, subject));
   const lastSequence = (filter: string): number => under(filter).at(-1)?.sequence ?? 0;
-  const store = (message: Omit<StoredMessage, 'sequence' | 'time'>, id?: string): number => {
+  const store = (message: Omit<StoredMessage, 'sequence' | 'time'>): number => {
     const sequence = stored.length + 1;
-    stored.push({ ...message, sequence, time: now().toISOString(), id });
+    stored.push({ ...message, sequence, time: new Date().toISOString() });
+    changes.emit('stored');
     return sequence;
   };
 
   const publish = ({ subject, data, id, fence, traceparent }: Publication): Published => {
-    if (data.byteLength > MOST_BYTES) {
-      throw new EventTooLarge(`A message for ${subject} has ${data.byteLength} bytes; ${MOST_BYTES} fit.`);
+    if (data.byteLength > MAX_BYTES) {
+      throw new EventTooLarge(`A message for ${subject} has ${data.byteLength} bytes; ${MAX_BYTES} fit.`);
     }
-    const own = stored.find((message) => message.id === id);
-    if (own) return { kind: 'stored', sequence: own.sequence };
+    const own = ids.get(id);
+    if (own !== undefined) return { kind: 'stored', sequence: own };
     const head = fence ? lastSequence(fence.filter) : 0;
     if (fence && head !== fence.sequence) return { kind: 'conflict', head };
-    const sequence = store(
-      {
-        subject,
-        fence: fence?.filter ?? null,
-        expectedSequence: fence?.sequence ?? null,
-        body: parseJson(data),
-        ...(traceparent === undefined ? {} : { traceparent }),
-      },
-      id,
-    );
+    const sequence = store({
+      subject,
+      fence: fence?.filter ?? null,
+      expectedSequence: fence?.sequence ?? null,
+      body: parseJson(data),
+      ...(traceparent === undefined ? {} : { traceparent }),
+    });
+    ids.set(id, sequence);
     return { kind: 'stored', sequence };
   };
 
@@ -61,6 +59,7 @@ export const memoryLog = ({ now = () => new Date() }: MemoryLogOptions = {}): Me
       ],
       lastSequence: async (filter) => lastSequence(filter),
       next: async (filter, from) => under(filter).find(({ sequence }) => sequence >= from),
+      follow: (options) => followMemory(stored, changes, options),
     },
     forge: (subject, body, fence) =>
       store({ subject, body, fence: fence?.filter ?? null, expectedSequence: fence?.sequence ?? null }),

@@ -1,21 +1,28 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { EventLog } from '../connect/event-log.ts';
+import type { FollowOptions, Following } from './following.ts';
 import type { Publication, Published } from './publish.ts';
 
-/** The messages of RUNS. All of `append` and `readRun` rests on these four. */
+/** The messages of RUNS. `append` and `readRun` need no more than these. */
 export interface RunMessages {
   /**
-   * Atomic: the message is stored only if the last one under the fence's filter is the expected one, and once, however often
-   * it is published under its id. @throws {LogUnavailable} @throws {LogFull} @throws {EventTooLarge}
+   * Atomic: the message is stored only if the last one under the fence's filter is the expected one, and once, also
+   * when it is published several times under its id. @throws {LogUnavailable} @throws {LogFull} @throws {EventTooLarge}
    */
   publish(message: Publication): Promise<Published>;
   /** The last message of each subject under a filter. May lack what was stored a moment ago. @throws {LogUnavailable} */
   lastOfEachSubject(filter: string): Promise<StoredMessage[]>;
   /** The sequence of the last message under a filter, 0 for none: never older than an acknowledgement. @throws {LogUnavailable} */
   lastSequence(filter: string): Promise<number>;
-  /** The first message under a filter, at this sequence or behind it. @throws {LogUnavailable} */
+  /** The first message under a filter, from this sequence on. @throws {LogUnavailable} */
   next(filter: string, from: number): Promise<StoredMessage | undefined>;
 }
 
-/** A log that runs are appended to and read from: on JetStream, or in memory for tests of one service. */
-export type RunLog = Pick<EventLog, 'logger' | 'observer'> & (EventLog | { readonly messages: RunMessages });
+/** The log in memory: the messages, and how to follow them. */
+export interface HeldMessages extends RunMessages {
+  /** @throws {PositionBeyondEnd} */
+  follow(options: FollowOptions): Promise<Following>;
+}
+
+/** A log that runs are appended to and read from: on JetStream, or in memory for tests of one use case. */
+export type RunLog = Pick<EventLog, 'logger' | 'observer'> & (EventLog | { readonly messages: HeldMessages });

@@ -1,24 +1,29 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
+import type { RunLog } from './run-messages.ts';
 import { fromStored } from './stored-message.ts';
 
-/** One message, from the stream's leader; undefined when it is not (or no longer) there. */
+/** One message, from the stream's leader; undefined when the stream does not hold it, or no longer. @throws {LogUnavailable} */
 export const readStored = async (
-  log: EventLog,
+  log: RunLog,
   sequence: number,
   stream: 'RUNS' | 'FLEET' = 'RUNS',
 ): Promise<StoredMessage | undefined> => {
-  const ask = () => log.jsm.streams.getMessage(stream, { seq: sequence });
-  const message = await callBroker(`reading message ${sequence} of ${stream}`, ask);
+  if ('messages' in log) {
+    const next = stream === 'RUNS' ? await log.messages.next('>', sequence) : undefined;
+    return next?.sequence === sequence ? next : undefined;
+  }
+  const read = () => log.jsm.streams.getMessage(stream, { seq: sequence });
+  const message = await callBroker(`reading message ${sequence} of ${stream}`, read);
   return message ? fromStored(message) : undefined;
 };
 
-/** The broker's time of a stream's creation: it tells the stream from another one of the same name. */
+/** The broker's time of a stream's creation: it distinguishes the stream from another one of the same name. */
 export const createdAt = async (log: EventLog, stream: 'RUNS' | 'FLEET'): Promise<string> =>
-  (await callBroker(`asking about the stream ${stream}`, () => log.jsm.streams.info(stream))).created;
+  (await callBroker(`reading the state of stream ${stream}`, () => log.jsm.streams.info(stream))).created;
 
-/** Tells this log from another one, and how full it is. */
+/** Distinguishes this log from another one, and says how full it is. */
 export interface RunsIdentity {
   readonly stream: 'RUNS';
   /** The broker's time of the stream's creation. */
@@ -26,12 +31,12 @@ export interface RunsIdentity {
   readonly firstSequence: number;
   readonly lastSequence: number;
   readonly bytes: number;
-  /** The limit on `bytes`; -1 when there is none. */
+  /** The limit on `bytes`; -1 for no limit. */
   readonly maxBytes: number;
 }
 
 export const runsIdentity = async (log: EventLog): Promise<RunsIdentity> => {
-  const info = await callBroker('asking about the stream RUNS', () => log.jsm.streams.info('RUNS'));
+  const info = await callBroker('reading the state of stream RUNS', () => log.jsm.streams.info('RUNS'));
   return {
     stream: 'RUNS',
     created: info.created,

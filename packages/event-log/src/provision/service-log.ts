@@ -5,26 +5,26 @@ import type { LogObserver } from '../connect/log-observer.ts';
 import type { Logger } from '../connect/logger.ts';
 import { NotAllowed } from '../connect/not-allowed.ts';
 import { awaitProvisioned } from './provision.ts';
-import type { Readiness } from '../follow/pull-in-order.ts';
+import type { Readiness } from '../connect/readiness.ts';
 
-/** What a service has from its first moment on. */
+/** What a service has before it connects. */
 export interface ServiceLogOptions {
   readonly config: BrokerConfig;
-  /** Shown by the broker beside the connection. */
+  /** The broker shows it with the connection. */
   readonly instance: string;
   readonly logger: Logger;
   readonly observer?: LogObserver;
-  /** What `/readyz` asks. */
+  /** The checks behind `/readyz`. */
   readonly checks: Record<string, () => Readiness | Promise<Readiness>>;
-  /** The streams that have to be there first; all of them when left out. A service that may not look at streams names none, and learns at its first request whether they are there. */
+  /** The streams that must exist first; all streams when left out. A service without permission to read stream states names none, and its first request shows whether they exist. */
   readonly streams?: readonly string[];
 }
 
-const TRY_EVERY_MS = 1_000;
+const RETRY_MS = 1_000;
 
 /**
- * What every service opens first: the log, connected and provisioned, and the checks that say what is missing. A service may
- * start before the broker is there, before the broker knows its key, and before the log is provisioned.
+ * Opened first by every service: the log, connected and provisioned, and the checks that report what is missing. A service may
+ * start before the broker, before the broker knows its key, and before the log is provisioned.
  * @throws the reason of `stopping`, and ForbiddenConfiguration
  */
 export const openServiceLog = async (
@@ -40,27 +40,27 @@ export const openServiceLog = async (
   if (streams?.length === 0) return log;
   checks['provisioned'] = () => ({
     ok: false,
-    why: 'the streams and buckets of the log are not there yet; runledger provision makes them',
+    why: 'the streams and buckets of the log do not exist yet; runledger provision creates them',
   });
   await awaitProvisioned(log, stopping, streams);
   checks['provisioned'] = () => ({ ok: true });
   return log;
 };
 
-/** A key that the broker does not know may be in a configuration that it has not read yet. */
+/** The broker may not have loaded the configuration with this key yet. */
 const connectOnceAllowed = async (
   { config, instance, logger, observer, checks }: ServiceLogOptions,
   stopping: AbortSignal,
 ): Promise<EventLog> => {
-  for (let said = false; ; said = true) {
+  for (let logged = false; ; logged = true) {
     try {
       return await openEventLog(brokerSettings(config, instance), logger, stopping, observer);
     } catch (error) {
       if (!(error instanceof NotAllowed)) throw error;
-      if (!said)
-        logger.error({ err: error }, 'the broker does not let this service in; trying again until it does');
+      if (!logged)
+        logger.error({ err: error }, 'the broker rejects this service; trying again until it accepts');
       checks['broker'] = () => NOT_ALLOWED;
-      await sleep(TRY_EVERY_MS, stopping);
+      await sleep(RETRY_MS, stopping);
       stopping.throwIfAborted();
     }
   }
@@ -69,6 +69,6 @@ const connectOnceAllowed = async (
 const NOT_ALLOWED: Readiness = {
   ok: false,
   why:
-    'the broker does not let this service in: its key is not in the configuration that the broker has read; ' +
-    'runledger broker-config makes both',
+    'the broker rejects this service: its key is not in the configuration that the broker has loaded; ' +
+    'runledger broker-config creates both',
 };

@@ -1,7 +1,7 @@
 import type { RefusedMessage } from '@runledger/contracts/fold/read-chain';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
+import type { RunLog } from '@runledger/event-log/messages/run-messages';
 import { head, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
 import type { RunView } from './core/run-view.ts';
 
@@ -18,7 +18,7 @@ const MAX_READS = 5;
  * the first may have grown meanwhile. Then both are read again.
  * @throws {LogUnavailable}
  */
-export const readView = async (log: EventLog, key: RunKey, atLeast: number): Promise<ReadView> => {
+export const readView = async (log: RunLog, key: RunKey, atLeast: number): Promise<ReadView> => {
   for (let reads = 0; reads < MAX_READS; reads += 1) {
     const read = await readRun(log, key, { atLeast });
     if (read.kind !== 'found') return read;

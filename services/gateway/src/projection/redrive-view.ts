@@ -1,6 +1,6 @@
 import type { RedriveResponse, RedriveRequest } from '@runledger/contracts/requests/redrive';
 import { refused, refusedAsMissing, taken } from '@runledger/request-reply/redrive';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
+import type { RunLog } from '@runledger/event-log/messages/run-messages';
 import { readStored } from '@runledger/event-log/messages/stream-identity';
 import { factSubject } from './core/fold-run.ts';
 import { readView } from './read-view.ts';
@@ -11,7 +11,7 @@ import { ViewsUnavailable, type RunViews } from './run-views.ts';
  * @throws {LogUnavailable}
  */
 export const redriveView = async (
-  { log, views }: { readonly log: EventLog; readonly views: RunViews },
+  { log, views }: { readonly log: RunLog; readonly views: RunViews },
   request: RedriveRequest,
 ): Promise<RedriveResponse> => {
   const { stream, sequence } = request;

@@ -2,7 +2,7 @@ import { newUuid } from '@runledger/contracts/ids';
 import type { Webhook } from '@runledger/contracts/fold/webhook';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { decideAndAppend, type Decision } from '@runledger/event-log/append/decide-and-append';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
+import type { RunLog } from '@runledger/event-log/messages/run-messages';
 import { lastOfRun, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
 import type { Envelope } from '../runs/current/core/envelope.ts';
 import { redeliver, type RedeliverRefusal } from './core/redeliver.ts';
@@ -22,7 +22,7 @@ type Redelivery =
   | Exclude<CurrentRun, { kind: 'found' }>;
 
 export interface RedeliverRunOptions {
-  readonly log: EventLog;
+  readonly log: RunLog;
   readonly current: ReadCurrentRun;
   readonly shown: ShownWebhooks;
   readonly writer: Envelope['writer'];

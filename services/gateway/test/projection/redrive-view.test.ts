@@ -1,6 +1,7 @@
 import { runEventSubject } from '@runledger/contracts/subjects/run-subjects';
 import { requestRedrive } from '@runledger/request-reply/redrive';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
+import { memoryLog } from '@runledger/event-log/memory/memory-log';
+import type { RunLog } from '@runledger/event-log/messages/run-messages';
 import { aRun, assigned, failed, queued } from '@runledger/testing/events/run-events';
 import { webhookStarted } from '@runledger/testing/events/webhook-events';
 import { describe, expect, it } from 'vitest';
@@ -11,16 +12,12 @@ import { aLog } from '../fixtures/gateway/a-log.ts';
 import { project } from '../fixtures/views/a-projection.ts';
 import { appendAll, tellWebhook } from '../fixtures/runs/appended-facts.ts';
 
-const redriven = (
-  log: EventLog,
-  sequence: number,
-  views = memoryRunViews(),
-): ReturnType<typeof redriveView> => redriveView({ log, views }, { stream: 'RUNS', sequence });
+const redriven = (log: RunLog, sequence: number, views = memoryRunViews()): ReturnType<typeof redriveView> =>
+  redriveView({ log, views }, { stream: 'RUNS', sequence });
 
 describe('a message that the gateway takes again', () => {
   it('makes the view of its run again, with all that the log has of it', async () => {
-    await using open = new AsyncDisposableStack();
-    const { log } = open.use(await aLog());
+    const log = memoryLog();
     const key = aRun();
     const head = await appendAll(log, queued(key, { webhook: 'https://a.example/' }), assigned(key));
     await tellWebhook(log, webhookStarted(key, 'intermediate'));
@@ -53,15 +50,14 @@ describe('a message that the gateway takes again', () => {
   });
 
   it('is refused while it is no part of its run, or no fact at all', async () => {
-    await using open = new AsyncDisposableStack();
-    const { log } = open.use(await aLog());
+    const log = memoryLog();
     const key = aRun();
     await appendAll(log, queued(key));
     const forged = failed(key);
-    await log.js.publish(runEventSubject(forged), JSON.stringify(forged));
-    await log.js.publish('runs.nobody.nothing.life.queued.gateway.0.none', 'nonsense');
+    log.forge(runEventSubject(forged), forged);
+    log.forge('runs.nobody.nothing.life.queued.gateway.0.none', 'nonsense');
     const stranger = queued(aRun());
-    await log.js.publish(runEventSubject(stranger), JSON.stringify(stranger));
+    log.forge(runEventSubject(stranger), stranger);
     const whys: (string | undefined)[] = [];
     for (const sequence of [2, 3, 4, 99]) {
       const answer = await redriven(log, sequence);
@@ -79,8 +75,7 @@ describe('a message that the gateway takes again', () => {
   });
 
   it('is refused while only a later release can read its run, and while the views are away', async () => {
-    await using open = new AsyncDisposableStack();
-    const { log } = open.use(await aLog());
+    const log = memoryLog();
     const [later, key] = [aRun(), aRun()];
     await appendAll(log, { ...queued(later), version: 2 }, queued(key));
     expect((await redriven(log, 1)).why).toContain('RunQueued in version 2');

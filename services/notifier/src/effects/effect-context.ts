@@ -48,7 +48,7 @@ export type EffectOf<Type> = Extract<Effect, { type: Type }>;
 
 /** Repeats work at the log while the log is unavailable. @throws the signal's reason, and every other error */
 export const atLog =
-  ({ log }: Pick<EffectContext, 'log'>, signal: AbortSignal) =>
+  ({ log }: { readonly log: Pick<EventLog, 'logger'> }, signal: AbortSignal) =>
   <Answer>(work: () => Promise<Answer>): Promise<Answer> =>
     retryWhileUnavailable({ signal, logger: log.logger }, work);
 

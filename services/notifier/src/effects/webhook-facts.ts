@@ -4,10 +4,13 @@ import { isSettled, roundOf } from '@runledger/contracts/fold/webhook';
 import type { WebhookEventOf, WebhookEventType } from '@runledger/contracts/events/webhook-event';
 import type { WebhookHistory } from '@runledger/contracts/fold/webhook-chain';
 import { decideAndAppend } from '@runledger/event-log/append/decide-and-append';
+import type { RunLog } from '@runledger/event-log/messages/run-messages';
 import { readRun } from '@runledger/event-log/read/read-run';
 import { atLog, type EffectContext } from './effect-context.ts';
 
 type NotifierEvent = Exclude<WebhookEventType, 'WebhookRedeliveryRequested'>;
+
+type FactsContext = Pick<EffectContext, 'now' | 'instance'> & { readonly log: RunLog };
 
 /** Appends the facts about a run's notifications in one round, each on the one before. */
 export interface WebhookFacts {
@@ -16,7 +19,7 @@ export interface WebhookFacts {
 }
 
 export const webhookFacts = (
-  context: EffectContext,
+  context: FactsContext,
   run: Run,
   read: WebhookHistory,
   signal: AbortSignal,
@@ -59,7 +62,7 @@ const isOver = ({ state }: WebhookHistory, type: NotifierEvent, round: number): 
   roundOf(state) !== round || isSettled(state) || (type === 'WebhookStarted' && state !== undefined);
 
 const eventOf = <Type extends NotifierEvent>(
-  { now, instance }: EffectContext,
+  { now, instance }: FactsContext,
   run: Run,
   of: { readonly type: Type; readonly round: number; readonly data: WebhookEventOf<Type>['data'] },
 ): WebhookEventOf<NotifierEvent> =>
@@ -78,7 +81,7 @@ const eventOf = <Type extends NotifierEvent>(
   }) as unknown as WebhookEventOf<NotifierEvent>;
 
 const readWebhook = async (
-  { log }: EffectContext,
+  { log }: FactsContext,
   { org_id, run_id }: Run,
   atLeast: number,
 ): Promise<WebhookHistory> => {

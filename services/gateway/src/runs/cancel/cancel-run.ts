@@ -2,7 +2,7 @@ import { newUuid } from '@runledger/contracts/ids';
 import type { Run } from '@runledger/contracts/fold/run';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { decideAndAppend } from '@runledger/event-log/append/decide-and-append';
-import type { EventLog } from '@runledger/event-log/connect/event-log';
+import type { RunLog } from '@runledger/event-log/messages/run-messages';
 import { head, readRun, type ReadRun } from '@runledger/event-log/read/read-run';
 import type { Envelope } from '../current/core/envelope.ts';
 import { requestCancel, type CancelAnswer } from './core/request-cancel.ts';
@@ -18,7 +18,7 @@ type Cancellation =
   | Exclude<CurrentRun, { kind: 'found' }>;
 
 export interface CancelRunOptions {
-  readonly log: EventLog;
+  readonly log: RunLog;
   readonly current: ReadCurrentRun;
   readonly writer: Envelope['writer'];
   readonly now: () => Date;

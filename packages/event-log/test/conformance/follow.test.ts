@@ -1,40 +1,27 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
-import { ALL_LIFECYCLES } from '@runledger/contracts/subjects/run-subjects';
+import { ALL_LIFECYCLES, ALL_WEBHOOKS } from '@runledger/contracts/subjects/run-subjects';
+import { aRun, queued } from '@runledger/testing/events/run-events';
+import { webhookStarted } from '@runledger/testing/events/webhook-events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { append } from '../../src/append/append.ts';
-import { type EventLog } from '../../src/connect/event-log.ts';
 import { follow, NewerVersion, PositionBeyondEnd } from '../../src/follow/follow.ts';
+import type { RunLog } from '../../src/messages/run-messages.ts';
 import { readStored } from '../../src/messages/stream-identity.ts';
-import { aLog, type TestLog } from '../fixtures/test-log.ts';
-import { aRun, queued } from '@runledger/testing/events/run-events';
-
-let test: TestLog;
-let log: EventLog;
-beforeAll(async () => {
-  test = await aLog();
-  log = test.log;
-});
-afterAll(() => test[Symbol.asyncDispose]());
+import { numbers, queueRuns, sequencesOf } from '../fixtures/queued-runs.ts';
+import { RUN_LOGS, type LogUnderTest } from './run-logs.ts';
 
 const runs = { stream: 'RUNS', subjects: [ALL_LIFECYCLES] } as const;
 
-/** Appends the first events of so many runs and gives the sequence of the last. */
-const queueRuns = async (log: EventLog, count: number): Promise<number> => {
-  let last = 0;
-  for (let n = 0; n < count; n += 1) {
-    const result = await append(log, queued(aRun()), 0, { withinMs: 30_000 });
-    if (result.kind === 'appended') last = result.sequence;
-  }
-  return last;
-};
+describe.each(RUN_LOGS)('a follower of a log %s', (_name, open) => {
+  let test: LogUnderTest;
+  let log: RunLog;
+  beforeAll(async () => {
+    test = await open();
+    ({ log } = test);
+  });
+  afterAll(() => test[Symbol.asyncDispose]());
 
-const sequencesOf = (messages: readonly StoredMessage[]): number[] =>
-  messages.map(({ sequence }) => sequence);
-const numbers = (from: number, to: number): number[] =>
-  Array.from({ length: to - from + 1 }, (_, n) => from + n);
-
-describe('follow', () => {
-  it('gives what is stored and what comes, in order, and says when it has caught up', async () => {
+  it('gets stored messages and new ones in order, and is notified when it has caught up', async () => {
     const before = await queueRuns(log, 600);
     const seen: number[] = [];
     let caughtUpAt: number | undefined;
@@ -53,23 +40,16 @@ describe('follow', () => {
     expect(following.state()).toEqual({ ok: true });
   });
 
-  it('says at once that it has caught up when there is nothing', async () => {
+  it('has caught up at once when nothing is stored behind its position', async () => {
     const last = await queueRuns(log, 1);
     const caughtUp = Promise.withResolvers<void>();
     const nothing = async (): Promise<void> => undefined;
     await using open = new AsyncDisposableStack();
-    open.use(
-      await follow(log, {
-        ...runs,
-        after: last,
-        onBatch: nothing,
-        onCaughtUp: caughtUp.resolve,
-      }),
-    );
+    open.use(await follow(log, { ...runs, after: last, onBatch: nothing, onCaughtUp: caughtUp.resolve }));
     await expect(caughtUp.promise).resolves.toBeUndefined();
   });
 
-  it('gives a batch again that was not taken, and nothing else meanwhile', async () => {
+  it('gets a rejected batch again, and nothing else before it', async () => {
     const before = await queueRuns(log, 1);
     const seen: number[][] = [];
     let refuse = 2;
@@ -80,7 +60,7 @@ describe('follow', () => {
         seen.push(sequencesOf(messages));
         if (refuse > 0) {
           refuse -= 1;
-          throw new Error('the database is away');
+          throw new Error('the database is unavailable');
         }
       },
     });
@@ -92,7 +72,20 @@ describe('follow', () => {
     expect(following.state()).toEqual({ ok: true });
   });
 
-  it('never calls onBatch twice at once', async () => {
+  it('reports why it is behind while a batch is rejected', async () => {
+    const before = await queueRuns(log, 1);
+    await using following = await follow(log, {
+      ...runs,
+      after: before,
+      onBatch: () => Promise.reject(new Error('the database is unavailable')),
+    });
+    await queueRuns(log, 1);
+    const behind = { ok: false, why: expect.stringContaining('the database is unavailable') };
+    await expect.poll(() => following.state(), { timeout: 10_000 }).toEqual(behind);
+    expect(following.position()).toBe(before);
+  });
+
+  it('never handles two batches at once', async () => {
     let inside = 0;
     let most = 0;
     let taken = 0;
@@ -116,7 +109,37 @@ describe('follow', () => {
     expect(most).toBe(1);
   });
 
-  it('ends, loudly, at an event of a later release', async () => {
+  it('gets no batch of more than 256 messages', async () => {
+    const before = await queueRuns(log, 1);
+    const sizes: number[] = [];
+    const last = await queueRuns(log, 300);
+    await using following = await follow(log, {
+      ...runs,
+      after: before,
+      onBatch: async (messages) => void sizes.push(messages.length),
+    });
+    await expect.poll(() => following.position(), { timeout: 10_000 }).toBe(last);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(256);
+  });
+
+  it('gets only messages under its subjects', async () => {
+    const before = await queueRuns(log, 1);
+    const key = aRun();
+    await append(log, queued(key), 0);
+    const fact = await append(log, webhookStarted(key), 0);
+    const seen: number[] = [];
+    await using following = await follow(log, {
+      stream: 'RUNS',
+      subjects: [ALL_WEBHOOKS],
+      after: before,
+      onBatch: async (messages) => void seen.push(...sequencesOf(messages)),
+    });
+    const sequence = fact.kind === 'appended' ? fact.sequence : 0;
+    await expect.poll(() => following.position(), { timeout: 10_000 }).toBe(sequence);
+    expect(seen).toEqual([sequence]);
+  });
+
+  it('ends with an error at an event of a later release', async () => {
     const before = await queueRuns(log, 1);
     await using following = await follow(log, {
       ...runs,
@@ -131,15 +154,13 @@ describe('follow', () => {
     expect(following.position()).toBe(before);
   });
 
-  it('refuses to begin behind the end of the log', async () => {
+  it('cannot begin behind the end of the log', async () => {
     const last = await queueRuns(log, 1);
     const following = follow(log, { ...runs, after: last + 1, onBatch: async () => undefined });
     await expect(following).rejects.toBeInstanceOf(PositionBeyondEnd);
   });
-});
 
-describe('a message', () => {
-  it('has the same time whichever way it is read', async () => {
+  it('gets each message as a single read gives it, with the same time', async () => {
     const before = await queueRuns(log, 1);
     const seen: StoredMessage[] = [];
     await using following = await follow(log, {
@@ -150,5 +171,6 @@ describe('a message', () => {
     const last = await queueRuns(log, 100);
     await expect.poll(() => following.position(), { timeout: 10_000 }).toBe(last);
     expect(seen).toEqual(await Promise.all(seen.map(({ sequence }) => readStored(log, sequence))));
+    expect(await readStored(log, last + 1_000)).toBeUndefined();
   });
 });

@@ -1,0 +1,24 @@
+import type { StoredMessage } from '@runledger/contracts/fold/chain';
+import type { Readiness } from '../connect/readiness.ts';
+
+export interface FollowOptions {
+  readonly stream: 'RUNS' | 'FLEET' | 'ACTIVITY' | 'TIMERS';
+  readonly subjects: readonly string[];
+  /** The sequence behind which to begin; 0 for everything. */
+  readonly after: number;
+  /**
+   * Takes the next messages, in order, at most 256; never called concurrently. When it rejects, the same batch is retried
+   * after a pause, forever; with NewerVersion the follower ends.
+   */
+  readonly onBatch: (messages: StoredMessage[]) => Promise<void>;
+  /** Called once, when everything that was stored at the start is taken. */
+  readonly onCaughtUp?: () => void;
+}
+
+export interface Following extends AsyncDisposable {
+  state(): Readiness;
+  /** Resolves when the follower has ended by itself. */
+  readonly failed: Promise<Error>;
+  /** The sequence of the last message taken, or `after`. */
+  position(): number;
+}
