@@ -54,9 +54,7 @@ const listening = (): { readonly logger: Logger; readonly told: string[] } => {
   return { logger: { ...silentLogger, error }, told };
 };
 const refusals = (told: readonly string[]): string[] =>
-  told.filter(
-    (error) => error.includes('does not let clerk in') && error.includes('runledger broker-config'),
-  );
+  told.filter((error) => error.includes('rejected clerk as') && error.includes('runledger broker-config'));
 
 it('a connection outlives a broker that does not know its user for a while', async () => {
   await using broker = await aBroker();

@@ -43,7 +43,7 @@ describe('a user that a running broker did not know', () => {
     const heard: string[] = [];
     reader.nc.subscribe('activity.>', { callback: (_error, { subject }) => void heard.push(subject) });
     await reader.nc.flush();
-    await expect(open('writer')).rejects.toThrow('does not let writer in');
+    await expect(open('writer')).rejects.toThrow('rejected writer as');
 
     const file = join(storeDir, 'nats-server.conf');
     const after = brokerConfiguration([...present, joining]).trim();

@@ -15,11 +15,11 @@ export { EventTooLarge, LogFull } from '../messages/publish.ts';
 
 export type Appended =
   | { readonly kind: 'appended'; readonly sequence: number }
-  /** Something else was stored first. Nothing was appended; `head` is what the leader holds now, 0 for nothing. */
+  /** Another message was stored first. Nothing was appended; `head` is the last sequence at the leader, 0 for none. */
   | { readonly kind: 'conflict'; readonly head: number };
 
 export interface AppendOptions {
-  /** How long the broker may be away; 8 s when left out. */
+  /** How long to retry while the broker is unavailable; 8 s when left out. */
   readonly withinMs?: number;
 }
 
@@ -29,10 +29,10 @@ export type ChainEvent = RunEvent | WebhookEvent;
 const utf8 = new TextEncoder();
 
 /**
- * Adds a fact to its chain if the chain's head is still `expected` (0: there is none). All facts of runs and of their
- * notifications are written here. It is stored exactly once, even when acknowledgements are lost.
- * @throws {LogUnavailable} when the broker does not answer in time. The event may or may not be stored: append it again,
- *   with the same event id, to know.
+ * Adds a fact to its chain if the chain's head is still `expected` (0 for an empty chain). All facts of runs and of their
+ * notifications are written here. A fact is stored exactly once, even when acknowledgements are lost.
+ * @throws {LogUnavailable} when the broker does not respond in time. The event may or may not be stored: append it again,
+ *   with the same event id, to find out.
  * @throws {LogFull} @throws {EventTooLarge}
  */
 export const append = (
@@ -57,12 +57,12 @@ export const append = (
 
 export type AppendedBlind =
   | Extract<Appended, { kind: 'appended' }>
-  /** Not known to be stored. `head`: the last message of the run, as the broker named it; undefined when it named none. */
+  /** Perhaps not stored. `head`: the last sequence of the run in the broker's response; undefined when it named none. */
   | { readonly kind: 'conflict'; readonly head: number | undefined };
 
 /**
  * As `append`, for a writer that may read only its own facts, from any replica. A replica may be behind, so the conflict
- * may be with this very event, whose acknowledgement was lost: the writer learns it from the facts that it follows.
+ * may be with this event itself, whose acknowledgement was lost. The writer finds it among the facts that it follows.
  * @throws {LogUnavailable} @throws {LogFull} @throws {EventTooLarge}
  */
 export const appendOwn = (log: EventLog, event: RunEvent, expected: number): Promise<AppendedBlind> =>
@@ -92,10 +92,10 @@ const messageOf = (
   expected: number,
   traceparent: string | undefined,
 ): Publication & { readonly fence: NonNullable<Publication['fence']> } => {
-  const { subject, filter } = placeOf(event);
+  const { subject, filter } = addressOf(event);
   if (event.type !== 'RunQueued' && !isWebhookEvent(event) && expected < 1) {
     throw new TypeError(
-      `${event.type} of run ${event.run_id} rests on nothing: only RunQueued may be a run's first event. ` +
+      `${event.type} of run ${event.run_id} cannot be appended at head 0: only RunQueued may be a run's first event. ` +
         'Read the run, and append at its head.',
     );
   }
@@ -104,13 +104,13 @@ const messageOf = (
     subject,
     data: utf8.encode(JSON.stringify(event)),
     id: event.event_id,
-    // Exactly this filter, always: on replicated streams writers with different overlapping filters could both win.
+    // Always exactly this filter: on replicated streams, writers with different overlapping filters could both win.
     fence: { filter, sequence: expected },
     ...(traceparent === undefined ? {} : { traceparent }),
   };
 };
 
-const placeOf = (event: ChainEvent): { readonly subject: string; readonly filter: string } => {
+const addressOf = (event: ChainEvent): { readonly subject: string; readonly filter: string } => {
   const key = { org_id: orgId(event.org_id), run_id: runId(event.run_id) };
   return isWebhookEvent(event)
     ? { subject: WEBHOOK_CHAIN.subjectOf(event), filter: WEBHOOK_CHAIN.filterOf(key) }

@@ -1,12 +1,12 @@
 import type { RunLog } from '../messages/run-messages.ts';
 import { append, type ChainEvent } from './append.ts';
 
-/** What a pure decision on a history comes to. */
+/** The result of a pure decision on a history. */
 export type Decision<Answer> =
   | {
       readonly kind: 'append';
       readonly event: ChainEvent;
-      /** The head of the history that was decided on: the append is fenced on it. */
+      /** The head of the history that the decision rests on: the append is fenced on it. */
       readonly expected: number;
       readonly answer: Answer;
     }
@@ -15,31 +15,31 @@ export type Decision<Answer> =
 
 export interface DecideAndAppend<Known, Answer> {
   /**
-   * What to decide on. `atLeast` is undefined for the first attempt; after a conflict it is the sequence of the message that
-   * was stored first, and what is read has to reach so far.
+   * Reads what to decide on. `atLeast` is undefined for the first attempt. After a conflict it is the sequence of the message
+   * that was stored first, and the history has to reach it.
    */
   readonly read: (atLeast: number | undefined) => Promise<Known>;
-  /** Pure: it may be asked again, about something newer. */
+  /** Pure: it is called again with a newer history after a conflict. */
   readonly decide: (known: Known) => Decision<Answer>;
   /** 10 when left out. */
   readonly maxAttempts?: number;
-  /** Called for each append that came second. */
+  /** Called for each append that ended with a conflict. */
   readonly onConflict?: () => void;
-  /** Wraps the read and the append, each by itself, such as in `retryWhileUnavailable`. */
+  /** Wraps each read and each append, for example in `retryWhileUnavailable`. */
   readonly around?: <Result>(work: () => Promise<Result>) => Promise<Result>;
 }
 
 export type DecidedAndAppended<Answer> =
   | { readonly kind: 'appended'; readonly sequence: number; readonly answer: Answer }
   | { readonly kind: 'answered'; readonly answer: Answer }
-  /** Others were first every time, up to `maxAttempts`. Nothing was appended. */
+  /** Every one of `maxAttempts` appends ended with a conflict. Nothing was appended. */
   | { readonly kind: 'too_busy'; readonly head: number };
 
 const MAX_ATTEMPTS = 10;
 
 /**
- * Reads a history, decides on it, and appends the event at the head that the decision rests on. When something else was stored
- * first, it reads and decides again. So a fact is never written on a history that its writer has not seen.
+ * Reads a history, decides on it, and appends the event at the head that the decision rests on. After a conflict it reads and
+ * decides again, so a fact is never written on a history that its writer has not seen.
  * @throws what `read` and `decide` throw, and as `append`
  */
 export const decideAndAppend = async <Known, Answer>(

@@ -2,12 +2,12 @@ import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } f
 import type { RunEvent } from '@runledger/contracts/events/run-event';
 import type { WebhookEvent } from '@runledger/contracts/events/webhook-event';
 
-/** To hand on with the message; undefined in a process that makes no traces. */
+/** Sent with the message; undefined in a process without tracing. */
 type Traceparent = string | undefined;
 
 /**
- * Makes a span of an append: below the span under way, else below what the event itself says. Who reads the message
- * goes on with the trace that stands in its header; the event stays as it was decided.
+ * Makes a span of an append, as a child of the active span, else of the event's own trace context. A reader of the message
+ * continues the trace in its header; the event is stored as it was decided.
  */
 export const traceAppend = async <Stored extends { readonly kind: string }>(
   event: RunEvent | WebhookEvent,
@@ -27,7 +27,7 @@ export const traceAppend = async <Stored extends { readonly kind: string }>(
     span.setAttribute('runledger.appended', appended.kind);
     return appended;
   } catch (error) {
-    // Its message may quote what no trace may hold.
+    // Its message may quote a secret.
     span.setAttribute('error.type', error instanceof Error ? error.name : 'unknown');
     span.setStatus({ code: SpanStatusCode.ERROR });
     throw error;

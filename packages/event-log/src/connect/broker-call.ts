@@ -11,17 +11,17 @@ import { explainPermissionError } from './not-allowed.ts';
 
 const DELAYS = { firstMs: 50, longestMs: 500 };
 
-/** How long a request is made again while the broker is away, unless a caller says otherwise. */
+/** How long a request is retried while the broker is unavailable, unless the caller sets another time. */
 export const CALL_WITHIN_MS = 8_000;
 
-/** The broker did not say no: it is away, starting, electing a leader, or slow. Trying again may help. */
+/** The broker did not refuse: it is unavailable, starting, electing a leader, or slow. A retry may help. */
 export const isTransient = (error: unknown): boolean => {
   if (error instanceof TimeoutError) return true;
   if (error instanceof RequestError) return error.isNoResponders();
   if (error instanceof JetStreamApiError) return error.status === 503;
   if (!(error instanceof Error)) return false;
-  // The driver does not export these classes: "jetstream is not enabled" is how no responders look to it, and a direct
-  // read says so by the status.
+  // The driver does not export these classes: it reports missing responders as "jetstream is not enabled", and for a direct
+  // read by the status.
   return error.name === 'JetStreamNotEnabled' || ('code' in error && error.code === 503);
 };
 
@@ -29,9 +29,9 @@ const isClosed = (error: unknown): boolean =>
   error instanceof ClosedConnectionError || error instanceof DrainingConnectionError;
 
 /**
- * Makes a request of the broker that may be made twice, again and again until it answers.
- * @throws {LogUnavailable} after `withinMs`, or at once when the connection was closed on this side
- * @throws {NotAllowed} at once: trying again does not help
+ * Sends a request to the broker, and repeats it until the broker responds. The request must be safe to repeat.
+ * @throws {LogUnavailable} after `withinMs`, or at once when this side has closed the connection
+ * @throws {NotAllowed} at once, because a retry does not help
  */
 export const callBroker = async <Answer>(
   what: string,
@@ -51,8 +51,8 @@ export const callBroker = async <Answer>(
     if (!isTransient(error)) throw explainPermissionError(error) ?? error;
     const times = tries === 1 ? 'once' : `${tries} times`;
     throw new LogUnavailable(
-      `${what}: the broker was asked ${times} within ${withinMs} ms and did not answer. ` +
-        'Check that nats-server runs and that its disk is not full (its /healthz tells), and try again.',
+      `${what}: the broker did not respond (asked ${times} within ${withinMs} ms). ` +
+        'Check that nats-server runs and that its disk is not full (see its /healthz), and try again.',
       { cause: error },
     );
   }

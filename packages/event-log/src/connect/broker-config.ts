@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { SEED_PATTERN } from './user-key.ts';
 import type { BrokerSettings } from './event-log.ts';
 
-/** The environment variables by which a service finds the broker: to spread into its configuration schema. */
+/** The environment variables by which a service finds the broker. A service spreads them into its configuration schema. */
 export const brokerConfig = {
   NATS_URL: Type.String({
     default: 'nats://127.0.0.1:4222',
@@ -31,7 +31,7 @@ export interface BrokerConfig {
   readonly NATS_NKEY?: string;
 }
 
-/** `name` is shown by the broker beside the connection, for example `gateway-ab12`. */
+/** The broker shows `name` with the connection, for example `gateway-ab12`. */
 export const brokerSettings = (config: BrokerConfig, name: string): BrokerSettings => ({
   url: config.NATS_URL,
   name,

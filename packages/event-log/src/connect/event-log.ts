@@ -11,13 +11,13 @@ import { NO_OBSERVER, type LogObserver } from './log-observer.ts';
 import type { Logger } from './logger.ts';
 
 export interface BrokerSettings {
-  /** One server or several between commas, `nats://host:port` each. */
+  /** One server, or several separated by commas, each `nats://host:port`. */
   readonly url: string;
   readonly user?: string;
   readonly password?: string;
-  /** Of an nkey, instead of user and password, at a broker that `brokerConfiguration` configures. */
+  /** The seed of an nkey, instead of user and password, at a broker that `brokerConfiguration` configures. */
   readonly seed?: string;
-  /** Shown by the broker beside the connection, for example `gateway-ab12`. */
+  /** The broker shows it with the connection, for example `gateway-ab12`. */
   readonly name: string;
 }
 
@@ -29,25 +29,25 @@ export interface EventLog extends AsyncDisposable {
   readonly logger: Logger;
   readonly observer: LogObserver;
   connected(): boolean;
-  /** Calls the listener after every reconnect; the answer takes it off again. */
+  /** Calls the listener after every reconnect. Returns a function that removes it. */
   onReconnect(listener: () => void): () => void;
 }
 
-/** The broker is away, or did not answer in time. What was asked may or may not have been done. */
+/** The broker is unavailable, or did not respond in time. The request may or may not have had its effect. */
 export class LogUnavailable extends Error {
   override readonly name: string = 'LogUnavailable';
   readonly code: string = 'log_unavailable';
 }
 
-/** In-flight requests are not rejected on a disconnect, so a short time-out and a retry find the broker again sooner. */
-const ANSWER_WITHIN_MS = 2_000;
+/** The driver does not reject in-flight requests on a disconnect, so a short timeout and a retry reach the broker sooner. */
+const RESPONSE_WITHIN_MS = 2_000;
 const CLOSE_WITHIN_MS = 3_000;
-const GREETED_WITHIN_MS = 5_000;
+const HANDSHAKE_WITHIN_MS = 5_000;
 
 /**
- * Connects to the broker, and waits for it for ever, or until the signal: a service may start before it. A connection
- * that was lost is taken up again for ever too.
- * @throws the signal's reason @throws {NotAllowed} when the broker does not know the user @throws {UnusableSeed}
+ * Connects to the broker. Waits for it until the signal, since a service may start before the broker. A lost connection is
+ * reopened, without a limit of time.
+ * @throws the signal's reason @throws {NotAllowed} when the broker rejects the user @throws {InvalidSeed}
  */
 export const openEventLog = async (
   settings: BrokerSettings,
@@ -55,17 +55,17 @@ export const openEventLog = async (
   signal?: AbortSignal,
   observer: LogObserver = NO_OBSERVER,
 ): Promise<EventLog> => {
-  const connecting = connectForEver(settings);
-  const nc = await (signal ? unlessStopped(connecting, signal) : connecting);
+  const connecting = connectWithoutLimit(settings);
+  const nc = await (signal ? orClosed(connecting, signal) : connecting);
   const watched = watchConnection(nc, { logger, observer, settings });
   const options = {
-    timeout: ANSWER_WITHIN_MS,
+    timeout: RESPONSE_WITHIN_MS,
     ...(settings.seed === undefined ? {} : { apiPrefix: API_PREFIX }),
   };
   return {
     nc,
     js: jetstream(nc, options),
-    // The check would fail while JetStream is still reading its files after a start.
+    // The check would fail while JetStream still reads its files after a start.
     jsm: await jetstreamManager(nc, { ...options, checkAPI: false }),
     logger,
     observer,
@@ -74,7 +74,7 @@ export const openEventLog = async (
   };
 };
 
-const connectForEver = async (settings: BrokerSettings): Promise<NatsConnection> => {
+const connectWithoutLimit = async (settings: BrokerSettings): Promise<NatsConnection> => {
   const options: ConnectionOptions = {
     servers: settings.url.split(',').map((server) => server.trim()),
     name: settings.name,
@@ -82,18 +82,18 @@ const connectForEver = async (settings: BrokerSettings): Promise<NatsConnection>
     waitOnFirstConnect: true,
     maxReconnectAttempts: -1,
     reconnectTimeWait: 250,
-    // A broker that reads its configuration anew may leave a greeting without an answer; 20 s by default.
-    timeout: GREETED_WITHIN_MS,
+    // A broker that reloads its configuration may leave a handshake without a response. The driver's default is 20 s.
+    timeout: HANDSHAKE_WITHIN_MS,
     pingInterval: 10_000,
     maxPingOut: 2,
-    // Doubles the publish throughput; only stack traces of the driver's own errors are lost.
+    // Doubles the publish throughput, and costs only the stack traces of the driver's own errors.
     noAsyncTraces: true,
   };
-  // Before a connection is there the driver tells of a refusal only by giving up. One that is in use must not be given up
-  // when a broker comes back without the user for a moment: so another one asks first.
+  // The driver reports a refusal before the first connection only when it may give up on it. But a connection in use must
+  // survive a broker that comes back without the user for a moment. So another connection tries first.
   try {
-    const asking = await connect(options);
-    await asking.close();
+    const trial = await connect(options);
+    await trial.close();
   } catch (error) {
     throw error instanceof AuthorizationError ? notAllowed(settings, error) : error;
   }
@@ -111,16 +111,16 @@ const identity = ({ seed, user, password }: BrokerSettings): ConnectionOptions =
 };
 
 const notAllowed = ({ url, name, user, seed }: BrokerSettings, cause: AuthorizationError): NotAllowed => {
-  const who = seed === undefined ? (user ?? 'somebody without a name') : publicKeyOf(seed);
+  const who = seed === undefined ? (user ?? 'an anonymous user') : publicKeyOf(seed);
   return new NotAllowed(
-    `The broker at ${url} does not let ${name} in as ${who}. Check NATS_NKEY_FILE, or NATS_USER and NATS_PASSWORD; a key ` +
-      'has to be in the configuration of the broker: make both with "runledger broker-config", and have the broker read it.',
+    `The broker at ${url} rejected ${name} as ${who}. Check NATS_NKEY_FILE, or NATS_USER and NATS_PASSWORD. A key ` +
+      'must be in the configuration of the broker: create both with "runledger broker-config", and reload the broker.',
     { cause },
   );
 };
 
-/** What connects after all is closed. */
-const unlessStopped = async (
+/** Closes a connection that opens after the signal. */
+const orClosed = async (
   connecting: Promise<NatsConnection>,
   signal: AbortSignal,
 ): Promise<NatsConnection> => {
@@ -141,7 +141,7 @@ const watchConnection = (
   }: Pick<EventLog, 'logger' | 'observer'> & { readonly settings: BrokerSettings },
 ): Pick<EventLog, 'connected' | 'onReconnect'> => {
   let connected = true;
-  let refusalTold = false;
+  let refusalLogged = false;
   observer.connected(true);
   const listeners = new Set<() => void>();
   const follow = async (): Promise<void> => {
@@ -152,25 +152,28 @@ const watchConnection = (
         logger.warn({ server: status.server }, 'the broker is away; connecting again');
       } else if (status.type === 'reconnect') {
         connected = true;
-        refusalTold = false;
+        refusalLogged = false;
         observer.connected(true);
         logger.info({ server: status.server }, 'the broker is back');
         for (const listener of listeners) listener();
       } else if (status.type === 'error' && status.error instanceof AuthorizationError) {
         observer.notAllowed();
-        if (!refusalTold) {
+        if (!refusalLogged) {
           const refused = notAllowed(settings, status.error);
-          logger.error({ err: refused }, 'the broker does not let this service in; connecting again');
+          logger.error({ err: refused }, 'the broker rejects this service; connecting again');
         }
-        refusalTold = true;
+        refusalLogged = true;
       } else if (status.type === 'error') {
         const refused = explainPermissionError(status.error, settings.name);
         if (refused) {
           observer.notAllowed();
-          logger.error({ err: refused }, 'the broker refuses what this service is not allowed');
-        } else logger.error({ err: status.error }, 'the broker reports an error');
+          logger.error({ err: refused }, 'the broker refused a request that this service may not send');
+        } else logger.error({ err: status.error }, 'the broker reported an error');
       } else if (status.type === 'slowConsumer') {
-        logger.warn({ subject: status.sub.getSubject() }, 'the broker holds messages back: too slow');
+        logger.warn(
+          { subject: status.sub.getSubject() },
+          'the broker holds messages back, because this service reads too slowly',
+        );
       }
     }
   };
@@ -189,7 +192,7 @@ const watchConnection = (
 const close = async (nc: NatsConnection, connected: boolean): Promise<void> => {
   if (nc.isClosed()) return;
   if (connected && !nc.isDraining()) {
-    // A broker that goes away during the drain would hold the stop for ever.
+    // The drain never ends when the broker is lost during it.
     const drained = nc.drain().catch(() => undefined);
     await within(CLOSE_WITHIN_MS, drained, () => undefined);
   }

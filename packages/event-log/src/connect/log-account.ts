@@ -2,7 +2,7 @@
 export const LOG_ACCOUNT = 'RUNLEDGER';
 
 /**
- * Services send the requests of JetStream under this prefix. Under JetStream's own prefix the broker would answer for the
+ * Services send the requests of JetStream under this prefix. Under JetStream's own prefix the broker would respond for the
  * account of the requester, which has no JetStream.
  */
 export const API_PREFIX = `$JS.${LOG_ACCOUNT}.API`;

@@ -1,12 +1,12 @@
-/** Counts what happens at a log. Its methods must not throw. */
+/** Counts events of a log client. Its methods must not throw. */
 export interface LogObserver {
   connected(now: boolean): void;
-  /** A fact was appended, came second, or is not known to be stored; and how long it took to know. */
+  /** An append ended: stored, in conflict, or with an unknown outcome; and how long it took. */
   appended(how: 'appended' | 'conflict' | 'failed', seconds: number): void;
-  /** A message was sent again, since the broker did not answer. */
+  /** A message was sent again, because the broker did not respond. */
   resent(): void;
   deadLettered(consumer: string): void;
-  /** The broker refused what this client has no permission for. */
+  /** The broker refused a request for which this client has no permission. */
   notAllowed(): void;
 }
 

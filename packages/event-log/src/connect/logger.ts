@@ -1,4 +1,4 @@
-/** What the log needs of a logger; pino fits. */
+/** The part of a logger that the log uses; pino has it. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -6,7 +6,7 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
-/** For tools that show nothing. */
+/** For tools without log output. */
 export const silentLogger: Logger = {
   debug: () => undefined,
   info: () => undefined,

@@ -3,8 +3,8 @@ import { LogUnavailable } from './event-log.ts';
 import type { Logger } from './logger.ts';
 
 /**
- * Does what may be done twice again and again for as long as the log is away. When the signal is aborted, the last try may or
- * may not have been done. @throws the signal's reason, and every other error
+ * Retries work while the log is unavailable. The work must be safe to do twice. When the signal aborts, the last try may or
+ * may not have had its effect. @throws the signal's reason, and every other error
  */
 export const retryWhileUnavailable = <Answer>(
   { signal, logger }: { readonly signal: AbortSignal; readonly logger: Logger },
@@ -16,7 +16,7 @@ export const retryWhileUnavailable = <Answer>(
       firstMs: 250,
       longestMs: 5_000,
       signal,
-      onRetry: (error) => logger.warn({ err: error }, 'the log is away; trying again'),
+      onRetry: (error) => logger.warn({ err: error }, 'the log is unavailable; trying again'),
     },
     work,
   );

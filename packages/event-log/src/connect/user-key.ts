@@ -3,19 +3,19 @@ import { createUser, fromSeed } from '@nats-io/nkeys';
 const utf8 = new TextEncoder();
 const text = new TextDecoder();
 
-/** Of a seed, for schemas: blanks around it are taken off. */
+/** The form of a seed, for schemas. Blanks around it are ignored. */
 export const SEED_PATTERN = String.raw`^\s*SU[A-Z2-7]{56}\s*$`;
 
-/** What should be the seed of a user's nkey is none. */
+/** The text is not the seed of a user's nkey. */
 export class InvalidSeed extends TypeError {
-  override readonly name = 'UnusableSeed';
-  readonly code = 'unusable_seed';
+  override readonly name = 'InvalidSeed';
+  readonly code = 'invalid_seed';
 }
 
 export interface UserKey {
   /** Secret, `SU…`. */
   readonly seed: string;
-  /** `U…`: what the broker's configuration holds. */
+  /** `U…`, for the broker's configuration. */
   readonly publicKey: string;
 }
 
@@ -30,13 +30,13 @@ export const publicKeyOf = (seed: string): string => {
   try {
     if (new RegExp(SEED_PATTERN).test(trimmed)) return fromSeed(utf8.encode(trimmed)).getPublicKey();
   } catch {
-    // What it says would tell a part of the seed.
+    // Its message would reveal a part of the seed.
   }
   throw new InvalidSeed(
     'NATS_NKEY is not the seed of a user: 58 characters that begin with SU, as "runledger broker-config" writes them into ' +
-      'the file of each service. Make the file anew, and configure the broker with the public keys that belong to it.',
+      'the file of each service. Create the file again, and configure the broker with the matching public keys.',
   );
 };
 
-/** Where the broker sends the answers for whoever holds the key: nobody else may listen there. */
+/** The broker sends responses for the holder of the key to this subject. No other user may subscribe to it. */
 export const inboxOf = (publicKey: string): string => `_INBOX_${publicKey}`;

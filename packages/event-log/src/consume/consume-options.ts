@@ -2,22 +2,22 @@ import type { NewerVersion } from '../follow/newer-version.ts';
 import type { Owner } from './consumer-owner.ts';
 
 export interface ConsumeOptions {
-  /** The durable name: the broker keeps the position under it. Letters, digits, "_" and "-". */
+  /** The durable name, under which the broker keeps the position. Letters, digits, "_" and "-". */
   readonly name: string;
   readonly stream: string;
   readonly subjects: readonly string[];
-  /** Where a new consumer begins: with everything that is stored, or with what comes. */
+  /** Where a new consumer begins: with all stored messages, or with new ones only. */
   readonly deliver: 'all' | 'new';
-  /** 1 when left out: strictly in order. More are handled side by side, in any order. */
+  /** 1 when left out: strictly in order. More messages are handled concurrently, in any order. */
   readonly maxInFlight?: number;
-  /** The broker forgets the consumer when nobody asked for it this long. For ever when left out. */
+  /** The broker removes the consumer when it is unused for this time. Never when left out. */
   readonly expireAfterMs?: number;
   /**
-   * The consumer is for one process at a time, and for one subject. It is not opened while another process waits on it.
-   * The consumption stops with TakenOver when another one has it all the same, and with ConsumerChanged when somebody
-   * has changed it.
+   * The consumer is for one process at a time, and for one subject. It is not opened while another process uses it.
+   * The consumption stops with ConsumerTakenOver when another process has it all the same, and with ConsumerChanged when
+   * its configuration was changed.
    */
   readonly owner?: Owner;
-  /** Told before the consumption stops at an event that this release cannot read. */
+  /** Called before the consumption stops at an event that this release cannot read. */
   readonly onNewer?: (newer: NewerVersion) => void;
 }

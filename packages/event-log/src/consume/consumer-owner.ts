@@ -2,49 +2,49 @@ import type { ConsumerInfo } from '@nats-io/jetstream';
 
 /** The one process that a durable consumer is for. */
 export interface Owner {
-  /** Unique to the process; it stands in the metadata of the consumer. */
+  /** Unique to the process; stored in the metadata of the consumer. */
   readonly id: string;
-  /** Whether a message is for this process: none of another owner's is ever handled. */
+  /** Whether a message is for this process. A message of another owner is never handled. */
   readonly owns: (subject: string) => boolean;
 }
 
-/** Another process has the durable consumer, and waits for what it hands out. */
+/** Another process uses the durable consumer. */
 export class ConsumerInUse extends Error {
-  override readonly name = 'InUse';
-  readonly code = 'in_use';
+  override readonly name = 'ConsumerInUse';
+  readonly code = 'consumer_in_use';
   readonly by: string;
 
   constructor(consumer: string, by = 'another process') {
-    super(`The consumer ${consumer} is ${by}'s, which waits for what it hands out. Stop that process first.`);
+    super(`The consumer ${consumer} is in use by ${by}. Stop that process first.`);
     this.by = by;
   }
 }
 
-/** Another process has made the durable consumer its own. */
+/** Another process has taken over the durable consumer. */
 export class ConsumerTakenOver extends Error {
-  override readonly name = 'TakenOver';
-  readonly code = 'taken_over';
+  override readonly name = 'ConsumerTakenOver';
+  readonly code = 'consumer_taken_over';
 
   constructor(consumer: string, { id }: Owner, by = 'another process') {
-    super(`The consumer ${consumer} was ${id}'s, and ${by} has taken it over.`);
+    super(`The consumer ${consumer} of ${id} was taken over by ${by}.`);
   }
 }
 
-/** Somebody has changed the durable consumer of this process: it may be handed nothing any more, or something else. */
+/** The configuration of this process's durable consumer was changed: it may deliver nothing, or other messages. */
 export class ConsumerChanged extends Error {
   override readonly name = 'ConsumerChanged';
   readonly code = 'consumer_changed';
 
   constructor(consumer: string, changes: readonly string[]) {
     super(
-      `Somebody has changed the consumer ${consumer}: ${changes.join('; ')}. Whoever may make consumers on its stream can do that; ` +
-        'a new start makes it anew.',
+      `The consumer ${consumer} was changed: ${changes.join('; ')}. Any user allowed to create consumers on its stream can do that. ` +
+        'A restart of this process creates it again.',
     );
   }
 }
 
 const OWNER = 'owner';
-/** The broker's own notes, and what an operator may set while it is used. */
+/** Set by the broker itself, or by an operator during use. */
 const NOT_COMPARED: ReadonlySet<string> = new Set(['metadata', 'num_replicas', 'mem_storage']);
 
 export const metadataOf = ({ id }: Owner): Record<string, string> => ({ [OWNER]: id });
@@ -59,7 +59,7 @@ export const checkAsOpened = (found: ConsumerInfo, opened: ConsumerInfo, owner: 
   if (changes.length > 0) throw new ConsumerChanged(found.name, changes);
 };
 
-/** As JSON, by name. A setting that is off is as good as none. */
+/** As JSON, by name. A setting that is off counts as not set. */
 const settingsOf = ({ config }: ConsumerInfo): ReadonlyMap<string, string> =>
   new Map(
     Object.entries<unknown>({ ...config })

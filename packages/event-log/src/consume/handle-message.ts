@@ -8,14 +8,14 @@ import { newerVersionOf, type NewerVersion } from '../follow/newer-version.ts';
 import { storeDeadLetter } from '../streams/dead-letters.ts';
 import { fromDelivered } from '../messages/stored-message.ts';
 
-/** A process that died with a message in hand holds the next ones up for so long. */
+/** A process that dies while it handles a message delays the next ones for this time. */
 export const ACK_WITHIN_MS = 10_000;
 const STILL_WORKING_EVERY_MS = 3_000;
-const MOST_THROWS = 5;
+const MAX_THROWS = 5;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 
-/** By sequence. The broker delivers a message again when it restarts; the newer copy is the one to acknowledge. */
+/** By sequence. After a restart the broker delivers a message again; the newer delivery is the one to acknowledge. */
 export type InFlight = Map<number, { message: JsMsg; finished: Promise<void> }>;
 
 export interface Handling {
@@ -28,10 +28,10 @@ export interface Handling {
   readonly stop: AbortSignal;
 }
 
-/** Brings one delivered message to its end: handled or stored as a dead letter, then acknowledged. A stop leaves it for the next time. */
-export const handleMessage = async (message: JsMsg, delivering: Handling): Promise<void> => {
-  const { inFlight: inHand, stop, onNewer, stream } = delivering;
-  const again = inHand.get(message.seq);
+/** Handles one delivered message or stores it as a dead letter, then acknowledges it. After a stop it is delivered again. */
+export const handleMessage = async (message: JsMsg, handling: Handling): Promise<void> => {
+  const { inFlight, stop, onNewer, stream } = handling;
+  const again = inFlight.get(message.seq);
   if (again) {
     again.message = message;
     return;
@@ -48,45 +48,45 @@ export const handleMessage = async (message: JsMsg, delivering: Handling): Promi
   }
   const finished = Promise.withResolvers<void>();
   const held = { message, finished: finished.promise };
-  inHand.set(message.seq, held);
+  inFlight.set(message.seq, held);
   const working = setInterval(() => held.message.working(), STILL_WORKING_EVERY_MS);
   try {
-    if (await finish(message, stored, delivering)) await acknowledge(held, stop);
-    // So the next process need not wait until the broker gives this one up.
+    if (await finish(message, stored, handling)) await acknowledge(held, stop);
+    // Otherwise the next process would wait until the acknowledgement is overdue.
     else held.message.nak();
   } finally {
     clearInterval(working);
-    inHand.delete(message.seq);
+    inFlight.delete(message.seq);
     finished.resolve();
   }
 };
 
-/** False when it was stopped before the end. */
-const finish = async (message: JsMsg, stored: StoredMessage, delivering: Handling): Promise<boolean> => {
-  const { stop } = delivering;
+/** False when it was stopped before an outcome. */
+const finish = async (message: JsMsg, stored: StoredMessage, handling: Handling): Promise<boolean> => {
+  const { stop } = handling;
   const delays = backoff({ firstMs: FIRST_PAUSE_MS, longestMs: LONGEST_PAUSE_MS });
   for (let throws = 0; !stop.aborted;) {
     let outcome: Outcome;
     try {
-      outcome = await decide(message, stored, delivering.handle);
+      outcome = await decide(message, stored, handling.handle);
     } catch (error) {
-      // A broker that is away is nothing that the message could help.
+      // The message is not the cause when the broker is unavailable.
       if (!(error instanceof LogUnavailable)) throws += 1;
-      const { log, name, stream } = delivering;
+      const { log, name, stream } = handling;
       log.logger.error({ err: error, consumer: name, stream, sequence: stored.sequence }, 'a handler threw');
       outcome =
-        throws < MOST_THROWS
+        throws < MAX_THROWS
           ? { kind: 'retry', inMs: delays.next() }
           : {
               kind: 'dead_letter',
-              because: `the handler threw ${MOST_THROWS} times, at last: ${String(error)}`,
+              because: `the handler threw ${MAX_THROWS} times; the last error: ${String(error)}`,
             };
     }
     switch (outcome.kind) {
       case 'done':
         return true;
       case 'dead_letter':
-        return storeDeadLetterUntilDone(message, stored, outcome.because, delivering);
+        return storeDeadLetterUntilDone(message, stored, outcome.because, handling);
       case 'retry':
         await sleep(outcome.inMs, stop);
     }
@@ -95,7 +95,7 @@ const finish = async (message: JsMsg, stored: StoredMessage, delivering: Handlin
 };
 
 const decide = async (message: JsMsg, stored: StoredMessage, handle: Handle): Promise<Outcome> => {
-  if (stored.body === undefined) return { kind: 'dead_letter', because: 'the payload is no JSON in UTF-8' };
+  if (stored.body === undefined) return { kind: 'dead_letter', because: 'the payload is not JSON in UTF-8' };
   const { subject, sequence, time, body } = stored;
   return handle({ stored, subject, sequence, time, body, redelivered: message.redelivered });
 };
@@ -113,14 +113,17 @@ const storeDeadLetterUntilDone = async (
       return true;
     } catch (error) {
       if (!(error instanceof LogUnavailable)) throw error;
-      log.logger.warn({ err: error, consumer: name, sequence: stored.sequence }, 'parking is tried again');
+      log.logger.warn(
+        { err: error, consumer: name, sequence: stored.sequence },
+        'a dead letter could not be stored yet; trying again',
+      );
       await sleep(LONGEST_PAUSE_MS, stop);
     }
   }
   return false;
 };
 
-/** Until the broker says that it knows: a lost acknowledgement would hold the next message up. */
+/** Repeats until the broker confirms: a lost acknowledgement would delay the next message. */
 const acknowledge = async (held: { readonly message: JsMsg }, stop: AbortSignal): Promise<void> => {
   for (let tries = 0; tries === 0 || !stop.aborted; tries += 1) {
     try {

@@ -9,15 +9,15 @@ import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import { ACK_WITHIN_MS } from './handle-message.ts';
 
 // Error codes of nats-server: https://github.com/nats-io/nats-server/blob/main/server/errors.json
-const THERE_ALREADY: ReadonlySet<number> = new Set([10013, 10105, 10148]);
-const MOST_TRIES = 5;
-/** A process asks again at once when a request has ended, and within this time after the broker was away. */
+const EXISTS: ReadonlySet<number> = new Set([10013, 10105, 10148]);
+const MAX_TRIES = 5;
+/** A living process sends the next pull at once, and within this time after the broker was unavailable. */
 const UNUSED_FOR_MS = 1_000;
-const LOOK_AGAIN_MS = 200;
+const POLL_MS = 200;
 
 /**
- * Opens the durable consumer under its name, made anew when it is another owner's.
- * @throws {LogUnavailable} @throws {ConsumerInUse} when that one is alive
+ * Opens the durable consumer under its name. A consumer of an earlier owner is replaced.
+ * @throws {LogUnavailable} @throws {ConsumerInUse} when that owner is alive
  */
 export const openConsumer = (log: EventLog, options: ConsumeOptions): Promise<ConsumerInfo> => {
   const { name, stream, owner } = options;
@@ -26,7 +26,7 @@ export const openConsumer = (log: EventLog, options: ConsumeOptions): Promise<Co
   );
 };
 
-/** Undefined when there is none. */
+/** Undefined when it does not exist. */
 export const findConsumer = async (
   log: EventLog,
   stream: string,
@@ -44,11 +44,11 @@ const openShared = async (log: EventLog, options: ConsumeOptions): Promise<Consu
   const { name, stream, subjects } = options;
   const config = { ...configOf(options), filter_subjects: [...subjects] };
   return (await findConsumer(log, stream, name)) === undefined
-    ? log.jsm.consumers.add(stream, { ...config, ...beginningOf(options) })
+    ? log.jsm.consumers.add(stream, { ...config, ...startOf(options) })
     : log.jsm.consumers.update(stream, name, config);
 };
 
-/** With one filter that stands in the request's own subject, so that the broker can allow a process its own filter only. */
+/** With one filter, which is part of the request's subject, so that the broker can limit a process to its own filter. */
 const openOwned = async (log: EventLog, options: ConsumeOptions, owner: Owner): Promise<ConsumerInfo> => {
   const { name, stream, subjects } = options;
   const [subject, ...more] = subjects;
@@ -61,31 +61,31 @@ const openOwned = async (log: EventLog, options: ConsumeOptions, owner: Owner): 
     if (found && before === owner.id) return found;
     if (found) {
       await waitUntilUnused(log, found);
-      log.logger.warn({ consumer: name, stream, before }, 'the consumer of an earlier process is made anew');
+      log.logger.warn({ consumer: name, stream, before }, 'the consumer of an earlier process is replaced');
       await removeConsumer(log, stream, name);
     }
     try {
-      return await log.jsm.consumers.add(stream, { ...config, ...beginningOf(options) });
+      return await log.jsm.consumers.add(stream, { ...config, ...startOf(options) });
     } catch (error) {
-      // Another process of that name starts at the same moment. The first one has it.
-      const met = error instanceof JetStreamApiError && THERE_ALREADY.has(error.code);
-      if (!met || tries === MOST_TRIES) throw error;
+      // Another process of that name starts at the same moment. The first one gets the consumer.
+      const exists = error instanceof JetStreamApiError && EXISTS.has(error.code);
+      if (!exists || tries === MAX_TRIES) throw error;
     }
   }
 };
 
-/** The broker forgets at once who waits when its connection ends. @throws {ConsumerInUse} */
+/** When a connection ends, the broker drops its pulls at once. @throws {ConsumerInUse} */
 const waitUntilUnused = async (log: EventLog, found: ConsumerInfo): Promise<void> => {
   const unusedAt = performance.now() + UNUSED_FOR_MS;
   for (let seen: ConsumerInfo | undefined = found; seen;) {
     if (seen.num_waiting > 0) throw new ConsumerInUse(seen.name, ownerOf(seen));
     if (performance.now() >= unusedAt) return;
-    await pause(LOOK_AGAIN_MS);
+    await pause(POLL_MS);
     seen = await findConsumer(log, found.stream_name, found.name);
   }
 };
 
-/** A process that may not look at streams learns here that this one is not made yet. */
+/** A process without permission to read stream states finds out here that the stream does not exist yet. */
 const findConsumerOrUnavailable = async (
   log: EventLog,
   stream: string,
@@ -95,7 +95,7 @@ const findConsumerOrUnavailable = async (
     return await findConsumer(log, stream, name);
   } catch (error) {
     if (!isError(error, JetStreamApiCodes.StreamNotFound)) throw error;
-    throw new LogUnavailable(`Stream ${stream} is not there yet; runledger provision makes it.`, {
+    throw new LogUnavailable(`Stream ${stream} does not exist yet; runledger provision creates it.`, {
       cause: error,
     });
   }
@@ -109,18 +109,15 @@ const removeConsumer = async (log: EventLog, stream: string, name: string): Prom
   }
 };
 
-const configOf = ({
-  maxInFlight = 1,
-  expireAfterMs: forgetAfterMs,
-}: ConsumeOptions): Partial<ConsumerConfig> => ({
+const configOf = ({ maxInFlight = 1, expireAfterMs }: ConsumeOptions): Partial<ConsumerConfig> => ({
   ack_wait: nanos(ACK_WITHIN_MS),
-  // With one at a time, the broker itself keeps the order, over redeliveries too.
+  // With one at a time the broker keeps the order, also over redeliveries.
   max_ack_pending: maxInFlight,
   max_deliver: -1,
-  ...(forgetAfterMs === undefined ? {} : { inactive_threshold: nanos(forgetAfterMs) }),
+  ...(expireAfterMs === undefined ? {} : { inactive_threshold: nanos(expireAfterMs) }),
 });
 
-const beginningOf = ({ name, deliver }: ConsumeOptions): Partial<ConsumerConfig> => ({
+const startOf = ({ name, deliver }: ConsumeOptions): Partial<ConsumerConfig> => ({
   durable_name: name,
   ack_policy: AckPolicy.Explicit,
   deliver_policy: deliver === 'all' ? DeliverPolicy.All : DeliverPolicy.New,

@@ -1,6 +1,6 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 
-/** The outcome of handling a message. `retry` waits in this process, so that no later message overtakes it. */
+/** The outcome of handling a message. A `retry` waits in this process, so that no later message overtakes it. */
 export type Outcome =
   | { readonly kind: 'done' }
   | { readonly kind: 'retry'; readonly inMs: number }
@@ -14,7 +14,7 @@ export interface Received {
   readonly stored: StoredMessage;
   readonly subject: string;
   readonly sequence: number;
-  /** The broker's time of it. */
+  /** When the broker stored it. */
   readonly time: string;
   /** Parsed JSON. */
   readonly body: unknown;

@@ -5,17 +5,17 @@ import { checkAsOpened, type Owner } from './consumer-owner.ts';
 import { LogUnavailable, type EventLog } from '../connect/event-log.ts';
 import { findConsumer } from './open-consumer.ts';
 
-const LOOK_AGAIN_MS = 200;
+const POLL_MS = 200;
 
-/** A consumer as it was opened, and whom it is for. */
+/** A consumer as it was opened, and its owner. */
 export interface Opened {
   readonly info: ConsumerInfo;
   readonly owner: Owner | undefined;
 }
 
 /**
- * Waits for a broker that is away or starting.
- * @throws when the broker has lost the consumer, or it is not as it was opened
+ * Waits while the broker is unavailable or starting.
+ * @throws when the broker has lost the consumer, or its configuration was changed
  */
 export const waitForConsumer = async (
   log: EventLog,
@@ -23,12 +23,12 @@ export const waitForConsumer = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const { stream_name: stream, name } = info;
-  const what = `looking for the consumer ${name} of ${stream}`;
+  const what = `reading the consumer ${name} of ${stream}`;
   while (!signal.aborted) {
-    await sleep(LOOK_AGAIN_MS, signal);
+    await sleep(POLL_MS, signal);
     try {
       const found = await callBroker(what, () => findConsumer(log, stream, name));
-      if (found === undefined) throw new Error(`The broker has no consumer ${name} of ${stream} any more.`);
+      if (found === undefined) throw new Error(`The broker no longer has the consumer ${name} of ${stream}.`);
       checkAsOpened(found, info, owner);
       return;
     } catch (error) {
@@ -38,9 +38,8 @@ export const waitForConsumer = async (
 };
 
 /**
- * Looks again and again, until the signal: a consumer that hands out nothing any more is else like one that has nothing
- * to hand out.
- * @throws as `untilThere`
+ * Checks the consumer periodically until the signal: a lost consumer would look like one without messages.
+ * @throws as `waitForConsumer`
  */
 export const watchConsumer = async (
   log: EventLog,

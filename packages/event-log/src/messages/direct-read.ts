@@ -8,8 +8,8 @@ import { fromStored } from './stored-message.ts';
 const WITHIN_MS = 2_000;
 
 /**
- * Reads messages from any replica, in one request; none when the stream holds none of them. In callback form, since
- * the driver's iterator form keeps a subscription for each call.
+ * Reads messages from any replica, in one request; empty when the stream holds no match. Uses the callback form, because the
+ * driver's iterator form keeps a subscription for each call.
  */
 export const readDirect = (
   log: EventLog,
@@ -34,13 +34,13 @@ export const readDirect = (
       else resolve(messages);
     };
     const request = { ...query, callback };
-    const asked =
+    const started =
       'multi_last' in request
         ? log.jsm.direct.getLastMessagesFor(stream, request)
         : log.jsm.direct.getBatch(stream, request);
-    asked.then(
-      (answers) => {
-        stop = (error) => answers.stop(error);
+    started.then(
+      (responses) => {
+        stop = (error) => responses.stop(error);
       },
       (error: unknown) => {
         clearTimeout(late);
@@ -50,21 +50,21 @@ export const readDirect = (
   });
 
 /**
- * The last messages of RUNS on these subjects, from any replica: one that is missing may be on its way to that replica.
- * Each subject is asked for by itself, so that the broker can allow a reader its own subjects only.
+ * The last messages of RUNS on these subjects, from any replica. The replica may not have the newest yet. Each subject is
+ * read by a request of its own, so that the broker can limit a reader to its own subjects.
  * @throws {LogUnavailable}
  */
 export const lastOfSubjects = async (
   log: EventLog,
   subjects: readonly string[],
 ): Promise<readonly StoredMessage[]> => {
-  const asked = subjects.map((subject) =>
+  const reads = subjects.map((subject) =>
     callBroker(`reading the message under ${subject}`, () =>
       log.jsm.direct.getMessage('RUNS', { last_by_subj: subject }),
     ),
   );
-  return (await Promise.all(asked)).flatMap((message) => (message === null ? [] : [fromStored(message)]));
+  return (await Promise.all(reads)).flatMap((message) => (message === null ? [] : [fromStored(message)]));
 };
 
-/** How the broker answers a batch that begins behind the last message. */
+/** The response to a batch that begins behind the last message. */
 const isNotFound = (error: Error): boolean => 'code' in error && error.code === 404;

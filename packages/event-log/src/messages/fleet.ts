@@ -37,7 +37,7 @@ export const appendFleet = async (log: EventLog, event: FleetEvent): Promise<num
     case 'stored':
       return published.sequence;
     case 'conflict':
-      throw new Error(`${event.type} was refused for a conflict, and nothing was expected`);
+      throw new Error(`${event.type} was refused with a conflict, although it has no fence`);
   }
 };
 
@@ -45,7 +45,7 @@ export type ParsedFleetEvent =
   | { readonly kind: 'event'; readonly event: FleetEvent }
   /** A type of a later release: ignored. */
   | { readonly kind: 'unknown_type'; readonly type: string }
-  /** The reader must stop, loudly. */
+  /** The reader must stop with an error. */
   | { readonly kind: 'newer_version'; readonly type: string; readonly version: number }
   | { readonly kind: 'invalid'; readonly why: string };
 
@@ -61,5 +61,5 @@ export const parseFleetEvent = (body: unknown): ParsedFleetEvent => {
     return { kind: 'unknown_type', type };
   if (version > VERSION) return { kind: 'newer_version', type, version };
   if (Known.Check(body)) return { kind: 'event', event: body };
-  return { kind: 'invalid', why: `the event does not fit the schema of ${type}` };
+  return { kind: 'invalid', why: `the event does not match the schema of ${type}` };
 };

@@ -14,7 +14,7 @@ export const jetStreamMessages = (log: EventLog): RunMessages => ({
       const messages = await callBroker(`reading ${filter}`, () => readDirect(log, 'RUNS', query));
       return messages.map(fromStored);
     } catch (error) {
-      // More subjects than one answer takes (1,024): the leader gives them one by one.
+      // More subjects than one response holds (1,024): the caller reads them from the leader one by one.
       if (isTooMany(error)) return [];
       throw error;
     }

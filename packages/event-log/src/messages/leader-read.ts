@@ -2,7 +2,7 @@ import type { StoredMsg } from '@nats-io/jetstream';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
 
-/** The last message under a filter, as the stream's leader says: never older than an acknowledgement. */
+/** The last message under a filter, from the stream's leader: never older than an acknowledgement. */
 export const lastMessage = (
   log: EventLog,
   stream: string,
@@ -10,12 +10,12 @@ export const lastMessage = (
   withinMs?: number,
 ): Promise<StoredMsg | null> =>
   callBroker(
-    `asking for the last message under ${filter}`,
+    `reading the last message under ${filter}`,
     () => log.jsm.streams.getMessage(stream, { last_by_subj: filter }),
     withinMs,
   );
 
-/** The first message under a filter at or behind a sequence, as the stream's leader says. */
+/** The first message under a filter from a sequence on, from the stream's leader. */
 export const nextMessage = (
   log: EventLog,
   stream: string,
@@ -23,16 +23,16 @@ export const nextMessage = (
   filter: string,
   withinMs?: number,
 ): Promise<StoredMsg | null> => {
-  // The driver types this request for direct reads only; the broker takes it here as well.
+  // The driver types this request for direct reads only; the broker accepts it here as well.
   const query = { seq: from, next_by_subj: filter };
   return callBroker(
-    `asking for the message under ${filter} from ${from} on`,
+    `reading the message under ${filter} from ${from} on`,
     () => log.jsm.streams.getMessage(stream, query),
     withinMs,
   );
 };
 
-/** The sequence of the last message under a filter, as the stream's leader says; 0 when there is none. */
+/** The sequence of the last message under a filter, from the stream's leader; 0 for none. */
 export const lastSequence = async (
   log: EventLog,
   stream: string,

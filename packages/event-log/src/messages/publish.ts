@@ -10,30 +10,30 @@ export interface Publication {
   readonly stream: string;
   readonly subject: string;
   readonly data: Uint8Array;
-  /** Unique to this message: by it the broker drops a second copy, and we know our own again. */
+  /** Unique to this message: the broker drops a second copy by it, and we recognise our own message by it. */
   readonly id: string;
-  /** The message is stored only if the last one under `filter` is the one at `sequence` (0: there is none). */
+  /** The message is stored only if the last one under `filter` is at `sequence` (0 for no message). */
   readonly fence?: { readonly filter: string; readonly sequence: number };
   readonly ttl?: string;
-  /** The broker keeps the message until then, and stores it under `target` instead. A newer one on its subject replaces it. */
+  /** The broker holds the message until `at`, then stores it under `target`. A newer one on its subject replaces it. */
   readonly schedule?: { readonly at: Date; readonly target: string };
-  /** W3C trace context, for whoever reads the message. */
+  /** W3C trace context, for the readers of the message. */
   readonly traceparent?: string;
   readonly withinMs?: number;
 }
 
 export type Published =
   | { readonly kind: 'stored'; readonly sequence: number }
-  /** `head`: the sequence of the last message under the fence's filter, as the leader says; 0 when there is none. */
+  /** `head`: the sequence of the last message under the fence's filter, from the leader; 0 for none. */
   | { readonly kind: 'conflict'; readonly head: number };
 
-/** The stream takes nothing more until its limit is raised or old messages expire. */
+/** The stream is full: it accepts messages again when its limit is raised or old messages expire. */
 export class LogFull extends LogUnavailable {
   override readonly name = 'LogFull';
   override readonly code = 'log_full';
 }
 
-/** The message is larger than the broker or the stream takes. Trying again does not help. */
+/** The message is larger than the broker or the stream accepts. A retry does not help. */
 export class EventTooLarge extends Error {
   override readonly name = 'EventTooLarge';
   readonly code = 'event_too_large';
@@ -48,10 +48,10 @@ const SHORTEST_TRY_MS = 250;
 const LONGEST_TRY_MS = 2_000;
 
 /**
- * Stores a message exactly once, whatever becomes of the acknowledgements: it is sent again, under the same id, until the
- * broker answers. A single server checks the fence before it drops copies, so the conflict of a second try may be
- * with our own first one; the leader knows.
- * @throws {LogUnavailable} when the broker does not answer in time: the message may or may not be stored
+ * Stores a message exactly once, even when acknowledgements are lost: it is sent again, under the same id, until the broker
+ * responds. A single server checks the fence before it drops copies, so the conflict of a second try may be with our own first
+ * one; a read from the leader decides.
+ * @throws {LogUnavailable} when the broker does not respond in time: the message may or may not be stored
  * @throws {LogFull} @throws {EventTooLarge}
  */
 export const publish = async (log: EventLog, message: Publication): Promise<Published> => {
@@ -59,24 +59,24 @@ export const publish = async (log: EventLog, message: Publication): Promise<Publ
   const deadline = performance.now() + withinMs;
   for (;;) {
     const left = Math.max(deadline - performance.now(), 1);
-    const answer = await publishUntilAcknowledged(log, message, left);
-    if (answer.kind === 'stored' || (answer.kind === 'duplicate' && !message.fence)) {
-      return { kind: 'stored', sequence: answer.sequence };
+    const response = await publishUntilAcknowledged(log, message, left);
+    if (response.kind === 'stored' || (response.kind === 'duplicate' && !message.fence)) {
+      return { kind: 'stored', sequence: response.sequence };
     }
     const own = await findStored(log, message, left);
     if (own !== undefined) return { kind: 'stored', sequence: own };
-    if (answer.kind === 'duplicate') {
+    if (response.kind === 'duplicate') {
       throw new Error(
-        `The broker took a message for ${message.subject} for a copy of message ${answer.sequence}, which it is not: ` +
-          `two messages bear the id ${message.id}. Look at both with "nats stream get ${message.stream}".`,
+        `The broker dropped a message for ${message.subject} as a copy of message ${response.sequence}, but it is another message: ` +
+          `two messages have the id ${message.id}. Compare both with "nats stream get ${message.stream}".`,
       );
     }
     const head = message.fence ? await lastSequence(log, message.stream, message.fence.filter, left) : 0;
     if (head !== message.fence?.sequence) return { kind: 'conflict', head };
-    // A replicated stream refuses also for what is proposed but not yet stored: it is decided in a moment.
+    // A replicated stream also refuses because of a message that is proposed and not yet stored; that is decided soon.
     if (performance.now() >= deadline) {
       throw new LogUnavailable(
-        `storing a message under ${message.subject}: refused for ${withinMs} ms although nothing else was stored`,
+        `storing a message under ${message.subject}: refused for ${withinMs} ms although no other message was stored`,
       );
     }
     await pause(20);
@@ -85,12 +85,12 @@ export const publish = async (log: EventLog, message: Publication): Promise<Publ
 
 export type Acknowledged =
   | { readonly kind: 'stored' | 'duplicate'; readonly sequence: number }
-  /** `head`: what the broker names as the last sequence under the fence's filter; undefined when it names none. */
+  /** `head`: the last sequence under the fence's filter in the broker's response; undefined when it names none. */
   | { readonly kind: 'conflict'; readonly head: number | undefined };
 
 /**
- * Sends a message, again under the same id while no answer comes, and gives the broker's answer as it is: a copy of what
- * is stored already, or a conflict, which may be with an earlier try of this very message.
+ * Sends a message, again under the same id while no response comes, and returns the broker's response as it is: stored, a
+ * duplicate, or a conflict, which may be with an earlier try of this same message.
  * @throws {LogUnavailable} @throws {LogFull} @throws {EventTooLarge}
  */
 export const publishUntilAcknowledged = (
@@ -98,8 +98,8 @@ export const publishUntilAcknowledged = (
   message: Publication,
   leftMs: number = CALL_WITHIN_MS,
 ): Promise<Acknowledged> => {
-  refuseTooLarge(log, message);
-  // An acknowledgement that was lost is missed no longer than this, and then the broker is asked again.
+  rejectTooLarge(log, message);
+  // After this time an acknowledgement counts as lost, and the message is sent again.
   const { withinMs = CALL_WITHIN_MS } = message;
   const tryMs = Math.min(Math.max(withinMs / 4, SHORTEST_TRY_MS), LONGEST_TRY_MS);
   let tries = 0;
@@ -153,7 +153,7 @@ const traceHeaders = (traceparent: string): MsgHdrs => {
   return made;
 };
 
-/** The broker refused a fenced message, since another was stored first. */
+/** The broker refused a fenced message, because another was stored first. */
 export const isConflict = (error: unknown): boolean =>
   error instanceof JetStreamApiError && CONFLICTS.has(error.code);
 
@@ -163,18 +163,18 @@ const headIn = (error: unknown): number | undefined => {
   return head === undefined ? undefined : Number(head);
 };
 
-/** A refusal of the broker in our words: LogFull, EventTooLarge, or what it was. */
+/** The broker's refusal as LogFull or EventTooLarge; any other error unchanged. */
 export const explainRefusal = (error: unknown, stream: string, data: Uint8Array): unknown => {
   if (!(error instanceof JetStreamApiError)) return error;
   const said = `stream ${stream} refused a message of ${data.byteLength} bytes: ${error.message}`;
-  // The limit of the stream has no code of its own: it is one of the reasons why storing failed (10077).
+  // The limit of the stream has no error code of its own: it is one of the causes of a failed store (10077).
   if (NO_ROOM.has(error.code) || error.message.includes('maximum bytes exceeded')) {
     return new LogFull(`${said}. Raise its limit, or wait until old messages expire.`, { cause: error });
   }
   return TOO_LARGE.has(error.code) ? new EventTooLarge(said, { cause: error }) : error;
 };
 
-/** If ours was stored, it is the first on its subject behind the fence, so no later message can hide it. */
+/** If our message was stored, it is the first on its subject behind the fence, so no later message can hide it. */
 const findStored = async (
   log: EventLog,
   message: Publication,
@@ -185,15 +185,15 @@ const findStored = async (
   return found?.header.get('Nats-Msg-Id') === message.id ? found.seq : undefined;
 };
 
-/** The largest payload that the broker takes beside our headers. */
+/** The largest payload that the broker accepts, without our headers. */
 export const maxPayloadBytes = (log: EventLog): number =>
   (log.nc.info?.max_payload ?? 1024 * 1024) - HEADERS_BYTES;
 
-const refuseTooLarge = (log: EventLog, { subject, data }: Publication): void => {
-  const most = maxPayloadBytes(log);
-  if (data.byteLength <= most) return;
+const rejectTooLarge = (log: EventLog, { subject, data }: Publication): void => {
+  const max = maxPayloadBytes(log);
+  if (data.byteLength <= max) return;
   throw new EventTooLarge(
-    `A message for ${subject} has ${data.byteLength} bytes, and the broker takes ${most}. ` +
-      'Store what is large as a file and name it in the event.',
+    `A message for ${subject} has ${data.byteLength} bytes, and the broker accepts at most ${max}. ` +
+      'Store large data as a file and name it in the event.',
   );
 };

@@ -2,13 +2,13 @@ import { JetStreamApiError } from '@nats-io/jetstream';
 import { callBroker } from '../connect/broker-call.ts';
 import type { EventLog } from '../connect/event-log.ts';
 
-/** Removes a message from a stream; nothing happens when it is gone already. @throws {LogUnavailable} */
+/** Removes a message from a stream, unless it is already removed. @throws {LogUnavailable} */
 export const removeMessage = async (log: EventLog, stream: string, sequence: number): Promise<void> => {
   await callBroker(`removing message ${sequence} of ${stream}`, async () => {
     try {
       return await log.jsm.streams.deleteMessage(stream, sequence, false);
     } catch (error) {
-      if (isGone(error)) return true;
+      if (isRemoved(error)) return true;
       throw error;
     }
   });
@@ -18,7 +18,7 @@ export const removeMessage = async (log: EventLog, stream: string, sequence: num
 const NO_MESSAGE: ReadonlySet<number> = new Set([10037, 10043]);
 const DELETE_FAILED = 10057;
 
-/** The message was removed, or replaced by a newer one on its subject; behind the general code only the text says so. */
-const isGone = (error: unknown): boolean =>
+/** The message was removed, or replaced by a newer one on its subject. A general error code says so only in its text. */
+const isRemoved = (error: unknown): boolean =>
   error instanceof JetStreamApiError &&
   (NO_MESSAGE.has(error.code) || (error.code === DELETE_FAILED && /no message found/.test(error.message)));

@@ -5,7 +5,7 @@ import type { MsgHdrs } from '@nats-io/transport-node';
 const FENCE = 'Nats-Expected-Last-Subject-Sequence-Subject';
 const EXPECTED = 'Nats-Expected-Last-Subject-Sequence';
 
-/** A message as the broker gives it on request. */
+/** A message from the response to a read. */
 export const fromStored = (message: StoredMsg): StoredMessage => ({
   subject: message.subject,
   sequence: message.seq,
@@ -14,7 +14,7 @@ export const fromStored = (message: StoredMsg): StoredMessage => ({
   body: parseJson(message.data),
 });
 
-/** A message as a consumer delivers it. */
+/** A message from a consumer. */
 export const fromDelivered = (message: JsMsg): StoredMessage => ({
   subject: message.subject,
   sequence: message.seq,
@@ -23,7 +23,7 @@ export const fromDelivered = (message: JsMsg): StoredMessage => ({
   body: parseJson(message.data),
 });
 
-/** The driver's own `time` goes through a float, which may round to the next millisecond. */
+/** The driver's `time` is computed in a float, which may round to the next millisecond. */
 export const deliveredTime = (message: JsMsg): string =>
   new Date(Number(message.timestampNanos / 1_000_000n)).toISOString();
 
@@ -42,7 +42,7 @@ const fromHeaders = (
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Undefined for what is no JSON in UTF-8. */
+/** Undefined when the data is not JSON in UTF-8. */
 export const parseJson = (data: Uint8Array): unknown => {
   try {
     return JSON.parse(utf8.decode(data));

@@ -4,7 +4,7 @@ import type { StreamDefinition } from './stream-definitions.ts';
 
 type Setting = keyof StreamConfig;
 
-/** A stream is set up so that the guarantees of the log do not hold. Nothing was changed. */
+/** The guarantees of the log do not hold with the configuration of a stream. Nothing was changed. */
 export class ForbiddenConfiguration extends Error {
   override readonly name = 'ForbiddenConfiguration';
   readonly code = 'forbidden_configuration';
@@ -16,8 +16,8 @@ export class ForbiddenConfiguration extends Error {
   constructor(stream: string, setting: Setting, found: unknown, wanted: unknown) {
     super(
       `Stream ${stream} has ${setting} = ${shown(found)}, and ${shown(wanted)} is needed: ${WHY[setting] ?? WHY_ELSE}. ` +
-        `Find out who changed it and what happened to the stream meanwhile, set it back with "nats stream edit ${stream}"; ` +
-        'where the broker refuses that, move the data away and provision an empty broker.',
+        `Find out who changed it and what happened to the stream since, and restore it with "nats stream edit ${stream}". ` +
+        'Where the broker refuses that, move the data away and provision an empty broker.',
     );
     this.stream = stream;
     this.setting = setting;
@@ -26,8 +26,8 @@ export class ForbiddenConfiguration extends Error {
   }
 }
 
-const EMPTIES = 'with it any writer can empty the stream with one message (Nats-Rollup)';
-const WHY_ELSE = 'the code relies on it';
+const EMPTIES = 'otherwise any writer can empty the stream with one message (Nats-Rollup)';
+const WHY_ELSE = 'the code depends on it';
 const WHY: Partial<Record<Setting, string>> = {
   allow_rollup_hdrs: EMPTIES,
   allow_msg_ttl: EMPTIES,
@@ -35,18 +35,18 @@ const WHY: Partial<Record<Setting, string>> = {
   subject_delete_marker_ttl: EMPTIES,
   deny_delete: 'a deleted event breaks the history of its run',
   deny_purge: 'a purge loses accepted runs',
-  discard: 'the oldest events of accepted runs would be dropped for new ones',
+  discard: 'new events would replace the oldest events of accepted runs',
   storage: 'accepted runs must survive a restart of the broker',
-  no_ack: 'without acknowledgements nothing is known to be stored',
-  max_consumers: 'every executor has a consumer; it is fixed when the stream is made',
-  persist_mode: 'it decides what survives a crash, and is fixed when the stream is made',
-  mirror: 'events may come from their writers only',
-  sources: 'events may come from their writers only',
-  subject_transform: 'a changed subject is no longer what its writer may write',
-  sealed: 'nothing can be written to it',
+  no_ack: 'without acknowledgements no writer knows whether its event is stored',
+  max_consumers: 'every executor has a consumer; the number is fixed when the stream is created',
+  persist_mode: 'it decides what survives a crash, and is fixed when the stream is created',
+  mirror: 'events may come only from their writers',
+  sources: 'events may come only from their writers',
+  subject_transform: 'a changed subject bypasses the permissions of its writer',
+  sealed: 'no message can be written to it',
 };
 
-/** No definition has these. */
+/** Not allowed for any stream. */
 const FOREIGN: Partial<StreamConfig> = { sealed: false };
 const FOREIGN_PARTS = ['mirror', 'sources', 'subject_transform'] as const;
 
@@ -63,19 +63,19 @@ export const checkRequired = (definition: StreamDefinition, found: Partial<Strea
   }
 };
 
-/** Those of the wanted settings that the stream does not have. */
+/** The wanted settings that differ from those of the stream. */
 export const differences = (
   found: Partial<StreamConfig>,
   wanted: Partial<StreamConfig>,
 ): Partial<StreamConfig> =>
   Object.fromEntries(
     Object.entries(wanted).filter(
-      // Both are StreamConfig; `Object.entries` forgets the names of its members.
+      // Both are StreamConfig; `Object.entries` drops the type of their keys.
       ([setting, value]) => !isDeepStrictEqual(plain(found[setting as Setting]), plain(value)),
     ),
   );
 
-/** The broker leaves out what is off, and its words for "no limit" and "the default" vary. */
+/** The broker leaves out settings that are off, and has several values for "no limit" and "default". */
 const plain = (value: unknown): unknown => {
   if (value === false || value === 0 || value === -1 || value === '' || value === 'default') return undefined;
   if (value === null || (Array.isArray(value) && value.length === 0)) return undefined;

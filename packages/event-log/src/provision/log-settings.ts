@@ -4,45 +4,45 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * The limits of the log. Sizes are bytes on each broker, and nats-server refuses a stream whose limit does not fit
- * its disk (`max_file_store`, by default three quarters of what is free).
+ * The limits of the log. Sizes are bytes on each broker. nats-server refuses a stream whose limit exceeds its storage
+ * (`max_file_store`, by default three quarters of the free disk space).
  */
 export interface LogSettings {
   /**
    * Copies of every stream: 1, or 3 in a cluster. To go from 1 to more, delete the streams ACTIVITY, DELIVERY_ATTEMPTS, KV_EXECUTORS
-   * and KV_RATES first: how they are kept differs, is fixed when they are made, and nothing in them lasts.
+   * and KV_RATES first: their storage differs, is fixed when they are created, and their data is short-lived.
    */
   readonly replicas: number;
-  /** At 80 % of it no new runs are taken, so that the facts of accepted ones always fit. */
+  /** Above 80 % of it no new runs are accepted, so that the facts of accepted runs always fit. */
   readonly runsMaxBytes: number;
-  /** Milliseconds. Always longer than the longest allowed run, its start deadline and its attempts. */
+  /** Milliseconds. It must exceed the longest allowed run with its start deadline and its attempts. */
   readonly runsMaxAgeMs: number;
-  /** Consumers of RUNS: two for each service, one for each executor. Fixed when the stream is made. */
+  /** Consumers of RUNS: two for each service, one for each executor. Fixed when the stream is created. */
   readonly runsMaxConsumers: number;
   readonly activityMaxBytes: number;
   /** Milliseconds for which progress and log lines are kept. */
   readonly activityMaxAgeMs: number;
-  /** Progress reports, and log lines, kept of each attempt. */
+  /** The number of progress reports, and of log lines, kept for each attempt. */
   readonly activityMaxPerAttempt: number;
-  /** About 600 bytes for each delivery that waits or is deferred. Beyond it the oldest are dropped, and the notifier's reconciliation finds them again. */
+  /** About 600 bytes for each waiting or deferred delivery. Beyond the limit the oldest are dropped, and the notifier's reconciliation finds them again. */
   readonly timersMaxBytes: number;
   readonly deliveryAttemptsMaxBytes: number;
-  /** Milliseconds for which the tries of notifications are kept. */
+  /** Milliseconds for which delivery attempts are kept. */
   readonly deliveryAttemptsMaxAgeMs: number;
   readonly fleetMaxBytes: number;
-  /** Milliseconds. Longer than an executor runs: its registration is a fact in FLEET. */
+  /** Milliseconds. It must exceed the uptime of an executor: its registration is a fact in FLEET. */
   readonly fleetMaxAgeMs: number;
   readonly deadLettersMaxBytes: number;
-  /** Milliseconds for which dead letters are kept: an operator should look at them before. */
+  /** Milliseconds for which dead letters are kept. An operator should handle them within this time. */
   readonly deadLettersMaxAgeMs: number;
   readonly catalogueMaxBytes: number;
   readonly keysMaxBytes: number;
   readonly uploadsMaxBytes: number;
-  /** Milliseconds after which what a run reserved for its uploads is forgotten; longer than any run. */
+  /** Milliseconds after which the reservations for a run's uploads expire. It must exceed any run. */
   readonly uploadsMaxAgeMs: number;
   /** One encrypted record for each organisation. */
   readonly webhookSecretsMaxBytes: number;
-  /** Of all output files together. */
+  /** For all output files together. */
   readonly outputsMaxBytes: number;
   /** Milliseconds for which output files are kept. */
   readonly outputsMaxAgeMs: number;
@@ -75,7 +75,7 @@ export const DEFAULT_LOG_SETTINGS: LogSettings = {
 };
 
 /**
- * Reads settings from JSON, such as `{"runsMaxBytes": 8589934592, "replicas": 3}`; what is not named keeps its default.
+ * Reads settings from JSON, such as `{"runsMaxBytes": 8589934592, "replicas": 3}`. Settings that are left out keep their default.
  * @throws RangeError with what to change
  */
 export const parseLogSettings = (json: string): Partial<LogSettings> => {
@@ -84,7 +84,7 @@ export const parseLogSettings = (json: string): Partial<LogSettings> => {
   const unknown = Object.keys(given ?? {}).filter((name) => !known.includes(name));
   if (given === undefined || unknown.length > 0) {
     const wrong =
-      given === undefined ? 'They are no JSON object' : `There is no setting ${unknown.join(', ')}`;
+      given === undefined ? 'They are not a JSON object' : `Unknown settings: ${unknown.join(', ')}`;
     throw new RangeError(
       `The settings of the log cannot be read. ${wrong}; the settings are: ${known.join(', ')}.`,
     );
@@ -107,13 +107,13 @@ export const logSettings = (given: Partial<LogSettings>): LogSettings => {
   for (const [name, value] of Object.entries(settings)) {
     if (!Number.isSafeInteger(value) || value < 1) {
       throw new RangeError(
-        `The log setting ${name} is ${String(value)}: a whole number of at least 1 is needed.`,
+        `The log setting ${name} is ${String(value)}: it must be a whole number of at least 1.`,
       );
     }
   }
   if (settings.runsMaxAgeMs < HOUR_MS) {
     throw new RangeError(
-      `The log setting runsMaxAgeMs is ${settings.runsMaxAgeMs}: less than an hour would lose the beginnings of runs.`,
+      `The log setting runsMaxAgeMs is ${settings.runsMaxAgeMs}: with less than an hour, first events of runs would expire.`,
     );
   }
   return settings;

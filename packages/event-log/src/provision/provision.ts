@@ -12,20 +12,20 @@ export type { LogSettings } from './log-settings.ts';
 
 const NAME_IN_USE = 10058;
 const NO_ROOM: ReadonlySet<number> = new Set([10023, 10028, 10047]);
-/** Making a stream writes and flushes files. */
-const ANSWER_WITHIN_MS = 10_000;
+/** Creating a stream writes and flushes files. */
+const RESPONSE_WITHIN_MS = 10_000;
 const PROVISION_WITHIN_MS = 60_000;
-const LOOK_EVERY_MS = 500;
+const POLL_MS = 500;
 
 /**
- * Makes every stream, bucket and object store, or brings its limits to the settings, and reads the result back.
- * May be run again and by several at once.
- * @throws {ForbiddenConfiguration} when something stands there that the guarantees do not hold with
+ * Creates every stream, bucket and object store, or updates its limits to the settings, and reads the result back. It is
+ * idempotent, and several processes may run it at once.
+ * @throws {ForbiddenConfiguration} when the guarantees do not hold with an existing stream
  * @throws {LogUnavailable}
  */
 export const provision = async (log: EventLog, settings: Partial<LogSettings> = {}): Promise<void> => {
   const definitions = streamDefinitions(logSettings(settings));
-  const manager = await jetstreamManager(log.nc, { timeout: ANSWER_WITHIN_MS, checkAPI: false });
+  const manager = await jetstreamManager(log.nc, { timeout: RESPONSE_WITHIN_MS, checkAPI: false });
   for (const definition of definitions) {
     const what = `provisioning stream ${definition.name}`;
     await callBroker(what, () => provisionStream(log, manager, definition), PROVISION_WITHIN_MS);
@@ -37,12 +37,13 @@ const provisionStream = async (
   manager: JetStreamManager,
   definition: StreamDefinition,
 ): Promise<void> => {
-  const there = (await findStream(manager, definition.name)) ?? (await makeStream(log, manager, definition));
-  checkRequired(definition, there.config);
-  const changes = differences(there.config, definition.limits);
+  const found =
+    (await findStream(manager, definition.name)) ?? (await createStream(log, manager, definition));
+  checkRequired(definition, found.config);
+  const changes = differences(found.config, definition.limits);
   if (Object.keys(changes).length === 0) return;
-  log.logger.info({ stream: definition.name, changes }, 'a stream is changed');
-  await explainRoom(definition, () => manager.streams.update(definition.name, changes));
+  log.logger.info({ stream: definition.name, changes }, 'the limits of a stream are updated');
+  await explainMissingRoom(definition, () => manager.streams.update(definition.name, changes));
   const after = await findStream(manager, definition.name);
   if (after) checkRequired(definition, after.config);
 };
@@ -57,23 +58,23 @@ const findStream = async (manager: JetStreamManager, name: string): Promise<Stre
   }
 };
 
-const makeStream = async (
+const createStream = async (
   log: EventLog,
   manager: JetStreamManager,
   definition: StreamDefinition,
 ): Promise<StreamInfo> => {
   const { name, required, limits } = definition;
   try {
-    await explainRoom(definition, () => manager.streams.add({ name, ...required, ...limits }));
-    log.logger.info({ stream: name }, 'a stream is made');
+    await explainMissingRoom(definition, () => manager.streams.add({ name, ...required, ...limits }));
+    log.logger.info({ stream: name }, 'a stream is created');
   } catch (error) {
-    // Another process was faster, with other limits.
+    // Another process created it first, with other limits.
     if (!(error instanceof JetStreamApiError && error.code === NAME_IN_USE)) throw error;
   }
   return manager.streams.info(name);
 };
 
-const explainRoom = async (
+const explainMissingRoom = async (
   { name, limits }: StreamDefinition,
   change: () => Promise<StreamInfo>,
 ): Promise<void> => {
@@ -83,7 +84,7 @@ const explainRoom = async (
     if (!(error instanceof JetStreamApiError && NO_ROOM.has(error.code))) throw error;
     throw new LogUnavailable(
       `The broker has no room for stream ${name} of ${limits.max_bytes ?? 'unlimited'} bytes (${error.message}). ` +
-        'Free some disk, raise max_file_store of nats-server, or lower the limits in the log settings.',
+        'Free disk space, raise max_file_store of nats-server, or lower the limits in the log settings.',
       { cause: error },
     );
   }
@@ -93,8 +94,8 @@ const explainRoom = async (
 export const ALL_STREAMS: readonly string[] = streamDefinitions(DEFAULT_LOG_SETTINGS).map(({ name }) => name);
 
 /**
- * What services call: waits until the streams are provisioned as this release needs them, for as long as it takes, and
- * checks them.
+ * For services: waits until the streams exist, without a limit of time, and checks that they are configured as this release
+ * needs them.
  * @throws {ForbiddenConfiguration} @throws the signal's reason
  */
 export const awaitProvisioned = async (
@@ -103,22 +104,22 @@ export const awaitProvisioned = async (
   streams: readonly string[] = ALL_STREAMS,
 ): Promise<void> => {
   for (const name of streams) {
-    for (let said = false; ; said = true) {
+    for (let logged = false; ; logged = true) {
       signal?.throwIfAborted();
-      const there = await findStreamOrWait(log, name);
-      if (there) {
-        checkRequired(definitionFor(name, there.config), there.config);
+      const found = await findStreamIfAvailable(log, name);
+      if (found) {
+        checkRequired(definitionFor(name, found.config), found.config);
         break;
       }
-      if (!said) {
-        log.logger.warn({ stream: name }, 'a stream is not there yet; runledger provision makes it');
+      if (!logged) {
+        log.logger.warn({ stream: name }, 'a stream does not exist yet; runledger provision creates it');
       }
-      await pause(LOOK_EVERY_MS, undefined, signal ? { signal } : {});
+      await pause(POLL_MS, undefined, signal ? { signal } : {});
     }
   }
 };
 
-/** A service does not know the provisioner's settings, so those that matter are taken from what is there. */
+/** A service does not know the operator's settings, so it takes the relevant ones from the existing stream. */
 const definitionFor = (name: string, found: StreamConfig): StreamDefinition => {
   const settings = { ...DEFAULT_LOG_SETTINGS, replicas: found.num_replicas };
   const definition = streamDefinitions(settings).find((definition) => definition.name === name);
@@ -127,7 +128,7 @@ const definitionFor = (name: string, found: StreamConfig): StreamDefinition => {
   return { ...definition, required };
 };
 
-const findStreamOrWait = async (log: EventLog, name: string): Promise<StreamInfo | undefined> => {
+const findStreamIfAvailable = async (log: EventLog, name: string): Promise<StreamInfo | undefined> => {
   try {
     return await callBroker(`looking for stream ${name}`, () => findStream(log.jsm, name));
   } catch (error) {

@@ -5,9 +5,9 @@ import type { LogSettings } from './log-settings.ts';
 
 export interface StreamDefinition {
   readonly name: string;
-  /** Guarantees rest on these: another value is refused, never changed in passing. */
+  /** The guarantees depend on these: another value is an error, and is never overwritten. */
   readonly required: Partial<StreamConfig>;
-  /** Room and time: changed to what the settings say. */
+  /** Sizes and times: updated to the settings. */
   readonly limits: Partial<StreamConfig>;
 }
 
@@ -24,19 +24,19 @@ const stream = (
   limits: { duplicate_window: nanos(DUPLICATES_MS), ...limits },
 });
 
-/** Every stream, bucket and object store of the log. A bucket is a stream too, and is made as one: read back and checked alike. */
+/** Every stream, bucket and object store of the log. A bucket is a stream too, and is created and checked as one. */
 export const streamDefinitions = (settings: LogSettings): readonly StreamDefinition[] => {
   const common = { num_replicas: settings.replicas };
   return [
     runs(settings),
     activity(settings),
-    // nats-server takes no schedules together with `discard: new`. A pending delivery is one message, the latest.
+    // nats-server does not allow schedules with `discard: new`. A pending delivery is one message, the latest.
     stream(
       'TIMERS',
       { subjects: ['timers.>'], discard: 'old', allow_msg_schedules: true },
       { ...common, max_bytes: settings.timersMaxBytes, max_msgs_per_subject: 1 },
     ),
-    // Tries are for people to read; what became of a delivery is a fact of its run. So they are not flushed.
+    // Delivery attempts are for people to read; the outcome of a delivery is a fact of its run. So they are not flushed.
     stream(
       'DELIVERY_ATTEMPTS',
       { subjects: ['delivery_attempts.>'], discard: 'old', persist_mode: unflushed(settings) },
@@ -73,7 +73,7 @@ export const streamDefinitions = (settings: LogSettings): readonly StreamDefinit
   ];
 };
 
-/** Each of these turns roll-up on, and then one message with `Nats-Rollup: all` from any writer empties the stream. */
+/** Each of these settings enables roll-up, and then one message with `Nats-Rollup: all` from any writer empties the stream. */
 const noRollUp: Partial<StreamConfig> = {
   allow_rollup_hdrs: false,
   allow_msg_ttl: false,
@@ -103,7 +103,7 @@ const runs = (settings: LogSettings): StreamDefinition =>
     },
   );
 
-/** Progress may be lost with the broker: the next report says more. So it is not flushed. */
+/** Progress may be lost with the broker, because the next report replaces it. So it is not flushed. */
 const activity = (settings: LogSettings): StreamDefinition =>
   stream(
     'ACTIVITY',
@@ -139,7 +139,7 @@ const bucket = (
       discard: 'new',
       allow_rollup_hdrs: true,
       deny_delete: true,
-      // The leader answers: a key that was just revoked must not be found at a replica that is behind.
+      // Reads go to the leader: a key that was just revoked must not be found at a replica that is behind.
       allow_direct: false,
       ...required,
     },
@@ -147,10 +147,10 @@ const bucket = (
   );
 
 /**
- * Heartbeats. nats-server takes `persist_mode: async` with file storage for a bucket with message TTLs (2.15.1), so
- * the beats survive its restart without a flush for each; after a kill -9 the last ones may be gone, and the next
- * beats are there within a period. The marker tells a watcher that a key expired. Every executor writes here: when one
- * fills it, the oldest fall out, and the others still beat. A beat with 1,024 busy slots has 100 KB.
+ * Heartbeats. nats-server (2.15.1) allows `persist_mode: async` with file storage for a bucket with message TTLs, so
+ * heartbeats survive a restart without a flush for each. After a kill -9 the last ones may be lost, and the next ones come
+ * within a period. The marker shows a reader that a key expired. Every executor writes here: when one fills the bucket, the
+ * oldest are dropped, and the others can still write. A heartbeat with 1,024 busy slots has 100 KB.
  */
 const executors = (settings: LogSettings): StreamDefinition =>
   bucket(
@@ -165,9 +165,9 @@ const executors = (settings: LogSettings): StreamDefinition =>
   );
 
 /**
- * What is left of the rate limit of a key. It is renewed within a minute, so what is older is as good as nothing, and the
- * last writes may be lost with the broker: so it is not flushed. In a file all the same, since a bucket in memory would be
- * gone after a restart of the broker. Beyond the room, which is enough for some 100,000 keys at once, the oldest fall out.
+ * The remaining rate limit of each key. It is renewed within a minute, so older entries are worthless, and the last writes
+ * may be lost with the broker. So it is not flushed. It is stored in a file, because a bucket in memory would not exist after
+ * a restart of the broker. The room is enough for some 100,000 keys at once; beyond it the oldest are dropped.
  */
 const rates = (settings: LogSettings): StreamDefinition =>
   bucket(
@@ -181,7 +181,7 @@ const rates = (settings: LogSettings): StreamDefinition =>
     },
   );
 
-/** nats-server takes `async` for a single copy only; several are flushed side by side at little cost. */
+/** nats-server allows `async` only for a single copy. Several copies are flushed in parallel at little cost. */
 const unflushed = ({ replicas }: LogSettings): 'async' | 'default' => (replicas === 1 ? 'async' : 'default');
 
 const objectStore = (name: string, limits: Partial<StreamConfig>): StreamDefinition =>

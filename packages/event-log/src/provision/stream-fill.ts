@@ -10,10 +10,10 @@ export interface StreamFill {
   readonly lastSequence: number;
 }
 
-/** Nobody waits for a number. */
+/** A metric is not worth a longer wait. */
 const WITHIN_MS = 1_000;
 
-/** For metrics; undefined while the broker does not answer. */
+/** For metrics; undefined while the broker does not respond. */
 export const streamFill = async (
   log: EventLog,
   stream: 'RUNS' | 'TIMERS' | 'DEAD_LETTERS',
@@ -21,7 +21,7 @@ export const streamFill = async (
   if (!log.connected()) return undefined;
   try {
     const { state, config } = await callBroker(
-      `asking about the stream ${stream}`,
+      `reading the state of stream ${stream}`,
       () => log.jsm.streams.info(stream),
       WITHIN_MS,
     );
@@ -32,8 +32,8 @@ export const streamFill = async (
       lastSequence: state.last_seq,
     };
   } catch (error) {
-    // One number that is not known must not hide all others.
-    log.logger.debug({ err: error, stream }, 'how full a stream is is not known');
+    // One missing metric must not hide all others.
+    log.logger.debug({ err: error, stream }, 'the fill of a stream could not be read');
     return undefined;
   }
 };

@@ -1,12 +1,12 @@
 import type { StoredMessage } from '@runledger/contracts/fold/chain';
 import type { RunMessages } from '../messages/run-messages.ts';
 
-const MOST_ROUNDS = 5;
+const MAX_ROUNDS = 5;
 
 /**
- * Every message of RUNS under a fence, hidden ones too, from the stream's leader, one by one: slow and right. It begins
- * where the caller knows the first one to be, never at the beginning of the log, since a search through the log would
- * hold up its writers. Undefined when there are more than `most`.
+ * Every message of RUNS under a fence, including hidden ones, from the stream's leader, one by one: slow and correct. It begins
+ * at the first message that the caller knows, never at the beginning of the log, because a search through the log would
+ * delay its writers. Undefined for more than `most` messages.
  */
 export const readAllUnder = async (
   messages: RunMessages,
@@ -19,17 +19,17 @@ export const readAllUnder = async (
     const found = await walk(messages, filter, { start, head, most });
     if (found === undefined) return undefined;
     const before = earliest(found, filter, start);
-    if (before >= start || round === MOST_ROUNDS) return found;
-    // A message rests on an earlier one that was hidden until now.
+    if (before >= start || round === MAX_ROUNDS) return found;
+    // A message is fenced on an earlier one that was hidden until now.
     start = before;
   }
 };
 
-/** The first sequence that the messages are at or rest on. Only under the run's own fence did the broker check the latter. */
+/** The first sequence among the messages and those they are fenced on. The broker checked only the run's own fence. */
 export const earliest = (messages: readonly StoredMessage[], filter: string, otherwise: number): number =>
   messages.reduce((first, { sequence, fence, expectedSequence }) => {
-    const restsOn = fence === filter && expectedSequence !== null ? expectedSequence : 0;
-    return Math.min(first, sequence, restsOn > 0 ? restsOn : sequence);
+    const fencedOn = fence === filter && expectedSequence !== null ? expectedSequence : 0;
+    return Math.min(first, sequence, fencedOn > 0 ? fencedOn : sequence);
   }, otherwise);
 
 const walk = async (

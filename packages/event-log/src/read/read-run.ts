@@ -17,7 +17,7 @@ import type { RunLog } from '../messages/run-messages.ts';
 import { readWholeRun, readWholeWebhook, type DamagedRun } from './read-whole-chain.ts';
 
 export type ReadRun =
-  /** No such run. `head` is 0, or the last message stored under its name, none of which counts. */
+  /** No such run. `head` is 0, or the sequence of the last message under its subjects when only invalid ones are stored. */
   | { readonly kind: 'none'; readonly head: number }
   | {
       readonly kind: 'found';
@@ -26,7 +26,7 @@ export type ReadRun =
       readonly facts: readonly RunFact[];
       /** Its notifications; undefined when their chain has a gap. */
       readonly webhook: WebhookHistory | undefined;
-      /** What `webhook` was folded from. */
+      /** The facts that `webhook` was folded from. */
       readonly webhookFacts: readonly WebhookFact[];
       readonly refused: readonly RefusedMessage[];
     }
@@ -34,13 +34,13 @@ export type ReadRun =
   | DamagedRun;
 
 export interface ReadRunOptions {
-  /** A sequence of the run that the caller knows of: an answer without it is not taken. */
+  /** A sequence of the run that the caller knows: a response that does not reach it is not accepted. */
   readonly atLeast?: number;
 }
 
 /**
- * A run and its notifications as the log has them. As a rule one request to any replica; when its answer is empty, behind
- * `atLeast` or not a whole chain, the stream's leader decides.
+ * A run and its notifications from the log. As a rule this is one request to any replica. When its response is empty, behind
+ * `atLeast` or not a whole chain, the run is read from the stream's leader.
  * @throws {LogUnavailable}
  */
 export const readRun = async (
@@ -50,9 +50,9 @@ export const readRun = async (
 ): Promise<ReadRun> => {
   const stored = messagesOf(log);
   let messages: StoredMessage[] = [];
-  // A replica may be a moment behind the leader, so one that is too old is asked once more.
+  // A replica may be a moment behind the leader, so it is read a second time.
   for (let reads = 0; reads < 2; reads += 1) {
-    // Every fact has a subject of its own, so this is the whole run, unless a message that does not belong there hides one.
+    // Every fact has a subject of its own, so this is the whole run, unless a forged message hides a fact.
     messages = await stored.lastOfEachSubject(runFilter(key));
     const life = readChain(RUN_CHAIN, partOf(RUN_CHAIN, key, messages));
     const webhook = readChain(WEBHOOK_CHAIN, partOf(WEBHOOK_CHAIN, key, messages));
@@ -74,7 +74,7 @@ const partOf = (
   return messages.filter(({ subject }) => subject.startsWith(prefix));
 };
 
-/** Nothing is missing, and nothing hides anything. */
+/** No fact is missing or hidden. */
 const isClean = <Event, State>(read: ReadChain<Event, State>): read is WholeChain<Event, State> =>
   read.kind === 'whole' && read.refused.length === 0;
 
@@ -99,10 +99,10 @@ const summary = (
   };
 };
 
-/** The sequence of the last message of the run's lifecycle, asked of the stream's leader; 0 when there is none. */
+/** The sequence of the last message of the run's lifecycle, from the stream's leader; 0 for none. */
 export const head = (log: RunLog, key: RunKey): Promise<number> =>
   messagesOf(log).lastSequence(lifecycleFilter(key));
 
-/** The same over everything that the log holds of the run, its webhook facts too. */
+/** The same over all messages of the run, including its webhook facts. */
 export const lastOfRun = (log: RunLog, key: RunKey): Promise<number> =>
   messagesOf(log).lastSequence(runFilter(key));

@@ -16,20 +16,20 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { RunMessages } from '../messages/run-messages.ts';
 import { earliest, readAllUnder } from './read-all-under.ts';
 
-/** Some facts of a run are missing, or somebody stored more under its name than a run can have. */
+/** Some facts of a run are missing, or more messages are stored under its subjects than a run can have. */
 export interface DamagedRun extends Omit<Gap, 'kind'> {
   readonly kind: 'damaged';
   readonly why: string;
 }
 
-/** A run has 5 to 7 messages; with 100 attempts, some hundreds. More are forged. */
-const MOST_OF_RUN = 2_000;
-/** At most four facts for each round. More are forged. */
-const MOST_OF_WEBHOOK = 500;
+/** A run has 5 to 7 messages, with 100 attempts some hundreds. More messages are forged. */
+const MAX_OF_RUN = 2_000;
+/** A round has at most four facts. More messages are forged. */
+const MAX_OF_WEBHOOK = 500;
 
 const NOTHING = { kind: 'whole', history: EMPTY_HISTORY, facts: [], refused: [] } as const;
 
-/** Every message under the run's lifecycle, hidden ones too, from the first sequence that is known of the run. */
+/** Every message of the run's lifecycle, including hidden ones, from the first known sequence of the run. */
 export const readWholeRun = async (
   messages: RunMessages,
   key: RunKey,
@@ -40,15 +40,15 @@ export const readWholeRun = async (
   if (head === 0) return NOTHING;
   const queued = await messages.next(`${filter.slice(0, -1)}queued.gateway.0.none`, 1);
   const from = earliest([...known, ...(queued ? [queued] : [])], filter, head);
-  const read = await readFrom(messages, RUN_CHAIN, key, { from, most: MOST_OF_RUN });
+  const read = await readFrom(messages, RUN_CHAIN, key, { from, most: MAX_OF_RUN });
   if (read === undefined) {
-    const why = `run ${key.run_id} has more than ${MOST_OF_RUN} messages, most of which cannot be its own`;
+    const why = `run ${key.run_id} has more than ${MAX_OF_RUN} messages, so most of them are forged`;
     return { kind: 'damaged', why, after: 0, expected: 0, sequence: head };
   }
   return read.kind === 'gap' ? { ...read, kind: 'damaged', why: damage(key, read) } : read;
 };
 
-/** Every webhook fact of a run, hidden ones too. No honest one is older than the run. A gap when there are too many. */
+/** Every webhook fact of a run, including hidden ones. No genuine one is older than the run. A gap for too many messages. */
 export const readWholeWebhook = async (
   messages: RunMessages,
   key: RunKey,
@@ -57,11 +57,11 @@ export const readWholeWebhook = async (
 ): Promise<ReadChain<WebhookEvent, Webhook>> => {
   if (history.state === undefined) return NOTHING;
   const from = earliest(known, WEBHOOK_CHAIN.filterOf(key), history.state.number);
-  const read = await readFrom(messages, WEBHOOK_CHAIN, key, { from, most: MOST_OF_WEBHOOK });
+  const read = await readFrom(messages, WEBHOOK_CHAIN, key, { from, most: MAX_OF_WEBHOOK });
   return read ?? { kind: 'gap', after: 0, expected: 0, sequence: from };
 };
 
-/** Undefined when there are more messages than `most`. */
+/** Undefined for more than `most` messages. */
 const readFrom = async <Type extends string, Event, State>(
   messages: RunMessages,
   chain: Chain<Type, Event, State>,
@@ -73,5 +73,5 @@ const readFrom = async <Type extends string, Event, State>(
 };
 
 const damage = (run: RunKey, { sequence, expected, after }: Gap): string =>
-  `the history of run ${run.run_id} is damaged: the event at sequence ${sequence} rests on ${expected}, ` +
-  (after === 0 ? 'and nothing before it is left in the log' : `but the event before it is ${after}`);
+  `the history of run ${run.run_id} is damaged: the event at sequence ${sequence} is fenced on ${expected}, ` +
+  (after === 0 ? 'and the log has no event before it' : `but the event before it is ${after}`);

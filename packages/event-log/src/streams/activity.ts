@@ -16,7 +16,7 @@ import { parseJson } from '../messages/stored-message.ts';
 const Progress = Compile(ProgressReport);
 const utf8 = new TextEncoder();
 
-/** Reports the progress of an attempt. Not acknowledged, and dropped while the broker is away: the next report says more. */
+/** Reports the progress of an attempt. Not acknowledged, and dropped while disconnected: the next report replaces it. */
 export const reportProgress = (
   log: EventLog,
   key: RunKey,
@@ -26,7 +26,7 @@ export const reportProgress = (
 ): void =>
   publishActivity(log, activitySubject(key, attempt, executor, 'progress' satisfies ActivityKind), report);
 
-/** Stores a line that the workflow wrote. Not acknowledged, and dropped while the broker is away. */
+/** Stores a line that the workflow wrote. Not acknowledged, and dropped while disconnected. */
 export const reportLog = (
   log: EventLog,
   key: RunKey,
@@ -35,15 +35,15 @@ export const reportLog = (
   line: LogLine,
 ): void => publishActivity(log, activitySubject(key, attempt, executor, 'log' satisfies ActivityKind), line);
 
-/** A client that is not connected keeps what it should send in memory, without a bound. */
+/** A disconnected client would buffer messages in memory, without a limit. */
 const publishActivity = (log: EventLog, subject: string, body: ProgressReport | LogLine): void => {
   if (log.connected()) log.nc.publish(subject, utf8.encode(JSON.stringify(body)));
 };
 
-/** Progress is worth having, and no reason to wait: whoever asks has something more important to say. */
+/** Progress is only one part of the caller's response, so the caller does not wait longer for it. */
 const PROGRESS_WITHIN_MS = 500;
 
-/** The last report of an attempt, as the leader has it; undefined when there is none (any more), or no answer in time. */
+/** The last report of an attempt, from the leader; undefined without a report, or without a response in time. */
 export const lastProgress = async (
   log: EventLog,
   key: RunKey,
@@ -56,14 +56,14 @@ export const lastProgress = async (
     const report = message ? parseJson(message.data) : undefined;
     return Progress.Check(report) ? report : undefined;
   } catch (error) {
-    log.logger.debug({ err: error, run_id: key.run_id }, 'the progress of a run is not to be had');
+    log.logger.debug({ err: error, run_id: key.run_id }, 'the progress of a run could not be read');
     return undefined;
   }
 };
 
 /**
- * Tells what the attempts of a run report from now on, until the answer is called. Reports that come while the broker
- * is away are not told: ask for the last one when it is back.
+ * Calls `onReport` for each new report of a run's attempts. Returns a function that ends the subscription. Reports sent while
+ * disconnected are lost: read the last one after a reconnect.
  */
 export const subscribeToProgress = (
   log: EventLog,
@@ -73,7 +73,10 @@ export const subscribeToProgress = (
   const subscription = log.nc.subscribe(progressFilter(key), {
     callback: (error, message) => {
       if (error) {
-        log.logger.warn({ err: error, run_id: key.run_id }, 'the progress of a run cannot be watched');
+        log.logger.warn(
+          { err: error, run_id: key.run_id },
+          'the progress of a run can no longer be received',
+        );
         return;
       }
       const by = parseActivitySubject(message.subject);
@@ -81,12 +84,12 @@ export const subscribeToProgress = (
       if (by && Progress.Check(report)) onReport(by.attempt, by.executor_id, report);
     },
   });
-  // A connection that was closed has no subscriptions any more.
+  // A closed connection has no subscriptions.
   return () => {
     if (!log.nc.isClosed()) subscription.unsubscribe();
   };
 };
 
-/** The sequence of the last progress report in ACTIVITY, of any run; 0 when there is none. @throws {LogUnavailable} */
+/** The sequence of the last progress report in ACTIVITY, of any run; 0 for none. @throws {LogUnavailable} */
 export const lastProgressSequence = (log: EventLog): Promise<number> =>
   lastSequence(log, 'ACTIVITY', ALL_PROGRESS);

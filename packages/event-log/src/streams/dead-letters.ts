@@ -12,16 +12,16 @@ import { removeMessage } from '../messages/remove-message.ts';
 import { parseJson } from '../messages/stored-message.ts';
 
 const DeadLetterSchema = Type.Object({
-  /** Why the consumer could not take it, for people. */
+  /** Why the consumer could not handle it, for people. */
   reason: Type.String(),
   consumer: Type.String(),
-  /** Where it was, and still is until it expires there. */
+  /** The stream that holds it until it expires there. */
   stream: Type.String(),
   subject: Type.String(),
   sequence: Type.Integer(),
   time: Type.String(),
   headers: Type.Record(Type.String(), Type.Array(Type.String())),
-  /** The payload in base64; null when it is too large to stand here: read it in its stream. */
+  /** The payload in base64; null when it is too large for this message: read it in its stream. */
   data: Type.Union([Type.String(), Type.Null()]),
 });
 export type DeadLetter = Static<typeof DeadLetterSchema>;
@@ -33,7 +33,7 @@ export interface DeadLetterRequest {
   readonly reason: string;
   /** RUNS when left out. */
   readonly stream?: string;
-  /** The message as it was delivered; looked up in its stream when left out. */
+  /** The message as it was delivered; read from its stream when left out. */
   readonly raw?: RawMessage;
 }
 
@@ -45,17 +45,17 @@ interface RawMessage {
 const utf8 = new TextEncoder();
 const DeadLetterCheck = Compile(DeadLetterSchema);
 /**
- * Others may write to DEAD_LETTERS too, and the broker drops what comes under an id that it has seen: so nobody foresees ours.
+ * Other users may write to DEAD_LETTERS too, and the broker drops a message under a known id. So nobody may predict our ids.
  */
 const UNPREDICTABLE = randomUUID();
 
-/** Where the dead letters of a consumer are stored: what a writer may be allowed. */
+/** The subject of a consumer's dead letters, so that a writer can be limited to its own. */
 const deadLetterSubject = ({ stream, consumer }: Pick<DeadLetter, 'stream' | 'consumer'>): string =>
   `dead_letters.${stream}.${consumer}`;
 
 /**
- * Puts a message that a consumer cannot take where a person sees it. Doing it twice parks it once, unless the process was
- * started again in between. @throws {LogUnavailable}
+ * Stores a message that a consumer cannot handle as a dead letter, for an operator. A repeated call stores it once, unless the
+ * process was restarted in between. @throws {LogUnavailable}
  */
 export const storeDeadLetter = async (
   log: EventLog,
@@ -83,14 +83,14 @@ export const storeDeadLetter = async (
 };
 
 const lookUp = async (log: EventLog, stream: string, stored: StoredMessage): Promise<RawMessage> => {
-  const ask = () => log.jsm.streams.getMessage(stream, { seq: stored.sequence });
-  const message = await callBroker(`reading message ${stored.sequence} of ${stream}`, ask);
+  const read = () => log.jsm.streams.getMessage(stream, { seq: stored.sequence });
+  const message = await callBroker(`reading message ${stored.sequence} of ${stream}`, read);
   return message
     ? { data: message.data, headers: message.header }
     : { data: utf8.encode(JSON.stringify(stored.body ?? null)), headers: [] };
 };
 
-/** Poison may be of any size, and parking it must not fail for that. Headers always fit: the broker takes 64 KiB of them. */
+/** A message of any size must fit into a dead letter. Headers always fit: the broker accepts at most 64 KiB of them. */
 const fitting = (deadLetter: DeadLetter, most: number): Uint8Array => {
   const whole = utf8.encode(JSON.stringify(deadLetter));
   return whole.byteLength <= most ? whole : utf8.encode(JSON.stringify({ ...deadLetter, data: null }));
@@ -102,26 +102,26 @@ export interface ListedDeadLetter extends DeadLetter {
 }
 
 export interface DeadLetterRange {
-  /** Behind which position to begin. */
+  /** The position behind which to begin. */
   readonly after?: number;
   /** 100 when left out. */
   readonly limit?: number;
-  /** Those of any stream and of any consumer when left out; each is one subject token. */
+  /** Every stream and every consumer when left out; each is one subject token. */
   readonly stream?: string;
   readonly consumer?: string;
 }
 
-/** A message may be as large as the broker takes, so not all are read at once. */
-const READ_AT_ONCE = 20;
+/** Messages may have the largest size that the broker accepts, so they are read in batches. */
+const BATCH = 20;
 
-/** The dead letters of a range, oldest first. A message that is none is logged. @throws {LogUnavailable} */
+/** The dead letters of a range, oldest first. An invalid message is logged and left out. @throws {LogUnavailable} */
 export const listDeadLetters = async (
   log: EventLog,
   { after = 0, limit = 100, stream = '*', consumer = '*' }: DeadLetterRange = {},
 ): Promise<ListedDeadLetter[]> => {
   const listed: ListedDeadLetter[] = [];
   for (let seq = after + 1; listed.length < limit;) {
-    const batch = Math.min(limit - listed.length, READ_AT_ONCE);
+    const batch = Math.min(limit - listed.length, BATCH);
     const query = { seq, batch, next_by_subj: deadLetterSubject({ stream, consumer }) };
     const messages = await callBroker('reading DEAD_LETTERS', () => readDirect(log, 'DEAD_LETTERS', query));
     const last = messages.at(-1);
@@ -132,28 +132,28 @@ export const listDeadLetters = async (
   return listed;
 };
 
-/** Undefined when there is none at this position, or not any more. @throws {LogUnavailable} */
+/** Undefined when this position has no dead letter, or no longer. @throws {LogUnavailable} */
 export const readDeadLetter = async (
   log: EventLog,
   position: number,
 ): Promise<ListedDeadLetter | undefined> => {
-  const ask = () => log.jsm.streams.getMessage('DEAD_LETTERS', { seq: position });
-  const message = await callBroker('reading DEAD_LETTERS', ask);
+  const read = () => log.jsm.streams.getMessage('DEAD_LETTERS', { seq: position });
+  const message = await callBroker('reading DEAD_LETTERS', read);
   return message === null ? undefined : deadLettersIn(log, message)[0];
 };
 
-/** For a message that was taken after all; nothing happens when it is gone already. @throws {LogUnavailable} */
+/** After a redrive; does nothing when it is already removed. @throws {LogUnavailable} */
 export const removeDeadLetter = (log: EventLog, position: number): Promise<void> =>
   removeMessage(log, 'DEAD_LETTERS', position);
 
-/** A writer may park under its own subjects only; what it says of itself is believed no further than that. */
+/** A writer may store dead letters only under its own subjects. Any other claim in its message is not trusted. */
 const deadLettersIn = (log: EventLog, { data, seq, subject }: StoredMsg): ListedDeadLetter[] => {
   const deadLetter = parseJson(data);
   if (DeadLetterCheck.Check(deadLetter) && deadLetterSubject(deadLetter) === subject)
     return [{ ...deadLetter, position: seq }];
   log.logger.warn(
     { position: seq, subject },
-    'a message in DEAD_LETTERS is not what its subject says, and is left out: look at it with "nats stream get DEAD_LETTERS"',
+    'a message in DEAD_LETTERS does not match its subject, and is left out: inspect it with "nats stream get DEAD_LETTERS"',
   );
   return [];
 };

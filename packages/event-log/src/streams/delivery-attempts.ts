@@ -16,13 +16,13 @@ import { publish } from '../messages/publish.ts';
 import { parseJson } from '../messages/stored-message.ts';
 
 const STREAM = 'DELIVERY_ATTEMPTS';
-/** Subjects that one request may ask for. */
-const MOST_ASKED = 100;
+/** The number of subjects in one request. */
+const MAX_SUBJECTS = 100;
 const utf8 = new TextEncoder();
 const AttemptCheck = Compile(DeliveryAttempt);
 const StateCheck = Compile(DeliveryState);
 
-/** Records a delivery attempt for people to read. Writing it again changes nothing. @throws {LogUnavailable} */
+/** Records a delivery attempt for people to read. A repeated write changes nothing. @throws {LogUnavailable} */
 export const recordDeliveryAttempt = (log: EventLog, key: RunKey, made: DeliveryAttempt): Promise<void> =>
   record(log, deliveryAttemptSubject(key, made), made);
 
@@ -40,15 +40,15 @@ const record = async (
 };
 
 export interface RecordedDeliveries {
-  /** Of final notifications, in the order in which they were made. */
+  /** Attempts at final notifications, in their order. */
   readonly attempts: readonly DeliveryAttempt[];
-  /** The latest attempt of an intermediate one. */
+  /** The latest attempt at an intermediate notification. */
   readonly intermediate: DeliveryAttempt | undefined;
-  /** As it was last written; a fact of the run may have settled the delivery since. */
+  /** The last written state; a fact of the run may have settled the delivery since. */
   readonly state: DeliveryState | undefined;
 }
 
-/** The recorded attempts of a run's deliveries; they expire before the run does. @throws {LogUnavailable} */
+/** The recorded attempts of a run's deliveries. They expire before the run. @throws {LogUnavailable} */
 export const readDeliveries = async (log: EventLog, key: RunKey): Promise<RecordedDeliveries> => {
   const what = `reading the deliveries of run ${key.run_id}`;
   const query = { multi_last: [deliveryAttemptsOfRun(key)] };
@@ -71,9 +71,9 @@ export const readDeliveryStates = async (
   keys: readonly RunKey[],
 ): Promise<ReadonlyMap<RunId, DeliveryState>> => {
   const found = new Map<RunId, DeliveryState>();
-  for (let at = 0; at < keys.length; at += MOST_ASKED) {
-    const query = { multi_last: keys.slice(at, at + MOST_ASKED).map(deliveryStateSubject) };
-    const what = 'reading where deliveries stand';
+  for (let at = 0; at < keys.length; at += MAX_SUBJECTS) {
+    const query = { multi_last: keys.slice(at, at + MAX_SUBJECTS).map(deliveryStateSubject) };
+    const what = 'reading the states of deliveries';
     for (const { subject, data } of await callBroker(what, () => readDirect(log, STREAM, query))) {
       const run = runOfDeliverySubject(subject);
       const body = parseJson(data);

@@ -86,7 +86,7 @@ describe.each(RUN_LOGS)('a log of runs %s', (_name, open) => {
     });
 
     it('lets nothing but RunQueued begin a run', async () => {
-      await expect(append(test.log, assigned(aRun()), 0)).rejects.toThrow('rests on nothing');
+      await expect(append(test.log, assigned(aRun()), 0)).rejects.toThrow('cannot be appended at head 0');
     });
 
     it('refuses an event that is too large', async () => {

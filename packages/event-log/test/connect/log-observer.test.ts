@@ -54,7 +54,7 @@ describe('who observes a log', () => {
     await other.nats.kill9();
     await waitFor('the broker to be missed', () => observer.told.includes('away'));
     const late = append(log, queued(aRun()), 0, { withinMs: 1_000 });
-    await expect(late).rejects.toThrow('did not answer');
+    await expect(late).rejects.toThrow('did not respond');
     expect(observer.told).toEqual(expect.arrayContaining(['connected', 'away', 'sent again', 'failed']));
   });
 });

@@ -160,9 +160,9 @@ describe('poison', () => {
 
     const parked = await parkedBy(log, 'careful');
     expect(parked.map(({ sequence, reason }) => [sequence, reason])).toEqual([
-      [nonsense.seq, 'the payload is no JSON in UTF-8'],
+      [nonsense.seq, 'the payload is not JSON in UTF-8'],
       [refused.seq, 'the type is strange'],
-      [thrown.seq, expect.stringContaining('threw 5 times, at last: Error: boom')],
+      [thrown.seq, expect.stringContaining('threw 5 times; the last error: Error: boom')],
     ]);
     expect(parked[0]).toMatchObject({
       stream: 'RUNS',

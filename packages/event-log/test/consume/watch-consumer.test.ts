@@ -36,7 +36,7 @@ describe.concurrent('a consumer that is for one process, when somebody changes i
     await change(name, { [setting]: value });
     const error = await consumption.failed;
     expect(error).toBeInstanceOf(ConsumerChanged);
-    expect(error.message).toContain(`the consumer ${name}: `);
+    expect(error.message).toContain(`The consumer ${name} was changed: `);
     expect(error.message).toContain(`${setting} is ${JSON.stringify(value)} and was `);
     expect(consumption.state()).toEqual({ ok: false, why: error.message });
   });

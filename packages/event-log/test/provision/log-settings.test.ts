@@ -15,14 +15,14 @@ describe('the settings of the log', () => {
     'are no JSON object in %j, and the names are told',
     (json) => {
       expect(() => parseLogSettings(json)).toThrow(
-        /They are no JSON object; the settings are: replicas, runsMaxBytes/,
+        /They are not a JSON object; the settings are: replicas, runsMaxBytes/,
       );
     },
   );
 
   it('of unknown names are refused', () => {
     expect(() => parseLogSettings('{"runMaxBytes": 1, "__proto__": 2}')).toThrow(
-      /There is no setting runMaxBytes/,
+      /Unknown settings: runMaxBytes/,
     );
   });
 

@@ -204,7 +204,7 @@ describe('a broken history', () => {
 
     expect(await readRun(weak.log, key)).toEqual({
       kind: 'damaged',
-      why: expect.stringMatching(new RegExp(`run ${key.run_id} .* nothing before it is left in the log`)),
+      why: expect.stringMatching(new RegExp(`run ${key.run_id} .* the log has no event before it`)),
       after: 0,
       expected: first.sequence,
       sequence: second.kind === 'appended' ? second.sequence : undefined,
@@ -227,7 +227,7 @@ describe('a broken history', () => {
     await expect.poll(() => head(brief.log, key), { timeout: 10_000 }).toBe(0);
 
     expect(await append(brief.log, assigned(key), first.sequence)).toEqual({ kind: 'conflict', head: 0 });
-    await expect(append(brief.log, assigned(key), 0)).rejects.toThrow('rests on nothing');
+    await expect(append(brief.log, assigned(key), 0)).rejects.toThrow('cannot be appended at head 0');
     expect(await readRun(brief.log, key)).toEqual({ kind: 'none', head: 0 });
   });
 });
