@@ -2,9 +2,8 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * Where the longest files of the system tests start in the queue, from 0 to 1. vitest starts large files first, and these
- * are small: at the end of the queue they would run alone for minutes. They do not run side by side either, because each
- * keeps a core busy.
+ * The position of the longest system tests in the queue, from 0 to 1. vitest starts large files first, and these are small: at
+ * the end of the queue they would run alone for minutes. They start apart, because each keeps a core busy.
  */
 const LONGEST_FILES = [
   { path: 'apps/soak/test/system/soak.test.ts', startAt: 0 },
@@ -28,7 +27,7 @@ const SYSTEM_TEST_FILES = TEST_FILES.map((pattern) => pattern.replace('**', '**/
 export default defineConfig({
   test: {
     globalSetup: 'packages/testing/src/servers/global-setup.ts',
-    // Far above what any test needs: on a machine that others use too, a test may be slow, and that is no defect.
+    // Far more than a test needs: on a shared machine a test may be slow, which is not a defect.
     testTimeout: 60_000,
     hookTimeout: 120_000,
     sequence: { sequencer: LongestFilesEarly },
@@ -46,15 +45,15 @@ export default defineConfig({
       },
       {
         extends: true,
-        // Kills, pauses, clusters, many processes: `npm run test:system`. Most of the time of these tests is waiting for
-        // processes, so two cores have room for a third worker.
+        // Kills, pauses, clusters, many processes: `npm run test:system`. These tests mostly wait for processes, so two cores
+        // can serve a third worker.
         test: {
           name: 'system',
           include: SYSTEM_TEST_FILES,
           maxWorkers: 3,
           sequence: { groupOrder: 1 },
-          // These tests depend on leases and time limits of seconds, so a machine that stalls can fail one. CI tries it once
-          // more and shows it as "retry x1". The soak is never tried again: each seed counts.
+          // These tests depend on leases and time limits of seconds, so a machine that stalls can fail one. CI repeats it once
+          // and shows it as "retry x1". The soak is never repeated, because each seed counts.
           retry: process.env['CI'] === 'true' ? 1 : 0,
         },
       },

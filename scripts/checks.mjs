@@ -11,7 +11,7 @@ const CHECKS = [
   { name: 'versions in the workspaces', command: ['sherif'] },
 ];
 
-/** Runs every check, also after one that failed, and returns the names of those that failed. */
+/** Runs all checks, even after a failure, and returns the names of the failed ones. */
 export const failedChecks = () => CHECKS.filter((check) => !passes(check)).map(({ name }) => name);
 
 const passes = ({ name, command: [tool, ...args], remedy }) => {
@@ -23,6 +23,6 @@ const passes = ({ name, command: [tool, ...args], remedy }) => {
   console.log(`${status === 0 ? 'ok    ' : 'FAILED'}  ${name} (${[tool, ...args].join(' ')}, ${seconds} s)`);
   if (status === 0) return true;
   console.log(`${stdout ?? ''}${stderr ?? ''}${error?.message ?? ''}`.trim());
-  if (remedy !== undefined) console.log(`Much of this is repaired by: ${remedy}`);
+  if (remedy !== undefined) console.log(`This repairs most of it: ${remedy}`);
   return false;
 };

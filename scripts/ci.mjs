@@ -1,4 +1,4 @@
-// What a change must pass: every check, then the tests of both tiers. All failures are shown, not only the first.
+// A change must pass this: all checks, then the tests of both tiers. It shows all failures, not only the first.
 import { failedChecks } from './checks.mjs';
 import { installWhenNeeded } from './node24.mjs';
 import { reportResult, runTests, sumOf } from './run-tests.mjs';

@@ -10,18 +10,18 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 const OLDEST_MAJOR = 24;
 
-/** Installs the dependencies when what is installed is not what package-lock.json names. Whether all is there now. */
+/** Installs the dependencies if they differ from package-lock.json. Returns whether they are installed now. */
 export const installWhenNeeded = () => {
   if (holdsAll(packagesIn('package-lock.json'), packagesIn('node_modules/.package-lock.json'))) return true;
   console.error('Installing the dependencies with npm ci; this takes about a minute.');
   const flags = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
-  // Under npm, the same npm; its script is run with this Node.
+  // Under npm, the same npm, whose script runs with this Node.
   const npm = process.env.npm_execpath;
   const [file, args] = npm?.endsWith('.js') ? [process.execPath, [npm, ...flags]] : ['npm', flags];
   const { status, error } = spawnSync(file, args, { cwd: root, stdio: ['ignore', 2, 2] });
   if (status === 0) return true;
   console.error(
-    `npm ci failed${error ? ` (${error.message})` : ''}. Repair what it tells above, then try again.`,
+    `npm ci failed${error ? ` (${error.message})` : ''}. Repair the problem above, then try again.`,
   );
   return false;
 };
@@ -31,13 +31,13 @@ const packagesIn = (lockFile) => {
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).packages : {};
 };
 
-// By content and not by time: git and npm set the times of these files in any order.
+// By content and not by time, because git and npm set the times of these files in any order.
 const holdsAll = (named, installed) =>
   Object.entries(named)
     .filter(([path]) => path.includes('node_modules/'))
     .every(([path, { version, integrity, optional }]) => {
       const found = installed[path];
-      // What is optional may be for another processor or system.
+      // An optional package may be for another processor or system.
       if (found === undefined) return optional === true;
       return found.version === version && found.integrity === integrity;
     });
@@ -48,7 +48,7 @@ const findNode24 = () => {
   const packaged = join(root, 'node_modules', `node-linux-${process.arch}`, 'bin', 'node');
   if (existsSync(packaged) && majorOf(versionOf(packaged)) >= OLDEST_MAJOR) return packaged;
   return fail(
-    `This needs Node ${OLDEST_MAJOR} or newer. Node ${process.version} started it, and none came with the dependencies ` +
+    `This needs Node ${OLDEST_MAJOR} or newer. Node ${process.version} started it, and the dependencies have none ` +
       `for ${process.platform} ${process.arch}. Run npm ci in ${root}, or install Node ${OLDEST_MAJOR} from https://nodejs.org.`,
   );
 };
@@ -63,18 +63,18 @@ const versionOf = (node) => {
 
 const majorOf = (version) => Number(/^v(\d+)\./.exec(version)?.[1] ?? 0);
 
-/** Runs Node 24 with these arguments and ends this process as that one ends. */
+/** Runs Node 24 with these arguments, and ends this process with the same status. */
 export const runWithNode24 = (args) => {
   const child = spawn(findNode24(), args, { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
-      // In a terminal the child has Ctrl-C already, since it is in the same process group, and npm passes it on to
-      // this process a second time: one more would look like a wish to be killed.
+      // In a terminal the child is in the same process group and received Ctrl-C, and npm forwards it to this process once
+      // more. A second signal to the child would look like a request to kill it.
       if (signal === 'SIGINT' && process.stdin.isTTY) return;
       child.kill(signal);
     });
   }
-  child.once('error', (error) => fail(`Node ${OLDEST_MAJOR} cannot be started: ${error.message}`));
+  child.once('error', (error) => fail(`Node ${OLDEST_MAJOR} cannot start: ${error.message}`));
   child.once('exit', (code, signal) => {
     process.exit(signal === null ? code : 128 + constants.signals[signal]);
   });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { root, toolEnvironment } from './node24.mjs';
 
-/** Where turbo finds the report of a workspace, from the folder of the workspace. */
+/** The report of a workspace for turbo, relative to the folder of the workspace. */
 export const WORKSPACE_REPORT = join('.cache', 'test-report.json');
 
 /** Runs vitest with these arguments and shows its report. Returns the counts and the exit status. */
@@ -21,8 +21,8 @@ export const runTests = async (args, reportFile) => {
 };
 
 /**
- * Has turbo run the tests of the workspaces that differ from the branch main, or depend on one that does. What passed
- * before with the same files comes from the cache of turbo.
+ * Runs the tests of the workspaces that differ from the branch main, and of those that depend on them. A result that passed
+ * with the same files comes from the cache of turbo.
  */
 export const runAffectedTests = async () => {
   const workspaceFolders = ['packages', 'services', 'apps'].flatMap((group) =>
@@ -33,7 +33,7 @@ export const runAffectedTests = async () => {
   const options = ['--env-mode=loose', '--concurrency=2', '--continue', '--output-logs=new-only'];
   const workspaces = await statusOf('turbo', ['run', 'test', '--affected', ...options]);
   const scripts = await statusOf('turbo', ['run', 'test:scripts', ...options]);
-  // Also what came from the cache has its report there now.
+  // turbo restores the report of a cached result too.
   const results = reports
     .filter((report) => existsSync(report))
     .map((report) => resultOf(readReport(report), 0));
@@ -43,7 +43,7 @@ export const runAffectedTests = async () => {
 
 const readReport = (path) => (existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined);
 
-/** The result of several runs together. */
+/** The sum of several results. */
 export const sumOf = (results) =>
   results.reduce((sum, each) => ({
     passed: sum.passed + each.passed,
@@ -54,7 +54,7 @@ export const sumOf = (results) =>
 
 /** Prints the last lines of a test run and sets the exit code of this process. */
 export const reportResult = ({ passed, failed, skipped, status }) => {
-  if (skipped > 0) console.log(`${skipped} skipped: the lines above say why.`);
+  if (skipped > 0) console.log(`${skipped} skipped: see the reasons above.`);
   if (passed + skipped === 0 && failed <= 1) console.log('No test ran. Check the names of the files.');
   console.log(`${passed} passed, ${failed} failed`);
   process.exitCode = status;
@@ -64,7 +64,7 @@ const statusOf = (tool, args) =>
   new Promise((resolve) => {
     const env = { ...toolEnvironment(), TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1' };
     const child = spawn(tool, args, { cwd: root, env, stdio: 'inherit' });
-    // The terminal sends Ctrl-C to vitest too. This process stays to clean up and to print the result.
+    // The terminal sends Ctrl-C to vitest too. This process stays, cleans up and prints the result.
     process.on('SIGINT', () => undefined);
     process.on('SIGTERM', () => child.kill('SIGTERM'));
     child.once('error', () => resolve(1));
@@ -74,7 +74,7 @@ const statusOf = (tool, args) =>
 const resultOf = (report, status) => {
   const passed = report?.numPassedTests ?? 0;
   const skipped = (report?.numPendingTests ?? 0) + (report?.numTodoTests ?? 0);
-  // A file that cannot be loaded has no tests that could fail, and an error outside of tests belongs to no test.
+  // A file that fails to load has no tests, and an error outside of tests belongs to no test.
   const brokenFiles = (report?.testResults ?? []).filter(
     (file) => file.status === 'failed' && file.assertionResults.every((test) => test.status !== 'failed'),
   );

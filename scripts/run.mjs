@@ -1,4 +1,4 @@
-// Runs a source file on Node 24 with everything installed: `node scripts/run.mjs FILE [arguments]`, FILE from the current folder.
+// Runs a source file on Node 24 after an install: `node scripts/run.mjs FILE [arguments]`, with FILE relative to the current folder.
 import { resolve } from 'node:path';
 import { installWhenNeeded, runWithNode24 } from './node24.mjs';
 

@@ -1,5 +1,4 @@
-// The test task of a workspace, which turbo starts in its folder: its tests of the first tier. The report is the output that
-// turbo keeps in its cache.
+// The test task of a workspace, which turbo starts in its folder. It runs the tests of the service tier. turbo caches the report.
 import { relative } from 'node:path';
 import { root } from './node24.mjs';
 import { WORKSPACE_REPORT, runTests } from './run-tests.mjs';

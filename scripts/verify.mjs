@@ -1,4 +1,4 @@
-// npm run verify: every check that runs no test: format, lint, types, boundaries, unused code, versions.
+// npm run verify: all checks except the tests: format, lint, types, folders, boundaries, unused code, versions.
 import { failedChecks } from './checks.mjs';
 import { installWhenNeeded } from './node24.mjs';
 

@@ -1,14 +1,14 @@
 /**
- * `npm run verify` runs this check of the folders of every workspace: none holds more than 15 files, and the imports between
- * the folders of a workspace make no circle. oxlint finds circles between files (import/no-cycle).
+ * `npm run verify` runs this check of all folders: a folder holds at most 15 files, and the imports between the folders of a
+ * workspace make no circle. oxlint finds circles between files (import/no-cycle).
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { circlesIn, type Graph } from './circles.ts';
 
-const MOST_FILES = 15;
-/** Numbered pages that only grow. */
+const MAX_FILES = 15;
+/** Numbered pages, whose number only grows. */
 const EXEMPT_FOLDERS: ReadonlySet<string> = new Set(['docs/adr']);
 
 export interface Repository {
@@ -25,9 +25,9 @@ export const crowdedFolders = ({ files }: Pick<Repository, 'files'>): string[] =
     if (folder !== '.') counts.set(folder, (counts.get(folder) ?? 0) + 1);
   }
   return [...counts]
-    .filter(([folder, count]) => count > MOST_FILES && !EXEMPT_FOLDERS.has(folder))
+    .filter(([folder, count]) => count > MAX_FILES && !EXEMPT_FOLDERS.has(folder))
     .map(
-      ([folder, count]) => `${folder} holds ${count} files, and a folder may hold ${MOST_FILES}. Divide it.`,
+      ([folder, count]) => `${folder} holds ${count} files, and a folder may hold ${MAX_FILES}. Divide it.`,
     );
 };
 

@@ -1,8 +1,8 @@
 /**
- * Makes what docker-compose.yml reads as secrets, in deploy/secrets or the folder that RUNLEDGER_SECRETS names:
- * `node scripts/run.mjs scripts/deploy/compose-secrets.ts`. What is there is kept, so it may be run again after an upgrade,
- * which makes the broker's permissions anew. What follows goes to "runledger broker-config", such as --executor gpu-2 or
- * --rotate gateway: by itself that command makes a new key for its owner alone, whom no container runs as.
+ * Makes the secrets of docker-compose.yml in deploy/secrets, or the folder of RUNLEDGER_SECRETS:
+ * `node scripts/run.mjs scripts/deploy/compose-secrets.ts`. Existing secrets are kept, and the broker's permissions are written
+ * again: run it after an upgrade. More arguments go to "runledger broker-config", such as --executor gpu-2 or --rotate gateway.
+ * That command alone makes keys that only its user can read, and no container runs as that user.
  */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -14,12 +14,12 @@ import { Type } from 'typebox';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const CLI = join(ROOT, 'apps', 'cli', 'src', 'main.ts');
-/** The name of docker-compose.yml's one executor. */
+/** The name of the executor in docker-compose.yml. */
 const EXECUTOR = 'gpu-1';
 
 /**
- * A secret is mounted into its containers with the mode that it has here, and they run as other users: all may read
- * the file. The folder keeps everybody else on this machine out.
+ * A container sees a secret with its mode here, and runs as another user. So all users may read the file, and the mode of the
+ * folder keeps the other users of this machine out.
  */
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o444;
@@ -32,7 +32,7 @@ export const makeComposeSecrets = async (
   await chmod(folder, FOLDER_MODE);
   const keep = (name: string, made: string): Promise<string> => keepSecret(join(folder, name), made);
 
-  // The alphabet of a key file is that of base64, and at most 1024 characters.
+  // A key file has at most 1024 characters of base64.
   await keep('mongodb-keyfile', randomBytes(558).toString('base64'));
   await keep('mongodb-root-password', randomBytes(24).toString('hex'));
   const password = await keep('mongodb-password', randomBytes(24).toString('hex'));
@@ -42,7 +42,7 @@ export const makeComposeSecrets = async (
   await makeBrokerConfig(join(folder, 'nats'), brokerOptions);
 };
 
-/** The first that was written there wins, also over one that is written at the same time. */
+/** The secret that was stored first wins, even against a concurrent start. */
 const keepSecret = async (path: string, made: string): Promise<string> => {
   const draft = `${path}.${randomBytes(6).toString('hex')}.draft`;
   await writeFile(draft, `${made}\n`, { flag: 'wx' });
@@ -74,6 +74,6 @@ if (import.meta.main) {
   await makeComposeSecrets(folder, process.argv.slice(2));
   process.stdout.write(
     `The secrets of docker-compose.yml are in ${relative(process.cwd(), folder) || '.'}. Keep a copy of webhook-secret-keys: ` +
-      'without it nobody can read the signing secrets of webhooks.\n',
+      'without it, the signing secrets of webhooks are unreadable.\n',
   );
 }

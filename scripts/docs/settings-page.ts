@@ -18,7 +18,7 @@ const SCHEMAS = {
 
 const cell = (text: string): string => text.replaceAll('|', String.raw`\|`);
 
-/** What depends on the machine says nothing on a page. */
+/** Words instead of defaults that depend on the machine. */
 const OF_THE_MACHINE: Readonly<Record<string, string>> = {
   EXECUTOR_NAME: 'the host name',
   EXECUTOR_WORK_DIR: 'in the temporary folder of the system',
@@ -48,11 +48,11 @@ export const settingsPage = (): string =>
   [
     '# Settings',
     '',
-    'Made from the code by `npm run docs`; a test holds the two together.',
+    'Generated from the code by `npm run docs`. A test compares it with the code.',
     '',
-    'All settings are environment variables. Everything that is wrong with them is said at once at the start. What is marked as',
-    'secret may also stand in a file that `<NAME>_FILE` names: its text without the blanks around it. Only one of the two may be',
-    'set. The standalone passes what begins with `RUNLEDGER_` or `OTEL_` on to all services, but for credentials, and what begins',
+    'All settings are environment variables. At the start, a program reports all problems of its settings at once. A secret may',
+    'also stand in a file that `<NAME>_FILE` names, with or without surrounding whitespace. Only one of the two may be set. The',
+    'standalone passes variables that begin with `RUNLEDGER_` or `OTEL_` on to all services, except credentials, and those that begin',
     'with `EXECUTOR_` to the executor.',
     '',
     ...Object.entries(SCHEMAS).map(section),

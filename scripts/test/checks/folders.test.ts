@@ -9,7 +9,7 @@ const filesIn = (folder: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${folder}/file-${index}.ts`);
 
 describe('a folder', () => {
-  it('may hold 15 files, and no more', () => {
+  it('may hold at most 15 files', () => {
     const files = [...filesIn('a/src/full', 15), ...filesIn('a/src/crowded', 16)];
     expect(crowdedFolders({ files })).toEqual([
       'a/src/crowded holds 16 files, and a folder may hold 15. Divide it.',
@@ -31,7 +31,7 @@ describe('the folders of a workspace', () => {
     expect(folderCircles(repository)).toEqual([]);
   });
 
-  it('may not import each other in a circle, however long it is, and not for types either', () => {
+  it('may not import each other in a circle of any length, not even for types', () => {
     const repository = repositoryOf({
       'packages/a/src/one/a.ts': "import { b } from '../two/b.ts';",
       'packages/a/src/two/b.ts': "import type { C } from '../three/c.ts';",

@@ -32,27 +32,30 @@ describe('the secrets of docker-compose.yml', () => {
         .map((path) => [path, readFileSync(join(folder, path), 'utf8')]),
     );
 
-  it.each(['docker-compose.yml', 'docker-compose.watch.yml'])('are all that %s mounts', (file) => {
-    expect(Object.keys(contents())).toEqual(expect.arrayContaining(filesOf(file)));
-  });
+  it.each(['docker-compose.yml', 'docker-compose.watch.yml'])(
+    'include every secret that %s mounts',
+    (file) => {
+      expect(Object.keys(contents())).toEqual(expect.arrayContaining(filesOf(file)));
+    },
+  );
 
-  it('may be read in containers by any user, and on this machine by whoever made them', () => {
+  it('are readable for every user in containers, and only for their owner on this machine', () => {
     expect(statSync(folder).mode & 0o777).toBe(0o700);
     for (const path of filesOf('docker-compose.yml'))
       expect([path, statSync(join(folder, path)).mode & 0o777]).toEqual([path, 0o444]);
   });
 
-  it('fit each other: the gateway has the password that its user is made with', () => {
+  it('match: the gateway has the password of its user', () => {
     const { 'mongodb-url': url = '', 'mongodb-password': password = '' } = contents();
     expect(new URL(url).password).toBe(password.trim());
   });
 
-  it('have a key for another executor when it is named', async () => {
+  it('include a key for each further executor', async () => {
     await makeComposeSecrets(folder, ['--executor', 'gpu-2']);
     expect(statSync(join(folder, 'nats', 'keys', 'executor-gpu-2.nk')).mode & 0o777).toBe(0o444);
   });
 
-  it('are those of the first time when they are made again', async () => {
+  it('stay the same in a second run', async () => {
     const before = contents();
     await makeComposeSecrets(folder);
     expect(contents()).toEqual(before);

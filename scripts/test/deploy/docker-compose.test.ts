@@ -19,18 +19,18 @@ import type { Step } from './read-dockerfile.ts';
 import { manifestOf, members, ROOT } from './workspaces.ts';
 
 const FILES = ['docker-compose.yml', 'docker-compose.gpu.yml', 'docker-compose.watch.yml'];
-/** The plugin of Docker's client, and the program that needs no Docker. */
+/** The plugin of Docker's client, and the standalone program. */
 const COMPOSE_COMMANDS = [['docker', 'compose'], ['docker-compose']] as const;
 const SCHEMAS = { gateway, scheduler, 'gpu-executor': gpuExecutor, notifier };
 
 const compose = readCompose('docker-compose.yml');
 const watch = readCompose('docker-compose.watch.yml');
 const services = servicesOf(compose);
-/** Those of the second file too; what it only adds to a service of the first is looked at beside that. */
+/** Includes the services of the second file, without its additions to services of the first. */
 const containers = new Map([...servicesOf(watch), ...services]);
 const serviceNamed = (name: string) => members(containers.get(name));
 
-/** What is in the image of a service that is built here. */
+/** The content of the image of a service that is built here. */
 const imageStepsOf = (name: string): Step[] => {
   const {
     context = '.',
@@ -45,11 +45,11 @@ const isBuilt = (name: string): boolean => 'build' in serviceNamed(name);
 const succeeds = (command: string, args: readonly string[]): boolean => spawnSync(command, args).status === 0;
 
 describe.each(FILES)('%s', (file) => {
-  it('is what the compose specification allows, without the errors that a linter knows', () => {
+  it('follows the compose specification, and passes a linter', () => {
     const rules = {
-      // The image that is built gets the name that `image` says.
+      // The built image gets the name in `image`.
       'no-build-and-image': 0,
-      // In the order of a story, and a second file adds to the first one.
+      // In reading order, and a second file adds to the first one.
       'service-keys-order': 0,
       'services-alphabetical-order': 0,
       'top-level-properties-order': 0,
@@ -73,7 +73,7 @@ describe.each(FILES)('%s', (file) => {
 describe.each([...containers.keys()])('the container of %s', (name) => {
   const service = serviceNamed(name);
 
-  it('has a read-only file system, no capabilities and no way to gain rights', () => {
+  it('has a read-only file system, no capabilities and no way to gain privileges', () => {
     expect(service).toMatchObject({
       read_only: true,
       cap_drop: ['ALL'],
@@ -83,18 +83,18 @@ describe.each([...containers.keys()])('the container of %s', (name) => {
     expect(service).not.toHaveProperty('cap_add');
   });
 
-  it('runs as a user without rights', () => {
+  it('runs as a user without privileges', () => {
     const inImage = isBuilt(name)
       ? imageStepsOf(name).findLast(({ keyword }) => keyword === 'USER')
       : undefined;
     expect(service['user'] ?? inImage?.text).toMatch(/^[1-9]\d*:[1-9]\d*$/);
   });
 
-  it('has an init that reaps what its programs leave behind', () => {
+  it('has an init that reaps orphaned processes', () => {
     expect(service['init']).toBe(true);
   });
 
-  it('may use so much of the processor, memory and processes, and no more', () => {
+  it('has limits for processor, memory and processes', () => {
     expect(service).toHaveProperty('deploy.resources.limits', {
       cpus: expect.anything(),
       memory: expect.stringMatching(/^\d+[mg]$/),
@@ -102,7 +102,7 @@ describe.each([...containers.keys()])('the container of %s', (name) => {
     });
   });
 
-  it('is restarted when it ends, or is a job that ends', () => {
+  it('is restarted when it ends, unless it is a job', () => {
     expect(service['restart']).toBe(isJob(name) ? 'no' : 'unless-stopped');
   });
 
@@ -114,14 +114,14 @@ describe.each([...containers.keys()])('the container of %s', (name) => {
     expect(service['healthcheck'] ?? inImage).toBeDefined();
   });
 
-  it('has an image of this release, or one that is pinned', () => {
+  it('has an image of this release, or a pinned image', () => {
     const own = isBuilt(name) && name !== 'nats';
     expect(service['image']).toMatch(
       own ? new RegExp(`^runledger/[a-z-]+:${manifestOf('apps/cli').version}$`) : /:v?\d+\.\d+\.\d+$/,
     );
   });
 
-  it('is given only secrets that there are', () => {
+  it('gets only existing secrets', () => {
     const there = [compose, watch].flatMap((file) => Object.keys(members(file['secrets'])));
     expect(there).toEqual(expect.arrayContaining(listOf(service, 'secrets')));
   });
@@ -145,13 +145,13 @@ describe.each(Object.entries(SCHEMAS))('the settings of %s', (name, schema) => {
     expect([...known, 'NODE_ENV']).toEqual(expect.arrayContaining(Object.keys(given)));
   });
 
-  it('hold all that it needs', () => {
+  it('include all required settings', () => {
     const required = rows.filter((row) => row.required).map((row) => row.name);
     const there = Object.keys(given).map((each) => each.replace(/_FILE$/, ''));
     expect(there).toEqual(expect.arrayContaining(required));
   });
 
-  it('name secrets by files that are mounted, and no secret by its value', () => {
+  it('name secrets by mounted files, and never by value', () => {
     const secret = rows.filter((row) => row.secret).map((row) => row.name);
     expect(Object.keys(given).filter((each) => secret.includes(each))).toEqual([]);
     const files = Object.entries(given).flatMap(([each, value]) => (each.endsWith('_FILE') ? [value] : []));
@@ -162,14 +162,14 @@ describe.each(Object.entries(SCHEMAS))('the settings of %s', (name, schema) => {
     );
   });
 
-  it('start it by its own main file', () => {
+  it('start the main file of the service', () => {
     expect(execForm(steps, 'ENTRYPOINT')).toEqual(['node', `services/${name}/src/main.ts`]);
     expect(existsSync(join(ROOT, `services/${name}/src/main.ts`))).toBe(true);
   });
 });
 
 describe('the networks of docker-compose.yml', () => {
-  it('let in and out nobody at the broker and the database', () => {
+  it('connect the broker and the database to no other network', () => {
     expect(members(compose['networks'])).toMatchObject({
       broker: { internal: true },
       database: { internal: true },
@@ -178,14 +178,14 @@ describe('the networks of docker-compose.yml', () => {
     expect(listOf(serviceNamed('mongodb'), 'networks')).toEqual(['database']);
   });
 
-  it('show the database to the gateway alone', () => {
+  it('connect the database to the gateway only', () => {
     const there = [...services.keys()].filter((name) =>
       listOf(serviceNamed(name), 'networks').includes('database'),
     );
     expect(there.toSorted()).toEqual(['gateway', 'mongodb', 'mongodb-replica-set']);
   });
 
-  it('publish the port of the gateway alone, to this machine unless it is said', () => {
+  it('publish only the port of the gateway, by default only on this machine', () => {
     expect([...services.keys()].filter((name) => 'ports' in serviceNamed(name))).toEqual(['gateway']);
     expect(serviceNamed('gateway')['ports']).toEqual([
       { host_ip: '127.0.0.1', published: 8080, target: 8080 },
@@ -194,16 +194,16 @@ describe('the networks of docker-compose.yml', () => {
 });
 
 describe('the images of docker-compose.yml', () => {
-  it('are the MongoDB that tests use, for the server and for the job beside it', () => {
+  it('include the MongoDB of the tests, for the server and its job', () => {
     expect(serviceNamed('mongodb')['image']).toBe(MONGO_IMAGE);
     expect(serviceNamed('mongodb-replica-set')['image']).toBe(MONGO_IMAGE);
   });
 
-  it('are the command that tests run in a container', () => {
+  it('include the command line tool that tests run in a container', () => {
     expect(serviceNamed('provision')['image']).toBe(CLI_IMAGE);
   });
 
-  it('are the nats-server that is downloaded where there is no Docker', () => {
+  it('include the nats-server version that is downloaded without Docker', () => {
     const requirements = readFileSync(
       join(ROOT, 'packages/local-servers/src/nats/nats-server-wheel.ts'),
       'utf8',
@@ -215,7 +215,7 @@ describe('the images of docker-compose.yml', () => {
 });
 
 describe('the broker of docker-compose.yml', () => {
-  it('is configured as nats-server takes it', async () => {
+  it('has a configuration that nats-server accepts', async () => {
     await using temporary = await mkdtempDisposable(join(tmpdir(), 'runledger-broker-'));
     const config = readFileSync(join(ROOT, 'deploy/nats/nats.conf'), 'utf8');
     await writeFile(join(temporary.path, 'nats.conf'), config);

@@ -10,15 +10,15 @@ const OURS = ['gateway', 'scheduler', 'gpu-executor', 'notifier']
   .map((name) => `services/${name}`)
   .concat('apps/cli');
 const FILES = [...OURS, 'deploy/nats'].map((folder) => `${folder}/Dockerfile`);
-/** Beside the workspaces. */
+/** Besides the workspaces. */
 const HEALTHCHECK = 'deploy/docker/ask-ready.mjs';
 const NODE_VERSION = readFileSync(join(ROOT, '.node-version'), 'utf8').trim();
 
-/** A tag that names a patch release, or a digest: nobody else decides when it becomes another image. */
+/** A tag of a patch release, or a digest: the image does not change by itself. */
 const PINNED = /:\d+\.\d+\.\d+(-[a-z0-9.-]+)?$|@sha256:[0-9a-f]{64}$/;
 
 describe('the Dockerfiles of the repository', () => {
-  it('are those that are looked at here', () => {
+  it('are all tested here', () => {
     const found = globSync(['Dockerfile*', '*/Dockerfile*', '*/*/Dockerfile*'], { cwd: ROOT });
     expect(found.toSorted()).toEqual(FILES.toSorted());
   });
@@ -34,24 +34,24 @@ describe.each(FILES)('%s', (file) => {
     for (const image of [...bases, base]) expect(image).toMatch(PINNED);
   });
 
-  it('copies what it names, and adds nothing from elsewhere', () => {
+  it('copies only named files, and downloads nothing with ADD', () => {
     expect(stages.flatMap((stage) => stage.steps).filter(({ keyword }) => keyword === 'ADD')).toEqual([]);
   });
 
-  it('runs as a numbered user without rights', () => {
+  it('runs as a numbered user without privileges', () => {
     expect(steps.findLast(({ keyword }) => keyword === 'USER')?.text).toMatch(/^[1-9]\d*:[1-9]\d*$/);
   });
 
-  it('starts its program itself, without a shell that would keep signals', () => {
+  it('starts its program without a shell, which would swallow signals', () => {
     expect(execForm(steps, 'ENTRYPOINT')).toBeDefined();
     expect(steps.findLast(({ keyword }) => keyword === 'STOPSIGNAL')?.text).toBe('SIGTERM');
   });
 
-  it('says how its health is asked', () => {
+  it('has a health check', () => {
     expect(steps.findLast(({ keyword }) => keyword === 'HEALTHCHECK')?.text).toMatch(/CMD \[|^NONE$/);
   });
 
-  it('is labelled', () => {
+  it('has labels', () => {
     const label = (name: string): string => `org.opencontainers.image.${name}`;
     expect(valuesOf(steps, 'LABEL')).toEqual({
       [label('title')]: expect.stringMatching(/./),
@@ -72,7 +72,7 @@ describe.each(OURS)('the image of %s', (folder) => {
   const stages = readDockerfile(`${folder}/Dockerfile`);
   const { base, steps } = imageOf(stages);
   const [dependencies] = stages;
-  /** What is copied from the repository. */
+  /** The paths that are copied from the repository. */
   const copied = (all: readonly Step[]): string[] =>
     all
       .filter(({ keyword, from }) => keyword === 'COPY' && from === undefined)
@@ -83,26 +83,26 @@ describe.each(OURS)('the image of %s', (folder) => {
     expect(dependencies?.base).toBe(base);
   });
 
-  it('is built in stages: npm runs in none that is shipped', () => {
+  it('is built in stages, and npm runs in no shipped stage', () => {
     expect(dependencies?.name).toBe('dependencies');
     expect(steps.some(({ keyword, text }) => keyword === 'RUN' && text.includes('npm'))).toBe(false);
   });
 
-  it('gets the production dependencies of its workspace alone, as locked', () => {
+  it('has only the production dependencies of its workspace, as locked', () => {
     const run = dependencies?.steps.find(({ keyword }) => keyword === 'RUN')?.text;
     expect(run).toContain(
       `npm ci --workspace ${folder} --include-workspace-root=false --omit=dev --ignore-scripts`,
     );
   });
 
-  it('resolves dependencies from the manifests of all workspaces that it needs, and no others', () => {
+  it('resolves dependencies from the manifests of exactly the workspaces that it needs', () => {
     const manifests = neededBy(folder).map((needed) => `${needed}/package.json`);
     expect(copied(dependencies?.steps ?? []).toSorted()).toEqual(
       ['package.json', 'package-lock.json', ...manifests].toSorted(),
     );
   });
 
-  it('holds all workspaces that it needs, and no others', () => {
+  it('contains exactly the workspaces that it needs', () => {
     const workspaces = copied(steps).filter((path) => path !== HEALTHCHECK);
     expect(workspaces.toSorted()).toEqual(neededBy(folder));
   });

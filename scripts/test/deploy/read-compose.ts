@@ -8,7 +8,7 @@ export type Compose = Readonly<Record<string, unknown>>;
 /** A compose file read with an empty environment: variables have their defaults, anchors are merged. */
 export const readCompose = (file: string): Compose => {
   let text = readFileSync(join(ROOT, file), 'utf8');
-  // From the inside out: a default may hold another variable.
+  // From the inside out, because a default may contain another variable.
   for (let inner = ''; inner !== text;) {
     inner = text;
     text = text.replaceAll(/\$\{\w+:-([^${}]*)\}/g, '$1');

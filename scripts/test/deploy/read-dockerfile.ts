@@ -50,7 +50,7 @@ export const readDockerfile = (path: string): Stage[] => {
   return stages;
 };
 
-/** What makes up the image of a target, the last stage unless it is named: its own steps after those of the stages that it is built on. */
+/** The steps that build the image of a target, by default the last stage: those of its base stages, then its own. */
 export const imageOf = (stages: readonly Stage[], target?: string): { base: string; steps: Step[] } => {
   const stage = target === undefined ? stages.at(-1) : stages.find(({ name }) => name === target);
   if (stage === undefined) throw new Error(`There is no stage ${target ?? ''}`);

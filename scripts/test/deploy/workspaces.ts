@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 export const ROOT = join(import.meta.dirname, '..', '..', '..');
 
-/** @throws when it is no object */
+/** @throws TypeError if it is not an object */
 export const members = (value: unknown): Record<string, unknown> => {
   if (typeof value !== 'object' || value === null) throw new TypeError(`Not an object: ${String(value)}`);
   return { ...value };
@@ -15,7 +15,7 @@ interface Manifest {
   readonly dependencies: readonly string[];
 }
 
-/** What a workspace's package.json says, by its folder, such as `services/gateway`. */
+/** The package.json of a workspace, by its folder, such as `services/gateway`. */
 export const manifestOf = (folder: string): Manifest => {
   const read: unknown = JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8'));
   const { name, version, dependencies = {} } = members(read);
@@ -28,10 +28,10 @@ const folders = new Map(
     .map((folder) => [manifestOf(folder).name, folder]),
 );
 
-/** The folder of a workspace and those of all workspaces that it needs when it runs, sorted. */
+/** The folder of a workspace and those of all workspaces that it needs at run time, sorted. */
 export const neededBy = (folder: string): string[] => {
   const needed = new Set([folder]);
-  // A set that grows while it is walked: what is added is walked too.
+  // The loop also visits the folders that it adds.
   for (const each of needed)
     for (const dependency of manifestOf(each).dependencies) {
       const found = folders.get(dependency);

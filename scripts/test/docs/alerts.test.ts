@@ -8,7 +8,7 @@ const textOf = (path: string): string =>
 const pairs = (text: string, pattern: RegExp): string[] =>
   [...text.matchAll(pattern)].map(([, alert, severity]) => `${alert} ${severity}`).toSorted();
 
-it('the page of operations names every alert, and how urgent it is', () => {
+it('docs/operations.md names every alert with its severity', () => {
   const made = pairs(
     textOf('deploy/prometheus/alerts/runledger.yml'),
     /- alert: (\w+)\n(?:(?!- alert:)[^])*?severity: (\w+)/g,

@@ -8,13 +8,13 @@ const PAGES = globSync('**/*.md', {
   exclude: (name) => name === 'node_modules' || name.startsWith('.'),
 });
 
-/** Without code, in which brackets mean something else. */
+/** Without code, where brackets have another meaning. */
 const textOf = (file: string): string =>
   readFileSync(file, 'utf8')
     .replaceAll(/^```[^]*?^```/gm, '')
     .replaceAll(/`[^`\n]*`/g, 'code');
 
-/** As they stand in addresses: GitHub's way to make them of headings. */
+/** The anchors of headings, as GitHub makes them. */
 const anchorsOf = (file: string): Set<string> => {
   const headings = readFileSync(file, 'utf8').matchAll(/^#+ +(.+)$/gm);
   return new Set(

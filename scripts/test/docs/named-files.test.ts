@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 
-/** The files that a page names: from the root, from its heading's folder, or beside the file that was named before. */
+/** The files that a page names: relative to the root, to the folder of the heading, or to the file before it. */
 const namedFiles = (page: string): { readonly name: string; readonly candidates: readonly string[] }[] => {
   let folder = '';
   let beside = '';

@@ -34,16 +34,16 @@ describe('the contracts of the services', () => {
 });
 
 describe('a subject on the page of events', () => {
-  it.each(DELIVERY_RECORDS)('is as the code makes it: $subject', ({ subject, example }) => {
-    // The names between `<` and `>` hold spaces, but no dots.
+  it.each(DELIVERY_RECORDS)('equals the subject of the code: $subject', ({ subject, example }) => {
+    // The names between `<` and `>` may have spaces, but no dots.
     const tokens = subject.split('.');
     const made = example.split('.');
     expect(made.map((token, at) => (tokens[at]?.startsWith('<') ? tokens[at] : token))).toEqual(tokens);
   });
 });
 
-describe('a page of docs that is made from the code', () => {
-  it.each(PAGES)('is what the code says; write it anew with: npm run docs ($file)', ({ file, made }) => {
+describe('a generated page of docs', () => {
+  it.each(PAGES)('is up to date; write it with: npm run docs ($file)', ({ file, made }) => {
     expect(readFileSync(file, 'utf8')).toBe(made());
   });
 });

@@ -17,13 +17,13 @@ const SCRIPT = join(ROOT, 'deploy/nats/check-health.sh');
 const DISK_BYTES = 48 * 1024 ** 2;
 const { steps } = imageOf(readDockerfile('deploy/nats/Dockerfile'));
 
-/** Does what the script needs of netcat, where there is no busybox. */
+/** Replaces netcat for the script on a machine without busybox. */
 const NETCAT = `#!${process.execPath}
 const [host, port] = process.argv.slice(-2);
 process.stdin.pipe(require('node:net').connect(Number(port), host)).pipe(process.stdout);
 `;
 
-/** The PATH of the image, which has the commands of busybox; where it is not there, those of this machine. */
+/** The PATH of the image, with the commands of busybox; without busybox, those of this machine. */
 const commandsIn = async (folder: string): Promise<string> => {
   await mkdir(folder);
   const { error } = spawnSync('busybox', ['--install', '-s', folder]);
@@ -32,7 +32,7 @@ const commandsIn = async (folder: string): Promise<string> => {
   return `${folder}:${process.env['PATH']}`;
 };
 
-/** nats-server as the image starts it, with a small disk in the place of /data. */
+/** nats-server as the image starts it, with a small disk as /data. */
 const startBroker = async (folder: string) => {
   const [port, monitorPort] = [await freePort(), await freePort()];
   const [store, pidFile] = [join(folder, 'data'), join(folder, 'nats-server.pid')];
@@ -72,7 +72,7 @@ const startBroker = async (folder: string) => {
 };
 
 describe('the health check of the broker in a container', () => {
-  it('is asked where nats-server says how it is, stores the log and writes its process id', async () => {
+  it('reads the monitoring port, the store and the process id of the nats-server in the image', async () => {
     const config = await readFile(join(ROOT, 'deploy/nats/nats.conf'), 'utf8');
     const [command, port, store, pidFile] = execForm(steps, 'HEALTHCHECK') ?? [];
     expect(steps.find(({ keyword }) => keyword === 'COPY')?.words).toContain(command);
@@ -81,7 +81,7 @@ describe('the health check of the broker in a container', () => {
     expect(execForm(steps, 'ENTRYPOINT')).toEqual(['nats-server', '--pid', pidFile]);
   });
 
-  it('ends a nats-server that can write no more once there is room again, and no other', async (context) => {
+  it('ends a nats-server whose disk was full when it has space again, and no other', async (context) => {
     const why = whyNoSmallDisk();
     if (why !== undefined) return context.skip(why);
     await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-broker-health-'));
@@ -103,7 +103,7 @@ describe('the health check of the broker in a container', () => {
 
     makeRoom();
     expect(health()).toEqual({ said: expect.stringContaining('It is ended, to be started anew'), code: 1 });
-    // As it ends on SIGTERM: nothing that it has acknowledged is lost.
+    // SIGTERM ends it in order, so no acknowledged message is lost.
     expect(await broker.exited).toEqual([0, null]);
     expect(health()).toEqual({ said: expect.stringContaining('it does not answer'), code: 1 });
   });

@@ -7,7 +7,7 @@ import { makeComposeSecrets } from '../../deploy/compose-secrets.ts';
 import { runSample } from './run-sample.ts';
 import { ROOT } from '../deploy/workspaces.ts';
 
-/** The images are pulled and built, the first time. */
+/** The first run pulls and builds the images. */
 const WITHIN_MS = 20 * 60_000;
 
 it(

@@ -15,11 +15,11 @@ const NOBODY = 65534;
 const INSTALLED_WITHIN_MS = 300_000;
 
 const isRoot = process.getuid?.() === 0;
-/** A user without rights. When root runs the suite on a fresh clone, the suite itself shows what root meets. */
+/** A user without privileges. A root user who runs the suite on a fresh clone tests that case with the suite itself. */
 const identity: SpawnOptions = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
 
-/** Installs everything from the registries, which takes a minute. */
-describe('a fresh clone, for a user without rights', () => {
+/** Installs all packages from the registries, which takes a minute. */
+describe('a fresh clone, for a user without privileges', () => {
   let folder: string;
   let clone: string;
   let newcomer: SpawnOptions;
@@ -30,7 +30,7 @@ describe('a fresh clone, for a user without rights', () => {
     const home = join(folder, 'home');
     await run('git', ['clone', '--quiet', ROOT, clone]);
     await run('mkdir', [home]);
-    // A newcomer has only the Node of the system, not the tools that these tests run with.
+    // A newcomer has only the Node of the system, not the tools of this test run.
     const path = (process.env['PATH'] ?? '')
       .split(delimiter)
       .filter((entry) => !entry.includes('node_modules'));
@@ -56,7 +56,7 @@ describe('a fresh clone, for a user without rights', () => {
   };
 
   it('runs the sample to success after npm start', { timeout: INSTALLED_WITHIN_MS * 1.5 }, async () => {
-    // A process group of its own, as a terminal gives it one.
+    // A separate process group, as in a terminal.
     const started = spawn('npm', ['start'], { ...newcomer, detached: true });
     const signalAll = (signal: NodeJS.Signals): void => void process.kill(-Number(started.pid), signal);
     let said = '';
@@ -74,7 +74,7 @@ describe('a fresh clone, for a user without rights', () => {
     expect(watched.said).toContain('success after');
     expect(watched.code).toBe(0);
 
-    // Ctrl-C: the terminal signals the whole group, and npm passes it on once more.
+    // Ctrl-C: the terminal signals the whole group, and npm forwards the signal once more.
     signalAll('SIGINT');
     await ended;
     expect(said).toMatch(/Stopping\.\nStopped\.\n$/);

@@ -3,7 +3,7 @@ import { members } from '../deploy/workspaces.ts';
 
 const ENDED_WITHIN_MS = 120_000;
 
-/** Queues a run of the sample at the API, and gives what it is when it has ended. `created` is what `organisations create --json` printed. */
+/** Queues a run of the sample, and returns the run when it has ended. `created` is the output of `organisations create --json`. */
 export const runSample = async (api: string, created: string): Promise<Record<string, unknown>> => {
   const { api_key, deployment_id } = members(JSON.parse(created));
   const call = async (path: string, body?: object): Promise<Record<string, unknown>> => {

@@ -1,24 +1,24 @@
 import { LRUCache } from 'lru-cache';
 import type { Resolution } from './dns-answer.ts';
 
-/** A name may change its addresses at any time: a response counts for so long, whatever its own time to live. */
+/** How long a response counts, because a name may change its addresses at any time. Its time to live is ignored. */
 const KEPT_MS = 5_000;
 const MAX_NAMES = 10_000;
 
 export interface AnsweredNames {
   get(name: string): Resolution | undefined;
-  /** Gives back what it was given. */
+  /** Returns the given resolution. */
   keep(name: string, resolution: Resolution): Resolution;
 }
 
-/** The latest responses, so that many callbacks to one name cost one query. */
+/** The latest responses, so that many callbacks to one name need one query. */
 export const answeredNames = (clock: () => number): AnsweredNames => {
   const names = new LRUCache<string, Resolution>({
     max: MAX_NAMES,
-    // To the library an entry is too old only when it is older than this.
+    // For the library, an entry expires when it is older than this.
     ttl: KEPT_MS - 1,
     ttlResolution: 0,
-    // The library takes an entry of the time 0 for one without a limit.
+    // For the library, an entry with the time 0 never expires.
     perf: { now: () => clock() + 1 },
   });
   return {

@@ -26,16 +26,23 @@ const NO_RESPONSE = new Set(['ETIMEOUT', 'ECONNREFUSED', 'ECANCELLED', 'EBADNAME
 
 /**
  * One result for both families. Addresses of one family are enough: some name servers never respond for IPv6, and only
- * known addresses are connected to. `silent` means that no DNS server responds at all.
+ * known addresses are connected to. `isOutage` means that no DNS server responds at all.
  */
-export const joinAnswers = (name: string, answers: readonly FamilyAnswer[], silent: boolean): Resolution => {
+export const joinAnswers = (
+  name: string,
+  answers: readonly FamilyAnswer[],
+  isOutage: boolean,
+): Resolution => {
   const addresses = answers.flatMap((answer) => ('addresses' in answer ? answer.addresses : []));
   if (addresses.length > 0) return { kind: 'addresses', addresses };
   const codes = answers.map((answer) => ('code' in answer ? answer.code : 'ENODATA'));
   if (codes.includes('ECONNREFUSED'))
-    return { kind: 'no_server', why: `no DNS server takes questions (ECONNREFUSED, asked for ${name})` };
-  if (codes.includes('ETIMEOUT') && silent)
-    return { kind: 'no_server', why: `no DNS server answers anything (ETIMEOUT, asked for ${name} last)` };
+    return {
+      kind: 'no_server',
+      why: `every DNS server refuses connections (ECONNREFUSED, query for ${name})`,
+    };
+  if (codes.includes('ETIMEOUT') && isOutage)
+    return { kind: 'no_server', why: `no DNS server answers any query (ETIMEOUT, last query for ${name})` };
   const failed = codes.find((code) => !NO_SUCH.has(code));
   return failed === undefined
     ? { kind: 'not_found', why: `the name ${name} has no address in DNS (${codes[0] ?? 'ENODATA'})` }

@@ -36,9 +36,9 @@ const SPECIAL_IPV6: readonly (readonly [network: string, purpose: string])[] = [
   ['3fff::/20', 'documentation'],
 ];
 
-/** A set of networks that keeps IPv4 and IPv6 apart, so that `::/0` holds no IPv4 address. */
+/** A set of networks that keeps IPv4 and IPv6 apart, so that `::/0` contains no IPv4 address. */
 export interface Networks {
-  /** `address` as `canonicalAddress` gives it. */
+  /** `address` in the spelling of `canonicalAddress`. */
   includes(address: string): boolean;
 }
 
@@ -57,8 +57,8 @@ export const networks = (texts: readonly string[]): Networks => {
 };
 
 /**
- * The one spelling of an IP address: IPv6 as RFC 5952 writes it, an IPv4-mapped one as its IPv4, without brackets.
- * Undefined for what is no address, and for one with a zone (`fe80::1%eth0`), which is valid on one machine only.
+ * The canonical spelling of an IP address: IPv6 as in RFC 5952, IPv4-mapped IPv6 as IPv4, without brackets. Undefined if the text
+ * is not an address, or has a zone (`fe80::1%eth0`), which is valid on one machine only.
  */
 export const canonicalAddress = (text: string): string | undefined => {
   const bare = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text;
@@ -92,21 +92,21 @@ const readNetwork = (text: string): { readonly address: string; readonly prefix:
 
 const notANetwork = (text: string): RangeError =>
   new RangeError(
-    `${JSON.stringify(text.slice(0, 80))} is no network: write an IP address, or one with the bits that count, such as 10.1.0.0/16 or fd00::/8`,
+    `${JSON.stringify(text.slice(0, 80))} is not a network: write an IP address, or one with a prefix length, such as 10.1.0.0/16 or fd00::/8`,
   );
 
 const special = [...SPECIAL_IPV4, ...SPECIAL_IPV6].map(([network, purpose]) => ({
   network,
   purpose,
-  holds: networks([network]),
+  block: networks([network]),
 }));
 const globalIPv6 = networks([GLOBAL_IPV6]);
 
-/** Why an address is not on the public internet, such as `loopback, 127.0.0.0/8`; undefined when it is. */
+/** The reason why an address is not public, such as `loopback, 127.0.0.0/8`; undefined if it is. */
 export const whyNotPublic = (address: string): string | undefined => {
   const canonical = canonicalAddress(address);
-  if (canonical === undefined) return 'no IP address';
+  if (canonical === undefined) return 'not an IP address';
   if (!isIPv4(canonical) && !globalIPv6.includes(canonical)) return `outside ${GLOBAL_IPV6}`;
-  const block = special.find(({ holds }) => holds.includes(canonical));
+  const block = special.find(({ block }) => block.includes(canonical));
   return block && `${block.purpose}, ${block.network}`;
 };

@@ -6,7 +6,7 @@ export type Host =
   | { readonly kind: 'address'; readonly address: string }
   | { readonly kind: 'name'; readonly name: string };
 
-/** From `URL.hostname`, which has one spelling for each IPv4 address. */
+/** From `URL.hostname`, which has one spelling of each IPv4 address. */
 export const hostOf = (hostname: string): Host => {
   const address = canonicalAddress(hostname);
   return address === undefined
@@ -14,7 +14,7 @@ export const hostOf = (hostname: string): Host => {
     : { kind: 'address', address };
 };
 
-/** Underscores are allowed: names in container networks may have them, and a setting may name those. */
+/** With underscores, because names in container networks may have them. */
 const SET_NAME = /^(?=.{1,253}$)[a-z\d_-]{1,63}(?:\.[a-z\d_-]{1,63})*$/;
 
 /** From a setting: a name, an IPv4 address in any spelling that a URL may have, or an IPv6 address; else undefined. */

@@ -4,14 +4,14 @@ import { readHost, sameHost, type Host } from './host.ts';
 /** A service of this installation, which no callback may reach. */
 export interface OwnService {
   readonly host: Host;
-  /** Undefined: every port of the host. */
+  /** Undefined for every port of the host. */
   readonly port: number | undefined;
 }
 
-/** A connection to the unspecified address reaches loopback, and a server on one of these addresses responds on all. */
+/** A connection to the unspecified address reaches loopback, so a server on one of these addresses answers on all. */
 const thisMachine = networks(['127.0.0.0/8', '::1', '0.0.0.0', '::']);
 
-/** @throws {RangeError} that says what an entry looks like */
+/** @throws {RangeError} with examples of a valid entry */
 export const readOwnService = (text: string): OwnService => {
   const whole = readHost(text);
   if (whole !== undefined) return ownService(whole, undefined);
@@ -20,7 +20,7 @@ export const readOwnService = (text: string): OwnService => {
   const port = Number(digits);
   if (host === undefined || port < 1 || port > 65_535) {
     throw new RangeError(
-      `${JSON.stringify(text.slice(0, 80))} is no own service: write host:port or host, such as nats.example.com:4222 or [::1]:9101`,
+      `${JSON.stringify(text.slice(0, 80))} is not a service: write host:port or host, such as nats.example.com:4222 or [::1]:9101`,
     );
   }
   return ownService(host, port);
@@ -42,6 +42,6 @@ export const isOwnService = (service: OwnService, host: Host, port: number): boo
 export const isOwnPort = (service: OwnService, port: number): boolean =>
   service.port === undefined || service.port === port;
 
-/** Whether two addresses reach the same machine, judged by the addresses alone. */
+/** Whether two addresses reach the same machine, judged only by the addresses. */
 export const sameAddress = (one: string, other: string): boolean =>
   one === other || (thisMachine.includes(one) && thisMachine.includes(other));

@@ -4,10 +4,10 @@ import { whyNamePrivate } from '../hosts/name-rule.ts';
 import { isOwnService, readOwnService, type OwnService } from '../hosts/own-service.ts';
 
 export interface CallbackPolicySettings {
-  /** Beyond public addresses: `loopback`, a host name, an IP address, or a network such as 10.1.0.0/16. */
+  /** Besides public addresses: `loopback`, a host name, an IP address, or a network such as 10.1.0.0/16. */
   readonly allow: readonly string[];
   readonly ports: readonly number[];
-  /** `host:port`, or `host` for all its ports. Callbacks never reach these, whatever is allowed. */
+  /** `host:port`, or `host` for all its ports. Callbacks never reach these, even if another setting allows them. */
   readonly ownServices: readonly string[];
 }
 
@@ -21,16 +21,16 @@ export interface CallbackPolicy {
 }
 
 const LOOPBACK = 'loopback';
-/** Without 0.0.0.0 and ::, which are no addresses to connect to, although systems treat them as loopback. */
+/** Without 0.0.0.0 and ::, which are not addresses to connect to, although systems treat them as loopback. */
 const LOOPBACK_NETWORKS = ['127.0.0.0/8', '::1'];
 
-/** @throws {RangeError} for an entry that is no host, address or network; it says what one looks like */
+/** @throws {RangeError} for an entry that is not a host, address or network, with examples */
 export const callbackPolicy = (settings: CallbackPolicySettings): CallbackPolicy => {
   const allowed = settings.allow.map(readAllowed);
   const allowsLoopback = allowed.some(({ kind }) => kind === LOOPBACK);
   const wrong = settings.ports.find((port) => !Number.isInteger(port) || port < 1 || port > 65_535);
   if (wrong !== undefined)
-    throw new RangeError(`${wrong} is no port: write whole numbers from 1 to 65535, such as 443`);
+    throw new RangeError(`${wrong} is not a port: write whole numbers from 1 to 65535, such as 443`);
   return {
     ports: new Set(settings.ports),
     allowedNames: new Set(allowed.flatMap((entry) => (entry.kind === 'name' ? [entry.name] : []))),
@@ -48,7 +48,7 @@ type Allowed =
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'network'; readonly network: string };
 
-/** @throws {RangeError} for what is no host, address or network */
+/** @throws {RangeError} for a text that is not a host, address or network */
 export const readAllowed = (text: string): Allowed => {
   if (text.toLowerCase() === LOOPBACK) return { kind: LOOPBACK };
   if (text.includes('/')) {
@@ -63,7 +63,7 @@ export const readAllowed = (text: string): Allowed => {
       return host;
     case undefined:
       throw new RangeError(
-        `${JSON.stringify(text.slice(0, 80))} is no host: write loopback, a host name without scheme, port and wildcard, an IP address, or a network such as 10.1.0.0/16`,
+        `${JSON.stringify(text.slice(0, 80))} is not a host: write loopback, a host name without scheme, port and wildcard, an IP address, or a network such as 10.1.0.0/16`,
       );
   }
 };
@@ -96,11 +96,11 @@ export const refuseHost = (policy: CallbackPolicy, host: Host, port: number): Ho
   const ports = [...policy.ports].join(', ');
   return {
     refusal: 'port',
-    why: `port ${port} is none of ${ports}; ${mayBeAllowed(hostText(host))}`,
+    why: `port ${port} is not one of ${ports}; ${mayBeAllowed(hostText(host))}`,
   };
 };
 
-/** Why `host`, which has this canonical address, may not be connected to there; undefined when it may. */
+/** The reason why callbacks to `host` may not connect to this canonical address of it; undefined if they may. */
 export const refuseAddress = (
   policy: CallbackPolicy,
   host: Host,
@@ -120,9 +120,9 @@ const refuseOwnService = (policy: CallbackPolicy, host: Host, port: number): str
     ? ownService(host, port)
     : undefined;
 
-/** No setting allows it, so the message names none. */
+/** Without the name of a setting, because no setting can allow it. */
 export const ownService = (host: Host, port: number): string =>
-  `${hostText(host)} at port ${port} is one of the services of Runledger itself, which callbacks never reach`;
+  `${hostText(host)} at port ${port} is a service of Runledger itself, which callbacks never reach`;
 
 const mayBeAllowed = (entry: string): string =>
-  `whoever runs Runledger can allow it with ${entry} in RUNLEDGER_WEBHOOK_ALLOW`;
+  `the operator can allow it with ${entry} in RUNLEDGER_WEBHOOK_ALLOW`;

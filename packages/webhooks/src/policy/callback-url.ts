@@ -24,8 +24,8 @@ const SCHEME = /^https?:\/\/(?!\/)/i;
 const USER_INFO = /^[^/]+\/\/[^/?#]*@/;
 
 /**
- * Whether callbacks may go to the URL, judged by its text: `resolveCallback` resolves the name. The resulting URL has no dot
- * at the end of its host name.
+ * Whether callbacks may go to the URL, judged by its text; `resolveCallback` resolves the name. The host name of the resulting
+ * URL has no dot at its end.
  */
 export const checkCallbackUrl = (
   text: string,
@@ -36,19 +36,18 @@ export const checkCallbackUrl = (
   return read.ok ? checkParsedUrl(read.url, policy) : read;
 };
 
-/** The rules for the text alone, whatever the policy: a parsed URL no longer shows a backslash or a tab. */
+/** The rules for the text, which do not depend on the policy. A parsed URL does not show backslashes and tabs. */
 export const readCallbackUrl = (text: string, maxLength: number = MAX_WEBHOOK_URL): UrlVerdict => {
   if (text.length > maxLength) return refused('too_long', `the URL is longer than ${maxLength} characters`);
   if (FORBIDDEN.test(text) || !text.isWellFormed())
-    return refused('characters', 'the URL holds a control character, a space or a backslash: encode them');
+    return refused('characters', 'the URL has a control character, a space or a backslash: encode them');
   if (!SCHEME.test(text))
     return refused('scheme', 'the URL does not begin with http:// or https:// and a host');
-  if (USER_INFO.test(text))
-    return refused('userinfo', 'the URL holds a user name or a password: leave them out');
+  if (USER_INFO.test(text)) return refused('userinfo', 'the URL has a user name or a password: remove them');
   if (text.includes('#'))
-    return refused('fragment', 'the URL has a fragment, which is never sent: leave it out');
+    return refused('fragment', 'the URL has a fragment, which is never sent: remove it');
   const url = URL.parse(text);
-  if (url === null) return refused('parse', 'the URL has a host or a port that cannot be read');
+  if (url === null) return refused('parse', 'the URL has an invalid host or port');
   return { ok: true, url };
 };
 

@@ -6,7 +6,7 @@ import { readOwnService } from '../hosts/own-service.ts';
 
 const MAX_ENTRIES = 1_024;
 
-/** Texts that `read` accepts. For others the message is `wrong`. */
+/** Texts that `read` accepts. `wrong` is the message for other texts. */
 const entries = (
   read: (text: string) => unknown,
   wrong: string,
@@ -30,7 +30,7 @@ const isRead = (read: (text: string) => unknown, text: string): boolean => {
   }
 };
 
-/** The environment variables of the webhook policy: to spread into the configuration schemas of its services. */
+/** The environment variables of the webhook policy, to spread into the configuration schemas of its services. */
 export const policyConfig = {
   RUNLEDGER_WEBHOOK_ALLOW: entries(
     readAllowed,
@@ -38,23 +38,22 @@ export const policyConfig = {
     {
       default: [],
       description:
-        'where callbacks may go beyond public addresses, for example loopback, hooks.corp.example, 10.1.0.0/16; at any port',
+        'where callbacks may go besides public addresses, for example loopback, hooks.corp.example, 10.1.0.0/16; at any port',
     },
   ),
   RUNLEDGER_WEBHOOK_PORTS: list(Type.Integer({ minimum: 1, maximum: 65_535 }), {
     default: [80, 443, 8080, 8443],
     maxItems: MAX_ENTRIES,
-    description: 'the ports that callbacks to other hosts may have',
+    description: 'the allowed ports of callbacks to other hosts',
   }),
   RUNLEDGER_WEBHOOK_OWN_SERVICES: entries(readOwnService, 'is neither host:port nor a host', {
     default: [],
     description:
-      'services of this installation, which callbacks never reach, whatever is allowed, for example mongodb.example.com:27017; a full name, since no search list is used',
+      'services of this installation, which callbacks never reach, even if they are allowed, for example mongodb.example.com:27017; a full name, because no search list is used',
   }),
-  RUNLEDGER_DNS_SERVERS: entries(readDnsServer, 'is no IP address with or without a port', {
+  RUNLEDGER_DNS_SERVERS: entries(readDnsServer, 'is not an IP address, with or without a port', {
     default: [],
-    description:
-      'the DNS servers that are asked for callbacks, for example 10.0.0.2:53; empty for those of the system',
+    description: 'the DNS servers for callbacks, for example 10.0.0.2:53; empty for those of the system',
   }),
 };
 

@@ -17,7 +17,7 @@ export interface ResolvingParts {
 }
 
 /**
- * The addresses of a URL's host, if all of them are allowed. One forbidden address refuses the name, because its DNS server
+ * The addresses of a URL's host, if all of them are allowed. One forbidden address forbids the name, because its DNS server
  * chooses which address is used. Connect to these addresses only, and check the peer with `mayConnect`. Rejects with the signal's
  * reason when it is aborted first.
  */
@@ -43,7 +43,7 @@ export const resolveCallback = async (
   return compareWithOwn(addresses, own, host, port);
 };
 
-/** Whether a connection for `host` (of the URL) may have this peer: an address that was not checked has none. */
+/** Whether a connection for `host` (of the URL) may have this peer. */
 export const mayConnect = (policy: CallbackPolicy, host: string, address: string, port: number): boolean => {
   const peer = canonicalAddress(address);
   const named = hostOf(host);
@@ -101,12 +101,12 @@ const compareWithOwn = (
       }
       case 'not_found':
         break;
-      // Without its address this could be the service: a failure on our side, so it is tried again later.
+      // Without its address, the callback could reach the service. This is a failure on our side, so it is tried again later.
       case 'unanswered':
       case 'no_server':
         return {
           kind: 'no_server',
-          why: `a service of Runledger itself cannot be told apart: ${service.why}`,
+          why: `the address of a service of Runledger is unknown: ${service.why}`,
         };
     }
   }

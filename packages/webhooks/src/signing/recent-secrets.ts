@@ -2,9 +2,9 @@ import type { OrgId } from '@runledger/contracts/ids';
 import { LRUCache } from 'lru-cache';
 import type { SigningSecret } from './stored-secrets.ts';
 
-/** Secrets that were read a moment ago, so that a busy notifier does not read them for each webhook. */
+/** A cache of secrets, so that a busy notifier does not read them for each webhook. */
 export interface RecentSecrets {
-  /** Read once for all callers at the same time; a failure is not kept. */
+  /** Concurrent callers share one read. A failure is not cached. */
   of(org: OrgId): Promise<SigningSecret>;
   forget(org: OrgId): void;
 }
@@ -16,7 +16,7 @@ export const recentSecrets = (
   read: (org: OrgId) => Promise<SigningSecret>,
   now: () => Date,
 ): RecentSecrets => {
-  // The age is checked here: this clock may be set back, and then the secret is read again.
+  // The age is checked here, because this clock may be set back. Then the secret is read again.
   const kept = new LRUCache<OrgId, { readonly readAt: number; readonly secret: Promise<SigningSecret> }>({
     max: MAX_KEPT,
   });

@@ -19,7 +19,7 @@ export interface SecretBox {
   isFresh(sealed: string): boolean;
 }
 
-/** What is stored cannot be opened. The message names the setting to check and holds no secret. */
+/** A stored secret cannot be decrypted. The message names the setting to check and holds no secret. */
 export class UnreadableSecret extends Error {
   override readonly name = 'UnreadableSecret';
   readonly code = 'unreadable_secret';
@@ -29,14 +29,14 @@ const KEY_BYTES = 32;
 const KEY_PATTERN = '^[A-Za-z0-9+/]{43}=$';
 const MAKE_ONE = 'openssl rand -base64 32';
 
-/** The environment variable of the box: to spread into the configuration schema of a service that opens one. */
+/** The environment variable of the box, to spread into the configuration schema of a service that opens one. */
 export const secretKeysConfig: { RUNLEDGER_SECRET_KEYS: Type.TArray<Type.TString> } = {
   RUNLEDGER_SECRET_KEYS: list(Type.String({ pattern: KEY_PATTERN }), {
     minItems: 1,
     secret: true,
     description:
-      'encrypt the signing secrets of webhooks where they are stored, the same in gateway and notifier: 32 random bytes ' +
-      `in base64, made with: ${MAKE_ONE}; the first encrypts, all decrypt`,
+      'the keys that encrypt the stored signing secrets of webhooks, the same in gateway and notifier: 32 random bytes ' +
+      `in base64, made with: ${MAKE_ONE}; the first key encrypts, all decrypt`,
   }),
 };
 
@@ -75,13 +75,13 @@ export const secretBox = (keys: readonly string[]): SecretBox => {
       const [, id = '', data = ''] = SEALED.exec(sealed) ?? [];
       const bytes = Buffer.from(data, 'base64url');
       if (bytes.length < NONCE_BYTES + TAG_BYTES) {
-        throw new UnreadableSecret(`The stored secret of ${context} is not one that this version wrote.`);
+        throw new UnreadableSecret(`The stored secret of ${context} has an unknown format.`);
       }
       const key = byId.get(id);
       if (key === undefined) {
         throw new UnreadableSecret(
           `The stored secret of ${context} was encrypted with the key ${id}, and RUNLEDGER_SECRET_KEYS holds ` +
-            `${[...byId.keys()].join(', ')}. Add the key that was used before, behind the present one; if it is lost, rotate the secret without an overlap.`,
+            `${[...byId.keys()].join(', ')}. Add the old key behind the current one. If it is lost, rotate the secret without an overlap.`,
         );
       }
       return decrypt(bytes, key, context);
@@ -99,13 +99,13 @@ const decrypt = (bytes: Buffer, key: KeyObject, context: string): string => {
     return Buffer.concat([text, decipher.final()]).toString('utf8');
   } catch (error) {
     throw new UnreadableSecret(
-      `The stored secret of ${context} was changed, or belongs to somebody else: its key is known and does not open it.`,
+      `The stored secret of ${context} was changed, or belongs to another organisation: its key is known and does not decrypt it.`,
       { cause: error },
     );
   }
 };
 
-/** A key object is never printed with its bytes, whatever logs it. */
+/** A key object, because logs never show its bytes. */
 const readKey = (text: string, index: number): BoxKey => {
   const bytes = Buffer.from(text, 'base64');
   if (!new RegExp(KEY_PATTERN).test(text) || bytes.length !== KEY_BYTES) {

@@ -12,9 +12,9 @@ export interface SignedHeaders {
 export interface Signable {
   /** The same on every retry: 1 to 256 of `A-Z a-z 0-9 _ -`. */
   readonly id: string;
-  /** The time of sending: receivers refuse what is older than five minutes. */
+  /** The time of sending. Receivers refuse notifications older than five minutes. */
   readonly at: Date;
-  /** Exactly the bytes that are sent. */
+  /** Exactly the sent bytes. */
   readonly body: Uint8Array;
   /** One or more, the current one first. */
   readonly secrets: readonly string[];
@@ -26,20 +26,20 @@ const NEW_SECRET_BYTES = 32;
 const LEAST_SECRET_BYTES = 24;
 const MOST_SECRET_BYTES = 64;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-/** Without a dot: it separates the signed parts, and an id with a dot could be read as another id and time. */
+/** Without a dot, which separates the signed parts: an id with a dot could be read as another id and time. */
 const ID = /^[\w-]{1,256}$/;
 
 export const newSigningSecret = (): string => `${PREFIX}${randomBytes(NEW_SECRET_BYTES).toString('base64')}`;
 
-/** @throws TypeError for an id or a secret that cannot be one, or without a secret */
+/** @throws TypeError for an invalid id or secret, or no secret */
 export const signedHeaders = ({ id, at, body, secrets }: Signable): SignedHeaders => {
   if (!ID.test(id)) {
     throw new TypeError(
-      `"${id}" cannot be the id of a webhook: 1 to 256 letters, digits, "_" and "-" are expected.`,
+      `"${id}" is not a valid webhook id: 1 to 256 letters, digits, "_" and "-" are expected.`,
     );
   }
   if (secrets.length === 0)
-    throw new TypeError('A webhook is signed with at least one secret; none was given.');
+    throw new TypeError('A webhook is signed with at least one secret, and there is none.');
   const timestamp = String(Math.floor(at.getTime() / 1_000));
   const head = `${id}.${timestamp}.`;
   const signatures = secrets.map(
@@ -52,13 +52,13 @@ export const signedHeaders = ({ id, at, body, secrets }: Signable): SignedHeader
   };
 };
 
-/** The message never quotes the secret. */
+/** Its message never quotes the secret. */
 const secretBytes = (secret: string): Buffer => {
   const text = secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : '';
   const bytes = BASE64.test(text) ? Buffer.from(text, 'base64') : Buffer.alloc(0);
   if (bytes.length < LEAST_SECRET_BYTES || bytes.length > MOST_SECRET_BYTES) {
     throw new TypeError(
-      `A signing secret is "${PREFIX}" and ${LEAST_SECRET_BYTES} to ${MOST_SECRET_BYTES} bytes in base64; this one is not.`,
+      `A signing secret is "${PREFIX}" and ${LEAST_SECRET_BYTES} to ${MOST_SECRET_BYTES} bytes in base64. This secret is invalid.`,
     );
   }
   return bytes;

@@ -6,15 +6,15 @@ import type { SecretBox } from './secret-box.ts';
 import { newSigningSecret } from './signature.ts';
 import { StoredSecrets, storedSecrets, type SigningSecret } from './stored-secrets.ts';
 
-/** Every method may throw LogUnavailable, and UnreadableSecret when no key of the box fits what is stored. */
+/** Every method may throw LogUnavailable, and UnreadableSecret if no key of the box decrypts the stored secret. */
 export interface SigningSecrets {
-  /** Makes the organisation's first secret when there is none. */
+  /** Makes the organisation's first secret if there is none. */
   current(org: OrgId): Promise<SigningSecret>;
   /**
-   * A new secret. The current one also signs for `overlap_s` seconds (24 hours when left out), and the one before it no longer.
+   * Makes a new secret. The current one also signs for `overlap_s` seconds (24 hours by default), and the one before it does not.
    * @throws RangeError for an overlap that is not from 0 seconds to 7 days
    */
-  rotate(org: OrgId, wish?: { readonly overlap_s?: number | undefined }): Promise<SigningSecret>;
+  rotate(org: OrgId, options?: { readonly overlap_s?: number | undefined }): Promise<SigningSecret>;
   /** The secrets that sign now, the current one first. A rotation by another process takes effect within five seconds. */
   valid(org: OrgId): Promise<string[]>;
 }
@@ -33,8 +33,8 @@ export const signingSecrets = (
 
   const stored = storedSecrets(box, now);
 
-  /** Writes what `change` makes of what is stored, again when another process was faster. */
-  const settle = async (
+  /** Stores the result of `change`. Repeats it if another process was faster. */
+  const update = async (
     org: OrgId,
     change: (present: StoredSecrets | undefined) => Change,
   ): Promise<SigningSecret> => {
@@ -47,11 +47,11 @@ export const signingSecrets = (
         : await bucket.create(org, stored.sealed(org, value));
       if (written !== false) return value;
     }
-    throw new LogUnavailable(`The signing secret of ${org} changes too fast. Try again.`);
+    throw new LogUnavailable(`The signing secret of ${org} changes too often. Try again.`);
   };
 
   const current = (org: OrgId): Promise<SigningSecret> =>
-    settle(org, (present) =>
+    update(org, (present) =>
       present === undefined
         ? {
             value: { secret: newSecret(), created_at: now().toISOString(), previous: null },
@@ -66,19 +66,17 @@ export const signingSecrets = (
     current,
     rotate: async (org, { overlap_s = DEFAULT_OVERLAP_S } = {}) => {
       if (!(overlap_s >= 0 && overlap_s <= MAX_OVERLAP_S)) {
-        throw new RangeError(
-          `An old secret may sign for 0 to ${MAX_OVERLAP_S} seconds (7 days) longer, not for ${overlap_s}.`,
-        );
+        throw new RangeError(`The overlap is 0 to ${MAX_OVERLAP_S} seconds (7 days), not ${overlap_s}.`);
       }
       const at = now();
       const expires_at = new Date(at.getTime() + overlap_s * 1_000).toISOString();
-      // Without an overlap the old one is not opened, so a rotation works even when its key is lost.
+      // Without an overlap the old secret is not decrypted, so a rotation works even if its key is lost.
       const previous = (present: StoredSecrets | undefined): SigningSecret['previous'] =>
         present === undefined || overlap_s === 0
           ? null
           : { secret: box.open(present.sealed, org), expires_at };
       const secret = newSecret();
-      const value = await settle(org, (present) => ({
+      const value = await update(org, (present) => ({
         value: { secret, created_at: at.toISOString(), previous: previous(present) },
         isWritten: false,
       }));
@@ -87,13 +85,13 @@ export const signingSecrets = (
     },
     valid: async (org) => {
       const { secret, previous } = await recent.of(org);
-      return previous === null || stored.isOver(previous) ? [secret] : [secret, previous.secret];
+      return previous === null || stored.isExpired(previous) ? [secret] : [secret, previous.secret];
     },
   };
 };
 
 interface Change {
   readonly value: SigningSecret;
-  /** It is stored already, sealed with the first key: nothing has to be written. */
+  /** It is already stored, sealed with the first key. */
   readonly isWritten: boolean;
 }

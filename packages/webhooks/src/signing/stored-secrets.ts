@@ -2,12 +2,12 @@ import type { OrgId } from '@runledger/contracts/ids';
 import { Type, type Static } from 'typebox';
 import type { SecretBox } from './secret-box.ts';
 
-/** The secrets with which an organisation's webhooks are signed. */
+/** The signing secrets of an organisation's webhooks. */
 export interface SigningSecret {
   /** `whsec_` and base64. */
   readonly secret: string;
   readonly created_at: string;
-  /** The one before, which also signs until `expires_at`. */
+  /** The earlier one, which also signs until `expires_at`. */
   readonly previous: { readonly secret: string; readonly expires_at: string } | null;
 }
 
@@ -19,23 +19,23 @@ export const StoredSecrets = Type.Object({
 });
 export type StoredSecrets = Static<typeof StoredSecrets>;
 
-/** Between secrets and their stored form, whose keys only the box knows. */
+/** Converts secrets to their stored form and back. Only the box has the keys. */
 export interface StoredSecretsForm {
   opened(org: OrgId, stored: StoredSecrets): SigningSecret;
   sealed(org: OrgId, secret: SigningSecret): StoredSecrets;
   /** Everything is sealed with the box's first key. */
   isFresh(stored: StoredSecrets): boolean;
-  isOver(previous: { readonly expires_at: string }): boolean;
+  isExpired(previous: { readonly expires_at: string }): boolean;
 }
 
 export const storedSecrets = (box: SecretBox, now: () => Date): StoredSecretsForm => {
-  const isOver = ({ expires_at }: { readonly expires_at: string }): boolean =>
+  const isExpired = ({ expires_at }: { readonly expires_at: string }): boolean =>
     Date.parse(expires_at) <= now().getTime();
   const opened = (org: OrgId, { sealed, created_at, previous }: StoredSecrets): SigningSecret => ({
     secret: box.open(sealed, org),
     created_at,
     previous:
-      previous === null || isOver(previous)
+      previous === null || isExpired(previous)
         ? null
         : { secret: box.open(previous.sealed, org), expires_at: previous.expires_at },
   });
@@ -47,5 +47,5 @@ export const storedSecrets = (box: SecretBox, now: () => Date): StoredSecretsFor
   const isFresh = (stored: StoredSecrets): boolean =>
     box.isFresh(stored.sealed) && (stored.previous === null || box.isFresh(stored.previous.sealed));
 
-  return { opened, sealed, isFresh, isOver };
+  return { opened, sealed, isFresh, isExpired };
 };

@@ -5,7 +5,7 @@ import type { Resolution } from '../../src/dns/dns-answer.ts';
 const found: Resolution = { kind: 'addresses', addresses: ['192.0.2.1'] };
 
 describe('the latest answers', () => {
-  it('are 10,000 at most; the one that was used least recently goes', () => {
+  it('are 10,000 at most, without the least recently used', () => {
     const names = answeredNames(() => 0);
     for (let index = 0; index < 10_000; index += 1) names.keep(`${index}.example`, found);
     expect(names.get('0.example')).toBe(found);
@@ -15,7 +15,7 @@ describe('the latest answers', () => {
     expect(names.get('2.example')).toBe(found);
   });
 
-  it('hold what DNS said, and no failure of our own', () => {
+  it('include answers of DNS, but no failure on our side', () => {
     const names = answeredNames(() => 0);
     const kinds = ['not_found', 'unanswered', 'no_server'] as const;
     for (const kind of kinds) names.keep(kind, { kind, why: 'so' });

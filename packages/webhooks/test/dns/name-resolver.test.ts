@@ -21,7 +21,7 @@ describe('a name', () => {
   });
 
   it.each([
-    ['there is none of the other', ['192.0.2.1'], []],
+    ['the other has no address', ['192.0.2.1'], []],
     ['the other fails', ['192.0.2.1'], 'servfail'],
     ['the other is refused', ['192.0.2.1'], 'refused'],
   ] as const)('has the addresses of one family when %s', async (_, A, AAAA) => {
@@ -36,24 +36,24 @@ describe('a name', () => {
     ['fails', 'servfail', 'unanswered', /no answer for the name a\.example \(ESERVFAIL\)/],
     ['is refused', 'refused', 'unanswered', /\(EREFUSED\)/],
     ['fails for one family', { A: [], AAAA: 'servfail' }, 'unanswered', /\(ESERVFAIL\)/],
-  ] as const)('that %s is told apart', async (_, answer, kind, why) => {
+  ] as const)('that %s has its own outcome', async (_, answer, kind, why) => {
     await using dns = await stubDns(answer === undefined ? {} : { 'a.example': answer });
     using resolver = resolverAt(dns.server);
     expect(await resolver.resolve('a.example', never)).toEqual({ kind, why: expect.stringMatching(why) });
   });
 
-  it('that no question can hold is not found', async () => {
+  it('that is too long for a query is not found', async () => {
     await using dns = await stubDns();
     using resolver = resolverAt(dns.server);
     expect(await resolver.resolve(`${'a'.repeat(70)}.example`, never)).toMatchObject({ kind: 'not_found' });
   });
 
-  it('is answered while hundreds of silent ones wait', async () => {
+  it('is resolved while hundreds of unresponsive names wait', async () => {
     await using dns = await stubDns({ 'good.example': ['192.0.2.1'] });
     using resolver = resolverAt(dns.server);
     const ended: string[] = [];
     const waits: Promise<unknown>[] = [];
-    // In parts, since the stub's socket holds only so many questions at a time.
+    // In parts, because the socket of the stub holds a limited number of queries.
     for (let part = 0; part < 10; part += 1) {
       const names = Array.from({ length: 50 }, (_, index) => `silent-${part}-${index}.example`);
       for (const name of names) {
@@ -70,14 +70,14 @@ describe('a name', () => {
 });
 
 describe('an answer', () => {
-  it('is asked for once, however many ask at once', async () => {
+  it('is shared by all concurrent callers', async () => {
     await using dns = await stubDns({ 'a.example': ['192.0.2.1'] });
     using resolver = resolverAt(dns.server);
     await Promise.all(Array.from({ length: 50 }, () => resolver.resolve('a.example', never)));
     expect(dns.questions('a.example')).toBe(2);
   });
 
-  it('is kept for 5 s and no longer, whatever DNS says', async () => {
+  it('counts for 5 s, whatever its time to live', async () => {
     let now = 0;
     await using dns = await stubDns({ 'a.example': ['192.0.2.1'] });
     using resolver = resolverAt(dns.server, () => now);
@@ -91,7 +91,7 @@ describe('an answer', () => {
 });
 
 describe('the wait of a caller', () => {
-  it('does not begin when the signal has aborted', async () => {
+  it('does not begin after the signal was aborted', async () => {
     await using dns = await stubDns({ 'a.example': ['192.0.2.1'] });
     using resolver = resolverAt(dns.server);
     await expect(resolver.resolve('a.example', AbortSignal.abort(new Error('over')))).rejects.toThrow('over');
@@ -100,20 +100,20 @@ describe('the wait of a caller', () => {
 });
 
 describe('a DNS server', () => {
-  it('that takes no questions is a failure of our own', async () => {
+  it('that refuses connections is a failure on our side', async () => {
     const gone = await stubDns();
     await gone[Symbol.asyncDispose]();
     using resolver = resolverAt(gone.server);
     expect(await resolver.resolve('a.example', never)).toEqual({
       kind: 'no_server',
-      why: 'no DNS server takes questions (ECONNREFUSED, asked for a.example)',
+      why: 'every DNS server refuses connections (ECONNREFUSED, query for a.example)',
     });
   });
 
   it.each(['dns.example', '10.0.0.1:0', '10.0.0.1:99999', 'fd00::1::2', '', '[::1', '10.0.0.1/24'])(
-    'is never %j, which teaches what to write',
+    'is never %j, and the message shows valid examples',
     (server) => {
-      expect(() => resolverAt(server)).toThrow(/is no DNS server: write its IP address, such as/);
+      expect(() => resolverAt(server)).toThrow(/is not a DNS server: write its IP address, such as/);
     },
   );
 
@@ -121,15 +121,15 @@ describe('a DNS server', () => {
     expect(() => resolverAt(server)).not.toThrow();
   });
 
-  it('is one of the system when none is set', () => {
+  it('is that of the system by default', () => {
     using resolver = nameResolver({ servers: [], clock: started });
     expect(resolver).toBeDefined();
   });
 });
 
-/** Each lasts some seconds, so they run side by side. */
-describe.concurrent('the silence', () => {
-  it('of a name ends unanswered, well within the time of a try', async ({ expect }) => {
+/** Each lasts some seconds, so they run concurrently. */
+describe.concurrent('a missing response', () => {
+  it('for a name ends as unanswered, within the time of a delivery attempt', async ({ expect }) => {
     await using dns = await stubDns({ 'silent.example': 'silent' });
     using resolver = resolverAt(dns.server);
     expect(await resolver.resolve('silent.example', AbortSignal.timeout(15_000))).toEqual({
@@ -138,7 +138,7 @@ describe.concurrent('the silence', () => {
     });
   });
 
-  it('of every name for 30 s is a failure of our own, once two were asked', async ({ expect }) => {
+  it('for two or more names and 30 s is a failure on our side', async ({ expect }) => {
     let now = 0;
     await using dns = await stubDns({ 'one.example': 'silent', 'two.example': 'silent' });
     using resolver = resolverAt(dns.server, () => now);
@@ -152,7 +152,7 @@ describe.concurrent('the silence', () => {
     expect([(await one).kind, (await two).kind].sort()).toEqual(['no_server', 'unanswered']);
   });
 
-  it('ends for a caller with its signal, and the question goes on for others', async ({ expect }) => {
+  it('ends for a caller with its signal, and the query continues for others', async ({ expect }) => {
     await using dns = await stubDns({ 'a.example': 'silent' });
     using resolver = resolverAt(dns.server);
     const impatient = new AbortController();

@@ -52,7 +52,7 @@ const ipv6 = fc
   .map(ipv6Text);
 
 describe('the address rule', () => {
-  it('calls no address of a special block public', () => {
+  it('treats no address of a special block as public', () => {
     const inSpecialBlock = fc
       .constantFrom(...special)
       .chain(within)
@@ -65,7 +65,7 @@ describe('the address rule', () => {
     );
   });
 
-  it('calls the first and the last address of each special block not public', () => {
+  it('treats the first and the last address of each special block as not public', () => {
     for (const [bits, prefix, wide] of special) {
       const last = bits + (1n << BigInt(wide - prefix)) - 1n;
       expect(whyNotPublic(text(bits, wide)), text(bits, wide)).toBeTypeOf('string');
@@ -73,7 +73,7 @@ describe('the address rule', () => {
     }
   });
 
-  it('calls the neighbours of special blocks public', () => {
+  it('treats the neighbours of special blocks as public', () => {
     const neighbours =
       '1.0.0.0 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.0 168.63.129.15 168.63.129.17 169.253.255.255 169.255.0.0 172.15.255.255 172.32.0.0 191.255.255.255 192.0.1.0 192.0.3.0 192.167.255.255 192.169.0.0 198.17.255.255 198.20.0.0 198.51.99.255 203.0.114.0 223.255.255.255 2000:: 2001:200:: 2001:db7::1 2001:db9::1 2003::1 2606:4700:4700::1111 2a00:1450::1 3ffe::1 3fff:1000::1';
     expect(neighbours.split(' ').map((address) => [address, whyNotPublic(address)])).toEqual(
@@ -94,7 +94,7 @@ describe('the address rule', () => {
     expect(whyNotPublic(address)).toBe(why);
   });
 
-  it('judges an IPv4-mapped address as its IPv4, in each spelling', () => {
+  it('treats an IPv4-mapped address as its IPv4 address, in every spelling', () => {
     fc.assert(
       fc.property(ipv4, (address) => {
         const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
@@ -108,8 +108,8 @@ describe('the address rule', () => {
   });
 });
 
-describe('the one spelling of an address', () => {
-  it('is its own', () => {
+describe('the canonical spelling of an address', () => {
+  it('is unchanged', () => {
     fc.assert(
       fc.property(fc.oneof(ipv4, ipv6), (address) => {
         const canonical = canonicalAddress(address);
@@ -123,7 +123,7 @@ describe('the one spelling of an address', () => {
     'does not exist for %j',
     (text) => {
       expect(canonicalAddress(text)).toBeUndefined();
-      expect(whyNotPublic(text)).toBe('no IP address');
+      expect(whyNotPublic(text)).toBe('not an IP address');
     },
   );
 });
@@ -157,6 +157,6 @@ describe('networks', () => {
     '10.0.0.0/-1',
     '/8',
   ])('cannot be read from %s', (text) => {
-    expect(() => networks([text])).toThrow(/is no network: write an IP address, or .* 10\.1\.0\.0\/16/);
+    expect(() => networks([text])).toThrow(/is not a network: write an IP address, or .* 10\.1\.0\.0\/16/);
   });
 });

@@ -15,7 +15,7 @@ const verdict = (url: string, settings: Partial<CallbackPolicySettings>): string
   return checked.ok ? 'ok' : checked.refusal;
 };
 
-describe('what is allowed beyond public addresses', () => {
+describe('a setting for other than public addresses', () => {
   it.each([
     ['http://127.0.0.1:9000/', 'ok'],
     ['http://127.255.1.2:9000/', 'ok'],
@@ -63,14 +63,14 @@ describe('what is allowed beyond public addresses', () => {
     '300.1.1.1',
     `${'a'.repeat(64)}.example`,
     'fe80::1%eth0',
-  ])('is never %j, which teaches what to write', (entry) => {
+  ])('is never %j, and the message shows valid examples', (entry) => {
     expect(() => policy({ allow: [entry] })).toThrow(RangeError);
-    expect(() => policy({ allow: [entry] })).toThrow(/is no (host|network): write .* 10\.1\.0\.0\/16/);
+    expect(() => policy({ allow: [entry] })).toThrow(/is not a (host|network): write .* 10\.1\.0\.0\/16/);
   });
 
-  it('never includes a port that there is not', () => {
+  it('rejects an invalid port', () => {
     for (const port of [0, 65_536, 1.5, Number.NaN])
-      expect(() => policy({ ports: [port] })).toThrow(/is no port: write whole numbers from 1 to 65535/);
+      expect(() => policy({ ports: [port] })).toThrow(/is not a port: write whole numbers from 1 to 65535/);
   });
 });
 
@@ -98,20 +98,20 @@ describe('a service of our own', () => {
     expect(verdict(url, { allow: everything, ownServices: [service] })).toBe(expected);
   });
 
-  it('is refused without a setting that would not help', () => {
+  it('is refused with a message that names no setting', () => {
     const checked = checkCallbackUrl(
       'http://127.0.0.1:4222/',
       policy({ allow: ['loopback'], ownServices: ['127.0.0.1:4222'] }),
     );
     expect(!checked.ok && checked.why).toBe(
-      '127.0.0.1 at port 4222 is one of the services of Runledger itself, which callbacks never reach',
+      '127.0.0.1 at port 4222 is a service of Runledger itself, which callbacks never reach',
     );
   });
 
   it.each(['', ':80', 'a:0', 'a:65536', 'a:b', 'http://a', 'a:1:2', '::1:80x', '[::1', 'a/b'])(
-    'is never %j, which teaches what to write',
+    'is never %j, and the message shows valid examples',
     (entry) => {
-      expect(() => policy({ ownServices: [entry] })).toThrow(/is no own service: write host:port or host/);
+      expect(() => policy({ ownServices: [entry] })).toThrow(/is not a service: write host:port or host/);
     },
   );
 });

@@ -37,7 +37,7 @@ const whyNot = (text: string): string => {
 };
 
 describe('a callback URL', () => {
-  it.each(cases)('$url is judged $expect', async ({ url, expect: verdict }) => {
+  it.each(cases)('$url gets the verdict $expect', async ({ url, expect: verdict }) => {
     expect(await verdictOn(url)).toBe(verdict);
   });
 
@@ -89,42 +89,42 @@ describe('a callback URL', () => {
     expect(refusalOf(url)).toBe(verdict);
   });
 
-  it('has at most 2,048 characters, or as many as are set', () => {
+  it('has at most 2,048 characters, or the given maximum', () => {
     const url = 'https://example.com/'.padEnd(2_048, 'a');
     expect(refusalOf(url)).toBe('ok');
     expect(whyNot(`${url}a`)).toBe('the URL is longer than 2048 characters');
     expect(checkCallbackUrl('https://example.com/', policy, 19)).toMatchObject({ refusal: 'too_long' });
   });
 
-  it('loses the dot at the end of its host, and nothing else', () => {
+  it('loses only the dot at the end of its host', () => {
     const verdict = checkCallbackUrl('https://Example.com.:8443/hook?a=%20&b', policy);
     expect(verdict.ok && verdict.url.href).toBe('https://example.com:8443/hook?a=%20&b');
   });
 
-  it('is refused with the rule, and with the setting that would let it through', () => {
+  it('is refused with the rule, and with the setting that would allow it', () => {
     const allow = (entry: string): string =>
-      `whoever runs Runledger can allow it with ${entry} in RUNLEDGER_WEBHOOK_ALLOW`;
+      `the operator can allow it with ${entry} in RUNLEDGER_WEBHOOK_ALLOW`;
     expect(whyNot('http://10.1.2.3/')).toBe(
       `the address 10.1.2.3 is not public (private network, 10.0.0.0/8); ${allow('10.1.2.3')}`,
     );
     expect(whyNot('http://hooks.corp.internal/')).toBe(
-      `the host name hooks.corp.internal lies under internal, which is not public; ${allow('hooks.corp.internal')}`,
+      `the host name hooks.corp.internal is under internal, which is not public; ${allow('hooks.corp.internal')}`,
     );
     expect(whyNot('http://receiver/')).toBe(
-      `the host name receiver has one label only, and a public name has two or more; ${allow('receiver')}`,
+      `the host name receiver has only one label, and a public name has two or more; ${allow('receiver')}`,
     );
     expect(whyNot('http://example.com:22/')).toBe(
-      `port 22 is none of 80, 443, 8080, 8443; ${allow('example.com')}`,
+      `port 22 is not one of 80, 443, 8080, 8443; ${allow('example.com')}`,
     );
     expect(whyNot('http://exa mple.com/')).not.toContain('RUNLEDGER_WEBHOOK_ALLOW');
   });
 
-  it('is never quoted beyond host and port', () => {
+  it('is never quoted except for host and port', () => {
     for (const url of ['http://u:secret@a.example/', 'http://10.0.0.1/secret?secret', 'http://a/#secret'])
       expect(whyNot(url)).not.toContain('secret');
   });
 
-  it('is judged for any text without an exception', () => {
+  it('gets a verdict for every text, without an exception', () => {
     const anyUrl = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.string({ unit: 'binary' }).map((rest) => `http://${rest}`),
@@ -177,7 +177,7 @@ describe('an IPv4 address in a callback URL', () => {
         })),
     );
 
-  it('is judged alike in every spelling that a URL may have', () => {
+  it('gets the same verdict in every spelling', () => {
     fc.assert(
       fc.property(spelled, ({ plain, spelling }) => {
         expect(URL.parse(`http://${spelling}/`)?.hostname, spelling).toBe(plain);

@@ -10,7 +10,7 @@ const isAllowed = (url: string, env: Record<string, string>, moreOwn?: readonly 
   checkCallbackUrl(url, policyFromConfig(readConfig(schema, env), moreOwn)).ok;
 
 describe('the settings of the webhook policy', () => {
-  it('allow nothing beyond public addresses at four ports when unset or empty', () => {
+  it('allow only public addresses at four ports if they are unset or empty', () => {
     for (const env of [{}, { RUNLEDGER_WEBHOOK_ALLOW: '' }]) {
       expect(readConfig(schema, env)).toEqual({
         RUNLEDGER_WEBHOOK_ALLOW: [],
@@ -38,7 +38,7 @@ describe('the settings of the webhook policy', () => {
     expect(isAllowed('https://example.com:9000/', env)).toBe(true);
   });
 
-  it('are joined by services that other settings tell of', () => {
+  it('include the services of other settings', () => {
     const env = { RUNLEDGER_WEBHOOK_ALLOW: 'loopback' };
     expect(isAllowed('http://127.0.0.1:4222/', env)).toBe(true);
     expect(isAllowed('http://127.0.0.1:4222/', env, ['localhost:4222'])).toBe(false);
@@ -52,7 +52,7 @@ describe('the settings of the webhook policy', () => {
     ],
     ['RUNLEDGER_WEBHOOK_PORTS', '80,0', /number 2\)/],
     ['RUNLEDGER_WEBHOOK_OWN_SERVICES', 'http://a', /is neither host:port nor a host/],
-    ['RUNLEDGER_DNS_SERVERS', 'dns.example', /is no IP address with or without a port/],
+    ['RUNLEDGER_DNS_SERVERS', 'dns.example', /is not an IP address, with or without a port/],
   ])('%s says what is wrong with %s', (variable, text, wrong) => {
     expect(() => readConfig(schema, { [variable]: text })).toThrow(variable);
     expect(() => readConfig(schema, { [variable]: text })).toThrow(wrong);

@@ -21,7 +21,7 @@ const resolved = async (
 const forbidden = (why: RegExp): unknown => ({ kind: 'forbidden', why: expect.stringMatching(why) });
 
 describe('the addresses of a callback', () => {
-  it('are all that DNS has for its name', async () => {
+  it('are all addresses of its name in DNS', async () => {
     expect(
       await resolved('https://a.example/', { 'a.example': ['8.8.8.8', '8.8.4.4', '2606:4700::1111'] }),
     ).toEqual({ kind: 'allowed', addresses: ['8.8.8.8', '8.8.4.4', '2606:4700::1111'] });
@@ -41,7 +41,7 @@ describe('the addresses of a callback', () => {
     );
   });
 
-  it('are judged again when the name moves from a public address to loopback', async () => {
+  it('are checked again after the name moved from a public address to loopback', async () => {
     let now = 0;
     await using dns = await stubDns({ 'rebind.example': ['8.8.8.8'] });
     using resolver = nameResolver({ servers: [dns.server], clock: () => now });
@@ -55,14 +55,14 @@ describe('the addresses of a callback', () => {
     );
   });
 
-  it('are refused by the rules for the URL too, so that no caller can forget them', async () => {
+  it('are also checked by the rules for the URL, so that no caller can forget them', async () => {
     const names = { localhost: ['8.8.8.8'], 'a.example': ['8.8.8.8'] };
-    expect(await resolved('http://localhost/', names)).toEqual(forbidden(/has one label only/));
+    expect(await resolved('http://localhost/', names)).toEqual(forbidden(/has only one label/));
     expect(await resolved('http://a.example:22/', names)).toEqual(forbidden(/port 22/));
     expect(await resolved('http://127.0.0.1/', names)).toEqual(forbidden(/loopback/));
   });
 
-  it('are the address itself when the URL has one, without a question', async () => {
+  it('are the address itself if the URL has one, without a query', async () => {
     expect(await resolved('http://0x08.8.2056/', {})).toEqual({ kind: 'allowed', addresses: ['8.8.8.8'] });
     expect(await resolved('http://[2606:4700:0::1111]/', {})).toEqual({
       kind: 'allowed',
@@ -76,7 +76,7 @@ describe('the addresses of a callback', () => {
     });
   });
 
-  it('are never refused for the order in which they come', async () => {
+  it('are accepted in every order', async () => {
     const address = fc.constantFrom('8.8.8.8', '1.1.1.1', '10.0.0.1', 'fd00::1', '2606:4700::1111');
     await using dns = await stubDns();
     const policy = callbackPolicy({ allow: [], ports: [80], ownServices: [] });
@@ -94,11 +94,11 @@ describe('the addresses of a callback', () => {
   it.each([
     ['not_found', {}],
     ['unanswered', { 'a.example': 'servfail' }],
-  ] as const)('are unknown as long as the name is %s', async (kind, names) => {
+  ] as const)('are unknown while the name is %s', async (kind, names) => {
     expect(await resolved('http://a.example/', names)).toMatchObject({ kind });
   });
 
-  it('are not waited for beyond the signal', async () => {
+  it('are awaited no longer than the signal allows', async () => {
     await using dns = await stubDns({ 'silent.example': 'silent' });
     using resolver = nameResolver({ servers: [dns.server], clock: () => 0 });
     const policy = callbackPolicy({ allow: [], ports: [80], ownServices: [] });
@@ -109,8 +109,8 @@ describe('the addresses of a callback', () => {
   });
 });
 
-describe('what is allowed', () => {
-  it('makes localhost loopback, whatever DNS says', async () => {
+describe('a setting', () => {
+  it('resolves an allowed localhost to loopback without DNS', async () => {
     const names = { localhost: ['8.8.8.8'] };
     expect(await resolved('http://localhost:9000/', names, { allow: ['loopback'] })).toEqual({
       kind: 'allowed',
@@ -118,7 +118,7 @@ describe('what is allowed', () => {
     });
   });
 
-  it('lets a host have any address, and a network any name', async () => {
+  it('allows a host with every address, and a network under every name', async () => {
     const names = { 'hooks.corp': ['10.0.0.1'], 'a.example': ['8.8.8.8', '10.1.0.1'] };
     expect(await resolved('http://hooks.corp:9000/', names, { allow: ['hooks.corp'] })).toMatchObject({
       kind: 'allowed',
@@ -137,7 +137,7 @@ describe('a service of our own', () => {
     allow: ['loopback', '10.0.0.0/8', 'nats.corp'],
     ownServices: ['nats.corp:8080', '127.0.0.1:443'],
   };
-  const own = forbidden(/is one of the services of Runledger itself, which callbacks never reach$/);
+  const own = forbidden(/is a service of Runledger itself, which callbacks never reach$/);
 
   it.each([
     ['by another name', 'http://a.example:8080/', { 'a.example': ['10.0.0.5'], 'nats.corp': ['10.0.0.5'] }],
@@ -149,21 +149,21 @@ describe('a service of our own', () => {
     expect(await resolved(url, names, settings)).toEqual(own);
   });
 
-  it('leaves its other ports to others', async () => {
+  it('is reachable for callbacks at its other ports', async () => {
     const names = { 'a.example': ['10.0.0.5'], 'nats.corp': ['10.0.0.5'] };
     expect(await resolved('http://a.example/', names, settings)).toMatchObject({ kind: 'allowed' });
   });
 
-  it('that has no address is in nobody’s way', async () => {
+  it('without an address forbids nothing', async () => {
     const names = { 'a.example': ['8.8.8.8'] };
     expect(await resolved('http://a.example:8080/', names, settings)).toMatchObject({ kind: 'allowed' });
   });
 
-  it('that cannot be resolved is a failure of our own', async () => {
+  it('that cannot be resolved is a failure on our side', async () => {
     const names = { 'a.example': ['8.8.8.8'], 'nats.corp': 'servfail' } as const;
     expect(await resolved('http://a.example:8080/', names, settings)).toMatchObject({
       kind: 'no_server',
-      why: 'a service of Runledger itself cannot be told apart: DNS gave no answer for the name nats.corp (ESERVFAIL)',
+      why: 'the address of a service of Runledger is unknown: DNS gave no answer for the name nats.corp (ESERVFAIL)',
     });
   });
 });

@@ -12,7 +12,7 @@ describe('a secret box', () => {
   const key = aKey();
   const box = secretBox([key]);
 
-  it('opens what it sealed, whatever it is and whosever', () => {
+  it('opens what it sealed, for every text and context', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string(), (text, context) => {
         expect(box.open(box.seal(text, context), context)).toBe(text);
@@ -20,19 +20,21 @@ describe('a secret box', () => {
     );
   });
 
-  it('seals the same text differently each time, and says its version', () => {
+  it('seals the same text differently each time, with its version in front', () => {
     const sealed = Array.from({ length: 100 }, () => box.seal('text', 'org'));
     expect(new Set(sealed).size).toBe(100);
     expect(sealed.every((one) => /^v1\.[0-9a-f]{8}\.[\w-]+$/.test(one))).toBe(true);
   });
 
-  it('opens nothing for another context', () => {
+  it('refuses to open a text for another context', () => {
     const sealed = box.seal('text', 'org one');
     expect(() => box.open(sealed, 'org two')).toThrow(UnreadableSecret);
-    expect(() => box.open(sealed, 'org two')).toThrow(/org two was changed, or belongs to somebody else/);
+    expect(() => box.open(sealed, 'org two')).toThrow(
+      /org two was changed, or belongs to another organisation/,
+    );
   });
 
-  it('opens nothing of which a single bit was changed', () => {
+  it('refuses to open a text with a changed bit', () => {
     const sealed = box.seal('a text', 'org');
     const [version, id, data = ''] = sealed.split('.');
     const bytes = Buffer.from(data, 'base64url');
@@ -45,18 +47,18 @@ describe('a secret box', () => {
   });
 
   it.each(['', 'v1', 'v1..', 'v1.00000000.', 'v1.00000000.AAAA', 'v2.00000000.AAAA', 'plain'])(
-    'does not take %j for something sealed',
-    (text) => expect(() => box.open(text, 'org')).toThrow('is not one that this version wrote'),
+    'rejects %j as a sealed text',
+    (text) => expect(() => box.open(text, 'org')).toThrow('has an unknown format'),
   );
 
-  it('shows its keys to nobody who prints it', () => {
+  it('does not show its keys when it is printed', () => {
     const printed = inspect(box, { depth: 9, showHidden: true }) + JSON.stringify(box);
     expect(printed).not.toContain(key);
   });
 });
 
 describe('the keys of a box', () => {
-  it('can be changed one step after the other, with every text open all the time', () => {
+  it('can be replaced step by step, while every text stays readable', () => {
     const [old, next] = [aKey(), aKey()];
     const [before, added] = [secretBox([old]), secretBox([old, next])];
     const [swapped, after] = [secretBox([next, old]), secretBox([next])];
@@ -71,12 +73,12 @@ describe('the keys of a box', () => {
     expect(after.open(sealedAnew, 'org')).toBe('text');
   });
 
-  it('are named by their setting when none of them fits', () => {
+  it('are named by their setting if no key decrypts the text', () => {
     const sealed = secretBox([aKey()]).seal('text', 'org');
     const box = secretBox([aKey()]);
     expect(() => box.open(sealed, 'org')).toThrow(UnreadableSecret);
     expect(() => box.open(sealed, 'org')).toThrow(
-      /RUNLEDGER_SECRET_KEYS .* Add the key that was used before/,
+      /RUNLEDGER_SECRET_KEYS .* Add the old key behind the current one/,
     );
   });
 
@@ -91,7 +93,7 @@ describe('the keys of a box', () => {
     );
   });
 
-  it('are at least one', () => expect(() => secretBox([])).toThrow('openssl rand -base64 32'));
+  it('include at least one', () => expect(() => secretBox([])).toThrow('openssl rand -base64 32'));
 });
 
 describe('the setting', () => {
@@ -99,14 +101,14 @@ describe('the setting', () => {
   const read = (value?: string): readonly string[] =>
     readConfig(schema, { RUNLEDGER_SECRET_KEYS: value }).RUNLEDGER_SECRET_KEYS;
 
-  it('is one key, or several between commas', () => {
+  it('is one key, or several separated by commas', () => {
     const [one, two] = [aKey(), aKey()];
     expect(read(one)).toEqual([one]);
     expect(read(` ${one}, ${two},`)).toEqual([one, two]);
   });
 
   it.each([undefined, '', ',', 'c2hvcnQ=', `${aKey()},c2hvcnQ=`])(
-    'says how to make a key when it is %j, and never shows what was given',
+    'explains how to make a key if it is %j, and never shows the given text',
     (wrong) => {
       expect(() => read(wrong)).toThrow(ConfigError);
       expect(() => read(wrong)).toThrow(/RUNLEDGER_SECRET_KEYS .* openssl rand -base64 32/);

@@ -64,14 +64,14 @@ describe.each(oracles)('$library', ({ verify }) => {
     refused({ 'webhook-signature': headers['webhook-signature'].replace('v1,', 'v2,') });
   });
 
-  it('refuses what was sent long ago', () => {
+  it('refuses a notification that was sent long ago', () => {
     const old = sign([secret], new Date(Date.now() - 10 * 60_000));
     expect(() => verify(secret, body, old)).toThrow('too old');
   });
 });
 
 describe('a signature', () => {
-  it('is the one of the specification, over any bytes', () => {
+  it('follows the specification for all bytes', () => {
     fc.assert(
       fc.property(
         anId,
@@ -93,7 +93,7 @@ describe('a signature', () => {
   });
 
   // The example of https://docs.svix.com/receiving/verifying-payloads/how-manual
-  it('is the one of the published example', () => {
+  it('equals that of the published example', () => {
     const headers = signedHeaders({
       id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
       at: new Date(1_614_265_330_000),
@@ -103,20 +103,20 @@ describe('a signature', () => {
     expect(headers['webhook-signature']).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
   });
 
-  it('stands once for each secret, in their order', () => {
+  it('is repeated for each secret, in their order', () => {
     const [one, two] = [newSigningSecret(), newSigningSecret()];
     const sign = (secrets: readonly string[]): string =>
       signedHeaders({ id: 'a', at: new Date(0), body: utf8.encode('x'), secrets })['webhook-signature'];
     expect(sign([one, two])).toBe(`${sign([one])} ${sign([two])}`);
   });
 
-  it.each(['', 'a.b', 'a b', 'a\r\nb', 'ä', 'a'.repeat(257)])('is not made for the id %j', (id) => {
+  it.each(['', 'a.b', 'a b', 'a\r\nb', 'ä', 'a'.repeat(257)])('is refused for the id %j', (id) => {
     const sign = () =>
       signedHeaders({ id, at: new Date(), body: new Uint8Array(), secrets: [newSigningSecret()] });
-    expect(sign).toThrow('cannot be the id of a webhook');
+    expect(sign).toThrow('is not a valid webhook id');
   });
 
-  it('needs a secret, of 24 to 64 bytes, and never quotes one that is wrong', () => {
+  it('needs a secret of 24 to 64 bytes, and never quotes an invalid one', () => {
     const sign = (secrets: readonly string[]) => () =>
       signedHeaders({ id: 'a', at: new Date(), body: new Uint8Array(), secrets });
     const ofBytes = (count: number): string => `whsec_${randomBytes(count).toString('base64')}`;

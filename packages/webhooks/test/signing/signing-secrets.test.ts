@@ -48,7 +48,7 @@ const storedText = async (org: OrgId): Promise<string> => {
 };
 
 describe('the first secret of an organisation', () => {
-  it('is made when it is asked for, and stays', async () => {
+  it('is made on the first request, and stays', async () => {
     const org = anOrg();
     const made = await secrets().current(org);
     expect(made).toEqual({
@@ -60,7 +60,7 @@ describe('the first secret of an organisation', () => {
     expect(await secrets().valid(org)).toEqual([made.secret]);
   });
 
-  it('is the same for twenty who ask at once', async () => {
+  it('is the same for twenty concurrent callers', async () => {
     const org = anOrg();
     const asked = Array.from({ length: 20 }, (_, n) =>
       n % 2 === 0
@@ -74,14 +74,14 @@ describe('the first secret of an organisation', () => {
     expect(new Set(answers).size).toBe(1);
   });
 
-  it('is what the given source makes', async () => {
+  it('comes from the given source', async () => {
     const org = anOrg();
     const chosen = `whsec_${randomBytes(24).toString('base64')}`;
     const signing = signingSecrets(log, secretBox([key]), { now: aClock().now, newSecret: () => chosen });
     expect(await signing.valid(org)).toEqual([chosen]);
   });
 
-  it('is another one for each organisation', async () => {
+  it('differs between organisations', async () => {
     const [one, two] = await Promise.all([secrets().current(anOrg()), secrets().current(anOrg())]);
     expect(one.secret).not.toBe(two.secret);
   });
@@ -105,7 +105,7 @@ describe('a rotation', () => {
     return accepts.includes(true);
   };
 
-  it('lets receivers verify with the old secret until the overlap is over, and with the new one from then on', async () => {
+  it('lets receivers verify with the old secret until the overlap ends, and with the new one afterwards', async () => {
     const org = anOrg();
     const clock = aClock();
     const signing = secrets(clock);
@@ -128,7 +128,7 @@ describe('a rotation', () => {
     expect((await signing.current(org)).previous).toBeNull();
   });
 
-  it('overlaps for 24 hours unless told otherwise', async () => {
+  it('overlaps for 24 hours by default', async () => {
     const org = anOrg();
     await secrets().current(org);
     expect((await secrets().rotate(org)).previous?.expires_at).toBe('2026-03-02T00:00:00.000Z');
@@ -144,7 +144,7 @@ describe('a rotation', () => {
     expect(await signing.valid(org)).toEqual([secret]);
   });
 
-  it('drops the one before the last when it is repeated during an overlap', async () => {
+  it('drops the oldest secret if it is repeated during an overlap', async () => {
     const org = anOrg();
     const signing = secrets();
     await signing.current(org);
@@ -153,14 +153,14 @@ describe('a rotation', () => {
     expect(await signing.valid(org)).toEqual([third.secret, second.secret]);
   });
 
-  it('gives the first secret where there was none', async () => {
+  it('makes the first secret if there is none', async () => {
     const org = anOrg();
     const { secret, previous } = await secrets().rotate(org);
     expect(previous).toBeNull();
     expect(await secrets().valid(org)).toEqual([secret]);
   });
 
-  it('is not lost when many are asked for at once', async () => {
+  it('is not lost among many concurrent rotations', async () => {
     const org = anOrg();
     await secrets().current(org);
     const rotated = await Promise.all(Array.from({ length: 8 }, () => secrets().rotate(org)));
@@ -170,7 +170,7 @@ describe('a rotation', () => {
   });
 
   it.each([-1, 604_801, Number.NaN, Number.POSITIVE_INFINITY])(
-    'takes no overlap of %d seconds',
+    'rejects an overlap of %d seconds',
     async (overlap_s) => {
       await expect(secrets().rotate(anOrg(), { overlap_s })).rejects.toThrow(RangeError);
       await expect(secrets().rotate(anOrg(), { overlap_s })).rejects.toThrow('7 days');
@@ -178,7 +178,7 @@ describe('a rotation', () => {
   );
 });
 
-describe('what a notifier remembers', () => {
+describe('the cached secret of a notifier', () => {
   it('is five seconds old at most', async () => {
     const org = anOrg();
     const clock = aClock();
@@ -191,7 +191,7 @@ describe('what a notifier remembers', () => {
     expect(await notifier.valid(org)).toEqual([secret]);
   });
 
-  it('is not kept when the clock was set back', async () => {
+  it('is read again after the clock was set back', async () => {
     const org = anOrg();
     const clock = aClock();
     const notifier = secrets(clock);
@@ -202,8 +202,8 @@ describe('what a notifier remembers', () => {
   });
 });
 
-describe('at rest', () => {
-  it('there is nothing of a secret, nor of the one before', async () => {
+describe('a stored secret', () => {
+  it('holds no plain text of the secret, nor of the earlier one', async () => {
     const org = anOrg();
     const old = await secrets().current(org);
     const { secret } = await secrets().rotate(org);
@@ -219,14 +219,14 @@ describe('at rest', () => {
     }
   });
 
-  it('the record of one organisation opens for no other', async () => {
+  it('of one organisation is not readable for another', async () => {
     const [mine, other] = [anOrg(), anOrg()];
     await secrets().current(mine);
     await log.js.publish(`$KV.WEBHOOK_SECRETS.${other}`, await storedText(mine));
     await expect(secrets().current(other)).rejects.toBeInstanceOf(UnreadableSecret);
   });
 
-  it('a secret stays the same while the key of the box is changed, and is encrypted with the new key once read', async () => {
+  it('stays the same while the key of the box is replaced, and is encrypted with the new key after a read', async () => {
     const [org, clock, next] = [anOrg(), aClock(), aKey()];
     const first = await secrets(clock).current(org);
     const rotated = await secrets(clock).rotate(org);
@@ -238,7 +238,7 @@ describe('at rest', () => {
     await expect(secrets(clock, [key]).current(org)).rejects.toThrow('RUNLEDGER_SECRET_KEYS');
   });
 
-  it('a secret whose key is lost is replaced by a rotation without overlap, and by no other', async () => {
+  it('whose key is lost is replaced only by a rotation without an overlap', async () => {
     const org = anOrg();
     await secrets().current(org);
     const later = secrets(aClock(), [aKey()]);

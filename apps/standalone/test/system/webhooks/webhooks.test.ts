@@ -119,7 +119,7 @@ describe('the webhook of a run in a standalone', () => {
     ];
     for (const { host } of running.map((url) => new URL(url)))
       await expect(runApi(standalone).queue({}, { webhook: `http://${host}/` })).rejects.toThrow(
-        'is one of the services of Runledger itself',
+        'is a service of Runledger itself',
       );
   });
 });

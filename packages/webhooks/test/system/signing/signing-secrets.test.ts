@@ -8,7 +8,7 @@ import { expect, it } from 'vitest';
 import { secretBox } from '../../../src/signing/secret-box.ts';
 import { signingSecrets } from '../../../src/signing/signing-secrets.ts';
 
-it('says that the log is away, remembers no failure, and works again afterwards', async () => {
+it('reports an unavailable log, caches no failure, and works again afterwards', async () => {
   await using open = new AsyncDisposableStack();
   const nats = open.use(await testNats());
   const log = open.use(await openEventLog({ url: nats.url, name: 'test' }, silentLogger));

@@ -92,7 +92,7 @@ describe('the callback of a run that is queued', () => {
       expect(reasonOf(await queueAt(url))).toMatch(/^Value error, /);
     }
     const ports = await bed.gateway({ environment: { RUNLEDGER_WEBHOOK_PORTS: '443' } });
-    expect(reasonOf(await queueAt('http://8.8.8.8/', ports))).toContain('port 80 is none of 443');
+    expect(reasonOf(await queueAt('http://8.8.8.8/', ports))).toContain('port 80 is not one of 443');
   });
 
   it('never goes to a service of our own, whatever is allowed', async () => {
@@ -119,7 +119,7 @@ describe('the callback of a run that is queued', () => {
     ]) {
       expect([url, reasonOf(await queueAt(url, allowing))]).toEqual([
         url,
-        expect.stringContaining('one of the services of Runledger itself'),
+        expect.stringContaining('a service of Runledger itself'),
       ]);
     }
     expect(reasonOf(await queueAt('http://127.0.0.1:7003/', allowing))).toBe('queued');
