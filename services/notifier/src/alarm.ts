@@ -1,6 +1,6 @@
-/** One timer for everything that is due some day. */
+/** One timer for the next tick. */
 export interface Alarm extends Disposable {
-  /** Rings at this time of the clock, or before. */
+  /** Rings at this time of the clock, or earlier. */
   set(at: number): void;
 }
 

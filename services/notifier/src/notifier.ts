@@ -36,10 +36,10 @@ export interface Notifier extends AsyncDisposable {
   state(): ReadState;
 }
 
-/** How often deferred deliveries are looked through for those whose time is over. */
-const LOOK_FOR_EXPIRED_MS = 600_000;
+/** How often deferred deliveries are searched for expired ones. */
+const FIND_EXPIRED_EVERY_MS = 600_000;
 
-/** Sends the notifications of the partitions that this process gets, until it is disposed. */
+/** Sends the notifications of the partitions that this process holds, until it is disposed. */
 export const openNotifier = (options: NotifierOptions): Notifier => {
   const { log, finishWithinMs, instance, now } = options;
   const stop = new AbortController();
@@ -60,7 +60,7 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
   let failure: string | undefined;
   void held.failed.then((error) => {
     failure = error.message;
-    log.logger.error({ err: error }, 'no partition can be held any more');
+    log.logger.error({ err: error }, 'no partition can be held any longer');
   });
   return {
     state: () => (failure === undefined ? subscription.state() : { ok: false, why: failure }),
@@ -74,7 +74,7 @@ export const openNotifier = (options: NotifierOptions): Notifier => {
   };
 };
 
-/** The core at work: what it decides is done, and time passes for it. */
+/** Runs the core: carries out its effects, and gives it the time. */
 const runCore = (options: NotifierOptions) => {
   const { log, now, maxInFlight, giveUpAfterMs } = options;
   const clock = (): number => performance.now();
@@ -130,13 +130,10 @@ const reconcileOften = async (
     countExpiring: () => countExpiring(state),
     onForgotten: (run_id: string) => {
       metrics.forgotten();
-      log.logger.error(
-        { run_id },
-        'a notification was forgotten; the reconciliation found it, and it is sent now',
-      );
+      log.logger.error({ run_id }, 'the reconciliation found a forgotten notification; it is sent now');
     },
   };
-  const expireEveryMs = Math.min(LOOK_FOR_EXPIRED_MS, giveUpAfterMs / 10);
+  const expireEveryMs = Math.min(FIND_EXPIRED_EVERY_MS, giveUpAfterMs / 10);
   let expired = performance.now();
   for (;;) {
     await sleep(reconcileEveryMs, signal);
@@ -148,7 +145,7 @@ const reconcileOften = async (
       }
       await reconcile(options);
     } catch (error) {
-      log.logger.warn({ err: error }, 'the reconciliation was interrupted; it goes on later');
+      log.logger.warn({ err: error }, 'the reconciliation was interrupted; it continues later');
     }
   }
 };
@@ -163,7 +160,7 @@ const readTarget = async (log: EventLog, key: RunKey): Promise<WebhookTarget | n
     case 'damaged':
       log.logger.error(
         { run_id: key.run_id, why: read.why },
-        'a run cannot be read; nothing is sent about it',
+        'a run cannot be read; its notifications are not sent',
       );
       return null;
     case 'newer_version':

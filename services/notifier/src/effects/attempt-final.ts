@@ -27,7 +27,7 @@ export const attemptFinal = async (
     return carryOut(context, attempt, await planOf(context, delivery, signal), signal);
   });
   take({ type: 'attempt_finished', attempt, report });
-  // A conclusion that was decided on has begun, and has taken them.
+  // A conclusion that the core decided on has started already, with these facts.
   facts.delete(attempt);
 };
 
@@ -39,7 +39,7 @@ const planOf = async (
   const { log, now, metrics, giveUpAfterMs } = context;
   const { key, source } = delivery;
   const retrying = atLog(context, signal);
-  // A replica that is behind must not make a notification look superfluous.
+  // A replica that is behind must not make a notification look unnecessary.
   const atLeast = source.kind === 'fact' ? source.sequence : await retrying(() => lastOfRun(log, key));
   const read = await retrying(() => readRun(log, key, { atLeast }));
   const plan = planAttempt(delivery, read, now().getTime(), { giveUpAfterMs, instantOf: Date.parse });

@@ -8,7 +8,7 @@ import { atLog, guarded, type EffectContext, type EffectOf } from './effect-cont
 import { sendNotification } from './send-notification.ts';
 import { webhookFacts } from './webhook-facts.ts';
 
-/** Sends the run as it is now. One attempt: the next notification says more. */
+/** Sends the run as it is now. There is one attempt: the next notification contains more. */
 export const attemptIntermediate = async (
   context: EffectContext,
   effect: EffectOf<'attempt_intermediate'>,
@@ -37,7 +37,7 @@ const send = async (
   if (url === null || !wanted || isSettled(webhook.state)) return { kind: 'nothing' };
   const round = roundOf(webhook.state);
   const sequence = history.head;
-  // Each says something else, and none is sent again.
+  // Each has other content, and none is sent again.
   const webhook_id = `msg_${run.run_id}_${sequence}_${Math.floor(Math.random() * 2 ** 48).toString(36)}`;
   const report = await progressOf(context, run);
   const notification = { webhook_id, run, url, sequence, report, round, attempt: 1 };

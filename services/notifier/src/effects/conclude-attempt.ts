@@ -10,7 +10,7 @@ import { atLog, guarded, type EffectContext, type EffectOf } from './effect-cont
 import { pendingOf } from './pending-deliveries.ts';
 import type { WebhookFacts } from './webhook-facts.ts';
 
-/** Writes down what follows from an attempt. */
+/** Stores what follows from an attempt. */
 export const concludeAttempt = async (
   context: EffectContext,
   effect: EffectOf<'conclude_attempt'>,
@@ -69,7 +69,7 @@ const retry = async (
   });
 };
 
-/** In the background: nobody waits for what is only to be read. */
+/** In the background: no work depends on it. */
 export const recordState = (
   { log, now }: EffectContext,
   key: RunKey,

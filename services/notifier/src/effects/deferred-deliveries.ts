@@ -21,7 +21,7 @@ export const defer = async (
   const outcome = await inTurn(receiverKey({ org_id: key.org_id, origin }), () =>
     guarded(context, work, async () => {
       if (reminder) await keepOpening(context, reminder, signal);
-      // What was loaded is still there.
+      // A loaded delivery is still stored.
       if (source.kind !== 'deferred') await store(context, delivery, signal);
       return { kind: 'stored' } as const;
     }),
@@ -56,7 +56,7 @@ export const loadDeferred = async (
       const next = await retrying(() => nextDeferred(log, receiver, lastSequence));
       if (!next) return finish(lastSequence > after ? 'end' : 'nothing_found');
       lastSequence = next.sequence;
-      // It may be what is left behind of one that went on.
+      // It may be a leftover of a delivery that continued.
       const delivery = deliveryIn(next, 'deferred', true);
       if (isInHand(delivery.key)) continue;
       take({ type: 'deferred_found', delivery });
@@ -79,7 +79,7 @@ export const keepOpening = (
   return atLog(context, signal)(() => storeOpening(context.log, stored));
 };
 
-/** Nobody needs to be reminded of the receiver any more. */
+/** The receiver needs no reminder any more. */
 export const forgetOpening = async (
   context: EffectContext,
   { receiver, due }: EffectOf<'remove_opening'>,

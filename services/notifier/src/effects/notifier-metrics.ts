@@ -50,7 +50,7 @@ export const notifierMetrics = (metrics: Metrics): NotifierMetrics => {
   });
   const late = new Histogram({
     name: 'runledger_notifier_timer_lateness_seconds',
-    help: 'How long after its time a waiting delivery was taken up.',
+    help: 'How late a timer of a waiting delivery arrived.',
     buckets: LATE_SECONDS,
     registers,
   });

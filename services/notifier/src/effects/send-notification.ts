@@ -15,10 +15,10 @@ import type { EffectContext } from './effect-context.ts';
 /** One notification, as it is to be sent. */
 export interface Notification {
   readonly kind: 'intermediate' | 'final';
-  /** The same for every attempt, so that a receiver recognises the message. */
+  /** The same for every attempt, so that a receiver recognises a duplicate. */
   readonly webhook_id: string;
   readonly run: Run;
-  /** The webhook's, as it stands in the run. */
+  /** The webhook's, as the run has it. */
   readonly url: string;
   /** The run's head. */
   readonly sequence: number;
@@ -87,7 +87,7 @@ const runDueTimers = async (): Promise<void> => {
   await nextTurn();
 };
 
-/** In the background: nobody waits for what is only to be read. */
+/** In the background: no work depends on it. */
 const record = (
   { log }: EffectContext,
   notification: Notification,

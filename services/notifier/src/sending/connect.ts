@@ -4,7 +4,7 @@ import { connect as openTls, type SecureContext } from 'node:tls';
 /** Each address but the last gets this long before the next one is tried. Families alternate. */
 const ADDRESS_WITHIN_MS = 500;
 
-/** Connects to one of these very addresses; no name is looked up. */
+/** Connects to one of these addresses, without a name lookup. */
 export const connectTo = async (
   addresses: readonly string[],
   port: number,
@@ -17,7 +17,7 @@ export const connectTo = async (
       noDelay: true,
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: ADDRESS_WITHIN_MS,
-      // Nobody resolves this name. Only a look-up can give a connection several addresses.
+      // This name is never resolved. Only a lookup can give a connection several addresses.
       ...(others.length === 0 ? { host: only } : { host: 'pinned.invalid', lookup: pinned(addresses) }),
     }),
     'connect',

@@ -6,7 +6,7 @@ import type { Stopwatch } from './stopwatch.ts';
 import type { Duplex } from 'node:stream';
 
 const MAX_HEADER_BYTES = 16 * 1_024;
-/** Nobody needs so many 1xx responses. Without a limit they could keep the notifier busy until the attempt's time is over. */
+/** Without a limit, 1xx responses could keep the notifier busy until the attempt times out. */
 const MAX_INTERIM_RESPONSES = 32;
 
 /** Body and headers are sent as they are. The sender adds Host, Content-Length and the headers of the connection. */
@@ -27,7 +27,7 @@ export interface ExchangeParts {
 
 /**
  * Sends the request and reads its response. The receiver may have closed a kept connection just before it is used: that is
- * nobody's failure, and the request is sent once more on a fresh one.
+ * no failure, and the request is sent once more on a new one.
  */
 export const exchange = async (
   outgoing: OutgoingRequest,
@@ -75,7 +75,7 @@ const sendRequest = async (
     reject(interim === 0 && isStale(request, error) ? new StaleConnection() : error),
   );
   const abort = (): void => {
-    request.destroy(new Error('The try has ended'));
+    request.destroy(new Error('The attempt has ended'));
   };
   signal.addEventListener('abort', abort);
   if (signal.aborted) abort();

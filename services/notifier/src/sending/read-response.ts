@@ -47,7 +47,7 @@ export const readResponse = async (
   response.once('close', () => resolve(undefined));
   response.on('error', () => resolve(undefined));
   await promise;
-  // The receiver responded before it read the whole request: the rest would hold the connection for ever.
+  // The receiver responded before it read the whole request: the rest would hold the connection forever.
   if (!request.writableFinished) request.destroy();
   return {
     status: response.statusCode ?? 0,

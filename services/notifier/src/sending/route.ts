@@ -33,7 +33,7 @@ export const routeTo = (url: URL, addresses: readonly string[]): Route => {
   };
 };
 
-/** A fresh connection, ready for a request. Its peer is checked before anything is sent. */
+/** A new connection, ready for a request. Its peer is checked before anything is sent. */
 export const openRoute = async (
   route: Route,
   parts: RouteParts & { readonly clock: Stopwatch; readonly signal: AbortSignal },

@@ -13,18 +13,18 @@ export interface ExpiryOptions {
   readonly signal: AbortSignal;
 }
 
-/** Given up in one look; the others in the next one. */
+/** Given up in one search; the others in the next one. */
 const MAX_EXPIRED = 1_000;
 const MAX_AT_ONCE = 32;
-const LOOK_AGAIN_MS = 20;
+const CHECK_AGAIN_MS = 20;
 
-/** Has deferred deliveries given up whose time is over. @throws what ends the reading */
+/** Has expired deferred deliveries given up. @throws what ends the reading */
 export const giveUpExpired = async (
   { log, now, take, countExpiring, signal }: ExpiryOptions,
   partition: number,
 ): Promise<void> => {
   for (const pending of await readExpired(log, partition, now(), MAX_EXPIRED)) {
-    while (countExpiring() >= MAX_AT_ONCE && !signal.aborted) await sleep(LOOK_AGAIN_MS, signal);
+    while (countExpiring() >= MAX_AT_ONCE && !signal.aborted) await sleep(CHECK_AGAIN_MS, signal);
     if (signal.aborted) return;
     take({ type: 'expired_found', delivery: deliveryIn(pending, 'deferred', true) });
   }

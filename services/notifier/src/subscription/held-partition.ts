@@ -26,11 +26,11 @@ export interface HoldingOptions {
   readonly positionOf: (partition: number) => PartitionPosition | undefined;
   /** Seconds that a timer came after its time. */
   readonly onLate: (seconds: number) => void;
-  /** What is in flight when the partition is given away may be finished for so long. */
+  /** Work in flight may take this long when the partition is handed over. */
   readonly finishWithinMs: number;
 }
 
-/** Holds one partition until the signal is aborted, and gives it away then. @throws what the broker does, and the signal's reason */
+/** Holds one partition until the signal is aborted, and hands it over then. @throws what the broker does, and the signal's reason */
 export const holdPartition = async (
   options: HoldingOptions,
   partition: number,
@@ -42,7 +42,7 @@ export const holdPartition = async (
     readOpenings(log, partition),
   );
   const sending = new AbortController();
-  // Lost rather than given away: somebody else may be sending the same by now, so nothing more leaves from here.
+  // Lost rather than handed over: another notifier may be sending the same by now, so this one sends nothing more.
   over.addEventListener('abort', () => void (isRequested(over) || sending.abort(over.reason)), {
     once: true,
   });
@@ -56,11 +56,11 @@ export const holdPartition = async (
     const failure = await untilAborted(due.failed, over);
     if (failure) throw failure;
   } finally {
-    await giveAway(options, partition, due, sending);
+    await handOver(options, partition, due, sending);
   }
 };
 
-/** Where the last holder left the partition. */
+/** The position where the last holder stopped. */
 const readStart = async (log: EventLog, number: number, signal: AbortSignal): Promise<PartitionStart> => {
   const retrying = <Answer>(work: () => Promise<Answer>): Promise<Answer> =>
     retryWhileUnavailable({ signal, logger: log.logger }, work);
@@ -94,13 +94,13 @@ const followTimers = async (
   try {
     return await unlessAborted(opening, signal);
   } catch (error) {
-    // What opens after all is nobody's.
+    // If it opens after all, it is closed.
     void opening.then((late) => late[Symbol.asyncDispose]()).catch(() => undefined);
     throw error;
   }
 };
 
-/** What was due before it was caught up may have been taken up by another holder. */
+/** An earlier holder may have handled timers that were due before it caught up. */
 const takeDue = async (
   { log, now, take, onLate }: HoldingOptions,
   due: readonly Due[],
@@ -133,8 +133,8 @@ const openingIn = ({ origin, org_id, opens, until }: OpenBreaker): StoredOpening
   until: Date.parse(until),
 });
 
-/** Lets what is in flight be finished, for a while, and stores how far the partition came. */
-const giveAway = async (
+/** Waits a while for work in flight, and stores the position of the partition. */
+const handOver = async (
   { log, take, subscription, signals, whenIdle, positionOf, finishWithinMs }: HoldingOptions,
   partition: number,
   due: Following | undefined,
@@ -145,7 +145,7 @@ const giveAway = async (
   take({ type: 'partition_closing', partition });
   const stopped = due?.[Symbol.asyncDispose]();
   await within(log.connected() ? finishWithinMs : 0, idle, () => undefined);
-  sending.abort(new Error('the partition is given away'));
+  sending.abort(new Error('the partition is handed over'));
   await Promise.all([idle, stopped]);
   const position = positionOf(partition);
   take({ type: 'partition_lost', partition });
@@ -156,6 +156,6 @@ const giveAway = async (
   );
 };
 
-/** An abort without a reason of its own is somebody's request. */
+/** An abort without a reason is a requested one. */
 const isRequested = ({ reason }: AbortSignal): boolean =>
   reason instanceof DOMException && reason.name === 'AbortError';

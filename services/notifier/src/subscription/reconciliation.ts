@@ -23,20 +23,20 @@ export interface ReconciliationOptions {
   readonly partitions: () => Iterable<Partition>;
   readonly isInHand: (run: RunId) => boolean;
   readonly take: (input: NotifierInput) => void;
-  /** A notification was found that nothing stood for: a bug, or a log that lost its end. */
+  /** A notification was found that nothing accounts for: a bug, or a log that lost its end. */
   readonly onForgotten: (run: RunId) => void;
   readonly signal: AbortSignal;
 }
 
 /**
- * Checks that nothing was forgotten, without trusting the core: for every run that ended, as far as everything is said to be
- * settled, its notification must be settled, stand in TIMERS, or be in hand. What stands in TIMERS is checked again.
+ * Checks that nothing was forgotten, without trusting the core: the notification of every run that ended before the
+ * low watermark must be settled, in TIMERS, or in memory. Those in TIMERS are checked again.
  */
 export const reconcile = async (options: ReconciliationOptions): Promise<void> => {
   const { partitions, signal } = options;
   for (const partition of partitions()) {
-    // A copy: what is watched changes meanwhile.
-    for (const { key, sequence } of partition.watched.values().toArray()) {
+    // A copy: the map changes meanwhile.
+    for (const { key, sequence } of partition.pendingChecks.values().toArray()) {
       if (signal.aborted) return;
       await check(options, [partition], key, sequence);
     }
@@ -92,7 +92,7 @@ const check = async (
   const unsettled = await findUnsettled(options, key, sequence);
   const partition = unsettled
     ? partitions.find(({ number }) => number === partitionOf(unsettled.origin))
-    : partitions.find(({ watched }) => watched.has(key.run_id));
+    : partitions.find(({ pendingChecks }) => pendingChecks.has(key.run_id));
   if (!partition) return;
   const found = unsettled ? await whatStandsFor(options, key, sequence, unsettled) : SETTLED;
   options.take({ type: 'run_checked', partition: partition.number, key, sequence, found });

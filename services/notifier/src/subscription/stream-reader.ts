@@ -23,9 +23,9 @@ export interface ReaderOptions {
   readonly onShortened: (lastSequence: number) => void;
 }
 
-/** Reads one stream for all partitions of this process, from where the one furthest behind is. */
+/** Reads one stream for all partitions of this process, from the lowest of their positions. */
 export interface StreamReader {
-  /** Begins anew: what lies before would be missing otherwise. */
+  /** Starts reading again, since earlier messages would be missing otherwise. */
   add(partition: number): void;
   remove(partition: number): void;
   state(): ReadState;
@@ -33,7 +33,7 @@ export interface StreamReader {
 }
 
 const AGAIN_AFTER_MS = 1_000;
-/** Partitions come in groups, and each would begin anew. */
+/** Partitions are assigned in groups, and each would start the reading again. */
 const GATHER_MS = 50;
 
 const SOURCES = {
@@ -104,7 +104,7 @@ const readForever = async (reading: Reading): Promise<void> => {
 const readUntilWoken = async (reading: Reading): Promise<void> => {
   const { log, stream, signal, takenUpTo, onBatch, wake } = reading;
   if (signal.aborted) return;
-  // A partition that is added later gets nothing of this reading: what lies before would be missing.
+  // A partition that is added later gets nothing of this reading: earlier messages would be missing.
   const present = new Set(reading.partitions);
   reading.present = present;
   const after = Math.min(...[...present].map((partition) => takenUpTo(partition) ?? Infinity));

@@ -15,7 +15,7 @@ export interface SubscriptionOptions {
   readonly takenUpTo: (partition: number, stream: Stream) => number | undefined;
 }
 
-/** What happens to the runs whose webhooks belong to the partitions of this process. */
+/** Reads what happens to the runs whose webhooks belong to the partitions of this process. */
 export interface Subscription extends AsyncDisposable {
   add(partition: number): void;
   remove(partition: number): void;
@@ -82,7 +82,7 @@ const takeAll = async (
   for (const { notice } of noticed)
     if (notice?.type === 'run_changed' && notice.target !== undefined)
       targets.note(notice.key.run_id, notice.target);
-  // Those that are not known are looked up side by side.
+  // Unknown targets are looked up concurrently.
   const found = await Promise.all(
     noticed.map(async ({ notice }) => (notice ? targets.find(notice.key) : null)),
   );

@@ -31,7 +31,7 @@ export interface WebhookTargets {
 
 const MAX_KNOWN = 50_000;
 
-/** Remembers the targets that were used lately, so that not every fact costs a read. */
+/** Keeps the targets that were used recently, so that not every fact costs a read. */
 export const openWebhookTargets = (
   lookUp: (key: RunKey) => Promise<WebhookTarget | null>,
   max = MAX_KNOWN,

@@ -18,7 +18,7 @@ export type Due =
   /** Not written by a notifier. */
   | { readonly kind: 'unreadable'; readonly sequence: number; readonly subject: string };
 
-/** Gives whatever is due in a partition, old and new, until it is disposed. After an error `onDue` may get the same again. */
+/** Passes on what is due in a partition, old and new, until it is disposed. After an error `onDue` may get the same again. */
 export const followDue = (
   log: EventLog,
   partition: number,
@@ -40,7 +40,7 @@ export const followDue = (
       ),
   });
 
-/** Deferred deliveries of a partition whose time is over, at most so many. @throws what ends the reading */
+/** Deferred deliveries of a partition that have expired, at most `max`. @throws what ends the reading */
 export const readExpired = async (
   log: EventLog,
   partition: number,

@@ -24,7 +24,7 @@ const Pending = Compile(PendingDelivery);
 const Breaker = Compile(OpenBreaker);
 const Position = Compile(PartitionPosition);
 const MAX_OPENINGS = 200_000;
-/** Nobody waits for a number. */
+/** A metric is not worth more time. */
 const COUNT_WITHIN_MS = 1_000;
 
 export interface StoredPending {
@@ -38,7 +38,7 @@ export const readOpenings = async (log: EventLog, partition: number): Promise<Op
     .map(({ data }) => parseJson(data))
     .filter((body) => Breaker.Check(body));
 
-/** Undefined for a partition that nobody ever held. @throws {LogUnavailable} */
+/** Undefined for a partition that was never held. @throws {LogUnavailable} */
 export const readPosition = async (
   log: EventLog,
   partition: number,

@@ -16,7 +16,7 @@ import { removeMessage } from '@runledger/event-log/messages/remove-message';
 const STREAM = 'TIMERS';
 const utf8 = new TextEncoder();
 
-/** Lets the delivery wait, on the broker's clock. It replaces what was waiting for the run. @throws {LogUnavailable} */
+/** Stores a delivery until its time, by the broker's clock. It replaces what was waiting for the run. @throws {LogUnavailable} */
 export const scheduleDelivery = (log: EventLog, delivery: PendingDelivery, at: Date): Promise<void> =>
   put(log, timerSubject(delivery, 'wait'), delivery, { at, target: timerSubject(delivery, 'due') });
 
@@ -24,7 +24,7 @@ export const scheduleDelivery = (log: EventLog, delivery: PendingDelivery, at: D
 export const deferDelivery = (log: EventLog, delivery: PendingDelivery): Promise<void> =>
   put(log, timerSubject(delivery, 'deferred'), delivery);
 
-/** Stores the opening of a breaker, and wakes the holder of its partition when it is over. @throws {LogUnavailable} */
+/** Stores the opening of a breaker, which becomes due for the holder of its partition when it is over. @throws {LogUnavailable} */
 export const storeOpening = (log: EventLog, breaker: OpenBreaker): Promise<void> =>
   put(log, breakerTimerSubject(breaker, 'wait'), breaker, {
     at: new Date(breaker.until),
@@ -55,7 +55,7 @@ export const removePending = (
   of: Pick<PendingDelivery, 'origin' | 'org_id' | 'run_id'>,
 ): Promise<void> => removeAll(log, timersOfRun(of));
 
-/** Removes the opening of a breaker, so that nobody is woken for it. @throws {LogUnavailable} */
+/** Removes the opening of a breaker, so that it does not become due. @throws {LogUnavailable} */
 export const removeOpening = (
   log: EventLog,
   breaker: Pick<OpenBreaker, 'origin' | 'org_id'>,

@@ -1,14 +1,14 @@
 export interface BreakerSettings {
-  /** So many failures without a success between them open a breaker. */
+  /** This many failures without a success between them open a breaker. */
   readonly inARow: number;
-  /** More than so many percent of at least `fewestResults` in `windowMs` open it too. */
+  /** More than this percentage of at least `fewestResults` in `windowMs` open it too. */
   readonly failingPercent: number;
   readonly fewestResults: number;
   readonly windowMs: number;
   /** The first opening. Each one that follows without a recovery lasts twice as long, up to `longestOpenMs`. */
   readonly firstOpenMs: number;
   readonly longestOpenMs: number;
-  /** So many breakers are remembered. The oldest beyond that is forgotten, closed ones first. */
+  /** The maximum number of breakers. Beyond it the oldest is forgotten, closed ones first. */
   readonly maxBreakers: number;
 }
 

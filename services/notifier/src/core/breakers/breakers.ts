@@ -26,7 +26,7 @@ export interface BreakerChange {
   readonly state: BreakerState;
 }
 
-/** What is stored of an open breaker, so that another process can go on with it. */
+/** What is stored of an open breaker, so that another process can continue it. */
 interface Opening {
   readonly opens: number;
   /** Monotonic, in milliseconds. */
@@ -136,7 +136,7 @@ export class Breakers {
     for (const breaker of [...this.#closed.values(), ...this.#tripped.values()]) this.#cleanUp(breaker, at);
   }
 
-  /** In use, though too little to come to the end of its rounds, and without a failure for long enough: it is closed. */
+  /** Closes a breaker that had no failure for long enough, also without enough successes. */
   #cleanUp(breaker: KeyedBreaker, at: number): void {
     const { state, key } = breaker;
     if (state.kind === 'open' || !isQuiet(breaker, at, this.#settings)) return;

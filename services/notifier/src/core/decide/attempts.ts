@@ -4,14 +4,14 @@ import type { FinalDelivery } from '../delivery/final-delivery.ts';
 import { outcomesOf, verdictOf } from '../delivery/verdict.ts';
 import type { Permit } from '../receivers/concurrency-limits.ts';
 import type { Sent } from '../receivers/receiver.ts';
-import { learn } from '../receivers/receiver-queues.ts';
+import { recordResult } from '../receivers/receiver-queues.ts';
 import type { Attempt } from '../state/attempt.ts';
 import type { Outcome } from '../state/input.ts';
 import { IDLE, takeDelivery, takeUpToRound, type News, type Outbox } from '../state/outbox.ts';
 import type { NotifierState } from '../state/state.ts';
 import { AGAIN_MS, keepNews } from './deferral.ts';
 import { advance } from './outboxes.ts';
-import { offer } from './queueing.ts';
+import { schedule } from './queueing.ts';
 import { beginWork, endWork, settle, settleNews } from './settling.ts';
 
 const ONE_INTERMEDIATE_MS = 1_000;
@@ -44,7 +44,7 @@ export const attemptFinished = (state: NotifierState, id: number, report: Attemp
   else if (attempt?.content.kind === 'final') finalFinished(state, attempt, attempt.content.delivery, report);
 };
 
-/** News that were refused are not sent again: the next say more. */
+/** News that were refused are not sent again: the next contain more. */
 const intermediateFinished = (
   state: NotifierState,
   attempt: Attempt,
@@ -96,7 +96,7 @@ const conclude = (
   state.effects.push({ type: 'conclude_attempt', attempt: attempt.id, delivery, conclusion });
 };
 
-/** What followed from the attempt was written down, or could not be. */
+/** What follows from the attempt is stored, or could not be stored. */
 export const attemptConcluded = (state: NotifierState, id: number, outcome: Outcome): void => {
   const attempt = state.attempts.get(id);
   if (attempt?.content.kind !== 'final') return;
@@ -112,16 +112,16 @@ export const attemptConcluded = (state: NotifierState, id: number, outcome: Outc
   if (conclusion) conclude(state, attempt, delivery, conclusion, sentOf(report));
 };
 
-/** Nothing else stands for it in memory: it stays in hand, unless its source is left to the next holder. */
+/** The delivery stays in memory, unless it was only to be given up. */
 const keep = (state: NotifierState, attempt: Attempt, delivery: FinalDelivery): void => {
   const outbox = state.outboxes.get(attempt.run);
   if (outbox) outbox.notBefore.final = state.moment.at + AGAIN_MS;
-  // It is found again with the others whose time is over.
+  // The next search for expired deliveries finds it again.
   if (outbox && !attempt.permit) takeDelivery(outbox, delivery);
   endAttempt(state, attempt, 'interrupted');
 };
 
-/** Others of the same round stood for the same, unless this one gave way to them. */
+/** `round`: the other deliveries of the same round are settled with it. */
 const complete = (
   state: NotifierState,
   attempt: Attempt,
@@ -142,11 +142,11 @@ const endAttempt = (state: NotifierState, attempt: Attempt, sent: Sent): void =>
     outbox.stage = IDLE;
     advance(state, outbox);
   }
-  if (attempt.permit) giveBack(state, attempt.permit, attempt.ticket, sent);
+  if (attempt.permit) releasePermit(state, attempt.permit, attempt.ticket, sent);
   endWork(state, attempt.partition);
 };
 
-const giveBack = (state: NotifierState, permit: Permit, ticket: number, sent: Sent): void => {
+const releasePermit = (state: NotifierState, permit: Permit, ticket: number, sent: Sent): void => {
   const { breakers, limits, queues, moment } = state;
   const { queue } = permit;
   const { origin } = queue.receiver;
@@ -154,9 +154,10 @@ const giveBack = (state: NotifierState, permit: Permit, ticket: number, sent: Se
   limits.release(permit);
   breakers.report(origin, ticket, outcomes?.origin ?? 'neutral', moment.at);
   breakers.report(queue.key, ticket, outcomes?.receiver ?? 'neutral', moment.at);
-  learn(queue, sent, moment.at - permit.since);
-  offer(state, queue);
-  if (breakers.state(origin).kind === 'probing') for (const other of queues.at(origin)) offer(state, other);
+  recordResult(queue, sent, moment.at - permit.since);
+  schedule(state, queue);
+  if (breakers.state(origin).kind === 'probing')
+    for (const other of queues.at(origin)) schedule(state, other);
 };
 
 const sentOf = (report: AttemptReport): Sent => {

@@ -3,24 +3,24 @@ import type { ReceiverQueue } from '../receivers/receiver-queues.ts';
 import type { StoredOpening } from '../state/input.ts';
 import { IDLE, type News, type Outbox } from '../state/outbox.ts';
 import type { NotifierState } from '../state/state.ts';
-import { offer } from './queueing.ts';
+import { schedule } from './queueing.ts';
 import { beginWork, settleNews } from './settling.ts';
 
-/** What was not to be sent, through no fault of its own, is offered again after so long. */
+/** A notification that could not be sent is queued again after this time. */
 export const AGAIN_MS = 15_000;
-/** When a receiver has too much to take at once, its deferred deliveries are loaded by then at the latest. */
+/** When the queue of a receiver is full, its deferred deliveries are loaded after this time at the latest. */
 const LOAD_WITHIN_MS = 30_000;
-/** With more outboxes than this, intermediate notifications that are put off are dropped. */
+/** With more outboxes than this, postponed intermediate notifications are dropped. */
 const MAX_OUTBOXES = 50_000;
 
-/** It is not the turn of these runs for a while: the breaker of their receiver is open, or too much waits before them. */
-export const putOff = (state: NotifierState, queue: ReceiverQueue, runs: readonly RunId[]): void => {
+/** These runs have to wait: the breaker of their receiver is open, or its queue is full. */
+export const postpone = (state: NotifierState, queue: ReceiverQueue, runs: readonly RunId[]): void => {
   const outboxes = runs.flatMap((run) => state.outboxes.get(run) ?? []);
   const isFinal = ({ finals }: Outbox): boolean => finals.length > 0;
   if (outboxes.some(isFinal)) {
     queue.deferred.expected = true;
     state.loading.later(queue);
-  } else offer(state, queue);
+  } else schedule(state, queue);
   for (const outbox of outboxes) {
     if (isFinal(outbox)) defer(state, queue, outbox);
     else postponeNews(state, outbox);
@@ -40,7 +40,7 @@ const defer = (state: NotifierState, queue: ReceiverQueue, outbox: Outbox): void
   state.effects.push({ type: 'defer_delivery', delivery, reminder });
 };
 
-/** Wakes the holder of the partition, whoever it is then. */
+/** Becomes due for the holder of the partition at that time. */
 const reminderOf = (state: NotifierState, { receiver, key }: ReceiverQueue): StoredOpening => {
   const { breakers, moment } = state;
   const own = breakers.state(key);
@@ -50,7 +50,7 @@ const reminderOf = (state: NotifierState, { receiver, key }: ReceiverQueue): Sto
   return { ...receiver, opens: 0, until };
 };
 
-/** Nothing may follow for hours, so news that could not be sent are kept. Only in memory, or a restart would begin as far back. */
+/** The next change may be hours away, so news that could not be sent are kept. Only in memory: a restart must not begin that far back. */
 export const keepNews = (state: NotifierState, outbox: Outbox, { atLeast, ...sources }: News): void => {
   // The next holder reads them again.
   if (state.partitions.get(outbox.partition)?.closing) return;

@@ -4,11 +4,11 @@ import { hasWaiting, takeOlder, type ReceiverQueue } from '../receivers/receiver
 import type { BreakerChange } from '../breakers/breakers.ts';
 import type { NotifierState } from '../state/state.ts';
 import { beginAttempt } from './attempts.ts';
-import { instantOf, putOff } from './deferral.ts';
-import { countWaiting, mayLoad, offer, roomOf } from './queueing.ts';
+import { instantOf, postpone } from './deferral.ts';
+import { countWaiting, mayLoad, schedule, roomOf } from './queueing.ts';
 import { load } from './loading.ts';
 
-/** Begins whatever may begin: attempts while there are permits, and then the loading of deferred deliveries. */
+/** Starts attempts while there are permits, and then the loading of deferred deliveries. */
 export const dispatch = (state: NotifierState): void => {
   while (state.limits.hasFree) {
     const queue = state.turns.next();
@@ -28,10 +28,10 @@ const beginNext = (state: NotifierState, queue: ReceiverQueue): void => {
   countWaiting(state, queue, -1);
   state.loading.moved(queue);
   if (outbox) beginAttempt(state, outbox, state.limits.acquire(queue, state.moment.at));
-  offer(state, queue);
+  schedule(state, queue);
 };
 
-/** What follows from breakers that opened, let a probe through or closed. */
+/** Reacts to breakers that opened, let a probe through or closed. */
 export const followBreakers = (state: NotifierState, { store }: { readonly store: boolean }): void => {
   const changes = state.breakerChanges;
   state.breakerChanges = [];
@@ -44,10 +44,10 @@ const followBreaker = (state: NotifierState, { key, state: now }: BreakerChange,
     (queue) => org_id === null || queue.receiver.org_id === org_id,
   );
   for (const queue of concerned) {
-    if (now.kind !== 'open') offer(state, queue);
+    if (now.kind !== 'open') schedule(state, queue);
     else {
       queue.health = 'failing';
-      putOffOlder(state, queue, Infinity);
+      postponeOlder(state, queue, Infinity);
       if (org_id !== null) queue.deferred.reminder ??= null;
     }
   }
@@ -57,10 +57,10 @@ const followBreaker = (state: NotifierState, { key, state: now }: BreakerChange,
   state.effects.push({ type: 'store_opening', partition, opening });
 };
 
-/** Puts off what has waited since before then. */
-export const putOffOlder = (state: NotifierState, queue: ReceiverQueue, than: number): void => {
+/** Postpones what has waited since before this time. */
+export const postponeOlder = (state: NotifierState, queue: ReceiverQueue, than: number): void => {
   const runs = takeOlder(queue, than);
   if (runs.length === 0) return;
   countWaiting(state, queue, -runs.length);
-  putOff(state, queue, runs);
+  postpone(state, queue, runs);
 };

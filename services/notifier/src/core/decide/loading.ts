@@ -8,7 +8,7 @@ import type { NotifierInput, Outcome, StoredOpening } from '../state/input.ts';
 import { isInHand, type NotifierState } from '../state/state.ts';
 import { AGAIN_MS } from './deferral.ts';
 import { addFinal, advance } from './outboxes.ts';
-import { offer, roomOf } from './queueing.ts';
+import { schedule, roomOf } from './queueing.ts';
 import { endWork, settle } from './settling.ts';
 
 type Input<Type> = Extract<NotifierInput, { type: Type }>;
@@ -17,17 +17,17 @@ type Input<Type> = Extract<NotifierInput, { type: Type }>;
 export const load = (state: NotifierState, queue: ReceiverQueue): void => {
   const { deferred, receiver, partition } = queue;
   const room = roomOf(state, queue);
-  // One alone is mostly a probe: a second that is read with it would only be deferred again.
+  // A single one is usually a probe: a second one would only be deferred again.
   const max = room === 1 ? 1 : room * 2;
-  // For one alone the first will do: behind a position the broker looks through those of other receivers, too.
+  // For a single one, begin at the start: from a position on, the broker also searches those of other receivers.
   if (max === 1) deferred.after = 0;
   deferred.loaded = 0;
-  // What is deferred from now on may not be read.
+  // A delivery that is deferred from now on may be missed.
   deferred.expected = false;
   state.effects.push({ type: 'load_deferred', partition, receiver, after: deferred.after, max });
 };
 
-/** It may be what is left behind of a delivery that went on. */
+/** It may be a leftover of a delivery that continued. */
 export const deferredFound = (state: NotifierState, delivery: FinalDelivery): void => {
   const partition = state.partitions.get(delivery.partition);
   if (partition && !partition.closing && !isInHand(state, delivery.key.run_id)) addFinal(state, delivery);
@@ -46,9 +46,9 @@ export const deferredLoaded = (
   deferred.loaded = undefined;
   if (!isEmpty && state.partitions.has(partition)) deferred.expected = true;
   if (!hasWaiting(queue)) state.loading.moved(queue);
-  // All was in hand, or put off at once: to load again now would find the same.
+  // All were in memory, or deferred again at once: loading again now would find the same.
   if (deferred.expected && loaded === 0) state.loading.later(queue);
-  offer(state, queue);
+  schedule(state, queue);
 };
 
 const forgetReminder = (state: NotifierState, { deferred, receiver, partition }: ReceiverQueue): void => {
@@ -62,10 +62,10 @@ export const expectDeferred = (state: NotifierState, receiver: Receiver): void =
   const queue = state.queues.of(receiver);
   if (queue.health === 'unknown') queue.health = 'failing';
   queue.deferred.expected = true;
-  offer(state, queue);
+  schedule(state, queue);
 };
 
-/** The stored time of an opening is over: whatever is deferred at the receiver is looked at. */
+/** The stored time of an opening is over: deferred deliveries of the receiver are loaded. */
 export const openingDue = (state: NotifierState, input: Input<'opening_due'>): void => {
   const { origin, org_id, sequence } = input;
   if (input.restore && input.opens > 0) restoreBreaker(state, input);
@@ -77,7 +77,7 @@ export const openingDue = (state: NotifierState, input: Input<'opening_due'>): v
   state.queues.of({ org_id, origin }).deferred.reminder = sequence;
 };
 
-/** An opening that is stored already reminds of what is deferred there. */
+/** An opening that is stored is also the reminder of deferred deliveries there. */
 export const openingFound = (state: NotifierState, opening: StoredOpening): void => {
   const { origin, org_id, opens } = opening;
   if (opens > 0) restoreBreaker(state, opening);
@@ -99,13 +99,13 @@ export const deferralFinished = (state: NotifierState, run: RunId, { kind }: Out
   outbox.stage = IDLE;
   if (kind === 'stored') {
     takeDelivery(outbox, delivery);
-    // What was loaded is still where it was.
+    // A loaded delivery is still stored.
     if (delivery.source.kind !== 'deferred') settle(state, delivery);
   } else {
     outbox.notBefore.final = state.moment.at + AGAIN_MS;
     queue.deferred.reminder = undefined;
   }
   advance(state, outbox);
-  offer(state, queue);
+  schedule(state, queue);
   endWork(state, outbox.partition);
 };

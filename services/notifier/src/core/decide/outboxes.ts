@@ -2,11 +2,11 @@ import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import type { FinalDelivery } from '../delivery/final-delivery.ts';
 import { emptyOutbox, joinNews, type News, type Outbox } from '../state/outbox.ts';
 import type { NotifierState } from '../state/state.ts';
-import { putOff, setAlarm } from './deferral.ts';
+import { postpone, setAlarm } from './deferral.ts';
 import { enqueue, withdraw } from './queueing.ts';
 import { settleNews } from './settling.ts';
 
-/** A final notification is to be sent. It overtakes news that wait; news in flight are let finish, or they could arrive after the end. */
+/** A final notification is to be sent. It replaces news that wait, and waits for news in flight, which could otherwise arrive after it. */
 export const addFinal = (state: NotifierState, delivery: FinalDelivery): void => {
   advance(state, putInOutbox(state, delivery));
 };
@@ -20,7 +20,7 @@ export const putInOutbox = (state: NotifierState, delivery: FinalDelivery): Outb
   return outbox;
 };
 
-/** An intermediate notification is to be sent. The latest wins, and behind a final one nothing is sent. */
+/** An intermediate notification is to be sent. The latest wins, and nothing follows a final one. */
 export const addNews = (
   state: NotifierState,
   of: { readonly key: RunKey; readonly origin: string; readonly partition: number },
@@ -32,7 +32,7 @@ export const addNews = (
   advance(state, outbox);
 };
 
-/** Brings on what the run has to send next, if nothing of it is under way. */
+/** Queues the next notification of the run, if it is idle. */
 export const advance = (state: NotifierState, outbox: Outbox): void => {
   if (outbox.stage.kind !== 'idle' || state.partitions.get(outbox.partition)?.closing) return;
   const { finals, news, notBefore, receiver, key } = outbox;
@@ -41,7 +41,7 @@ export const advance = (state: NotifierState, outbox: Outbox): void => {
   // Kept while it is too early even if there is nothing to send, so that the second between two of them is kept.
   if (notYet > state.moment.at) setAlarm(state, outbox, notYet);
   else if (!isFinal && !news) state.outboxes.delete(key.run_id);
-  else if (!enqueue(state, outbox, isFinal)) putOff(state, state.queues.of(receiver), [key.run_id]);
+  else if (!enqueue(state, outbox, isFinal)) postpone(state, state.queues.of(receiver), [key.run_id]);
 };
 
 const outboxOf = (state: NotifierState, key: RunKey, origin: string, partition: number): Outbox => {

@@ -5,12 +5,12 @@ import { isSamePosition, positionOf, startPartition, type PartitionStart } from 
 import type { NotifierState } from '../state/state.ts';
 import { countWaiting } from './queueing.ts';
 
-/** Takes a partition up where its last holder left it. */
+/** Continues a partition where its last holder stopped. */
 export const gainPartition = (state: NotifierState, start: PartitionStart): void => {
   state.partitions.set(start.number, startPartition(start));
 };
 
-/** Takes back what has not begun. `partition_idle` follows when the rest is over. */
+/** Empties the queues. `partition_idle` follows when the work in flight has ended. */
 export const closePartition = (state: NotifierState, number: number): void => {
   const partition = state.partitions.get(number);
   if (!partition) return;
@@ -37,10 +37,10 @@ export const losePartition = (state: NotifierState, number: number): void => {
   }
 };
 
-/** The log is shorter than it was. All of RUNS is read again, since other facts may stand where known ones stood. */
+/** The log is shorter than it was. All of RUNS is read again, since other facts may have the same sequences now. */
 export const shortenLog = (state: NotifierState, stream: 'runs' | 'activity', lastSequence: number): void => {
   for (const partition of state.partitions.values()) {
-    // Progress matters only from now on.
+    // Only new progress matters.
     if (stream === 'activity') partition.activity = new LowWatermark(lastSequence);
     else {
       partition.runs = new LowWatermark(0);

@@ -6,7 +6,7 @@ import type { NotifierState } from '../state/state.ts';
 const MAX_AT_RECEIVER = 2_000;
 const MAX_WAITING = 50_000;
 
-/** Whether nothing may be sent there for a while. */
+/** Whether the breaker of the receiver or of its origin is open. */
 const isOpen = ({ breakers }: NotifierState, { receiver, key }: ReceiverQueue): boolean =>
   breakers.state(key).kind === 'open' || breakers.state(receiver.origin).kind === 'open';
 
@@ -28,31 +28,31 @@ export const mayLoad = (state: NotifierState, queue: ReceiverQueue): boolean => 
   return isHeld && expected && loaded === undefined && !hasWaiting(queue) && roomOf(state, queue) > 0;
 };
 
-/** To be called after everything that may give the receiver something to do, or let it do so. */
-export const offer = (state: NotifierState, queue: ReceiverQueue): void => {
+/** Gives the receiver a turn if it may send or load. To be called after each change to its queue, permits or breakers. */
+export const schedule = (state: NotifierState, queue: ReceiverQueue): void => {
   if (hasWaiting(queue)) {
     if (roomOf(state, queue) > 0) state.turns.add(queue);
   } else if (!queue.deferred.expected) state.queues.release(queue);
   else if (!state.loading.isLater(queue) && mayLoad(state, queue)) state.loading.add(queue);
 };
 
-/** Lets the next notification of a run wait for its turn. False when nothing may wait there now. */
+/** Puts the next notification of a run into the queue of its receiver. False when that is blocked or full. */
 export const enqueue = (state: NotifierState, outbox: Outbox, final: boolean): boolean => {
   const queue = state.queues.of(outbox.receiver);
-  const isLeftAlone = isOpen(state, queue);
-  if (isLeftAlone) queue.health = 'failing';
+  const isBlocked = isOpen(state, queue);
+  if (isBlocked) queue.health = 'failing';
   const waiting = listOf(queue, final);
   const isFull = waiting.length >= MAX_AT_RECEIVER || (state.waiting >= MAX_WAITING && hasWaiting(queue));
-  if (isLeftAlone || isFull) return false;
+  if (isBlocked || isFull) return false;
   outbox.stage = { kind: 'queued', final };
   waiting.push({ run: outbox.key.run_id, since: state.moment.at });
   if (queue.deferred.loaded !== undefined) queue.deferred.loaded += 1;
   countWaiting(state, queue, 1);
-  offer(state, queue);
+  schedule(state, queue);
   return true;
 };
 
-/** Takes the run out of the queue: something else comes first, or its partition is given away. */
+/** Takes the run out of the queue: its final notification comes first. */
 export const withdraw = (state: NotifierState, outbox: Outbox): void => {
   const { stage, key, receiver } = outbox;
   const queue = state.queues.find(receiver);
@@ -64,7 +64,7 @@ export const withdraw = (state: NotifierState, outbox: Outbox): void => {
   );
   outbox.stage = IDLE;
   countWaiting(state, queue, -1);
-  offer(state, queue);
+  schedule(state, queue);
 };
 
 export const countWaiting = (state: NotifierState, queue: ReceiverQueue, by: number): void => {

@@ -7,23 +7,23 @@ import { addFinal, putInOutbox } from './outboxes.ts';
 
 type Input<Type> = Extract<ReconciliationInput, { type: Type }>;
 
-/** Pending deliveries of a partition that are looked at again with every reconciliation. Others are looked at once. */
-const MAX_WATCHED = 200;
+/** Unsettled deliveries of a partition that every reconciliation checks again. Others are checked once. */
+const MAX_PENDING_CHECKS = 200;
 
-/** The reconciliation has looked for what stands for a run's final notification. */
+/** The reconciliation has checked where a run's final notification is. */
 export const runChecked = (
   state: NotifierState,
   { partition, key, sequence, found }: Input<'run_checked'>,
 ): void => {
   const held = state.partitions.get(partition);
   if (!held || held.closing) return;
-  held.watched.delete(key.run_id);
+  held.pendingChecks.delete(key.run_id);
   if (found.kind === 'settled') return;
   // Until it is settled.
-  if (held.watched.size < MAX_WATCHED) held.watched.set(key.run_id, { key, sequence });
+  if (held.pendingChecks.size < MAX_PENDING_CHECKS) held.pendingChecks.set(key.run_id, { key, sequence });
   if (isInHand(state, key.run_id)) return;
   if (found.kind === 'timer' && found.isDeferred) {
-    // What reminds of it may have been lost with a process.
+    // Its reminder may have been lost with a process.
     expectDeferred(state, { org_id: key.org_id, origin: found.origin });
   } else if (found.kind === 'forgotten') {
     const { origin, round } = found;
@@ -40,14 +40,14 @@ export const checkedUpTo = (state: NotifierState, { partitions, sequence }: Inpu
   }
 };
 
-/** A deferred delivery is given up without waiting for its turn: nothing is sent. */
+/** A deferred delivery is given up without a permit: nothing is sent. */
 export const expiredFound = (state: NotifierState, delivery: FinalDelivery): void => {
   const held = state.partitions.get(delivery.partition);
   const { key, round, attempts } = delivery;
-  // One that somebody asked for waits for its first attempt.
+  // A redelivery waits for its first attempt.
   const waits = round > 1 && attempts === 0;
   if (!held || held.closing || waits || isInHand(state, key.run_id)) return;
-  // News are in flight: it is found again.
+  // An intermediate notification is in flight: the delivery is found again.
   if (state.outboxes.get(key.run_id)?.stage.kind === 'in_flight') return;
   beginAttempt(state, putInOutbox(state, delivery), undefined);
 };

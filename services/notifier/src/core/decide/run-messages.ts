@@ -5,7 +5,7 @@ import { addFinal, addNews } from './outboxes.ts';
 
 type Stream = 'runs' | 'activity';
 
-/** A run has ended, or somebody asked for its final notification again. What waits for an earlier round gives way. */
+/** A run has ended, or a redelivery of its final notification was requested. */
 export const runEnded = (
   state: NotifierState,
   message: { readonly time: number } & RunMessage,
@@ -26,7 +26,7 @@ export const runEnded = (
   );
 };
 
-/** A run that goes on has something to say, and wants it to be sent. */
+/** A run that has not ended changed, and wants intermediate notifications. */
 export const runChanged = (state: NotifierState, message: RunMessage, stream: Stream): void => {
   const { sequence } = message;
   takeMessage(state, message, stream, () =>

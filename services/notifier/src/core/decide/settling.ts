@@ -2,21 +2,21 @@ import type { FinalDelivery } from '../delivery/final-delivery.ts';
 import type { NewsSources } from '../state/outbox.ts';
 import type { NotifierState } from '../state/state.ts';
 
-/** What stood for the delivery stands for it no longer. */
+/** The source of the delivery is not needed any more. */
 export const settle = (state: NotifierState, { source, partition }: FinalDelivery): void => {
   const { kind, sequence } = source;
   if (kind === 'fact') state.partitions.get(partition)?.runs.settle(sequence);
   else state.effects.push({ type: 'remove_timer', partition, sequence });
 };
 
-/** The facts and the progress have nothing more to say. */
+/** The facts and the progress need no further notification. */
 export const settleNews = (state: NotifierState, partition: number, sources: NewsSources): void => {
   const held = state.partitions.get(partition);
   for (const sequence of sources.runs) held?.runs.settle(sequence);
   for (const sequence of sources.activity) held?.activity.settle(sequence);
 };
 
-/** Something is under way in the partition: it is not given away before it is over. */
+/** Work has started in the partition, which is not handed over before it ends. */
 export const beginWork = (state: NotifierState, partition: number): void => {
   const held = state.partitions.get(partition);
   if (held) held.busy += 1;

@@ -1,12 +1,12 @@
-import { LOOK_EVERY_MS, type NotifierState } from '../state/state.ts';
-import { putOffOlder } from './dispatching.ts';
+import { CHECK_EVERY_MS, type NotifierState } from '../state/state.ts';
+import { postponeOlder } from './dispatching.ts';
 import { advance } from './outboxes.ts';
 import { storePositions } from './partitions.ts';
-import { offer } from './queueing.ts';
+import { schedule } from './queueing.ts';
 
-/** What waits longer is deferred, so that a restart need not begin far back. */
+/** A delivery that waits longer is deferred, so that a restart need not begin far back. */
 const LONGEST_WAIT_MS = 5_000;
-/** In looks. */
+/** In checks. */
 const STORE_POSITIONS_EVERY = 2;
 
 /** Time has passed. */
@@ -20,14 +20,14 @@ export const tick = (state: NotifierState): void => {
     outbox.alarmAt = Infinity;
     advance(state, outbox);
   }
-  if (at >= state.nextLook) look(state, at);
+  if (at >= state.nextCheck) checkWaiting(state, at);
 };
 
-const look = (state: NotifierState, at: number): void => {
-  state.looks += 1;
-  state.nextLook = Math.max(state.nextLook + LOOK_EVERY_MS, at);
+const checkWaiting = (state: NotifierState, at: number): void => {
+  state.checks += 1;
+  state.nextCheck = Math.max(state.nextCheck + CHECK_EVERY_MS, at);
   state.limits.findSlow(at);
-  for (const queue of state.withWaiting) putOffOlder(state, queue, at - LONGEST_WAIT_MS);
-  for (const queue of state.loading.tick()) offer(state, queue);
-  if (state.looks % STORE_POSITIONS_EVERY === 0) storePositions(state);
+  for (const queue of state.withWaiting) postponeOlder(state, queue, at - LONGEST_WAIT_MS);
+  for (const queue of state.loading.tick()) schedule(state, queue);
+  if (state.checks % STORE_POSITIONS_EVERY === 0) storePositions(state);
 };

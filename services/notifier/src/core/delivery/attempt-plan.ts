@@ -5,7 +5,7 @@ import type { ReadRun } from '@runledger/event-log/read/read-run';
 import type { FinalDelivery } from './final-delivery.ts';
 import type { Progress } from './attempt-report.ts';
 
-/** What an attempt is to do, as the run's facts say. */
+/** What an attempt has to do, from the run's facts. */
 export type AttemptPlan =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'unreadable'; readonly why: string }
@@ -35,7 +35,7 @@ export const planAttempt = (
 ): AttemptPlan => {
   // A forged fact, or one whose run has expired.
   if (read.kind === 'none') return { kind: 'nothing' };
-  // It stays where a person sees it, until somebody mends it or the run expires.
+  // The delivery stays visible as waiting, until the run can be read or expires.
   if (read.kind !== 'found' || !read.webhook) return { kind: 'unreadable', why: whyUnreadable(read) };
   const { run, webhook, history } = read;
   const url = run.request.webhook;
@@ -46,7 +46,7 @@ export const planAttempt = (
   const attempts = round === delivery.round ? delivery.attempts : 0;
   const endedAt = instantOf(run.ended_at);
   const expiresAt = Math.min(delivery.expiresAt, endedAt + giveUpAfterMs);
-  // A redelivery that somebody asked for gets at least one attempt.
+  // A redelivery gets at least one attempt.
   const mayExpire = round === 1 || attempts > 0;
   const kind = mayExpire && now >= expiresAt ? 'expired' : 'send';
   return { kind, round, attempts, expiresAt, run, url, webhook, sequence: history.head, endedAt };

@@ -10,7 +10,7 @@ export type Failed =
 /** How an attempt went. */
 export type AttemptReport =
   | Failed
-  /** Something newer in TIMERS stands for the delivery. */
+  /** A newer message in TIMERS replaces the delivery. */
   | { readonly kind: 'superseded' }
   /** There was nothing to send: the run is settled, or not there (any more). */
   | { readonly kind: 'nothing' }
@@ -20,7 +20,7 @@ export type AttemptReport =
   | ({ readonly kind: 'expired' } & Progress)
   | ({ readonly kind: 'sent'; readonly result: SentResult; readonly endedAt: number } & Progress);
 
-/** How far a delivery has come, as the run's facts say. */
+/** The progress of a delivery, from the run's facts. */
 export interface Progress {
   readonly round: number;
   /** Made in this round before this one. */

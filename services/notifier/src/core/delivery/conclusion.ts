@@ -23,11 +23,11 @@ export interface Retry {
   readonly kind: 'retry';
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** Undefined when the attempt came to nothing: the delivery is as far as before. */
+  /** Undefined when nothing was sent: the delivery has made no progress. */
   readonly progress: Progress | undefined;
   readonly reason: DeliveryAttemptResult;
   readonly message: string;
-  /** The run says that sending has begun. */
+  /** The fact WebhookStarted is appended. */
   readonly started: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface ConclusionSettings {
   readonly instantOf: (text: string) => number;
 }
 
-/** A run whose facts cannot be read is looked at again after so long. */
+/** A run whose facts cannot be read is read again after this time. */
 const UNREADABLE_MS = 600_000;
 
 type Concluded = Extract<AttemptReport, { kind: 'unreadable' | 'failed' | 'expired' | 'sent' }>;

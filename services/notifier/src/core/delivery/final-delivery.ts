@@ -6,14 +6,14 @@ export interface FinalDelivery {
   readonly origin: string;
   /** That of the origin. */
   readonly partition: number;
-  /** 1, and one more with every redelivery that somebody asks for. */
+  /** 1, and one more with every redelivery. */
   readonly round: number;
   /** Made so far in this round. */
   readonly attempts: number;
   /** Nothing is attempted after it. Milliseconds since 1970. */
   readonly expiresAt: number;
-  /** What stands for it until it is settled: a fact of the run in RUNS, or a message in TIMERS. */
+  /** The message that it comes from, kept until it is settled: a fact of the run in RUNS, or a message in TIMERS. */
   readonly source: { readonly kind: 'fact' | 'due' | 'deferred'; readonly sequence: number };
-  /** Another notifier may have gone on with it, or somebody asked for it again: TIMERS is read before it is sent. */
+  /** Another notifier may have continued it, or it is a redelivery: TIMERS is read before it is sent. */
   readonly careful: boolean;
 }

@@ -28,7 +28,7 @@ const LONGEST_RETRY_AFTER_MS = 6 * HOUR;
 const OWN_FAILURE_MS = 15 * SECOND;
 
 /**
- * Milliseconds until the next attempt, after so many attempts; undefined when they are used up. `random` is 0 to 1.
+ * Milliseconds until the next attempt, after `attempts`; undefined when they are used up. `random` is 0 to 1.
  * `retryAfterMs` may lengthen the delay, never shorten it.
  */
 export const delayAfter = (

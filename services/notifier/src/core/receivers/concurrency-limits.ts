@@ -11,7 +11,7 @@ export interface Permit {
 
 /**
  * The permits of all receivers together. Receivers that have not proven to answer soon may take up half of them, and those of one
- * organisation half of that. Of either, failing ones get three quarters, so that newcomers need not wait for time-outs.
+ * organisation half of that. Of either, failing ones get three quarters, so that new receivers need not wait for time-outs.
  */
 export class ConcurrencyLimits {
   readonly #max: number;

@@ -11,7 +11,7 @@ export type Health = 'healthy' | 'unknown' | 'failing';
 
 export const HEALTHS = ['healthy', 'unknown', 'failing'] as const;
 
-/** What waits for one receiver, and how it took what was sent to it. */
+/** The notifications that wait for one receiver, and what is known of its health. */
 export interface ReceiverQueue {
   readonly receiver: Receiver;
   readonly key: string;
@@ -47,25 +47,25 @@ export interface Waiting {
   readonly since: number;
 }
 
-/** Until it has answered: however many receivers there are that never will, each of them takes one permit. */
+/** Until it has answered: a receiver that never answers takes one permit. */
 const FIRST_LIMIT = 1;
 const HIGHEST_LIMIT = 32;
 
-/** What takes longer may take until its time is over. */
+/** An attempt that takes longer may last until its time-out. */
 export const SOON_MS = 1_000;
 
 export const hasWaiting = ({ finals, intermediates }: ReceiverQueue): boolean =>
   finals.length + intermediates.length > 0;
 
-/** Takes out what has waited since before then, finals first. */
+/** Takes out what has waited since before this time, finals first. */
 export const takeOlder = (queue: ReceiverQueue, than: number): RunId[] =>
   [queue.finals, queue.intermediates].flatMap((waiting) => {
     const younger = waiting.findIndex(({ since }) => since >= than);
     return waiting.splice(0, younger < 0 ? waiting.length : younger).map(({ run }) => run);
   });
 
-/** Remembers how the receiver took an attempt that lasted so long. */
-export const learn = (queue: ReceiverQueue, sent: Sent, tookMs: number): void => {
+/** Adapts the health and the limit of the receiver to the result of an attempt. */
+export const recordResult = (queue: ReceiverQueue, sent: Sent, tookMs: number): void => {
   if (sent === 'nothing') return;
   if (isCharged(sent)) {
     queue.health = 'failing';
@@ -88,7 +88,7 @@ const newQueue = (receiver: Receiver): ReceiverQueue => ({
   deferred: { expected: false, loaded: undefined, after: 0, deferring: 0, reminder: undefined },
 });
 
-/** Queues without work that are remembered, for how their receivers did. */
+/** Queues without work that are kept, for the health of their receivers. */
 const MAX_IDLE = 20_000;
 
 /** The queues of all receivers. Those without work that were idle longest are forgotten. */

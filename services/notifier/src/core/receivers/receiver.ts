@@ -1,13 +1,13 @@
 import type { OpenBreaker } from '@runledger/contracts/deliveries/timers';
 import type { DeliveryAttemptResult } from '@runledger/contracts/events/delivery-attempt-result';
 
-/** One organisation's webhooks at one origin. What is slow, dead or hostile is slow, dead or hostile there. */
+/** One organisation's webhooks at one origin. */
 export interface Receiver {
   readonly org_id: string;
   readonly origin: string;
 }
 
-/** Also the key of its own breaker; the origin is the key of the breaker that it shares. */
+/** Also the key of its breaker. The key of the origin's breaker is the origin. */
 export const receiverKey = ({ org_id, origin }: Receiver): string => `${org_id} ${origin}`;
 
 /** The key of a receiver's breaker, or of an origin's. */

@@ -4,7 +4,7 @@ import type { Sent } from '../receivers/receiver.ts';
 import type { FinalDelivery } from '../delivery/final-delivery.ts';
 import type { News } from './outbox.ts';
 
-/** An attempt that is being made, or whose outcome is being written down. */
+/** An attempt that is being made, or whose outcome is being stored. */
 export interface Attempt {
   readonly id: number;
   readonly run: RunId;
@@ -16,8 +16,8 @@ export interface Attempt {
   readonly permit: Permit | undefined;
   /** Of the breakers. */
   readonly ticket: number;
-  /** How the request ended, while its outcome is being written down. */
+  /** How the request ended, while its outcome is being stored. */
   sent: Sent;
-  /** The outcome could not be written down once; the delivery is being postponed. */
+  /** The outcome could not be stored once; the delivery is being postponed. */
   postponed: boolean;
 }

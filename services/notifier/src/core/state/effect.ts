@@ -24,7 +24,7 @@ export type Effect =
       readonly delivery: FinalDelivery;
       readonly conclusion: Conclusion;
     }
-  /** Answered by `deferral_finished`. First what reminds of it, so that nothing is deferred for ever. */
+  /** Answered by `deferral_finished`. The reminder is stored first, so that nothing is deferred forever. */
   | {
       readonly type: 'defer_delivery';
       readonly delivery: FinalDelivery;

@@ -9,14 +9,14 @@ import type { PartitionStart } from './partition.ts';
 /** Everything that the notifier's decisions follow from. */
 export type NotifierInput = PartitionInput | RunInput | TimerInput | ResultInput | ReconciliationInput | Tick;
 
-/** Also the alarm clock: `nextTick` says when the next one is due. */
+/** Time has passed. `nextTick` returns when the next one is due. */
 interface Tick {
   readonly type: 'tick';
 }
 
 type PartitionInput =
   | { readonly type: 'partition_gained'; readonly start: PartitionStart }
-  /** Nothing of it begins any more. What is under way may be finished. */
+  /** No more work starts in it. Work in flight may finish. */
   | { readonly type: 'partition_closing'; readonly partition: number }
   | { readonly type: 'partition_lost'; readonly partition: number }
   | {
@@ -59,7 +59,7 @@ type TimerInput =
   | { readonly type: 'delivery_due'; readonly delivery: FinalDelivery }
   /** An opening that an earlier holder stored, and that is not over. `until`: milliseconds since 1970. */
   | ({ readonly type: 'opening_found' } & StoredOpening)
-  /** The stored time of an opening is over. `restore`: nobody may have held the partition meanwhile. */
+  /** The stored time of an opening is over. `restore`: the partition may have had no holder meanwhile. */
   | ({
       readonly type: 'opening_due';
       readonly sequence: number;
@@ -105,9 +105,9 @@ export type ReconciliationInput =
       readonly sequence: number;
     };
 
-/** What stands for the final notification of a run that has ended. */
+/** Where the final notification of a run that has ended is. */
 export type Found =
-  /** A fact of the run, or nothing has to. */
+  /** A fact of the run settles it, or there is nothing to send. */
   | { readonly kind: 'settled' }
   | { readonly kind: 'in_hand' }
   /** A message in TIMERS. */

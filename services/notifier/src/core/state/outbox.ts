@@ -8,26 +8,26 @@ export interface NewsSources {
   readonly activity: readonly number[];
 }
 
-/** What an intermediate notification is to say: the run as it was then, or later. */
+/** What an intermediate notification contains: the run as it was then, or later. */
 export interface News extends NewsSources {
   /** A sequence of RUNS, or 0. */
   readonly atLeast: number;
 }
 
-/** Where the next notification of a run stands. */
+/** The state of the next notification of a run. */
 export type Stage =
-  /** Nothing is under way: there is nothing to send, or it is too early. */
+  /** There is nothing to send, or it is too early. */
   | { readonly kind: 'idle' }
   /** In the queue of its receiver. */
   | { readonly kind: 'queued'; readonly final: boolean }
-  /** An attempt is being made, or its outcome written down. */
+  /** An attempt is being made, or its outcome stored. */
   | { readonly kind: 'in_flight'; readonly attempt: number }
   /** The final one is being stored in TIMERS until its receiver takes notifications again. */
   | { readonly kind: 'deferring'; readonly delivery: FinalDelivery };
 
 export const IDLE: Stage = { kind: 'idle' };
 
-/** Everything that one run has to send: the one place where its notifications stand in memory. */
+/** All notifications of one run in memory. */
 export interface Outbox {
   readonly key: RunKey;
   readonly receiver: Receiver;
@@ -38,7 +38,7 @@ export interface Outbox {
   stage: Stage;
   /** Monotonic: nothing is sent before. */
   readonly notBefore: { final: number; intermediate: number };
-  /** When it is looked at again; Infinity when no alarm is set. */
+  /** When its alarm is due; Infinity when none is set. */
   alarmAt: number;
 }
 

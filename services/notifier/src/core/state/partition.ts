@@ -10,27 +10,27 @@ export interface Partition {
   readonly created: string;
   runs: LowWatermark;
   activity: LowWatermark;
-  /** Facts up to here may have been taken up by an earlier holder. */
+  /** An earlier holder may have handled facts up to here. */
   carefulUpTo: number;
-  /** Of RUNS: up to here the reconciliation found everything accounted for. */
+  /** Of RUNS: the reconciliation has checked everything up to here. */
   sweptUpTo: number;
-  /** Pending deliveries that the reconciliation looks at again. */
-  readonly watched: Map<RunId, Watched>;
+  /** Unsettled deliveries that the reconciliation checks again. */
+  readonly pendingChecks: Map<RunId, PendingCheck>;
   /** Attempts and deferrals under way. */
   busy: number;
-  /** It is being given away: nothing begins any more. */
+  /** It is being handed over: no more work starts. */
   closing: boolean;
   /** What was stored last. */
   stored: PartitionPosition | undefined;
   isStoring: boolean;
 }
 
-interface Watched {
+interface PendingCheck {
   readonly key: RunKey;
   readonly sequence: number;
 }
 
-/** What the log says when a process begins to hold a partition. */
+/** The log as it is when a process begins to hold a partition. */
 export interface PartitionStart {
   readonly number: number;
   readonly created: string;
@@ -52,7 +52,7 @@ export const startPartition = (start: PartitionStart): Partition => {
     activity: new LowWatermark(position?.activity ?? lastReport),
     carefulUpTo: lastSequence,
     sweptUpTo: position?.swept ?? 0,
-    watched: new Map(),
+    pendingChecks: new Map(),
     busy: 0,
     closing: false,
     stored: position,
@@ -60,19 +60,19 @@ export const startPartition = (start: PartitionStart): Partition => {
   };
 };
 
-/** How far the partition has come. The next holder looks again at what the reconciliation watches. */
+/** The position of the partition. The next holder checks unsettled deliveries again. */
 export const positionOf = ({
   created,
   runs,
   activity,
   sweptUpTo,
-  watched,
+  pendingChecks,
 }: Partition): PartitionPosition => ({
   version: 1,
   created,
   runs: runs.low(),
   activity: activity.low(),
-  swept: watched.values().reduce((lowest, { sequence }) => Math.min(lowest, sequence - 1), sweptUpTo),
+  swept: pendingChecks.values().reduce((lowest, { sequence }) => Math.min(lowest, sequence - 1), sweptUpTo),
 });
 
 export const isSamePosition = (one: PartitionPosition | undefined, other: PartitionPosition): boolean =>

@@ -38,21 +38,21 @@ export interface NotifierState {
   readonly turns: AttemptTurns;
   readonly loading: LoadingTurns;
   readonly breakers: Breakers;
-  /** Those that nothing followed from yet. */
+  /** Changes that were not handled yet. */
   breakerChanges: BreakerChange[];
   readonly alarms: TinyQueue<Alarm>;
-  /** The look at all that waits, once a second. */
-  nextLook: number;
-  looks: number;
+  /** When waiting notifications are checked next, once a second. */
+  nextCheck: number;
+  checks: number;
 }
 
-/** An outbox is to be looked at again. */
+/** When the next notification of a run may be sent. */
 interface Alarm {
   readonly at: number;
   readonly run: RunId;
 }
 
-export const LOOK_EVERY_MS = 1_000;
+export const CHECK_EVERY_MS = 1_000;
 
 /** `at`: monotonic, in milliseconds. */
 export const createNotifierState = (settings: CoreSettings, at: number): NotifierState => {
@@ -74,16 +74,16 @@ export const createNotifierState = (settings: CoreSettings, at: number): Notifie
     breakers: new Breakers(settings.breaker, (change) => state.breakerChanges.push(change)),
     breakerChanges: [],
     alarms: new TinyQueue<Alarm>([], (one, other) => one.at - other.at),
-    nextLook: at + LOOK_EVERY_MS,
-    looks: 0,
+    nextCheck: at + CHECK_EVERY_MS,
+    checks: 0,
   };
   return state;
 };
 
-/** Whether a final delivery of the run stands in memory. */
+/** Whether a final delivery of the run is in memory. */
 export const isInHand = ({ outboxes }: NotifierState, run: RunId): boolean =>
   (outboxes.get(run)?.finals.length ?? 0) > 0;
 
 /** When the next `tick` is to be taken, in monotonic milliseconds. */
-export const nextTick = ({ alarms, breakers, nextLook }: NotifierState): number =>
-  Math.min(alarms.peek()?.at ?? Infinity, breakers.nextTick, nextLook);
+export const nextTick = ({ alarms, breakers, nextCheck }: NotifierState): number =>
+  Math.min(alarms.peek()?.at ?? Infinity, breakers.nextTick, nextCheck);
