@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => test[Symbol.asyncDispose]());
 
 describe('a bucket', () => {
-  it('gives what was put', async () => {
+  it('returns the stored value', async () => {
     const revision = await machines.put('machines.a.1', { name: 'one' });
     expect(await machines.get('machines.a.1')).toEqual({
       key: 'machines.a.1',
@@ -24,7 +24,7 @@ describe('a bucket', () => {
     expect(await machines.get('machines.a.2')).toBeUndefined();
   });
 
-  it('creates a key once, whoever tries, and again after it was deleted', async () => {
+  it('creates a key once for concurrent writers, and again after it was deleted', async () => {
     const tries = Array.from({ length: 8 }, (_, n) => machines.create('machines.b.1', { name: `n${n}` }));
     const created = (await Promise.all(tries)).filter((revision) => revision !== false);
     expect(created).toHaveLength(1);
@@ -44,7 +44,7 @@ describe('a bucket', () => {
     expect(await machines.update('machines.c.1', { name: 'late' }, first)).toBe(false);
   });
 
-  it('updates with one question, and says for certain that it did not', async () => {
+  it('updates with one request, and reports a certain conflict', async () => {
     const first = await machines.put('machines.o.1', { name: 'one' });
     const second = await machines.updateOnce('machines.o.1', { name: 'two' }, first);
     expect(second).toBeGreaterThan(first);
@@ -52,7 +52,7 @@ describe('a bucket', () => {
     expect((await machines.get('machines.o.1'))?.revision).toBe(second);
   });
 
-  it('erases a key without a trace, and takes it anew', async () => {
+  it('erases a key without a marker, and accepts it again', async () => {
     const messages = async () => (await test.log.jsm.streams.info('KV_CATALOGUE')).state.messages;
     await machines.put('machines.x.10', { name: 'stays' });
     const before = await messages();
@@ -64,10 +64,10 @@ describe('a bucket', () => {
     expect(await messages()).toBe(before);
     expect(await machines.get('machines.x.10')).toMatchObject({ value: { name: 'stays' } });
     expect(await machines.create('machines.x.1', { name: 'again' })).toBeGreaterThan(0);
-    await expect(machines.erase('machines.x.>')).rejects.toThrow('is no key');
+    await expect(machines.erase('machines.x.>')).rejects.toThrow('is not a valid key');
   });
 
-  it('lists what is under a prefix, without what was deleted', async () => {
+  it('lists the keys under a prefix, without deleted ones', async () => {
     for (const key of ['machines.d.1', 'machines.d.2', 'machines.d.3', 'machines.dd.4']) {
       await machines.put(key, { name: key });
     }
@@ -81,13 +81,13 @@ describe('a bucket', () => {
     expect(await machines.list('machines.none')).toEqual([]);
   });
 
-  it('lists more than one answer of the broker takes', async () => {
+  it('lists more keys than one response of the broker holds', async () => {
     const keys = Array.from({ length: 1_500 }, (_, n) => `machines.e.${n}`);
     await Promise.all(keys.map((key) => machines.put(key, { name: key })));
     expect(await machines.list('machines.e')).toHaveLength(1_500);
   });
 
-  it('tells of every write under a prefix in its order, and of nothing else', async () => {
+  it('reports every write under a prefix in order, and no other write', async () => {
     const told: string[] = [];
     let last = 0;
     const read = async (): Promise<void> => {
@@ -111,21 +111,21 @@ describe('a bucket', () => {
     expect(told).toEqual(['machines.h.1', 'machines.h.2', 'machines.h.1', 'machines.h.2']);
   });
 
-  it('takes no value that does not fit', async () => {
+  it('rejects an invalid value', async () => {
     await expect(machines.put('machines.f.1', { name: '' })).rejects.toBeInstanceOf(InvalidRecord);
     await expect(machines.create('machines.f.1', { name: '' })).rejects.toThrow('machines.f.1 of CATALOGUE');
     expect(await machines.get('machines.f.1')).toBeUndefined();
   });
 
-  it('gives no value that does not fit', async () => {
+  it('returns no invalid value', async () => {
     await test.log.js.publish('$KV.CATALOGUE.machines.g.1', '{"name": 7}');
     await expect(machines.get('machines.g.1')).rejects.toThrow(/machines\.g\.1 of CATALOGUE .*\/name/);
     await test.log.js.publish('$KV.CATALOGUE.machines.g.2', 'no json');
     await expect(machines.get('machines.g.2')).rejects.toBeInstanceOf(InvalidRecord);
   });
 
-  it.each(['', '.a', 'a.', 'a..b', 'a.*', 'a.>', 'a b', 'ä'])('takes no key %j', async (key) => {
-    await expect(machines.get(key)).rejects.toThrow('is no key');
-    await expect(machines.put(key, { name: 'x' })).rejects.toThrow('is no key');
+  it.each(['', '.a', 'a.', 'a..b', 'a.*', 'a.>', 'a b', 'ä'])('rejects the key %j', async (key) => {
+    await expect(machines.get(key)).rejects.toThrow('is not a valid key');
+    await expect(machines.put(key, { name: 'x' })).rejects.toThrow('is not a valid key');
   });
 });

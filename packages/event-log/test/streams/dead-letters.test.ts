@@ -22,15 +22,15 @@ const poison = async (): Promise<StoredMessage> => {
   return stored;
 };
 
-describe('a message that is parked', () => {
-  it('is parked once when it is parked twice', async () => {
+describe('a dead letter', () => {
+  it('is stored once when it is stored twice', async () => {
     const request = { consumer: 'twice', stored: await poison(), reason: 'it is no JSON' };
     await storeDeadLetter(log, request);
     await storeDeadLetter(log, request);
     expect(await listDeadLetters(log, { consumer: 'twice' })).toHaveLength(1);
   });
 
-  it('is there also when somebody has parked another under an id that could be foreseen', async () => {
+  it('is stored also when another user stored one under a predictable id', async () => {
     const stored = await poison();
     const msgID = `dead_letters.RUNS.scheduler.${stored.sequence}`;
     await log.js.publish('dead_letters.RUNS.executor-a', '{}', { msgID });
@@ -41,11 +41,11 @@ describe('a message that is parked', () => {
   });
 });
 
-describe('a message that names another consumer than the subject it was parked under', () => {
+describe('a dead letter that does not match its subject', () => {
   it.each([
     ['consumer', { consumer: 'scheduler' }],
     ['stream', { stream: 'FLEET' }],
-  ])('is not believed about its %s: it is told of, and not listed', async (what, claimed) => {
+  ])('is logged and not listed when it claims another %s', async (what, claimed) => {
     const told: object[] = [];
     const logger = { ...log.logger, warn: (fields: object) => void told.push(fields) };
     const honest = {

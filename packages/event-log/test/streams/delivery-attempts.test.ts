@@ -46,8 +46,8 @@ const aState = (changes: Partial<DeliveryState> = {}): DeliveryState => ({
   ...changes,
 });
 
-describe('the tries of a run', () => {
-  it('are read in the order of their rounds and numbers, and of intermediate ones the latest', async () => {
+describe('the delivery attempts of a run', () => {
+  it('are read in the order of rounds and numbers, with only the latest intermediate one', async () => {
     const key = aRun();
     await recordDeliveryAttempt(log, key, aTry({ round: 2 }));
     await recordDeliveryAttempt(log, key, aTry({ try: 11 }));
@@ -64,7 +64,7 @@ describe('the tries of a run', () => {
     expect(read.state).toBeUndefined();
   });
 
-  it('are nothing for a run that was never told of', async () => {
+  it('are empty for a run without notifications', async () => {
     expect(await readDeliveries(log, aRun())).toEqual({
       attempts: [],
       intermediate: undefined,
@@ -72,7 +72,7 @@ describe('the tries of a run', () => {
     });
   });
 
-  it('are those of that run alone, and what is no try is left out', async () => {
+  it('belong to that run only, and invalid records are left out', async () => {
     const key = aRun();
     const other = aRun(key.org_id);
     await recordDeliveryAttempt(log, other, aTry());
@@ -81,8 +81,8 @@ describe('the tries of a run', () => {
   });
 });
 
-describe('where deliveries stand', () => {
-  it('is read for more runs than one request asks for', async () => {
+describe('the states of deliveries', () => {
+  it('are read for more runs than one request covers', async () => {
     const keys = Array.from({ length: 230 }, () => aRun());
     await Promise.all(keys.map((key) => recordDeliveryState(log, key, aState())));
     const last = keys.at(-1) ?? aRun();

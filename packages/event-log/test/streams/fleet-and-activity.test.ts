@@ -27,7 +27,7 @@ const left = (): FleetEvent => ({
 });
 
 describe('the fleet', () => {
-  it('is told once, also when it is told again, and is followed', async () => {
+  it('stores a fact once, also when it is appended again, and can be followed', async () => {
     const event = left();
     const sequence = await appendFleet(log, event);
     expect(await appendFleet(log, event)).toBe(sequence);
@@ -44,7 +44,7 @@ describe('the fleet', () => {
     await expect.poll(() => seen, { timeout: 10_000 }).toEqual([{ kind: 'event', event }]);
   });
 
-  it('tells an event of a later release from nonsense', () => {
+  it('distinguishes an event of a later release from an invalid one', () => {
     expect(parseFleetEvent({ ...left(), version: 2 })).toEqual({
       kind: 'newer_version',
       type: 'ExecutorLeft',
@@ -60,7 +60,7 @@ describe('the fleet', () => {
 });
 
 describe('progress', () => {
-  it('is the last that this attempt on this executor reported', async () => {
+  it('is the last report of this attempt on this executor', async () => {
     const run = aRun();
     for (const progress of [0.1, 0.5])
       reportProgress(log, run, 1, EXECUTOR, { progress, live_status: null, time });
@@ -73,13 +73,13 @@ describe('progress', () => {
     expect(await lastProgress(log, aRun(), 1, EXECUTOR)).toBeUndefined();
   });
 
-  it('is nothing when the report does not fit', async () => {
+  it('is undefined when the report is invalid', async () => {
     const run = aRun();
     await log.js.publish(activitySubject(run, 1, EXECUTOR, 'progress'), '{"progress": 7}');
     expect(await lastProgress(log, run, 1, EXECUTOR)).toBeUndefined();
   });
 
-  it('takes no more room than an attempt may have', async () => {
+  it('uses no more room than an attempt may have', async () => {
     const run = aRun();
     for (let n = 0; n < 50; n += 1)
       reportLog(log, run, 1, EXECUTOR, { stream: 'stdout', line: `${n}`, time });

@@ -1,0 +1,47 @@
+import { Kvm, type KV } from '@nats-io/kv';
+import { callBroker } from '../connect/broker-call.ts';
+import type { EventLog } from '../connect/event-log.ts';
+import { explainRefusal, isConflict } from '../messages/publish.ts';
+
+export type BucketName = 'CATALOGUE' | 'KEYS' | 'RATES' | 'UPLOADS' | 'WEBHOOK_SECRETS';
+
+export type Store = (kv: KV, data: Uint8Array) => Promise<number>;
+
+interface RecordWrite {
+  readonly bucket: BucketName;
+  readonly key: string;
+  readonly data: Uint8Array;
+  readonly withinMs: number;
+}
+
+/** The revision, or false after a conflict. `unclear`: the conflict may be with an earlier try whose response was lost. */
+export const writeRecord = async (
+  { bucket, key, data, withinMs }: RecordWrite,
+  kv: () => Promise<KV>,
+  store: Store,
+): Promise<number | false | 'unclear'> => {
+  let tries = 0;
+  const tryIt = async (): Promise<number> => {
+    const open = await kv();
+    tries += 1;
+    return store(open, data);
+  };
+  try {
+    return await callBroker(`writing ${key} of ${bucket}`, tryIt, withinMs);
+  } catch (error) {
+    if (!isConflict(error)) throw explainRefusal(error, `KV_${bucket}`, data);
+    return tries === 1 ? false : 'unclear';
+  }
+};
+
+/** Opens the bucket at the first use, and again after a failure. Only provisioning creates it. */
+export const bucketOpener = (log: EventLog, bucket: BucketName): (() => Promise<KV>) => {
+  let opening: Promise<KV> | undefined;
+  return () => {
+    opening ??= new Kvm(log.js).open(bucket, { bindOnly: true }).catch((error: unknown) => {
+      opening = undefined;
+      throw error;
+    });
+    return opening;
+  };
+};
