@@ -3,53 +3,48 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { respondToRedrives, requestRedrive } from '../src/redrive.ts';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { anEmptyLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
+import {
+  requesterAndResponder,
+  responding,
+  type RequesterAndResponder,
+} from './fixtures/requester-and-responder.ts';
 
-let test: TestLog;
-/** The requester's connection. */
+let test: RequesterAndResponder;
 let log: EventLog;
-/** The responder's connection. */
 let responder: EventLog;
 beforeAll(async () => {
-  test = await anEmptyLog();
-  log = test.log;
-  responder = await test.open();
+  test = await requesterAndResponder();
+  ({ log, responder } = test);
 });
 afterAll(() => test[Symbol.asyncDispose]());
 
-/** Responds until it is disposed of. The broker knows it when this resolves. */
-const responding = async (
+const taking = (
   take: (sequence: number) => RedriveResponse | Promise<RedriveResponse>,
-): Promise<AsyncDisposable> => {
-  const open = respondToRedrives(responder, 'gateway', async ({ sequence }) => take(sequence));
-  await responder.nc.flush();
-  return {
-    [Symbol.asyncDispose]: async () => {
-      open[Symbol.dispose]();
-      await responder.nc.flush();
-    },
-  };
-};
+): Promise<AsyncDisposable> =>
+  responding(
+    responder,
+    respondToRedrives(responder, 'gateway', async ({ sequence }) => take(sequence)),
+  );
 
 const TAKEN: RedriveResponse = { outcome: 'taken', why: 'it is' };
 const WITHIN_MS = 10_000;
 /** Longer than any test: without a response the test would time out. */
-const FOR_EVER_MS = 600_000;
+const NEVER_MS = 600_000;
 
 describe('requests', () => {
-  it('wait in a bounded queue, and one beyond it learns at once that there is no response', async () => {
+  it('wait in a bounded queue, and one beyond it fails at once', async () => {
     const first = Promise.withResolvers<void>();
     const handled: number[] = [];
     await using open = new AsyncDisposableStack();
     open.use(
-      await responding(async (sequence) => {
+      await taking(async (sequence) => {
         handled.push(sequence);
         await first.promise;
         return TAKEN;
       }),
     );
     const responses = Array.from({ length: 501 }, (_, n) =>
-      requestRedrive(log, 'gateway', { stream: 'RUNS', sequence: n + 1 }, FOR_EVER_MS),
+      requestRedrive(log, 'gateway', { stream: 'RUNS', sequence: n + 1 }, NEVER_MS),
     );
     expect(await responses.at(-1)).toBeUndefined();
     expect(handled).toEqual([1]);
@@ -61,16 +56,16 @@ describe('requests', () => {
 
   it('that are too large get no response', async () => {
     await using open = new AsyncDisposableStack();
-    open.use(await responding(() => TAKEN));
+    open.use(await taking(() => TAKEN));
     const request = { stream: 'RUNS' as const, sequence: 1, more: 'x'.repeat(64 * 1024) };
-    expect(await requestRedrive(log, 'gateway', request, FOR_EVER_MS)).toBeUndefined();
+    expect(await requestRedrive(log, 'gateway', request, NEVER_MS)).toBeUndefined();
   });
 
-  it('are not what a consumer pushes: nobody waits for a response to it', async () => {
+  it('pushed by a consumer are ignored: nobody waits for a response', async () => {
     const handled: number[] = [];
     await using open = new AsyncDisposableStack();
     open.use(
-      await responding((sequence) => {
+      await taking((sequence) => {
         handled.push(sequence);
         return TAKEN;
       }),

@@ -10,37 +10,29 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { respondWithQueuePositions, requestQueuePositions } from '../src/queue-positions.ts';
-import { anEmptyLog, anEmptyLogOnOwnBroker, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
+import { anEmptyLogOnOwnBroker } from '@runledger/event-log/test/fixtures/test-log';
+import {
+  requesterAndResponder,
+  responding,
+  type RequesterAndResponder,
+} from './fixtures/requester-and-responder.ts';
 
-let test: TestLog;
-/** The requester's connection. */
+let test: RequesterAndResponder;
 let log: EventLog;
-/** The scheduler's connection. */
 let responder: EventLog;
 beforeAll(async () => {
-  test = await anEmptyLog();
-  log = test.log;
-  responder = await test.open();
+  test = await requesterAndResponder();
+  ({ log, responder } = test);
 });
 afterAll(() => test[Symbol.asyncDispose]());
 
 const WITHIN_MS = 10_000;
 const busy = (ahead: number): QueuePosition => ({ ahead, capacity: 'busy' });
 
-/** Responds until it is disposed of. The broker knows it when this resolves. */
-const responding = async (
+const giving = (
   positionsOf: Parameters<typeof respondWithQueuePositions>[1],
   on: EventLog = responder,
-): Promise<AsyncDisposable> => {
-  const open = respondWithQueuePositions(on, positionsOf);
-  await on.nc.flush();
-  return {
-    [Symbol.asyncDispose]: async () => {
-      open[Symbol.dispose]();
-      await on.nc.flush();
-    },
-  };
-};
+): Promise<AsyncDisposable> => responding(on, respondWithQueuePositions(on, positionsOf));
 
 describe('the queue positions of runs', () => {
   it('come in the order of the request, with undefined for a run that does not wait', async () => {
@@ -49,7 +41,7 @@ describe('the queue positions of runs', () => {
     const handled: (readonly RunKey[])[] = [];
     await using open = new AsyncDisposableStack();
     open.use(
-      await responding((of) => {
+      await giving((of) => {
         handled.push(of);
         return positions;
       }),
@@ -63,8 +55,8 @@ describe('the queue positions of runs', () => {
     expect(await requestQueuePositions(log, [aRun()], 600_000)).toBeUndefined();
   });
 
-  it('do not come from a scheduler that leads no more', async () => {
-    const leading = await responding((keys) => keys.map(() => busy(0)));
+  it('do not come from a scheduler that no longer leads', async () => {
+    const leading = await giving((keys) => keys.map(() => busy(0)));
     expect(await requestQueuePositions(log, [aRun()], WITHIN_MS)).toEqual([busy(0)]);
     await leading[Symbol.asyncDispose]();
     expect(await requestQueuePositions(log, [aRun()], WITHIN_MS)).toBeUndefined();
@@ -74,7 +66,7 @@ describe('the queue positions of runs', () => {
     let handled = 0;
     await using open = new AsyncDisposableStack();
     open.use(
-      await responding(() => {
+      await giving(() => {
         handled += 1;
         return undefined;
       }),
@@ -104,7 +96,7 @@ describe('the queue positions of runs', () => {
     let handled = 0;
     await using open = new AsyncDisposableStack();
     open.use(
-      await responding((keys) => {
+      await giving((keys) => {
         handled += 1;
         if (fails) throw new Error('not today');
         return keys.map(() => busy(1));
@@ -129,10 +121,10 @@ describe('the queue positions of runs', () => {
     expect(handled).toBe(2);
   });
 
-  it('come again after the broker was away, and are unknown at once meanwhile', async () => {
+  it('come again after an outage of the broker, and are unknown at once during it', async () => {
     await using away = await anEmptyLogOnOwnBroker();
     await using open = new AsyncDisposableStack();
-    open.use(await responding((keys) => keys.map(() => busy(2)), await away.open()));
+    open.use(await giving((keys) => keys.map(() => busy(2)), await away.open()));
     await away.nats.kill9();
     await waitFor('the connection to be lost', () => !away.log.connected());
     expect(await requestQueuePositions(away.log, [aRun()], 600_000)).toBeUndefined();
@@ -141,7 +133,7 @@ describe('the queue positions of runs', () => {
     expect(positions).toEqual([busy(2)]);
   });
 
-  it('are requested for no more runs than one request may have', async () => {
+  it('cannot be requested for more runs than one request may have', async () => {
     const keys = Array.from({ length: MAX_REQUESTED_POSITIONS + 1 }, () => aRun());
     await expect(requestQueuePositions(log, keys, WITHIN_MS)).rejects.toThrow(RangeError);
     expect(await requestQueuePositions(log, [], WITHIN_MS)).toBeUndefined();

@@ -3,32 +3,22 @@ import { waitFor } from '@runledger/testing/time/wait-for';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { respondToRedrives, requestRedrive } from '../src/redrive.ts';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { anEmptyLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
+import {
+  requesterAndResponder,
+  responding,
+  type RequesterAndResponder,
+} from './fixtures/requester-and-responder.ts';
 
-let test: TestLog;
-/** The requester's connection. */
+let test: RequesterAndResponder;
 let log: EventLog;
-/** The responder's connection. */
 let responder: EventLog;
 beforeAll(async () => {
-  test = await anEmptyLog();
-  log = test.log;
-  responder = await test.open();
+  test = await requesterAndResponder();
+  ({ log, responder } = test);
 });
 afterAll(() => test[Symbol.asyncDispose]());
 
 const WITHIN_MS = 10_000;
-
-/** Responds until it is disposed of. The broker knows it when this resolves. */
-const opened = async (open: Disposable): Promise<AsyncDisposable> => {
-  await responder.nc.flush();
-  return {
-    [Symbol.asyncDispose]: async () => {
-      open[Symbol.dispose]();
-      await responder.nc.flush();
-    },
-  };
-};
 
 describe('a dead letter', () => {
   it('is taken again by the addressed service, one after the other', async () => {
@@ -36,7 +26,8 @@ describe('a dead letter', () => {
     let most = 0;
     await using open = new AsyncDisposableStack();
     open.use(
-      await opened(
+      await responding(
+        responder,
         respondToRedrives(responder, 'executor.box', async ({ stream, sequence }) => {
           atOnce += 1;
           most = Math.max(most, atOnce);
@@ -62,7 +53,8 @@ describe('a dead letter', () => {
     await using open = new AsyncDisposableStack();
     let passed = 0;
     open.use(
-      await opened(
+      await responding(
+        responder,
         respondToRedrives(responder, 'scheduler', async () => {
           passed += 1;
           return undefined;
@@ -70,7 +62,8 @@ describe('a dead letter', () => {
       ),
     );
     open.use(
-      await opened(
+      await responding(
+        responder,
         respondToRedrives(responder, 'scheduler', async () => ({ outcome: 'refused', why: 'no' })),
       ),
     );
@@ -79,10 +72,15 @@ describe('a dead letter', () => {
     await waitFor('the other process to be handled too', () => passed === 1);
   });
 
-  it('gets no response that is larger than the broker takes', async () => {
+  it('gets no response that is larger than the broker accepts', async () => {
     await using open = new AsyncDisposableStack();
     const why = 'x'.repeat(2 * 1024 * 1024);
-    open.use(await opened(respondToRedrives(responder, 'gateway', async () => ({ outcome: 'taken', why }))));
+    open.use(
+      await responding(
+        responder,
+        respondToRedrives(responder, 'gateway', async () => ({ outcome: 'taken', why })),
+      ),
+    );
     expect(await requestRedrive(log, 'gateway', { stream: 'RUNS', sequence: 1 }, 100)).toBeUndefined();
     expect(responder.connected()).toBe(true);
   });
@@ -95,7 +93,8 @@ describe('a dead letter', () => {
     const handled: unknown[] = [];
     await using open = new AsyncDisposableStack();
     open.use(
-      await opened(
+      await responding(
+        responder,
         respondToRedrives(responder, 'gateway', async (request) => {
           handled.push(request);
           return { outcome: 'taken', why: 'it is' };

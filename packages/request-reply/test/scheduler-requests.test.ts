@@ -6,32 +6,22 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { respondWithExecutors, requestExecutors } from '../src/executors.ts';
 import { respondWithWaitReasons, requestWaitReason } from '../src/wait-reason.ts';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
-import { anEmptyLog, type TestLog } from '@runledger/event-log/test/fixtures/test-log';
+import {
+  requesterAndResponder,
+  responding,
+  type RequesterAndResponder,
+} from './fixtures/requester-and-responder.ts';
 
-let test: TestLog;
-/** The requester's connection. */
+let test: RequesterAndResponder;
 let log: EventLog;
-/** The responder's connection. */
 let responder: EventLog;
 beforeAll(async () => {
-  test = await anEmptyLog();
-  log = test.log;
-  responder = await test.open();
+  test = await requesterAndResponder();
+  ({ log, responder } = test);
 });
 afterAll(() => test[Symbol.asyncDispose]());
 
 const WITHIN_MS = 10_000;
-
-/** Responds until it is disposed of. The broker knows it when this resolves. */
-const opened = async (open: Disposable): Promise<AsyncDisposable> => {
-  await responder.nc.flush();
-  return {
-    [Symbol.asyncDispose]: async () => {
-      open[Symbol.dispose]();
-      await responder.nc.flush();
-    },
-  };
-};
 
 const WAIT: WaitReason = {
   ahead: 3,
@@ -45,7 +35,10 @@ describe('the reason why a run waits', () => {
     const [one, other] = [aRun(), aRun()];
     await using open = new AsyncDisposableStack();
     open.use(
-      await opened(respondWithWaitReasons(responder, ({ run_id }) => (run_id === one.run_id ? WAIT : null))),
+      await responding(
+        responder,
+        respondWithWaitReasons(responder, ({ run_id }) => (run_id === one.run_id ? WAIT : null)),
+      ),
     );
     expect(await requestWaitReason(log, one, WITHIN_MS)).toEqual({ wait: WAIT });
     expect(await requestWaitReason(log, other, WITHIN_MS)).toEqual({ wait: null });
@@ -59,7 +52,8 @@ describe('the reason why a run waits', () => {
     let handled = 0;
     await using open = new AsyncDisposableStack();
     open.use(
-      await opened(
+      await responding(
+        responder,
         respondWithWaitReasons(responder, () => {
           handled += 1;
           if (handled === 1) throw new Error('not today');
@@ -98,7 +92,8 @@ describe('the executors', () => {
     const page = { executors: [executor('a'), executor('b')], more: true, read_up_to: 7 };
     await using open = new AsyncDisposableStack();
     open.use(
-      await opened(
+      await responding(
+        responder,
         respondWithExecutors(responder, (request) => {
           handled.push(request);
           return page;
@@ -110,12 +105,15 @@ describe('the executors', () => {
     expect(handled).toEqual([request]);
   });
 
-  it('come on a smaller page when they would not fit into a message', async () => {
+  it('come on a smaller page when they do not fit into a message', async () => {
     const machines = Array.from({ length: 100 }, (_, machine) => `${machine}`.padStart(128, 'ä'));
     const executors = Array.from({ length: 200 }, (_, number) => executor(`box-${number}`, machines));
     await using open = new AsyncDisposableStack();
     open.use(
-      await opened(respondWithExecutors(responder, () => ({ executors, more: false, read_up_to: 7 }))),
+      await responding(
+        responder,
+        respondWithExecutors(responder, () => ({ executors, more: false, read_up_to: 7 })),
+      ),
     );
     const page = await requestExecutors(log, FIRST, WITHIN_MS);
     expect(page?.more).toBe(true);
@@ -127,7 +125,8 @@ describe('the executors', () => {
     await using open = new AsyncDisposableStack();
     const asleep = { ...executor('a'), state: 'asleep' } as unknown as ExecutorState;
     open.use(
-      await opened(
+      await responding(
+        responder,
         respondWithExecutors(responder, () => ({ executors: [asleep], more: false, read_up_to: 7 })),
       ),
     );
