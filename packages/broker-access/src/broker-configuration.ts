@@ -11,8 +11,8 @@ export interface UserWithKey {
 
 /**
  * The part of nats-server's configuration that says who may do what. Every user has an account of its own and imports from
- * the account of the log what it may do there. In a shared account a client could name a stream's subject as its reply
- * subject, and the broker would store its response there.
+ * the account of the log the subjects that it may use there. In a shared account a client could choose a stream's subject as its
+ * reply subject, and the broker would store its response there.
  * @throws TypeError when there is not exactly one operator, or two users have one name or one key
  */
 export const brokerConfiguration = (known: readonly UserWithKey[]): string => {
@@ -20,7 +20,9 @@ export const brokerConfiguration = (known: readonly UserWithKey[]): string => {
   refuseDuplicates(users);
   const [operator, ...more] = users.filter(({ user }) => user.name === OPERATOR);
   if (!operator || more.length > 0) {
-    throw new TypeError('A broker has one operator: no other user may make its streams and buckets.');
+    throw new TypeError(
+      'A broker needs exactly one operator, the only user that creates its streams and buckets.',
+    );
   }
   const others = users.filter((one) => one !== operator);
   const accounts = [logAccount(operator, others), ...others.map((one) => userAccount(one, others))];

@@ -8,13 +8,13 @@ export interface BrokerUser {
   readonly permissions: Permissions;
 }
 
-/** The user of a service that is no executor. */
+/** The user of a service other than an executor. */
 export const serviceUser = (contract: ServiceContract): BrokerUser => ({
   name: contract.service,
   permissions: permissionsOf(contract),
 });
 
-/** The user of all executors of a name, one after the other. @throws TypeError when the name is no subject token */
+/** The user of all executors of a name, one after the other. @throws TypeError when the name is not a subject token */
 export const executorUser = (contract: ServiceContract, name: string): BrokerUser => ({
   name: `executor-${name}`,
   permissions: permissionsOf(contract, name),

@@ -20,7 +20,7 @@ import {
   directGet,
 } from './api-subjects.ts';
 
-/** What a client of the broker may do: only what is named here, and its inbox, which depends on its key. */
+/** What a client of the broker may do: only this, and use its inbox, which depends on its key. */
 export interface Permissions {
   readonly publish: { readonly allow: readonly string[] };
   readonly subscribe: { readonly allow: readonly string[] };
@@ -28,16 +28,16 @@ export interface Permissions {
   readonly responses: boolean;
 }
 
-/** @throws TypeError for an executor without a name, for another service with one, and for a name that is no subject token */
+/** @throws TypeError for an executor without a name, for another service with one, and for a name that is not a subject token */
 export const permissionsOf = (contract: ServiceContract, executor?: string): Permissions => {
   if ((contract.role === 'executor') !== (executor !== undefined)) {
     throw new TypeError(
-      `${contract.service}: the permissions of an executor need its name, and those of other services have none`,
+      `${contract.service}: the permissions of an executor need its name, and other services have no such name`,
     );
   }
   if (executor !== undefined && executor !== executorToken(executor)) {
     throw new TypeError(
-      `"${executor}" is no subject token. The token of this executor name is "${executorToken(executor)}".`,
+      `"${executor}" is not a subject token. The token of this executor name is "${executorToken(executor)}".`,
     );
   }
   const publish = [
@@ -65,11 +65,8 @@ export const permissionsOf = (contract: ServiceContract, executor?: string): Per
 
 const sorted = (subjects: readonly string[]): string[] => [...new Set(subjects)].toSorted();
 
-/** The subjects of what it writes, and not those of another writer or another executor. */
-const facts = (
-  { role, writes, heartbeats: beats }: ServiceContract,
-  executor: string | undefined,
-): string[] => {
+/** The subjects that it writes, and not those of another writer or another executor. */
+const facts = ({ role, writes, heartbeats }: ServiceContract, executor: string | undefined): string[] => {
   // Other services write about every executor (two tokens) and about none (one token).
   const about = executor === undefined ? '>' : `${executor}.*`;
   return [
@@ -77,7 +74,7 @@ const facts = (
     ...writes.webhooks.map((type) => `runs.*.*.webhook.${WEBHOOK_EVENTS[type].fact}.${role}.*`),
     ...writes.fleet.flatMap((type) => fleetFact(type, executor)),
     ...(writes.activity ? ['progress', 'log'].map((kind) => `activity.*.*.*.${about}.${kind}`) : []),
-    ...(beats ? [`$KV.EXECUTORS.${about}`] : []),
+    ...(heartbeats ? [`$KV.EXECUTORS.${about}`] : []),
   ];
 };
 
@@ -97,17 +94,17 @@ const executorsOwn = (name: string): string[] => {
 };
 
 /** Several services and all executors have consumers on RUNS, so no service may delete consumers there. */
-const reading = ({ reads, follows, deadLetters: parks }: ServiceContract): string[] => {
+const reading = ({ reads, follows, deadLetters }: ServiceContract): string[] => {
   const streams = [
     ...(reads.runs.length + reads.webhooks.length > 0 ? ['RUNS'] : []),
     ...(reads.fleet.length > 0 ? ['FLEET'] : []),
     ...(reads.activity ? ['ACTIVITY'] : []),
-    ...parks.map(({ stream }) => stream),
+    ...deadLetters.map(({ stream }) => stream),
   ];
   return [
     ...streams.flatMap((stream) => [streamInfo(stream), streamMessageGet(stream)]),
     // The number of dead letters, for the metrics.
-    ...(parks.length > 0 ? [streamInfo('DEAD_LETTERS')] : []),
+    ...(deadLetters.length > 0 ? [streamInfo('DEAD_LETTERS')] : []),
     ...(streams.includes('RUNS') ? [directGet('RUNS')] : []),
     ...follows.flatMap((stream) => [
       ...ephemeralConsumers(stream),

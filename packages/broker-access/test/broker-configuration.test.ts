@@ -7,7 +7,7 @@ const operator = { user: operatorUser(), publicKey: 'UOPERATOR' };
 const looker = { user: debuggerUser(), publicKey: 'UDEBUGGER' };
 
 describe('the configuration of a broker', () => {
-  it('is the same text for the same users, in whatever order', () => {
+  it('is the same text for the same users in any order', () => {
     expect(brokerConfiguration([operator, looker])).toBe(brokerConfiguration([looker, operator]));
   });
 
@@ -26,7 +26,7 @@ describe('the configuration of a broker', () => {
     expect(text).toContain('{service: "runs.a", accounts: ["writer"]}');
   });
 
-  it('lets who listens hear it where it is written', () => {
+  it('exports a subject from the account of its writer to its subscribers', () => {
     const writer = { user: aUser('writer', ['activity.*.a']), publicKey: 'UWRITER' };
     const reader = { user: aUser('reader', ['other'], ['activity.>']), publicKey: 'UREADER' };
     const text = brokerConfiguration([operator, writer, reader]);
@@ -41,10 +41,10 @@ describe('the configuration of a broker', () => {
     ['with two users of a key', [operator, { ...looker, publicKey: 'UOPERATOR' }]],
     ['with a name that would end its quotes', [operator, { user: aUser('a" {', []), publicKey: 'UOTHER' }]],
     [
-      'with a subject that would begin a line',
+      'with a subject that contains a line break',
       [operator, { user: aUser('a', ['b\nc']), publicKey: 'UOTHER' }],
     ],
-  ])('is not made %s', (_what, users) => {
+  ])('is not generated %s', (_what, users) => {
     expect(() => brokerConfiguration(users)).toThrow(TypeError);
   });
 });

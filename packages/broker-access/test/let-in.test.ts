@@ -56,7 +56,7 @@ const listening = (): { readonly logger: Logger; readonly told: string[] } => {
 const refusals = (told: readonly string[]): string[] =>
   told.filter((error) => error.includes('rejected clerk as') && error.includes('runledger broker-config'));
 
-it('a connection outlives a broker that does not know its user for a while', async () => {
+it('a connection survives a broker that does not know its user for a moment', async () => {
   await using broker = await aBroker();
   const url = await broker.restart(WITH_CLERK);
   const { logger, told } = listening();
@@ -73,7 +73,7 @@ it('a connection outlives a broker that does not know its user for a while', asy
   await log.nc.flush();
 });
 
-it('a service that starts before the broker knows its key says so, and is let in when it does', async () => {
+it('a service that starts before the broker knows its key reports it, and connects later', async () => {
   await using broker = await aBroker();
   const url = await broker.restart(WITHOUT_CLERK);
   const { logger, told } = listening();
@@ -96,7 +96,7 @@ it('a service that starts before the broker knows its key says so, and is let in
   expect(checks['broker']?.()).toEqual({ ok: true });
 });
 
-it('a service that is not let in stops when it is told to', async () => {
+it('a rejected service stops on request', async () => {
   await using broker = await aBroker();
   const url = await broker.restart(WITHOUT_CLERK);
   const { logger, told } = listening();

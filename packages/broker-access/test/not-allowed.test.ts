@@ -33,8 +33,8 @@ beforeAll(async () => {
 });
 afterAll(() => kept.disposeAsync());
 
-describe('what the broker does not allow', () => {
-  it('is told at once with the subject and what to do, and is not asked again', async () => {
+describe('a request that the broker does not allow', () => {
+  it('fails at once with the subject and what to do, and is not retried', async () => {
     expect((await runsIdentity(clerk)).stream).toBe('RUNS');
     const run = aRun();
     const refused = append(clerk, queued(run), 0);
@@ -43,7 +43,7 @@ describe('what the broker does not allow', () => {
     await expect(refused).rejects.toThrow('runledger broker-config');
   });
 
-  it('is logged with the name of the client, also where nobody waits for an answer', async () => {
+  it('is logged with the name of the client, also when it needs no response', async () => {
     clerk.nc.publish('runs.nobody.waits');
     clerk.nc.subscribe('runs.>', { callback: () => undefined });
     await waitFor('both refusals', () =>
@@ -53,7 +53,7 @@ describe('what the broker does not allow', () => {
     );
   });
 
-  it('is to come in with a key that it does not know', async () => {
+  it('is to connect with an unknown key', async () => {
     const stranger = openEventLog({ url, name: 'stranger', seed: newUserKey().seed }, silentLogger);
     await expect(stranger).rejects.toThrow(NotAllowed);
     await expect(stranger).rejects.toThrow(/rejected stranger as U/);

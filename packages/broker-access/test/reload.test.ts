@@ -28,8 +28,8 @@ const joining = {
   publicKey: keys.writer.publicKey,
 };
 
-describe('a user that a running broker did not know', () => {
-  it('is let in once the broker has read its configuration again, twice, and others hear it', async () => {
+describe('a new user of a running broker', () => {
+  it('may connect after the broker has reloaded its configuration, twice, and others receive its messages', async () => {
     const { path: binary } = await findNatsServer({ env: process.env });
     const before = brokerConfiguration(present).trim();
     await using server = await startNatsServer({ binary, storeDir, authorization: before });

@@ -12,7 +12,7 @@ describe('two subjects', () => {
     ['a.>', 'a', false],
     ['a.*.c', 'a.>', true],
     ['>', 'a', true],
-  ])('%s and %s stand for a common one: %s', (one, other, isCommon) => {
+  ])('%s and %s match a common subject: %s', (one, other, isCommon) => {
     expect([subjectsOverlap(one, other), subjectsOverlap(other, one)]).toEqual([isCommon, isCommon]);
   });
 });

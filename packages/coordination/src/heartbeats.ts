@@ -16,7 +16,7 @@ const SEND_WITHIN_MS = 2_000;
 const heartbeatSchema = Compile(Heartbeat);
 const utf8 = new TextEncoder();
 
-/** Shows that the executor lives. Expires after `ttlMs` (whole seconds, rounded up). @throws {LogUnavailable} after 2 s */
+/** Shows that the executor is alive. Expires after `ttlMs` (whole seconds, rounded up). @throws {LogUnavailable} after 2 s */
 export const sendHeartbeat = async (log: EventLog, heartbeat: Heartbeat, ttlMs: number): Promise<void> => {
   await publish(log, {
     stream: STREAM,
@@ -34,7 +34,7 @@ export interface StoredHeartbeat {
   readonly time: string;
 }
 
-/** The executor's last heartbeat, which a watch may not have delivered yet; undefined when it has expired. @throws {LogUnavailable} */
+/** The executor's last heartbeat, which a subscription may not have delivered yet; undefined when it has expired. @throws {LogUnavailable} */
 export const lastHeartbeat = async (
   log: EventLog,
   executor: ExecutorId,

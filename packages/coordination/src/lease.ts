@@ -8,7 +8,7 @@ export interface LeaseRequest {
   readonly name: string;
   /** Names the process for people; it need not be unique. */
   readonly holder: string;
-  /** A holder that does not renew the lease for so long loses it; 3000 when left out. */
+  /** A holder that does not renew the lease within this time loses it; 3000 when left out. */
   readonly ttlMs?: number;
 }
 
@@ -19,12 +19,12 @@ export interface Lease {
 }
 
 const STREAM = 'KV_LEASES';
-const LONGEST_LOOK_MS = 500;
+const MAX_POLL_MS = 500;
 const utf8 = new TextEncoder();
 
 /**
  * Waits until this process holds the lease. No clock is compared with another: a waiting process takes a lease over when it
- * observed, without a break in its connection, that the holder did not renew it for `ttlMs`. Of several the broker lets one.
+ * observed, without a break in its connection, that the holder did not renew it for `ttlMs`. Of several the broker accepts one.
  * @throws the signal's reason
  */
 export const acquireLease = async (
@@ -33,25 +33,25 @@ export const acquireLease = async (
   signal: AbortSignal,
 ): Promise<Lease> => {
   const subject = `$KV.LEASES.${name}`;
-  const lookEveryMs = Math.min(ttlMs / 6, LONGEST_LOOK_MS);
+  const pollMs = Math.min(ttlMs / 6, MAX_POLL_MS);
   let seen = { revision: -1, since: 0 };
   const forget = (): void => {
     seen = { revision: -1, since: 0 };
   };
   const stopListening = log.onReconnect(forget);
   try {
-    for (; ; await pause(lookEveryMs, undefined, { signal })) {
+    for (; ; await pause(pollMs, undefined, { signal })) {
       signal.throwIfAborted();
       try {
-        const last = await lastMessage(log, STREAM, subject, lookEveryMs * 2);
+        const last = await lastMessage(log, STREAM, subject, pollMs * 2);
         const revision = last?.seq ?? 0;
         const now = performance.now();
         if (revision !== seen.revision) seen = { revision, since: now };
         const free = !last || last.data.byteLength === 0;
         if (!free && now - seen.since < ttlMs) continue;
-        const asked = performance.now();
+        const sentAt = performance.now();
         const taken = await write(log, subject, holder, revision, ttlMs);
-        if (taken !== false) return hold(log, { subject, holder, ttlMs, revision: taken, asked });
+        if (taken !== false) return hold(log, { subject, holder, ttlMs, revision: taken, sentAt });
       } catch (error) {
         if (log.nc.isClosed()) throw error;
         log.logger.debug({ err: error, lease: name }, 'the lease could not be read');
@@ -88,7 +88,7 @@ interface Held {
   readonly ttlMs: number;
   readonly revision: number;
   /** On the monotonic clock, before the request was sent. */
-  readonly asked: number;
+  readonly sentAt: number;
 }
 
 const hold = (log: EventLog, { subject, holder, ttlMs, ...taken }: Held): Lease => {
@@ -102,28 +102,28 @@ const hold = (log: EventLog, { subject, holder, ttlMs, ...taken }: Held): Lease 
     log.logger.warn({ lease: subject, holder, why }, 'the lease is lost');
     lost.abort(new Error(`the lease ${subject} is lost: ${why}`));
   };
-  const holdSince = (asked: number): void => {
+  const holdSince = (sentAt: number): void => {
     clearTimeout(deadline);
     deadline = setTimeout(
       () => lose(`it could not be renewed within ${ttlMs} ms`),
-      asked + ttlMs - performance.now(),
+      sentAt + ttlMs - performance.now(),
     );
   };
   const renew = async (): Promise<void> => {
     while (!over.aborted) {
       await pause(ttlMs / 3, undefined, { signal: over });
-      const asked = performance.now();
+      const sentAt = performance.now();
       try {
         const renewed = await write(log, subject, holder, revision, ttlMs / 2);
         if (renewed === false) return lose('another process holds it');
         revision = renewed;
-        holdSince(asked);
+        holdSince(sentAt);
       } catch (error) {
         log.logger.debug({ err: error, lease: subject }, 'the lease could not be renewed yet');
       }
     }
   };
-  holdSince(taken.asked);
+  holdSince(taken.sentAt);
   const renewing = renew()
     .catch(() => undefined)
     .finally(() => clearTimeout(deadline));

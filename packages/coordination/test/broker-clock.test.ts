@@ -28,21 +28,21 @@ describe("the estimate of the broker's clock", () => {
     );
   });
 
-  it('is not held back by the old facts that a rebuild reads', () => {
+  it('is not delayed by the old facts that a rebuild reads', () => {
     const clock = new BrokerClock();
     for (let age = 1_000; age > 0; age -= 1) clock.sample(1_000_000 - age * MINUTE_MS, 10);
     clock.sample(1_000_000, 10);
     expect(clock.at(10)).toBe(1_000_000);
   });
 
-  it('believes a clock that was set back after ten minutes', () => {
+  it('follows a clock that was set back, after ten minutes', () => {
     const clock = new BrokerClock();
     clock.sample(10_000_000, 0);
     for (let at = 1; at <= 11; at += 1) clock.sample(5_000_000 + at * MINUTE_MS, at * MINUTE_MS);
     expect(clock.at(11 * MINUTE_MS)).toBe(5_000_000 + 11 * MINUTE_MS);
   });
 
-  it('believes it after two windows of a length of choice', () => {
+  it('follows it after two windows of the given length', () => {
     const clock = new BrokerClock(MINUTE_MS);
     clock.sample(10_000_000, 0);
     clock.sample(5_000_000 + MINUTE_MS, MINUTE_MS);

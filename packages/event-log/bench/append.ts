@@ -1,5 +1,5 @@
 /**
- * Appends a second of ours against plain publishes to the same stream, in turns, so that both meet the same
+ * Compares the rate of our appends with that of plain publishes to the same stream, in alternating rounds on the same
  * machine. Ends with the ratio. Its own broker, with every message flushed: `node scripts/run.mjs packages/event-log/bench/append.ts`
  */
 import { testNats } from '@runledger/testing/servers/nats';

@@ -1,5 +1,5 @@
 /**
- * Which member should hold which partitions: their numbers differ by one at most. Processes that know the same members and
+ * Which member should hold which partitions. The numbers of any two members differ by at most one. Processes that know the same members and
  * claims come to the same assignment, and a partition stays where it is unless its holder has more than a fair part.
  */
 export const assignPartitions = (

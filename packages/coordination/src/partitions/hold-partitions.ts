@@ -12,7 +12,7 @@ export interface PartitionOptions {
   readonly partitions: number;
   /** Unique to the process. */
   readonly holder: string;
-  /** A process that does not renew its membership for so long loses its partitions; 3000 when left out. */
+  /** A process that does not renew its membership within this time loses its partitions; 3000 when left out. */
   readonly ttlMs?: number;
 }
 
@@ -23,8 +23,8 @@ export interface HeldPartitions extends AsyncDisposable {
   readonly failed: Promise<Error>;
 }
 
-const LOOK_EVERY_MS = 500;
-const AGAIN_AFTER_MS = 1_000;
+const POLL_MS = 500;
+const RETRY_MS = 1_000;
 const LEAVE_WITHIN_MS = 1_000;
 const STOP_WITHIN_MS = 2_000;
 
@@ -32,10 +32,10 @@ const STOP_WITHIN_MS = 2_000;
  * Divides a fixed number of partitions evenly among the living processes of a service; a partition has one holder at a time.
  * Each process renews one lease, its membership. The claim of a partition names the member and is written only when it
  * changes. As with a lease, no clock is compared with another, and what a holder does must be safe to do twice: a process
- * that was frozen learns only afterwards that it lost everything.
+ * that was frozen notices only afterwards that it lost everything.
  *
- * `hold` is called when this process holds a partition. It must wind down and resolve soon after its signal is aborted: the
- * partition is given away, the membership is lost, or this is disposed of. What it throws is logged, and it is called again.
+ * `hold` is called when this process holds a partition. It must stop its work and resolve soon after its signal aborts: the
+ * partition is given away, the membership is lost, or the holder is disposed of. Its errors are logged, and it is called again.
  */
 export const holdPartitions = (
   log: EventLog,
@@ -55,7 +55,7 @@ export const holdPartitions = (
     [Symbol.asyncDispose]: async () => {
       stop.abort();
       await term?.ended();
-      // While the broker is away a call may take longer than a stop may; it ends with the connection then.
+      // While the broker is unavailable a call may take longer than a stop. It ends with the connection then.
       await within(STOP_WITHIN_MS, running, () => undefined);
     },
   };
@@ -87,8 +87,8 @@ const joinUntilStopped = async (membership: Membership): Promise<void> => {
     } catch (error) {
       if (stop.aborted) return;
       if (log.nc.isClosed()) throw error;
-      log.logger.warn({ err: error, service: name }, 'holding partitions was interrupted; it begins again');
-      await sleep(AGAIN_AFTER_MS, stop);
+      log.logger.warn({ err: error, service: name }, 'holding partitions was interrupted; trying again');
+      await sleep(RETRY_MS, stop);
     }
   }
 };
@@ -108,7 +108,7 @@ const serve = async (
 ): Promise<void> => {
   const broken = new AbortController();
   const over = AbortSignal.any([lease.lost, stop, broken.signal]);
-  const wakeUp = wakeUpCall(Math.min(ttlMs / 6, LOOK_EVERY_MS), over);
+  const wakeUp = wakeUpCall(Math.min(ttlMs / 6, POLL_MS), over);
   await using registry = await openPartitionRegistry(log, name, wakeUp.now);
   void registry.failed.then((error) => broken.abort(error));
   const parts = { log, registry, partitions, member, ttlMs, hold, lost: lease.lost, over };
@@ -116,14 +116,14 @@ const serve = async (
   onTerm(term);
   while (!over.aborted) {
     try {
-      // The other processes need not wait until its time is over.
+      // The other processes need not wait until it expires.
       if (previous !== undefined && registry.isComplete()) await registry.end(previous);
       await term.step();
     } catch (error) {
       const fields = { err: error, service: name, member };
       if (error instanceof LogUnavailable)
         log.logger.debug(fields, 'the partitions could not be assigned yet');
-      else log.logger.warn(fields, 'the partitions could not be assigned; it is tried again');
+      else log.logger.warn(fields, 'the partitions could not be assigned; trying again');
     }
     await wakeUp.next();
   }

@@ -2,7 +2,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { assignPartitions } from './assign-partitions.ts';
 import type { PartitionRegistry } from './partition-registry.ts';
 
-const AGAIN_AFTER_MS = 1_000;
+const RETRY_MS = 1_000;
 
 export interface MembershipTermOptions {
   readonly log: EventLog;
@@ -23,7 +23,7 @@ export interface MembershipTerm {
   held(): number[];
   /** Moves closer to a fair assignment, as far as the other members allow it. @throws {LogUnavailable} */
   step(): Promise<void>;
-  /** Resolves when nothing is held any more. That begins when the term is over. */
+  /** Resolves when no partition is held. Partitions are released when the term is over. */
   ended(): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export const membershipTerm = (options: MembershipTermOptions, onChange: () => v
     const giveAway = new AbortController();
     const done = holdUntil(AbortSignal.any([giveAway.signal, over]), partition, options).then(
       async (hasFailed) => {
-        if (hasFailed) notBefore.set(partition, performance.now() + AGAIN_AFTER_MS);
+        if (hasFailed) notBefore.set(partition, performance.now() + RETRY_MS);
         await giveBack(partition, revision, options);
         holdings.delete(partition);
         onChange();
@@ -68,7 +68,7 @@ export const membershipTerm = (options: MembershipTermOptions, onChange: () => v
       if (!registry.isComplete()) return;
       const assigned = assignedTo(options);
       for (const [partition, { giveAway }] of holdings)
-        letGoUnlessOurs(registry.claim(partition)?.holder, { partition, giveAway, member, assigned });
+        releaseUnlessOurs(registry.claim(partition)?.holder, { partition, giveAway, member, assigned });
       const all = Array.from({ length: partitions }, (_, partition) => partition);
       const unused = all.filter((one) => isClaimed(one) && !assigned.has(one) && !holdings.has(one));
       await Promise.all([
@@ -93,7 +93,7 @@ const assignedTo = ({ registry, partitions, member }: MembershipTermOptions): Re
  * A claim that is no longer stored was lost by the broker: the partition is taken again. A claim of another member means
  * that the partition is lost already, so the abort has a reason.
  */
-const letGoUnlessOurs = (
+const releaseUnlessOurs = (
   claimedBy: string | undefined,
   held: Pick<Holding, 'giveAway'> & {
     readonly partition: number;
@@ -107,7 +107,7 @@ const letGoUnlessOurs = (
   else if (!assigned.has(partition) || claimedBy !== member) giveAway.abort();
 };
 
-/** Whether holding ended although nothing asked for it. */
+/** Whether holding ended without a request. */
 const holdUntil = async (
   end: AbortSignal,
   partition: number,
@@ -118,7 +118,7 @@ const holdUntil = async (
     if (end.aborted) return false;
     log.logger.error({ member, partition }, 'a partition was released without a request; it is taken again');
   } catch (error) {
-    log.logger.error({ err: error, member, partition }, 'a partition could not be held; it is tried again');
+    log.logger.error({ err: error, member, partition }, 'a partition could not be held; trying again');
   }
   return true;
 };
@@ -132,7 +132,7 @@ const giveBack = async (
   try {
     await registry.write(partition, '', revision);
   } catch (error) {
-    // The next step does it, and after the term nobody needs it.
+    // The next step repeats it. After the term it is not needed.
     log.logger.debug({ err: error, member, partition }, 'a partition could not be given back yet');
   }
 };

@@ -29,20 +29,20 @@ export interface PartitionRegistry extends AsyncDisposable {
   readonly failed: Promise<Error>;
   /** Whether everything that is stored has been read. */
   isComplete(): boolean;
-  /** All whose membership has not ended, including processes that died unnoticed. */
+  /** The members whose membership has not ended, including processes whose death is not known yet. */
   members(): string[];
   /** Whether a membership has ended for certain, so that its claims are free. */
   hasEnded(member: string): boolean;
   claim(partition: number): Claim | undefined;
   /** Replaces the claim at `revision`; an empty holder gives it back. The new revision, or false if there is another claim. */
   write(partition: number, holder: string, revision: number): Promise<number | false>;
-  /** Ends the memberships of other processes that were not renewed for so long. @throws {LogUnavailable} */
+  /** Ends the memberships of other processes that were not renewed within this time. @throws {LogUnavailable} */
   endUnresponsive(ttlMs: number, isOther: (member: string) => boolean): Promise<void>;
   /** Ends a membership that its holder has lost. @throws {LogUnavailable} */
   end(member: string): Promise<void>;
-  /** Reads the memberships of holders about which nothing is known. @throws {LogUnavailable} */
+  /** Reads the memberships of unknown holders. @throws {LogUnavailable} */
   lookUpHolders(): Promise<void>;
-  /** Removes memberships that ended so long ago that every process knows. @throws {LogUnavailable} */
+  /** Removes memberships whose end every process knows by now. @throws {LogUnavailable} */
   removeEnded(ttlMs: number): Promise<void>;
 }
 
@@ -144,7 +144,7 @@ const endMembership = async (
 ): Promise<void> => {
   const known = members.get(member);
   if (!known) return;
-  // The broker refuses it when the member was renewed after all.
+  // The broker refuses it when the member was renewed in the meantime.
   const written = await store(log, `$KV.LEASES.${membershipLease(service, member)}`, '', known.revision);
   if (written.kind === 'stored') {
     log.logger.warn({ service, member }, 'a member is unresponsive; its partitions are free');

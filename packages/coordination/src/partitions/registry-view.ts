@@ -4,7 +4,7 @@ export interface Claim {
   readonly revision: number;
 }
 
-interface Seen {
+interface Observation {
   readonly revision: number;
   /** On the monotonic clock: when this process saw the revision, or the broker again. */
   readonly since: number;
@@ -12,20 +12,20 @@ interface Seen {
 
 /** What this process has read of a service's members and of their claims to partitions. It may be out of date. */
 export interface RegistryView {
-  readonly members: Map<string, Seen>;
+  readonly members: Map<string, Observation>;
   /** Memberships that have ended for certain. */
-  readonly ended: Map<string, Seen>;
+  readonly ended: Map<string, Observation>;
   readonly claims: Map<number, Claim>;
   readonly noteMember: (member: string, revision: number, isAlive: boolean) => void;
   readonly noteClaim: (partition: number, claim: Claim) => void;
-  /** Nobody could renew a membership while the broker was away. */
+  /** No member could renew its membership while the broker was unavailable. */
   readonly restartWaiting: () => void;
   readonly clear: () => void;
 }
 
 export const registryView = (onChange: () => void): RegistryView => {
-  const members = new Map<string, Seen>();
-  const ended = new Map<string, Seen>();
+  const members = new Map<string, Observation>();
+  const ended = new Map<string, Observation>();
   const claims = new Map<number, Claim>();
   return {
     members,

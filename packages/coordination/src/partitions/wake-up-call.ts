@@ -1,10 +1,10 @@
 export interface WakeUpCall {
   readonly now: () => void;
-  /** Resolves after `now` was called since the last time, when the signal is aborted, or after a while. */
+  /** Resolves when `now` was called since the last time, when the signal aborts, or after `everyMs`. */
   next(): Promise<void>;
 }
 
-/** For a loop that works whenever something has changed, and from time to time in any case. */
+/** For a loop that runs after each change, and periodically. */
 export const wakeUpCall = (everyMs: number, over: AbortSignal): WakeUpCall => {
   let called = Promise.withResolvers<void>();
   const now = (): void => called.resolve();

@@ -35,7 +35,7 @@ describe('a lease', () => {
     expect([turns, most]).toEqual([4, 1]);
   });
 
-  it('passes on when its holder has died', async () => {
+  it('passes to another process when its holder has died', async () => {
     const dying = await test.open();
     const first = await acquireLease(dying, { name: 'failover', holder: 'first', ...shortly }, forEver);
     const waiting = acquireLease(log, { name: 'failover', holder: 'second', ...shortly }, forEver);
@@ -46,7 +46,7 @@ describe('a lease', () => {
     await second.release();
   });
 
-  it('stays with a holder that lives', async () => {
+  it('stays with a living holder', async () => {
     const first = await acquireLease(log, { name: 'kept', holder: 'first', ...shortly }, forEver);
     const stop = new AbortController();
     const waiting = acquireLease(
@@ -65,7 +65,7 @@ describe('a lease', () => {
     await first.release();
   });
 
-  it('is lost when the broker is away for longer, and can be acquired again', async () => {
+  it('is lost when the broker is unavailable for longer, and can be acquired again', async () => {
     await using broken = await aLogOnOwnBroker();
     const request = { name: 'away', holder: 'one', ...shortly };
     const lease = await acquireLease(broken.log, request, forEver);

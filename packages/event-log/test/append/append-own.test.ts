@@ -59,8 +59,8 @@ const anAssignedRun = async () => {
   return { key, head: second.sequence };
 };
 
-describe('an executor that may see nothing but its own', () => {
-  it('adds a fact, and knows it again when it is added once more', async () => {
+describe('an executor with access to its own messages only', () => {
+  it('appends a fact, and recognises it when it is appended again', async () => {
     const { key, head } = await anAssignedRun();
     const event = started(key);
     const appended = await appendOwn(executor, event, head);
@@ -68,7 +68,7 @@ describe('an executor that may see nothing but its own', () => {
     expect(await appendOwn(executor, event, head)).toEqual(appended);
   });
 
-  it('is told what stands in its way, and finds it when it is its own', async () => {
+  it('gets the head in a conflict, and recognises its own fact there', async () => {
     const { key, head } = await anAssignedRun();
     const request = cancelRequested(key, 1, EXECUTOR);
     const before = await append(operator, request, head);
@@ -80,7 +80,7 @@ describe('an executor that may see nothing but its own', () => {
     expect(await lastOfSubjects(executor, subjects)).toMatchObject([{ body: request }]);
   });
 
-  it('hears what is addressed to it, and makes its consumer anew after a restart', async () => {
+  it('receives messages addressed to it, and replaces its consumer after a restart', async () => {
     const heard: string[] = [];
     const options = {
       name: DURABLE,
@@ -109,7 +109,7 @@ describe('an executor that may see nothing but its own', () => {
     expect(consumption.state()).toEqual({ ok: true });
   });
 
-  it('is refused everything of another executor', async () => {
+  it('may access nothing of another executor', async () => {
     const { key } = await anAssignedRun();
     const refused = /permissions violation|does not allow/i;
     const stranger = attemptSubjects({ ...key, attempt: 1, executor_id: OTHER_EXECUTOR }).map((subject) =>

@@ -33,7 +33,7 @@ const appended = async (
 };
 
 describe('append', () => {
-  it('lets exactly one of 16 racing writers win, in each of 40 rounds', async () => {
+  it('accepts exactly one of 16 racing writers, in each of 40 rounds', async () => {
     const writers = await Promise.all(Array.from({ length: 16 }, () => test.open()));
     const key = aRun();
     let expected = await appended(queued(key), 0);
@@ -51,7 +51,7 @@ describe('append', () => {
     expect(await head(log, key)).toBe(expected);
   });
 
-  it('lets one of cancel and assign win, on different subjects', async () => {
+  it('accepts one of cancel and assign, on different subjects', async () => {
     for (let round = 0; round < 20; round += 1) {
       const key = aRun();
       const first = await appended(queued(key), 0);
@@ -75,7 +75,7 @@ describe('append', () => {
     expect(await append(log, started(key, 1, EXECUTOR), mine)).toEqual({ kind: 'conflict', head: theirs });
   });
 
-  it('takes the same event again as what it is', async () => {
+  it('recognises an event that is appended again', async () => {
     const key = aRun();
     const event = queued(key);
     const sequence = await appended(event, 0);
@@ -84,7 +84,7 @@ describe('append', () => {
     expect(await append(log, event, 0)).toEqual({ kind: 'appended', sequence });
   });
 
-  it('stores once when the acknowledgement is lost', async () => {
+  it('stores an event once when its acknowledgement is lost', async () => {
     await using proxy = await lossyProxy(test.nats.port);
     const unlucky = await test.open(proxy.url);
     const key = aRun();
@@ -98,7 +98,7 @@ describe('append', () => {
     expect(state.subjects).toEqual({ [runEventSubject(queued(key))]: 1 });
   });
 
-  it('recognises its own event when somebody built on it while the acknowledgement was lost', async () => {
+  it('recognises its own event when another was appended to it while the acknowledgement was lost', async () => {
     await using proxy = await lossyProxy(test.nats.port);
     const unlucky = await test.open(proxy.url);
     const key = aRun();
@@ -111,18 +111,18 @@ describe('append', () => {
     expect(await appending).toEqual({ kind: 'appended', sequence: mine });
   });
 
-  it('refuses an event that rests on nothing and is no beginning', async () => {
+  it('refuses at head 0 an event that cannot be the first', async () => {
     await expect(append(log, started(aRun()), 0)).rejects.toThrow('only RunQueued may be');
   });
 
-  it('refuses an event that no message can hold', async () => {
+  it('refuses an event that is larger than a message may be', async () => {
     const large = queued(aRun(), { inputs: { text: 'x'.repeat(1024 ** 2) } });
     await expect(append(log, large, 0)).rejects.toBeInstanceOf(EventTooLarge);
   });
 });
 
-describe('append to a log in trouble', () => {
-  it('says that the log is full, and keeps what it has', async () => {
+describe('append to a failing log', () => {
+  it('reports that the log is full, and keeps its messages', async () => {
     await using small = await aLog({ runsMaxBytes: 64 * 1024 });
     const kept = aRun();
     await append(small.log, queued(kept), 0);
@@ -132,7 +132,7 @@ describe('append to a log in trouble', () => {
     expect(await readRun(small.log, kept)).toMatchObject({ kind: 'found' });
   });
 
-  it('says that the broker is away, after its deadline', async () => {
+  it('reports that the broker is unavailable, after its deadline', async () => {
     await using away = await aLogOnOwnBroker();
     await away.nats.kill9();
     const appending = append(away.log, queued(aRun()), 0, { withinMs: 300 });

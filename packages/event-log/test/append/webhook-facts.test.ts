@@ -48,7 +48,7 @@ const tell = async (...events: readonly WebhookEvent[]): Promise<number> => {
 };
 
 describe('webhook facts', () => {
-  it('come back with their run', async () => {
+  it('are read with their run', async () => {
     const key = await aQueuedRun();
     expect(await readRun(log, key)).toMatchObject({ webhook: { head: 0 } });
     const last = await tell(
@@ -65,7 +65,7 @@ describe('webhook facts', () => {
     });
   });
 
-  it('are told as they stand in between', async () => {
+  it('are read between two facts', async () => {
     const key = await aQueuedRun();
     const last = await tell(webhookStarted(key, 'intermediate'));
     expect(await readRun(log, key)).toMatchObject({
@@ -92,7 +92,7 @@ describe('webhook facts', () => {
     }
   });
 
-  it('are stored once, whoever tells them again', async () => {
+  it('are stored once when another process appends them again', async () => {
     const key = await aQueuedRun();
     const event = webhookStarted(key);
     const first = await sequenceOf(append(log, event, 0));
@@ -100,12 +100,12 @@ describe('webhook facts', () => {
     expect(await append(log, event, 0)).toEqual({ kind: 'appended', sequence: first });
   });
 
-  it('of an id that is none are refused by a rejected promise', async () => {
+  it('with an invalid id are refused by a rejected promise', async () => {
     const event = { ...webhookStarted(aRun()), run_id: 'not.a-run' };
     await expect(append(log, event, 0)).rejects.toBeInstanceOf(TypeError);
   });
 
-  it('never stand in the way of the lifecycle, nor it in theirs', async () => {
+  it('never conflict with the lifecycle', async () => {
     const key = await aQueuedRun();
     const began = await tell(webhookStarted(key, 'intermediate'));
     const mine = await sequenceOf(append(log, assigned(key), key.first));
@@ -119,7 +119,7 @@ describe('webhook facts', () => {
     });
   });
 
-  it('count in the last of a run, not in its head', async () => {
+  it('count for the last message of a run, not for its head', async () => {
     const key = await aQueuedRun();
     expect(await lastOfRun(log, key)).toBe(key.first);
     const last = await tell(webhookStarted(key));
@@ -128,7 +128,7 @@ describe('webhook facts', () => {
     expect(await lastOfRun(log, aRun())).toBe(0);
   });
 
-  it('are in an answer that must hold the last of a run', async () => {
+  it('are in a response that must reach the last message of a run', async () => {
     const key = await aQueuedRun();
     const last = await tell(webhookStarted(key));
     expect(await readRun(log, key, { atLeast: last })).toMatchObject({ webhook: { head: last } });
@@ -151,7 +151,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
   it.each([
     ['the lifecycle', lifecycleFilter],
     ['the whole run', runFilter],
-  ])('fenced on %s', async (_what, filterOf) => {
+  ])('with a fence on %s', async (_what, filterOf) => {
     const key = await aQueuedRun();
     const fence = { filter: filterOf(key), sequence: key.first };
     const forged = await forge(log, webhookEventSubject(webhookDelivered(key)), webhookDelivered(key), fence);
@@ -164,7 +164,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
     expect(read).not.toHaveProperty('webhook.state.status');
   });
 
-  it('with a subject of nothing', async () => {
+  it('with an unknown subject', async () => {
     const key = await aQueuedRun();
     const last = await tell(webhookStarted(key));
     const fence = { filter: webhookFilter(key), sequence: last };
@@ -176,7 +176,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
     });
   });
 
-  it('also when it hides an honest one that was stored under its subject before', async () => {
+  it('when it hides an earlier genuine one under its subject', async () => {
     const key = await aQueuedRun();
     const last = await tell(webhookStarted(key), webhookGivenUp(key), redeliveryRequested(key));
     await forge(log, webhookEventSubject(webhookStarted(key)), { type: 'nonsense' });
@@ -189,7 +189,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
     });
   });
 
-  it('also when it hides the only one', async () => {
+  it('when it hides the only one', async () => {
     const key = await aQueuedRun();
     await tell(webhookGivenUp(key));
     await forge(log, webhookEventSubject(webhookGivenUp(key)), {});
@@ -199,7 +199,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
     });
   });
 
-  it('also when it is older than the run, and the first honest one rests on it', async () => {
+  it('when it is older than the run, and the first genuine one is fenced on it', async () => {
     const key = aRun();
     const forged = await forge(log, webhookEventSubject(webhookDelivered(key)), webhookDelivered(key));
     await sequenceOf(append(log, queued(key), 0));
@@ -211,7 +211,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
     });
   });
 
-  it('also when an honest one rests on one older than the run, and is hidden itself', async () => {
+  it('when a hidden genuine one is fenced on one older than the run', async () => {
     const key = aRun();
     const forged = await forge(log, webhookEventSubject(webhookDelivered(key)), {});
     await sequenceOf(append(log, queued(key), 0));
@@ -224,7 +224,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
     });
   });
 
-  it('and the facts go on behind it', async () => {
+  it('and the facts continue behind it', async () => {
     const key = await aQueuedRun();
     await tell(webhookStarted(key));
     const forged = await forge(log, webhookEventSubject(webhookStarted(key)), {});
@@ -235,13 +235,13 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
     });
   });
 
-  it('and makes no run where there is none', async () => {
+  it('and creates no run', async () => {
     const key = aRun();
     await tell(webhookStarted(key));
     expect(await readRun(log, key)).toEqual({ kind: 'none', head: 0 });
   });
 
-  it('also when there are so many that the facts cannot be told any more', async () => {
+  it('when there are too many to find the facts', async () => {
     const key = await aQueuedRun();
     await tell(webhookStarted(key));
     const subject = webhookEventSubject(webhookStarted(key));
@@ -253,7 +253,7 @@ describe('a forged webhook fact is stored by the broker, and the run stays reada
 });
 
 describe('a webhook fact of a later release', () => {
-  it('is told, and nothing is folded', async () => {
+  it('is reported, and nothing is folded', async () => {
     const key = await aQueuedRun();
     const last = await tell(webhookStarted(key));
     const event = { ...webhookGivenUp(key), version: 2 };
@@ -267,7 +267,7 @@ describe('a webhook fact of a later release', () => {
     });
   });
 
-  it('stops whoever follows the log, unless its fence is forged', async () => {
+  it('stops followers of the log, unless its fence is forged', async () => {
     const key = await aQueuedRun();
     const event = { ...webhookStarted(key), version: 2 };
     const subject = webhookEventSubject(webhookStarted(key));
@@ -284,13 +284,13 @@ describe('a webhook fact of a later release', () => {
     expect(await newer({ filter: lifecycleFilter(key), sequence: key.first })).toBeUndefined();
   });
 
-  it('stops nobody when its fence is forged', async () => {
+  it('stops no follower when its fence is forged', async () => {
     const key = await aQueuedRun();
     await forge(log, webhookEventSubject(webhookGivenUp(key)), { ...webhookGivenUp(key), version: 2 });
     expect(await readRun(log, key)).toMatchObject({ kind: 'found', refused: { length: 1 } });
   });
 
-  it('is passed over when its type is unknown, and the next rests on it', async () => {
+  it('is skipped when its type is unknown, and the next one is fenced on it', async () => {
     const key = await aQueuedRun();
     const last = await tell(webhookStarted(key));
     const fence = { filter: webhookFilter(key), sequence: last };

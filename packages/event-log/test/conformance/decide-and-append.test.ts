@@ -70,7 +70,7 @@ describe.each(RUN_LOGS)('deciding and appending to a log %s', (_name, open) => {
       });
     });
 
-    it('may be that there is nothing to write', async () => {
+    it('may be to write nothing', async () => {
       const key = await aStartedRun();
       await decideAndAppend(log, { read: () => found(key), decide: cancelOnce(key) });
       expect(await decideAndAppend(log, { read: () => found(key), decide: cancelOnce(key) })).toEqual({
@@ -79,7 +79,7 @@ describe.each(RUN_LOGS)('deciding and appending to a log %s', (_name, open) => {
       });
     });
 
-    it('is made again on what came first, which is read', async () => {
+    it('is made again after a conflict, on the newer history', async () => {
       const key = await aStartedRun();
       const stale = await found(key);
       const first = await append(log, cancelRequested(key, 1, EXECUTOR), stale.history.head);
@@ -100,7 +100,7 @@ describe.each(RUN_LOGS)('deciding and appending to a log %s', (_name, open) => {
       expect(conflicts).toBe(1);
     });
 
-    it('is given up when others are first every time', async () => {
+    it('is given up when every append ends with a conflict', async () => {
       const key = await aStartedRun();
       const { history } = await found(key);
       let decisions = 0;
@@ -117,7 +117,7 @@ describe.each(RUN_LOGS)('deciding and appending to a log %s', (_name, open) => {
       expect((await found(key)).history).toEqual(history);
     });
 
-    it('lets the caller wrap the read and the append, such as to try them again', async () => {
+    it('allows the caller to wrap each read and append, for example with retries', async () => {
       const key = await aStartedRun();
       let calls = 0;
       const around = async <Result>(work: () => Promise<Result>): Promise<Result> => {
@@ -142,7 +142,7 @@ describe.each(RUN_LOGS)('deciding and appending to a log %s', (_name, open) => {
       expect(calls).toBe(3);
     });
 
-    it('that many make at the same time is written by one of them, and the others see it', async () => {
+    it('of many concurrent writers is written by one, and the others see it', async () => {
       const key = await aStartedRun();
       const decided = await Promise.all(
         Array.from({ length: 10 }, () =>
@@ -155,7 +155,7 @@ describe.each(RUN_LOGS)('deciding and appending to a log %s', (_name, open) => {
     });
   });
 
-  it('the chain of webhook facts is decided on in the same way', async () => {
+  it('decisions on the chain of webhook facts work in the same way', async () => {
     const key = await aStartedRun();
     const rounds = 8;
     const first = await append(log, webhookGivenUp(key), 0);

@@ -43,7 +43,7 @@ describe.each(RUN_LOGS)('a log of runs %s', (_name, open) => {
   };
 
   describe('append', () => {
-    it('adds each fact behind the one before, and they are read back', async () => {
+    it('stores each fact behind the one before, and they are read back', async () => {
       const { key, last } = await aStartedRun();
       expect(await head(test.log, key)).toBe(last);
       expect(await readRun(test.log, key)).toMatchObject({
@@ -56,14 +56,14 @@ describe.each(RUN_LOGS)('a log of runs %s', (_name, open) => {
       });
     });
 
-    it('refuses an event on a head that is old, and says the head', async () => {
+    it('refuses an event on an old head, and reports the present one', async () => {
       const { key, last } = await aStartedRun();
       expect(await append(test.log, succeeded(key), last - 1)).toEqual({ kind: 'conflict', head: last });
       expect(await append(test.log, queued(key), 0)).toEqual({ kind: 'conflict', head: last });
       expect(await head(test.log, key)).toBe(last);
     });
 
-    it('lets one of many win at the same head', async () => {
+    it('accepts one of many events at the same head', async () => {
       const { key, last } = await aStartedRun();
       const appended = await Promise.all(
         Array.from({ length: 8 }, () => append(test.log, succeeded(key), last)),
@@ -77,7 +77,7 @@ describe.each(RUN_LOGS)('a log of runs %s', (_name, open) => {
       );
     });
 
-    it('stores an event once, however often it is appended', async () => {
+    it('stores an event once when it is appended repeatedly', async () => {
       const key = aRun();
       const event = queued(key);
       const first = await append(test.log, event, 0);
@@ -85,7 +85,7 @@ describe.each(RUN_LOGS)('a log of runs %s', (_name, open) => {
       expect(await readRun(test.log, key)).toMatchObject({ facts: { length: 1 } });
     });
 
-    it('lets nothing but RunQueued begin a run', async () => {
+    it('accepts only RunQueued as the first event of a run', async () => {
       await expect(append(test.log, assigned(aRun()), 0)).rejects.toThrow('cannot be appended at head 0');
     });
 
@@ -108,14 +108,14 @@ describe.each(RUN_LOGS)('a log of runs %s', (_name, open) => {
   });
 
   describe('the chain of webhook facts', () => {
-    it('is fenced apart from the lifecycle', async () => {
+    it('is fenced independently of the lifecycle', async () => {
       const { key, last } = await aStartedRun();
-      const told = await appendAll(0, webhookStarted(key), webhookDelivered(key));
+      const settled = await appendAll(0, webhookStarted(key), webhookDelivered(key));
       const end = await appendAll(last, succeeded(key));
       expect(await readRun(test.log, key)).toMatchObject({
         run: { status: 'success' },
         history: { head: end },
-        webhook: { head: told, state: { status: 'success', round: 1 } },
+        webhook: { head: settled, state: { status: 'success', round: 1 } },
         webhookFacts: { length: 2 },
       });
       expect(await head(test.log, key)).toBe(end);
@@ -129,8 +129,8 @@ describe.each(RUN_LOGS)('a log of runs %s', (_name, open) => {
     });
   });
 
-  describe('what somebody forges', () => {
-    it('is stored and not folded: without a fence, or fenced otherwise', async () => {
+  describe('a forged message', () => {
+    it('without a fence, or with another one, is stored and not folded', async () => {
       const { key, last } = await aStartedRun();
       const first = await test.forge(runEventSubject(cancelRequested(key)), cancelRequested(key));
       const second = await test.forge(runEventSubject(succeeded(key)), succeeded(key), {
@@ -151,7 +151,7 @@ describe.each(RUN_LOGS)('a log of runs %s', (_name, open) => {
       expect(await readRun(test.log, key)).toMatchObject({ run: { status: 'success' } });
     });
 
-    it('does not hide the honest fact under the same subject', async () => {
+    it('does not hide the genuine fact under the same subject', async () => {
       const { key, last } = await aStartedRun();
       const forged = await test.forge(runEventSubject(started(key)), { hello: 'there' });
       expect(await readRun(test.log, key)).toMatchObject({
@@ -164,18 +164,18 @@ describe.each(RUN_LOGS)('a log of runs %s', (_name, open) => {
 
     it('in the chain of webhook facts leaves the run readable', async () => {
       const { key } = await aStartedRun();
-      const honest = await appendAll(0, webhookStarted(key));
+      const genuine = await appendAll(0, webhookStarted(key));
       const event = webhookGivenUp(key);
       const forged = await test.forge(webhookEventSubject(event), event);
       expect(await readRun(test.log, key)).toMatchObject({
         kind: 'found',
         webhook: { head: forged, state: { status: 'running' } },
-        webhookFacts: [{ sequence: honest }],
+        webhookFacts: [{ sequence: genuine }],
         refused: [{ refusal: 'forged_fence' }],
       });
     });
 
-    it('is no run', async () => {
+    it('does not create a run', async () => {
       const key = aRun();
       const forged = await test.forge(runEventSubject(queued(key)), queued(key));
       expect(await readRun(test.log, key)).toEqual({ kind: 'none', head: forged });
@@ -199,7 +199,7 @@ describe.each(RUN_LOGS)('a log of runs %s', (_name, open) => {
     expect(await readRun(test.log, key)).toMatchObject({ kind: 'newer_version', sequence });
   });
 
-  it('a run that is not there is none', async () => {
+  it('an unknown run is reported as none', async () => {
     expect(await readRun(test.log, aRun())).toEqual({ kind: 'none', head: 0 });
     expect(await head(test.log, aRun())).toBe(0);
   });

@@ -2,7 +2,7 @@ import type { RunLog } from '../../src/messages/run-messages.ts';
 import { memoryLog } from '../../src/memory/memory-log.ts';
 import { aLog, forge } from '../fixtures/test-log.ts';
 
-/** A log under test, and a client that writes as it likes. */
+/** A log under test, and a client that may write any message. */
 export interface LogUnderTest extends AsyncDisposable {
   readonly log: RunLog;
   forge(
@@ -12,7 +12,7 @@ export interface LogUnderTest extends AsyncDisposable {
   ): Promise<number>;
 }
 
-/** Every adapter of the log of runs: one suite for all. */
+/** The adapters of the log of runs: one suite for all. */
 export const RUN_LOGS: readonly (readonly [string, () => Promise<LogUnderTest>])[] = [
   [
     'on JetStream',

@@ -15,20 +15,20 @@ beforeAll(async () => {
 });
 afterAll(() => test[Symbol.asyncDispose]());
 
-const recorder = (): LogObserver & { readonly told: string[] } => {
-  const told: string[] = [];
+const recorder = (): LogObserver & { readonly seen: string[] } => {
+  const seen: string[] = [];
   return {
-    told,
-    connected: (now) => told.push(now ? 'connected' : 'away'),
-    appended: (how, seconds) => told.push(seconds > 0 ? how : 'in no time'),
-    resent: () => told.push('sent again'),
-    deadLettered: (consumer) => told.push(`parked for ${consumer}`),
-    notAllowed: () => told.push('not allowed'),
+    seen,
+    connected: (now) => seen.push(now ? 'connected' : 'disconnected'),
+    appended: (how, seconds) => seen.push(seconds > 0 ? how : 'without a duration'),
+    resent: () => seen.push('sent again'),
+    deadLettered: (consumer) => seen.push(`dead letter of ${consumer}`),
+    notAllowed: () => seen.push('not allowed'),
   };
 };
 
-describe('who observes a log', () => {
-  it('is told of what was appended, what came second, and what was parked', async () => {
+describe('an observer of a log', () => {
+  it('counts appends, conflicts and dead letters', async () => {
     const observer = recorder();
     const log = { ...test.log, observer };
     const key = aRun();
@@ -37,12 +37,12 @@ describe('who observes a log', () => {
     await append(log, started(key), first.sequence + 1_000);
     await appendOwn(log, started(key), first.sequence + 1_000);
     const stored = await readStored(log, first.sequence);
-    if (!stored) throw new Error('what was appended is not there');
+    if (!stored) throw new Error('the appended message is missing');
     await storeDeadLetter(log, { consumer: 'tester', stored, reason: 'nobody can read it' });
-    expect(observer.told).toEqual(['appended', 'conflict', 'conflict', 'parked for tester']);
+    expect(observer.seen).toEqual(['appended', 'conflict', 'conflict', 'dead letter of tester']);
   });
 
-  it('is told when the broker is there, away, and does not answer what is sent', async () => {
+  it('counts connections, disconnections, repeated messages and failed appends', async () => {
     await using other = await aLogOnOwnBroker();
     const observer = recorder();
     await using log = await openEventLog(
@@ -52,9 +52,11 @@ describe('who observes a log', () => {
       observer,
     );
     await other.nats.kill9();
-    await waitFor('the broker to be missed', () => observer.told.includes('away'));
+    await waitFor('the disconnection to be noticed', () => observer.seen.includes('disconnected'));
     const late = append(log, queued(aRun()), 0, { withinMs: 1_000 });
     await expect(late).rejects.toThrow('did not respond');
-    expect(observer.told).toEqual(expect.arrayContaining(['connected', 'away', 'sent again', 'failed']));
+    expect(observer.seen).toEqual(
+      expect.arrayContaining(['connected', 'disconnected', 'sent again', 'failed']),
+    );
   });
 });

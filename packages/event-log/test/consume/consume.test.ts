@@ -50,7 +50,7 @@ const parkedBy = async (log: EventLog, name: string) =>
   (await listDeadLetters(log)).filter(({ consumer }) => consumer === name);
 
 describe('consume', () => {
-  it('hands over every message in order, and goes on where it stopped', async () => {
+  it('handles every message in order, and continues after a restart where it stopped', async () => {
     const key = aRun();
     const sequences = await history(log, key);
     const seen: number[] = [];
@@ -70,7 +70,7 @@ describe('consume', () => {
     expect(consumption.state()).toEqual({ ok: true });
   });
 
-  it('lets nothing overtake a message that is tried again', async () => {
+  it('handles no later message before a retried one', async () => {
     const key = aRun();
     const [first, second, third] = await history(log, key);
     const seen: number[] = [];
@@ -89,7 +89,7 @@ describe('consume', () => {
     await expect.poll(() => seen, { timeout: 10_000 }).toEqual([first, second, second, second, third]);
   });
 
-  it('begins with what comes when told so', async () => {
+  it('begins with new messages only, if requested', async () => {
     const key = aRun();
     const sequences = await history(log, key);
     const seen: number[] = [];
@@ -106,7 +106,7 @@ describe('consume', () => {
       .toEqual(more.kind === 'appended' ? [more.sequence] : []);
   });
 
-  it('handles as many side by side as allowed, and no more', async () => {
+  it('handles at most the allowed number of messages at once', async () => {
     const keys = Array.from({ length: 12 }, aRun);
     for (const key of keys) await append(log, queued(key), 0);
     let inside = 0;
@@ -131,8 +131,8 @@ describe('consume', () => {
   });
 });
 
-describe('poison', () => {
-  it('is parked with its reason, headers and payload, and the next message follows', async () => {
+describe('a message that cannot be handled', () => {
+  it('becomes a dead letter with reason, headers and payload, and the next message follows', async () => {
     const key = aRun();
     const [first = 0] = await history(log, key);
     const nonsense = await log.js.publish(runEventSubject(assigned(key, { attempt: 7 })), 'no { json', {
@@ -173,8 +173,8 @@ describe('poison', () => {
   });
 });
 
-describe('the list of what is parked', () => {
-  it('is empty while nothing is, and behind the last one', async () => {
+describe('the list of dead letters', () => {
+  it('is empty without dead letters, and behind the last one', async () => {
     await using other = await aLog();
     expect(await listDeadLetters(other.log)).toEqual([]);
     const { seq } = await other.log.js.publish(runEventSubject(assigned(aRun())), 'no { json');
@@ -187,14 +187,14 @@ describe('the list of what is parked', () => {
   });
 });
 
-describe('what is no fault of the message', () => {
-  it('parks nothing: a handler that finds the broker away is asked again', async () => {
+describe('an unavailable broker', () => {
+  it('makes no dead letters: the handler is called again', async () => {
     const key = aRun();
     await append(log, queued(key), 0);
     let calls = 0;
     await using consumption = await consume(log, of('unlucky', key), async () => {
       calls += 1;
-      if (calls <= 6) throw new LogUnavailable('the broker is away');
+      if (calls <= 6) throw new LogUnavailable('the broker is unavailable');
       return done;
     });
     await expect.poll(() => calls, { timeout: 20_000 }).toBe(7);
@@ -203,8 +203,8 @@ describe('what is no fault of the message', () => {
   });
 });
 
-describe('poison of any size', () => {
-  it('is parked without what does not fit', async () => {
+describe('a dead letter of any size', () => {
+  it('is stored without a payload that does not fit', async () => {
     const key = aRun();
     await log.js.publish(runEventSubject(assigned(key)), new Uint8Array(1_000_000));
     const large = headers();
@@ -223,7 +223,7 @@ describe('poison of any size', () => {
 });
 
 describe('an event of a later release', () => {
-  it('stops the consumption, loudly, and is not skipped', async () => {
+  it('stops the consumption with an error, and is not skipped', async () => {
     const key = aRun();
     const [, , third = 0] = await history(log, key);
     const event = { ...assigned(key, { attempt: 2 }), version: 2 };
@@ -251,7 +251,7 @@ describe('an event of a later release', () => {
     expect(num_ack_pending).toBe(1);
   });
 
-  it('stops nothing when its fence is forged', async () => {
+  it('does not stop the consumption when its fence is forged', async () => {
     const key = aRun();
     const event = { ...assigned(key), version: 2 };
     await log.js.publish(runEventSubject(assigned(key)), JSON.stringify(event));
@@ -265,8 +265,8 @@ describe('an event of a later release', () => {
   });
 });
 
-describe('consume, when things go away', () => {
-  it('says so when its consumer was deleted', async () => {
+describe('consume, after a loss', () => {
+  it('reports that its consumer was deleted', async () => {
     const key = aRun();
     await using consumption = await consume(log, of('deleted', key), async () => done);
     await log.jsm.consumers.delete('RUNS', 'deleted');
@@ -274,7 +274,7 @@ describe('consume, when things go away', () => {
     expect(consumption.state().ok).toBe(false);
   });
 
-  it('ends when another process has its consumer all the same, and handles nothing of that one', async () => {
+  it('ends when another process takes over its consumer, and handles none of its messages', async () => {
     const key = aRun();
     const handled: Record<string, string[]> = { older: [], newer: [] };
     const open = (process: 'older' | 'newer', executor: ExecutorId) =>
@@ -315,7 +315,7 @@ describe('consume, when things go away', () => {
     });
   });
 
-  it('is opened by one of two processes that start at once, and the other one is refused', async () => {
+  it('opens for one of two processes that start at once, and fails for the other', async () => {
     const key = aRun();
     const logs = await Promise.all([test.open(), test.open()]);
     const opened = await Promise.allSettled(
@@ -341,7 +341,7 @@ describe('consume, when things go away', () => {
     await one?.[Symbol.asyncDispose]();
   });
 
-  it('leaves what it could not finish to the next one', async () => {
+  it('leaves an unfinished message to the next process', async () => {
     const key = aRun();
     await append(log, queued(key), 0);
     const begun = Promise.withResolvers<void>();

@@ -25,12 +25,12 @@ const change = async (name: string, settings: object): Promise<void> => {
   expect(answer.json()).toMatchObject({ config: settings });
 };
 
-describe.concurrent('a consumer that is for one process, when somebody changes it', () => {
+describe.concurrent('a consumer with an owner', () => {
   it.each([
     ['filter_subject', 'runs.nothing'],
     ['headers_only', true],
     ['max_expires', 1_000_000],
-  ])('stops, and says what was found: %s', async (setting, value) => {
+  ])('stops with an error that names its changed setting %s', async (setting, value) => {
     const name = `changed-${setting}`;
     await using consumption = await open(name);
     await change(name, { [setting]: value });
@@ -41,7 +41,7 @@ describe.concurrent('a consumer that is for one process, when somebody changes i
     expect(consumption.state()).toEqual({ ok: false, why: error.message });
   });
 
-  it('stops when it is said to be for another one', async () => {
+  it('stops when its owner was changed', async () => {
     await using consumption = await open('changed-owner');
     await change('changed-owner', { metadata: { owner: OTHER_EXECUTOR } });
     const error = await consumption.failed;

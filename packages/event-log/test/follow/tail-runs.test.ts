@@ -11,19 +11,19 @@ import { aLog, aLogOnOwnBroker, anEmptyLog, forge } from '../fixtures/test-log.t
 
 interface Tail extends AsyncDisposable {
   readonly pulling: Pulling;
-  /** Run and sequence of each message, in the order in which they were told. */
-  readonly told: readonly (readonly [string, number])[];
+  /** Run and sequence of each message, in the order of the reports. */
+  readonly reported: readonly (readonly [string, number])[];
   readonly gaps: () => number;
 }
 
 const aTail = async (log: EventLog): Promise<Tail> => {
-  const told: [string, number][] = [];
+  const reported: [string, number][] = [];
   let gaps = 0;
   const pulling = await tailRuns(log, {
-    onMessage: ({ run_id }: RunKey, sequence) => told.push([run_id, sequence]),
+    onMessage: ({ run_id }: RunKey, sequence) => reported.push([run_id, sequence]),
     onGap: () => (gaps += 1),
   });
-  return { pulling, told, gaps: () => gaps, [Symbol.asyncDispose]: () => pulling[Symbol.asyncDispose]() };
+  return { pulling, reported, gaps: () => gaps, [Symbol.asyncDispose]: () => pulling[Symbol.asyncDispose]() };
 };
 
 const queue = async (log: EventLog, run: RunKey): Promise<number> => {
@@ -33,7 +33,7 @@ const queue = async (log: EventLog, run: RunKey): Promise<number> => {
 };
 
 describe('the tail of all lifecycles', () => {
-  it('begins with a gap, and tells each message from then on, whatever it holds', async () => {
+  it('begins with a gap, and reports each message from then on, also an invalid one', async () => {
     await using test = await aLog();
     await queue(test.log, aRun());
     await using tail = await aTail(test.log);
@@ -43,50 +43,50 @@ describe('the tail of all lifecycles', () => {
     await append(test.log, assigned(run), first);
     await forge(test.log, `runs.${newUuid()}.not-a-run.life.queued.gateway.0.none`, {});
     const last = await queue(test.log, aRun(run.org_id));
-    await waitFor('the last message', () => tail.told.at(-1)?.[1] === last);
-    expect(tail.told.slice(0, 2)).toEqual([
+    await waitFor('the last message', () => tail.reported.at(-1)?.[1] === last);
+    expect(tail.reported.slice(0, 2)).toEqual([
       [run.run_id, first],
       [run.run_id, first + 1],
     ]);
-    expect(tail.told).toHaveLength(3);
+    expect(tail.reported).toHaveLength(3);
   });
 
-  it('is sent no payloads', async () => {
+  it('receives no payloads', async () => {
     await using test = await aLog();
     await using tail = await aTail(test.log);
     const received = test.log.nc.stats().inBytes;
     await queue(await test.open(), aRun());
     await append(await test.open(), queued(aRun(), { inputs: { text: 'x'.repeat(200_000) } }), 0);
-    await waitFor('both messages', () => tail.told.length === 2);
+    await waitFor('both messages', () => tail.reported.length === 2);
     expect(test.log.nc.stats().inBytes - received).toBeLessThan(20_000);
   });
 
-  it('tells of a gap and goes on when the broker was killed', async () => {
+  it('reports a gap and continues after the broker was killed', async () => {
     await using test = await aLogOnOwnBroker();
     await using tail = await aTail(test.log);
     await queue(test.log, aRun());
-    await waitFor('the first message', () => tail.told.length === 1);
+    await waitFor('the first message', () => tail.reported.length === 1);
     await test.nats.kill9();
     await test.nats.restart();
     await waitFor('the gap', () => tail.gaps() === 2);
     const last = await queue(test.log, aRun());
-    await waitFor('the message after it', () => tail.told.at(-1)?.[1] === last);
+    await waitFor('the message after it', () => tail.reported.at(-1)?.[1] === last);
   });
 
-  it('goes on in a log that took the place of the other', async () => {
+  it('continues in a log that replaced the other', async () => {
     await using test = await anEmptyLog();
     const make = () => test.log.jsm.streams.add({ name: 'RUNS', subjects: ['runs.>'], allow_direct: true });
     await make();
     await using tail = await aTail(test.log);
     for (let n = 1; n <= 3; n += 1) await queue(test.log, aRun());
-    await waitFor('the first messages', () => tail.told.length === 3);
+    await waitFor('the first messages', () => tail.reported.length === 3);
     await test.log.jsm.streams.delete('RUNS');
     await make();
     await waitFor('the gap', () => tail.gaps() >= 2);
     const run = aRun();
     await waitFor('a message of the new log', async () => {
       await forge(test.log, `runs.${run.org_id}.${run.run_id}.life.queued.gateway.0.none`, {});
-      return tail.told.some(([run_id]) => run_id === run.run_id);
+      return tail.reported.some(([run_id]) => run_id === run.run_id);
     });
   });
 });

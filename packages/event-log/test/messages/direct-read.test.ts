@@ -4,8 +4,8 @@ import { readDirect } from '../../src/messages/direct-read.ts';
 import { LogUnavailable } from '../../src/connect/event-log.ts';
 import { anEmptyLog } from '../fixtures/test-log.ts';
 
-describe('a direct read of a stream that nobody answers for', () => {
-  it('is asked again until its time is over, as of a broker that is away', async () => {
+describe('a direct read of a stream without a responder', () => {
+  it('is retried until its time is over, as for an unavailable broker', async () => {
     await using test = await anEmptyLog();
     let asked = 0;
     const read = callBroker(

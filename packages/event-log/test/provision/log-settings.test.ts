@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { DEFAULT_LOG_SETTINGS, logSettings, parseLogSettings } from '../../src/provision/log-settings.ts';
 
 describe('the settings of the log', () => {
-  it('are read from JSON, and what is not named keeps its default', () => {
+  it('are read from JSON, with defaults for those left out', () => {
     expect(parseLogSettings('{"runsMaxBytes": 1000000, "replicas": 3}')).toEqual({
       ...DEFAULT_LOG_SETTINGS,
       runsMaxBytes: 1_000_000,
@@ -12,7 +12,7 @@ describe('the settings of the log', () => {
   });
 
   it.each(['', 'runsMaxBytes=1', '[1]', 'null', '7'])(
-    'are no JSON object in %j, and the names are told',
+    'cannot be read from %j, and the error lists their names',
     (json) => {
       expect(() => parseLogSettings(json)).toThrow(
         /They are not a JSON object; the settings are: replicas, runsMaxBytes/,
@@ -20,7 +20,7 @@ describe('the settings of the log', () => {
     },
   );
 
-  it('of unknown names are refused', () => {
+  it('with unknown names are refused', () => {
     expect(() => parseLogSettings('{"runMaxBytes": 1, "__proto__": 2}')).toThrow(
       /Unknown settings: runMaxBytes/,
     );
@@ -31,7 +31,7 @@ describe('the settings of the log', () => {
     '{"runsMaxBytes": 1.5}',
     '{"runsMaxBytes": "1"}',
     '{"runsMaxAgeMs": 1000}',
-  ])('%s is refused, since it cannot be meant', (json) => {
+  ])('with the impossible values %s are refused', (json) => {
     expect(() => parseLogSettings(json)).toThrow(/The log setting runsMax(Bytes|AgeMs) is /);
   });
 });

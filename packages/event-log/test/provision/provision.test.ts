@@ -7,7 +7,7 @@ import { aLog, aLogOnOwnBroker, anEmptyLog, anEmptyLogOnOwnBroker } from '../fix
 import { aRun, queued } from '@runledger/testing/events/run-events';
 
 describe('provision', () => {
-  it('makes every stream, bucket and object store, and changes nothing the second time', async () => {
+  it('creates every stream, bucket and object store, and changes nothing the second time', async () => {
     await using test = await aLog();
     const list = async () =>
       (await test.log.jsm.streams.list().next()).map(({ config, created }) => ({ config, created }));
@@ -33,14 +33,14 @@ describe('provision', () => {
     expect(await list()).toEqual(first);
   });
 
-  it('is needed once: all of it is there when the broker was killed and is back', async () => {
+  it('is needed once: everything exists after the broker was killed and restarted', async () => {
     await using test = await aLogOnOwnBroker();
     await test.nats.kill9();
     await test.nats.restart();
     await expect(awaitProvisioned(test.log, AbortSignal.timeout(10_000))).resolves.toBeUndefined();
   });
 
-  it('makes RUNS so that nothing can be taken out of it', async () => {
+  it('creates RUNS so that no message can be removed from it', async () => {
     await using test = await aLog();
     const { config } = await test.log.jsm.streams.info('RUNS');
     expect(config).toMatchObject({
@@ -69,7 +69,7 @@ describe('provision', () => {
     await expect(awaitProvisioned(test.log)).rejects.toBeInstanceOf(ForbiddenConfiguration);
   });
 
-  it('changes limits to the settings and keeps what is stored', async () => {
+  it('updates limits to the settings and keeps stored messages', async () => {
     await using test = await aLog();
     await append(test.log, queued(aRun()), 0);
     await provision(test.log, { runsMaxBytes: 5_000_000, activityMaxPerAttempt: 7 });
@@ -79,26 +79,26 @@ describe('provision', () => {
     expect((await test.log.jsm.streams.info('ACTIVITY')).config.max_msgs_per_subject).toBe(7);
   });
 
-  it('may be run by several at once', async () => {
+  it('may be run by several processes at once', async () => {
     await using test = await anEmptyLog();
     const logs = await Promise.all(Array.from({ length: 4 }, () => test.open()));
     await Promise.all(logs.map((log) => provision(log)));
     await expect(awaitProvisioned(test.log)).resolves.toBeUndefined();
   });
 
-  it('refuses settings that would lose the beginnings of runs', async () => {
+  it('refuses settings with which the first events of runs would expire', async () => {
     await using test = await anEmptyLog();
     await expect(provision(test.log, { runsMaxAgeMs: 60_000 })).rejects.toThrow('runsMaxAgeMs');
     await expect(provision(test.log, { runsMaxBytes: -1 })).rejects.toThrow('runsMaxBytes');
   });
 
-  it('says what to do when the broker has no room', async () => {
+  it('explains what to do when the broker has no room', async () => {
     await using test = await anEmptyLogOnOwnBroker();
     await expect(provision(test.log, { runsMaxBytes: 1024 ** 5 })).rejects.toThrow('max_file_store');
   });
 });
 
-describe('a RUNS stream that is set up otherwise', () => {
+describe('a RUNS stream with another configuration', () => {
   const safe: Partial<StreamConfig> = {
     subjects: ['runs.>'],
     discard: 'new',
@@ -120,7 +120,7 @@ describe('a RUNS stream that is set up otherwise', () => {
     ['sources', { sources: [{ name: 'ELSEWHERE' }] }],
   ];
 
-  it.each(forbidden)('is refused for %s and left as it is', async (setting, change) => {
+  it.each(forbidden)('is refused for its %s, and not changed', async (setting, change) => {
     await using test = await anEmptyLog();
     await test.log.jsm.streams.add({ name: 'ELSEWHERE', subjects: ['elsewhere'] });
     await test.log.jsm.streams.add({ name: 'RUNS', ...safe, ...change });
@@ -139,19 +139,19 @@ describe('a RUNS stream that is set up otherwise', () => {
 });
 
 describe('awaitProvisioned', () => {
-  it('looks at the named streams only', async () => {
+  it('reads only the named streams', async () => {
     await using test = await anEmptyLog();
     await expect(awaitProvisioned(test.log, undefined, [])).resolves.toBeUndefined();
   });
 
-  it('waits until everything is there', async () => {
+  it('waits until all streams exist', async () => {
     await using test = await anEmptyLog();
     const waiting = awaitProvisioned(test.log);
     await provision(await test.open(), { runsMaxConsumers: 30_000 });
     await expect(waiting).resolves.toBeUndefined();
   });
 
-  it('throws when something forbidden stands there', async () => {
+  it('throws when a stream has a forbidden configuration', async () => {
     await using test = await anEmptyLog();
     const waiting = awaitProvisioned(test.log);
     await test.log.jsm.streams.add({ name: 'RUNS', subjects: ['runs.>'], allow_direct: true });

@@ -27,7 +27,7 @@ const history = async (key: RunKey, ...events: Parameters<typeof append>[1][]): 
 };
 
 describe('readRun', () => {
-  it('folds what was appended', async () => {
+  it('folds the appended facts', async () => {
     const key = aRun();
     const sequences = await history(
       key,
@@ -49,13 +49,13 @@ describe('readRun', () => {
     expect(read.run.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  it('knows no run of another organisation', async () => {
+  it('finds no run of another organisation', async () => {
     const key = aRun();
     await history(key, queued(key));
     expect(await readRun(log, { ...key, org_id: aRun().org_id })).toEqual({ kind: 'none', head: 0 });
   });
 
-  it('answers with what the leader has when more is expected', async () => {
+  it('returns the history of the leader when more was expected', async () => {
     const key = aRun();
     const [first = 0] = await history(key, queued(key));
     expect(await readRun(log, key, { atLeast: first + 1 })).toMatchObject({
@@ -78,7 +78,7 @@ describe('readRun', () => {
     expect(await readStored(log, first + 1_000_000)).toBeUndefined();
   });
 
-  it('tells the log from another', async () => {
+  it('identifies the log', async () => {
     const identity = await runsIdentity(log);
     expect(identity).toMatchObject({ stream: 'RUNS', maxBytes: 2 * 1024 ** 3 });
     expect(identity.bytes).toBeGreaterThan(0);
@@ -100,7 +100,7 @@ describe('a forged event is stored by the broker and ignored by readRun', () => 
     });
   });
 
-  it('fenced on another filter', async () => {
+  it('with a fence on another filter', async () => {
     const key = aRun();
     const [first = 0] = await history(key, queued(key));
     const event = assigned(key);
@@ -114,7 +114,7 @@ describe('a forged event is stored by the broker and ignored by readRun', () => 
     });
   });
 
-  it('also when it hides the event that was stored under its subject before', async () => {
+  it('when it hides the earlier event under its subject', async () => {
     const key = aRun();
     const [first = 0, second] = await history(key, queued(key), assigned(key));
     await forge(log, runEventSubject(queued(key)), { type: 'nonsense' });
@@ -128,7 +128,7 @@ describe('a forged event is stored by the broker and ignored by readRun', () => 
     });
   });
 
-  it('also when it hides the only event', async () => {
+  it('when it hides the only event', async () => {
     const key = aRun();
     const [first = 0] = await history(key, queued(key));
     await forge(log, runEventSubject(queued(key)), queued(key));
@@ -139,7 +139,7 @@ describe('a forged event is stored by the broker and ignored by readRun', () => 
     });
   });
 
-  it('and the run goes on behind it', async () => {
+  it('and the run continues behind it', async () => {
     const key = aRun();
     await history(key, queued(key));
     const forged = await forge(log, runEventSubject(queued(key)), {});
@@ -147,7 +147,7 @@ describe('a forged event is stored by the broker and ignored by readRun', () => 
     expect(await readRun(log, key)).toMatchObject({ run: { status: 'started' }, refused: { length: 1 } });
   });
 
-  it('and makes no run where there is none', async () => {
+  it('and creates no run', async () => {
     const key = aRun();
     const forged = await forge(log, runEventSubject(queued(key)), queued(key));
     expect(await readRun(log, key)).toEqual({ kind: 'none', head: forged });
@@ -155,7 +155,7 @@ describe('a forged event is stored by the broker and ignored by readRun', () => 
     expect(await readRun(log, key)).toMatchObject({ kind: 'found', run: { status: 'queued' } });
   });
 
-  it('also when there are more subjects than one answer of the broker takes', async () => {
+  it('with more subjects than one response of the broker holds', async () => {
     const key = aRun();
     await history(key, queued(key));
     // In turns, so that a slow disk does not let the driver's time limit pass.
@@ -175,7 +175,7 @@ describe('a forged event is stored by the broker and ignored by readRun', () => 
 });
 
 describe('an event of a later release', () => {
-  it('is told, and nothing is folded', async () => {
+  it('is reported, and nothing is folded', async () => {
     const key = aRun();
     const [first = 0] = await history(key, queued(key));
     const event = { ...assigned(key), version: 2 };
@@ -211,7 +211,7 @@ describe('a broken history', () => {
     });
   });
 
-  it('takes no append when its beginning has expired', async () => {
+  it('accepts no append when its first event has expired', async () => {
     await using brief = await anEmptyLog();
     const second = 1_000_000_000;
     await brief.log.jsm.streams.add({

@@ -109,7 +109,7 @@ describe('partitions', () => {
     expect(claims(before).size).toBe(PARTITIONS);
   });
 
-  it('are handed over only when their holder has wound down', async () => {
+  it('are handed over only after their holder has stopped working on them', async () => {
     const mayEnd = Promise.withResolvers<void>();
     const requested: number[] = [];
     await using slow = holdPartitions(
@@ -143,7 +143,7 @@ describe('partitions', () => {
     expect([slow.held(), taken]).toEqual([[0], [1]]);
   });
 
-  it('are taken whatever a claim holds, unless a living member wrote it', async () => {
+  it('are taken despite any claim that no living member wrote', async () => {
     await test.log.js.publish('$KV.LEASES.claimed.partition.0', 'nobody');
     await test.log.js.publish('$KV.LEASES.claimed.partition.1', new Uint8Array([0xff]));
     await test.log.js.publish('$KV.LEASES.claimed.partition.2', 'a.b c *');
@@ -168,7 +168,7 @@ describe('partitions', () => {
     await waitFor('a second try that holds', () => tries === 2 && member.held().length === 1);
   });
 
-  it('are released when the connection is closed, and the caller learns it', async () => {
+  it('are released when the connection is closed, and the caller is notified', async () => {
     const { join, overlaps } = aService('closed');
     await using closed = await join('closed');
     await assigned(closed);
@@ -182,8 +182,8 @@ describe('partitions', () => {
   });
 });
 
-describe('when the broker is away', () => {
-  it('partitions have one holder each after it was killed and is back, soon or late', async () => {
+describe('while the broker is unavailable', () => {
+  it('partitions have one holder each after a short or a long restart', async () => {
     await using broken = await aLogOnOwnBroker();
     const { join, overlaps } = aService('broken', broken);
     await using one = await join('one');
@@ -208,7 +208,7 @@ describe('when the broker is away', () => {
     );
   }, 60_000);
 
-  it.each(['killed', 'frozen'] as const)('holding stops nevertheless: %s', async (how) => {
+  it.each(['killed', 'frozen'] as const)('holding stops also with a broker that was %s', async (how) => {
     await using broken = await aLogOnOwnBroker();
     const one = await aService('stop', broken).join('one');
     await assigned(one);

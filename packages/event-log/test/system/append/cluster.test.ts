@@ -75,7 +75,7 @@ describe('a log with three copies', () => {
     }
   });
 
-  it('stores once when the acknowledgement is lost', async () => {
+  it('stores an event once when its acknowledgement is lost', async () => {
     for (const { port } of servers) {
       await using proxy = await lossyProxy(port);
       await using unlucky = await openEventLog({ url: proxy.url, name: 'unlucky' }, silentLogger);
@@ -87,7 +87,7 @@ describe('a log with three copies', () => {
     }
   });
 
-  it('knows an own fact again, or names where it stands, when its acknowledgement was lost', async () => {
+  it('recognises its own fact, or reports its sequence, when the acknowledgement was lost', async () => {
     for (const { port } of servers) {
       await using proxy = await lossyProxy(port);
       await using unlucky = await openEventLog({ url: proxy.url, name: 'unlucky' }, silentLogger);
@@ -107,7 +107,7 @@ describe('a log with three copies', () => {
     }
   });
 
-  it('names the head, or none, to whoever may not look, and never takes a second fact', async () => {
+  it('reports the head, or none, to a writer without read permission, and never stores a second fact', async () => {
     for (let round = 0; round < 10; round += 1) {
       const key = aRun();
       const first = await append(log, queued(key), 0);
@@ -122,7 +122,7 @@ describe('a log with three copies', () => {
     }
   });
 
-  it('reads what was just acknowledged, whichever copy is asked', async () => {
+  it('reads what was just acknowledged, from any copy', async () => {
     await using connections = new AsyncDisposableStack();
     const readers = await Promise.all(
       servers.map(async ({ url }) =>

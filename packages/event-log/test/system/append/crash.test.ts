@@ -5,7 +5,7 @@ import { readRun } from '../../../src/read/read-run.ts';
 import { aLogOnOwnBroker } from '../../fixtures/test-log.ts';
 import { aRun, assigned, queued, started } from '@runledger/testing/events/run-events';
 
-it('loses nothing that was acknowledged when the broker is killed under load, three times', async () => {
+it('loses no acknowledged message when the broker is killed under load, three times', async () => {
   await using test = await aLogOnOwnBroker();
   const { log, nats } = test;
   const acknowledged: { key: ReturnType<typeof aRun>; facts: number; sequence: number }[] = [];

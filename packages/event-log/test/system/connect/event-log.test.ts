@@ -13,7 +13,7 @@ import { silentLogger } from '../../../src/connect/logger.ts';
 import { aLogOnOwnBroker } from '../../fixtures/test-log.ts';
 
 describe('openEventLog', () => {
-  it('waits for a broker that is not there yet', async () => {
+  it('waits for a broker that has not started yet', async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'runledger-test-wait-'));
     const placeholder = createServer().listen(0, '127.0.0.1');
     await once(placeholder, 'listening');
@@ -33,7 +33,7 @@ describe('openEventLog', () => {
     }
   });
 
-  it('knows when the broker is away and tells when it is back', async () => {
+  it('notices the loss of the broker and reports the reconnect', async () => {
     await using test = await aLogOnOwnBroker();
     let back = 0;
     const off = test.log.onReconnect(() => {
@@ -47,7 +47,7 @@ describe('openEventLog', () => {
     off();
   });
 
-  it('closes also while the broker is away', async () => {
+  it('closes also while the broker is unavailable', async () => {
     await using test = await aLogOnOwnBroker();
     const log = await test.open();
     await test.nats.kill9();
@@ -60,12 +60,12 @@ describe('openEventLog', () => {
 describe('the configuration of the broker', () => {
   const Schema = Type.Object(brokerConfig);
 
-  it('takes the address of a NATS server, and no other', () => {
+  it('accepts the address of a NATS server, and no other URL', () => {
     expect(Value.Check(Schema, { NATS_URL: 'nats://127.0.0.1:4222' })).toBe(true);
     expect(Value.Check(Schema, { NATS_URL: 'http://127.0.0.1' })).toBe(false);
   });
 
-  it('becomes settings', () => {
+  it('is converted to settings', () => {
     expect(
       brokerSettings({ NATS_URL: 'nats://a:1,nats://b:2', NATS_USER: 'u', NATS_PASSWORD: 'p' }, 'me'),
     ).toEqual({

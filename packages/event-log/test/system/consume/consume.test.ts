@@ -16,7 +16,7 @@ const history = async (log: EventLog, key: RunKey): Promise<number[]> => {
 };
 
 describe('consume, when the broker is killed', () => {
-  it('goes on once it is back, in order and without a gap', async () => {
+  it('continues after its restart, in order and without a gap', async () => {
     await using broken = await aLogOnOwnBroker();
     const seen: number[] = [];
     await using consumption = await consume(

@@ -19,8 +19,8 @@ const open = (log: EventLog, owner: ExecutorId): Promise<Consumption> =>
     async () => done,
   );
 
-describe('a consumer that is for one process', () => {
-  it('is kept by the one that waits on it, also when the broker has just been started again', async () => {
+describe('a consumer with an owner', () => {
+  it('stays with the process that uses it, also right after a restart of the broker', async () => {
     await using test = await aLogOnOwnBroker();
     await using first = await open(await test.open(), EXECUTOR);
     const other = await test.open();
@@ -37,7 +37,7 @@ describe('a consumer that is for one process', () => {
     expect(first.state()).toEqual({ ok: true });
   });
 
-  it('is made anew when the one before has let go of it', async () => {
+  it('is replaced after its former owner has stopped using it', async () => {
     await using test = await aLog();
     const first = await open(test.log, EXECUTOR);
     await first[Symbol.asyncDispose]();

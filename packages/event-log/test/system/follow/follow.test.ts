@@ -85,7 +85,7 @@ describe('a follower, while the broker is killed and started again', () => {
     }
   }, 60_000);
 
-  it('reports that the log was replaced by another', async () => {
+  it('reports that the log was replaced', async () => {
     await using weak = await anEmptyLog();
     const make = () => weak.log.jsm.streams.add({ name: 'RUNS', subjects: ['runs.>'], allow_direct: true });
     await make();

@@ -13,7 +13,7 @@ const beginning = (url: string): ServiceLogOptions => ({
   checks: {},
 });
 
-it('a service waits for broker and provisioning, and says which of them is missing', async () => {
+it('a service waits for the broker and provisioning, and reports which of them is missing', async () => {
   await using nats = await testNats();
   await nats.kill9();
   await using open = new AsyncDisposableStack();
@@ -33,7 +33,7 @@ it('a service waits for broker and provisioning, and says which of them is missi
   expect(begun.checks['provisioned']?.()).toEqual({ ok: true });
 });
 
-it('a service that is told to stop waits no longer', async () => {
+it('a service that stops waits no longer', async () => {
   await using nats = await testNats();
   await nats.kill9();
   await using open = new AsyncDisposableStack();

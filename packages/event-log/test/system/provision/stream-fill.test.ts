@@ -4,8 +4,8 @@ import { append } from '../../../src/append/append.ts';
 import { streamFill } from '../../../src/provision/stream-fill.ts';
 import { aLogOnOwnBroker } from '../../fixtures/test-log.ts';
 
-describe('how full a stream is', () => {
-  it('is told while the broker answers, and not known without the stream or the broker', async () => {
+describe('the fill of a stream', () => {
+  it('is known while the broker responds, and unknown without the stream or the broker', async () => {
     await using test = await aLogOnOwnBroker({ runsMaxBytes: 100_000_000 });
     await append(test.log, queued(aRun()), 0);
     const fill = await streamFill(test.log, 'RUNS');

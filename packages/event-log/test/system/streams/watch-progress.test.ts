@@ -9,8 +9,8 @@ import { aLog, aLogOnOwnBroker } from '../../fixtures/test-log.ts';
 const time = '2026-01-01T00:00:00.000Z';
 const aReport = (progress: number): ProgressReport => ({ progress, live_status: null, time });
 
-describe('watched progress', () => {
-  it('is what any attempt of this run reports, and nothing that does not fit', async () => {
+describe('a subscription to progress', () => {
+  it('delivers the reports of every attempt of this run, and drops invalid ones', async () => {
     await using test = await aLog();
     const { log } = test;
     const run = aRun();
@@ -33,7 +33,7 @@ describe('watched progress', () => {
     expect(told).toHaveLength(2);
   });
 
-  it('goes on when the broker was killed', async () => {
+  it('continues after the broker was killed', async () => {
     await using test = await aLogOnOwnBroker();
     const run = aRun();
     const told: number[] = [];
