@@ -5,7 +5,7 @@ import { silentLogger } from '@runledger/event-log/connect/logger';
 import { listDeadLetters, storeDeadLetter } from '@runledger/event-log/streams/dead-letters';
 import { provision } from '@runledger/event-log/provision/provision';
 import type { RedriveResponse, RedriveRequest, Redriver } from '@runledger/contracts/requests/redrive';
-import { testNats } from '@runledger/testing/servers/nats';
+import { testAccount } from '@runledger/testing/servers/nats-account';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { waitFor } from '@runledger/testing/time/wait-for';
 import { aRealGateway } from '../fixtures/real-gateway.ts';
@@ -17,10 +17,10 @@ let cli: Cli;
 beforeEach(async () => {
   const opened = new AsyncDisposableStack();
   onTestFinished(() => opened.disposeAsync());
-  const nats = opened.use(await testNats());
-  log = opened.use(await openEventLog({ url: nats.url, name: 'test' }, silentLogger));
+  const nats = opened.use(await testAccount());
+  log = opened.use(await openEventLog({ ...nats.login, name: 'test' }, silentLogger));
   await provision(log);
-  cli = cliWith({ RUNLEDGER_NATS_URL: nats.url });
+  cli = cliWith(nats.env);
 });
 
 const SUBJECT = 'runs.a.b.life.started.executor.1.x';
@@ -168,7 +168,7 @@ describe('runledger dead-letters redrive', () => {
 
 it('a gateway refuses a forged fact again, and gives the reason', async () => {
   await using gateway = await aRealGateway();
-  const real = cliWith({ RUNLEDGER_NATS_URL: gateway.nats_url });
+  const real = cliWith(gateway.nats.env);
   const run = (await gateway.cli(['queue', '--deployment', gateway.deployment_id])).stdout.trim();
   await gateway.log.js.publish(`runs.${gateway.org_id}.${run}.life.started.executor.1.forged`, '{}');
   await waitFor('the dead letter', async () => (await listDeadLetters(gateway.log)).length > 0);

@@ -4,7 +4,7 @@ import { openEventLog } from '@runledger/event-log/connect/event-log';
 import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
-import { testNats } from '@runledger/testing/servers/nats';
+import { testAccount } from '@runledger/testing/servers/nats-account';
 import { aRun, cancelRequested, queued } from '@runledger/testing/events/run-events';
 import {
   redeliveryRequested,
@@ -19,9 +19,9 @@ const opened = new AsyncDisposableStack();
 let log: EventLog;
 let env: Record<string, string>;
 beforeAll(async () => {
-  const nats = opened.use(await testNats());
-  env = { RUNLEDGER_NATS_URL: nats.url };
-  log = opened.use(await openEventLog({ url: nats.url, name: 'test' }, silentLogger));
+  const nats = opened.use(await testAccount());
+  env = nats.env;
+  log = opened.use(await openEventLog({ ...nats.login, name: 'test' }, silentLogger));
   await provision(log);
 });
 afterAll(() => opened.disposeAsync());

@@ -3,7 +3,7 @@ import type { EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
 import { authenticate } from '@runledger/gateway/auth/api-keys';
-import { testNats } from '@runledger/testing/servers/nats';
+import { testAccount } from '@runledger/testing/servers/nats-account';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cliWith } from '../fixtures/run-cli.ts';
 import type { Cli } from '../fixtures/run-cli.ts';
@@ -12,10 +12,10 @@ const opened = new AsyncDisposableStack();
 let log: EventLog;
 let cli: Cli;
 beforeAll(async () => {
-  const nats = opened.use(await testNats());
-  log = opened.use(await openEventLog({ url: nats.url, name: 'test' }, silentLogger));
+  const nats = opened.use(await testAccount());
+  log = opened.use(await openEventLog({ ...nats.login, name: 'test' }, silentLogger));
   await provision(log);
-  cli = cliWith({ RUNLEDGER_NATS_URL: nats.url });
+  cli = cliWith(nats.env);
 });
 afterAll(() => opened.disposeAsync());
 

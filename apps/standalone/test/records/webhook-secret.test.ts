@@ -3,14 +3,14 @@ import { newUuid } from '@runledger/contracts/ids';
 import { openEventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
-import { testNats } from '@runledger/testing/servers/nats';
+import { testAccount } from '@runledger/testing/servers/nats-account';
 import { expect, it } from 'vitest';
 import { webhookSecretOf } from '../../src/records/webhook-secret.ts';
 import { StartRefused } from '../../src/settings/start-refused.ts';
 
 it('a start returns the stored secret, and is refused without the keys that encrypted it', async () => {
-  await using nats = await testNats();
-  await using log = await openEventLog({ url: nats.url, name: 'test' }, silentLogger);
+  await using nats = await testAccount();
+  await using log = await openEventLog({ ...nats.login, name: 'test' }, silentLogger);
   await provision(log);
   const org = newUuid();
   const [key, other] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];

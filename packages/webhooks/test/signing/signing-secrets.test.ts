@@ -3,7 +3,7 @@ import { newUuid, orgId, type OrgId } from '@runledger/contracts/ids';
 import { openEventLog, type EventLog } from '@runledger/event-log/connect/event-log';
 import { silentLogger } from '@runledger/event-log/connect/logger';
 import { provision } from '@runledger/event-log/provision/provision';
-import { testNats } from '@runledger/testing/servers/nats';
+import { testAccount } from '@runledger/testing/servers/nats-account';
 import { Webhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -27,12 +27,10 @@ const aClock = () => {
 
 const key = aKey();
 const opened = new AsyncDisposableStack();
-let url: string;
 let log: EventLog;
 beforeAll(async () => {
-  const nats = opened.use(await testNats());
-  url = nats.url;
-  log = opened.use(await openEventLog({ url, name: 'test' }, silentLogger));
+  const { login } = opened.use(await testAccount());
+  log = opened.use(await openEventLog({ ...login, name: 'test' }, silentLogger));
   await provision(log);
 });
 afterAll(() => opened.disposeAsync());

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { waitFor } from '@runledger/testing/time/wait-for';
-import { openTestScheduler } from '../fixtures/scheduler-test-bed.ts';
+import { openTestSchedulerOnOwnBroker } from '../fixtures/scheduler-test-bed.ts';
 import { startScheduler } from '../fixtures/scheduler-process.ts';
 
 describe('two schedulers', () => {
   it('take turns: one leads, the leader is killed, the other takes over and assigns nothing twice', async () => {
-    await using bed = await openTestScheduler();
-    await using one = await startScheduler(bed.nats.url);
+    await using bed = await openTestSchedulerOnOwnBroker();
+    await using one = await startScheduler(bed.nats);
     await waitFor('the first to lead', () => one.leading());
-    await using two = await startScheduler(bed.nats.url);
+    await using two = await startScheduler(bed.nats);
     const executor = await bed.executor('box', 20);
     const keys: RunKey[] = [];
     for (let run = 0; run < 40; run += 1) keys.push(await bed.queue());
@@ -29,10 +29,10 @@ describe('two schedulers', () => {
   });
 
   it('take turns when the leader is stopped and goes on later: what it still wants to decide is refused, and it stands by', async () => {
-    await using bed = await openTestScheduler();
-    await using one = await startScheduler(bed.nats.url);
+    await using bed = await openTestSchedulerOnOwnBroker();
+    await using one = await startScheduler(bed.nats);
     await waitFor('the first to lead', () => one.leading());
-    await using two = await startScheduler(bed.nats.url);
+    await using two = await startScheduler(bed.nats);
     const executor = await bed.executor('box', 4);
     const keys: RunKey[] = [];
     for (let run = 0; run < 12; run += 1) keys.push(await bed.queue());
@@ -59,10 +59,10 @@ describe('two schedulers', () => {
   });
 
   it('hand over at once when the leader stops cleanly', async () => {
-    await using bed = await openTestScheduler();
-    await using one = await startScheduler(bed.nats.url);
+    await using bed = await openTestSchedulerOnOwnBroker();
+    await using one = await startScheduler(bed.nats);
     await waitFor('the first to lead', () => one.leading());
-    await using two = await startScheduler(bed.nats.url);
+    await using two = await startScheduler(bed.nats);
     const readyz = await fetch(`${two.health}/readyz`);
     expect(readyz.status).toBe(200);
     expect(await one.stop()).toBe(0);

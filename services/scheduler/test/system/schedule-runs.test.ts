@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { type RunKey } from '@runledger/contracts/subjects/run-subjects';
 import { waitFor } from '@runledger/testing/time/wait-for';
-import { openTestScheduler, PERIOD_MS, type SchedulerTestBed } from '../fixtures/scheduler-test-bed.ts';
+import {
+  openTestSchedulerOnOwnBroker,
+  PERIOD_MS,
+  type SchedulerTestBed,
+} from '../fixtures/scheduler-test-bed.ts';
 
 const ended = (bed: SchedulerTestBed, key: RunKey) =>
   waitFor('the run to end', async () => {
@@ -11,7 +15,7 @@ const ended = (bed: SchedulerTestBed, key: RunKey) =>
 
 describe('a scheduler on a log', () => {
   it('assigns every run once when the broker is killed meanwhile', async () => {
-    await using bed = await openTestScheduler();
+    await using bed = await openTestSchedulerOnOwnBroker();
     await bed.schedule();
     const executor = await bed.executor('box', 40);
     const keys = await Promise.all(Array.from({ length: 40 }, () => bed.queue()));
@@ -26,7 +30,7 @@ describe('a scheduler on a log', () => {
   });
 
   it('requeues no healthy run when the broker is unavailable for three heartbeat periods', async () => {
-    await using bed = await openTestScheduler();
+    await using bed = await openTestSchedulerOnOwnBroker();
     const scheduler = await bed.schedule();
     const executor = await bed.executor('box', 3);
     const keys = [await bed.queue(), await bed.queue(), await bed.queue()];
