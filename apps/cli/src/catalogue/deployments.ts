@@ -61,7 +61,7 @@ export const addDeploymentCommands = (program: Command, parts: CommandContext): 
   const { client, end, add } = parts;
   const group = program
     .command('deployments')
-    .description('workflow versions on machines: what runs are queued on');
+    .description('workflow versions on machines, on which runs are queued');
   addRecordList(parts, group, { name: 'list', description: 'list deployments, newest first' })
     .option('--workflow <id>', 'of one workflow')
     .action(async ({ workflow, ...options }: DeploymentListOptions) => {

@@ -27,7 +27,7 @@ interface ListRunsOptions extends RunFilterOptions, ListOptions {}
 
 /** Commands about many runs at once. */
 export const addManyRunsCommands = (program: Command, { client, end, add }: CommandContext): void => {
-  const group = program.command('runs').description('many runs at once');
+  const group = program.command('runs').description('list or cancel many runs');
   addRunFilter(add(group, 'list', 'list runs, newest first'))
     .option('--limit <number>', 'print at most this many', DEFAULT_LIMIT)
     .action(async (options: ListRunsOptions) => end(await listRuns(await client(), options)));

@@ -51,8 +51,8 @@ describe('the keys of operators', () => {
       code: 2,
       stderr: expect.stringContaining('There are 2 organisations. Choose one with --organisation ID'),
     });
-    const wish = ['--organisation', second.org_id, '--scope', 'admin', '--expires-in', '1h'];
-    const named = await json('keys', 'create', '--operator', '--name', 'ops', ...wish);
+    const options = ['--organisation', second.org_id, '--scope', 'admin', '--expires-in', '1h'];
+    const named = await json('keys', 'create', '--operator', '--name', 'ops', ...options);
     const { rate_key, ...record } = (await authenticate(log, named.key)) ?? {};
     expect([record, rate_key]).toMatchObject([
       { org_id: second.org_id, scopes: ['admin', 'operator'], expires_at: named.expires_at },
@@ -64,7 +64,7 @@ describe('the keys of operators', () => {
       '--operator',
       '--name',
       'x',
-      ...wish.slice(0, 2),
+      ...options.slice(0, 2),
       '--scope',
       'operator',
     );

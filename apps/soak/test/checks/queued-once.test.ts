@@ -32,7 +32,7 @@ describe('a request', () => {
     ]);
   });
 
-  it('with the same key is answered with the same run', () => {
+  it('is answered with the same run for the same key', () => {
     const exchanges = [wasQueued(1.1), wasQueued(2, other.run_id), exchange(3, { kind: 'lost', why: 'x' })];
     expect(queuedOnce(aSoak({ records: { exchanges } }))).toMatchObject([
       { message: expect.stringMatching(/^Key soak-1 was answered with .* and /) as unknown },

@@ -36,7 +36,7 @@ describe('options', () => {
     [['--minutes', '0'], '--minutes is 0. It must be a number from 0.1 to 10000.'],
     [['--rate', ''], '--rate is '],
     [['--fast'], "Unknown option '--fast'"],
-  ] as const)('%j are refused with the valid values', ([given, sentence]) => {
+  ] as const)('are refused with the valid values: %j', ([given, sentence]) => {
     const read = readOptions(given, newSeed);
     expect(read).toMatchObject({ ok: false, why: expect.stringContaining(sentence) as unknown });
     expect(read).toMatchObject({ why: expect.stringContaining('npm run soak -- [--small]') as unknown });

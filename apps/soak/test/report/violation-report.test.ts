@@ -48,7 +48,7 @@ describe('the report of a violation', () => {
     expect(report).not.toContain('notifier-2');
   });
 
-  it('without a run shows the faults at its time', () => {
+  it('shows the faults at the time of a violation without a run', () => {
     const ended = {
       guarantee: 'No process ends by itself.',
       run: null,

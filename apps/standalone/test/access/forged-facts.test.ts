@@ -88,7 +88,7 @@ describe('what an executor stores under its own subjects about a run of another'
 
   it.each([
     ['no fence', undefined],
-    ['a fence on what is its own', { filter: 'runs.*.*.life.ended.executor.1.a.nobody', sequence: 0 }],
+    ['a fence on its own subject', { filter: 'runs.*.*.life.ended.executor.1.a.nobody', sequence: 0 }],
   ])('ends nothing with %s', async (_what, fence) => {
     const forged = await publishForged(hostile, runEventSubject(endOn(A)), endOn(A), fence);
     expect(await readAs(gateway)).toEqual({ status: 'running', head: forged, refused: ['forged_fence'] });

@@ -12,7 +12,7 @@ describe('the GPU slots of a standalone', () => {
     });
   });
 
-  it('that are invalid are passed to the executor, which explains the problem', async () => {
+  it('are passed unchanged to the executor if they are invalid', async () => {
     expect(await chooseSlots('RTX:1')).toMatchObject({ setting: { EXECUTOR_GPUS: 'RTX:1' }, model: 'A10G' });
   });
 });
@@ -28,7 +28,7 @@ describe('the programs of a standalone', () => {
     });
   });
 
-  it.each(['[1]', '{"mine":', 'null'])('given as %s are left to the executor to explain', (text) => {
+  it.each(['[1]', '{"mine":', 'null'])('are passed unchanged to the executor if they are %s', (text) => {
     expect(allowList(text)).toBe(text);
   });
 });

@@ -14,7 +14,7 @@ it('replaces a file as a whole, readable by this user only, and leaves no draft'
   expect(readdirSync(folder)).toEqual(['secret']);
 });
 
-it('keeps what was there when it cannot write', async () => {
+it('leaves the folder unchanged if it cannot write', async () => {
   const folder = temporaryFolder();
   await expect(writePrivateFile(join(folder, 'missing', 'secret'), 'new')).rejects.toThrow(/ENOENT/);
   expect(readdirSync(folder)).toEqual([]);

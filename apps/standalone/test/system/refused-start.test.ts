@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { spawnStandalone } from '../fixtures/start-standalone.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
-describe('a start that is refused', () => {
+describe('a refused start', () => {
   it('explains that the port is in use, and how to choose another', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');

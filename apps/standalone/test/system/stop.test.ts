@@ -8,14 +8,14 @@ import { spawnStandalone, startStandalone } from '../fixtures/start-standalone.t
 import type { Standalone } from '../fixtures/start-standalone.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
-describe('the stop of a standalone', () => {
+describe('a standalone', () => {
   let standalone: Standalone;
   beforeAll(async () => {
     standalone = await startStandalone();
   }, 120_000);
   afterAll(() => standalone.stop());
 
-  it('by Ctrl-C, which npm passes on twice, ends all processes in order, and keeps runs and key', async () => {
+  it('ends all processes in order after Ctrl-C, which npm passes on twice, and keeps runs and key', async () => {
     const run = await runApi(standalone).queue({ size: 16, seconds: 0 });
     const ended = await runApi(standalone).ended(run, 30_000);
     const { api_key, webhook_secret } = standalone;
@@ -37,7 +37,7 @@ describe('the stop of a standalone', () => {
   });
 
   it.each(['Starting nats-server', 'Starting gateway'])(
-    'by Ctrl-C during "%s" ends all processes in order',
+    'ends all processes in order after Ctrl-C during "%s"',
     async (step) => {
       const started = spawnStandalone(temporaryFolder(), {});
       await waitFor('the step', () => started.output().includes(step));
@@ -49,7 +49,7 @@ describe('the stop of a standalone', () => {
     },
   );
 
-  it('by kill -9 allows a new start at once, on the same port and data', async () => {
+  it('can start at once after kill -9, on the same port and data', async () => {
     const run = await runApi(standalone).queue({ size: 16, seconds: 0 });
     await runApi(standalone).ended(run, 30_000);
     const started = descendants(standalone.pid);
@@ -61,7 +61,7 @@ describe('the stop of a standalone', () => {
     expect(await runApi(standalone).get(run)).toMatchObject({ status: 'success' });
   });
 
-  it('by kill -9 ends all processes', async () => {
+  it('leaves no process after kill -9', async () => {
     const started = descendants(standalone.pid);
     await standalone.kill9();
     await waitFor('its processes to end', () => started.every(({ pid }) => !isAlive(pid)), {

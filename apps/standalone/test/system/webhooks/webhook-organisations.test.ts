@@ -62,7 +62,7 @@ describe('the webhooks of two organisations', () => {
     expect(arrivals(receiver, [run])).toEqual([1]);
   });
 
-  it('that failed with 410 are redelivered by runledger redeliver --failed, for its organisation', async () => {
+  it('are redelivered after a 410 by runledger redeliver --failed, for its organisation', async () => {
     await using receiver = await aReceiver(() => 410);
     const [first, second, other] = await Promise.all([
       failedDelivery(ours, receiver),
