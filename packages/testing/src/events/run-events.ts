@@ -43,34 +43,34 @@ export const runEvent = <Type extends RunEventType>(
     data,
   }) as unknown as RunEventOf<Type>;
 
-export const queued = (
-  key: RunKey,
-  data: Partial<RunEventOf<'RunQueued'>['data']> = {},
-): RunEventOf<'RunQueued'> =>
-  runEvent('RunQueued', key, {
-    data: {
-      user_id: id,
-      origin: 'api',
-      deployment_id: id,
-      workflow_id: id,
-      workflow_version_id: id,
-      workflow_sha256: sha256,
-      machine_id: id,
-      machine_name: 'a10g',
-      machine_type: 'program',
-      machine_version: '1',
-      runner,
-      gpu: 'A10G',
-      inputs: { size: 512 },
-      webhook: null,
-      webhook_intermediate_status: false,
-      start_deadline_s: 3600,
-      run_timeout_s: 3600,
-      max_attempts: 3,
-      rerun_of: null,
-      ...data,
-    },
-  });
+type RunRequest = RunEventOf<'RunQueued'>['data'];
+
+/** The data of RunQueued. */
+export const runRequest = (changes: Partial<RunRequest> = {}): RunRequest => ({
+  user_id: id,
+  origin: 'api',
+  deployment_id: id,
+  workflow_id: id,
+  workflow_version_id: id,
+  workflow_sha256: sha256,
+  machine_id: id,
+  machine_name: 'a10g',
+  machine_type: 'program',
+  machine_version: '1',
+  runner,
+  gpu: 'A10G',
+  inputs: { size: 512 },
+  webhook: null,
+  webhook_intermediate_status: false,
+  start_deadline_s: 3600,
+  run_timeout_s: 3600,
+  max_attempts: 3,
+  rerun_of: null,
+  ...changes,
+});
+
+export const queued = (key: RunKey, changes: Partial<RunRequest> = {}): RunEventOf<'RunQueued'> =>
+  runEvent('RunQueued', key, { data: runRequest(changes) });
 
 export const assigned = (
   key: RunKey,

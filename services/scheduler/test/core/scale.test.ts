@@ -3,6 +3,7 @@ import { executorId, orgId, runId } from '@runledger/contracts/ids';
 import type { QueuedRun, Run } from '@runledger/contracts/fold/run';
 import type { Decision } from '../../src/core/decisions/decision.ts';
 import { createScheduling } from '../../src/core/scheduling.ts';
+import { runRequest } from '@runledger/testing/events/run-events';
 
 const RUNS = 100_000;
 const EXECUTORS = 1_000;
@@ -15,27 +16,13 @@ const queued = (number: number): QueuedRun => ({
   org_id: ORG,
   run_id: runId(uuid(number)),
   number,
-  request: {
-    user_id: uuid(1),
-    origin: 'api',
-    deployment_id: uuid(2),
-    workflow_id: uuid(3),
-    workflow_version_id: uuid(4),
-    workflow_sha256: 'a'.repeat(64),
+  request: runRequest({
     machine_id: uuid(5 + (number % 10)),
     machine_name: `farm-${number % 10}`,
-    machine_type: 'program',
-    machine_version: '1',
     runner: { kind: 'program', program: 'render' },
     gpu: number % 2 === 0 ? 'A10G' : 'H100',
     inputs: {},
-    webhook: null,
-    webhook_intermediate_status: false,
-    start_deadline_s: 3_600,
-    run_timeout_s: 3_600,
-    max_attempts: 3,
-    rerun_of: null,
-  },
+  }),
   correlation_id: 'request-1',
   traceparent: null,
   created_at: NOW,

@@ -17,6 +17,7 @@ import type { Decision } from '../../src/core/decisions/decision.ts';
 import { assignedEvent, endingEvent } from '../../src/core/decisions/decided-event.ts';
 import { createScheduling, type Scheduling } from '../../src/core/scheduling.ts';
 import type { ResetCause, SchedulerInput } from '../../src/core/state/scheduler-input.ts';
+import { runRequest } from '@runledger/testing/events/run-events';
 
 export const PERIOD_MS = 6_000;
 export const ENFORCE_MS = 20_000;
@@ -204,27 +205,19 @@ export class TestBed {
   }
 
   queue(name: string, request: RequestedRun = {}): void {
-    this.append(name, 'RunQueued', {
-      user_id: uuid(1),
-      origin: 'api',
-      deployment_id: uuid(2),
-      workflow_id: uuid(3),
-      workflow_version_id: uuid(4),
-      workflow_sha256: 'a'.repeat(64),
-      machine_id: uuid(5),
-      machine_name: request.machine ?? 'farm',
-      machine_type: 'program',
-      machine_version: '1',
-      runner: { kind: 'program', program: request.program ?? 'render' },
-      gpu: request.gpu ?? 'A10G',
-      inputs: { size: 512 },
-      webhook: null,
-      webhook_intermediate_status: false,
-      start_deadline_s: request.startDeadlineS ?? 3_600,
-      run_timeout_s: request.runTimeoutS ?? 3_600,
-      max_attempts: request.maxAttempts ?? 3,
-      rerun_of: null,
-    });
+    this.append(
+      name,
+      'RunQueued',
+      runRequest({
+        machine_id: uuid(5),
+        machine_name: request.machine ?? 'farm',
+        runner: { kind: 'program', program: request.program ?? 'render' },
+        gpu: request.gpu ?? 'A10G',
+        start_deadline_s: request.startDeadlineS ?? 3_600,
+        run_timeout_s: request.runTimeoutS ?? 3_600,
+        max_attempts: request.maxAttempts ?? 3,
+      }),
+    );
   }
 
   requestCancel(name: string): void {
