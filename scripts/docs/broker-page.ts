@@ -1,4 +1,4 @@
-/** docs/broker.md from the contract.ts of every service: what each may do at the broker, in words and as subjects. */
+/** docs/broker.md from the contract.ts of every service: the permissions of each at the broker, in words and as subjects. */
 import type { ServiceContract } from '@runledger/contracts/access/service-contract';
 import {
   debuggerUser,
@@ -19,17 +19,7 @@ const sentence = (verb: string, things: readonly string[]): string[] =>
   things.length === 0 ? [] : [`- ${verb} ${among(things)}.`];
 
 const inWords = (contract: ServiceContract): string[] => {
-  const {
-    writes,
-    reads,
-    follows,
-    buckets,
-    objects,
-    leases,
-    deadLetters: parks,
-    requests: asks,
-    responds: answers,
-  } = contract;
+  const { writes, reads, follows, buckets, objects, leases, deadLetters, requests, responds } = contract;
   const isExecutor = contract.role === 'executor';
   const own = isExecutor ? ' (its own name only)' : '';
   const used = (use: string): string[] =>
@@ -38,33 +28,31 @@ const inWords = (contract: ServiceContract): string[] => {
     );
   return [
     ...sentence(`writes the facts${own}`, [...writes.runs, ...writes.webhooks, ...writes.fleet]),
-    ...(writes.activity ? [`- tells progress and log lines${own}.`] : []),
-    ...(contract.heartbeats ? [`- heartbeats in the bucket EXECUTORS${own}.`] : []),
+    ...(writes.activity ? [`- publishes progress and log lines${own}.`] : []),
+    ...(contract.heartbeats ? [`- writes heartbeats to the bucket EXECUTORS${own}.`] : []),
     ...(isExecutor
-      ? [
-          '- is handed the facts of runs that are addressed to it, by one consumer of its own, and looks at no stream.',
-        ]
+      ? ['- receives the facts of runs that are addressed to it from its own consumer, and reads no stream.']
       : sentence('follows', follows)),
-    ...(reads.activity && !isExecutor ? ['- reads what was reported of progress last.'] : []),
-    ...(contract.subscribesToProgress ? ['- hears progress as it is reported.'] : []),
+    ...(reads.activity && !isExecutor ? ['- reads the latest progress.'] : []),
+    ...(contract.subscribesToProgress ? ['- receives live progress.'] : []),
     ...sentence('reads the buckets', used('read')),
     ...sentence('writes the buckets', used('write')),
-    ...sentence('takes records out of', used('erase')),
+    ...sentence('deletes records of', used('erase')),
     ...sentence('reads, writes and removes objects of', objects),
     ...sentence(leases.length > 1 ? 'holds the leases' : 'holds the lease', leases),
-    ...(contract.partitions ? ['- divides its shares, in the bucket LEASES.'] : []),
-    ...(contract.timers ? ['- keeps and drops timers.'] : []),
+    ...(contract.partitions ? ['- assigns its partitions in the bucket LEASES.'] : []),
+    ...(contract.timers ? ['- writes and deletes timers.'] : []),
     ...(contract.deliveryAttempts === 'nothing'
       ? []
-      : [`- ${contract.deliveryAttempts} the tries of deliveries.`]),
+      : [`- ${contract.deliveryAttempts} the delivery attempts.`]),
     ...sentence(
-      'parks messages',
-      parks.map(({ stream, as }) => `of ${stream} as \`${as}\``),
+      'stores dead letters',
+      deadLetters.map(({ stream, as }) => `of ${stream} as \`${as}\``),
     ),
-    ...sentence('asks', asks.map(code)),
+    ...sentence('sends the requests', requests.map(code)),
     ...sentence(
-      'answers',
-      answers.map((what) => code(`request.${contract.role}.${isExecutor ? `${NAME}.` : ''}${what}`)),
+      'responds to',
+      responds.map((what) => code(`request.${contract.role}.${isExecutor ? `${NAME}.` : ''}${what}`)),
     ),
   ];
 };
@@ -81,7 +69,7 @@ const section = (user: BrokerUser, words: readonly string[]): string =>
     ...words,
     '',
     ...subjects('May publish to:', user.permissions.publish.allow),
-    ...subjects('May listen to, beside its own inbox:', user.permissions.subscribe.allow),
+    ...subjects('May subscribe to, besides its own inbox:', user.permissions.subscribe.allow),
   ].join('\n');
 
 const ofContract = (contract: ServiceContract): string =>
@@ -92,23 +80,23 @@ const ofContract = (contract: ServiceContract): string =>
 
 export const brokerPage = (): string =>
   [
-    '# Who may do what at the broker',
+    '# Permissions at the broker',
     '',
-    'Made from the `contract.ts` of every service by `npm run docs`; a test holds the two together. `runledger broker-config` writes the',
-    'configuration of nats-server that says the same.',
+    'Generated from the `contract.ts` of every service by `npm run docs`. A test compares it with the code. `runledger broker-config`',
+    'writes the same permissions as configuration of nats-server.',
     '',
-    'Each user has an nkey, an account of its own, and imports from the account `RUNLEDGER`, which holds the log, only what is named',
-    'here: so an answer of the broker, too, goes no further than the user itself could write ([why](adr/0025-each-user-has-an-account.md)).',
-    "JetStream is asked under `$JS.RUNLEDGER.API`, with `nats --js-domain RUNLEDGER` for people. A user's inbox begins with",
-    '`_INBOX_<its public key>`. What is not named is refused: the service logs the subject, and says what to do.',
+    'Each user has an nkey and an account. The account imports only the subjects below from the account `RUNLEDGER`, which holds the',
+    'log. So an answer of the broker reaches only subjects that the user could publish to ([why](adr/0025-each-user-has-an-account.md)).',
+    "The API of JetStream is at `$JS.RUNLEDGER.API`; people use `nats --js-domain RUNLEDGER`. A user's inbox begins with",
+    '`_INBOX_<its public key>`. The broker refuses all other subjects, and the service logs the subject with what to do.',
     '',
     ...CONTRACTS.map(ofContract),
     section(debuggerUser(), [
-      '- looks at streams, single messages and consumers, and hears facts and progress as they are stored.',
-      '- changes nothing, and sees no keys, no secrets, no rates and no output files.',
+      '- reads streams, single messages and consumers, and receives facts and progress as they are stored.',
+      '- changes nothing, and sees no keys, secrets, rates or output files.',
     ]),
     section(operatorUser(), [
-      '- may do everything: it is in the account of the log. Provisioning and the commands for operators need it, and no service has its key.',
+      '- may do everything, because it is in the account of the log. Provisioning and the operator commands need it. No service has its key.',
     ]).trimEnd(),
     '',
   ].join('\n');

@@ -1,4 +1,4 @@
-/** What docs/events.md says of webhooks beside their facts: what a receiver gets, and what the notifier keeps. */
+/** The part of docs/events.md about webhooks besides their facts: the payload for receivers, and the records of the notifier. */
 import {
   DeliveryState,
   deliveryStateSubject,
@@ -21,21 +21,21 @@ import { code, memberTable, type ObjectSchema } from './schema-tables.ts';
 export const payloadPart = (): string[] => [
   '## The webhook payload',
   '',
-  `Version ${WEBHOOK_PAYLOAD_VERSION}, apart from the versions of the events. Members may be added; none is taken away, or changes its`,
-  'meaning, within a version. It is the run as it is when it is sent: of two notifications the one with the higher `sequence` is newer.',
+  `Version ${WEBHOOK_PAYLOAD_VERSION}, independent of the versions of the events. Within a version, members may be added, but no member is removed or`,
+  'changes its meaning. It is the run at the time of sending. Of two notifications, the one with the higher `sequence` is newer.',
   '',
   ...memberTable('member', WebhookPayload),
   '',
-  'It is sent as `POST` with these headers, signed as',
-  '[Standard Webhooks](https://www.standardwebhooks.com) says.',
+  'It is sent as `POST` with these headers, signed according to',
+  '[Standard Webhooks](https://www.standardwebhooks.com).',
   '',
   '| header | is |',
   '|---|---|',
   '| `content-type` | `application/json` |',
   '| `user-agent` | `Runledger` |',
-  '| `webhook-id` | the same on every retry and redelivery of a final notification; an intermediate one has its own |',
-  '| `webhook-timestamp` | when this try was made, in whole seconds since 1970 |',
-  '| `webhook-signature` | `v1,` and base64 of HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>`, one for each valid secret, between spaces |',
+  '| `webhook-id` | the same on every retry and redelivery of a final notification; different for each intermediate notification |',
+  '| `webhook-timestamp` | the time of this delivery attempt, in whole seconds since 1970 |',
+  '| `webhook-signature` | `v1,` and base64 of HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>`, one for each valid secret, separated by spaces |',
   `| \`runledger-webhook-version\` | ${code(WEBHOOK_PAYLOAD_VERSION)} |`,
   '',
 ];
@@ -47,7 +47,7 @@ interface Kept {
   readonly holds: string;
   readonly schema: ObjectSchema;
   readonly readers: string;
-  /** A subject as the code makes it; a test holds it to `subject`. */
+  /** A subject that the code makes. A test compares it with `subject`. */
   readonly example: string;
 }
 
@@ -68,7 +68,7 @@ const delivery: PendingDelivery = {
 
 const pending = (state: 'wait' | 'due' | 'deferred', holds: string): Kept => ({
   stream: 'TIMERS',
-  subject: `timers.<share>.<origin>.<org_id>.<run_id>.${state}`,
+  subject: `timers.<partition>.<origin>.<org_id>.<run_id>.${state}`,
   holds,
   schema: PendingDelivery,
   readers: 'notifier',
@@ -77,7 +77,7 @@ const pending = (state: 'wait' | 'due' | 'deferred', holds: string): Kept => ({
 
 const opening = (state: 'wait' | 'due', holds: string): Kept => ({
   stream: 'TIMERS',
-  subject: `timers.<share>.<origin>.<org_id or all>.breaker.${state}`,
+  subject: `timers.<partition>.<origin>.<org_id or all>.breaker.${state}`,
   holds,
   schema: OpenBreaker,
   readers: 'notifier',
@@ -94,39 +94,39 @@ const record = (subject: string, holds: string, schema: ObjectSchema, example: s
 });
 
 export const DELIVERY_RECORDS: readonly Kept[] = [
-  pending('wait', 'a delivery that waits for its next try: a schedule of the broker'),
-  pending('due', 'one whose time has come'),
-  pending('deferred', "one that is set aside until its receiver's breaker lets it through"),
+  pending('wait', 'a delivery that waits for its next attempt: a schedule of the broker'),
+  pending('due', 'a delivery whose time has come'),
+  pending('deferred', "a delivery that is deferred while its receiver's breaker is open"),
   opening('wait', 'a breaker that is open, for one organisation or for all'),
-  opening('due', 'one whose time is over'),
+  opening('due', 'a breaker that may be probed now'),
   {
     stream: 'TIMERS',
-    subject: 'timers.<share>.-.-.-.position',
-    holds: 'how far a notifier has come in a share',
+    subject: 'timers.<partition>.-.-.-.position',
+    holds: 'the position of a partition',
     schema: PartitionPosition,
     readers: 'notifier',
     example: partitionPositionSubject(partitionOf(origin)),
   },
   record(
     'attempt.<round>.<try>',
-    'a try of a final notification',
+    'a delivery attempt of a final notification',
     DeliveryAttempt,
     deliveryAttemptSubject(key, { notification: 'final', round: 1, try: 1 }),
   ),
   record(
     'intermediate',
-    'the latest try of an intermediate notification',
+    'the latest delivery attempt of an intermediate notification',
     DeliveryAttempt,
     deliveryAttemptSubject(key, { notification: 'intermediate', round: 1, try: 1 }),
   ),
-  record('state', 'where a delivery stands that is not settled', DeliveryState, deliveryStateSubject(key)),
+  record('state', 'the state of a delivery that is not settled', DeliveryState, deliveryStateSubject(key)),
 ];
 
 export const deliveryRecordsPart = (): string[] => [
-  '## What is kept of deliveries',
+  '## Records of deliveries',
   '',
-  'No facts, and not fenced: each subject holds its latest message. The notifier alone writes them. `<share>` is a number from',
-  `0 to ${PARTITIONS - 1} that follows from the origin; \`<origin>\` is scheme, host and port, with \`%XX\` for what a subject cannot hold.`,
+  'These are not facts and not fenced: each subject holds its latest message. Only the notifier writes them. `<partition>` is a',
+  `number from 0 to ${PARTITIONS - 1}, derived from the origin. \`<origin>\` is scheme, host and port, with \`%XX\` for characters that a subject cannot hold.`,
   '',
   '| stream | subject | holds | members | read by |',
   '|---|---|---|---|---|',

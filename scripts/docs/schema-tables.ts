@@ -1,6 +1,6 @@
 /** Schemas as tables of a page. */
 
-/** The words of JSON Schema that ours use. */
+/** The keywords of JSON Schema in our schemas. */
 interface Schema {
   readonly type?: string;
   readonly const?: unknown;
@@ -17,7 +17,7 @@ interface Schema {
   readonly required?: readonly string[];
 }
 
-/** What TypeBox makes of an object: JSON Schema, which its own types do not say. */
+/** The JSON Schema that TypeBox makes of an object; its types do not show it. */
 export interface ObjectSchema {
   readonly properties: Readonly<Record<string, object>>;
   readonly required?: readonly string[] | undefined;
@@ -41,7 +41,7 @@ const describe = (schema: Schema): string => {
   return [schema.format ?? schema.type ?? 'JSON', ...bounds].join(' ');
 };
 
-/** A row for each member; `heading` says of what. */
+/** A row for each member, under the heading. */
 export const memberTable = (heading: string, schema: ObjectSchema): string[] => [
   `| ${heading} | is | |`,
   '|---|---|---|',

@@ -5,14 +5,14 @@ import { createMetrics } from '../../src/observability/metrics.ts';
 describe('the metrics of the log', () => {
   it('count the outcomes of appends, and measure the time of answered appends', async () => {
     const metrics = createMetrics('gateway');
-    const told = eventLogMetrics(metrics);
-    told.connected(true);
-    told.appended('appended', 0.003);
-    told.appended('conflict', 0.2);
-    told.appended('failed', 8);
-    told.resent();
-    told.deadLettered();
-    told.notAllowed();
+    const observer = eventLogMetrics(metrics);
+    observer.connected(true);
+    observer.appended('appended', 0.003);
+    observer.appended('conflict', 0.2);
+    observer.appended('failed', 8);
+    observer.resent();
+    observer.deadLettered();
+    observer.notAllowed();
     const text = await metrics.metrics();
     expect(text).toContain('runledger_log_connected{service="gateway"} 1');
     expect(text).toContain('runledger_log_append_seconds_count{service="gateway"} 2');
@@ -21,7 +21,7 @@ describe('the metrics of the log', () => {
     expect(text).toContain('runledger_log_publish_retries_total{service="gateway"} 1');
     expect(text).toContain('runledger_log_dead_letters_total{service="gateway"} 1');
     expect(text).toContain('runledger_log_permission_violations_total{service="gateway"} 1');
-    told.connected(false);
+    observer.connected(false);
     expect(await metrics.metrics()).toContain('runledger_log_connected{service="gateway"} 0');
   });
 });

@@ -50,7 +50,7 @@ describe('a logger', () => {
     'upload_token',
     'webhook_secret',
     'password',
-  ])('hides the value of %s at any depth, whatever it is', (name) => {
+  ])('hides the value of %s at any depth and of any type', (name) => {
     const lines = logged((logger) => {
       logger.info({ [name]: 'hunter2' }, 'x');
       logger.info({ a: { b: [{ [name]: { inner: 'hunter2' } }] } }, 'x');

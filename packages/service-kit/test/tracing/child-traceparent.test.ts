@@ -13,7 +13,7 @@ describe('the traceparent of a child', () => {
     [`00-${trace}-${span}-03`, '01'],
     [`cc-${trace}-${span}-01-what-comes-later`, '01'],
     [`cc-${trace}-${span}-01`, '01'],
-  ])('of %s keeps trace and sampling, and has a span id of its own', (header, flags) => {
+  ])('of %s keeps trace and sampling, and has a new span id', (header, flags) => {
     const child = childTraceparent(header);
     expect(child).toMatch(new RegExp(`^00-${trace}-(?!0{16})[0-9a-f]{16}-${flags}$`));
     expect(child).not.toContain(span);

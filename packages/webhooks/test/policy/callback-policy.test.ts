@@ -94,7 +94,7 @@ describe('a service of our own', () => {
     ['nats.example.com:4222', 'http://nats.example.com:80/', 'ok'],
     ['nats.example.com', 'http://nats.example.com:80/', 'name'],
     ['gateway.example.com:443', 'https://gateway.example.com/', 'name'],
-  ])('%s is not reached by %s, whatever is allowed: %s', (service, url, expected) => {
+  ])('%s is not reachable by %s, even if it is allowed: %s', (service, url, expected) => {
     expect(verdict(url, { allow: everything, ownServices: [service] })).toBe(expected);
   });
 
