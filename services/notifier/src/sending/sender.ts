@@ -40,15 +40,15 @@ export interface SenderOptions {
   readonly mayConnect: (host: string, address: string, port: number) => boolean;
   /** `http://user:password@host:port` or https: everything goes through it by CONNECT. */
   readonly proxy?: URL;
-  /** For the whole attempt, from the name to the end of the body; 15 s when left out. */
-  readonly withinMs?: number;
+  /** For the whole attempt, from the name to the end of the body. */
+  readonly withinMs: number;
   /** Certificates (PEM) of further trusted authorities. */
   readonly ca?: string;
 }
 
 /** @throws {RangeError} for an invalid proxy */
 export const openSender = (options: SenderOptions): Sender => {
-  const { resolve, mayConnect, proxy, withinMs = 15_000, ca } = options;
+  const { resolve, mayConnect, proxy, withinMs, ca } = options;
   const connections = new Connections();
   const closing = new AbortController();
   const sending = new Set<Promise<SendResult>>();

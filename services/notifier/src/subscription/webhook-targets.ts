@@ -34,9 +34,8 @@ const MAX_KNOWN = 50_000;
 /** Keeps the targets that were used recently, so that not every fact costs a read. */
 export const openWebhookTargets = (
   lookUp: (key: RunKey) => Promise<WebhookTarget | null>,
-  max = MAX_KNOWN,
 ): WebhookTargets => {
-  const known = new LRUCache<RunId, { readonly target: WebhookTarget | null }>({ max });
+  const known = new LRUCache<RunId, { readonly target: WebhookTarget | null }>({ max: MAX_KNOWN });
   const reading = new Map<RunId, Promise<WebhookTarget | null>>();
 
   const read = async ({ run_id, ...key }: RunKey): Promise<WebhookTarget | null> => {

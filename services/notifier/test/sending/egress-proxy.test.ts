@@ -125,6 +125,7 @@ describe('the setting of a proxy', () => {
     (proxy) => {
       const open = (): unknown =>
         openSender({
+          withinMs: 15_000,
           resolve: () => Promise.resolve({ kind: 'allowed', addresses: [] }),
           mayConnect: () => true,
           proxy: new URL(proxy),

@@ -10,6 +10,7 @@ export const senderTo = (
   openSender({
     resolve: () => Promise.resolve<CallbackAddresses>({ kind: 'allowed', addresses }),
     mayConnect: (_host, address) => addresses.includes(address),
+    withinMs: 15_000,
     ...options,
   });
 

@@ -96,11 +96,6 @@ export class ReceiverQueues {
   readonly #queues = new Map<string, ReceiverQueue>();
   readonly #byOrigin = new Map<string, Set<ReceiverQueue>>();
   readonly #idle = new Set<ReceiverQueue>();
-  readonly #maxIdle: number;
-
-  constructor(maxIdle = MAX_IDLE) {
-    this.#maxIdle = maxIdle;
-  }
 
   of(receiver: Receiver): ReceiverQueue {
     const queue = this.#queues.get(receiverKey(receiver)) ?? this.#add(newQueue(receiver));
@@ -129,7 +124,7 @@ export class ReceiverQueues {
     this.#idle.delete(queue);
     this.#idle.add(queue);
     const [oldest] = this.#idle;
-    if (oldest && this.#idle.size > this.#maxIdle) this.#remove(oldest);
+    if (oldest && this.#idle.size > MAX_IDLE) this.#remove(oldest);
   }
 
   get size(): number {
